@@ -1,6 +1,6 @@
-"""Time as an argument: the only module that asks the operating system what time it is.
+"""Clocks, passed in as arguments: the only module that reads the time of the operating system.
 
-Everything else takes a `Clock` (effects) or plain epoch milliseconds (pure core), so that tests decide the time.
+All other code takes a `Clock`, or epoch milliseconds where it is pure, so that tests control the time.
 """
 
 from __future__ import annotations
@@ -13,31 +13,31 @@ __all__ = ["Clock", "FakeClock", "SystemClock"]
 
 
 class Clock(Protocol):
-    """Where a part of the program gets its time from."""
+    """Source of wall-clock and monotonic time."""
 
     def now_ms(self) -> int:
-        """Wall-clock time in milliseconds since the Unix epoch, as Kafka's record timestamps are."""
+        """Return wall-clock time in milliseconds since the Unix epoch, the unit of Kafka's record timestamps."""
         ...
 
     def monotonic(self) -> float:
-        """Seconds that never run backwards; only differences mean something."""
+        """Return seconds of a clock that never goes back; only differences between two readings are meaningful."""
         ...
 
 
 class SystemClock:
-    """The machine's clock."""
+    """The clock of the operating system."""
 
     def now_ms(self) -> int:
-        """Wall-clock milliseconds since the epoch."""
+        """Return wall-clock time in milliseconds since the Unix epoch."""
         return time.time_ns() // 1_000_000
 
     def monotonic(self) -> float:
-        """Seconds of the monotonic clock."""
+        """Return seconds of the system's monotonic clock."""
         return time.monotonic()
 
 
 class FakeClock:
-    """A clock that moves only when told to. Thread-safe, so that code under test may read it from its own threads."""
+    """A clock for tests: it moves only when `advance` is called. Thread-safe."""
 
     def __init__(self, now_ms: int = 1_700_000_000_000) -> None:
         """Start at ``now_ms`` (epoch milliseconds) with a monotonic reading of zero."""
@@ -46,16 +46,16 @@ class FakeClock:
         self._elapsed_ms = 0
 
     def now_ms(self) -> int:
-        """Epoch milliseconds at the fake now."""
+        """Return the fake wall-clock time in milliseconds since the Unix epoch."""
         with self._lock:
             return self._start_ms + self._elapsed_ms
 
     def monotonic(self) -> float:
-        """Seconds advanced so far."""
+        """Return the seconds by which the clock was advanced so far."""
         with self._lock:
             return self._elapsed_ms / 1000
 
     def advance(self, milliseconds: int) -> None:
-        """Move both readings forward."""
+        """Move the wall clock and the monotonic clock forward by ``milliseconds``."""
         with self._lock:
             self._elapsed_ms += milliseconds

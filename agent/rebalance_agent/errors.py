@@ -39,11 +39,11 @@ __all__ = [
 
 
 class RebalanceAgentError(Exception):
-    """Base of all errors of this package. ``str()`` is one line that says what to do."""
+    """Base class of this package's errors. ``str()`` is one line that says what to do."""
 
 
 class InvalidInputError(RebalanceAgentError):
-    """Input from outside breaks its schema or a bound. The text begins with the field's path."""
+    """Input from outside breaks its schema or a bound. The message begins with the path of the field."""
 
     def __init__(self, field: str, problem: str) -> None:
         """Name the ``field`` (a dotted path such as ``members[1].topics``) and the ``problem`` with it."""
@@ -53,23 +53,23 @@ class InvalidInputError(RebalanceAgentError):
 
 
 class DecodeError(RebalanceAgentError):
-    """Bytes end early, claim more than is left of them, or break their Kafka schema."""
+    """Bytes end early, declare a length beyond their end, or break their Kafka schema."""
 
 
 class AssignmentError(RebalanceAgentError):
-    """A strategy is unknown or its settings contradict each other."""
+    """A strategy is unknown, or its settings contradict each other."""
 
 
 class InternalTopicError(AssignmentError):
-    """Repartition or changelog topics are missing or have another partition count than a strategy needs."""
+    """Repartition or changelog topics are missing, or have another partition count than the strategy needs."""
 
 
 class ClusterError(RebalanceAgentError):
-    """The Kafka cluster is out of reach, or denies what is needed."""
+    """The Kafka cluster cannot be reached, or denies an operation."""
 
 
 class AccessDeniedError(ClusterError):
-    """The cluster refuses an operation for lack of a right: trying again soon is no use."""
+    """The cluster denies an operation because the principal lacks a right; a retry does not help."""
 
 
 class ListenError(RebalanceAgentError):

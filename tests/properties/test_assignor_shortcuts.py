@@ -15,8 +15,8 @@ from rebalance_agent.assignors.balance.promise import by_weight
 from rebalance_agent.assignors.balance.releasing import release
 from rebalance_agent.assignors.balance.slices import deal_all
 from rebalance_agent.assignors.claims import settle
-from rebalance_agent.assignors.ownership_index import by_hand, settle_all
-from rebalance_agent.assignors.roster import call_the_roll
+from rebalance_agent.assignors.ownership_index import build_index, settle_all
+from rebalance_agent.assignors.roster import prepare_roster
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.model.subscription import GroupSubscription, MemberSubscription, TopicMetadata
 from support.assignors.mixed import mixed_groups
@@ -38,11 +38,11 @@ def kept_in_place(roster, plan):
 @given(group=TANGLED, weights=WEIGHTS)
 @settings(max_examples=examples())
 def test_a_balance_with_and_without_the_draft_is_as_good(group, weights):
-    roster = call_the_roll(group)
+    roster = prepare_roster(group)
     promised = by_weight(roster, weights[: len(roster.members)])
     plan = dealing.balance(roster, promised)
     with mock.patch.object(placement, "draft", return_value=None):
-        searched = dealing.balance(call_the_roll(group), promised)
+        searched = dealing.balance(prepare_roster(group), promised)
     loads, most = [list(map(count_partitions, some)) for some in (plan, searched)]
     assert promised.strain(loads) == promised.strain(most)
     assert None not in {promised.strain(loads), promised.strain(most)}
@@ -52,17 +52,17 @@ def test_a_balance_with_and_without_the_draft_is_as_good(group, weights):
 @given(group=TANGLED, weights=WEIGHTS)
 @settings(max_examples=examples())
 def test_one_level_is_seen_only_where_a_flow_finds_one(group, weights):
-    roster = call_the_roll(group)
+    roster = prepare_roster(group)
     some = weights[: len(roster.members)]
     seen = by_weight(roster, some)
     with mock.patch.object(promise, "shows_one_level", return_value=False):
-        assert by_weight(call_the_roll(group), some) == seen
+        assert by_weight(prepare_roster(group), some) == seen
 
 
 @given(group=TANGLED, data=st.data())
 @settings(max_examples=examples())
 def test_any_loads_are_placed_with_as_few_moves_as_by_search(group, data):
-    roster = call_the_roll(group)
+    roster = prepare_roster(group)
     loads = [0] * len(roster.members)
     for count, places in zip(roster.partitions, roster.subscribers, strict=True):
         for _ in range(count):
@@ -76,7 +76,7 @@ def test_any_loads_are_placed_with_as_few_moves_as_by_search(group, data):
 @given(group=TANGLED, levels=st.lists(st.integers(0, 2), min_size=10, max_size=10))
 @settings(max_examples=examples())
 def test_levels_right_or_wrong_do_not_change_how_good_a_placement_is(group, levels):
-    roster = call_the_roll(group)
+    roster = prepare_roster(group)
     promised = by_weight(roster, [1] * len(roster.members))
     found = place(roster, promised.floors, promised.ranks, levels=levels[: len(roster.members)])
     searched = cheapest_flow(roster, promised.floors, promised.ranks)
@@ -86,7 +86,7 @@ def test_levels_right_or_wrong_do_not_change_how_good_a_placement_is(group, leve
 @given(group=TANGLED)
 @settings(max_examples=examples())
 def test_counts_of_a_placement_add_up(group):
-    roster = call_the_roll(group)
+    roster = prepare_roster(group)
     promised = by_weight(roster, [1] * len(roster.members))
     placed = place(roster, promised.floors, promised.ranks, levels=promised.levels)
     assert placed.kept == sum(kept for counts in placed.counts for kept, _ in counts.values())
@@ -99,7 +99,7 @@ def test_counts_of_a_placement_add_up(group):
 @given(group=groups() | mixed_groups())
 @settings(max_examples=examples())
 def test_claims_settled_at_once_are_those_settled_one_by_one(group):
-    roster = call_the_roll(group)
+    roster = prepare_roster(group)
     claims = [(each.generation, each.owned) for each in roster.members]
     topics = dict(zip(roster.topics, roster.partitions, strict=True))
     ledger = settle_all(claims, topics, roster.subscribers, [each.topics for each in roster.members])
@@ -114,7 +114,7 @@ def test_claims_settled_at_once_are_those_settled_one_by_one(group):
         for member, numbers in plain.owned.items():
             holdings[member][topic] = numbers
     assert list(ledger.holdings) == holdings
-    again = by_hand(tuple(ledger.ownership), topics, len(claims))
+    again = build_index(tuple(ledger.ownership), topics, len(claims))
     assert ([*map(list, again.gaps)], list(again.holdings)) == ([*map(list, ledger.gaps)], holdings)
 
 
@@ -124,7 +124,7 @@ def test_claims_settled_at_once_are_those_settled_one_by_one(group):
 @settings(max_examples=examples())
 def test_slices_deal_as_a_dealer_would(counts, members, seed):
     topics = {f"t{place}": TopicMetadata(count) for place, count in enumerate(counts)}
-    roster = call_the_roll(
+    roster = prepare_roster(
         GroupSubscription(topics, tuple(MemberSubscription(f"m{place}", tuple(topics)) for place in range(members)))
     )
     takers = seed.sample(range(members), members)

@@ -23,7 +23,7 @@ from rebalance_agent.groupprotocol.consumer_protocol import (
 )
 from rebalance_agent.groupprotocol.record_json import record_json
 from rebalance_agent.groupprotocol.records import decode_record, record_kind
-from rebalance_agent.groupprotocol.sticky_fast_decoder import StickyUserData, decode_plainly
+from rebalance_agent.groupprotocol.sticky_fast_decoder import StickyUserData, decode_fast
 from rebalance_agent.groupprotocol.user_data import (
     WeightedUserData,
     decode_priority,
@@ -191,9 +191,9 @@ def test_a_claimed_length_never_costs_more_than_the_bytes_that_are_there(claim):
 def test_what_is_read_plainly_is_what_the_tables_read(owned, generation, data):
     written = encode_sticky(StickyUserData(owned, generation))
     damaged = data.draw(st.one_of(st.just(written), st.just(written[:-4]), mutated(written)))
-    plainly = decode_plainly(damaged)
+    plainly = decode_fast(damaged)
     if plainly is not None:
-        with mock.patch("rebalance_agent.groupprotocol.user_data.decode_plainly", return_value=None):
+        with mock.patch("rebalance_agent.groupprotocol.user_data.decode_fast", return_value=None):
             assert decode_sticky(damaged) == plainly
     elif damaged == written:
         in_order = all(numbers and list(numbers) == sorted({*numbers} - {-1, -2}) for numbers in owned.values())

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rebalance_agent.assignors.units.standby_spread import Demand, spread_copies
-from rebalance_agent.assignors.units.unit_assignment import Unit, allot
+from rebalance_agent.assignors.units.unit_assignment import Unit, assign_units
 from support.examples import examples
 
 seeds = st.integers(0, 2**32)
@@ -47,7 +47,7 @@ def fair_by_kind(kinds, units, choice):
 def cost(sizes, units, choice):
     loads = Counter(choice)
     moved = sum(place not in unit.owners for unit, place in zip(units, choice, strict=True))
-    missed = sum(place not in unit.owners + unit.heirs for unit, place in zip(units, choice, strict=True))
+    missed = sum(place not in unit.owners + unit.standby_hosts for unit, place in zip(units, choice, strict=True))
     return sum(Fraction(load**2, sizes[place]) for place, load in loads.items()), moved, missed
 
 
@@ -55,7 +55,7 @@ def cost(sizes, units, choice):
 @settings(max_examples=examples())
 def test_balance_then_moves_then_heirs_are_the_best_there_are(seed):
     kinds, sizes, units = problem(seed)
-    choice = allot(kinds, sizes, units)
+    choice = assign_units(kinds, sizes, units)
     assert all(place in kinds[unit.kind] for unit, place in zip(units, choice, strict=True))
     assert fair_by_kind(kinds, units, choice)
     every = itertools.product(*(kinds[unit.kind] for unit in units))
@@ -67,9 +67,9 @@ def test_balance_then_moves_then_heirs_are_the_best_there_are(seed):
 @settings(max_examples=examples())
 def test_who_has_what_it_was_given_keeps_it(seed):
     kinds, sizes, units = problem(seed)
-    choice = allot(kinds, sizes, units)
+    choice = assign_units(kinds, sizes, units)
     settled = [unit._replace(owners=(place,)) for unit, place in zip(units, choice, strict=True)]
-    assert allot(kinds, sizes, settled) == choice
+    assert assign_units(kinds, sizes, settled) == choice
 
 
 @given(threads=st.lists(st.integers(1, 4), min_size=1, max_size=5), counts=st.lists(st.integers(0, 12), max_size=6))
@@ -77,7 +77,7 @@ def test_who_has_what_it_was_given_keeps_it(seed):
 def test_equal_subscribers_threads_differ_by_one_unit_at_most(threads, counts):
     kinds = [dict(enumerate(threads)) for _ in counts]
     units = [Unit(kind, (), ()) for kind, count in enumerate(counts) for _ in range(count)]
-    loads = Counter(allot(kinds, threads, units))
+    loads = Counter(assign_units(kinds, threads, units))
     most, least = divmod(sum(counts), sum(threads))
     assert all(most * size <= loads[place] <= (most + (least > 0)) * size for place, size in enumerate(threads))
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from rebalance_agent.assignors.roster import Roster, call_the_roll
+from rebalance_agent.assignors.roster import Roster, prepare_roster
 from rebalance_agent.model.events import Event, GenerationEvent, MemberSnapshot
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import TopicPartitions, count_partitions
@@ -60,7 +60,7 @@ class RecordedRebalance:
             for each in self.closing.members
         ]
         topics = {topic: TopicMetadata(count) for topic, count in self.closing.topics.items()}
-        return call_the_roll(GroupSubscription(topics, tuple(members), self.closing.group))
+        return prepare_roster(GroupSubscription(topics, tuple(members), self.closing.group))
 
     @cached_property
     def identities(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from rebalance_agent.assignors import Plan, Roster, Strategy
 from rebalance_agent.assignors.assignment_facts import count_moved, owners_of
 from rebalance_agent.assignors.balance.promise import by_count
 from rebalance_agent.assignors.measure_quality import balance_of
-from rebalance_agent.assignors.roster import MemberUserData, call_again
+from rebalance_agent.assignors.roster import MemberUserData, prepare_roster_again
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.model.partitions import TopicPartitions, count_partitions
 
@@ -116,7 +116,7 @@ class _Carrier:
 
     def _roster(self, rebalance: RecordedRebalance, claims: Sequence[TopicPartitions]) -> Roster:
         by_count(rebalance.roster)  # all strategies are measured by it: it is worked out once
-        return call_again(
+        return prepare_roster_again(
             rebalance.roster,
             claims,
             self._told(rebalance),
@@ -152,7 +152,7 @@ class _Carrier:
 
 def _left(roster: Roster, claims: Sequence[TopicPartitions], plan: Plan, given: MoveCounts | None) -> int:
     """How much of what members own does not stay with its owner."""
-    if given and all(map(is_, claims, roster.ledger.holdings)):
+    if given and all(map(is_, claims, roster.ownership_index.holdings)):
         return sum(given.moved.values())
     # Some of what was theirs is no longer: a topic that shrank, or that they do not want any more.
     names = (member.member_id for member in roster.members)

@@ -38,24 +38,24 @@ def owners_of(roster: Roster, target: Mapping[str, TopicPartitions]) -> Owners:
     by_name: dict[str, dict[int, tuple[int, ...]]] = {topic: {} for topic in roster.topics}
     plain = target.keys() <= {member.member_id for member in roster.members}
     for member, subscription in enumerate(roster.members):
-        for topic, some in target.get(subscription.member_id, {}).items():
+        for topic, held in target.get(subscription.member_id, {}).items():
             if topic in by_name:
-                by_name[topic][member] = some
+                by_name[topic][member] = held
             else:
-                plain &= not some
-    entitled = {id(places): frozenset(places) for places in roster.subscribers}
+                plain &= not held
+    entitled = {id(subscribers): frozenset(subscribers) for subscribers in roster.subscribers}
     by_topic = []
     given = []
-    for owners, count, places in zip(by_name.values(), roster.partitions, roster.subscribers, strict=True):
+    for owners, count, subscribers in zip(by_name.values(), roster.partitions, roster.subscribers, strict=True):
         numbers = sorted(chain.from_iterable(owners.values()))
         covered = len(numbers)
         if not (distinct(numbers, count) and in_order(owners.values())):
             # Whatever it is, this makes sets of existing partitions of it.
-            existing = {member: _existing(some, count) for member, some in owners.items()}
-            owners = {member: some for member, some in existing.items() if some}  # noqa: PLW2901
+            existing = {member: _existing(held, count) for member, held in owners.items()}
+            owners = {member: held for member, held in existing.items() if held}  # noqa: PLW2901
             covered = len(set(chain.from_iterable(owners.values())))
             plain &= len(numbers) == covered
-        plain = plain and owners.keys() <= entitled[id(places)]
+        plain = plain and owners.keys() <= entitled[id(subscribers)]
         by_topic.append(owners)
         given.append(covered)
     return Owners(tuple(by_topic), tuple(given), plain)
@@ -85,13 +85,13 @@ def topic_spread(roster: Roster, owners: Owners, targets: Sequence[int]) -> dict
     """Topic -> distinct owners / min(partitions, subscribers), 1 at most; without who is promised nothing."""
     spread = {}
     promised: dict[int, int] = {}
-    for topic, count, places, given in zip(
+    for topic, count, subscribers, given in zip(
         roster.topics, roster.partitions, roster.subscribers, owners.by_topic, strict=True
     ):
         # Topics with the same subscribers share one tuple of them, and most do: counted once.
-        if id(places) not in promised:
-            promised[id(places)] = sum(targets[member] > 0 for member in places) or len(places)
-        spread[topic] = min(1.0, len(given) / min(count, promised[id(places)]))
+        if id(subscribers) not in promised:
+            promised[id(subscribers)] = sum(targets[member] > 0 for member in subscribers) or len(subscribers)
+        spread[topic] = min(1.0, len(given) / min(count, promised[id(subscribers)]))
     return spread
 
 
@@ -101,9 +101,9 @@ def copartition_breaks(roster: Roster, owners: Owners) -> int | None:
     None where no two topics are alike, so that nothing could be broken.
     """
     alike: dict[tuple[int, int], list[int]] = {}
-    for topic, (count, places) in enumerate(zip(roster.partitions, roster.subscribers, strict=True)):
+    for topic, (count, subscribers) in enumerate(zip(roster.partitions, roster.subscribers, strict=True)):
         # Topics with the same subscribers share one tuple, see Roster.
-        alike.setdefault((count, id(places)), []).append(topic)
+        alike.setdefault((count, id(subscribers)), []).append(topic)
     together = {kind: topics for kind, topics in alike.items() if len(topics) > 1}
     if not together:
         return None
@@ -132,16 +132,16 @@ def rack_misses(roster: Roster, owners: Owners) -> int | None:
     None where no member, or no partition, says its rack.
     """
     racks = [member.rack or None for member in roster.members]
-    if not any(racks) or not any(any(some) for known in roster.metadata for some in known.racks or ()):
+    if not any(racks) or not any(any(some) for metadata in roster.metadata for some in metadata.racks or ()):
         return None
     misses = 0
-    for known, places, given in zip(roster.metadata, roster.subscribers, owners.by_topic, strict=True):
-        wanted = {rack for member in places if (rack := racks[member])}
-        replicas = known.racks or ()
+    for metadata, subscribers, given in zip(roster.metadata, roster.subscribers, owners.by_topic, strict=True):
+        racks_of_subscribers = {rack for member in subscribers if (rack := racks[member])}
+        replicas = metadata.racks or ()
         for member, numbers in given.items():
             rack = racks[member]
             misses += sum(
-                rack not in replicas[number] and not wanted.isdisjoint(replicas[number])
+                rack not in replicas[number] and not racks_of_subscribers.isdisjoint(replicas[number])
                 for number in numbers
                 if rack is not None and number < len(replicas)
             )

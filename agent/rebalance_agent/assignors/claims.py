@@ -42,11 +42,11 @@ def settle(claims: Sequence[Claim], partitions: int, subscribers: Collection[int
         for number in set(numbers):
             if not 0 <= number < partitions:
                 continue
-            known = newest.get(number)
-            if known is None or generation > known:
+            newest_generation = newest.get(number)
+            if newest_generation is None or generation > newest_generation:
                 newest[number] = generation
                 holders[number] = [member]
-            elif generation == known:
+            elif generation == newest_generation:
                 holders[number].append(member)
     owned: dict[int, list[int]] = {}
     disputed: dict[int, tuple[int, ...]] = {}

@@ -17,42 +17,44 @@ def withhold(roster: Roster, target: Plan) -> tuple[Plan, Plan]:
     """
     now: Plan = [dict(given) for given in target]
     revoking: list[dict[str, list[int]]] = [{} for _ in target]
-    ledger = roster.ledger
-    if not ledger.disputed and not any(ledger.holdings):
+    ownership_index = roster.ownership_index
+    if not ownership_index.disputed and not any(ownership_index.holdings):
         return now, [{} for _ in target]
-    place = {topic: index for index, topic in enumerate(roster.topics)}
-    loose: dict[str, frozenset[int]] = {}
+    topic_index = {topic: index for index, topic in enumerate(roster.topics)}
+    unclaimed: dict[str, frozenset[int]] = {}
     held: dict[str, dict[int, tuple[int, ...]]] = {}
-    for member, (given, owned) in enumerate(zip(target, ledger.holdings, strict=True)):
+    for member, (given, owned) in enumerate(zip(target, ownership_index.holdings, strict=True)):
         if given == owned:
             continue
         for topic, numbers in given.items():
             had = owned.get(topic, ())
             if numbers == had:
                 continue
-            if topic not in loose:
-                loose[topic] = frozenset(() if topic in ledger.disputed else ledger.gaps[place[topic]])
+            if topic not in unclaimed:
+                unclaimed[topic] = frozenset(
+                    () if topic in ownership_index.disputed else ownership_index.gaps[topic_index[topic]]
+                )
             # Most of what is new to a member was nobody's, which costs less to see than who holds what.
-            if loose[topic].issuperset(numbers if not had else set(numbers).difference(had)):
+            if unclaimed[topic].issuperset(numbers if not had else set(numbers).difference(had)):
                 continue
             if topic not in held:
-                held[topic] = roster.ownership[place[topic]].holders()
+                held[topic] = roster.ownership[topic_index[topic]].holders()
             holders = held[topic]
             free = tuple(number for number in numbers if holders.get(number, (member,)) == (member,))
             if len(free) < len(numbers):
-                _split(now[member], topic, free)
-                _note(revoking, topic, member, sorted(set(numbers).difference(free)), holders)
+                _set_partitions(now[member], topic, free)
+                _add_revocations(revoking, topic, member, sorted(set(numbers).difference(free)), holders)
     return now, [{topic: tuple(sorted(numbers)) for topic, numbers in topics.items()} for topics in revoking]
 
 
-def _split(given: dict[str, tuple[int, ...]], topic: str, free: Sequence[int]) -> None:
+def _set_partitions(given: dict[str, tuple[int, ...]], topic: str, free: Sequence[int]) -> None:
     if free:
         given[topic] = tuple(free)
     else:
         del given[topic]
 
 
-def _note(
+def _add_revocations(
     revoking: list[dict[str, list[int]]],
     topic: str,
     new_owner: int,

@@ -49,12 +49,12 @@ def prepare(strategy: Strategy, group: GroupSubscription, admin: TopicAdmin | No
         RebalanceAgentError: ``admin`` cannot create a topic.
     """
     wanted = wanted_topics(strategy, group)
-    found = {topic: group.topics[topic].partitions if topic in group.topics else 0 for topic in wanted}
-    missing = {topic: count for topic, count in wanted.items() if count and not found[topic]}
+    existing_counts = {topic: group.topics[topic].partitions if topic in group.topics else 0 for topic in wanted}
+    missing = {topic: count for topic, count in wanted.items() if count and not existing_counts[topic]}
     problems = [
-        _problem(topic, count, found[topic])
+        _problem(topic, count, existing_counts[topic])
         for topic, count in sorted(wanted.items())
-        if not count or (found[topic] != count and (found[topic] or admin is None))
+        if not count or (existing_counts[topic] != count and (existing_counts[topic] or admin is None))
     ]
     if problems:
         more = f"; and {len(problems) - PROBLEMS_MAX} more" if len(problems) > PROBLEMS_MAX else ""

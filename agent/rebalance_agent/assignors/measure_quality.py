@@ -29,7 +29,7 @@ from rebalance_agent.assignors.assignment_facts import (
 from rebalance_agent.assignors.balance.counts import NO_EXTRA
 from rebalance_agent.assignors.balance.placement import best, place
 from rebalance_agent.assignors.balance.promise import Promise, by_count
-from rebalance_agent.assignors.roster import Roster, call_the_roll
+from rebalance_agent.assignors.roster import Roster, prepare_roster
 from rebalance_agent.assignors.strategy import Strategy
 from rebalance_agent.model.assignment_quality import AssignmentQuality
 from rebalance_agent.model.partitions import count_partitions
@@ -71,26 +71,26 @@ def judgement(group: GroupSubscription, assignment: GroupAssignment, strategy: S
     Raises:
         AssignmentError: a member id appears twice, or a configured value is out of bounds.
     """
-    roster = call_the_roll(group) if strategy is None else strategy.roster(group)
+    roster = prepare_roster(group) if strategy is None else strategy.roster(group)
     owners = owners_of(roster, assignment.target)
     loads = [count_partitions(assignment.target.get(member.member_id, {})) for member in roster.members]
     moved = count_moved(roster, owners)
     promise = by_count(roster) if strategy is None else strategy.promise(roster)
-    found = balance_of(roster, promise, loads, moved, plain=owners.plain)
+    measured = balance_of(roster, promise, loads, moved, plain=owners.plain)
     quality = AssignmentQuality(
         spread=max(loads, default=0) - min(loads, default=0),
         max_mean_ratio=max(loads) * len(loads) / sum(loads) if any(loads) else None,
-        skew_ratio=found.skew_ratio,
-        imbalance=found.imbalance,
+        skew_ratio=measured.skew_ratio,
+        imbalance=measured.imbalance,
         moved=moved,
-        moved_min=found.moved_min,
+        moved_min=measured.moved_min,
         unassigned=count_unassigned(roster, owners),
-        topic_spread=topic_spread(roster, owners, found.targets),
+        topic_spread=topic_spread(roster, owners, measured.targets),
         copartition_breaks=copartition_breaks(roster, owners),
         rack_misses=rack_misses(roster, owners),
     )
     names = (member.member_id for member in roster.members)
-    return Judgement(quality, dict(zip(names, found.targets, strict=True)))
+    return Judgement(quality, dict(zip(names, measured.targets, strict=True)))
 
 
 def balance_of(roster: Roster, promise: Promise, loads: Sequence[int], moved: int, *, plain: bool) -> Balance:

@@ -15,7 +15,7 @@ from typing import overload
 from rebalance_agent.assignors.claims import TopicOwnership, settle
 from rebalance_agent.model.partitions import TopicPartitions
 
-__all__ = ["OwnershipByTopic", "OwnershipIndex", "by_hand", "distinct", "in_order", "settle_all", "unowned"]
+__all__ = ["OwnershipByTopic", "OwnershipIndex", "build_index", "distinct", "in_order", "settle_all", "unowned"]
 
 _ALIKE_MIN = 4
 """So many members with the same topics are read column by column; fewer are faster one by one."""
@@ -42,16 +42,16 @@ class OwnershipByTopic(Sequence[TopicOwnership]):
         """``holdings`` by member, of no other than these ``topics``."""
         self._topics = topics
         self._holdings = holdings
-        self._made: tuple[TopicOwnership, ...] | None = None
+        self._by_topic: tuple[TopicOwnership, ...] | None = None
 
     def _all(self) -> tuple[TopicOwnership, ...]:
-        if self._made is None:
+        if self._by_topic is None:
             owned: dict[str, dict[int, tuple[int, ...]]] = {topic: {} for topic in self._topics}
             for member, held in enumerate(self._holdings):
                 for topic, numbers in held.items():
                     owned[topic][member] = numbers
-            self._made = tuple(map(TopicOwnership, owned.values()))
-        return self._made
+            self._by_topic = tuple(map(TopicOwnership, owned.values()))
+        return self._by_topic
 
     def __len__(self) -> int:
         return len(self._topics)
@@ -60,13 +60,13 @@ class OwnershipByTopic(Sequence[TopicOwnership]):
         return iter(self._all())
 
     @overload
-    def __getitem__(self, place: int) -> TopicOwnership: ...
+    def __getitem__(self, index: int) -> TopicOwnership: ...
 
     @overload
-    def __getitem__(self, place: slice) -> Sequence[TopicOwnership]: ...
+    def __getitem__(self, index: slice) -> Sequence[TopicOwnership]: ...
 
-    def __getitem__(self, place: int | slice) -> TopicOwnership | Sequence[TopicOwnership]:
-        return self._all()[place]
+    def __getitem__(self, index: int | slice) -> TopicOwnership | Sequence[TopicOwnership]:
+        return self._all()[index]
 
     def __eq__(self, other: object) -> bool:
         return self._all() == tuple(other) if isinstance(other, (OwnershipByTopic, tuple)) else NotImplemented
@@ -87,7 +87,7 @@ def settle_all(
     """
     holdings = [owned for _, owned in claims]
     gaps = None
-    if all(len(places) == len(claims) for places in subscribers) or _entitled(holdings, subscriptions):
+    if all(len(members) == len(claims) for members in subscribers) or _entitled(holdings, subscriptions):
         gaps = _gaps_of_plain(holdings, topics)
     if gaps is not None:
         return OwnershipIndex(OwnershipByTopic(topics, holdings), gaps, holdings)
@@ -123,20 +123,20 @@ def _claimed_numbers(holdings: Sequence[TopicPartitions], topics: Mapping[str, i
     for owned in holdings:
         alike.setdefault(tuple(owned), []).append(owned)
     claimed: dict[str, list[int]] = {topic: [] for topic in topics}
-    for names, some in alike.items():
-        if not claimed.keys() >= set(names) or not all(in_order(owned.values()) for owned in some):
+    for names, group in alike.items():
+        if not claimed.keys() >= set(names) or not all(in_order(owned.values()) for owned in group):
             return None
-        if len(some) >= _ALIKE_MIN:
+        if len(group) >= _ALIKE_MIN:
             # Member by member first, since what one member brought lies close together in memory.
-            flat = [list(chain.from_iterable(owned.values())) for owned in some]
+            flat = [list(chain.from_iterable(owned.values())) for owned in group]
             if all(map(len(names).__eq__, map(len, flat))):
                 for topic, column in zip(names, zip(*flat, strict=True), strict=True):
                     claimed[topic] += column
                 continue
-            for topic, column in zip(names, zip(*(owned.values() for owned in some), strict=True), strict=True):
+            for topic, column in zip(names, zip(*(owned.values() for owned in group), strict=True), strict=True):
                 claimed[topic] += chain.from_iterable(column)
         else:
-            for owned in some:
+            for owned in group:
                 for topic, numbers in owned.items():
                     claimed[topic] += numbers
     return claimed
@@ -155,7 +155,9 @@ def distinct(numbers: Sequence[int], count: int) -> bool:
 def in_order(parts: Collection[Sequence[int]]) -> bool:
     """Whether each of ``parts`` is some numbers, ascending."""
     lengths = set(map(len, parts))
-    return 0 not in lengths and (lengths <= {1} or all(len(some) == 1 or list(some) == sorted(some) for some in parts))
+    return 0 not in lengths and (
+        lengths <= {1} or all(len(numbers) == 1 or list(numbers) == sorted(numbers) for numbers in parts)
+    )
 
 
 def _settle_each(
@@ -166,24 +168,26 @@ def _settle_each(
         for topic in owned.keys() & claimed.keys():
             claimed[topic][member] = owned[topic]
     ownership = []
-    for parts, count, places in zip(claimed.values(), topics.values(), subscribers, strict=True):
+    for parts, count, members in zip(claimed.values(), topics.values(), subscribers, strict=True):
         plain = distinct(sorted(chain.from_iterable(parts.values())), count) and in_order(parts.values())
-        if plain and parts.keys() <= frozenset(places):
+        if plain and parts.keys() <= frozenset(members):
             ownership.append(TopicOwnership(parts))
         else:
             dated = [(claims[member][0], member, numbers) for member, numbers in parts.items()]
-            ownership.append(settle(dated, count, places))
-    return by_hand(ownership, topics, len(claims))
+            ownership.append(settle(dated, count, members))
+    return build_index(ownership, topics, len(claims))
 
 
-def by_hand(ownership: Sequence[TopicOwnership], topics: Mapping[str, int], members: int) -> OwnershipIndex:
+def build_index(ownership: Sequence[TopicOwnership], topics: Mapping[str, int], members: int) -> OwnershipIndex:
     """The ledger of any ``ownership`` of ``topics`` with these partition counts."""
     holdings: list[dict[str, tuple[int, ...]]] = [{} for _ in range(members)]
-    for topic, known in zip(topics, ownership, strict=True):
-        for member, numbers in known.owned.items():
+    for topic, topic_ownership in zip(topics, ownership, strict=True):
+        for member, numbers in topic_ownership.owned.items():
             holdings[member][topic] = numbers
-    gaps = [unowned(known, count) for known, count in zip(ownership, topics.values(), strict=True)]
-    disputed = frozenset(topic for topic, known in zip(topics, ownership, strict=True) if known.disputed)
+    gaps = [unowned(topic_ownership, count) for topic_ownership, count in zip(ownership, topics.values(), strict=True)]
+    disputed = frozenset(
+        topic for topic, topic_ownership in zip(topics, ownership, strict=True) if topic_ownership.disputed
+    )
     return OwnershipIndex(tuple(ownership), gaps, holdings, disputed)
 
 

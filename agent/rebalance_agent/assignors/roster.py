@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from rebalance_agent.assignors.claims import TopicOwnership
-from rebalance_agent.assignors.ownership_index import OwnershipIndex, by_hand, settle_all
+from rebalance_agent.assignors.ownership_index import OwnershipIndex, build_index, settle_all
 from rebalance_agent.assignors.strategy_settings import Setting
 from rebalance_agent.assignors.subscribers import subscribers_by_topic
 from rebalance_agent.errors import DecodeError
@@ -23,7 +23,7 @@ from rebalance_agent.model.subscription import (
     member_order,
 )
 
-__all__ = ["MemberUserData", "Notes", "Plan", "Reader", "Roster", "call_again", "call_the_roll"]
+__all__ = ["MemberUserData", "Plan", "Reader", "Roster", "RosterCache", "prepare_roster", "prepare_roster_again"]
 
 Plan = list[dict[str, tuple[int, ...]]]
 """What each member is to own, by its place in the roster: topic -> ascending partition numbers."""
@@ -49,15 +49,15 @@ _T = TypeVar("_T")
 
 
 @dataclass(slots=True)
-class Notes:
+class RosterCache:
     """What has been worked out about a roster, so that it is not worked out again. No part of its value.
 
     ``even``: the promise of `promise.by_count`, which depends on nothing that is owned.
     """
 
-    ledger: OwnershipIndex | None = None
-    even: Any = None
-    counts: tuple[int, ...] | None = None
+    ownership_index: OwnershipIndex | None = None
+    count_promise: Any = None
+    owned_counts: tuple[int, ...] | None = None
     drafts: dict[tuple[tuple[int, ...], ...], Any] = field(default_factory=dict)
 
 
@@ -82,9 +82,9 @@ class Roster:
     standbys: tuple[TopicPartitions, ...]
     unknown_topics: tuple[str, ...]
     user_data_errors: Mapping[str, str]
-    twins: tuple[str, ...] = ()
+    duplicate_ids: tuple[str, ...] = ()
     # Not an argument, so that `dataclasses.replace` begins with a blank sheet.
-    notes: Notes = field(default_factory=Notes, init=False, repr=False, compare=False)
+    cache: RosterCache = field(default_factory=RosterCache, init=False, repr=False, compare=False)
 
     def of(self, setting: Setting[_T]) -> tuple[_T, ...]:
         """Each member's value of its own ``setting``."""
@@ -101,32 +101,32 @@ class Roster:
         return [topic.partitions for topic in self.metadata]
 
     @property
-    def ledger(self) -> OwnershipIndex:
+    def ownership_index(self) -> OwnershipIndex:
         """Ownership, and the same by member and what nobody owns."""
-        if self.notes.ledger is None:
+        if self.cache.ownership_index is None:
             topics = dict(zip(self.topics, self.partitions, strict=True))
-            self.notes.ledger = by_hand(self.ownership, topics, len(self.members))
-        return self.notes.ledger
+            self.cache.ownership_index = build_index(self.ownership, topics, len(self.members))
+        return self.cache.ownership_index
 
     def owned_counts(self) -> list[int]:
         """How many partitions each member owns."""
-        if self.notes.counts is None:
-            self.notes.counts = tuple(sum(map(len, owned.values())) for owned in self.ledger.holdings)
-        return list(self.notes.counts)
+        if self.cache.owned_counts is None:
+            self.cache.owned_counts = tuple(sum(map(len, owned.values())) for owned in self.ownership_index.holdings)
+        return list(self.cache.owned_counts)
 
     def uniform(self) -> bool:
         """Whether all members that subscribe to anything known subscribe to the same topics.
 
         Equal subscribers are one shared tuple (see `Roster`), so identity decides.
         """
-        return len({id(places) for places in self.subscribers}) <= 1
+        return len({id(members) for members in self.subscribers}) <= 1
 
     def empty_plan(self) -> Plan:
         """A plan that gives nobody anything yet."""
         return [{} for _ in self.members]
 
 
-def call_the_roll(
+def prepare_roster(
     group: GroupSubscription,
     settings: Sequence[Setting[Any]] = (),
     reader: Reader | None = None,
@@ -145,10 +145,10 @@ def call_the_roll(
     Raises:
         AssignmentError: a configured value is not what its setting takes.
     """
-    members, twins = _without_twins(sorted(group.members, key=member_order))
-    told, errors = _read_user_data(members, reader, only_owned=only_owned)
+    members, duplicate_ids = _without_duplicates(sorted(group.members, key=member_order))
+    reports, errors = _read_user_data(members, reader, only_owned=only_owned)
     if not believe_owned:
-        told = [report and replace(report, owned={}) for report in told]
+        reports = [report and replace(report, owned={}) for report in reports]
     by_topic = subscribers_by_topic(members)
     topics = tuple(
         sorted(
@@ -158,8 +158,8 @@ def call_the_roll(
     )
     metadata = tuple(group.topics[topic] for topic in topics)
     subscribers = tuple(by_topic[topic] for topic in topics)
-    ledger = settle_all(
-        _claims(members, told),
+    ownership_index = settle_all(
+        _claims(members, reports),
         {topic: group.topics[topic].partitions for topic in topics},
         subscribers,
         [member.topics for member in members],
@@ -170,22 +170,22 @@ def call_the_roll(
         topics=topics,
         metadata=metadata,
         subscribers=subscribers,
-        ownership=ledger.ownership,
-        settings={setting.name: _values(setting, members, told) for setting in settings if not setting.shared},
+        ownership=ownership_index.ownership,
+        settings={setting.name: _values(setting, members, reports) for setting in settings if not setting.shared},
         shared={setting.name: setting.of(group.config) for setting in settings if setting.shared},
-        standbys=tuple(_standbys(member, report) for member, report in zip(members, told, strict=True)),
+        standbys=tuple(_standbys(member, report) for member, report in zip(members, reports, strict=True)),
         unknown_topics=tuple(sorted(by_topic.keys() - set(topics))),
         user_data_errors=errors,
-        twins=twins,
+        duplicate_ids=duplicate_ids,
     )
-    roster.notes.ledger = ledger
+    roster.cache.ownership_index = ownership_index
     return roster
 
 
-def call_again(
+def prepare_roster_again(
     roster: Roster,
     holdings: Sequence[TopicPartitions],
-    told: Sequence[MemberUserData | None],
+    reports: Sequence[MemberUserData | None],
     settings: Sequence[Setting[Any]] = (),
     config: Mapping[str, str] | None = None,
     standbys: Sequence[TopicPartitions] | None = None,
@@ -198,7 +198,7 @@ def call_again(
     Raises:
         AssignmentError: a configured value is not what its setting takes.
     """
-    ledger = settle_all(
+    ownership_index = settle_all(
         [(0, owned) for owned in holdings],
         dict(zip(roster.topics, roster.partitions, strict=True)),
         roster.subscribers,
@@ -207,10 +207,13 @@ def call_again(
     values = {setting.name: setting.of(config or {}) for setting in settings}
     again = replace(
         roster,
-        ownership=ledger.ownership,
+        ownership=ownership_index.ownership,
         settings={
             each.name: tuple(
-                [report.settings.get(each.name, values[each.name]) if report else values[each.name] for report in told]
+                [
+                    report.settings.get(each.name, values[each.name]) if report else values[each.name]
+                    for report in reports
+                ]
             )
             for each in settings
             if not each.shared
@@ -219,7 +222,7 @@ def call_again(
         standbys=tuple(map(_in_sets, standbys)) if standbys else ({},) * len(holdings),
         user_data_errors={},
     )
-    again.notes.ledger, again.notes.even = ledger, roster.notes.even
+    again.cache.ownership_index, again.cache.count_promise = ownership_index, roster.cache.count_promise
     return again
 
 
@@ -227,16 +230,18 @@ def _utf16(text: str) -> bytes:
     return text.encode("utf-16-be", "surrogatepass")
 
 
-def _without_twins(members: Sequence[MemberSubscription]) -> tuple[tuple[MemberSubscription, ...], tuple[str, ...]]:
+def _without_duplicates(
+    members: Sequence[MemberSubscription],
+) -> tuple[tuple[MemberSubscription, ...], tuple[str, ...]]:
     """One member of each id, the one with the newest generation, and the ids that appeared more than once."""
     by_id: dict[str, MemberSubscription] = {}
-    twins: dict[str, None] = {}
+    duplicate_ids: dict[str, None] = {}
     for member in members:
         other = by_id.setdefault(member.member_id, member)
         if other is not member:
-            twins[member.member_id] = None
+            duplicate_ids[member.member_id] = None
             by_id[member.member_id] = max(other, member, key=_newest)
-    return (tuple(by_id.values()) if twins else tuple(members)), tuple(twins)
+    return (tuple(by_id.values()) if duplicate_ids else tuple(members)), tuple(duplicate_ids)
 
 
 def _newest(member: MemberSubscription) -> tuple[int, str]:
@@ -248,34 +253,34 @@ def _newest(member: MemberSubscription) -> tuple[int, str]:
 def _read_user_data(
     members: Sequence[MemberSubscription], reader: Reader | None, *, only_owned: bool
 ) -> tuple[list[MemberUserData | None], dict[str, str]]:
-    told: list[MemberUserData | None] = [None] * len(members)
+    reports: list[MemberUserData | None] = [None] * len(members)
     errors: dict[str, str] = {}
     if reader is None:
-        return told, errors
-    for place, member in enumerate(members):
-        restated = only_owned and member.owned and member.generation != UNKNOWN_GENERATION
-        if not member.user_data or restated:
+        return reports, errors
+    for index, member in enumerate(members):
+        is_redundant = only_owned and member.owned and member.generation != UNKNOWN_GENERATION
+        if not member.user_data or is_redundant:
             continue
         try:
-            told[place] = reader(member.user_data)
+            reports[index] = reader(member.user_data)
         except DecodeError as error:
             errors[member.member_id] = str(error)
-    return told, errors
+    return reports, errors
 
 
 def _claims(
-    members: Sequence[MemberSubscription], told: Sequence[MemberUserData | None]
+    members: Sequence[MemberSubscription], reports: Sequence[MemberUserData | None]
 ) -> list[tuple[int, TopicPartitions]]:
     """Each member's generation and what it says it owns."""
     claims = []
-    for member, report in zip(members, told, strict=True):
+    for member, report in zip(members, reports, strict=True):
         # What the subscription says outranks user data, which not every client keeps up to date.
         # Each is as old as the place that says it: who missed an assignment goes on sending an older one.
-        said, told_since = (report.owned, report.generation) if report else ({}, UNKNOWN_GENERATION)
-        if member.owned or not said:
-            owned, since, otherwise = member.owned, member.generation, told_since
+        stated, stated_since = (report.owned, report.generation) if report else ({}, UNKNOWN_GENERATION)
+        if member.owned or not stated:
+            owned, since, otherwise = member.owned, member.generation, stated_since
         else:
-            owned, since, otherwise = said, told_since, member.generation
+            owned, since, otherwise = stated, stated_since, member.generation
         claims.append((otherwise if since == UNKNOWN_GENERATION else since, owned))
     return claims
 
@@ -291,9 +296,9 @@ def _in_sets(claimed: TopicPartitions) -> TopicPartitions:
 
 
 def _values(
-    setting: Setting[_T], members: Sequence[MemberSubscription], told: Sequence[MemberUserData | None]
+    setting: Setting[_T], members: Sequence[MemberSubscription], reports: Sequence[MemberUserData | None]
 ) -> tuple[_T, ...]:
     return tuple(
         report.settings[setting.name] if report and setting.name in report.settings else setting.of(member.config)
-        for member, report in zip(members, told, strict=True)
+        for member, report in zip(members, reports, strict=True)
     )

@@ -9,7 +9,7 @@ from typing import Any
 from rebalance_agent.assignors.balance.placement import best
 from rebalance_agent.assignors.balance.promise import Promise, by_count
 from rebalance_agent.assignors.cooperative_step import withhold
-from rebalance_agent.assignors.roster import MemberUserData, Plan, Reader, Roster, call_the_roll
+from rebalance_agent.assignors.roster import MemberUserData, Plan, Reader, Roster, prepare_roster
 from rebalance_agent.assignors.strategy_settings import Setting
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.group import RebalanceProtocol
@@ -89,7 +89,7 @@ class Strategy:
             AssignmentError: a configured value is not what its setting takes.
         """
         eager = self.protocol is RebalanceProtocol.EAGER
-        return call_the_roll(group, self.config, self.reader, believe_owned=eager, only_owned=self.only_owned)
+        return prepare_roster(group, self.config, self.reader, believe_owned=eager, only_owned=self.only_owned)
 
     def assign(self, group: GroupSubscription) -> GroupAssignment:
         """Decide who owns what. What is wrong with a member, its user data or a topic is reported and never raised.
@@ -116,7 +116,7 @@ class Strategy:
             user_data=answers,
             unknown_topics=roster.unknown_topics,
             user_data_errors={**roster.user_data_errors, **unanswered},
-            twins=roster.twins,
+            duplicate_ids=roster.duplicate_ids,
         )
 
     def _answers(

@@ -13,20 +13,20 @@ __all__ = ["subscribers_by_topic"]
 def subscribers_by_topic(members: Sequence[MemberSubscription]) -> dict[str, tuple[int, ...]]:
     """Topic -> the places of its subscribers, ascending. Topics with the same subscribers share one tuple of them."""
     kinds: dict[tuple[str, ...], list[int]] = {}
-    for place, member in enumerate(members):
-        kinds.setdefault(tuple(member.topics), []).append(place)
+    for index, member in enumerate(members):
+        kinds.setdefault(tuple(member.topics), []).append(index)
     kinds_of_topic: defaultdict[str, list[int]] = defaultdict(list)
     for kind, topics in enumerate(kinds):
         for topic in topics if len(set(topics)) == len(topics) else dict.fromkeys(topics):
             kinds_of_topic[topic].append(kind)
-    places = list(kinds.values())
-    all_differ = len(places) == len(members)
+    members_of_kind = list(kinds.values())
+    all_differ = len(members_of_kind) == len(members)
     merged: dict[tuple[int, ...], tuple[int, ...]] = {}
     by_topic: dict[str, tuple[int, ...]] = {}
     for topic, kind_list in kinds_of_topic.items():
         key = tuple(kind_list)
         if key not in merged:
             # Kinds are numbered as members come: where no two subscribe alike, a kind's number is its member's place.
-            merged[key] = key if all_differ else tuple(sorted(place for kind in key for place in places[kind]))
+            merged[key] = key if all_differ else tuple(sorted(index for kind in key for index in members_of_kind[kind]))
         by_topic[topic] = merged[key]
     return by_topic

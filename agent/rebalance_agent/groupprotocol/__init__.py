@@ -1,12 +1,13 @@
 """Bytes to model values and back: the consumer protocol, assignors' user data, records of ``__consumer_offsets``.
 
-- ``wire``: a small language for message tables, and the one reader and writer that follow them.
-- ``tables``: the records of ``__consumer_offsets``, one table per kind. A new version changes its table.
-- ``records``: a record as plain fields; ``classic_group``, ``epoch_facts``: as model values; ``record_json``: as JSON.
-- ``consumer_protocol``: Subscription and Assignment; ``consumer_group_heartbeat``: the KIP-848 request.
-- ``user_data``, ``standby_user_data``, ``sticky_fast_decoder``: what strategies write into subscriptions.
+- ``wire``: a small schema language for messages, and the reader and writer that follow it.
+- ``tables``: the records of ``__consumer_offsets``, one table per kind. A new record version changes its table.
+- ``records``: a record as plain fields; ``group_fact``: a record as a fact about its group; ``classic_group``,
+  ``epoch_facts``: these facts as model values; ``record_json``: a record as JSON.
+- ``consumer_protocol``: subscription and assignment; ``consumer_group_heartbeat``: the KIP-848 request.
+- ``user_data``, ``standby_user_data``, ``sticky_fast_decoder``: the user data of strategies.
 - ``coordinator_partition``: the partition of ``__consumer_offsets`` that holds a group.
 
 Every length and count is bounded by the bytes that are left. The only error that bytes can cause is ``DecodeError``.
-Requests and responses are not decoded here: Kafka clients do that.
+Requests and responses, except the heartbeat's, are not decoded here: Kafka clients do that.
 """

@@ -1,4 +1,4 @@
-"""A classic group's record as the value that the tracker works with."""
+"""Decodes a classic group's record to a `GroupSnapshot`."""
 
 from __future__ import annotations
 
@@ -17,20 +17,23 @@ from rebalance_agent.model.group import GroupSnapshot, Member
 __all__ = ["CONSUMER_PROTOCOL_TYPE", "classic_group", "member_assignment", "member_subscription"]
 
 CONSUMER_PROTOCOL_TYPE = "consumer"
-"""Protocol type of groups whose members speak the consumer protocol; Connect and others put their own bytes there."""
+"""Protocol type of groups whose members use the consumer protocol; Kafka Connect and others have bytes of their own."""
 
 REMEMBERED_MAX = 4_096
-"""Subscriptions, and assignments, that are remembered by their bytes: members of a group that own nothing send equal
-subscriptions (newer ones name the generation), and most members of its next generation are given what they had."""
+"""Decoded subscriptions, and decoded assignments, in the cache, by their bytes.
+
+Members that own nothing send equal subscriptions (newer clients add the generation), and most members of the next
+generation keep their assignment.
+"""
 
 TIMEOUTS_MAX = 256
-"""Timeouts of which one object serves all members: nearly all have their client's defaults."""
+"""Timeout values that share one object each: nearly all members have their client's defaults."""
 
 _T = TypeVar("_T")
 
 
 def classic_group(record: Record) -> GroupSnapshot | None:
-    """The group in a ``group_metadata`` record; None for a tombstone, an unknown value version and any other kind."""
+    """Return the group in a ``group_metadata`` record; None for tombstones, unknown value versions and other kinds."""
     value = record.value
     if record.kind != GROUP_METADATA.kind or value is None:
         return None
@@ -48,13 +51,13 @@ def classic_group(record: Record) -> GroupSnapshot | None:
 
 
 def _remembered(read: Callable[[bytes], _T]) -> Callable[[str, bytes], _T | None]:
-    known = remembered(read, REMEMBERED_MAX)
+    read_remembered = remembered(read, REMEMBERED_MAX)
 
     def read_or_none(protocol_type: str, data: bytes) -> _T | None:
         if protocol_type != CONSUMER_PROTOCOL_TYPE:
             return None
         try:
-            return known(data)
+            return read_remembered(data)
         except DecodeError:
             return None
 
@@ -62,10 +65,10 @@ def _remembered(read: Callable[[bytes], _T]) -> Callable[[str, bytes], _T | None
 
 
 member_subscription = _remembered(decode_subscription)
-"""What a member's ``subscription`` bytes say; None where they do not parse or are of another protocol type."""
+"""Decode a member's ``subscription``; None where the bytes do not decode or belong to another protocol type."""
 
 member_assignment = _remembered(decode_assignment)
-"""What a member's ``assignment`` bytes say; None where they do not parse or are of another protocol type."""
+"""Decode a member's ``assignment``; None where the bytes do not decode or belong to another protocol type."""
 
 
 @lru_cache(TIMEOUTS_MAX)
@@ -77,7 +80,7 @@ def _member(protocol_type: str, fields: Mapping[str, Any]) -> Member:
     return Member(
         member_id=fields["member_id"],
         instance_id=fields.get("group_instance_id"),
-        # The same in every generation, and in many groups: each is kept once.
+        # Equal in every generation, and in many groups: one string object for all.
         client_id=intern(fields["client_id"]),
         client_host=intern(fields["client_host"]),
         rebalance_timeout_ms=_once(fields.get("rebalance_timeout", -1)),

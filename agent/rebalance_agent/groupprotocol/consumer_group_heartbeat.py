@@ -1,7 +1,7 @@
-"""ConsumerGroupHeartbeat (KIP-848) as it travels between a consumer and its coordinator, versions 0 and 1.
+"""ConsumerGroupHeartbeat (KIP-848), request and response, versions 0 and 1.
 
-A member's request says what it has taken in since it last said so; the answer says what it is to have. Topics are
-their ids. ``member_epoch`` 0 joins, -1 leaves, -2 leaves for a while (a static member).
+A request states what has changed for the member since its last one; the response states its target assignment. Topics
+are topic ids. ``member_epoch`` 0 joins, -1 leaves, -2 leaves temporarily (a static member).
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from rebalance_agent.groupprotocol.wire.schema import Field, Struct, struct_code
 __all__ = ["HEARTBEAT_KEY", "HEARTBEAT_VERSIONS", "decode_heartbeat", "decode_heartbeat_answer"]
 
 HEARTBEAT_KEY = 68
+"""API key of ConsumerGroupHeartbeat."""
 HEARTBEAT_VERSIONS = range(2)
+"""Versions of the request that can be decoded."""
 
 _PARTITIONS = Array(Struct(Field("topic_id", UUID), Field("partitions", Array(INT32))))
 
@@ -51,10 +53,10 @@ _REQUEST_HEAD_BYTES, _ANSWER_HEAD_BYTES = 8, 4
 
 
 def decode_heartbeat(version: int, frame: bytes) -> dict[str, Any]:
-    """Read a request: the whole frame after its length, header included.
+    """Decode a request: the whole frame after its length, header included.
 
     Raises:
-        DecodeError: the bytes are none.
+        DecodeError: the bytes are not one.
     """
     reader = Reader(frame)
     try:
@@ -66,10 +68,10 @@ def decode_heartbeat(version: int, frame: bytes) -> dict[str, Any]:
 
 
 def decode_heartbeat_answer(version: int, frame: bytes) -> dict[str, Any]:
-    """Read the answer to a request of ``version``; the frame as in `decode_heartbeat`.
+    """Decode the response to a request of ``version``; the frame as in `decode_heartbeat`.
 
     Raises:
-        DecodeError: the bytes are none.
+        DecodeError: the bytes are not one.
     """
     reader = Reader(frame)
     try:

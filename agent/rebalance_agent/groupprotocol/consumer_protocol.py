@@ -1,8 +1,8 @@
-"""The consumer protocol: what a consumer tells its group's leader, and what the leader tells it back.
+"""The consumer protocol: the subscription of a member, and the assignment it gets from the group's leader.
 
 Source: ``ConsumerProtocol`` of Kafka's clients; KIP-429 (v1, owned partitions), KIP-792 (v2, generation), KIP-881 (v3,
-rack). All versions only append: newer ones read as v3, and an early "v1" of other clients that ends after the fields of
-v0 owns nothing.
+rack). Versions only append fields: newer ones are read as v3, and a "v1" of other clients that ends after the fields of
+v0 is read without owned partitions.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ __all__ = [
 ]
 
 NEWEST_VERSION = 3
-"""The newest version of subscriptions and assignments that these tables know."""
+"""Newest version of subscriptions and assignments that these schemas know."""
 
 TOPIC_PARTITIONS = Array(Struct(Field("topic", STRING), Field("partitions", Array(INT32))))
-"""Partitions by topic, as the classic protocols write them."""
+"""Array of partitions by topic name, as in the classic protocol."""
 
 SUBSCRIPTION = Message(
     "ConsumerProtocolSubscription",
@@ -56,7 +56,7 @@ ASSIGNMENT = Message(
 
 
 def decode_subscription(data: bytes) -> ConsumerSubscription:
-    """Read a member's ``ConsumerProtocolSubscription``.
+    """Decode a member's ``ConsumerProtocolSubscription``.
 
     Raises:
         DecodeError: the bytes are not one.
@@ -74,7 +74,7 @@ def decode_subscription(data: bytes) -> ConsumerSubscription:
 
 
 def encode_subscription(subscription: ConsumerSubscription) -> bytes:
-    """Write ``subscription`` in its own version; fields that this version does not have are left out.
+    """Encode ``subscription`` in its own version; fields that this version does not have are left out.
 
     Raises:
         InvalidInputError: a value does not fit the protocol; names it.
@@ -92,7 +92,7 @@ def encode_subscription(subscription: ConsumerSubscription) -> bytes:
 
 
 def decode_assignment(data: bytes) -> ConsumerAssignment:
-    """Read a member's ``ConsumerProtocolAssignment``.
+    """Decode a member's ``ConsumerProtocolAssignment``.
 
     Raises:
         DecodeError: the bytes are not one.
@@ -103,7 +103,7 @@ def decode_assignment(data: bytes) -> ConsumerAssignment:
 
 
 def encode_assignment(assignment: ConsumerAssignment) -> bytes:
-    """Write ``assignment`` in its own version.
+    """Encode ``assignment`` in its own version.
 
     Raises:
         InvalidInputError: a value does not fit the protocol; names it.
@@ -115,18 +115,18 @@ def encode_assignment(assignment: ConsumerAssignment) -> bytes:
 
 
 def from_rows(rows: Iterable[Mapping[str, Any]]) -> dict[str, tuple[int, ...]]:
-    """Rows of a `TOPIC_PARTITIONS` field as ``TopicPartitions``: a topic named twice is one topic.
+    """Return the rows of a `TOPIC_PARTITIONS` field as ``TopicPartitions``; rows of one topic are merged.
 
-    Members write them: numbers that no partition has are left out, as in `existing`.
+    Numbers that no partition can have are left out (see `existing`), since members write them.
     """
     by_topic: dict[str, list[Collection[int]]] = {}
     for row in rows:
         if row["partitions"]:
             by_topic.setdefault(row["topic"], []).append(row["partitions"])
-    found = {topic: existing(sorted(set().union(*by_topic[topic]))) for topic in sorted(by_topic)}
-    return {topic: numbers for topic, numbers in found.items() if numbers}
+    ascending = {topic: existing(sorted(set().union(*by_topic[topic]))) for topic in sorted(by_topic)}
+    return {topic: numbers for topic, numbers in ascending.items() if numbers}
 
 
 def to_rows(partitions: TopicPartitions) -> list[dict[str, Any]]:
-    """``TopicPartitions`` as rows of a `TOPIC_PARTITIONS` field."""
+    """Return ``TopicPartitions`` as rows of a `TOPIC_PARTITIONS` field."""
     return [{"topic": topic, "partitions": numbers} for topic, numbers in partitions.items()]

@@ -1,4 +1,4 @@
-"""Which partition of ``__consumer_offsets`` a group's records are in, and so which broker coordinates it."""
+"""The partition of ``__consumer_offsets`` that holds a group's records; its leader is the group's coordinator."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import struct
 __all__ = ["OFFSETS_TOPIC", "offsets_partition"]
 
 OFFSETS_TOPIC = "__consumer_offsets"
-"""The internal topic with every group's state: its group records, and its committed offsets."""
+"""Kafka's internal topic of group records and committed offsets."""
 
 CACHED_NAMES_MAX = 20_000
-"""Names whose partition is remembered: the groups of a large cluster, asked for with every list of them."""
+"""Group names in the cache: the groups of a large cluster, which every poll asks for again."""
 
 _SIGN = 1 << 31
 
 
 @functools.lru_cache(CACHED_NAMES_MAX)
 def offsets_partition(group: str, partitions: int) -> int:
-    """The partition of ``group`` where the topic has ``partitions`` (at least one).
+    """Return the partition of ``group`` in a topic of ``partitions`` partitions (at least one).
 
-    Kafka's ``Utils.abs(groupId.hashCode()) % partitions``: Java's hash runs over UTF-16 units, and of the one number
-    that has no positive counterpart Kafka takes 0.
+    It is Kafka's ``Utils.abs(groupId.hashCode()) % partitions``: Java hashes UTF-16 units, and Kafka takes 0 for the
+    one number that has no positive counterpart.
     """
     data = group.encode("utf-16-be", "surrogatepass")
     code = 0

@@ -1,4 +1,4 @@
-"""Records of consumer, share and streams groups as the facts that the tracker works with."""
+"""Decodes records of consumer, share and streams groups to model values."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _STREAMS_STATES = {1: MemberState.STABLE, 2: MemberState.UNREVOKED, 3: MemberSta
 
 
 def epoch_fact(record: Record) -> EpochFact | None:
-    """What the record says; None for a tombstone, an unknown value version, and kinds that tell of no rebalance."""
-    known = EPOCH_FACTS.get(record.kind)
-    return None if known is None or record.value is None else known[2](record.value)
+    """Return the fact in the record; None for a tombstone, an unknown value version, and kinds without such a fact."""
+    row = EPOCH_FACTS.get(record.kind)
+    return None if row is None or record.value is None else row[2](record.value)
 
 
 def _group_epoch(value: _Fields) -> GroupEpoch:
@@ -48,7 +48,7 @@ def _target_epoch(value: _Fields) -> TargetEpoch:
 
 def _consumer_member(value: _Fields) -> EpochMember:
     classic = value["classic_member_metadata"]
-    assignors = [each["name"] for each in classic["supported_protocols"]] if classic else []
+    assignors = [protocol["name"] for protocol in classic["supported_protocols"]] if classic else []
     return EpochMember(
         client_id=value["client_id"],
         client_host=value["client_host"],
@@ -129,11 +129,11 @@ def _pattern(value: _Fields) -> ResolvedPattern:
 def _topology(value: _Fields) -> Topology:
     return Topology(
         {
-            each["subtopology_id"]: (
-                *each["source_topics"],
-                *(topic["name"] for topic in each["repartition_source_topics"]),
+            subtopology["subtopology_id"]: (
+                *subtopology["source_topics"],
+                *(topic["name"] for topic in subtopology["repartition_source_topics"]),
             )
-            for each in value["subtopologies"]
+            for subtopology in value["subtopologies"]
         },
         value["epoch"],
     )
@@ -144,12 +144,12 @@ def _tasks(rows: Iterable[_Fields]) -> TopicPartitions:
 
 
 def _by(rows: Iterable[_Fields], name: str) -> TopicPartitions:
-    """Partitions by what they are named by; a name that comes twice is one, and see `existing`."""
+    """Return partitions by the field ``name``; rows with an equal name are merged, numbers filtered by `existing`."""
     numbers: dict[str, set[int]] = {}
     for row in rows:
         numbers.setdefault(row[name], set()).update(row["partitions"])
-    found = {each: existing(sorted(numbers[each])) for each in sorted(numbers)}
-    return {each: some for each, some in found.items() if some}
+    by_topic = {topic: existing(sorted(numbers[topic])) for topic in sorted(numbers)}
+    return {topic: partitions for topic, partitions in by_topic.items() if partitions}
 
 
 def _rows(
@@ -186,4 +186,4 @@ EPOCH_FACTS: Mapping[str, tuple[GroupType, type[EpochFact], Callable[[_Fields], 
         (streams.STREAMS_GROUP_TOPOLOGY, Topology, _topology),
     ),
 }
-"""Kind of record -> group type, kind of fact, and how to read it."""
+"""Kind of record -> group type, class of the fact, and its decoder."""

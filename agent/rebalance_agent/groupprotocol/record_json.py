@@ -1,4 +1,4 @@
-"""A record as a JSON-ready dict: the output of ``rebalance-agent decode``, stable for whoever parses it."""
+"""A record as a JSON-ready dict: the output of ``rebalance-agent decode``. Programs parse it, so its form is stable."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ __all__ = ["record_json"]
 
 
 def record_json(record: Record, timestamp_ms: int | None = None) -> dict[str, Any]:
-    """The record with its fields under Kafka's names; ``timestamp_ms`` is the time of the record itself.
+    """Return the record with its fields under Kafka's names; ``timestamp_ms`` is the timestamp of the record itself.
 
-    Bytes are base64 text. ``unknown_tags``, ``tombstone`` and ``unknown`` are there only where they say something.
+    Bytes are base64 text. ``unknown_tags``, ``tombstone`` and ``unknown`` are present only where they are not zero or
+    false.
     """
     out: dict[str, Any] = {"kind": record.kind, "key_version": record.key_version}
     if record.kind != UNKNOWN:
@@ -26,7 +27,7 @@ def record_json(record: Record, timestamp_ms: int | None = None) -> dict[str, An
     if record.tombstone:
         out["tombstone"] = True
     elif record.value is not None:
-        out |= _plain(_with_members_read(record))
+        out |= _plain(_with_decoded_members(record))
     elif record.kind != UNKNOWN:
         out["unknown"] = True
     if record.unknown_tags:
@@ -44,8 +45,8 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever a table describes
     return value
 
 
-def _with_members_read(record: Record) -> Mapping[str, Any]:
-    """The value; in a classic group's record with the members' bytes read where they are the consumer protocol."""
+def _with_decoded_members(record: Record) -> Mapping[str, Any]:
+    """Return the value. In a classic group's record, members' bytes are decoded if they are the consumer protocol."""
     value = record.value or {}
     if record.kind != GROUP_METADATA.kind:
         return value

@@ -1,6 +1,6 @@
-"""Records of ``__consumer_offsets`` as plain fields, read by `tables`; what no table knows is said, not raised.
+"""Records of ``__consumer_offsets`` as plain fields. Unknown kinds and versions are returned as such, not raised.
 
-`record_kind` looks at two bytes, so that the offset commits, nearly all of the topic, are skipped without decoding.
+`record_kind` reads two bytes, so that offset commits, nearly all of the topic, are skipped without decoding.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rebalance_agent.groupprotocol.tables import RECORDS
 __all__ = ["UNKNOWN", "Record", "decode_record", "key_version", "record_kind"]
 
 UNKNOWN = "unknown"
-"""The kind of a record whose key no table knows."""
+"""The kind of a record whose key version has no table."""
 
 _KINDS = tuple(RECORDS[version].kind if version in RECORDS else UNKNOWN for version in range(256))
 _VERSION_BYTES = 2
@@ -23,10 +23,11 @@ _VERSION_BYTES = 2
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One record. Fields are as their version has them, under Kafka's names in snake case; bytes are bytes.
+    """One record of ``__consumer_offsets``: the fields of its version under Kafka's names in snake case.
 
-    ``value`` is None for a tombstone (then ``value_version`` is None too), for a value version that no table knows, and
-    for an unknown kind. ``unknown_tags`` counts tagged fields that were skipped, ``size_bytes`` is the value's length.
+    Bytes stay bytes. ``value`` is None for a tombstone (``value_version`` is None, too), for a value version without a
+    table, and for an unknown kind. ``unknown_tags`` counts tagged fields that were skipped; ``size_bytes`` is the
+    length of the value.
     """
 
     kind: str
@@ -44,27 +45,27 @@ class Record:
 
     @property
     def tombstone(self) -> bool:
-        """Whether this record deletes what its key names."""
+        """Whether this record deletes the value of its key."""
         return self.kind != UNKNOWN and self.value_version is None
 
     @property
     def unknown(self) -> bool:
-        """Whether the kind or the value's version is one that no table knows."""
+        """Whether the kind or the version of the value has no table."""
         return self.value is None and (self.kind == UNKNOWN or self.value_version is not None)
 
 
 def record_kind(key: bytes) -> str:
-    """What kind of record has this key: a table's kind or `UNKNOWN`, also where the key is too short to tell."""
+    """Return the kind of the record with this ``key``: a table's, or `UNKNOWN`, also for a key that is too short."""
     return _KINDS[key[1]] if len(key) >= _VERSION_BYTES and not key[0] else UNKNOWN
 
 
 def key_version(key: bytes) -> int | None:
-    """The version of a record's key, which says what kind of record it is; None where the key is too short for it."""
+    """Return the version of a record's key, which determines the kind of record; None for a key that is too short."""
     return int.from_bytes(key[:_VERSION_BYTES], "big", signed=True) if len(key) >= _VERSION_BYTES else None
 
 
 def decode_record(key: bytes, value: bytes | None) -> Record:
-    """Read a record.
+    """Decode a record.
 
     Raises:
         DecodeError: key or value break their schema; names message, field and byte.

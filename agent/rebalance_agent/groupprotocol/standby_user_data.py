@@ -1,11 +1,11 @@
-"""User data of strategies with standbys: what a member has, and what it is to own and to copy.
+"""User data of strategies with standbys: what a member owns and copies, and what it is assigned to own and copy.
 
-Two messages in the manner of Kafka's own: an int16 version, then fields that later versions only add to. All numbers
-are big-endian; a string is an int16 length and UTF-8, an array an int32 count and its items.
+Two messages in the style of Kafka's: an int16 version, then fields; later versions only append fields. All numbers are
+big-endian; a string is an int16 length and UTF-8, an array an int32 count and its items.
 
 - In a subscription: string process id (empty: none), array of (string topic, array of int32 partitions) owned, int32
-  generation in which they were owned, and the same kind of array of the standby copies that the member has.
-- In an assignment: the array of the active partitions, then that of the standby copies.
+  generation in which they were owned, and an equal array of the member's standby copies.
+- In an assignment: the array of active partitions, then that of standby copies.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 PROCESS_ID_MAX = 255
-"""Characters of a process id: room for a UUID, a host name or a pod's name. Every member's travels to the leader."""
+"""Characters of a process id: enough for a UUID, a host name or a pod's name. The leader gets one per member."""
 
 _VERSION = 1
 
@@ -58,7 +58,7 @@ STANDBY_ASSIGNMENT = Message(
 
 @dataclass(frozen=True, slots=True)
 class StandbyUserData:
-    """What a member says: its process, what it owned in ``generation`` (-1: unknown), what it has a copy of."""
+    """User data of a subscription: process id, partitions owned in ``generation`` (-1: not known), standby copies."""
 
     process_id: str = ""
     owned: TopicPartitions = field(default_factory=dict)
@@ -68,14 +68,14 @@ class StandbyUserData:
 
 @dataclass(frozen=True, slots=True)
 class StandbyAssignment:
-    """What a member is told: the partitions it is ``active`` for, and those it keeps a copy of."""
+    """User data of an assignment: the partitions that the member is ``active`` for, and those it keeps a copy of."""
 
     active: TopicPartitions = field(default_factory=dict)
     standbys: TopicPartitions = field(default_factory=dict)
 
 
 def decode_standby_subscription(data: bytes) -> StandbyUserData:
-    """Read what a member says in its subscription.
+    """Decode the user data of a subscription.
 
     Raises:
         DecodeError: the bytes are not that, or the process id is longer than `PROCESS_ID_MAX`.
@@ -88,7 +88,7 @@ def decode_standby_subscription(data: bytes) -> StandbyUserData:
 
 
 def encode_standby_subscription(user_data: StandbyUserData) -> bytes:
-    """Write what a member says in its subscription.
+    """Encode the user data of a subscription.
 
     Raises:
         InvalidInputError: a value does not fit; names it.
@@ -107,7 +107,7 @@ def encode_standby_subscription(user_data: StandbyUserData) -> bytes:
 
 
 def decode_standby_assignment(data: bytes) -> StandbyAssignment:
-    """Read what a member is told in its assignment.
+    """Decode the user data of an assignment.
 
     Raises:
         DecodeError: the bytes are not that.
@@ -117,7 +117,7 @@ def decode_standby_assignment(data: bytes) -> StandbyAssignment:
 
 
 def encode_standby_assignment(assignment: StandbyAssignment) -> bytes:
-    """Write what a member is told in its assignment.
+    """Encode the user data of an assignment.
 
     Raises:
         InvalidInputError: a value does not fit; names it.

@@ -1,8 +1,8 @@
-"""Sticky user data as nearly all of it is: whole, and in order. Read ten times as fast as by the tables.
+"""A fast decoder for well-formed sticky user data, ten times as fast as the schema's reader.
 
-A leader reads what every member owned while the whole group waits: a million partitions in a thousand topics, in the
-largest groups. Whatever is not plain (broken, out of order, a topic twice, a number that no partition has) is left to
-the tables and their errors.
+The leader decodes every member's owned partitions while the whole group waits: up to a million partitions in a thousand
+topics. Other data (damaged, out of order, a topic twice, an impossible partition) is left to the schema's reader, which
+also raises the errors.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ from dataclasses import dataclass, field
 from rebalance_agent.model.partitions import PARTITION_MAX, TopicPartitions
 from rebalance_agent.model.subscription import UNKNOWN_GENERATION
 
-__all__ = ["StickyUserData", "decode_plainly"]
+__all__ = ["StickyUserData", "decode_fast"]
 
 _INT16 = struct.Struct(">h")
 _INT32 = struct.Struct(">i")
 _INT32_BYTES = 4
 
 _SIZES_MAX = 1_024
-"""Numbers of partitions in one topic whose layout is remembered."""
+"""Compiled ``struct`` layouts in the cache, one per number of partitions in a topic."""
 
 
 @dataclass(frozen=True, slots=True)
 class StickyUserData:
-    """A sticky member's last assignment and the generation it was from (-1: not said)."""
+    """User data of sticky: a member's last assignment, and its generation (-1: not known)."""
 
     owned: TopicPartitions = field(default_factory=dict)
     generation: int = UNKNOWN_GENERATION
 
 
-def decode_plainly(data: bytes) -> StickyUserData | None:
-    """Version 1 or 0 of the schema of Kafka's ``StickyAssignor``; None where it is not plain."""
+def decode_fast(data: bytes) -> StickyUserData | None:
+    """Decode version 1 or 0 of the schema of Kafka's ``StickyAssignor``; None where the data is not well-formed."""
     owned: dict[str, tuple[int, ...]] = {}
     size, at, last = len(data), _INT32_BYTES, ""
     number, short = _INT32.unpack_from, _INT16.unpack_from

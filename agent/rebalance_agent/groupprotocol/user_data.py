@@ -1,10 +1,16 @@
-"""User data: what strategies tell each other inside a subscription. Other members write it, so nothing is believed.
+"""User data that strategies put into subscriptions. It comes from other members, so all of it is checked.
 
-All numbers are big-endian. weighted-sticky: int32 weight, then to the end per topic int32 length of its UTF-8 name, the
-name, int32 count, int32 partitions. failover: one int32 priority. sticky: Kafka's ``StickyAssignor`` schema v1 (array
-of topic and partitions, then int32 generation since KIP-341) or v0 (without the generation). cooperative-sticky: one
-int32 generation, as Kafka's ``CooperativeStickyAssignor`` writes it; librdkafka and franz-go write sticky's schema.
-rack-aware-sticky: int16 version (0; newer ones append), string labels, array of topic and partitions, int32 generation.
+All numbers are big-endian.
+
+- weighted-sticky: int32 weight; then, to the end, per topic: int32 length of its UTF-8 name, the name, int32 count,
+  int32 partitions.
+- failover: one int32 priority.
+- sticky: the schema of Kafka's ``StickyAssignor``, v1 (array of topic and partitions, then int32 generation, KIP-341)
+  or v0 (without the generation).
+- cooperative-sticky: one int32 generation, as Kafka's ``CooperativeStickyAssignor`` writes it; librdkafka and franz-go
+  write sticky's schema.
+- rack-aware-sticky: int16 version (0; newer ones append), string labels, array of topic and partitions, int32
+  generation.
 """
 
 from __future__ import annotations
@@ -16,7 +22,7 @@ from typing import Any, TypeVar
 
 from rebalance_agent.errors import DecodeError, InvalidInputError
 from rebalance_agent.groupprotocol.consumer_protocol import TOPIC_PARTITIONS, from_rows, to_rows
-from rebalance_agent.groupprotocol.sticky_fast_decoder import StickyUserData, decode_plainly
+from rebalance_agent.groupprotocol.sticky_fast_decoder import StickyUserData, decode_fast
 from rebalance_agent.groupprotocol.wire.byte_reader import Reader, WireError, as_text
 from rebalance_agent.groupprotocol.wire.message import Message
 from rebalance_agent.groupprotocol.wire.primitives import INT32, STRING, Form
@@ -54,7 +60,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class WeightedUserData:
-    """A weighted-sticky member's ``weight`` (> 0) and the partitions that it owned."""
+    """User data of weighted-sticky: the member's ``weight`` (> 0) and the partitions it owned."""
 
     weight: int
     owned: TopicPartitions = field(default_factory=dict)
@@ -62,7 +68,7 @@ class WeightedUserData:
 
 @dataclass(frozen=True, slots=True)
 class LabelledUserData:
-    """A rack-aware-sticky member's labels as text, its last assignment and the generation that was from."""
+    """User data of rack-aware-sticky: the member's labels as text, its last assignment, and the generation of that."""
 
     labels: str
     owned: TopicPartitions = field(default_factory=dict)
@@ -70,7 +76,7 @@ class LabelledUserData:
 
 
 def decode_weighted(data: bytes) -> WeightedUserData:
-    """Read weighted-sticky's user data.
+    """Decode weighted-sticky's user data.
 
     Raises:
         DecodeError: the bytes are not that, or the weight is not above zero.
@@ -79,7 +85,7 @@ def decode_weighted(data: bytes) -> WeightedUserData:
 
 
 def encode_weighted(user_data: WeightedUserData) -> bytes:
-    """Write weighted-sticky's user data, topics in the order of ``owned``.
+    """Encode weighted-sticky's user data, topics in the order of ``owned``.
 
     Raises:
         InvalidInputError: the weight is not above zero, or a number does not fit 32 bits.
@@ -96,7 +102,7 @@ def encode_weighted(user_data: WeightedUserData) -> bytes:
 
 
 def decode_priority(data: bytes) -> int:
-    """Read failover's user data.
+    """Decode failover's user data: the member's priority.
 
     Raises:
         DecodeError: the bytes are not one int32.
@@ -105,7 +111,7 @@ def decode_priority(data: bytes) -> int:
 
 
 def encode_priority(priority: int) -> bytes:
-    """Write failover's user data.
+    """Encode failover's user data.
 
     Raises:
         InvalidInputError: the priority does not fit 32 bits.
@@ -114,16 +120,16 @@ def encode_priority(priority: int) -> bytes:
 
 
 def decode_sticky(data: bytes) -> StickyUserData:
-    """Read the user data of Kafka's sticky assignor, v1 or v0: only v0 ends after the partitions.
+    """Decode the user data of Kafka's sticky assignor, v1 or v0; v0 is the one that ends after the partitions.
 
     Raises:
         DecodeError: the bytes are neither.
     """
-    return decode_plainly(data) or _whole("sticky user data", data, _read_sticky)
+    return decode_fast(data) or _whole("sticky user data", data, _read_sticky)
 
 
 def encode_sticky(user_data: StickyUserData) -> bytes:
-    """Write the user data of Kafka's sticky assignor, v1, topics in the order of ``owned``.
+    """Encode the user data of Kafka's sticky assignor, v1, topics in the order of ``owned``.
 
     Raises:
         InvalidInputError: a number does not fit 32 bits, or a topic cannot be written.
@@ -134,9 +140,9 @@ def encode_sticky(user_data: StickyUserData) -> bytes:
 
 
 def decode_cooperative_sticky(data: bytes) -> StickyUserData:
-    """Read a cooperative-sticky member's user data: four bytes are a generation, more are sticky's schema.
+    """Decode a cooperative-sticky member's user data: four bytes are a generation, more are sticky's schema.
 
-    Sticky's schema has no four bytes of its own but v0 without a topic, which no cooperative client writes.
+    In sticky's schema only v0 without a topic has four bytes, and no cooperative client writes that.
 
     Raises:
         DecodeError: the bytes are neither.
@@ -147,7 +153,7 @@ def decode_cooperative_sticky(data: bytes) -> StickyUserData:
 
 
 def encode_generation(generation: int) -> bytes:
-    """Write cooperative-sticky's user data; -1 is a member that has no generation yet.
+    """Encode cooperative-sticky's user data; generation -1 is that of a member that has not been in one yet.
 
     Raises:
         InvalidInputError: the generation does not fit 32 bits.
@@ -156,7 +162,7 @@ def encode_generation(generation: int) -> bytes:
 
 
 def decode_labelled(data: bytes) -> LabelledUserData:
-    """Read rack-aware-sticky's user data. What the labels say is not looked at.
+    """Decode rack-aware-sticky's user data. The labels are not parsed.
 
     Raises:
         DecodeError: the bytes are not that.
@@ -166,7 +172,7 @@ def decode_labelled(data: bytes) -> LabelledUserData:
 
 
 def encode_labelled(user_data: LabelledUserData) -> bytes:
-    """Write rack-aware-sticky's user data, topics in the order of ``owned``.
+    """Encode rack-aware-sticky's user data, topics in the order of ``owned``.
 
     Raises:
         InvalidInputError: a text is too long, or a number does not fit 32 bits.

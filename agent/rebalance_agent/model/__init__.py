@@ -1,4 +1,12 @@
-"""Frozen values that every other room speaks in: groups, subscriptions, assignments, episodes, events.
+"""Frozen values that all other packages share: groups, subscriptions, assignments, rebalances, events.
 
-No effects, no clients, no clock; nothing here imports another room but ``errors``.
+It has no effects, no clients and no clock, and imports only ``errors``.
+
+- ``group``: types, states, members and snapshots of groups; ``epoch_groups``: facts of groups whose broker assigns.
+- ``subscription``: input and output of assignors; ``assignment_quality``: how good an assignment is.
+- ``partitions``: partitions by topic, and their text form; ``generation_diff``: changes between two generations.
+- ``episode``: trigger, phases and stall of a rebalance; ``rollout``: members replaced by a deploy.
+- ``events``: the published events; ``event_json``: these and other values as JSON; ``events_post``: their HTTP
+  contract.
+- ``baseline``: normal stalls of a group by hour of the week.
 """

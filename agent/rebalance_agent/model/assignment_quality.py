@@ -1,4 +1,4 @@
-"""How good an assignment is: one value for the CLI, the events, the metrics and the what-if."""
+"""The quality of an assignment as one value, shared by the command line, events, metrics and what-if."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ __all__ = ["AssignmentQuality"]
 
 @dataclass(frozen=True, slots=True)
 class AssignmentQuality:
-    """Judges the target of an assignment. ``None`` means "does not apply" or "cannot be known".
+    """Quality of an assignment's target. ``None``: does not apply, or is not known.
 
-    - ``spread``: highest minus lowest number of partitions over the members.
+    - ``spread``: highest minus lowest number of partitions per member.
     - ``max_mean_ratio``: highest load / mean load.
-    - ``skew_ratio``: max over members of load / what the strategy promises that member; 1 is best.
-    - ``imbalance``: highest load above its target, in partitions; 0 is optimal.
-    - ``moved``: partitions that change owner; ``moved_min``: the fewest that this balance needs.
-    - ``unassigned``: partitions of subscribed topics that nobody gets.
-    - ``topic_spread``: topic -> distinct owners / min(partitions, subscribed members that are promised anything);
-      1 is best.
-    - ``copartition_breaks``: partition numbers of co-partitioned topics that lie on different members.
-    - ``rack_misses``: partitions whose owner's rack holds no replica although some subscribed member's does.
+    - ``skew_ratio``: maximum over members of load / the load that the strategy promises; 1 is best.
+    - ``imbalance``: most partitions that a member has above its target; 0 is optimal.
+    - ``moved``: partitions that change owner; ``moved_min``: the fewest moves that this balance needs.
+    - ``unassigned``: partitions of subscribed topics without an owner.
+    - ``topic_spread``: topic -> distinct owners / min(partitions, subscribers whose target is above 0); 1 is best.
+    - ``copartition_breaks``: partition numbers of co-partitioned topics that are on different members.
+    - ``rack_misses``: partitions whose owner's rack has no replica although the rack of another subscriber has one.
     """
 
     spread: int

@@ -1,7 +1,7 @@
-"""What is normal for a group at each hour of the week: one JSON object per group, which the pipeline publishes.
+"""The normal stalls of a group at each hour of the week, as one JSON object per group.
 
-It is the value of a record in the compacted topic ``rebalance-baselines``; the key is the cluster's id and the group.
-Both sides hold to this module: `pipeline` writes these names, the observer reads them here.
+It is the value of a record in the compacted topic ``rebalance-baselines``; the key is the cluster id and the group. The
+pipeline writes this format, and the observer reads it.
 """
 
 from __future__ import annotations
@@ -31,23 +31,24 @@ BASELINE_SCHEMA_VERSION = 1
 """Raised when a field changes its meaning; added optional fields keep it."""
 
 HOURS_OF_WEEK = 7 * 24
+"""Hours of one week: the number of baselines that a group can have."""
 
 EPOCH_HOUR_OF_WEEK = 3 * 24
-"""1970 began on a Thursday."""
+"""Hour of the week of the Unix epoch: 1 January 1970 was a Thursday."""
 
 BASELINE_BYTES_MAX = 256 * 1024
-"""168 hours of five numbers each have some 25 kB; the longest names that Kafka takes, escaped, have most of this."""
+"""Bytes of one baseline: 168 hours of five numbers take 25 kB; Kafka's longest names, escaped, take the rest."""
 
 _HOUR_MS = 3_600_000
 
 
 def hour_of_week(epoch_ms: int) -> int:
-    """The hour of the week in UTC: 0 is Monday, 00:00 to 01:00, 167 the last one of Sunday."""
+    """Return the hour of the week in UTC: 0 is Monday 00:00 to 01:00, 167 the last hour of Sunday."""
     return (epoch_ms // _HOUR_MS + EPOCH_HOUR_OF_WEEK) % HOURS_OF_WEEK
 
 
 class BaselineScope(StrEnum):
-    """Whose rebalances an hour's numbers are from: the narrowest of these that had enough of them."""
+    """The set of rebalances that an hour's numbers are computed from: the narrowest one with enough samples."""
 
     HOUR_OF_WEEK = "hour_of_week"
     HOUR_OF_DAY = "hour_of_day"
@@ -56,7 +57,7 @@ class BaselineScope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class HourBaseline:
-    """Stalls of a group at one hour of the week, in seconds. A percentile is None where its sample is too small."""
+    """Stalls of a group at one hour of the week, in seconds. A percentile is None where there are too few samples."""
 
     hour_of_week: int
     scope: BaselineScope
@@ -68,7 +69,7 @@ class HourBaseline:
 
 @dataclass(frozen=True, slots=True)
 class GroupBaseline:
-    """One group's normal as of ``computed_ms``; hours in ascending order, without those of which nobody knows."""
+    """The baselines of one group as of ``computed_ms``; hours in ascending order, without those that lack samples."""
 
     KIND: ClassVar[str] = "baseline"
 
@@ -79,10 +80,10 @@ class GroupBaseline:
 
 
 def baseline_from_json(value: bytes) -> GroupBaseline:
-    """Read the value of a record; unknown fields are ignored: a newer release added them.
+    """Read the value of a record. Unknown fields are ignored, since newer releases may add some.
 
     Raises:
-        InvalidInputError: naming what is too long, missing, of the wrong type or out of range.
+        InvalidInputError: a field is missing, too long, of the wrong type or out of range; names it.
     """
     if not value or len(value) > BASELINE_BYTES_MAX:
         raise InvalidInputError("", f"a baseline has 1 to {BASELINE_BYTES_MAX} bytes")
@@ -97,11 +98,11 @@ def baseline_from_json(value: bytes) -> GroupBaseline:
 
 
 def _check_hours(hours: tuple[HourBaseline, ...]) -> None:
-    numbers = [-1, *(each.hour_of_week for each in hours), HOURS_OF_WEEK]
-    if any(earlier >= later for earlier, later in pairwise(numbers)):
+    hour_numbers = [-1, *(hour.hour_of_week for hour in hours), HOURS_OF_WEEK]
+    if any(earlier >= later for earlier, later in pairwise(hour_numbers)):
         raise InvalidInputError("hours", f"must be of hours 0 to {HOURS_OF_WEEK - 1}, each once, ascending")
-    for index, each in enumerate(hours):
-        rising = [0.0, each.stall_p50_seconds, each.stall_p95_seconds, each.stall_p99_seconds, math.inf]
-        known = [seconds for seconds in rising if seconds is not None]
-        if each.samples < 1 or any(lower > higher for lower, higher in pairwise(known)):
+    for index, hour in enumerate(hours):
+        rising = [0.0, hour.stall_p50_seconds, hour.stall_p95_seconds, hour.stall_p99_seconds, math.inf]
+        percentiles = [seconds for seconds in rising if seconds is not None]
+        if hour.samples < 1 or any(lower > higher for lower, higher in pairwise(percentiles)):
             raise InvalidInputError(f"hours[{index}]", "must have a sample, and percentiles from 0 up that do not fall")

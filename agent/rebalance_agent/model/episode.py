@@ -1,7 +1,7 @@
-"""What is said of one rebalance: closed sets, phases and stall.
+"""Parts of the description of one rebalance: its trigger, its phases and its stall.
 
-An *episode* is a rebalance as its users feel it: usually one generation, with cooperative assignors often two or more
-(the follow-up generations hand over what the first one revoked).
+An *episode* is a rebalance as its users see it: usually one generation; with cooperative assignors often two or more,
+since follow-up generations assign what the first one revoked.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ __all__ = ["TRIGGER_PRECEDENCE", "Basis", "Evidence", "FailureReason", "Phases",
 
 
 class Trigger(StrEnum):
-    """Why a rebalance happened. A closed set: metrics, alerts and tables rely on it."""
+    """The cause of a rebalance. A closed set, on which metrics, alerts and tables rely."""
 
     GROUP_STARTED = "group_started"
     MEMBER_FAILED = "member_failed"
@@ -30,18 +30,18 @@ class Trigger(StrEnum):
 
 
 TRIGGER_PRECEDENCE: tuple[Trigger, ...] = tuple(Trigger)
-"""Of several causes the counter takes the first in this order; the event lists them all."""
+"""Order in which one cause of several is chosen for the counter; the event lists all of them."""
 
 
 class Basis(StrEnum):
-    """How a stall is known: measured where members reported it, otherwise an upper bound."""
+    """How a stall is known: measured from members' reports, or an upper bound."""
 
     EXACT = "exact"
     BOUND = "bound"
 
 
 class Evidence(StrEnum):
-    """Where a moment in time comes from."""
+    """The source of a timestamp."""
 
     MEMBERS = "members"
     GATEWAY = "gateway"
@@ -50,14 +50,14 @@ class Evidence(StrEnum):
 
 
 class Source(StrEnum):
-    """Where a group's facts come from: the offsets topic, or polls of the admin API."""
+    """The source of a group's facts: records of the offsets topic, or polls of the admin API."""
 
     RECORDS = "records"
     ADMIN = "admin"
 
 
 class FailureReason(StrEnum):
-    """Why a rebalance came to nothing."""
+    """The reason why a rebalance did not complete."""
 
     ABORTED = "aborted"
     ASSIGN_ERROR = "assign_error"
@@ -65,11 +65,12 @@ class FailureReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Phases:
-    """Moments of one generation in epoch milliseconds, each with its evidence; None where nobody knows.
+    """Timestamps of one generation in epoch milliseconds, each with its evidence; None where not known.
 
-    ``started``: the coordinator asked members to rejoin. ``joined``: the join phase ended
-    (``currentStateTimestamp`` of the record). ``completed``: the leader's assignment was stored. Of groups whose
-    coordinator assigns: the new epoch, its assignment, and the last member that had it.
+    ``started``: the coordinator asked the members to rejoin. ``joined``: the join phase ended
+    (``currentStateTimestamp`` of the record). ``completed``: the leader's assignment was stored. In groups whose
+    coordinator assigns, these are: the group epoch rose, the target assignment was made, and the last member reached
+    it.
     """
 
     completed_ms: int
@@ -81,24 +82,24 @@ class Phases:
 
     @property
     def join_seconds(self) -> float | None:
-        """Length of the join phase: the wait for the slowest member."""
+        """Length of the join phase in seconds, which ends when the slowest member has joined."""
         if self.started_ms is None or self.joined_ms is None:
             return None
         return max(0, self.joined_ms - self.started_ms) / 1000
 
     @property
     def sync_seconds(self) -> float | None:
-        """Length of the sync phase: ``assign()`` in the leader and its answer's way to the coordinator."""
+        """Length of the sync phase in seconds: ``assign()`` in the leader, and its result's way to the coordinator."""
         return None if self.joined_ms is None else max(0, self.completed_ms - self.joined_ms) / 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Stall:
-    """How long partitions stood still in an episode.
+    """How long partitions were not processed in an episode, in seconds.
 
-    ``seconds``: the longest standstill of one partition. ``lower_seconds`` <= truth <= ``seconds`` where the basis is
-    ``bound``; equal where it is ``exact``. ``partition_seconds``: the sum over all partitions, without what is merely
-    possible: the session timeouts of members that went without a word.
+    ``seconds``: the longest stall of one partition. With basis ``bound``, ``lower_seconds`` <= truth <= ``seconds``;
+    with ``exact``, both are equal. ``partition_seconds``: the sum over all partitions, without the session timeouts of
+    members that disappeared without leaving, during which partitions may or may not have stalled.
     """
 
     seconds: float

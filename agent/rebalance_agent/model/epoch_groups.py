@@ -1,7 +1,7 @@
-"""Groups whose coordinator assigns: consumer (KIP-848), streams (KIP-1071) and share groups (KIP-932), fact by fact.
+"""Facts about groups whose coordinator assigns: consumer (KIP-848), streams (KIP-1071) and share groups (KIP-932).
 
-The coordinator writes each fact as a record of its own. Partitions stand under what their records name them by: a topic
-id, or for streams groups a subtopology, whose tasks are numbered as the partitions of its source topics.
+The coordinator writes each fact as a record of its own. Partitions are keyed as in the records: by topic id, or in
+streams groups by subtopology, whose tasks are numbered as the partitions of its source topics.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = [
 
 
 class MemberState(Enum):
-    """How far a member has come towards its target assignment."""
+    """How far a member has reconciled its assignment with its target."""
 
     STABLE = "stable"
     UNREVOKED = "unrevoked"
@@ -36,9 +36,9 @@ class MemberState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class GroupEpoch:
-    """The group's epoch: it rises when members, subscriptions or topics change, and with it a rebalance begins.
+    """The group epoch. It rises when members, subscriptions or topics change, which starts a rebalance.
 
-    ``validated_topology``: the epoch of the topology for which a streams group's topics were found in order; -1: none.
+    ``validated_topology``: the topology epoch for which the coordinator found a streams group's topics valid; -1: none.
     """
 
     epoch: int
@@ -47,18 +47,19 @@ class GroupEpoch:
 
 @dataclass(frozen=True, slots=True)
 class TargetEpoch:
-    """The epoch that the members' targets were made for."""
+    """The group epoch that the current target assignment was made for."""
 
     epoch: int
 
 
 @dataclass(frozen=True, slots=True)
 class EpochMember:
-    """A member as it introduced itself. ``rebalance_timeout_ms`` -1: not said; ``pattern``: its regular expression.
+    """What a member states about itself. ``rebalance_timeout_ms`` -1: not known; ``pattern``: its regular expression.
 
-    ``process`` is a streams member's process id. ``classic``: it still speaks the classic protocol, and so says its
-    ``session_timeout_ms``; that of others is a setting of the group or the brokers, which no record tells. ``eager``:
-    such a member puts down all it has whenever it has to rejoin, since some assignor that it lists is not cooperative.
+    ``process`` is the process id of a streams member. ``classic``: the member still uses the classic protocol, and so
+    states its ``session_timeout_ms``; that of other members is a setting of the group or the brokers, which no record
+    contains. ``eager``: a classic member that revokes all its partitions at each rejoin, because it lists an assignor
+    that is not cooperative.
     """
 
     client_id: str
@@ -77,7 +78,7 @@ class EpochMember:
 
 @dataclass(frozen=True, slots=True)
 class MemberTarget:
-    """What a member is to have; ``standbys`` are a streams member's standby and warm-up tasks."""
+    """The target assignment of a member; ``standbys`` are the standby and warm-up tasks of a streams member."""
 
     assigned: TopicPartitions
     standbys: TopicPartitions = field(default_factory=dict)
@@ -85,7 +86,7 @@ class MemberTarget:
 
 @dataclass(frozen=True, slots=True)
 class CurrentAssignment:
-    """What a member has, and what it still has to give up (``revoking``, which it works on until it has)."""
+    """The assignment a member has now, and what it still has to revoke (``revoking``) and processes until then."""
 
     epoch: int
     previous_epoch: int
@@ -96,20 +97,20 @@ class CurrentAssignment:
 
     @property
     def held(self) -> set[tuple[str, int]]:
-        """What the member works on: it goes on with what it is to give up until it has. Nothing while it is away."""
+        """The (topic, partition) pairs that the member processes, with those it has yet to revoke; none while away."""
         return set() if self.epoch < 0 else pairs(self.assigned) | pairs(self.revoking)
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedPattern:
-    """The topics that a regular expression stands for now."""
+    """The topics that a regular expression matches now."""
 
     topics: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """A streams group's subtopologies: id -> the topics that its tasks read."""
+    """The subtopologies of a streams group: id -> the topics that its tasks read."""
 
     sources: Mapping[str, tuple[str, ...]]
     epoch: int = -1

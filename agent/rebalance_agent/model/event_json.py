@@ -1,8 +1,8 @@
-"""Events as JSON objects and back, driven by the dataclasses' own type hints.
+"""Events as JSON objects and back, derived from the type hints of the dataclasses.
 
-One table of types serves every kind, so a field added to an event needs no second place. Everything that comes in is
-checked: kind, names, types, lengths. Partitions travel as ranges (``{"t": "0-4,7"}``), bytes as base64. Any other
-dataclass of the same types, the API's for instance, travels the same way.
+A field that is added to an event needs no change here. All input is checked: kind, names, types, lengths. Partitions
+are written as ranges (``{"t": "0-4,7"}``), bytes as base64. Other dataclasses of the same field types can be written
+and read as well; the API does.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ __all__ = [
 _Value = TypeVar("_Value")
 
 TEXT_MAX = 65_536
-"""Characters of one text field. Kafka's own names end at 32,767 bytes; user data in base64 may be longer."""
+"""Characters of one text field. Kafka's names have at most 32,767 bytes; user data in base64 may be longer."""
 
 ITEMS_MAX = 100_000
-"""Entries of one list or map: more than the members or topics of any group."""
+"""Entries of one list or map: more than any group has members or topics."""
 
 PARTITIONS_MAX = 2_000_000
-"""Partitions claimed in one value: owned and assigned ones of a group that has every partition a cluster can hold."""
+"""Partitions in one value: those owned and those assigned in a group that has every partition of a large cluster."""
 
 MEMBER_PARTITIONS_MAX = 100_000
-"""Partitions in what one member says of itself: more than any consumer can hold."""
+"""Partitions in what one member reports about itself: more than any consumer can hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,51 +57,51 @@ class _Codec:
 
 
 class _Budget:
-    """Partitions that one value may still claim: a range is a few bytes however much memory it asks for."""
+    """Partitions that one value may still contain. A range has a few bytes but may expand to millions of numbers."""
 
     def __init__(self, partitions: int) -> None:
-        self._most = self._left = partitions
+        self._max = self._left = partitions
 
     def take(self, path: str, text: str) -> None:
         self._left -= claimed_partitions(text)
         if self._left < 0:
-            raise InvalidInputError(path, f"makes it more than {self._most} partitions in all")
+            raise InvalidInputError(path, f"makes it more than {self._max} partitions in all")
 
 
 class _Last:
-    """The last generation with its line; replaced as one, so that threads never see half of it."""
+    """The last generation event and its line, replaced in one assignment so that threads see matching ones."""
 
-    made: tuple[GenerationEvent | None, bytes] = None, b""
+    entry: tuple[GenerationEvent | None, bytes] = None, b""
 
 
 _last = _Last()
 
 
 def event_to_json(event: Event) -> dict[str, Any]:
-    """The event as a JSON-ready dict: ``kind`` and ``schema_version``, then its fields; None fields are left out."""
+    """Return the event as a JSON-ready dict: ``kind``, ``schema_version``, then its fields that are not None."""
     return {"kind": event.KIND, "schema_version": SCHEMA_VERSION, **_codec(cast("Any", type(event))).encode(event)}
 
 
 def json_line(event: Event) -> bytes:
-    """The event as one line of compact, key-sorted UTF-8 JSON without the newline: equal events are equal bytes.
+    """Return the event as one line of compact, key-sorted UTF-8 JSON without newline: equal events give equal bytes.
 
-    A generation goes to several takers, one right after the other: the line that was made last is remembered.
+    A generation event is written by several sinks in a row, so its last line is cached.
     """
-    known, line = _last.made
-    if known is event:
+    last_event, line = _last.entry
+    if last_event is event:
         return line
     text = json.dumps(event_to_json(event), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     line = text.encode("utf-8", "backslashreplace")
     if isinstance(event, GenerationEvent):
-        _last.made = event, line
+        _last.entry = event, line
     return line
 
 
 def json_object(data: bytes | str) -> object:
-    """Parse UTF-8 JSON of any shape; its size is the caller's to bound.
+    """Parse UTF-8 JSON of any shape; the caller bounds its size.
 
     Raises:
-        InvalidInputError: it is no JSON, or nested too deeply to be any of ours.
+        InvalidInputError: it is not JSON, or nested too deeply.
     """
     try:
         return cast("object", json.loads(data))
@@ -112,17 +112,17 @@ def json_object(data: bytes | str) -> object:
 def event_from_json(data: object, *, partitions_max: int = PARTITIONS_MAX) -> Event:
     """Read what `event_to_json` wrote.
 
-    Unknown fields are ignored: a newer release added them. ``partitions_max`` bounds the partitions of the whole event,
-    before they take any memory.
+    Unknown fields are ignored, since newer releases may add some. ``partitions_max`` bounds the partitions of the whole
+    event before memory is allocated for them.
 
     Raises:
-        InvalidInputError: naming the first field that is missing, too long or of the wrong type.
+        InvalidInputError: a field is missing, too long or of the wrong type; names the first one.
     """
     return _decode_event("", data, _Budget(partitions_max))
 
 
 def value_to_json(value: object) -> dict[str, Any]:
-    """A dataclass as a JSON-ready dict, its fields as in events; None fields are left out."""
+    """Return a dataclass as a JSON-ready dict, with fields as in events; None fields are left out."""
     return cast("dict[str, Any]", _codec(cast("Any", type(value))).encode(value))
 
 
@@ -130,7 +130,7 @@ def value_from_json(kind: type[_Value], data: object) -> _Value:
     """Read what `value_to_json` wrote of a ``kind``; unknown fields are ignored.
 
     Raises:
-        InvalidInputError: naming the first field that is missing, too long or of the wrong type.
+        InvalidInputError: a field is missing, too long or of the wrong type; names the first one.
     """
     return cast("_Value", _codec(cast("Any", kind)).decode("", data, _Budget(PARTITIONS_MAX)))
 
@@ -161,7 +161,7 @@ def _codec(hint: Any) -> _Codec:  # noqa: ANN401 - no narrower type holds every 
         return _dataclass_codec(cast("type[Any]", hint))
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
-        (inner,) = (_codec(part) for part in arguments if part is not type(None))
+        (inner,) = (_codec(argument) for argument in arguments if argument is not type(None))
         return _Codec(
             lambda value: None if value is None else inner.encode(value),
             lambda path, value, budget: None if value is None else inner.decode(path, value, budget),
@@ -177,7 +177,7 @@ def _dataclass_codec(kind: type[Any]) -> _Codec:
     hints = typing.get_type_hints(kind)
     codecs = {item.name: _codec(hints[item.name]) for item in fields(kind)}
     required = {item.name for item in fields(kind) if item.default is MISSING and item.default_factory is MISSING}
-    told = [(name, codec.decode, name in required) for name, codec in codecs.items()]
+    decoders = [(name, codec.decode, name in required) for name, codec in codecs.items()]
 
     def encode(value: Any) -> dict[str, Any]:  # noqa: ANN401
         items = ((name, getattr(value, name), codec) for name, codec in codecs.items())
@@ -186,10 +186,12 @@ def _dataclass_codec(kind: type[Any]) -> _Codec:
     def decode(path: str, data: object, budget: _Budget) -> Any:  # noqa: ANN401
         entries = _entries(path, data)
         prefix = _join(path, "")
-        # A field that is not known was added by a newer release, and added fields keep the schema version.
-        # None fields are not written, so a missing one is None wherever the type allows that.
+        # Unknown fields are ignored: newer releases may add some without a new schema version.
+        # None fields are not written, so a missing field is None where the type allows that.
         values = {
-            name: read(prefix + name, entries.get(name), budget) for name, read, must in told if must or name in entries
+            name: decode_field(prefix + name, entries.get(name), budget)
+            for name, decode_field, is_required in decoders
+            if is_required or name in entries
         }
         return kind(**values)
 
@@ -221,7 +223,7 @@ def _entries(path: str, data: object) -> dict[str, object]:
 
 
 def _named(path: str, data: object) -> dict[str, object]:
-    """Entries whose names are kept, so that these are bounded, too."""
+    """Return the entries of an object whose names are kept, and so must be bounded, too."""
     entries = _entries(path, data)
     if any(not isinstance(key, str) or len(key) > TEXT_MAX for key in entries):
         raise InvalidInputError(path, f"has a name that is not a text of at most {TEXT_MAX} characters")
@@ -270,7 +272,7 @@ def _decode_int(path: str, data: object, _budget: _Budget) -> int:
 
 
 def _decode_float(path: str, data: object, _budget: _Budget) -> float:
-    # A comparison, since JSON has whole numbers that no float can hold: converting them raises. NaN compares as false.
+    # JSON has whole numbers that no float can hold, whose conversion raises: so they are compared. NaN compares false.
     if not isinstance(data, int | float) or isinstance(data, bool) or not abs(data) <= sys.float_info.max:
         raise InvalidInputError(path, "must be a finite number")
     return float(data)
@@ -286,7 +288,7 @@ def _decode_bytes(path: str, data: object, budget: _Budget) -> bytes:
     text = _decode_text(path, data, budget)
     try:
         return base64.b64decode(text, validate=True)
-    except ValueError:  # other letters than ASCII's are no `binascii.Error`
+    except ValueError:  # not only `binascii.Error`: text that is not ASCII raises its base class
         raise InvalidInputError(path, "must be base64") from None
 
 

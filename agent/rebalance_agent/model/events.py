@@ -1,7 +1,8 @@
-"""The facts this project publishes, one frozen value per kind, all under one schema version.
+"""The events that this project publishes: one frozen value per kind, under one schema version.
 
-``event_id`` is derived from what the event is about, never from who saw it when: two replicas, a restart or a replay
-of the topic give the same id. ``revision`` counts better evidence for the same fact; readers keep the highest.
+``event_id`` is derived from the fact itself, not from the observer or the time of observation: replicas, restarts and
+replays of the topic give the same id. ``revision`` rises when better evidence for the same fact arrives; readers keep
+the highest.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ __all__ = [
 ]
 
 SCHEMA_VERSION = 1
-"""Raised when a field changes its meaning; added optional fields keep it."""
+"""Version of all events. It rises when a field changes its meaning; added optional fields keep it."""
 
 
 class Callback(StrEnum):
@@ -50,12 +51,12 @@ class Callback(StrEnum):
 
 
 WHERE_MAX = 1_024
-"""Characters of one downward-API value; names of Kubernetes objects have at most 253, images may carry a digest."""
+"""Characters of one downward-API value. Names of Kubernetes objects have at most 253; an image may include a digest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """Where a member runs, as Kubernetes' downward API says; people know pods, not member ids."""
+    """Where a member runs, from Kubernetes' downward API. Users know pods better than member ids."""
 
     pod: str | None = None
     node: str | None = None
@@ -63,7 +64,11 @@ class Workload:
     image: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse (`InvalidInputError`) what is too long to be kept for each member and told with each generation."""
+        """Check lengths: the values are kept for each member and repeated in each generation event.
+
+        Raises:
+            InvalidInputError: a value has more than `WHERE_MAX` characters.
+        """
         for name in ("pod", "node", "workload", "image"):
             if len(getattr(self, name) or "") > WHERE_MAX:
                 raise InvalidInputError(f"where.{name}", f"must have at most {WHERE_MAX} characters")
@@ -71,10 +76,10 @@ class Workload:
 
 @dataclass(frozen=True, slots=True)
 class MemberSnapshot:
-    """One member in one generation; with the others' it is enough to replay the assignor's decision.
+    """One member in one generation. Those of all members are enough to replay the assignor's decision.
 
-    ``stop_seconds``: from the start of the rebalance until this member stopped working; None where unknown. ``where``
-    it runs, if its sidecar has told.
+    ``stop_seconds``: seconds from the start of the rebalance until this member stopped processing; None where not
+    known. ``where``: where it runs, if its sidecar reported that.
     """
 
     member_id: str
@@ -97,13 +102,12 @@ class MemberSnapshot:
 class GenerationEvent:
     """One generation that the coordinator completed.
 
-    ``episode_generation`` is the first generation of its episode; the event with ``closes_episode`` carries ``stall``,
-    ``trigger`` and ``causes`` of the whole episode, and ``followups`` counts the generations after the first.
+    ``episode_generation`` is the first generation of its episode. The event with ``closes_episode`` carries ``stall``,
+    ``trigger`` and ``causes`` of the whole episode; ``followups`` counts the generations after the first.
     ``moved``/``needed``: partitions that changed owner / the fewest that this balance needed. ``parts`` > 1: the
-    members are spread over that many events with equal other fields. ``migrated_from``: what type of group it was in
-    the previous generation, if another. ``slowest_seconds``: how long the slowest member
-    kept the others waiting. ``flapping``: who came or went in this episode as so often before, by
-    instance or client id.
+    members are split over that many events with equal other fields. ``migrated_from``: the group's type in the previous
+    generation, if it was another. ``slowest_seconds``: how long the slowest member kept the others waiting.
+    ``flapping``: members that joined or left in this episode and have done so often before, by instance or client id.
     """
 
     KIND: ClassVar[str] = "generation"
@@ -147,25 +151,25 @@ class GenerationEvent:
 
     @property
     def join_seconds(self) -> float | None:
-        """Length of the join phase; None where there is none, since the coordinator assigns."""
+        """Length of the join phase in seconds; None in groups whose coordinator assigns, which have none."""
         return self.phases.join_seconds if self.group_type is GroupType.CLASSIC else None
 
     @property
     def sync_seconds(self) -> float | None:
-        """Length of the sync phase; None where there is none, since the coordinator assigns."""
+        """Length of the sync phase in seconds; None in groups whose coordinator assigns, which have none."""
         return self.phases.sync_seconds if self.group_type is GroupType.CLASSIC else None
 
     @property
     def reconcile_seconds(self) -> float | None:
-        """From the coordinator's assignment until all members had theirs; None for classic groups."""
+        """Seconds from the coordinator's target assignment until all members reached it; None for classic groups."""
         return None if self.group_type is GroupType.CLASSIC else self.phases.sync_seconds
 
 
 @dataclass(frozen=True, slots=True)
 class AbortedEvent:
-    """A generation that the coordinator began and never completed: the number is missing in a live tail.
+    """A generation that the coordinator started and never completed: its number is missing in the log.
 
-    ``generations``: how many in a row, this one being the last; more than one only where many are missing at once.
+    ``generations``: how many were missing in a row, of which this is the last.
     """
 
     KIND: ClassVar[str] = "aborted"
@@ -199,18 +203,19 @@ class GroupGoneEvent:
 
 @dataclass(frozen=True, slots=True)
 class MemberEvent:
-    """A rebalance callback in one consumer process, by that process's own clock.
+    """A rebalance callback in one consumer process, in that process's wall-clock time.
 
-    ``timestamp_ms``: the callback returned; ``started_ms``: it was entered. ``partitions`` are those of this callback;
-    ``generation`` is the one that the member was in when the callback was entered, -1 where its client does not say.
-    ``reason``: why the client says that it happened; clients that say so later send the event again with a revision.
-    ``reprocessed_records``: records that will be, or have been, consumed once more because of it; None where the client
-    does not know how far it is. ``join_seconds`` and ``sync_seconds``: the member's wait for the answers to the
-    JoinGroup and SyncGroup requests before it, in the event that follows them.
+    ``timestamp_ms``: the callback returned; ``started_ms``: it was entered. ``partitions`` are those passed to it;
+    ``generation`` is the member's when it was entered, -1 where the client does not provide it. ``reason``: the cause
+    according to the client; clients that know it only later send the event again with a higher revision.
+    ``reprocessed_records``: records that are consumed again because of it; None where the client does not know its
+    position. ``join_seconds`` and ``sync_seconds``: how long the member waited for the JoinGroup and SyncGroup
+    responses that precede the event.
 
-    ``evidence``: ``gateway`` where a gateway saw it in the member's frames, not its client in callbacks; None is the
-    client. Then ``stop_seconds`` is from the answer that asked the member to rejoin until it did, and
-    ``rejected_commits`` how many partitions' commits the coordinator has refused since the event before.
+    ``evidence``: ``gateway`` where a gateway derived the event from the member's frames; None where the client reported
+    a callback. With ``gateway``, ``stop_seconds`` is the time from the response that asked the member to rejoin until
+    it did, and ``rejected_commits`` counts partitions whose commits the coordinator has rejected since the previous
+    event.
     """
 
     KIND: ClassVar[str] = "member"
@@ -242,13 +247,13 @@ class MemberEvent:
 
     @property
     def asked_ms(self) -> int:
-        """When the member learnt that it was to rejoin; else when it stopped."""
+        """Epoch milliseconds when the member learned that it must rejoin, or else when it stopped processing."""
         return self.started_ms - round((self.stop_seconds or 0) * 1000)
 
 
 @dataclass(frozen=True, slots=True)
 class AssignEvent:
-    """One ``assign()`` call in a group's leader. ``error`` is the exception's text where it failed."""
+    """One ``assign()`` call in a group's leader. ``error`` is the text of the exception where it failed."""
 
     KIND: ClassVar[str] = "assign"
 
@@ -275,7 +280,7 @@ Event = GenerationEvent | AbortedEvent | GroupGoneEvent | RolloutEvent | MemberE
 EVENT_KINDS: Mapping[str, type[Event]] = {
     kind.KIND: kind for kind in (GenerationEvent, AbortedEvent, GroupGoneEvent, RolloutEvent, MemberEvent, AssignEvent)
 }
-"""``kind`` in the JSON -> its class."""
+"""``kind`` in JSON -> event class."""
 
 
 def event_id(
@@ -289,21 +294,21 @@ def event_id(
     member_id: str = "",
     part: int = 0,
 ) -> str:
-    """Content-derived id of a group's fact: 32 hexadecimal digits.
+    """Return the id of a group's fact: 32 hexadecimal digits, derived from its content.
 
-    ``timestamp_ms`` is the closing record's, so that a group deleted and created again, or a static member's return
-    within one generation, does not collide.
+    ``timestamp_ms`` is that of the closing record: a group that was deleted and created again, or a static member that
+    returns within one generation, then gets another id.
     """
     return _digest(kind, cluster_id, group, group_type, generation, timestamp_ms, member_id, part)
 
 
 def process_event_id(kind: str, process: str, sequence: int) -> str:
-    """Id of a fact that one process reports of itself; the same on every retry."""
+    """Return the id of a fact that one process reports about itself; it is the same at each retry."""
     return _digest(kind, process, sequence)
 
 
 def _digest(*parts: str | int) -> str:
-    # Lengths before the texts: no choice of names makes two different tuples the same bytes.
+    # Each text follows its length, so that different tuples never give equal bytes.
     texts = [str(part).encode("utf-8", "surrogatepass") for part in parts]
     joined = b"".join(len(text).to_bytes(4, "big") + text for text in texts)
     return hashlib.blake2b(joined, digest_size=16).hexdigest()

@@ -1,6 +1,6 @@
-"""What changed between two generations of a classic group: who came and went, what they want, who owns what.
+"""Changes between two generations of a group: members that joined or left, subscriptions, and owners of partitions.
 
-A member is the same one in both if its ``group.instance.id`` is (KIP-345), else if its member id is.
+Members of both generations are matched by ``group.instance.id`` (KIP-345), or else by member id.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ Partition = tuple[str, int]
 """Topic and partition number."""
 
 Owners = dict[Partition, Member]
-"""Partition -> the member that it is assigned to; of several (see `GenerationDiff`) one."""
+"""Partition -> a member that it is assigned to; one of them where there are several (see `GenerationDiff`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class GenerationDiff:
-    """The difference, from ``before`` to ``after``.
+    """The changes from ``before`` to ``after``.
 
-    - ``joined``, ``gone``: members that only one of the two has.
-    - ``replaced``: (old, new) with one instance id and two member ids: a static member that came back.
-    - ``resubscribed``: (old, new) of the same member with other topics.
-    - ``taken``: partitions that are no longer with a member that had them.
-    - ``given``: partitions with a member that did not have them.
-    - ``moved``: partitions that changed hands: had and have owners, and none of them is the same.
-    - ``noop``: there were owners, and everyone owns what they owned.
+    - ``joined``, ``gone``: members of only one of the two.
+    - ``replaced``: (old, new) with one instance id and two member ids: a static member that returned.
+    - ``resubscribed``: (old, new) of one member with other topics.
+    - ``taken``: partitions that a member had and no longer has.
+    - ``given``: partitions that a member has and did not have.
+    - ``moved``: partitions with owners before and after, none of them in both.
+    - ``noop``: partitions had owners, and all owners are unchanged.
 
-    A partition may have several owners: in a share group (KIP-932), or by a redundant strategy.
+    A partition may have several owners: in a share group (KIP-932), or with a redundant strategy.
     """
 
     joined: tuple[Member, ...]
@@ -51,19 +51,22 @@ def identity(member: Member) -> str:
     return member.member_id if member.instance_id is None else member.instance_id
 
 
-def owners(group: GroupSnapshot | None, rather: Collection[str] = ()) -> Owners:
-    """Who was given what; nobody has anything where there is no group. Of several the last, ``rather`` one of these."""
+def owners(group: GroupSnapshot | None, preferred: Collection[str] = ()) -> Owners:
+    """Return the owner of each assigned partition; none without a group.
+
+    Of several owners it is the last in member order, or one of ``preferred`` (member ids) where there is one.
+    """
     members = () if group is None else group.members
     return {
         (topic, number): member
-        for member in (sorted(members, key=lambda member: member.member_id in rather) if rather else members)
+        for member in (sorted(members, key=lambda member: member.member_id in preferred) if preferred else members)
         for topic, numbers in member.assigned.items()
         for number in numbers
     }
 
 
 def diff_generations(before: GroupSnapshot | None, after: GroupSnapshot) -> GenerationDiff:
-    """Compare two generations; None before means that nobody was there."""
+    """Compare two generations; ``before`` None means that the group had no members."""
     old = {identity(member): member for member in before.members} if before else {}
     new = {identity(member): member for member in after.members}
     both = [(old[name], new[name]) for name in old if name in new]
@@ -84,12 +87,12 @@ def diff_generations(before: GroupSnapshot | None, after: GroupSnapshot) -> Gene
 
 
 def _holders(group: GroupSnapshot | None) -> dict[Partition, set[str]]:
-    """Partition -> the identities of all that it is assigned to."""
-    found: dict[Partition, set[str]] = {}
+    """Return partition -> the identities of all members that it is assigned to."""
+    holders: dict[Partition, set[str]] = {}
     for member in group.members if group else ():
         for partition in pairs(member.assigned):
-            found.setdefault(partition, set()).add(identity(member))
-    return found
+            holders.setdefault(partition, set()).add(identity(member))
+    return holders
 
 
 def _topics(member: Member) -> frozenset[str]:

@@ -1,6 +1,6 @@
-"""Groups as the coordinator records them: types, states, and one classic generation.
+"""Groups as the coordinator records them: types, states, members and snapshots.
 
-States are in the broker's own spelling (``org.apache.kafka.common.GroupState``).
+States have the broker's spelling (``org.apache.kafka.common.GroupState``).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = [
 
 
 class GroupType(StrEnum):
-    """Who assigns and by which protocol: classic (KIP-62), consumer (KIP-848), share (KIP-932), streams (KIP-1071)."""
+    """The protocol of a group: classic (KIP-62), consumer (KIP-848), share (KIP-932) or streams (KIP-1071)."""
 
     CLASSIC = "classic"
     CONSUMER = "consumer"
@@ -35,7 +35,7 @@ class GroupType(StrEnum):
 
 
 class GroupState(StrEnum):
-    """A group's state as brokers spell it."""
+    """The state of a group in the broker's spelling."""
 
     EMPTY = "Empty"
     PREPARING_REBALANCE = "PreparingRebalance"
@@ -69,15 +69,15 @@ STATES: dict[GroupType, tuple[GroupState, ...]] = {
         GroupState.STABLE,
     ),
 }
-"""Group type -> the states that it can have; no other state gets a series. A group that is Dead is gone."""
+"""Group type -> its possible states, each a series of a metric. Dead is not among them: such a group is gone."""
 
 
 SETTLED = frozenset({GroupState.EMPTY, GroupState.STABLE})
-"""States in which no rebalance runs, and who has what is what the last one led to."""
+"""States in which no rebalance runs, so that the assignment is the result of the last one."""
 
 
 class RebalanceProtocol(StrEnum):
-    """How partitions change hands: all stop (eager), only what moves stops (cooperative), or nobody can tell."""
+    """How members revoke partitions: all of them (eager), only those that move (cooperative), or not known."""
 
     EAGER = "eager"
     COOPERATIVE = "cooperative"
@@ -85,35 +85,35 @@ class RebalanceProtocol(StrEnum):
 
 
 def is_cooperative(assignor: str) -> bool:
-    """Whether an assignor of this name can be cooperative (KIP-429): by its name, or Kafka Streams' own."""
+    """Return whether an assignor of this name can be cooperative (KIP-429): by its prefix, or Kafka Streams' own."""
     return assignor.startswith("cooperative") or assignor == "stream"
 
 
 class HasIds(Protocol):
-    """A member, of whatever kind."""
+    """Any value that has the ids of a member."""
 
     @property
     def member_id(self) -> str:
-        """The coordinator's id for it."""
+        """The id that the coordinator gave the member."""
         ...
 
     @property
     def instance_id(self) -> str | None:
-        """Its ``group.instance.id``."""
+        """The member's ``group.instance.id``; None for a dynamic member."""
         ...
 
     @property
     def client_id(self) -> str:
-        """Its ``client.id``."""
+        """The member's ``client.id``."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One member of a `GroupSnapshot`, whatever the group's type. Timeouts in milliseconds.
+    """One member of a `GroupSnapshot`, for groups of every type. Timeouts are in milliseconds.
 
-    ``subscription`` and ``assignment`` are None where the bytes did not parse or belong to another protocol type.
-    ``session_assumed``: no record says the session timeout, so it is the brokers' default.
+    ``subscription`` and ``assignment`` are None where the bytes did not decode or belong to another protocol type.
+    ``session_assumed``: no record contains the session timeout, so the brokers' default stands for it.
     """
 
     member_id: str
@@ -128,22 +128,21 @@ class Member:
 
     @property
     def assigned(self) -> TopicPartitions:
-        """The partitions this member was given; empty where the assignment did not parse."""
+        """The partitions assigned to this member; empty where the assignment did not decode."""
         return self.assignment.partitions if self.assignment else {}
 
     @property
     def owned(self) -> TopicPartitions:
-        """The partitions this member said it owned when it joined; eager members of Kafka's own say none."""
+        """The partitions that this member claimed when it joined; eager members of Kafka's own clients claim none."""
         return self.subscription.owned_partitions if self.subscription else {}
 
 
 @dataclass(frozen=True, slots=True)
 class GroupSnapshot:
-    """One generation (classic) or epoch (other types) of a group, as the coordinator's records show it.
+    """One generation (classic) or epoch (other types) of a group, from the coordinator's records.
 
-    A classic group's is the value of its ``GroupMetadata`` record (key version 2).
-
-    ``current_state_timestamp_ms`` is the end of the join phase (-1: unknown); ``size_bytes`` the length of the value.
+    For a classic group it is the value of its ``GroupMetadata`` record (key version 2). ``current_state_timestamp_ms``
+    is the end of the join phase (-1: not known); ``size_bytes`` is the length of the value.
     """
 
     group: str

@@ -1,6 +1,6 @@
-"""Sets of partitions by topic, and their compact text form ``0-4,7``.
+"""Partitions by topic, and the compact text form ``0-4,7`` of partition numbers.
 
-Ranges keep a generation of 2,000 members small enough for one message, and readable.
+As ranges, a generation of 2,000 members fits into one message and stays readable.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ __all__ = [
 ]
 
 TopicPartitions = Mapping[str, tuple[int, ...]]
-"""Topic -> partition numbers in ascending order. A topic without partitions is left out."""
+"""Topic -> partition numbers in ascending order. Topics without partitions are left out."""
 
 PARTITION_MAX = 1_000_000
-"""More partitions than any Kafka topic has: a range beyond it is an attack or a mistake, not an assignment."""
+"""Upper bound of partition numbers (exclusive), above any Kafka topic's: bounds the memory that a range can claim."""
 
-_RANGE_MAX = 2 * len(str(PARTITION_MAX)) + 1  # characters of one range; a longer one is none
+_RANGE_MAX = 2 * len(str(PARTITION_MAX)) + 1  # characters of the longest valid range
 
 RANGE_TEXT_MAX = 8_000_000
-"""Characters of one range text: a million single numbers. Longer text is refused before it is split."""
+"""Characters of one range text: a million single numbers. A longer text is rejected before it is split."""
 
 _SHORT_TEXT_MAX = 32
 _SHORT_TEXTS_MAX = 4_096
-"""So many texts of so few characters are kept as read: a group's events say the same few again and again."""
+"""Parsed texts in the cache. Each has at most `_SHORT_TEXT_MAX` characters; events of a group repeat the same few."""
 
 
 def topic_partitions(pairs: Iterable[tuple[str, int]]) -> dict[str, tuple[int, ...]]:
-    """Group (topic, partition) pairs by topic; topics and partitions come out sorted, duplicates once."""
+    """Group (topic, partition) pairs by topic; topics and partitions are sorted, duplicates removed."""
     by_topic: dict[str, set[int]] = {}
     for topic, partition in pairs:
         by_topic.setdefault(topic, set()).add(partition)
@@ -48,14 +48,15 @@ def topic_partitions(pairs: Iterable[tuple[str, int]]) -> dict[str, tuple[int, .
 
 
 def pairs(partitions: TopicPartitions) -> set[tuple[str, int]]:
-    """The same partitions as a set of (topic, partition)."""
+    """Return the partitions as a set of (topic, partition)."""
     return {(topic, number) for topic, numbers in partitions.items() for number in numbers}
 
 
 def existing(numbers: Sequence[int]) -> tuple[int, ...]:
-    """Of ascending ``numbers`` those that a partition can have: whoever claims others owns nothing by it.
+    """Return those of the ascending ``numbers`` that a partition can have, 0 to `PARTITION_MAX` - 1.
 
-    What holds others could be written as ranges, and read back by nobody.
+    Members write these numbers, and a claim to an impossible partition is no ownership. Such a number could be written
+    as a range, but not read back.
     """
     if numbers and (numbers[0] < 0 or numbers[-1] >= PARTITION_MAX):
         return tuple(number for number in numbers if 0 <= number < PARTITION_MAX)
@@ -63,12 +64,12 @@ def existing(numbers: Sequence[int]) -> tuple[int, ...]:
 
 
 def count_partitions(partitions: TopicPartitions) -> int:
-    """How many partitions there are over all topics."""
+    """Return the number of partitions over all topics."""
     return sum(map(len, partitions.values()))
 
 
 def to_ranges(numbers: Iterable[int]) -> str:
-    """Write ascending partition numbers as ``0-4,7``; nothing is the empty text."""
+    """Write ascending partition numbers as ``0-4,7``; no numbers give the empty text."""
     parts: list[str] = []
     first = last = -1
     for number in numbers:
@@ -84,7 +85,7 @@ def to_ranges(numbers: Iterable[int]) -> str:
 
 
 def claimed_partitions(text: str) -> int:
-    """How many partitions a text of ranges speaks of, without writing them out.
+    """Return how many partitions a text of ranges contains, without expanding them.
 
     Raises:
         DecodeError: as `from_ranges`.

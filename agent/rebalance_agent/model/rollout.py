@@ -1,4 +1,4 @@
-"""A deploy as a group's coordinator sees it: the members of one workload replaced, one after the other."""
+"""A deploy as seen in a group: the members of one workload, replaced one after the other."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ __all__ = ["RolloutEvent"]
 
 @dataclass(frozen=True, slots=True)
 class RolloutEvent:
-    """Members of a group replaced within a short time: its rebalances taken together (`tracking.patterns.rollouts`).
+    """Several members of a group were replaced within a short time: the sum of those rebalances.
 
-    Published when it is recognised, and once more with ``closed`` and a higher revision when it is over; the numbers
-    are those so far. It spans ``started_ms`` to ``timestamp_ms`` and the generations ``first_generation`` to
-    ``last_generation``: from the first to the last rebalance in which a member was replaced. ``members``: how many
-    the group had before; ``members_replaced``: how many of these are gone and have a successor. ``stall_seconds``: the
-    longest stall of one rebalance, None where none was measured. ``workload`` and images are those that sidecars told;
-    ``from_images`` of members that went, ``to_images`` of those that came.
+    `tracking.patterns.rollouts` detects it. Published when it is detected, and again with ``closed`` and a higher
+    revision when it has ended; numbers are those so far. It spans ``started_ms`` to ``timestamp_ms`` and
+    ``first_generation`` to ``last_generation``: from the first to the last rebalance in which a member was replaced.
+    ``members``: members of the group before; ``members_replaced``: how many of them have left and have a successor.
+    ``stall_seconds``: the longest stall of one rebalance, None where none was measured. ``workload`` and images are
+    those that sidecars reported: ``from_images`` of members that left, ``to_images`` of their successors.
     """
 
     KIND: ClassVar[str] = "rollout"

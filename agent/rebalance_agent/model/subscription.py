@@ -1,4 +1,4 @@
-"""What members ask for and what they are given: the input and output of every assignor.
+"""Subscriptions and assignments: the input and the output of every assignor.
 
 Names follow Kafka's ``ConsumerPartitionAssignor`` and KIP-429, KIP-792 (generation), KIP-881 (rack).
 """
@@ -23,12 +23,12 @@ __all__ = [
 ]
 
 UNKNOWN_GENERATION = -1
-"""Kafka's "no generation": ownership that nobody dated."""
+"""Kafka's "no generation": the generation of the claimed ownership is not known."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConsumerSubscription:
-    """A member's ``ConsumerProtocolSubscription`` as it travelled in JoinGroup (versions 0 to 3)."""
+    """A member's ``ConsumerProtocolSubscription`` from JoinGroup (versions 0 to 3)."""
 
     version: int
     topics: tuple[str, ...]
@@ -40,7 +40,7 @@ class ConsumerSubscription:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerAssignment:
-    """A member's ``ConsumerProtocolAssignment`` as it travelled in SyncGroup (versions 0 to 3)."""
+    """A member's ``ConsumerProtocolAssignment`` from SyncGroup (versions 0 to 3)."""
 
     version: int
     partitions: TopicPartitions
@@ -49,9 +49,9 @@ class ConsumerAssignment:
 
 @dataclass(frozen=True, slots=True)
 class TopicMetadata:
-    """What the cluster knows of a topic.
+    """The partitions of a topic: how many, where their replicas are, and how heavy they are.
 
-    ``racks`` has one tuple of replica racks per partition, ``loads`` one weight per partition; either may be unknown.
+    ``racks`` has one tuple of replica racks per partition, ``loads`` one weight per partition; None: not known.
     """
 
     partitions: int
@@ -61,11 +61,10 @@ class TopicMetadata:
 
 @dataclass(frozen=True, slots=True)
 class MemberSubscription:
-    """One member's side of a rebalance, as the assignors see it.
+    """The subscription of one member as assignors see it.
 
-    ``owned`` counts as owned in ``generation``; of ``standbys`` the member has a copy. ``config`` holds the assignor
-    settings that this member is known to run with (``assignment.consumer.weight`` ...); ``user_data``, where present,
-    overrides it.
+    ``owned`` was owned in ``generation``; ``standbys`` are partitions that the member has a copy of. ``config`` holds
+    assignor settings of this member (``assignment.consumer.weight`` ...); ``user_data``, where present, overrides it.
     """
 
     member_id: str
@@ -81,9 +80,9 @@ class MemberSubscription:
 
 @dataclass(frozen=True, slots=True)
 class GroupSubscription:
-    """The whole input of an assignor. ``group`` is its name where known; no decision depends on it.
+    """The whole input of an assignor. ``group`` is the group's id where known; no decision depends on it.
 
-    ``config`` holds the settings of the member that assigns which count for the whole group.
+    ``config`` holds the settings of the assigning member that apply to the whole group.
     """
 
     topics: Mapping[str, TopicMetadata]
@@ -96,13 +95,13 @@ class GroupSubscription:
 class GroupAssignment:
     """The whole output of an assignor.
 
-    ``members`` has an entry for every member, even an empty one: what it gets *this* round. ``revoking`` (cooperative
-    strategies): current owner -> partitions withheld from their new owner until the follow-up rebalance, with
-    ``target`` the complete plan that both rounds lead to; eager strategies have ``target == members``.
-    ``standbys``: member id -> partitions that it is to have a copy of besides. ``redundancy``: how many members each
-    partition is given to (fewer where fewer subscribe); 1 but for redundant strategies. ``user_data`` goes with a
-    member's partitions in its assignment, by member id. ``unknown_topics`` were subscribed to but have no metadata.
-    ``user_data_errors``: member id -> why its user data was not used. ``twins``: member ids that came more than once.
+    ``members`` has an entry for every member, even an empty one: what it gets in *this* round. ``revoking``
+    (cooperative strategies): current owner -> partitions withheld from their new owner until the follow-up rebalance;
+    ``target`` is the complete assignment after both rounds. With eager strategies ``target == members``. ``standbys``:
+    member id -> partitions of which it is to keep a copy. ``redundancy``: how many members get each partition (fewer
+    where fewer subscribe); 1 except for redundant strategies. ``user_data``: member id -> user data of its assignment.
+    ``unknown_topics`` are subscribed to but have no metadata. ``user_data_errors``: member id -> why its user data was
+    not used. ``twins``: member ids that occurred more than once.
     """
 
     members: Mapping[str, TopicPartitions]
@@ -113,13 +112,13 @@ class GroupAssignment:
     user_data: Mapping[str, bytes] = field(default_factory=dict)
     unknown_topics: tuple[str, ...] = ()
     user_data_errors: Mapping[str, str] = field(default_factory=dict)
-    twins: tuple[str, ...] = ()
+    duplicate_ids: tuple[str, ...] = ()
 
 
 def member_order(member: MemberSubscription) -> tuple[bool, bytes, bytes]:
-    """Sort key of Java's ``MemberInfo``: static members first by instance id, then dynamic ones by member id.
+    """Return the sort key of Java's ``MemberInfo``: static members by instance id, then dynamic ones by member id.
 
-    Strings compare by UTF-16 code units, as Java's do; a static member's id breaks a tie of instance ids.
+    Strings compare by UTF-16 code units, as in Java; the member id breaks ties between equal instance ids.
     """
     instance = member.instance_id
     return (instance is None, _utf16(instance or ""), _utf16(member.member_id))
@@ -130,10 +129,9 @@ def _utf16(text: str) -> bytes:
 
 
 def with_shared_names(members: Iterable[MemberSubscription]) -> tuple[MemberSubscription, ...]:
-    """``members`` with one string for each topic's name, which all decoded subscriptions bring along again.
+    """Return ``members`` with one string object per topic name instead of one per decoded subscription.
 
-    Half a million subscriptions then cost half a million references, and names that are the same object are compared
-    at a glance.
+    Half a million subscriptions then take half a million references, and equal names compare by identity.
     """
     names: dict[str, str] = {}
     shared = names.setdefault

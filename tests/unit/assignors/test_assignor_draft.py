@@ -13,13 +13,13 @@ from rebalance_agent.assignors.balance.draft import draft
 from rebalance_agent.assignors.balance.group_levels import split_levels
 from rebalance_agent.assignors.balance.promise import by_count
 from rebalance_agent.assignors.balance.releasing import release
-from rebalance_agent.assignors.roster import call_the_roll
+from rebalance_agent.assignors.roster import prepare_roster
 from support.assignors.mixed import random_half
 from support.assignors.rules import group, member
 
 
 def drafted(subscription):
-    roster = call_the_roll(subscription)
+    roster = prepare_roster(subscription)
     promised = by_count(roster)
     return draft(roster, promised.floors, promised.ranks, promised.levels)
 
@@ -85,7 +85,7 @@ class TestBounds:
 
 
 def test_a_topic_belongs_to_the_lowest_level_that_subscribes_to_it():
-    roster = call_the_roll(
+    roster = prepare_roster(
         group(
             {"a": 9, "b": 2},
             member("high", "a b", owned={"b": (1,)}, generation=1),

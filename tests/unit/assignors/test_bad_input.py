@@ -185,7 +185,7 @@ class TestOwnership:
             for members in ((old, new, member("b", "t u")), (new, member("b", "t u"), old, old))
         ]
         assert results[0] == results[1]
-        assert results[0].twins == ("a",)
+        assert results[0].duplicate_ids == ("a",)
 
 
 @pytest.mark.no_cover  # the same lines as above, many times over: counting them takes longer than running them

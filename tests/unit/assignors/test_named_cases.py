@@ -303,7 +303,7 @@ class TestEveryStrategy:
         old, new = member("a", "t", generation=1, owned={"t": (0,)}), member("a", "t u", generation=2)
         for order in ((old, new), (new, old)):
             assigned = strategy(name).assign(group({"t": 2, "u": 2}, *order))
-            assert assigned.twins == ("a",)
+            assert assigned.duplicate_ids == ("a",)
             assert assigned.target == {"a": {"t": (0, 1), "u": (0, 1)}}
 
     @pytest.mark.parametrize("name", sorted(STRATEGIES))

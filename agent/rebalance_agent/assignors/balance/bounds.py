@@ -22,8 +22,8 @@ __all__ = ["Bounds", "bounds"]
 class Bounds:
     """The best loads are from ``least`` to ``most``, one more at the most; no more than ``kept`` stays in place."""
 
-    least: list[int]
-    most: list[int]
+    min_loads: list[int]
+    max_loads: list[int]
     kept: int
 
 
@@ -35,26 +35,26 @@ def bounds(
     The lowest ranks get one more, all of a rank before any of the next. Within the rank where it runs out, those who
     own more than their floor keep one more if they are the ones to get it. Others than ``members`` are left at 0.
     """
-    least, most = [0] * len(floors), [0] * len(floors)
-    rivals: dict[int, list[int]] = {}
+    min_loads, max_loads = [0] * len(floors), [0] * len(floors)
+    members_by_rank: dict[int, list[int]] = {}
     for member in members:
-        least[member] = most[member] = floors[member]
+        min_loads[member] = max_loads[member] = floors[member]
         if ranks[member] != NO_EXTRA:
-            rivals.setdefault(ranks[member], []).append(member)
-    spare = partitions - sum(least)
+            members_by_rank.setdefault(ranks[member], []).append(member)
+    spare = partitions - sum(min_loads)
     kept = 0
-    for rank in sorted(rivals):
+    for rank in sorted(members_by_rank):
         if spare <= 0:
             break
-        equals = rivals[rank]
-        for member in equals:
-            most[member] += 1
-        if len(equals) <= spare:
-            for member in equals:
-                least[member] += 1
+        members_of_rank = members_by_rank[rank]
+        for member in members_of_rank:
+            max_loads[member] += 1
+        if len(members_of_rank) <= spare:
+            for member in members_of_rank:
+                min_loads[member] += 1
         else:
-            kept = min(spare, sum(owned[member] > least[member] for member in equals))
-        spare -= min(spare, len(equals))
+            kept = min(spare, sum(owned[member] > min_loads[member] for member in members_of_rank))
+        spare -= min(spare, len(members_of_rank))
     if spare:
         return None
-    return Bounds(least, most, kept + sum(min(owned[member], least[member]) for member in members))
+    return Bounds(min_loads, max_loads, kept + sum(min(owned[member], min_loads[member]) for member in members))

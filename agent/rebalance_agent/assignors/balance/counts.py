@@ -36,8 +36,8 @@ class Placement:
     def counts(self) -> tuple[dict[int, tuple[int, int]], ...]:
         """By topic: member -> (partitions it keeps, partitions that are new to it)."""
         by_topic = []
-        for known, gains, losses in zip(self.ownership, self.gains, self.losses, strict=True):
-            kept = {member: len(numbers) - losses.get(member, 0) for member, numbers in known.owned.items()}
+        for topic_ownership, gains, losses in zip(self.ownership, self.gains, self.losses, strict=True):
+            kept = {member: len(numbers) - losses.get(member, 0) for member, numbers in topic_ownership.owned.items()}
             new = Counter(gains)
             by_topic.append({member: (kept.get(member, 0), new[member]) for member in sorted(kept.keys() | new.keys())})
         return tuple(by_topic)

@@ -35,14 +35,14 @@ def balance(roster: Roster, promise: Promise) -> Plan:
 def _deal(roster: Roster, loads: Sequence[int]) -> Plan:
     """Equal subscriptions: everybody keeps up to its load, the others' room is dealt evenly over the topics."""
     owned = roster.owned_counts()
-    rooms = [max(0, load - have) for load, have in zip(loads, owned, strict=True)]
-    if not any(owned) and max(rooms, default=0) - min(filter(None, rooms), default=0) <= 1:
-        return deal_all(roster, _rounds(rooms))
-    plan: Plan = list(map(dict, roster.ledger.holdings))
+    free = [max(0, load - have) for load, have in zip(loads, owned, strict=True)]
+    if not any(owned) and max(free, default=0) - min(filter(None, free), default=0) <= 1:
+        return deal_all(roster, _rounds(free))
+    plan: Plan = list(map(dict, roster.ownership_index.holdings))
     freed = release(plan, owned, loads)
-    turns = _turns(rooms)
+    turns = _turns(free)
     taken = 0
-    for topic, gaps in zip(roster.topics, roster.ledger.gaps, strict=True):
+    for topic, gaps in zip(roster.topics, roster.ownership_index.gaps, strict=True):
         numbers = sorted((*gaps, *freed[topic])) if topic in freed else gaps
         if numbers:
             _give(plan, topic, zip(numbers, turns[taken : taken + len(numbers)], strict=True))
@@ -50,32 +50,32 @@ def _deal(roster: Roster, loads: Sequence[int]) -> Plan:
     return plan
 
 
-def _rounds(rooms: Sequence[int]) -> list[int]:
+def _rounds(free: Sequence[int]) -> list[int]:
     """Who has room, and first who has more of it: what `_turns` begins with where rooms differ by one at most."""
-    return sorted((member for member, room in enumerate(rooms) if room), key=lambda member: -rooms[member])
+    return sorted((member for member, count in enumerate(free) if count), key=lambda member: -free[member])
 
 
-def _turns(rooms: Sequence[int]) -> list[int]:
+def _turns(free: Sequence[int]) -> list[int]:
     """An order in which each member appears as often as it has room, and as evenly as can be."""
     alike: dict[int, list[int]] = {}
-    for member, room in enumerate(rooms):
-        if room:
-            alike.setdefault(room, []).append(member)
-    times = sorted(((2 * turn + 1) / room, -room) for room in alike for turn in range(room))
-    return [member for _, room in times for member in alike[-room]]
+    for member, count in enumerate(free):
+        if count:
+            alike.setdefault(count, []).append(member)
+    times = sorted(((2 * turn + 1) / count, -count) for count in alike for turn in range(count))
+    return [member for _, count in times for member in alike[-count]]
 
 
 def _pick(roster: Roster, placement: Placement) -> Plan:
     """Mixed subscriptions: the placement says how many of each topic go to and leave each member."""
-    plan: Plan = list(map(dict, roster.ledger.holdings))
+    plan: Plan = list(map(dict, roster.ownership_index.holdings))
     singles = single_numbers(roster.partitions)
-    for place_, (topic, count, gaps) in enumerate(
-        zip(roster.topics, roster.partitions, roster.ledger.gaps, strict=True)
+    for index, (topic, count, gaps) in enumerate(
+        zip(roster.topics, roster.partitions, roster.ownership_index.gaps, strict=True)
     ):
-        takers = placement.gains[place_]
+        takers = placement.gains[index]
         if not takers:
             continue
-        losses = placement.losses[place_]
+        losses = placement.losses[index]
         numbers = sorted((*gaps, *_take_back(plan, topic, losses))) if losses else gaps
         if len(numbers) == count and len(set(takers)) == count:
             deal_topic(plan, topic, count, takers, singles)

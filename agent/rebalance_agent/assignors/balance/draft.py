@@ -15,9 +15,9 @@ from rebalance_agent.assignors.balance.counts import NO_EXTRA, Placement
 from rebalance_agent.assignors.balance.group_levels import Split, split_levels
 from rebalance_agent.assignors.roster import Roster
 
-__all__ = ["SWAP_LOOKS_MAX", "Draft", "deal_gaps", "draft"]
+__all__ = ["SWAP_CHECKS_MAX", "Draft", "deal_gaps", "draft"]
 
-SWAP_LOOKS_MAX = 300_000
+SWAP_CHECKS_MAX = 300_000
 """Places looked at for a swap before a draft is given up for the search: half a second. Good drafts need thousands."""
 
 
@@ -35,7 +35,7 @@ def draft(roster: Roster, floors: Sequence[int], ranks: Sequence[int], levels: S
     ``levels`` by member, as in `Promise`; none is one for all.
     """
     key = (tuple(floors), tuple(ranks), tuple(levels))
-    drafts: dict[tuple[tuple[int, ...], ...], Draft | None] = roster.notes.drafts
+    drafts: dict[tuple[tuple[int, ...], ...], Draft | None] = roster.cache.drafts
     if key not in drafts:
         drafts[key] = _draft(roster, floors, ranks, levels)
     return drafts[key]
@@ -43,22 +43,22 @@ def draft(roster: Roster, floors: Sequence[int], ranks: Sequence[int], levels: S
 
 def _draft(roster: Roster, floors: Sequence[int], ranks: Sequence[int], levels: Sequence[int]) -> Draft | None:
     split = split_levels(roster, levels)
-    table = _Table(roster, split)
-    limits = _limits(roster, floors, ranks, table.loads, split)
+    state = _DraftState(roster, split)
+    limits = _limits(roster, floors, ranks, state.loads, split)
     if limits is None:
         return None
-    table.deal(limits.least)
-    table.swap(limits.least)
-    table.hand_over(limits.most, limits.least)
-    table.hand_over(limits.least, limits.least)
-    table.deal(limits.most)
-    table.swap(limits.most)
-    table.hand_over(limits.most, limits.most)
-    if any(table.gaps) or not all(
-        low <= load <= high for low, load, high in zip(limits.least, table.loads, limits.most, strict=True)
+    state.deal(limits.min_loads)
+    state.swap(limits.min_loads)
+    state.hand_over(limits.max_loads, limits.min_loads)
+    state.hand_over(limits.min_loads, limits.min_loads)
+    state.deal(limits.max_loads)
+    state.swap(limits.max_loads)
+    state.hand_over(limits.max_loads, limits.max_loads)
+    if any(state.gaps) or not all(
+        low <= load <= high for low, load, high in zip(limits.min_loads, state.loads, limits.max_loads, strict=True)
     ):
         return None
-    placement = Placement(roster.ownership, table.gains, table.losses, table.loads)
+    placement = Placement(roster.ownership, state.gains, state.losses, state.loads)
     return Draft(placement, proven=placement.kept == limits.kept)
 
 
@@ -76,7 +76,7 @@ def _limits(
             return None
         highest = max(raised, default=highest)
         for member in members:
-            together.least[member], together.most[member] = limits.least[member], limits.most[member]
+            together.min_loads[member], together.max_loads[member] = limits.min_loads[member], limits.max_loads[member]
         together = replace(together, kept=together.kept + limits.kept)
     return together
 
@@ -84,8 +84,8 @@ def _limits(
 class _Pool:
     """Topics with the same subscribers, ``places``: member -> the ones that it just got something of."""
 
-    def __init__(self, places: Sequence[int]) -> None:
-        self.places = places
+    def __init__(self, members: Sequence[int]) -> None:
+        self.members = members
         self.topics: dict[int, list[int]] = {}
 
     def take(self, member: int) -> int:
@@ -97,17 +97,17 @@ class _Pool:
         return topic
 
 
-class _Table:
+class _DraftState:
     """The counts while they are worked on: ``gaps``, ``gains`` and ``losses`` by topic, ``loads`` by member."""
 
     def __init__(self, roster: Roster, split: Split) -> None:
         self.ownership = roster.ownership
         self.subscribers = split.subscribers
         self.loads = roster.owned_counts()
-        self.gaps = [len(numbers) for numbers in roster.ledger.gaps]
+        self.gaps = [len(numbers) for numbers in roster.ownership_index.gaps]
         self.gains: list[list[int]] = [[] for _ in roster.topics]
         self.losses: list[dict[int, int]] = [{} for _ in roster.topics]
-        self._looks = 0
+        self._checks = 0
         for topic, member in split.outside:
             lost = len(roster.ownership[topic].owned[member])
             self.losses[topic][member] = lost
@@ -118,48 +118,48 @@ class _Table:
         """Give what nobody owns to members below their ``goal``."""
         if not any(self.gaps):
             return
-        lacking = [most - load for most, load in zip(goal, self.loads, strict=True)]
+        lacking = [target - load for target, load in zip(goal, self.loads, strict=True)]
         dealt = deal_gaps(self.subscribers, self.gaps, lacking)
         for topic, takers in dealt.items():
             self.gains[topic] += takers
             self.gaps[topic] -= len(takers)
-        self.loads = [most - lack for most, lack in zip(goal, lacking, strict=True)]
+        self.loads = [target - lack for target, lack in zip(goal, lacking, strict=True)]
 
     def swap(self, goal: Sequence[int]) -> None:
         """Where a gap's subscribers are all full, one of them takes it and passes on something else it just got."""
-        wanting = self._below(goal)
-        if not (wanting and any(self.gaps)):
+        below = self._below(goal)
+        if not (below and any(self.gaps)):
             return
         pools = self._pools()
         for topic, gap in enumerate(self.gaps):
-            if gap and wanting:
+            if gap and below:
                 able = frozenset(self.subscribers[topic])
                 for _ in range(gap):
-                    if not self._swap_one(topic, able, wanting, goal, pools):
+                    if not self._swap_one(topic, able, below, goal, pools):
                         break
 
     def _pools(self) -> dict[int, _Pool]:
         """What members just got, topics with the same subscribers together (they share one tuple of them)."""
         pools: dict[int, _Pool] = {}
-        for topic, (gains, places) in enumerate(zip(self.gains, self.subscribers, strict=True)):
-            pool = pools.setdefault(id(places), _Pool(places))
+        for topic, (gains, members) in enumerate(zip(self.gains, self.subscribers, strict=True)):
+            pool = pools.setdefault(id(members), _Pool(members))
             for member in gains:
                 pool.topics.setdefault(member, []).append(topic)
         return pools
 
     def _swap_one(
-        self, topic: int, able: frozenset[int], wanting: set[int], goal: Sequence[int], pools: dict[int, _Pool]
+        self, topic: int, subscribers: frozenset[int], below: set[int], goal: Sequence[int], pools: dict[int, _Pool]
     ) -> bool:
         here = pools[id(self.subscribers[topic])]
         for pool in pools.values():
-            self._looks += 1
-            if self._looks > SWAP_LOOKS_MAX:
+            self._checks += 1
+            if self._checks > SWAP_CHECKS_MAX:
                 return False
-            takers = wanting.intersection(pool.places) if pool is not here else ()
-            passing = able.intersection(pool.topics) if takers else ()
-            if passing:
+            takers = below.intersection(pool.members) if pool is not here else ()
+            givers = subscribers.intersection(pool.topics) if takers else ()
+            if givers:
                 # A topic spreads over many members if who has none of it yet comes first.
-                giver = min(passing, key=lambda member: (member in self.gains[topic], member))
+                giver = min(givers, key=lambda member: (member in self.gains[topic], member))
                 other = pool.take(giver)
                 gains = self.gains[other]
                 taker = min(takers, key=lambda member: (member in gains, self.loads[member] - goal[member], member))
@@ -170,7 +170,7 @@ class _Table:
                 self.gaps[topic] -= 1
                 self.loads[taker] += 1
                 if self.loads[taker] == goal[taker]:
-                    wanting.remove(taker)
+                    below.remove(taker)
                 return True
         return False
 
@@ -178,16 +178,20 @@ class _Table:
         """Members above their ``limit`` give to members below their ``goal``, one partition of a topic at a time."""
         givers = {member for member, load in enumerate(self.loads) if load > limit[member]}
         takers = self._below(goal)
-        went_on = True
-        while givers and takers and went_on:
-            went_on = False
-            for topic, (known, places) in enumerate(zip(self.ownership, self.subscribers, strict=True)):
+        has_moved = True
+        while givers and takers and has_moved:
+            has_moved = False
+            for topic, (topic_ownership, members) in enumerate(zip(self.ownership, self.subscribers, strict=True)):
                 losses = self.losses[topic]
-                giving = [m for m in givers.intersection(known.owned) if losses.get(m, 0) < len(known.owned[m])]
-                taking = takers.intersection(places) if giving else ()
+                giving = [
+                    m
+                    for m in givers.intersection(topic_ownership.owned)
+                    if losses.get(m, 0) < len(topic_ownership.owned[m])
+                ]
+                taking = takers.intersection(members) if giving else ()
                 if not taking:
                     continue
-                went_on = True
+                has_moved = True
                 giving.sort(key=lambda member: (limit[member] - self.loads[member], member))
                 for giver, taker in zip(
                     giving, sorted(taking, key=lambda member: (self.loads[member] - goal[member], member)), strict=False
@@ -215,18 +219,18 @@ def deal_gaps(subscribers: Sequence[Sequence[int]], gaps: Sequence[int], lacking
         left = gaps[topic]
         takers: list[int] = []
         while left:
-            round_ = sorted(subscribers[topic], key=lacking.__getitem__, reverse=True)[:left]
-            least = lacking[round_[-1]]
-            if least <= 0:
-                round_ = [member for member in round_ if lacking[member] > 0]
-                if not round_:
+            round_takers = sorted(subscribers[topic], key=lacking.__getitem__, reverse=True)[:left]
+            smallest_lack = lacking[round_takers[-1]]
+            if smallest_lack <= 0:
+                round_takers = [member for member in round_takers if lacking[member] > 0]
+                if not round_takers:
                     break
             # Where there is plenty for all, as many rounds at once as nobody has enough in.
-            rounds = max(1, min(left // len(subscribers[topic]), least))
-            for member in round_:
+            rounds = max(1, min(left // len(subscribers[topic]), smallest_lack))
+            for member in round_takers:
                 lacking[member] -= rounds
-            takers += round_ * rounds
-            left -= len(round_) * rounds
+            takers += round_takers * rounds
+            left -= len(round_takers) * rounds
         if takers:
             dealt[topic] = takers
     return dealt

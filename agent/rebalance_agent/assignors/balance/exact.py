@@ -24,22 +24,25 @@ def cheapest_flow(roster: Roster, floors: Sequence[int], ranks: Sequence[int], u
     Begins with everybody keeping what they own and the gaps dealt greedily, which is cheapest for what it places; the
     flow then moves only what must move.
     """
-    owned = [{member: len(known.owned[member]) for member in sorted(known.owned)} for known in roster.ownership]
+    owned = [
+        {member: len(topic_ownership.owned[member]) for member in sorted(topic_ownership.owned)}
+        for topic_ownership in roster.ownership
+    ]
     loads = roster.owned_counts()
     lacking = [low - load for low, load in zip(floors, loads, strict=True)]
     dealt: list[dict[int, int]] = [{} for _ in owned]
-    for topic, takers in deal_gaps(roster.subscribers, list(map(len, roster.ledger.gaps)), lacking).items():
+    for topic, takers in deal_gaps(roster.subscribers, list(map(len, roster.ownership_index.gaps)), lacking).items():
         for member in takers:
             dealt[topic][member] = dealt[topic].get(member, 0) + 1
     network = Network(_TOPICS + len(owned) + len(loads) + 1)
     first_member = _TOPICS + len(owned)
     kept_arcs: list[dict[int, int]] = []
     new_arcs: list[dict[int, int]] = []
-    for topic, (count, places) in enumerate(zip(roster.partitions, roster.subscribers, strict=True)):
+    for topic, (count, members) in enumerate(zip(roster.partitions, roster.subscribers, strict=True)):
         keeps, gains, node = owned[topic], dealt[topic], _TOPICS + topic
         network.add(_SOURCE, node, count, sent=sum(keeps.values()) + sum(gains.values()))
         kept_arcs.append({m: network.add(node, first_member + m, n, cost=-1, sent=n) for m, n in keeps.items()})
-        new_arcs.append({m: network.add(node, first_member + m, count, sent=gains.get(m, 0)) for m in places})
+        new_arcs.append({m: network.add(node, first_member + m, count, sent=gains.get(m, 0)) for m in members})
         if unassigned:
             network.add(node, first_member + len(loads), count)
     outweigh = sum(loads) + 1
@@ -53,7 +56,7 @@ def cheapest_flow(roster: Roster, floors: Sequence[int], ranks: Sequence[int], u
     if unassigned:
         network.add(first_member + len(loads), _SINK, unassigned)
     network.send_cheapest(_SOURCE, _SINK)
-    if any(network.room[arc] for arc in network.arcs[_SOURCE]):
+    if any(network.residual[arc] for arc in network.arcs[_SOURCE]):
         return None
     return _read(roster, network, kept_arcs, new_arcs)
 
@@ -61,7 +64,7 @@ def cheapest_flow(roster: Roster, floors: Sequence[int], ranks: Sequence[int], u
 def _read(
     roster: Roster, network: Network, kept_arcs: Sequence[dict[int, int]], new_arcs: Sequence[dict[int, int]]
 ) -> Placement:
-    losses = [{m: network.room[arc] for m, arc in arcs.items() if network.room[arc]} for arcs in kept_arcs]
+    losses = [{m: network.residual[arc] for m, arc in arcs.items() if network.residual[arc]} for arcs in kept_arcs]
     gains = [[m for m, arc in arcs.items() for _ in range(network.sent(arc))] for arcs in new_arcs]
     loads = roster.owned_counts()
     for gained, lost in zip(gains, losses, strict=True):

@@ -21,11 +21,11 @@ class Network:
         """Begin without arcs."""
         self.arcs: list[list[int]] = [[] for _ in range(nodes)]
         self.head: list[int] = []
-        self.room: list[int] = []
+        self.residual: list[int] = []
         self.cost: list[int] = []
         self._price = [0] * nodes
 
-    def add(self, tail: int, head: int, room: int, cost: int = 0, sent: int = 0) -> int:
+    def add(self, tail: int, head: int, capacity: int, cost: int = 0, sent: int = 0) -> int:
         """Add an arc of capacity ``room`` that already carries ``sent``; returns its number.
 
         What is already sent must be the cheapest possible use of the arcs that carry it: an arc with room has a cost
@@ -33,7 +33,7 @@ class Network:
         """
         arc = len(self.head)
         self.head += (head, tail)
-        self.room += (room - sent, sent)
+        self.residual += (capacity - sent, sent)
         self.cost += (cost, -cost)
         self.arcs[tail].append(arc)
         self.arcs[head].append(arc + 1)
@@ -41,7 +41,7 @@ class Network:
 
     def sent(self, arc: int) -> int:
         """How much flows along ``arc``."""
-        return self.room[arc ^ 1]
+        return self.residual[arc ^ 1]
 
     def send_cheapest(self, source: int, sink: int) -> None:
         """Send as much as fits, and among all ways to do so choose a cheapest."""
@@ -61,7 +61,7 @@ class Network:
         return [level >= 0 for level in self._levels(source, -1)]
 
     def _levels(self, source: int, sink: int) -> list[int]:
-        head, room, cost, price = self.head, self.room, self.cost, self._price
+        head, residual, cost, price = self.head, self.residual, self.cost, self._price
         level = [-1] * len(self.arcs)
         level[source] = 0
         front = [source]
@@ -73,7 +73,7 @@ class Network:
                 here = price[node]
                 for arc in self.arcs[node]:
                     other = head[arc]
-                    if level[other] < 0 and room[arc] and cost[arc] + here == price[other]:
+                    if level[other] < 0 and residual[arc] and cost[arc] + here == price[other]:
                         level[other] = depth
                         following.append(other)
             front = following
@@ -81,17 +81,17 @@ class Network:
 
     def _block(self, source: int, sink: int, level: list[int]) -> None:
         """Fill the layered graph: walk down from the source, back out of dead ends, until nothing leads to the sink."""
-        head, room, cost, price = self.head, self.room, self.cost, self._price
+        head, residual, cost, price = self.head, self.residual, self.cost, self._price
         following = [0] * len(self.arcs)
         path: list[int] = []
         node = source
         while True:
             if node == sink:
-                amount = min(room[arc] for arc in path)
+                amount = min(residual[arc] for arc in path)
                 for arc in path:
-                    room[arc] -= amount
-                    room[arc ^ 1] += amount
-                full = next(place for place, arc in enumerate(path) if not room[arc])
+                    residual[arc] -= amount
+                    residual[arc ^ 1] += amount
+                full = next(index for index, arc in enumerate(path) if not residual[arc])
                 node = head[path[full] ^ 1]
                 del path[full:]
                 continue
@@ -99,7 +99,7 @@ class Network:
             while following[node] < len(arcs):
                 arc = arcs[following[node]]
                 other = head[arc]
-                if room[arc] and level[other] == level[node] + 1 and cost[arc] + price[node] == price[other]:
+                if residual[arc] and level[other] == level[node] + 1 and cost[arc] + price[node] == price[other]:
                     path.append(arc)
                     node = other
                     break
@@ -112,7 +112,7 @@ class Network:
 
     def _reprice(self, source: int, sink: int) -> bool:
         """Move the prices by the shortest distances from ``source``; False when the sink is out of reach."""
-        head, room, cost, price = self.head, self.room, self.cost, self._price
+        head, residual, cost, price = self.head, self.residual, self.cost, self._price
         far = sum(map(abs, cost)) + 1
         distance = [far] * len(self.arcs)
         distance[source] = 0
@@ -123,7 +123,7 @@ class Network:
                 continue
             here = near + price[node]
             for arc in self.arcs[node]:
-                if room[arc]:
+                if residual[arc]:
                     other = head[arc]
                     reach = here + cost[arc] - price[other]
                     if reach < distance[other]:

@@ -33,12 +33,12 @@ def split_levels(roster: Roster, levels: Sequence[int]) -> Split:
     lowest: dict[int, tuple[int, list[int]]] = {}
     subscribers = []
     outside = []
-    for topic, (known, places) in enumerate(zip(roster.ownership, roster.subscribers, strict=True)):
-        if id(places) not in lowest:
-            level = min(levels[member] for member in places)
-            lowest[id(places)] = level, [member for member in places if levels[member] == level]
-        level, entitled = lowest[id(places)]
+    for topic, (topic_ownership, takers) in enumerate(zip(roster.ownership, roster.subscribers, strict=True)):
+        if id(takers) not in lowest:
+            level = min(levels[member] for member in takers)
+            lowest[id(takers)] = level, [member for member in takers if levels[member] == level]
+        level, entitled = lowest[id(takers)]
         topics[level].append(topic)
         subscribers.append(entitled)
-        outside += [(topic, member) for member in known.owned if levels[member] != level]
+        outside += [(topic, member) for member in topic_ownership.owned if levels[member] != level]
     return Split([(members[level], topics[level]) for level in members], subscribers, outside)

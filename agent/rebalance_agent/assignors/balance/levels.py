@@ -28,8 +28,8 @@ def one_density(roster: Roster, weights: Sequence[int]) -> list[Fraction]:
 
 def _subscribed(roster: Roster) -> set[int]:
     members: set[int] = set()
-    for places in roster.subscribers:
-        members.update(places)
+    for subscribers in roster.subscribers:
+        members.update(subscribers)
         if len(members) == len(roster.members):
             break
     return members
@@ -46,13 +46,15 @@ def shows_one_level(roster: Roster, weights: Sequence[int], placement: Placement
         return False
     givers = {member for member, over in above.items() if over > 0}
     takers = above.keys() - givers
-    for topic, (known, places) in enumerate(zip(roster.ownership, roster.subscribers, strict=True)):
+    for topic, (topic_ownership, subscribers) in enumerate(zip(roster.ownership, roster.subscribers, strict=True)):
         if not givers:
             break
         losses = placement.losses[topic]
         giving = givers.intersection(placement.gains[topic])
-        giving.update(m for m in givers.intersection(known.owned) if losses.get(m, 0) < len(known.owned[m]))
-        taking = takers.intersection(places) if giving else set[int]()
+        giving.update(
+            m for m in givers.intersection(topic_ownership.owned) if losses.get(m, 0) < len(topic_ownership.owned[m])
+        )
+        taking = takers.intersection(subscribers) if giving else set[int]()
         while giving and taking:
             giver, taker = min(giving), min(taking)
             part = min(above[giver], -above[taker])

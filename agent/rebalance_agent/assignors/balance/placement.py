@@ -21,9 +21,9 @@ __all__ = ["best", "fill", "place"]
 def fill(promise: Promise, owned: Sequence[int], partitions: int) -> tuple[int, ...]:
     """Each member's load where subscriptions are equal: ranks decide, then who owns it already, then member order."""
     loads = list(promise.floors)
-    rivals = [member for member, rank in enumerate(promise.ranks) if rank != NO_EXTRA]
-    rivals.sort(key=lambda member: (promise.ranks[member], owned[member] <= loads[member]))
-    for member in rivals[: partitions - sum(loads)]:
+    candidates = [member for member, rank in enumerate(promise.ranks) if rank != NO_EXTRA]
+    candidates.sort(key=lambda member: (promise.ranks[member], owned[member] <= loads[member]))
+    for member in candidates[: partitions - sum(loads)]:
         loads[member] += 1
     return tuple(loads)
 

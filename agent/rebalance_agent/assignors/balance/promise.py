@@ -56,10 +56,10 @@ def by_count(roster: Roster) -> Promise:
     The lexicographically best whole loads lie within one of the fair shares (Frank and Murota, 2022, on decreasingly
     minimal elements), and of two members that could take one more, the one with the lower floor does.
     """
-    if roster.notes.even is None:
-        roster.notes.even = _fair(roster, [1] * len(roster.members), _by_floors)
-    even: Promise = roster.notes.even
-    return even
+    if roster.cache.count_promise is None:
+        roster.cache.count_promise = _fair(roster, [1] * len(roster.members), _by_floors)
+    count_promise: Promise = roster.cache.count_promise
+    return count_promise
 
 
 def by_weight(roster: Roster, weights: Sequence[int]) -> Promise:
@@ -83,17 +83,17 @@ def _fair(roster: Roster, weights: Sequence[int], rounded: Callable[[Sequence[Fr
 def _by_floors(shares: Sequence[Fraction]) -> Promise:
     # There are few levels and many members, who share one Fraction: it is rounded once, and compared once.
     shared = {id(share): share for share in shares}
-    floors = {place: floor(share) for place, share in shared.items()}
-    ranks = {place: floors[place] if share > floors[place] else NO_EXTRA for place, share in shared.items()}
-    places = list(map(id, shares))
-    low = tuple(map(floors.__getitem__, places))
+    floors = {key: floor(share) for key, share in shared.items()}
+    ranks = {key: floors[key] if share > floors[key] else NO_EXTRA for key, share in shared.items()}
+    keys = list(map(id, shares))
+    low = tuple(map(floors.__getitem__, keys))
     # Levels of one whole load may trade what they have above it: they are one level here.
-    return Promise((0,) * len(shares), low, tuple(map(ranks.__getitem__, places)), low if len(set(low)) > 1 else ())
+    return Promise((0,) * len(shares), low, tuple(map(ranks.__getitem__, keys)), low if len(set(low)) > 1 else ())
 
 
 def _by_remainders(densities: Sequence[Fraction], weights: Sequence[int]) -> Promise:
     # A lower level cannot take from a higher one, so ranking lower levels first keeps every level's total in place.
-    level = {density: place for place, density in enumerate(sorted(set(densities)))}
+    level = {density: index for index, density in enumerate(sorted(set(densities)))}
     floors: list[int] = []
     keys: list[tuple[int, int]] = []
     for density, weight in zip(densities, weights, strict=True):

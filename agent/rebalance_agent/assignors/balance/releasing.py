@@ -27,10 +27,10 @@ def release(plan: Plan, owned: Sequence[int], loads: Sequence[int]) -> dict[str,
         going: dict[str, set[int]] = {}
         for step in range(1, gone + 1):
             # The places where (begin + place * gone) // have goes up: found, not looked for.
-            place = -((begin - step * have) // gone) - 1
-            at = bisect_right(ends, place)
-            topic = topics[at]
-            going.setdefault(topic, set()).add(given[topic][place - ends[at]])
+            position = -((begin - step * have) // gone) - 1
+            topic_index = bisect_right(ends, position)
+            topic = topics[topic_index]
+            going.setdefault(topic, set()).add(given[topic][position - ends[topic_index]])
         for topic, numbers in going.items():
             freed.setdefault(topic, []).extend(numbers)
             if len(numbers) == len(given[topic]):

@@ -24,25 +24,25 @@ def fair_densities(
     ``partitions`` and ``subscribers`` go by topic, ``weights`` (> 0) by member.
     """
     topics: dict[tuple[int, ...], int] = {}
-    for count, places in zip(partitions, subscribers, strict=True):
-        topics[places] = topics.get(places, 0) + count
+    for count, takers in zip(partitions, subscribers, strict=True):
+        topics[takers] = topics.get(takers, 0) + count
     classes = _classes(topics, len(weights))
     weight_of = {kind: sum(weights[member] for member in members) for kind, members in classes.items()}
     class_topics = list(topics.values())
     density: dict[tuple[int, ...], Fraction] = {}
     pending = [(list(range(len(class_topics))), list(classes))]
     while pending:
-        some_topics, kinds = pending.pop()
-        total = sum(class_topics[topic] for topic in some_topics)
+        open_topics, kinds = pending.pop()
+        total = sum(class_topics[topic] for topic in open_topics)
         weight = sum(weight_of[kind] for kind in kinds)
-        crowded = _crowded(some_topics, class_topics, kinds, weight_of, total, weight)
+        crowded = _crowded(open_topics, class_topics, kinds, weight_of, total, weight)
         if crowded is None:
             density.update(dict.fromkeys(kinds, Fraction(total, weight)))
             continue
         dense_topics, dense_kinds = crowded
         pending.append((dense_topics, dense_kinds))
         dense, held = set(dense_topics), set(dense_kinds)
-        pending.append(([t for t in some_topics if t not in dense], [k for k in kinds if k not in held]))
+        pending.append(([t for t in open_topics if t not in dense], [k for k in kinds if k not in held]))
     densities = [Fraction(0)] * len(weights)
     for kind, members in classes.items():
         for member in members:
@@ -53,13 +53,13 @@ def fair_densities(
 def _classes(topics: dict[tuple[int, ...], int], members: int) -> dict[tuple[int, ...], list[int]]:
     """Members by what they subscribe to: places of topic classes -> members. Members of one class share alike."""
     subscribed: list[list[int]] = [[] for _ in range(members)]
-    for topic, places in enumerate(topics):
-        for place in places:
-            subscribed[place].append(topic)
+    for topic, takers in enumerate(topics):
+        for member in takers:
+            subscribed[member].append(topic)
     classes: dict[tuple[int, ...], list[int]] = {}
-    for place, some in enumerate(subscribed):
-        if some:
-            classes.setdefault(tuple(some), []).append(place)
+    for member, subscribed_topics in enumerate(subscribed):
+        if subscribed_topics:
+            classes.setdefault(tuple(subscribed_topics), []).append(member)
     return classes
 
 
@@ -77,19 +77,19 @@ def _crowded(
     """
     if len(kinds) == 1 or not topics:
         return None
-    node = {topic: 2 + place for place, topic in enumerate(topics)}
+    node = {topic: 2 + index for index, topic in enumerate(topics)}
     network = Network(2 + len(topics) + len(kinds))
     supply = [network.add(0, node[topic], partitions[topic] * weight) for topic in topics]
-    for place, kind in enumerate(kinds):
-        network.add(2 + len(topics) + place, 1, weight_of[kind] * total)
+    for index, kind in enumerate(kinds):
+        network.add(2 + len(topics) + index, 1, weight_of[kind] * total)
         for topic in kind:
             if topic in node:
-                network.add(node[topic], 2 + len(topics) + place, total * weight)
+                network.add(node[topic], 2 + len(topics) + index, total * weight)
     network.send(0, 1)
-    if not any(network.room[arc] for arc in supply):
+    if not any(network.residual[arc] for arc in supply):
         return None
     side = network.reachable(0)
     return (
         [topic for topic in topics if side[node[topic]]],
-        [kind for place, kind in enumerate(kinds) if side[2 + len(topics) + place]],
+        [kind for index, kind in enumerate(kinds) if side[2 + len(topics) + index]],
     )

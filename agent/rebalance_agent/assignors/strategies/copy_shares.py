@@ -27,21 +27,21 @@ class Shares:
 
 def copies_of(roster: Roster, redundancy: int) -> list[int]:
     """How many copies each topic's partitions have: fewer than ``redundancy`` where fewer subscribe."""
-    return [min(redundancy, len(places)) for places in roster.subscribers]
+    return [min(redundancy, len(subscribers)) for subscribers in roster.subscribers]
 
 
 def share_copies(roster: Roster, redundancy: int) -> Shares:
     """The best balance of copies, over all ways to reach it."""
     if roster.uniform():
         return _equal_shares(roster, redundancy)
-    crowd = _Crowd(roster, redundancy)
-    loads = crowd.fill()
+    flow = _CopyFlow(roster, redundancy)
+    loads = flow.fill()
     floors, ranks = list(loads), [NO_EXTRA] * len(loads)
     for low in set(loads):
         above = [member for member, load in enumerate(loads) if load == low + 1]
         level = [member for member, load in enumerate(loads) if load == low]
         # Where one more can be handed on from a member to another without any other change, either may have it.
-        for member in (*crowd.reach(above, level), *crowd.reach(level, above, backwards=True)):
+        for member in (*flow.reach(above, level), *flow.reach(level, above, backwards=True)):
             floors[member] = ranks[member] = low
     return Shares(tuple(floors), tuple(ranks))
 
@@ -50,20 +50,20 @@ def _equal_shares(roster: Roster, redundancy: int) -> Shares:
     total = sum(map(int.__mul__, roster.partitions, copies_of(roster, redundancy)))
     entitled = set(roster.subscribers[0]) if roster.subscribers else set[int]()
     low, more = divmod(total, len(entitled) or 1)
-    everybody = range(len(roster.members))
+    members = range(len(roster.members))
     return Shares(
-        tuple(low if member in entitled else 0 for member in everybody),
-        tuple(low if member in entitled and more else NO_EXTRA for member in everybody),
+        tuple(low if member in entitled else 0 for member in members),
+        tuple(low if member in entitled and more else NO_EXTRA for member in members),
     )
 
 
-class _Crowd:
+class _CopyFlow:
     """Topics with equal subscribers as one, the members, and who can take how much of what."""
 
     def __init__(self, roster: Roster, redundancy: int) -> None:
         self._partitions: dict[tuple[int, ...], int] = {}
-        for places, count in zip(roster.subscribers, roster.partitions, strict=True):
-            self._partitions[places] = self._partitions.get(places, 0) + count
+        for subscribers, count in zip(roster.subscribers, roster.partitions, strict=True):
+            self._partitions[subscribers] = self._partitions.get(subscribers, 0) + count
         self._redundancy = redundancy
         self._members = len(roster.members)
         self._sent: dict[tuple[int, int], int] = {}
@@ -71,8 +71,8 @@ class _Crowd:
     def fill(self) -> list[int]:
         """Everybody's number of copies."""
         loads = [0] * self._members
-        active = sorted({member for places in self._partitions for member in places})
-        total = sum(count * min(self._redundancy, len(places)) for places, count in self._partitions.items())
+        active = sorted({member for members in self._partitions for member in members})
+        total = sum(count * min(self._redundancy, len(members)) for members, count in self._partitions.items())
         while active and sum(loads) < total:
             low, high = 0, (total - sum(loads)) // len(active)
             while low < high:
@@ -96,10 +96,10 @@ class _Crowd:
         first = 2 + len(self._partitions)
         network = Network(first + self._members)
         arcs = {}
-        for place, (members, count) in enumerate(self._partitions.items()):
-            network.add(0, 2 + place, count * min(self._redundancy, len(members)))
+        for index, (members, count) in enumerate(self._partitions.items()):
+            network.add(0, 2 + index, count * min(self._redundancy, len(members)))
             for member in members:
-                arcs[place, member] = network.add(2 + place, first + member, count)
+                arcs[index, member] = network.add(2 + index, first + member, count)
         sinks = [network.add(first + member, 1, limit) for member, limit in enumerate(limits)]
         network.send(0, 1)
         # What has reached the sink stays there: sending more never lowers a limit that is full.
@@ -116,10 +116,10 @@ class _Crowd:
         """Which takers one copy could end up with, if a giver handed it on; ``backwards`` turns all ways around."""
         first = 1 + len(self._partitions)
         network = Network(first + self._members)
-        for place, (members, count) in enumerate(self._partitions.items()):
+        for index, (members, count) in enumerate(self._partitions.items()):
             for member in members:
-                ends = (first + member, 1 + place) if backwards else (1 + place, first + member)
-                network.add(*ends, count, sent=self._sent[place, member])
+                ends = (first + member, 1 + index) if backwards else (1 + index, first + member)
+                network.add(*ends, count, sent=self._sent[index, member])
         for member in givers:
             network.add(0, first + member, 1)
         reached = network.reachable(0)

@@ -11,16 +11,18 @@ _K = TypeVar("_K", bound=Hashable)
 _T = TypeVar("_T")
 
 
-def deal_evenly(items: Sequence[_T], rooms: Mapping[_K, int]) -> dict[_K, list[_T]]:
+def deal_evenly(items: Sequence[_T], shares: Mapping[_K, int]) -> dict[_K, list[_T]]:
     """Give everybody as many ``items`` as it has room, each one's share spread over the whole sequence.
 
     ``rooms`` add up to the number of items.
     """
-    turns = sorted(((2 * turn + 1) / room, place) for place, room in enumerate(rooms.values()) for turn in range(room))
-    hands = list(rooms)
-    dealt: dict[_K, list[_T]] = {hand: [] for hand in hands}
-    for item, (_, place) in zip(items, turns, strict=True):
-        dealt[hands[place]].append(item)
+    turns = sorted(
+        ((2 * turn + 1) / share, index) for index, share in enumerate(shares.values()) for turn in range(share)
+    )
+    takers = list(shares)
+    dealt: dict[_K, list[_T]] = {taker: [] for taker in takers}
+    for item, (_, index) in zip(items, turns, strict=True):
+        dealt[takers[index]].append(item)
     return dealt
 
 

@@ -45,12 +45,12 @@ def _actives(roster: Roster) -> list[int]:
     priorities = roster.of(PRIORITY)
     overall = roster.owned_counts()
     actives = []
-    for places, ownership in zip(roster.subscribers, roster.ownership, strict=True):
-        highest = max(priorities[member] for member in places)
-        equals = [member for member in places if priorities[member] == highest]
+    for subscribers, ownership in zip(roster.subscribers, roster.ownership, strict=True):
+        highest = max(priorities[member] for member in subscribers)
+        candidates = [member for member in subscribers if priorities[member] == highest]
         owned = ownership.owned
         # max() takes the first of equals, and subscribers are in member order.
-        actives.append(max(equals, key=lambda member: (len(owned.get(member, ())), overall[member])))
+        actives.append(max(candidates, key=lambda member: (len(owned.get(member, ())), overall[member])))
     return actives
 
 
@@ -63,9 +63,9 @@ def read_priority(user_data: bytes) -> MemberUserData:
     return MemberUserData({PRIORITY.name: decode_priority(user_data)})
 
 
-def write_priority(told: MemberUserData) -> bytes:
+def write_priority(user_data: MemberUserData) -> bytes:
     """A member's user data; what it owns travels in the subscription itself."""
-    return encode_priority(told.settings[PRIORITY.name])
+    return encode_priority(user_data.settings[PRIORITY.name])
 
 
 FAILOVER = Strategy(

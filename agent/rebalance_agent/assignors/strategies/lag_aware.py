@@ -61,19 +61,19 @@ def lag_aware(roster: Roster) -> Plan:
     items = weigh(roster)
     limits = _limits(roster)
     owners = _Owners(roster)
-    hands = _settle_in(roster, items, limits, owners)
-    allowed = max(roster.shared_by_all(MAX_MOVES), owners.moves(roster, _plan(roster, hands)))
+    bins = _keep_owned(roster, items, limits, owners)
+    allowed = max(roster.shared_by_all(MAX_MOVES), owners.moves(roster, _plan(roster, bins)))
     if len({item[0] for row in items for item in row}) <= 1:
         even = balance(roster, by_count(roster))
         if owners.moves(roster, even) <= allowed:
             return even
-    stayed = _stay(roster, items, hands, owners, allowed)
-    if 3 * stayed.maximum <= 4 * _least_maximum(items, len(limits)):
-        return stayed.plan
-    fresh = _afresh(roster, items, limits, owners)
-    if fresh.maximum < stayed.maximum and owners.moves(roster, fresh.plan) <= allowed:
+    evened = _even_out(roster, items, bins, owners, allowed)
+    if 3 * evened.maximum <= 4 * _maximum_lower_bound(items, len(limits)):
+        return evened.plan
+    fresh = _fresh_deal(roster, items, limits, owners)
+    if fresh.maximum < evened.maximum and owners.moves(roster, fresh.plan) <= allowed:
         return fresh.plan
-    return stayed.plan
+    return evened.plan
 
 
 def promise_lag_aware(roster: Roster) -> Promise:
@@ -111,18 +111,23 @@ class _Owners:
         return self.total - kept
 
 
-def _settle_in(roster: Roster, items: Sequence[Sequence[Item]], limits: Sequence[int], owners: _Owners) -> WeightedBins:
+def _keep_owned(
+    roster: Roster, items: Sequence[Sequence[Item]], limits: Sequence[int], owners: _Owners
+) -> WeightedBins:
     """Everybody keeps as much as the limits allow, the heaviest goes first; what is loose is given out."""
     owned: list[list[Item]] = [[] for _ in limits]
     for (topic, number), member in owners.of.items():
         owned[member].append(items[topic][number])
-    fits = all(len(some) <= limit for some, limit in zip(owned, limits, strict=True))
+    fits = all(len(items_owned) <= limit for items_owned, limit in zip(owned, limits, strict=True))
     if fits or roster.uniform():
-        hands = _hand_out(
-            roster, items, limits, [sorted(some)[:limit] for some, limit in zip(owned, limits, strict=True)]
+        bins = _fill_bins(
+            roster,
+            items,
+            limits,
+            [sorted(items_owned)[:limit] for items_owned, limit in zip(owned, limits, strict=True)],
         )
-        if hands is not None:
-            return hands
+        if bins is not None:
+            return bins
     # Somebody must let go of something, so that others can take what only they may take: as little as possible.
     placement = place(roster, limits, [NO_EXTRA] * len(limits))
     kept: list[list[Item]] = [[] for _ in limits]
@@ -130,35 +135,35 @@ def _settle_in(roster: Roster, items: Sequence[Sequence[Item]], limits: Sequence
         for member, (stay, _) in counts.items():
             if stay:
                 kept[member] += sorted(items[topic][number] for number in roster.ownership[topic].owned[member])[:stay]
-    hands = _hand_out(roster, items, limits, kept)
-    if hands is None:
+    bins = _fill_bins(roster, items, limits, kept)
+    if bins is None:
         raise AssignmentError("the limits on counts do not fit the subscriptions")
-    return hands
+    return bins
 
 
-def _hand_out(
+def _fill_bins(
     roster: Roster, items: Sequence[Sequence[Item]], limits: Sequence[int], kept: Sequence[Sequence[Item]]
 ) -> WeightedBins | None:
-    hands = WeightedBins(roster, limits)
+    bins = WeightedBins(roster, limits)
     loose = {item for row in items for item in row}
     for member, some in enumerate(kept):
         for item in some:
-            hands.hold(member, item)
+            bins.add(member, item)
         loose.difference_update(some)
-    return hands if hands.give_out(loose, loose.__contains__) else None
+    return bins if bins.give_out(loose, loose.__contains__) else None
 
 
 @dataclass(frozen=True, slots=True)
-class _Dealt:
+class _Outcome:
     plan: Plan
     maximum: int
 
 
-def _stay(
-    roster: Roster, items: Sequence[Sequence[Item]], hands: WeightedBins, owners: _Owners, allowed: int
-) -> _Dealt:
+def _even_out(
+    roster: Roster, items: Sequence[Sequence[Item]], bins: WeightedBins, owners: _Owners, allowed: int
+) -> _Outcome:
     """Even out what everybody has settled in with, by the moves that are left."""
-    moves = owners.moves(roster, _plan(roster, hands))
+    moves = owners.moves(roster, _plan(roster, bins))
 
     def may_move(item: Item, giver: int, taker: int) -> bool:
         nonlocal moves
@@ -169,61 +174,61 @@ def _stay(
         moves = then
         return True
 
-    hands.even_out(may_move)
-    return _Dealt(_plan(roster, hands), _maximum(hands, items))
+    bins.even_out(may_move)
+    return _Outcome(_plan(roster, bins), _maximum(bins, items))
 
 
-def _afresh(roster: Roster, items: Sequence[Sequence[Item]], limits: Sequence[int], owners: _Owners) -> _Dealt:
+def _fresh_deal(roster: Roster, items: Sequence[Sequence[Item]], limits: Sequence[int], owners: _Owners) -> _Outcome:
     """The whole group dealt out whoever owns what; then members of one subscription swap, to keep what they own."""
-    hands = WeightedBins(roster, limits)
-    hands.give_out((item for row in items for item in row), lambda _: True)
-    hands.even_out(lambda _item, _giver, _taker: True)
-    return _Dealt(_swapped(roster, _plan(roster, hands), owners), _maximum(hands, items))
+    bins = WeightedBins(roster, limits)
+    bins.give_out((item for row in items for item in row), lambda _: True)
+    bins.even_out(lambda _item, _giver, _taker: True)
+    return _Outcome(_swapped(roster, _plan(roster, bins), owners), _maximum(bins, items))
 
 
 def _swapped(roster: Roster, plan: Plan, owners: _Owners) -> Plan:
     """The pair of member and hand that keeps most first, then the next."""
     alike: dict[tuple[int, ...], list[int]] = {}
-    places = {name: topic for topic, name in enumerate(roster.topics)}
+    topic_index = {name: topic for topic, name in enumerate(roster.topics)}
     kind_of = topics_of_members(roster)
     common: dict[tuple[int, int], int] = {}
-    for hand, given in enumerate(plan):
-        alike.setdefault(kind_of[hand], []).append(hand)
+    for bin_, given in enumerate(plan):
+        alike.setdefault(kind_of[bin_], []).append(bin_)
         for name, numbers in given.items():
             for number in numbers:
-                owner = owners.of.get((places[name], number))
-                if owner is not None and kind_of[owner] == kind_of[hand]:
-                    common[owner, hand] = common.get((owner, hand), 0) + 1
+                owner = owners.of.get((topic_index[name], number))
+                if owner is not None and kind_of[owner] == kind_of[bin_]:
+                    common[owner, bin_] = common.get((owner, bin_), 0) + 1
     taken: dict[int, int] = {}
     chosen: set[int] = set()
-    for member, hand in sorted(common, key=lambda pair: (-common[pair], pair)):
-        if member not in taken and hand not in chosen:
-            taken[member] = hand
-            chosen.add(hand)
+    for member, bin_ in sorted(common, key=lambda pair: (-common[pair], pair)):
+        if member not in taken and bin_ not in chosen:
+            taken[member] = bin_
+            chosen.add(bin_)
     swapped = roster.empty_plan()
     for members in alike.values():
-        left = iter([hand for hand in members if hand not in chosen])
+        left = iter([bin_ for bin_ in members if bin_ not in chosen])
         for member in members:
             swapped[member] = plan[taken[member] if member in taken else next(left)]
     return swapped
 
 
-def _plan(roster: Roster, hands: WeightedBins) -> Plan:
+def _plan(roster: Roster, bins: WeightedBins) -> Plan:
     plan = roster.empty_plan()
     for member in range(len(plan)):
         by_topic: dict[int, list[int]] = {}
-        for _, topic, number in hands.items(member):
+        for _, topic, number in bins.items(member):
             by_topic.setdefault(topic, []).append(number)
         plan[member] = {roster.topics[topic]: tuple(sorted(by_topic[topic])) for topic in sorted(by_topic)}
     return plan
 
 
-def _maximum(hands: WeightedBins, items: Sequence[Sequence[Item]]) -> int:
+def _maximum(bins: WeightedBins, items: Sequence[Sequence[Item]]) -> int:
     """The highest load, in its exact whole unit, without what counts add to weights."""
-    return max(hands.weights, default=0) // (sum(map(len, items)) + 1)
+    return max(bins.weights, default=0) // (sum(map(len, items)) + 1)
 
 
-def _least_maximum(items: Sequence[Sequence[Item]], members: int) -> Fraction:
+def _maximum_lower_bound(items: Sequence[Sequence[Item]], members: int) -> Fraction:
     """What no assignment's highest load can be below: the mean, and the heaviest partition. In the same unit."""
     weights = [item[0] for row in items for item in row]
     loads = [weight // (len(weights) + 1) for weight in weights]

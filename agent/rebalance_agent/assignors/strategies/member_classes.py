@@ -14,10 +14,10 @@ def topics_of_members(roster: Roster) -> list[tuple[int, ...]]:
     """
     subscribed: list[list[int]] = [[] for _ in roster.members]
     seen: set[int] = set()
-    for topic, places in enumerate(roster.subscribers):
+    for topic, subscribers in enumerate(roster.subscribers):
         # Equal subscribers are one shared tuple, see Roster.
-        if id(places) not in seen:
-            seen.add(id(places))
-            for member in places:
+        if id(subscribers) not in seen:
+            seen.add(id(subscribers))
+            for member in subscribers:
                 subscribed[member].append(topic)
     return [tuple(topics) for topics in subscribed]

@@ -18,7 +18,7 @@ from rebalance_agent.assignors.balance.promise import Promise, by_count
 from rebalance_agent.assignors.roster import MemberUserData, Plan, Roster
 from rebalance_agent.assignors.strategies.even_deal import deal_evenly, keep_evenly
 from rebalance_agent.assignors.strategies.labels import AFFINITY, LABELS, labels_of
-from rebalance_agent.assignors.strategies.locality import Locality, MemberKind, Wish, nearness
+from rebalance_agent.assignors.strategies.locality import Locality, MemberKind, Preference, locality_of
 from rebalance_agent.assignors.strategy import Strategy
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.groupprotocol.user_data import LabelledUserData, decode_labelled, encode_labelled
@@ -42,11 +42,11 @@ _MISSES_MAX = 2
 
 def rack_aware(roster: Roster) -> Plan:
     """The best balance of counts; among those the fewest misses; among those the fewest moves."""
-    near = nearness(roster)
-    if not near.matters:
+    locality = locality_of(roster)
+    if not locality.matters:
         return balance(roster, by_count(roster))
-    pools = _pools(roster, near)
-    return _deal(roster, pools, near, _cheapest(pools, near, by_count(roster)))
+    pools = _pools(roster, locality)
+    return _deal(roster, pools, locality, _cheapest(pools, locality, by_count(roster)))
 
 
 class _Pool:
@@ -66,53 +66,53 @@ class _Flow:
         self.gained: dict[int, int] = {}  # member -> partitions that are new to it
 
 
-def _pools(roster: Roster, near: Locality) -> dict[Wish, _Pool]:
-    pools: dict[Wish, _Pool] = {}
-    for topic, wishes, ownership in zip(roster.topics, near.wishes, roster.ownership, strict=True):
+def _pools(roster: Roster, locality: Locality) -> dict[Preference, _Pool]:
+    pools: dict[Preference, _Pool] = {}
+    for topic, preferences, ownership in zip(roster.topics, locality.preferences, roster.ownership, strict=True):
         owners = {number: member for member, numbers in ownership.owned.items() for number in numbers}
-        by_wish = {id(wish): pools.setdefault(wish, _Pool()) for wish in dict.fromkeys(wishes)}
-        for number, wish in enumerate(wishes):
-            pool = by_wish[id(wish)]
+        pool_of = {id(preference): pools.setdefault(preference, _Pool()) for preference in dict.fromkeys(preferences)}
+        for number, preference in enumerate(preferences):
+            pool = pool_of[id(preference)]
             pool.owned.setdefault(owners.get(number), []).append((topic, number))
             pool.size += 1
     return pools
 
 
-def _members_of(near: Locality) -> dict[MemberKind, list[int]]:
+def _members_of(locality: Locality) -> dict[MemberKind, list[int]]:
     members: dict[MemberKind, list[int]] = {}
-    for member, kind in enumerate(near.kinds):
+    for member, kind in enumerate(locality.kinds):
         members.setdefault(kind, []).append(member)
     return members
 
 
-def _cheapest(pools: dict[Wish, _Pool], near: Locality, promise: Promise) -> _Flow:
+def _cheapest(pools: dict[Preference, _Pool], locality: Locality, promise: Promise) -> _Flow:
     """Send every partition to a member for the least cost of balance, misses and moves, in this order."""
-    kinds = _members_of(near)
+    kinds = _members_of(locality)
     total = sum(pool.size for pool in pools.values())
     per_miss = total + 1
     outweigh = (_MISSES_MAX * total + 1) * per_miss
     first_kind = _FIRST + len(pools)
     first_member = first_kind + len(kinds)
-    network = Network(first_member + len(near.kinds))
+    network = Network(first_member + len(locality.kinds))
     kept: dict[tuple[int, int], int] = {}
     sent: dict[tuple[int, int], int] = {}
-    for place, (wish, pool) in enumerate(pools.items()):
-        network.add(_SOURCE, _FIRST + place, pool.size)
-        entitled = set(wish.subscribers)
+    for index, (preference, pool) in enumerate(pools.items()):
+        network.add(_SOURCE, _FIRST + index, pool.size)
+        entitled = set(preference.subscribers)
         for member, partitions in pool.owned.items():
             if member is not None:
-                cost = near.kinds[member].misses(wish) * per_miss
-                kept[place, member] = network.add(_FIRST + place, first_member + member, len(partitions), cost)
-        for kind_place, (kind, members) in enumerate(kinds.items()):
+                cost = locality.kinds[member].misses(preference) * per_miss
+                kept[index, member] = network.add(_FIRST + index, first_member + member, len(partitions), cost)
+        for kind_index, (kind, members) in enumerate(kinds.items()):
             if members[0] in entitled:
-                cost = kind.misses(wish) * per_miss + 1
-                sent[place, kind_place] = network.add(_FIRST + place, first_kind + kind_place, pool.size, cost)
+                cost = kind.misses(preference) * per_miss + 1
+                sent[index, kind_index] = network.add(_FIRST + index, first_kind + kind_index, pool.size, cost)
     gained: dict[int, int] = {}
-    for kind_place, members in enumerate(kinds.values()):
+    for kind_index, members in enumerate(kinds.values()):
         for member in members:
-            gained[member] = network.add(first_kind + kind_place, first_member + member, total)
-    for member, (low, rank) in enumerate(zip(promise.floors, promise.ranks, strict=True)):
-        network.add(first_member + member, _SINK, low)
+            gained[member] = network.add(first_kind + kind_index, first_member + member, total)
+    for member, (floor, rank) in enumerate(zip(promise.floors, promise.ranks, strict=True)):
+        network.add(first_member + member, _SINK, floor)
         if rank != NO_EXTRA:
             network.add(first_member + member, _SINK, 1, (rank + 1) * outweigh)
     network.send_cheapest(_SOURCE, _SINK)
@@ -123,26 +123,28 @@ def _cheapest(pools: dict[Wish, _Pool], near: Locality, promise: Promise) -> _Fl
     return flow
 
 
-def _deal(roster: Roster, pools: dict[Wish, _Pool], near: Locality, flow: _Flow) -> Plan:
+def _deal(roster: Roster, pools: dict[Preference, _Pool], locality: Locality, flow: _Flow) -> Plan:
     """Pick the partitions, so that those of one topic spread over many members.
 
     Nothing that its owner lets go of can come back to it: keeping it would have been cheaper.
     """
-    kinds = _members_of(near)
+    kinds = _members_of(locality)
     given: list[list[_Partition]] = [[] for _ in roster.members]
     arrivals: list[list[_Partition]] = [[] for _ in kinds]
-    for place, pool in enumerate(pools.values()):
+    for index, pool in enumerate(pools.values()):
         loose = list(pool.owned.get(None, ()))
         for member, partitions in pool.owned.items():
             if member is not None:
-                stay, leave = keep_evenly(partitions, flow.kept[place, member])
+                stay, leave = keep_evenly(partitions, flow.kept[index, member])
                 given[member] += stay
                 loose += leave
-        rooms = {kind: flow.sent.get((place, kind), 0) for kind in range(len(kinds))}
-        for kind, some in deal_evenly(sorted(loose), rooms).items():
-            arrivals[kind] += some
-    for members, some in zip(kinds.values(), arrivals, strict=True):
-        for member, gained in deal_evenly(sorted(some), {member: flow.gained[member] for member in members}).items():
+        shares = {kind: flow.sent.get((index, kind), 0) for kind in range(len(kinds))}
+        for kind, partitions_dealt in deal_evenly(sorted(loose), shares).items():
+            arrivals[kind] += partitions_dealt
+    for members, partitions_dealt in zip(kinds.values(), arrivals, strict=True):
+        for member, gained in deal_evenly(
+            sorted(partitions_dealt), {member: flow.gained[member] for member in members}
+        ).items():
             given[member] += gained
     plan = roster.empty_plan()
     for member, partitions in enumerate(given):
@@ -159,22 +161,22 @@ def read_labelled(user_data: bytes) -> MemberUserData:
     Raises:
         DecodeError: it breaks the format, or the labels are none.
     """
-    said = decode_labelled(user_data)
+    decoded = decode_labelled(user_data)
     try:
-        labels_of(said.labels)
+        labels_of(decoded.labels)
     except ValueError as error:
         raise DecodeError(f"rack-aware-sticky user data, labels: {error}") from None
-    return MemberUserData({LABELS.name: said.labels}, said.owned, max(UNKNOWN_GENERATION, said.generation))
+    return MemberUserData({LABELS.name: decoded.labels}, decoded.owned, max(UNKNOWN_GENERATION, decoded.generation))
 
 
-def write_labelled(told: MemberUserData) -> bytes:
+def write_labelled(user_data: MemberUserData) -> bytes:
     """A member's user data under the eager protocol."""
-    return encode_labelled(LabelledUserData(told.settings[LABELS.name], told.owned, told.generation))
+    return encode_labelled(LabelledUserData(user_data.settings[LABELS.name], user_data.owned, user_data.generation))
 
 
-def write_labels(told: MemberUserData) -> bytes:
+def write_labels(user_data: MemberUserData) -> bytes:
     """A member's user data under the cooperative protocol, where the subscription says what it owns."""
-    return encode_labelled(LabelledUserData(told.settings[LABELS.name], generation=told.generation))
+    return encode_labelled(LabelledUserData(user_data.settings[LABELS.name], generation=user_data.generation))
 
 
 RACK_AWARE_STICKY = Strategy(

@@ -31,11 +31,11 @@ def ranges(roster: Roster) -> Plan:
                     plan[member][name] = tuple(sorted(numbers))
         return plan
     rows: dict[tuple[int, int], list[tuple[int, ...]]] = {}
-    for name, count, places in zip(roster.topics, roster.partitions, roster.subscribers, strict=True):
-        row = rows.get((count, len(places)))
+    for name, count, subscribers in zip(roster.topics, roster.partitions, roster.subscribers, strict=True):
+        row = rows.get((count, len(subscribers)))
         if row is None:
-            row = rows[count, len(places)] = _row(count, len(places))
-        for member, run in zip(places, row, strict=False):
+            row = rows[count, len(subscribers)] = _row(count, len(subscribers))
+        for member, run in zip(subscribers, row, strict=False):
             plan[member][name] = run
     return plan
 
@@ -45,8 +45,8 @@ def _row(count: int, members: int) -> list[tuple[int, ...]]:
 
     The same for all topics of that count and number of subscribers, so it is made once.
     """
-    each, extra = divmod(count, members)
-    starts = [place * each + min(place, extra) for place in range(min(count, members) + 1)]
+    quota, extra = divmod(count, members)
+    starts = [index * quota + min(index, extra) for index in range(min(count, members) + 1)]
     return [tuple(range(start, end)) for start, end in pairwise(starts)]
 
 
@@ -54,28 +54,28 @@ class _RackTopic:
     """One topic while it is handed out: what is left, and what each of its subscribers may still take."""
 
     def __init__(self, roster: Roster, topic: int, racks: Sequence[str | None]) -> None:
-        known = roster.metadata[topic]
-        self.count = known.partitions
+        metadata = roster.metadata[topic]
+        self.count = metadata.partitions
         self.subscribers = roster.subscribers[topic]
-        replicas = [frozenset(some) for some in known.racks or ()][: self.count]
+        replicas = [frozenset(racks) for racks in metadata.racks or ()][: self.count]
         self.replicas = replicas + [frozenset[str]()] * (self.count - len(replicas))
         self.given: dict[int, list[int]] = {member: [] for member in self.subscribers}
         self.left = dict.fromkeys(range(self.count))
-        self.each, self.extra = divmod(self.count, len(self.subscribers))
+        self.quota, self.extra = divmod(self.count, len(self.subscribers))
         everywhere = frozenset[str]().union(*self.replicas)
-        wanted = {rack for member in self.subscribers if (rack := racks[member])}
+        member_racks = {rack for member in self.subscribers if (rack := racks[member])}
         # Where every partition has a replica in every rack, matching gains nothing.
-        self.matters = not everywhere.isdisjoint(wanted) and any(some != everywhere for some in self.replicas)
+        self.matters = not everywhere.isdisjoint(member_racks) and any(racks != everywhere for racks in self.replicas)
 
     def matches(self, rack: str | None, number: int) -> bool:
         return rack is None or rack in self.replicas[number]
 
-    def room(self, member: int) -> int:
-        return max(0, self.each + (self.extra > 0) - len(self.given[member]))
+    def capacity(self, member: int) -> int:
+        return max(0, self.quota + (self.extra > 0) - len(self.given[member]))
 
     def give(self, member: int, numbers: Sequence[int]) -> None:
         self.given[member] += numbers
-        if len(self.given[member]) > self.each:
+        if len(self.given[member]) > self.quota:
             self.extra -= 1
         for number in numbers:
             del self.left[number]
@@ -84,13 +84,13 @@ class _RackTopic:
         for member in self.subscribers:
             if not self.left:
                 return
-            numbers = [number for number in self.left if self.matches(racks[member], number)][: self.room(member)]
+            numbers = [number for number in self.left if self.matches(racks[member], number)][: self.capacity(member)]
             if numbers:
                 self.give(member, numbers)
 
     def give_the_rest(self) -> None:
         for member in self.subscribers:
-            numbers = list(self.left)[: self.room(member)]
+            numbers = list(self.left)[: self.capacity(member)]
             if numbers:
                 self.give(member, numbers)
 
@@ -113,13 +113,13 @@ def _match_together(
     remaining = list(subscribers)
     for number in range(count):
         for member in remaining:
-            if all(topic.room(member) > 0 and topic.matches(racks[member], number) for topic in topics):
+            if all(topic.capacity(member) > 0 and topic.matches(racks[member], number) for topic in topics):
                 for topic in topics:
                     topic.give(member, [number])
                 break
         else:
             continue
-        if all(topic.room(member) == 0 for topic in topics):
+        if all(topic.capacity(member) == 0 for topic in topics):
             remaining.remove(member)
             if not remaining:
                 return

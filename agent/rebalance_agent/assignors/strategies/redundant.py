@@ -74,28 +74,28 @@ def redundant(roster: Roster) -> Plan:
 def promise_redundant(roster: Roster) -> Promise:
     """The most copies that each member has in a best balance."""
     shares = share_copies(roster, redundancy(roster))
-    most = tuple(low + (rank != NO_EXTRA) for low, rank in zip(shares.floors, shares.ranks, strict=True))
+    ceilings = tuple(low + (rank != NO_EXTRA) for low, rank in zip(shares.floors, shares.ranks, strict=True))
     # Stated as floors without extras, because copies, unlike partitions, add up to more than the group has.
-    return Promise((0,) * len(most), most, (NO_EXTRA,) * len(most))
+    return Promise((0,) * len(ceilings), ceilings, (NO_EXTRA,) * len(ceilings))
 
 
 def _groups(roster: Roster) -> list[_Alike]:
     groups: dict[tuple[int, tuple[int, ...]], _Alike] = {}
     copies = copies_of(roster, redundancy(roster))
-    for topic, places in enumerate(roster.subscribers):
-        entitled = set(places)
+    for topic, subscribers in enumerate(roster.subscribers):
+        entitled = set(subscribers)
         holders = roster.ownership[topic].holders()
         for number in range(roster.metadata[topic].partitions):
-            held = tuple(sorted(entitled.intersection(holders.get(number, ()))))
+            present = tuple(sorted(entitled.intersection(holders.get(number, ()))))
             # Topics with the same subscribers share one tuple, see Roster.
-            group = groups.setdefault((id(places), held), _Alike(places, held, copies[topic]))
+            group = groups.setdefault((id(subscribers), present), _Alike(subscribers, present, copies[topic]))
             group.partitions.append((number, roster.topics[topic]))
     return list(groups.values())
 
 
 def _racks(roster: Roster) -> list[tuple[str, int]]:
     """Each member's rack; one of its own for a member whose rack is not known."""
-    return [(member.rack, -1) if member.rack else ("", place) for place, member in enumerate(roster.members)]
+    return [(member.rack, -1) if member.rack else ("", index) for index, member in enumerate(roster.members)]
 
 
 def _cheapest(groups: list[_Alike], racks: list[tuple[str, int]], shares: Shares) -> list[Mapping[int, int]]:
@@ -104,14 +104,14 @@ def _cheapest(groups: list[_Alike], racks: list[tuple[str, int]], shares: Shares
     per_clash = total + 1
     outweigh = (total + 1) * per_clash
     first_rack = _FIRST + len(groups) + len(racks)
-    rooms = [_by_rack(group, racks) for group in groups]
-    network = Network(first_rack + sum(len(members) > 1 for some in rooms for members in some))
+    racks_by_group = [_by_rack(group, racks) for group in groups]
+    network = Network(first_rack + sum(len(members) > 1 for by_rack in racks_by_group for members in by_rack))
     arcs: list[dict[int, int]] = []
-    for place, (group, some) in enumerate(zip(groups, rooms, strict=True)):
-        size, node = len(group.partitions), _FIRST + len(racks) + place
+    for index, (group, by_rack) in enumerate(zip(groups, racks_by_group, strict=True)):
+        size, node = len(group.partitions), _FIRST + len(racks) + index
         network.add(_SOURCE, node, size * group.copies)
         arcs.append({})
-        for members in some:
+        for members in by_rack:
             tail = node
             if len(members) > 1:
                 tail = first_rack
@@ -125,7 +125,10 @@ def _cheapest(groups: list[_Alike], racks: list[tuple[str, int]], shares: Shares
         if rank != NO_EXTRA:
             network.add(_FIRST + member, _SINK, 1, (rank + 1) * outweigh)
     network.send_cheapest(_SOURCE, _SINK)
-    return [{member: network.sent(arc) for member, arc in some.items() if network.sent(arc)} for some in arcs]
+    return [
+        {member: network.sent(arc) for member, arc in arcs_of_group.items() if network.sent(arc)}
+        for arcs_of_group in arcs
+    ]
 
 
 def _by_rack(group: _Alike, racks: list[tuple[str, int]]) -> list[list[int]]:

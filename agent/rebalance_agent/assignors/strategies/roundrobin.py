@@ -36,8 +36,8 @@ def shuffled_roundrobin(roster: Roster) -> Plan:
         data = text.encode("utf-8", "surrogatepass")
         seed.update(len(data).to_bytes(4, "big") + data)
     key = seed.digest()
-    lots = [_lot(key, member) for member in roster.members]
-    return _deal(roster, sorted(range(len(lots)), key=lots.__getitem__))
+    sort_keys = [_sort_key(key, member) for member in roster.members]
+    return _deal(roster, sorted(range(len(sort_keys)), key=sort_keys.__getitem__))
 
 
 def _name(member: MemberSubscription) -> str:
@@ -45,7 +45,7 @@ def _name(member: MemberSubscription) -> str:
     return member.member_id if member.instance_id is None else member.instance_id
 
 
-def _lot(key: bytes, member: MemberSubscription) -> bytes:
+def _sort_key(key: bytes, member: MemberSubscription) -> bytes:
     kind = b"s" if member.instance_id is not None else b"d"
     return hashlib.blake2b(
         kind + _name(member).encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES, key=key
@@ -57,21 +57,21 @@ def _deal(roster: Roster, order: Sequence[int]) -> Plan:
         entitled = frozenset(roster.subscribers[0] if roster.subscribers else ())
         return deal_all(roster, [member for member in order if member in entitled])
     plan = roster.empty_plan()
-    seat = [0] * len(order)
-    for place, member in enumerate(order):
-        seat[member] = place
+    position_of = [0] * len(order)
+    for position, member in enumerate(order):
+        position_of[member] = position
     circles: dict[int, tuple[list[int], list[int]]] = {}
     singles = single_numbers(roster.partitions)
     turn = 0
-    for topic, count, places in zip(roster.topics, roster.partitions, roster.subscribers, strict=True):
+    for topic, count, subscribers in zip(roster.topics, roster.partitions, roster.subscribers, strict=True):
         # Equal subscribers are one tuple (see Roster), and its identity is known without a look at all of it.
-        if id(places) not in circles:
-            seats = sorted(map(seat.__getitem__, places))
-            circles[id(places)] = seats, [order[place] for place in seats] * 2
-        seats, circle = circles[id(places)]
-        first = bisect_left(seats, turn) % len(seats)
-        deal_topic(plan, topic, count, circle[first : first + min(count, len(seats))], singles)
-        turn = seats[(first + count - 1) % len(seats)] + 1
+        if id(subscribers) not in circles:
+            positions = sorted(map(position_of.__getitem__, subscribers))
+            circles[id(subscribers)] = positions, [order[position] for position in positions] * 2
+        positions, circle = circles[id(subscribers)]
+        first = bisect_left(positions, turn) % len(positions)
+        deal_topic(plan, topic, count, circle[first : first + min(count, len(positions))], singles)
+        turn = positions[(first + count - 1) % len(positions)] + 1
     return plan
 
 

@@ -45,12 +45,12 @@ def read_previous(user_data: bytes) -> MemberUserData:
     Raises:
         DecodeError: it is neither version 1 nor version 0 of that schema.
     """
-    return _told(decode_sticky(user_data))
+    return _member_user_data(decode_sticky(user_data))
 
 
-def write_previous(told: MemberUserData) -> bytes:
+def write_previous(user_data: MemberUserData) -> bytes:
     """A member's user data under the eager protocol."""
-    return encode_sticky(StickyUserData(told.owned, told.generation))
+    return encode_sticky(StickyUserData(user_data.owned, user_data.generation))
 
 
 def read_generation(user_data: bytes) -> MemberUserData:
@@ -59,17 +59,17 @@ def read_generation(user_data: bytes) -> MemberUserData:
     Raises:
         DecodeError: it is none of them.
     """
-    return _told(decode_cooperative_sticky(user_data))
+    return _member_user_data(decode_cooperative_sticky(user_data))
 
 
-def write_generation(told: MemberUserData) -> bytes:
+def write_generation(user_data: MemberUserData) -> bytes:
     """A member's user data under the cooperative protocol."""
-    return encode_generation(told.generation)
+    return encode_generation(user_data.generation)
 
 
-def _told(said: StickyUserData) -> MemberUserData:
+def _member_user_data(decoded: StickyUserData) -> MemberUserData:
     # A generation below zero is none: no such claim is older than another.
-    return MemberUserData(owned=said.owned, generation=max(UNKNOWN_GENERATION, said.generation))
+    return MemberUserData(owned=decoded.owned, generation=max(UNKNOWN_GENERATION, decoded.generation))
 
 
 STICKY = Strategy(

@@ -41,13 +41,13 @@ def read_weighted(user_data: bytes) -> MemberUserData:
     Raises:
         DecodeError: it breaks the format, or the weight is not above zero.
     """
-    told = decode_weighted(user_data)
-    return MemberUserData({WEIGHT.name: told.weight}, told.owned)
+    decoded = decode_weighted(user_data)
+    return MemberUserData({WEIGHT.name: decoded.weight}, decoded.owned)
 
 
-def write_weighted(told: MemberUserData) -> bytes:
+def write_weighted(user_data: MemberUserData) -> bytes:
     """A member's user data."""
-    return encode_weighted(WeightedUserData(told.settings[WEIGHT.name], told.owned))
+    return encode_weighted(WeightedUserData(user_data.settings[WEIGHT.name], user_data.owned))
 
 
 WEIGHTED_STICKY = Strategy(

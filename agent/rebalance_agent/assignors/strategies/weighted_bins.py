@@ -26,9 +26,9 @@ STEPS_PER_PARTITION_MAX = 20
 def weigh(roster: Roster) -> list[list[Item]]:
     """Every partition by topic, weighed by its load. A load that is unknown, or no float from 0 up, counts as 1."""
     ratios = [
-        [_ratio(loads[number] if number < len(loads) else 1.0) for number in range(known.partitions)]
-        for known in roster.metadata
-        for loads in [known.loads or ()]
+        [_ratio(loads[number] if number < len(loads) else 1.0) for number in range(metadata.partitions)]
+        for metadata in roster.metadata
+        for loads in [metadata.loads or ()]
     ]
     scale = math.lcm(*{denominator for row in ratios for _, denominator in row})
     unit = sum(map(len, ratios)) + 1
@@ -50,18 +50,20 @@ class WeightedBins:
 
     def __init__(self, roster: Roster, limits: Sequence[int]) -> None:
         """Begin with empty hands; nobody ever holds more than its ``limits`` partitions."""
-        classes = {id(places): places for places in roster.subscribers}
-        order = {key: place for place, key in enumerate(classes)}
-        self._class_of = [order[id(places)] for places in roster.subscribers]
+        classes = {id(members): members for members in roster.subscribers}
+        order = {key: index for index, key in enumerate(classes)}
+        self._class_of = [order[id(members)] for members in roster.subscribers]
         self._members_of = list(classes.values())
         self._classes_of: list[list[int]] = [[] for _ in limits]
-        for kind, places in enumerate(self._members_of):
-            for member in places:
+        for kind, members in enumerate(self._members_of):
+            for member in members:
                 self._classes_of[member].append(kind)
         self._limits = limits
         # By member: class of topics -> its items, lightest first.
         self._held: list[dict[int, list[Item]]] = [{} for _ in limits]
-        self._lightest: list[list[tuple[int, int]]] = [[(0, member) for member in some] for some in self._members_of]
+        self._lightest: list[list[tuple[int, int]]] = [
+            [(0, member) for member in kind_members] for kind_members in self._members_of
+        ]
         self.weights = [0] * len(limits)
         self.counts = [0] * len(limits)
 
@@ -69,13 +71,13 @@ class WeightedBins:
         """What a member holds, lightest first."""
         return sorted(item for items in self._held[member].values() for item in items)
 
-    def hold(self, member: int, item: Item) -> None:
+    def add(self, member: int, item: Item) -> None:
         """Put ``item`` into the hands of ``member``."""
         insort(self._held[member].setdefault(self._class_of[item[1]], []), item)
         self.counts[member] += 1
         self._weigh_in(member, item[0])
 
-    def _let_go(self, member: int, item: Item) -> None:
+    def _remove(self, member: int, item: Item) -> None:
         kind = self._class_of[item[1]]
         items = self._held[member][kind]
         del items[bisect_left(items, item)]
@@ -89,7 +91,7 @@ class WeightedBins:
         for kind in self._classes_of[member]:
             heapq.heappush(self._lightest[kind], (self.weights[member], member))
 
-    def _least(self, kind: int) -> int | None:
+    def _lightest_with_capacity(self, kind: int) -> int | None:
         """The subscriber with the least weight among those with room, the first of equals; None if all are full."""
         heap = self._lightest[kind]
         while heap:
@@ -107,35 +109,35 @@ class WeightedBins:
         """
         for item in sorted(items, key=lambda item: (-item[0], item[1:])):
             kind = self._class_of[item[1]]
-            member = self._least(kind)
+            member = self._lightest_with_capacity(kind)
             if member is None:
-                member = self._make_room(kind, may_pass_on)
+                member = self._free_capacity(kind, may_pass_on)
             if member is None:
                 return False
-            self.hold(member, item)
+            self.add(member, item)
         return True
 
-    def _make_room(self, kind: int, may_pass_on: Callable[[Item], bool]) -> int | None:
+    def _free_capacity(self, kind: int, may_pass_on: Callable[[Item], bool]) -> int | None:
         """Pass items on along a shortest way to somebody with room; the subscriber of ``kind`` who then has it."""
-        came: dict[int, tuple[int, Item] | None] = dict.fromkeys(self._members_of[kind])
-        queue = list(came)
+        reached_by: dict[int, tuple[int, Item] | None] = dict.fromkeys(self._members_of[kind])
+        queue = list(reached_by)
         for giver in queue:
             for other, items in self._held[giver].items():
                 item = next((item for item in items if may_pass_on(item)), None)
                 for taker in self._members_of[other] if item else ():
-                    if taker in came or item is None:
+                    if taker in reached_by or item is None:
                         continue
-                    came[taker] = (giver, item)
+                    reached_by[taker] = (giver, item)
                     queue.append(taker)
                     if self.counts[taker] < self._limits[taker]:
-                        return self._pass_on(taker, came)
+                        return self._pass_along(taker, reached_by)
         return None
 
-    def _pass_on(self, taker: int, came: dict[int, tuple[int, Item] | None]) -> int:
-        while (step := came[taker]) is not None:
+    def _pass_along(self, taker: int, reached_by: dict[int, tuple[int, Item] | None]) -> int:
+        while (step := reached_by[taker]) is not None:
             giver, item = step
-            self._let_go(giver, item)
-            self.hold(taker, item)
+            self._remove(giver, item)
+            self.add(taker, item)
             taker = giver
         return taker
 
@@ -152,14 +154,14 @@ class WeightedBins:
             if step is None or not may_move(*step):
                 return
             item, giver, taker = step
-            self._let_go(giver, item)
-            self.hold(taker, item)
+            self._remove(giver, item)
+            self.add(taker, item)
             members.sort(key=lambda member: -self.weights[member])
 
     def _best_step(self, giver: int) -> tuple[Item, int, int] | None:
         best: tuple[int, Item, int] | None = None
         for kind, items in self._held[giver].items():
-            taker = self._least(kind)
+            taker = self._lightest_with_capacity(kind)
             if taker is None:
                 continue
             gap = self.weights[giver] - self.weights[taker]

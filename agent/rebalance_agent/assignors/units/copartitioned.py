@@ -16,9 +16,9 @@ from rebalance_agent.assignors.units.standbys import (
     NUM_STANDBYS,
     answer_standbys,
     copies_in_answer,
-    read_told,
+    read_standby_user_data,
     topic_name,
-    write_told,
+    write_standby_user_data,
 )
 from rebalance_agent.assignors.units.unit_promise import promise_units
 from rebalance_agent.assignors.units.units import UnitKind, copartitions, plan_standbys, plan_units
@@ -107,8 +107,8 @@ COPARTITIONED_STICKY = Strategy(
     plan=copartitioned,
     promise=promise_copartitioned,
     config=(NUM_STANDBYS, CHANGELOG_TOPICS),
-    reader=read_told,
-    writer=write_told,
+    reader=read_standby_user_data,
+    writer=write_standby_user_data,
     standbys=copartitioned_standbys,
     answer=answer_standbys,
     copies_in=copies_in_answer,

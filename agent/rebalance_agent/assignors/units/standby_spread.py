@@ -30,7 +30,7 @@ class Demand(NamedTuple):
 
     wanted: int
     active: int
-    places: Collection[int]
+    hosts: Collection[int]
     holders: Sequence[int]
 
 
@@ -43,7 +43,7 @@ def spread_copies(demands: Sequence[Demand], sizes: Sequence[int], loads: Sequen
     spread.keep()
     spread.fill()
     spread.even_out()
-    return [tuple(sorted(places)) for places in spread.places]
+    return [tuple(sorted(hosts)) for hosts in spread.hosts]
 
 
 class _Spread:
@@ -54,11 +54,11 @@ class _Spread:
         # By active: how many copies of its units each place has.
         self._beside: dict[int, list[int]] = {demand.active: [0] * len(sizes) for demand in demands}
         # By place: units with a copy there. The newest come last, and a dict gives them back last.
-        self._on: list[dict[int, None]] = [{} for _ in sizes]
-        self.places: list[set[int]] = [set() for _ in demands]
+        self._units_on: list[dict[int, None]] = [{} for _ in sizes]
+        self.hosts: list[set[int]] = [set() for _ in demands]
         # Places in the order in which they take copies in turn: who is active for least comes first.
         actives = Counter(demand.active for demand in demands)
-        self._order = sorted(range(len(sizes)), key=lambda place: actives[place] / sizes[place])
+        self._order = sorted(range(len(sizes)), key=lambda host: actives[host] / sizes[host])
         # Where to look for an empty place next, and how empty the emptiest was when last looked at: loads only grow.
         self._turn = 0
         self._lowest = 0.0
@@ -66,14 +66,14 @@ class _Spread:
     def keep(self) -> None:
         """Keep as many of the copies that there are as are wanted, the best ones."""
         for unit, demand in enumerate(self._demands):
-            able = [place for place in demand.holders if place != demand.active and place in demand.places]
-            for place in able[: demand.wanted]:
-                self._put(unit, place)
+            able = [host for host in demand.holders if host != demand.active and host in demand.hosts]
+            for host in able[: demand.wanted]:
+                self._put(unit, host)
 
     def fill(self) -> None:
         """Make the copies that are missing."""
         for unit, demand in enumerate(self._demands):
-            while len(self.places[unit]) < demand.wanted:
+            while len(self.hosts[unit]) < demand.wanted:
                 self._put(unit, self._emptiest(unit))
 
     def _emptiest(self, unit: int) -> int:
@@ -82,80 +82,80 @@ class _Spread:
         usual = sum(beside) // len(beside)
         best = (inf, 0, -1)
         for turn in chain(range(self._turn, len(beside)), range(self._turn)):
-            place = self._order[turn]
-            if not self._may(unit, place):
+            host = self._order[turn]
+            if not self._may_hold(unit, host):
                 continue
-            found = (self._burden(place, 1), beside[place], turn)
-            best = min(best, found)
-            if found[0] <= self._lowest and found[1] <= usual:
+            candidate = (self._burden(host, 1), beside[host], turn)
+            best = min(best, candidate)
+            if candidate[0] <= self._lowest and candidate[1] <= usual:
                 # None is emptier, and it has no more than is usual: the others need not be looked at.
                 self._turn = turn + 1
-                return place
-        self._lowest = min(self._burden(place, 1) for place in range(len(beside)))
+                return host
+        self._lowest = min(self._burden(host, 1) for host in range(len(beside)))
         return self._order[best[2]]
 
     def even_out(self) -> None:
         """Move copies along chains while one ends at a place that is less full than the one that it began at."""
-        places = range(len(self._sizes))
+        hosts = range(len(self._sizes))
         moving = True
         while moving:
             moving = False
-            lowest = min((self._burden(place, 1) for place in places), default=0.0)
-            for place in sorted(places, key=lambda place: -self._burden(place, -1)):
-                if self._burden(place, -1) <= lowest:
+            lowest = min((self._burden(host, 1) for host in hosts), default=0.0)
+            for host in sorted(hosts, key=lambda host: -self._burden(host, -1)):
+                if self._burden(host, -1) <= lowest:
                     return
-                if self._relieve(place):
+                if self._relieve(host):
                     moving = True
                     break
 
     def _relieve(self, full: int) -> bool:
         """Move one copy away from ``full`` by the shortest chain that evens the loads; whether there is one."""
         limit = self._burden(full, -1)
-        left = [place for place in range(len(self._sizes)) if place != full]
-        came: dict[int, tuple[int, int]] = {}
+        left = [host for host in range(len(self._sizes)) if host != full]
+        reached_by: dict[int, tuple[int, int]] = {}
         front = [full]
         while front and left:
             following = []
-            for place in front:
-                for unit in reversed(self._on[place]):
-                    reached = [other for other in left if self._may(unit, other)]
+            for host in front:
+                for unit in reversed(self._units_on[host]):
+                    reached = [other for other in left if self._may_hold(unit, other)]
                     if reached:
-                        came.update((other, (place, unit)) for other in reached)
+                        reached_by.update((other, (host, unit)) for other in reached)
                         following += reached
-                        left = [other for other in left if other not in came]
+                        left = [other for other in left if other not in reached_by]
                     if not left:
                         break
-            emptiest = min(following, key=lambda place: (self._burden(place, 1), place), default=full)
+            emptiest = min(following, key=lambda host: (self._burden(host, 1), host), default=full)
             if emptiest != full and self._burden(emptiest, 1) < limit:
-                self._shift(emptiest, full, came)
+                self._shift(emptiest, full, reached_by)
                 return True
             front = following
         return False
 
-    def _shift(self, empty: int, full: int, came: dict[int, tuple[int, int]]) -> None:
-        place = empty
-        while place != full:
-            origin, unit = came[place]
+    def _shift(self, empty: int, full: int, reached_by: dict[int, tuple[int, int]]) -> None:
+        host = empty
+        while host != full:
+            origin, unit = reached_by[host]
             self._take(unit, origin)
-            self._put(unit, place)
-            place = origin
+            self._put(unit, host)
+            host = origin
 
-    def _may(self, unit: int, place: int) -> bool:
+    def _may_hold(self, unit: int, host: int) -> bool:
         demand = self._demands[unit]
-        return place != demand.active and place not in self.places[unit] and place in demand.places
+        return host != demand.active and host not in self.hosts[unit] and host in demand.hosts
 
-    def _burden(self, place: int, step: int) -> float:
+    def _burden(self, host: int, step: int) -> float:
         # Twice the middle of a step of load, for the size; see allotment on why floats are exact enough here.
-        return (2 * self._loads[place] + step) / self._sizes[place]
+        return (2 * self._loads[host] + step) / self._sizes[host]
 
-    def _put(self, unit: int, place: int) -> None:
-        self.places[unit].add(place)
-        self._on[place][unit] = None
-        self._loads[place] += 1
-        self._beside[self._demands[unit].active][place] += 1
+    def _put(self, unit: int, host: int) -> None:
+        self.hosts[unit].add(host)
+        self._units_on[host][unit] = None
+        self._loads[host] += 1
+        self._beside[self._demands[unit].active][host] += 1
 
-    def _take(self, unit: int, place: int) -> None:
-        self.places[unit].remove(place)
-        del self._on[place][unit]
-        self._loads[place] -= 1
-        self._beside[self._demands[unit].active][place] -= 1
+    def _take(self, unit: int, host: int) -> None:
+        self.hosts[unit].remove(host)
+        del self._units_on[host][unit]
+        self._loads[host] -= 1
+        self._beside[self._demands[unit].active][host] -= 1

@@ -23,9 +23,9 @@ __all__ = [
     "STANDBYS_MAX",
     "answer_standbys",
     "copies_in_answer",
-    "read_told",
+    "read_standby_user_data",
     "topic_name",
-    "write_told",
+    "write_standby_user_data",
 ]
 
 STANDBYS_MAX = 100
@@ -72,20 +72,22 @@ def topic_name(text: str) -> str:
     return name
 
 
-def read_told(user_data: bytes) -> MemberUserData:
+def read_standby_user_data(user_data: bytes) -> MemberUserData:
     """Process, owned partitions and standby copies from a member's user data.
 
     Raises:
         DecodeError: it breaks the format.
     """
-    told = decode_standby_subscription(user_data)
-    return MemberUserData({PROCESS_ID.name: told.process_id}, told.owned, told.generation, told.standbys)
+    decoded = decode_standby_subscription(user_data)
+    return MemberUserData({PROCESS_ID.name: decoded.process_id}, decoded.owned, decoded.generation, decoded.standbys)
 
 
-def write_told(told: MemberUserData) -> bytes:
+def write_standby_user_data(user_data: MemberUserData) -> bytes:
     """A member's user data."""
-    process_id = told.settings.get(PROCESS_ID.name, PROCESS_ID.default)
-    return encode_standby_subscription(StandbyUserData(process_id, told.owned, told.generation, told.standbys))
+    process_id = user_data.settings.get(PROCESS_ID.name, PROCESS_ID.default)
+    return encode_standby_subscription(
+        StandbyUserData(process_id, user_data.owned, user_data.generation, user_data.standbys)
+    )
 
 
 def answer_standbys(active: TopicPartitions, standbys: TopicPartitions) -> bytes:

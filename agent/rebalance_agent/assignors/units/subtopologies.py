@@ -36,38 +36,42 @@ def wanted_partitions(subtopologies: Sequence[SubTopology], found: Mapping[str, 
     tasks: the most partitions of a source. ``found``: partitions of the topics that exist.
     """
     counts = dict(found)
-    wanted = {topic: stated for each in subtopologies for topic, stated in each.repartition.items()}
+    wanted = {topic: stated for subtopology in subtopologies for topic, stated in subtopology.repartition.items()}
     counts.update(wanted)
     readers: dict[str, list[SubTopology]] = defaultdict(list)
-    for each in subtopologies:
-        for topic in each.sources:
-            readers[topic].append(each)
+    for subtopology in subtopologies:
+        for topic in subtopology.sources:
+            readers[topic].append(subtopology)
     waiting = deque(subtopologies)
     while waiting:
         # What one writes others read: they are looked at again when it grows, which ends since counts only rise.
-        each = waiting.popleft()
-        for topic, stated in each.repartition.items():
-            count = stated or _tasks(each, counts)
+        subtopology = waiting.popleft()
+        for topic, stated in subtopology.repartition.items():
+            count = stated or _tasks(subtopology, counts)
             if count != counts[topic]:
                 counts[topic] = wanted[topic] = count
                 waiting.extend(readers[topic])
-    for each in subtopologies:
-        wanted.update(dict.fromkeys(each.changelogs or (), _tasks(each, counts)))
+    for subtopology in subtopologies:
+        wanted.update(dict.fromkeys(subtopology.changelogs or (), _tasks(subtopology, counts)))
     return wanted
 
 
-def _tasks(each: SubTopology, counts: Mapping[str, int]) -> int:
-    return max((counts.get(topic, 0) for topic in each.sources), default=0)
+def _tasks(subtopology: SubTopology, counts: Mapping[str, int]) -> int:
+    return max((counts.get(topic, 0) for topic in subtopology.sources), default=0)
 
 
 def _read(text: str) -> tuple[SubTopology, ...]:
     subtopologies = tuple(_read_one(part) for part in text.split(";")) if text.strip() else ()
     for what, names in (
-        ("sub-topology", [each.name for each in subtopologies]),
-        ("source topic", [topic for each in subtopologies for topic in each.sources]),
+        ("sub-topology", [subtopology.name for subtopology in subtopologies]),
+        ("source topic", [topic for subtopology in subtopologies for topic in subtopology.sources]),
         (
             "internal topic",
-            [topic for each in subtopologies for topic in (*each.repartition, *(each.changelogs or ()))],
+            [
+                topic
+                for subtopology in subtopologies
+                for topic in (*subtopology.repartition, *(subtopology.changelogs or ()))
+            ],
         ),
     ):
         if len(names) > len(set(names)):

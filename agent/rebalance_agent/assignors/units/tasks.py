@@ -15,8 +15,8 @@ from rebalance_agent.assignors.units.standbys import (
     PROCESS_ID,
     answer_standbys,
     copies_in_answer,
-    read_told,
-    write_told,
+    read_standby_user_data,
+    write_standby_user_data,
 )
 from rebalance_agent.assignors.units.subtopologies import SUBTOPOLOGIES, SubTopology, wanted_partitions
 from rebalance_agent.assignors.units.unit_promise import promise_units
@@ -59,13 +59,13 @@ def _processes(roster: Roster) -> list[int]:
 
 
 def _kinds(roster: Roster) -> list[UnitKind]:
-    place = {name: topic for topic, name in enumerate(roster.topics)}
-    left = set(place.values())
+    topic_index = {name: topic for topic, name in enumerate(roster.topics)}
+    left = set(topic_index.values())
     kinds = []
-    for each in roster.shared_by_all(SUBTOPOLOGIES):
-        sources = [place[name] for name in each.sources if name in place]
+    for subtopology in roster.shared_by_all(SUBTOPOLOGIES):
+        sources = [topic_index[name] for name in subtopology.sources if name in topic_index]
         left.difference_update(sources)
-        kinds += _kinds_of(roster, each, sources)
+        kinds += _kinds_of(roster, subtopology, sources)
     for topics in copartitions(roster):
         rest = tuple(topic for topic in topics if topic in left)
         if rest:
@@ -75,7 +75,7 @@ def _kinds(roster: Roster) -> list[UnitKind]:
     return kinds
 
 
-def _kinds_of(roster: Roster, each: SubTopology, sources: list[int]) -> list[UnitKind]:
+def _kinds_of(roster: Roster, subtopology: SubTopology, sources: list[int]) -> list[UnitKind]:
     """One kind of task; or, while members subscribe to different sources, one for each set of subscribers."""
     parts: dict[int, list[int]] = {}
     for topic in sources:
@@ -86,10 +86,10 @@ def _kinds_of(roster: Roster, each: SubTopology, sources: list[int]) -> list[Uni
     for topics in sorted(parts.values(), key=lambda topics: -max(partitions[topic] for topic in topics)):
         units = max(partitions[topic] for topic in topics)
         copied = {roster.topics[topic]: partitions[topic] for topic in topics}
-        if each.changelogs is not None:
+        if subtopology.changelogs is not None:
             # The part with all task numbers has the state. What others are active for is no copy.
             own = set(copied)
-            names = each.changelogs if state is None else ()
+            names = subtopology.changelogs if state is None else ()
             copied = {name: units for name in names if name in own or name not in roster.topics}
         state = True
         kinds.append(UnitKind(tuple(topics), roster.subscribers[topics[0]], units, copied))
@@ -104,8 +104,8 @@ TASK_STICKY = Strategy(
     plan=tasks,
     promise=promise_tasks,
     config=(NUM_STANDBYS, PROCESS_ID, SUBTOPOLOGIES),
-    reader=read_told,
-    writer=write_told,
+    reader=read_standby_user_data,
+    writer=write_standby_user_data,
     standbys=task_standbys,
     answer=answer_standbys,
     copies_in=copies_in_answer,

@@ -33,9 +33,9 @@ def promise_units(roster: Roster, kinds: Sequence[UnitKind]) -> Promise:
             if rest:
                 extras[member].append(weight)
     total, sharers = sum(kind.units for kind in kinds), len(set().union(*(kind.members for kind in kinds))) or 1
-    most = []
+    ceilings = []
     for member, weights in enumerate(extras):
         # Where subscriptions are equal, all kinds together are rounded up once; else each is for itself.
-        room = -(-total // sharers) - units[member] if roster.uniform() else len(weights)
-        most.append(sure[member] + sum(sorted(weights, reverse=True)[: max(room, 0)]))
-    return Promise((0,) * len(most), tuple(most), (NO_EXTRA,) * len(most))
+        extra_units = -(-total // sharers) - units[member] if roster.uniform() else len(weights)
+        ceilings.append(sure[member] + sum(sorted(weights, reverse=True)[: max(extra_units, 0)]))
+    return Promise((0,) * len(ceilings), tuple(ceilings), (NO_EXTRA,) * len(ceilings))

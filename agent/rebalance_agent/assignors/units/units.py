@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from rebalance_agent.assignors.roster import Plan, Roster
 from rebalance_agent.assignors.units.standby_spread import Demand, spread_copies
-from rebalance_agent.assignors.units.unit_assignment import Unit, allot
+from rebalance_agent.assignors.units.unit_assignment import Unit, assign_units
 
 __all__ = ["UnitKind", "copartitions", "plan_standbys", "plan_units"]
 
@@ -47,50 +47,54 @@ def copartitions(roster: Roster) -> list[tuple[int, ...]]:
     return [tuple(topics) for topics in groups.values()]
 
 
-def plan_units(roster: Roster, kinds: Sequence[UnitKind], place_of: Sequence[int]) -> Plan:
+def plan_units(roster: Roster, kinds: Sequence[UnitKind], host_of: Sequence[int]) -> Plan:
     """Give out all units; ``place_of`` says each member's place."""
-    case = _Case(roster, kinds, place_of)
-    every = [(kind, number) for kind, each in enumerate(kinds) for number in range(each.units)]
-    places = allot(
-        case.rooms,
-        case.sizes,
+    assignment = _UnitAssignment(roster, kinds, host_of)
+    units = [(kind, number) for kind, unit_kind in enumerate(kinds) for number in range(unit_kind.units)]
+    hosts = assign_units(
+        assignment.host_sizes,
+        assignment.sizes,
         [
             Unit(
                 kind,
-                case.places(kind, case.owned.most(kind, number)),
-                case.places(kind, case.copied.most(kind, number)),
+                assignment.hosts(kind, assignment.owned.main_holders(kind, number)),
+                assignment.hosts(kind, assignment.copied.main_holders(kind, number)),
             )
-            for kind, number in every
+            for kind, number in units
         ],
     )
-    members = case.among_members(every, places, case.owned, case.copied)
-    return _as_plan(roster, case.contents, every, members)
+    members = assignment.choose_members(units, hosts, assignment.owned, assignment.copied)
+    return _as_plan(roster, assignment.contents, units, members)
 
 
-def plan_standbys(roster: Roster, kinds: Sequence[UnitKind], place_of: Sequence[int], count: int, plan: Plan) -> Plan:
+def plan_standbys(roster: Roster, kinds: Sequence[UnitKind], host_of: Sequence[int], count: int, plan: Plan) -> Plan:
     """Up to ``count`` copies of each unit, at places other than that of its owner in ``plan``.
 
     Who has a copy keeps it first, then who owned the unit until now.
     """
-    every = [(kind, number) for kind, each in enumerate(kinds) if each.copied for number in range(each.units)]
-    if not count or not every:
-        return roster.empty_plan()
-    case = _Case(roster, kinds, place_of)
-    active = _Held(case.contents, _inverted(plan))
-    demands = []
-    for kind, number in every:
-        (place,) = case.places(kind, active.most(kind, number))
-        rooms = case.rooms[kind]
-        holders = case.places(kind, (*case.copied.most(kind, number), *case.owned.most(kind, number)))
-        demands.append(Demand(min(count, len(rooms) - 1), place, rooms, holders))
-    copies = [
-        (unit, place)
-        for unit, places in zip(every, spread_copies(demands, case.sizes), strict=True)
-        for place in places
+    units = [
+        (kind, number) for kind, unit_kind in enumerate(kinds) if unit_kind.copied for number in range(unit_kind.units)
     ]
-    units, places = [unit for unit, _ in copies], [place for _, place in copies]
-    members = case.among_members(units, places, case.copied, case.owned)
-    return _as_plan(roster, [kind.copied for kind in kinds], units, members)
+    if not count or not units:
+        return roster.empty_plan()
+    assignment = _UnitAssignment(roster, kinds, host_of)
+    active = _Held(assignment.contents, _inverted(plan))
+    demands = []
+    for kind, number in units:
+        (host,) = assignment.hosts(kind, active.main_holders(kind, number))
+        host_sizes = assignment.host_sizes[kind]
+        holders = assignment.hosts(
+            kind, (*assignment.copied.main_holders(kind, number), *assignment.owned.main_holders(kind, number))
+        )
+        demands.append(Demand(min(count, len(host_sizes) - 1), host, host_sizes, holders))
+    copies = [
+        (unit, host)
+        for unit, hosts in zip(units, spread_copies(demands, assignment.sizes), strict=True)
+        for host in hosts
+    ]
+    copied_units, hosts = [unit for unit, _ in copies], [host for _, host in copies]
+    members = assignment.choose_members(copied_units, hosts, assignment.copied, assignment.owned)
+    return _as_plan(roster, [kind.copied for kind in kinds], copied_units, members)
 
 
 class _Held:
@@ -108,83 +112,92 @@ class _Held:
                             of_unit[member] = of_unit.get(member, 0) + 1
             self._counts.append(counts)
 
-    def most(self, kind: int, number: int) -> tuple[int, ...]:
+    def main_holders(self, kind: int, number: int) -> tuple[int, ...]:
         """The members that have most partitions of a unit: nearly always one, who has all of it."""
         counts = self._counts[kind].get(number)
         if not counts:
             return ()
         if len(counts) == 1:
             return tuple(counts)
-        most = max(counts.values())
-        return tuple(sorted(member for member, count in counts.items() if count == most))
+        largest = max(counts.values())
+        return tuple(sorted(member for member, count in counts.items() if count == largest))
 
 
-class _Case:
+class _UnitAssignment:
     """A roster's units and places.
 
     ``contents``: by kind, what its units are made of, topic -> partitions; ``rooms``: by kind, place -> subscribers
     there; ``sizes``: by place, all of them.
     """
 
-    def __init__(self, roster: Roster, kinds: Sequence[UnitKind], place_of: Sequence[int]) -> None:
+    def __init__(self, roster: Roster, kinds: Sequence[UnitKind], host_of: Sequence[int]) -> None:
         self._kinds = kinds
-        self._place_of = place_of
+        self._host_of = host_of
         busy = set[int]().union(*(kind.members for kind in kinds))
-        at = Counter(place for member, place in enumerate(place_of) if member in busy)
+        at = Counter(host for member, host in enumerate(host_of) if member in busy)
         # A place without subscribers takes nothing, whatever its size.
-        self.sizes = [at[place] or 1 for place in range(max(place_of, default=-1) + 1)]
-        self.rooms: list[dict[int, int]] = []
+        self.sizes = [at[host] or 1 for host in range(max(host_of, default=-1) + 1)]
+        self.host_sizes: list[dict[int, int]] = []
         for kind in kinds:
-            rooms: dict[int, int] = {}
+            host_sizes: dict[int, int] = {}
             for member in kind.members:
-                rooms[place_of[member]] = rooms.get(place_of[member], 0) + 1
-            self.rooms.append(rooms)
+                host_sizes[host_of[member]] = host_sizes.get(host_of[member], 0) + 1
+            self.host_sizes.append(host_sizes)
         counts = roster.partitions
         self.contents = [{roster.topics[topic]: counts[topic] for topic in kind.topics} for kind in kinds]
         owned = {name: topic.owned for name, topic in zip(roster.topics, roster.ownership, strict=True)}
         self.owned = _Held(self.contents, owned)
         self.copied = _Held([kind.copied for kind in kinds], _inverted(roster.standbys))
 
-    def places(self, kind: int, members: Iterable[int]) -> tuple[int, ...]:
+    def hosts(self, kind: int, members: Iterable[int]) -> tuple[int, ...]:
         """The places of ``members`` that may take units of ``kind``, each once."""
-        rooms = self.rooms[kind]
-        return tuple(dict.fromkeys(place for member in members if (place := self._place_of[member]) in rooms))
+        host_sizes = self.host_sizes[kind]
+        return tuple(dict.fromkeys(host for member in members if (host := self._host_of[member]) in host_sizes))
 
-    def among_members(
-        self, units: Sequence[_UnitName], places: Sequence[int], first: _Held, second: _Held
+    def choose_members(
+        self, units: Sequence[_UnitName], hosts: Sequence[int], first: _Held, second: _Held
     ) -> list[int]:
         """Each unit's member within its place, preferably one that has it by ``first``, or else by ``second``."""
         members: list[list[int]] = [[] for _ in self.sizes]
-        for member, place in enumerate(self._place_of):
-            members[place].append(member)
+        for member, host in enumerate(self._host_of):
+            members[host].append(member)
         at: dict[int, list[int]] = {}
-        for index, place in enumerate(places):
-            at.setdefault(place, []).append(index)
+        for index, host in enumerate(hosts):
+            at.setdefault(host, []).append(index)
         result = [-1] * len(units)
-        for place, indices in at.items():
-            here = members[place]
+        for host, indices in at.items():
+            host_members = members[host]
             chosen = [0] * len(indices)
-            if len(here) > 1:
-                chosen = self._among(here, [units[index] for index in indices], first, second)
-            for index, seat in zip(indices, chosen, strict=True):
-                result[index] = here[seat]
+            if len(host_members) > 1:
+                chosen = self._choose_within_host(host_members, [units[index] for index in indices], first, second)
+            for index, position in zip(indices, chosen, strict=True):
+                result[index] = host_members[position]
         return result
 
-    def _among(self, members: Sequence[int], units: Sequence[_UnitName], first: _Held, second: _Held) -> list[int]:
+    def _choose_within_host(
+        self, members: Sequence[int], units: Sequence[_UnitName], first: _Held, second: _Held
+    ) -> list[int]:
         """The same for the units of one place; answers with positions in ``members``."""
         kinds = {kind: turn for turn, kind in enumerate(dict.fromkeys(kind for kind, _ in units))}
         entitled = [set(self._kinds[kind].members) for kind in kinds]
-        rooms = [{seat: 1 for seat, member in enumerate(members) if member in some} for some in entitled]
+        host_sizes = [
+            {position: 1 for position, member in enumerate(members) if member in kind_members}
+            for kind_members in entitled
+        ]
 
-        def seats(kind: int, holders: Iterable[int]) -> tuple[int, ...]:
+        def positions(kind: int, holders: Iterable[int]) -> tuple[int, ...]:
             # Whoever holds it but sits elsewhere is out of the question here.
-            return tuple(seat for seat in rooms[kinds[kind]] if members[seat] in holders)
+            return tuple(position for position in host_sizes[kinds[kind]] if members[position] in holders)
 
-        return allot(
-            rooms,
+        return assign_units(
+            host_sizes,
             [1] * len(members),
             [
-                Unit(kinds[kind], seats(kind, first.most(kind, number)), seats(kind, second.most(kind, number)))
+                Unit(
+                    kinds[kind],
+                    positions(kind, first.main_holders(kind, number)),
+                    positions(kind, second.main_holders(kind, number)),
+                )
                 for kind, number in units
             ],
         )

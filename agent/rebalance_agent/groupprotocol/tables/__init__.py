@@ -1,8 +1,11 @@
 """The records of ``__consumer_offsets``: one table per kind, found by the version of the record's key.
 
-In this topic the version of a key says what kind of record it is; the value has a version of its own. Names are Kafka's
-in snake case, except that the group is ``group`` in every key. To know another kind of record, add its table to the
+In this topic the version of a key determines the kind of record; the value has a version of its own. Field names are
+Kafka's in snake case, except that the group is ``group`` in every key. For a new kind of record, add its table to the
 file of its group type. Checked against the serde of Kafka 4.3.
+
+- ``kind``: one table, and the schemas that several kinds share.
+- ``classic_groups``, ``consumer_groups``, ``share_groups``, ``streams_groups``: the tables of each group type.
 """
 
 from __future__ import annotations
@@ -22,4 +25,4 @@ RECORDS: Mapping[int, RecordTable] = {
     for table in (*CLASSIC_TABLES, *CONSUMER_TABLES, *SHARE_TABLES, *STREAMS_TABLES)
     for version in table.key.versions
 }
-"""Version of the key -> what the record is."""
+"""Version of the key -> table."""

@@ -1,4 +1,4 @@
-"""Classic groups (KIP-62) and committed offsets.
+"""Tables of classic groups (KIP-62) and of committed offsets.
 
 Source: KIP-62 (``rebalance_timeout``), KIP-211 (``current_state_timestamp``, the end of ``expire_timestamp``), KIP-320
 (``leader_epoch``), KIP-345 (``group_instance_id``), KIP-915 (flexible values), KIP-848 (``topic_id``).

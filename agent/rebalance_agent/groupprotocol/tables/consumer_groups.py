@@ -1,7 +1,7 @@
-"""Consumer groups (KIP-848): epochs, members, what they are to have and what they have.
+"""Tables of consumer groups (KIP-848): epochs, members, target and current assignments.
 
-``state`` of a member's current assignment: 0 stable, 1 unrevoked (has yet to give up), 2 unreleased (waits for others).
-Kafka 4.0 wrote partition metadata (key version 4); since 4.1 such records are deleted.
+``state`` of a current assignment: 0 stable, 1 unrevoked (partitions to revoke), 2 unreleased (waits for partitions of
+other members). Kafka 4.0 wrote partition metadata (key version 4); Kafka 4.1 and later delete such records.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _CLASSIC_MEMBER = Struct(
     Field("session_timeout_ms", INT32),
     Field("supported_protocols", Array(Struct(Field("name", STRING), Field("metadata", BYTES)))),
 )
-"""A member that still speaks the classic protocol, in a group that is being migrated."""
+"""A member that still uses the classic protocol, in a group that is being migrated."""
 
 CONSUMER_GROUP_MEMBER_METADATA = RecordTable(
     "consumer_group_member_metadata",
@@ -81,7 +81,7 @@ CONSUMER_GROUP_MEMBER_METADATA = RecordTable(
         Field("subscribed_topic_regex", STRING, nullable_since=0),
         Field("rebalance_timeout_ms", INT32),
         Field("server_assignor", STRING, nullable_since=0),
-        # Kafka reads an absent tag as an empty struct; only an explicit null says that the member is none of those.
+        # Kafka reads an absent tag as an empty struct; only an explicit null means that the member is not classic.
         Field(
             "classic_member_metadata",
             _CLASSIC_MEMBER,

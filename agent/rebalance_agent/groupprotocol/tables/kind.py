@@ -1,4 +1,4 @@
-"""One kind of record of ``__consumer_offsets``, and the shapes that several kinds share."""
+"""The table of one kind of record of ``__consumer_offsets``, and the schemas that several kinds share."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from rebalance_agent.groupprotocol.wire.schema import Field, Struct
 __all__ = ["TOPIC_PARTITIONS", "RecordTable", "group_key", "member_key", "target_metadata", "value"]
 
 TOPIC_PARTITIONS = Array(Struct(Field("topic_id", UUID), Field("partitions", Array(INT32))))
-"""Partitions of topics that are named by their ids."""
+"""Array of partitions by topic id."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordTable:
-    """One kind of record: its name in snake case, and what its keys and values look like."""
+    """One kind of record: its name in snake case, and the schemas of its key and its value."""
 
     kind: str
     key: Message
@@ -24,22 +24,22 @@ class RecordTable:
 
 
 def group_key(name: str, version: int, *more: Field) -> Message:
-    """The key that Kafka calls ``name``: the group's id, and what else tells its records apart."""
+    """Return the schema of the key that Kafka calls ``name``: the group id, then the fields of ``more``."""
     return Message(name, Field("group", STRING), *more, versions=range(version, version + 1))
 
 
 def member_key(name: str, version: int) -> Message:
-    """The key of a record of one member."""
+    """Return the schema of a key with group id and member id."""
     return group_key(name, version, Field("member_id", STRING))
 
 
 def value(name: str, *fields: Field) -> Message:
-    """A value whose only version is 0, which has tagged fields."""
+    """Return the schema of a value whose only version is 0, which is flexible (KIP-482)."""
     return Message(name, *fields, versions=range(1), flexible_since=0)
 
 
 def target_metadata(name: str) -> Message:
-    """The epoch of the assignment that a group's members are to reach, and when it was made (epoch ms, 0: not said)."""
+    """Return the schema of the target assignment's epoch and timestamp (epoch milliseconds, 0: not set)."""
     return value(
         name,
         Field("assignment_epoch", INT32),

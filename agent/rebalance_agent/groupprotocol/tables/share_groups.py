@@ -1,4 +1,4 @@
-"""Share groups (KIP-932): members share partitions, so nothing is ever revoked first."""
+"""Tables of share groups (KIP-932). Members share partitions, so that none is revoked before another member gets it."""
 
 from __future__ import annotations
 

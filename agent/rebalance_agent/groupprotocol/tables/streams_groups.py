@@ -1,6 +1,7 @@
-"""Streams groups (KIP-1071): tasks (a subtopology's partition), active, standby and warm-up, and the topology.
+"""Tables of streams groups (KIP-1071): members, tasks (partitions of a subtopology) and the topology.
 
-``state`` of a member's current assignment: 1 stable, 2 unrevoked tasks, 3 unreleased tasks.
+A task is active, standby or warm-up. ``state`` of a current assignment: 1 stable, 2 unrevoked tasks, 3 unreleased
+tasks.
 """
 
 from __future__ import annotations

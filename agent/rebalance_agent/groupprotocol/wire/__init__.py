@@ -1,6 +1,6 @@
-"""The wire format: message tables, and what reads and writes bytes by them.
+"""The wire format: schemas of Kafka messages, and the readers and writers that follow them.
 
-- ``schema``, ``primitives``, ``message``: the language of the tables.
-- ``byte_reader``: a reader that never leaves its bytes; ``compiled_reader``: a table's reader as one compiled function.
-- ``memo``: remembers results for short, frequent inputs.
+- ``schema``, ``primitives``, ``message``: the schema language.
+- ``byte_reader``: a bounds-checked reader; ``compiled_reader``: the reader of one schema, compiled to one function.
+- ``memo``: a cache for functions of short, frequent arguments.
 """

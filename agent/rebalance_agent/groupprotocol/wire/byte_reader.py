@@ -1,6 +1,6 @@
-"""The lowest floor: a reader that never leaves its bytes, and the few ways in which Kafka writes a number.
+"""A bounds-checked reader of bytes, and Kafka's encodings of numbers.
 
-Source: the "Protocol Primitive Types" of the Kafka protocol guide, KIP-482 for the compact forms.
+Source: the "Protocol Primitive Types" of the Kafka protocol guide; KIP-482 for compact forms.
 """
 
 from __future__ import annotations
@@ -10,46 +10,46 @@ import struct
 __all__ = ["Reader", "WireError", "as_text", "write_uvarint"]
 
 UVARINT_BYTES_MAX = 5
-"""Bytes of an unsigned varint: Kafka's hold 32 bits, seven in each byte."""
+"""Bytes of an unsigned varint: Kafka's have 32 bits, seven in each byte."""
 
 
 class WireError(Exception):
-    """Bytes that cannot be what they should be; becomes a ``DecodeError`` once it is known what was being read.
+    """Bytes that do not follow the schema; converted to ``DecodeError`` where the name of the message is known.
 
-    ``path`` collects the way from the broken value outwards (``client_id``, ``[2]``, ``members``).
+    ``path`` collects the fields from the broken value outwards (``client_id``, ``[2]``, ``members``).
     """
 
     def __init__(self, problem: str, at: int) -> None:
-        """State the ``problem`` and the offset of the byte ``at`` which it was met."""
+        """State the ``problem`` and the offset ``at`` of the byte where it occurred."""
         super().__init__(problem)
         self.problem = problem
         self.at = at
         self.path: list[str] = []
 
     def describe(self, what: str) -> str:
-        """One line: what was read, where in it, which byte, what is wrong."""
+        """Return one line: message ``what``, field, problem and byte offset."""
         where = "".join(part if part[0] == "[" else f".{part}" for part in reversed(self.path))
         return f"{what}{where}: {self.problem} at byte {self.at}"
 
 
 class Reader:
-    """Reads forward through ``data``. ``unknown_tags`` counts the tagged fields that no table knew."""
+    """Reads ``data`` forwards. ``at`` is the next offset; ``unknown_tags`` counts tagged fields that were unknown."""
 
     __slots__ = ("_data", "at", "unknown_tags")
 
     def __init__(self, data: bytes) -> None:
-        """Begin at the first byte."""
+        """Start at offset 0."""
         self._data = data
         self.at = 0
         self.unknown_tags = 0
 
     @property
     def left(self) -> int:
-        """Bytes not read yet."""
+        """Number of bytes not read yet."""
         return len(self._data) - self.at
 
     def number(self, form: struct.Struct) -> int:
-        """The next fixed-width number.
+        """Read the next fixed-width number.
 
         Raises:
             WireError: fewer bytes are left.
@@ -63,10 +63,10 @@ class Reader:
         return value
 
     def uvarint(self) -> int:
-        """The next unsigned varint (KIP-482).
+        """Read the next unsigned varint (KIP-482).
 
         Raises:
-            WireError: it does not end where the bytes do, or has more than 32 bits.
+            WireError: the bytes end within it, or it has more than 32 bits.
         """
         value = shift = 0
         for byte in self._data[self.at : self.at + UVARINT_BYTES_MAX]:
@@ -78,10 +78,10 @@ class Reader:
         raise WireError("a varint has no end", self.at)
 
     def take(self, size: int) -> bytes:
-        """The next ``size`` bytes (0 or more).
+        """Read the next ``size`` bytes (0 or more).
 
         Raises:
-            WireError: fewer are left; nothing is allocated for a size that is only claimed.
+            WireError: fewer are left; no memory is allocated for a size that is only claimed.
         """
         at = self.at
         after = at + size
@@ -91,10 +91,10 @@ class Reader:
         return self._data[at:after]
 
     def sized(self, prefix: struct.Struct | None, nullable: bool) -> bytes | None:
-        """The next bytes behind their length: a number, or where ``prefix`` is None a varint of length + 1.
+        """Read the next bytes after their length: a number, or where ``prefix`` is None a varint of length + 1.
 
         Raises:
-            WireError: fewer bytes are left, or null stands where it may not.
+            WireError: fewer bytes are left, or null is not allowed here.
         """
         start = self.at
         size = self.uvarint() - 1 if prefix is None else self.number(prefix)
@@ -110,10 +110,10 @@ class Reader:
         raise WireError("null where a value must be", start)
 
     def count(self, prefix: struct.Struct | None, item_size: int, nullable: bool) -> int | None:
-        """How many items follow, each of at least ``item_size`` bytes; ``prefix`` as in `sized`.
+        """Read the number of items that follow, each of at least ``item_size`` bytes; ``prefix`` as in `sized`.
 
         Raises:
-            WireError: that many cannot follow, or null stands where it may not.
+            WireError: so many items do not fit into the bytes left, or null is not allowed here.
         """
         start = self.at
         count = self.uvarint() - 1 if prefix is None else self.number(prefix)
@@ -126,24 +126,24 @@ class Reader:
         return count
 
     def numbers(self, code: str, count: int) -> tuple[int, ...]:
-        """The next ``count`` numbers of one ``struct`` format; the caller has checked that they are there."""
+        """Read the next ``count`` numbers of one ``struct`` format; the caller has checked that they are there."""
         form = f">{count}{code}"
         at = self.at
         self.at = at + struct.calcsize(form)
         return struct.unpack_from(form, self._data, at)
 
     def end(self) -> None:
-        """Be done.
+        """Check that all bytes were read.
 
         Raises:
-            WireError: there are bytes left.
+            WireError: bytes are left.
         """
         if self.left:
             raise WireError(f"{self.left} bytes too many", self.at)
 
 
 def as_text(content: bytes, end: int) -> str:
-    """UTF-8 as text; ``end`` is the offset of the byte after it.
+    """Decode UTF-8; ``end`` is the offset of the byte after ``content``.
 
     Raises:
         WireError: it is not UTF-8.

@@ -1,7 +1,8 @@
-"""A table's reader as one straight function: the source is written from the fields and compiled, as dataclasses are.
+"""Compiles the reader of a schema to one function: its source is generated from the fields, as dataclasses do it.
 
-It reads what nearly all messages are (whole, no tagged field sent) several times as fast as the readers of ``schema``.
-Anything else it gives up on (`GIVEN_UP`), and those read the message again: they alone know errors, and where they are.
+It reads messages that are whole and have no tagged field, nearly all of them, several times as fast as the readers of
+``schema``. For other bytes it raises one of `FALLBACK_ERRORS`, and the caller reads them again with ``schema``, which
+reports the error and its offset.
 """
 
 from __future__ import annotations
@@ -26,22 +27,22 @@ from rebalance_agent.groupprotocol.wire.primitives import (
 if TYPE_CHECKING:
     from rebalance_agent.groupprotocol.wire.schema import Field
 
-__all__ = ["GIVEN_UP", "StraightReader", "straight_reader"]
+__all__ = ["FALLBACK_ERRORS", "CompiledReader", "compile_reader"]
 
-StraightReader = Callable[[bytes, int], dict[str, Any]]
-"""Bytes and the offset of the first field -> the fields' values; what follows the last one is not looked at."""
+CompiledReader = Callable[[bytes, int], dict[str, Any]]
+"""Bytes and offset of the first field -> values of the fields; bytes after the last field are ignored."""
 
 
 class _NotPlainError(Exception):
-    """Something that the straight reader does not read."""
+    """The compiled reader does not read this message."""
 
 
-GIVEN_UP = (_NotPlainError, IndexError, UnicodeDecodeError, struct.error)
-"""What a `StraightReader` raises where the bytes are not whole, or hold what it does not read."""
+FALLBACK_ERRORS = (_NotPlainError, IndexError, UnicodeDecodeError, struct.error)
+"""Errors of a `CompiledReader` for bytes that are not whole, or contain what it does not read."""
 
 
-def straight_reader(fields: Sequence[Field], version: int, *, flexible: bool) -> StraightReader:
-    """The reader of these ``fields``, which ``version`` has."""
+def compile_reader(fields: Sequence[Field], version: int, *, flexible: bool) -> CompiledReader:
+    """Return the compiled reader of ``fields`` in ``version``."""
     source = _Source(version, flexible)
     source.line("def read(data, at):")
     with source.block():
@@ -49,24 +50,24 @@ def straight_reader(fields: Sequence[Field], version: int, *, flexible: bool) ->
         source.line(f"return {source.struct(fields)}")
     names = dict(source.names)
     exec(compile(source.text(), f"<straight reader v{version}>", "exec"), names)  # noqa: S102 - of our own tables only
-    read: StraightReader = names["read"]
+    read: CompiledReader = names["read"]
     return read
 
 
 def _long_uvarint(data: bytes, at: int) -> tuple[int, int]:
-    """A varint of more than one byte, whose first one stands before ``at``: its value, and where it ends."""
+    """Return the value of a varint of several bytes, the first of which is before ``at``, and the offset after it."""
     value = data[at - 1] & 0x7F
-    for place in range(1, UVARINT_BYTES_MAX):
+    for index in range(1, UVARINT_BYTES_MAX):
         byte = data[at]
         at += 1
-        value |= (byte & 0x7F) << 7 * place
+        value |= (byte & 0x7F) << 7 * index
         if byte < 0x80:  # noqa: PLR2004 - the top bit says that another byte follows
             return value, at
     raise _NotPlainError
 
 
 class _Source:
-    """Lines of one function, and the names that they use."""
+    """The lines of the generated function, and the names that they use."""
 
     def __init__(self, version: int, flexible: bool) -> None:
         self._version = version
@@ -94,11 +95,11 @@ class _Source:
         self._depth -= 1
 
     def struct(self, fields: Sequence[Field]) -> str:
-        """Read ``fields`` one after the other; the expression of their dict."""
+        """Generate the reading of ``fields``; returns the expression of their dict."""
         present = [field for field in fields if field.since <= self._version <= field.until]
         values = [(field.name, self._field(field)) for field in present if field.tag is None]
         if self._flexible:
-            # One byte 0: no tagged field was sent, so those of this version have their defaults.
+            # One byte 0 means that no tagged field was sent: those of this version have their defaults.
             self._unless("data[at] == 0")
             self.line("at += 1")
             values += [(field.name, self._name(field.default)) for field in present if field.tag is not None]
@@ -108,15 +109,15 @@ class _Source:
         nullable = field.nullable_since is not None and self._version >= field.nullable_since
         if not field.may_end_before:
             return self._value(field.type, nullable)
-        found = self._new()
-        self.line(f"{found} = {self._name(field.default)}")
+        name = self._new()
+        self.line(f"{name} = {self._name(field.default)}")
         self.line("if at < size:")
         with self.block():
-            self.line(f"{found} = {self._value(field.type, nullable)}")
-        return found
+            self.line(f"{name} = {self._value(field.type, nullable)}")
+        return name
 
     def _value(self, kind: Type, nullable: bool) -> str:
-        """Read one value; the expression that gives it, to be used once."""
+        """Generate the reading of one value; returns its expression, which is to be used once."""
         if isinstance(kind, Number):
             return self._number(kind.code)
         if kind is UUID:
@@ -128,70 +129,70 @@ class _Source:
         return self._struct_value(kind, nullable)
 
     def _struct_value(self, kind: Any, nullable: bool) -> str:  # noqa: ANN401 - a `schema.Struct`
-        found = self._new()
+        name = self._new()
         if nullable:
-            self.line(f"{found} = None")
+            self.line(f"{name} = None")
             self.line(f"if {self._number('b')} >= 0:")
             with self.block():
-                self.line(f"{found} = {self.struct(kind.fields)}")
+                self.line(f"{name} = {self.struct(kind.fields)}")
         else:
-            self.line(f"{found} = {self.struct(kind.fields)}")
-        return found
+            self.line(f"{name} = {self.struct(kind.fields)}")
+        return name
 
     def _number(self, code: str) -> str:
-        found, form = self._new(), struct.Struct(f">{code}")
-        self.line(f"({found},) = {self._name(form.unpack_from)}(data, at)")
+        name, form = self._new(), struct.Struct(f">{code}")
+        self.line(f"({name},) = {self._name(form.unpack_from)}(data, at)")
         self.line(f"at += {form.size}")
-        return found
+        return name
 
     def _length(self, code: str) -> str:
-        """The length before text, bytes or an array; below 0 for null."""
+        """Generate the reading of the length before text, bytes or an array; below 0 for null."""
         if not self._flexible:
             return self._number(code)
-        found = self._new()
-        self.line(f"{found} = data[at]")
+        name = self._new()
+        self.line(f"{name} = data[at]")
         self.line("at += 1")
-        self.line(f"if {found} > 127:")
+        self.line(f"if {name} > 127:")
         with self.block():
-            self.line(f"{found}, at = long_uvarint(data, at)")
-        self.line(f"{found} -= 1")
-        return found
+            self.line(f"{name}, at = long_uvarint(data, at)")
+        self.line(f"{name} -= 1")
+        return name
 
     def _bytes(self, length: int | str) -> str:
-        found = self._new()
-        self.line(f"{found} = data[at : at + {length}]")
+        name = self._new()
+        self.line(f"{name} = data[at : at + {length}]")
         self.line(f"at += {length}")
         self._unless("at <= size")
-        return found
+        return name
 
     def _sized(self, code: str, suffix: str, nullable: bool) -> str:
-        length, found = self._length(code), self._new()
-        self._null(found, length, nullable)
+        length, name = self._length(code), self._new()
+        self._null(name, length, nullable)
         with self.block():
-            self.line(f"{found} = {self._bytes(length)}{suffix}")
-        return found
+            self.line(f"{name} = {self._bytes(length)}{suffix}")
+        return name
 
     def _array(self, of: Type, nullable: bool) -> str:
-        length, found = self._length("i"), self._new()
-        self._null(found, length, nullable)
+        length, name = self._length("i"), self._new()
+        self._null(name, length, nullable)
         with self.block():
             if isinstance(of, Number):
                 width = struct.calcsize(f">{of.code}")
                 self._unless(f"{length} * {width} <= size - at")
-                self.line(f"{found} = unpack(f'>{{{length}}}{of.code}', data, at)")
+                self.line(f"{name} = unpack(f'>{{{length}}}{of.code}', data, at)")
                 self.line(f"at += {length} * {width}")
             else:
                 # Each item takes at least one byte: a claimed count cannot outlast the bytes.
-                self.line(f"{found} = []")
+                self.line(f"{name} = []")
                 self.line(f"for _ in range({length}):")
                 with self.block():
-                    self.line(f"{found}.append({self._value(of, nullable=False)})")
-        return found
+                    self.line(f"{name}.append({self._value(of, nullable=False)})")
+        return name
 
-    def _null(self, found: str, length: str, nullable: bool) -> None:
-        """Null for a length below 0 where that may be; the block that follows is for all others."""
+    def _null(self, name: str, length: str, nullable: bool) -> None:
+        """Generate null for a length below 0 where that is allowed; the block that follows is for other lengths."""
         if nullable:
-            self.line(f"{found} = None")
+            self.line(f"{name} = None")
         else:
             self._unless(f"{length} >= 0")
         self.line(f"if {length} >= 0:")

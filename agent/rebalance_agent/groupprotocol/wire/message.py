@@ -1,4 +1,4 @@
-"""A whole message: its version in two bytes, then the fields that this version has."""
+"""A whole message: an int16 version, then the fields of this version."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from rebalance_agent.errors import DecodeError, InvalidInputError
 from rebalance_agent.groupprotocol.wire.byte_reader import Reader, WireError
-from rebalance_agent.groupprotocol.wire.compiled_reader import GIVEN_UP, StraightReader, straight_reader
+from rebalance_agent.groupprotocol.wire.compiled_reader import FALLBACK_ERRORS, CompiledReader, compile_reader
 from rebalance_agent.groupprotocol.wire.schema import Field, struct_codec
 
 __all__ = ["Decoded", "Message"]
@@ -19,7 +19,7 @@ _VERSION = struct.Struct(">h")
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """What a message says. ``fields`` is None where no table knows the version; ``unknown_tags`` were skipped."""
+    """A decoded message. ``fields`` is None for an unknown version; ``unknown_tags`` counts tagged fields skipped."""
 
     version: int
     fields: dict[str, Any] | None
@@ -27,7 +27,7 @@ class Decoded:
 
 
 class Message:
-    """The table of one Kafka message in all its ``versions``."""
+    """The schema of one Kafka message in all its ``versions``."""
 
     def __init__(
         self,
@@ -39,8 +39,8 @@ class Message:
     ) -> None:
         """Describe the message that Kafka calls ``name``.
 
-        ``flexible_since``: first version with compact lengths and tagged fields. ``append_only``: newer versions only
-        ever add fields at the end, so that an unknown version reads as the newest known one.
+        ``flexible_since``: first version with compact lengths and tagged fields (KIP-482). ``append_only``: newer
+        versions only append fields, so that an unknown version is read as the newest known one.
         """
         self.name = name
         self.fields = fields
@@ -48,28 +48,28 @@ class Message:
         self._append_only = append_only
         self._flexible_since = flexible_since
         self._codecs = {version: struct_codec(fields, version, self._flexible(version)) for version in versions}
-        # Written at first use: a process that reads two messages need not pay for the readers of all.
-        self._straight: dict[int, StraightReader] = {}
+        # Compiled at first use: most processes read few of the messages.
+        self._compiled: dict[int, CompiledReader] = {}
 
     def decode(self, data: bytes) -> Decoded:
-        """Read a whole message; bytes after its last field are ignored, as Kafka ignores them.
+        """Decode a whole message; bytes after its last field are ignored, as Kafka does.
 
         Raises:
-            DecodeError: naming the message, the field and the byte.
+            DecodeError: the bytes break the schema; names message, field and byte.
         """
         try:
-            return self._decode_straight(data)
-        except GIVEN_UP:
+            return self._decode_compiled(data)
+        except FALLBACK_ERRORS:
             return self._decode_by_table(data)
 
-    def _decode_straight(self, data: bytes) -> Decoded:
+    def _decode_compiled(self, data: bytes) -> Decoded:
         (version,) = _VERSION.unpack_from(data)
         known = min(version, self.versions[-1]) if self._append_only else version
-        read = self._straight.get(known)
+        read = self._compiled.get(known)
         if read is None:
             if known not in self._codecs:
                 return self._decode_by_table(data)
-            read = self._straight[known] = straight_reader(self.fields, known, flexible=self._flexible(known))
+            read = self._compiled[known] = compile_reader(self.fields, known, flexible=self._flexible(known))
         return Decoded(version, read(data, _VERSION.size))
 
     def _decode_by_table(self, data: bytes) -> Decoded:
@@ -79,7 +79,7 @@ class Message:
             version = reader.number(_VERSION)
             codec = self._codecs.get(min(version, self.versions[-1]) if self._append_only else version)
             if codec is None and self._append_only:
-                raise WireError(f"there is no version {version}", 0)  # noqa: TRY301 - told like every other problem
+                raise WireError(f"there is no version {version}", 0)  # noqa: TRY301 - reported like other problems
             return Decoded(version, codec.read(reader) if codec else None, reader.unknown_tags)
         except WireError as error:
             where = self.name if version is None else f"{self.name} v{version}"
@@ -89,10 +89,10 @@ class Message:
         return self._flexible_since is not None and version >= self._flexible_since
 
     def encode(self, version: int, fields: Mapping[str, Any]) -> bytes:
-        """Write the message in ``version``; fields that this version does not have are left out.
+        """Encode the message in ``version``; fields that this version does not have are left out.
 
         Raises:
-            InvalidInputError: a field is missing, of the wrong type or too long; or there is no such version.
+            InvalidInputError: a field is missing, of the wrong type or too long; or the version is unknown.
         """
         codec = self._codecs.get(version)
         if codec is None:

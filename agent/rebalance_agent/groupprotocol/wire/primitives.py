@@ -1,6 +1,6 @@
-"""What a field can hold: numbers, text, bytes, UUIDs and arrays, each as it stands in classic and in flexible versions.
+"""Field types: numbers, text, bytes, UUIDs and arrays, in classic and in flexible versions.
 
-The types are those that Kafka's group coordinator and consumers use; another one is one line at the end.
+These are the types that Kafka's group coordinator and consumers use; add others at the end of the file.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ __all__ = [
 ]
 
 ZERO_UUID = "AAAAAAAAAAAAAAAAAAAAAA"
-"""Kafka's "no topic id"."""
+"""Kafka's ``Uuid.ZERO_UUID``: no topic id."""
 
 UUID_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What a type must know of the place it stands in."""
+    """The context of a field in one version, on which its encoding depends."""
 
     version: int
     flexible: bool
@@ -51,7 +51,7 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Codec:
-    """A type in one place of one version. ``size_min``: the fewest bytes that a value takes."""
+    """Reader and writer of a type in one `Form`. ``size_min``: the fewest bytes that a value takes."""
 
     read: Callable[[Reader], Any]
     write: Callable[[bytearray, Any], None]
@@ -59,23 +59,23 @@ class Codec:
 
 
 class Type(Protocol):
-    """Anything that a `Field` can hold."""
+    """A type that a `Field` can have."""
 
     def codec(self, form: Form) -> Codec:
-        """Reader and writer for one place."""
+        """Return reader and writer for ``form``."""
         ...
 
 
 class Number:
-    """A number of fixed width; ``code`` is its letter in Python's ``struct``."""
+    """A number of fixed width; ``code`` is its format character in Python's ``struct``."""
 
     def __init__(self, code: str) -> None:
-        """A number as ``struct`` reads and writes it."""
+        """Create the type for the ``struct`` format ``code``."""
         self.code = code
         self._struct = struct.Struct(f">{code}")
 
     def codec(self, form: Form) -> Codec:  # noqa: ARG002 - a number looks the same everywhere
-        """Reader and writer for any place."""
+        """Return reader and writer, the same for every form."""
         number = self._struct
         return Codec(
             lambda reader: reader.number(number), lambda out, value: out.extend(number.pack(value)), number.size
@@ -115,14 +115,14 @@ class _String:
 
 
 class Array:
-    """Any number of one type: a list (of numbers: a tuple), or None."""
+    """A list of values of one type (numbers: a tuple), or None."""
 
     def __init__(self, of: Type) -> None:
-        """An array of ``of``, whose values may not be null."""
+        """Create an array of ``of``, whose values may not be null."""
         self.of = of
 
     def codec(self, form: Form) -> Codec:
-        """Reader and writer for one place."""
+        """Return reader and writer for ``form``."""
         prefix, nullable = _prefix("i", form), form.nullable
         item = self.of.codec(Form(form.version, form.flexible))
         if not item.size_min:
@@ -160,7 +160,7 @@ def _many_numbers(code: str) -> Callable[[Reader, int], tuple[int, ...]]:
 
 
 def _prefix(code: str, form: Form) -> struct.Struct | None:
-    """How a length is written: as a number, or (None) as the varint of flexible versions."""
+    """Return the format of a length: a fixed-width number, or None for the varint of flexible versions."""
     return None if form.flexible else struct.Struct(f">{code}")
 
 
@@ -175,7 +175,7 @@ def _write_length(out: bytearray, prefix: struct.Struct | None, content: Sized |
 
 
 def uuid_text(content: bytes) -> str:
-    """A UUID's bytes as Kafka prints them."""
+    """Return a UUID's 16 bytes as Kafka prints them: URL-safe base64 without padding."""
     return base64.urlsafe_b64encode(content).decode().rstrip("=")
 
 

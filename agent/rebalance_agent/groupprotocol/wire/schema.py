@@ -1,10 +1,9 @@
-"""A small language for tables that describe Kafka messages, and the one reader and writer that follow them.
+"""A schema language for Kafka messages, and the reader and writer that follow it.
 
-A `Field` says its name, its type, the versions that have it, from which version it may be null, and its tag where it is
-a tagged field (KIP-482). `message.Message` puts fields behind a version number. Tables are compiled per version into
-plain functions once, when they are imported, so that decoding looks nothing up. Decoded structs are dicts that hold
-exactly the fields of their version; a tagged field that was not sent has its default. UUIDs are text as Kafka prints
-them.
+A `Field` has a name, a type, the versions that contain it, the first version in which it may be null, and a tag if it
+is a tagged field (KIP-482). `message.Message` adds the version number. Schemas are compiled once per version, at
+import, to plain functions. A decoded struct is a dict of exactly the fields of its version; a tagged field that was not
+sent has its default. UUIDs are text as Kafka prints them.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ _INT16_MAX = 32_767
 class Field:
     """One field under Kafka's name in snake case, present from version ``since`` to ``until``.
 
-    ``nullable_since``: first version in which it may be null. ``tag``: its number where it is a tagged field.
-    ``may_end_before``: a message may also end where this field would begin. ``default``: its value where the message
-    does not hold it although its version could, and where an encoder is given none.
+    ``nullable_since``: first version in which it may be null. ``tag``: its number if it is a tagged field.
+    ``may_end_before``: a message may end before this field. ``default``: its value where the message does not contain
+    it although its version could, and where an encoder gets none.
     """
 
     name: str
@@ -43,7 +42,7 @@ class Field:
     default: Any = _REQUIRED
 
     def codec(self, version: int, flexible: bool) -> Codec:
-        """Reader and writer of this field in ``version``."""
+        """Return reader and writer of this field in ``version``."""
         nullable = self.nullable_since is not None and version >= self.nullable_since
         codec = self.type.codec(Form(version, flexible, nullable, self.tag is not None))
         if not self.may_end_before:
@@ -53,20 +52,20 @@ class Field:
 
 
 class Struct:
-    """Fields one after the other; in flexible versions the tagged ones follow."""
+    """A sequence of fields; in flexible versions, tagged fields follow."""
 
     def __init__(self, *fields: Field) -> None:
-        """A struct of ``fields`` in the order in which Kafka writes them."""
+        """Create a struct of ``fields`` in Kafka's order."""
         self.fields = fields
 
     def codec(self, form: Form) -> Codec:
-        """Reader and writer for one place: a dict, or None."""
+        """Return reader and writer for ``form``; the value is a dict, or None."""
         body = struct_codec(self.fields, form.version, form.flexible)
         return _nullable(body, form.tagged) if form.nullable else body
 
 
 def struct_codec(fields: tuple[Field, ...], version: int, flexible: bool) -> Codec:
-    """Reader and writer of the ``fields`` that ``version`` has."""
+    """Return reader and writer of those ``fields`` that ``version`` has."""
     present = [field for field in fields if field.since <= version <= field.until]
     plain = tuple((field, field.codec(version, flexible)) for field in present if field.tag is None)
     tags = sorted((field.tag, field) for field in present if field.tag is not None)
@@ -135,7 +134,7 @@ def _write_field(out: bytearray, field: Field, codec: Codec, values: Mapping[str
 
 
 def _write_tags(out: bytearray, tagged: Mapping[int, tuple[Field, Codec]], values: Mapping[str, Any]) -> None:
-    """Write the tagged fields in order, without those that have their default: a reader knows it."""
+    """Write the tagged fields in order of their tags, without those that have their default."""
     sent = []
     for tag, (field, codec) in tagged.items():
         content, default = bytearray(), bytearray()
@@ -151,7 +150,10 @@ def _write_tags(out: bytearray, tagged: Mapping[int, tuple[Field, Codec]], value
 
 
 def _nullable(body: Codec, tagged: bool) -> Codec:
-    """A struct behind a marker: in a tagged field a varint (0: null), as a plain field an int8 (negative: null)."""
+    """Return the codec of a struct that may be null.
+
+    The struct follows a varint in a tagged field (0: null), and an int8 elsewhere (below 0: null).
+    """
     marker = struct.Struct(">b")
 
     def read(reader: Reader) -> Any:  # noqa: ANN401
