@@ -59,5 +59,5 @@ def events_server(
         EventsApp(accept, clock, endpoint, metrics.request_rejected, alive),
         body_bytes_max=endpoint.body_bytes_max,
         tls=tls,
-        counted=metrics.connection_cut,
+        on_cut=metrics.connection_cut,
     )

@@ -96,7 +96,7 @@ class Observer:
             web,
             tls=web_tls(settings, self._clock),
             urgent=HEALTH_PATHS,
-            counted=self._metrics.connection_cut,
+            on_cut=self._metrics.connection_cut,
         )
         self._sinks = SinkSet(settings, self._metrics, self._clock)
         self._posted = PendingEvents(Workload(), lambda number: self._metrics.events_dropped("agent", number))

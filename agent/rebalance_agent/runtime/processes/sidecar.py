@@ -94,7 +94,7 @@ class Sidecar:
             web,
             tls=web_tls(settings, clock),
             urgent=HEALTH_PATHS,
-            counted=self._metrics.connection_cut,
+            on_cut=self._metrics.connection_cut,
         )
         self._events = events_server(settings, self.accept, self._metrics, clock, self._members.alive)
 
