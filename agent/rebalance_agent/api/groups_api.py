@@ -21,7 +21,7 @@ from rebalance_agent.api.shapes import (
     RebalanceDetail,
     RebalanceList,
 )
-from rebalance_agent.api.view_shapes import draw_detail, draw_summary
+from rebalance_agent.api.view_shapes import build_detail, build_summary
 from rebalance_agent.clock import Clock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.http.answer import Answer
@@ -75,7 +75,7 @@ class GroupsApi:
         Raises:
             NotKnownError: there is no such group.
         """
-        return draw_detail(self._view(name), self._clock.now_ms())
+        return build_detail(self._view(name), self._clock.now_ms())
 
     def rebalances(self, name: str) -> RebalanceList:
         """A group's last rebalances; none where none has settled yet.
@@ -134,7 +134,7 @@ class GroupsApi:
         with self._lock:
             known = self._details.get(name)
         if known is None or known.edition != view.edition:
-            known = _Detail(view.edition, _encoded(value_to_json(draw_detail(view, self._clock.now_ms()))))
+            known = _Detail(view.edition, _encoded(value_to_json(build_detail(view, self._clock.now_ms()))))
             with self._lock:
                 self._details[name] = known
                 self._details.move_to_end(name)
@@ -170,7 +170,7 @@ class GroupsApi:
             for view in self._views():
                 line = before.get(view.group)
                 if line is None or line.edition != view.edition:
-                    summary = draw_summary(view)
+                    summary = build_summary(view)
                     line = _Line(view.edition, summary, _encoded(value_to_json(summary)).rstrip())
                 lines[view.group] = line
             self._lines = lines

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, cast
 
 from rebalance_agent.api.shapes import Rebalance, RebalanceDetail, RebalanceKind, RebalanceList
-from rebalance_agent.api.view_shapes import draw_aborted, draw_rebalance, reports_about
+from rebalance_agent.api.view_shapes import build_aborted, build_rebalance, reports_about
 from rebalance_agent.model.event_json import event_from_json, json_line, json_object
 from rebalance_agent.model.events import (
     AbortedEvent,
@@ -106,7 +106,7 @@ class EpisodeHistory:
                 case GenerationEvent():
                     self._generation(event)
                 case AbortedEvent():
-                    self._keep(event.group, _Episode(draw_aborted(event), _pack((event,))))
+                    self._keep(event.group, _Episode(build_aborted(event), _pack((event,))))
                 case RolloutEvent():
                     self._rollout(event)
                 case MemberEvent():
@@ -218,7 +218,7 @@ def _completed_since(episodes: deque[_Episode], since_ms: int) -> int:
 
 
 def _episode(events: Sequence[GenerationEvent]) -> _Episode:
-    return _Episode(draw_rebalance(events), _pack(events))
+    return _Episode(build_rebalance(events), _pack(events))
 
 
 def _better(known: GenerationEvent, told: GenerationEvent) -> GenerationEvent:
