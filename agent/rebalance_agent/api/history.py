@@ -100,7 +100,7 @@ class EpisodeHistory:
         """Bytes in use now, as far as they are counted: packed events and `LINE_BYTES` per line."""
         return self._size
 
-    def observe(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         """Remember a published event, or a member's report."""
         with self._lock:
             match event:

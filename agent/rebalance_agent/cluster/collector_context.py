@@ -65,6 +65,10 @@ class Meters(Protocol):
         """The observer's share of the offsets topic became another one, of so many partitions."""
         ...
 
+    def snapshot_written(self, now_ms: int, size_bytes: int) -> None:
+        """Kafka acknowledged a snapshot, for which records of ``size_bytes`` were sent."""
+        ...
+
     def snapshot_problem(self, problem: SnapshotProblem) -> None:
         """A snapshot could not be used or written."""
         ...

@@ -18,7 +18,7 @@ class PhaseMetrics:
         """No generation was seen yet."""
         self._instruments = Instruments(rows.PHASE_ROWS, text)
 
-    def observe(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         """Take in an event that the tracker made; better evidence for one already counted changes nothing."""
         if not isinstance(event, GenerationEvent) or event.revision:
             return

@@ -43,7 +43,7 @@ class CoverageSource(Protocol):
 
 
 class SnapshotSchedule:
-    """Hears all that the tracker hears, after it, and each event before that. Used by the tracker's thread."""
+    """Takes the tracker's events, and every observation after the tracker. Used by the tracker's thread."""
 
     def __init__(
         self, store: CoverageSource, coverage: Coverage, progress: PublishProgress | None, clock: Clock
@@ -58,11 +58,11 @@ class SnapshotSchedule:
         self._last: Mapping[int, int] = {}
 
     def on_event(self, event: Event) -> None:
-        """The tracker said this, and it is on its way."""
+        """Take an event that the tracker concluded, and that the sinks have been given."""
         self._coverage.event(event)
 
     def on_observation(self, observation: Observation) -> None:
-        """The tracker took this, and what it said of it is on its way."""
+        """Take an observation that the tracker has taken, and whose events the sinks have been given."""
         self._coverage.observed(observation)
         if isinstance(observation, PartitionsOwned):
             self._coverage.drop(observation.partitions)

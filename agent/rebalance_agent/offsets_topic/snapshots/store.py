@@ -62,22 +62,16 @@ class SnapshotStore:
         owner: str,
         made_from: str,
         *,
-        written: Callable[[int, int], None],
         make: Callable[[dict[str, Any]], KafkaProducer] | None = None,
         reader: SnapshotReader | None = None,
     ) -> None:
-        """Keep them in ``topic`` for ``owner``; ``made_from`` says of which cluster's which groups.
-
-        ``written(now_ms, size_bytes)`` is on_done of every snapshot that Kafka acknowledged, and of the bytes of records
-        that were sent for it.
-        """
+        """Keep them in ``topic`` for ``owner``; ``made_from`` says of which cluster's which groups."""
         self._context = context
         self._topic = topic
         self._owner = owner.encode()
         self._filter = made_from
         self._made_from = ""
         self._count = 0
-        self._written = written
         self._reader = reader or SnapshotReader(context, topic, self._owner)
         self._log = structlog.get_logger("rebalance_agent.snapshots")
         self._lock = threading.RLock()
@@ -249,7 +243,7 @@ class SnapshotStore:
         def on_done(lost: str | None) -> None:
             if lost is None:
                 self._failing, state.stored = False, True
-                self._written(now_ms, size_bytes)
+                self._context.meters.snapshot_written(now_ms, size_bytes)
             else:
                 state.written = -1  # it is due again
 

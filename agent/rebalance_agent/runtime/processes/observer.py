@@ -36,8 +36,9 @@ from rebalance_agent.runtime.settings.redacted import shown_settings
 from rebalance_agent.runtime.settings.roles import ObserverSettings, split_address
 from rebalance_agent.runtime.sinks.configured_sinks import SinkSet
 from rebalance_agent.runtime.sinks.pending_events import PendingEvents
+from rebalance_agent.runtime.sinks.sinks import ClusterEvents
 from rebalance_agent.runtime.watch.cluster_watch import ClusterWatch, watch_context, watch_parts
-from rebalance_agent.runtime.watch.episode_log import log_event
+from rebalance_agent.runtime.watch.episode_log import EpisodeLog
 from rebalance_agent.tracking.views import GroupView
 from rebalance_agent.ui.page.site import GroupPages, Site
 
@@ -151,24 +152,15 @@ class Observer:
         self._log.info("connected", cluster=cluster_id)
         # The last to end: a snapshot covers that whose events the sinks have delivered.
         last = stack.enter_context(ExitStack())
-        sinks = self._sinks.open(stack), self._sinks.connect(self._properties, cluster)
-
-        def publish(event: Event) -> None:
-            log_event(event)
-            self._phases.observe(event)
-            for each in sinks:
-                each.publish(event, cluster_id)
-            self._history.observe(event)
-
+        published = ClusterEvents(cluster_id, (self._sinks.open(stack), self._sinks.connect(self._properties, cluster)))
         watch = ClusterWatch(
             context,
             self._settings,
             cluster_id,
-            publish,
-            self._page.refresh,
-            reported=self._history.observe,
+            sinks=(EpisodeLog(), self._phases, published, self._history),
+            reports=self._history,
+            refresh=self._page.refresh,
             progress=self._sinks.publisher,
-            snapshot_written=self._metrics.snapshot_written,
         )
         watch.start(stack)
         last.callback(lambda: watch.close(self._left_s()))

@@ -10,7 +10,7 @@ import structlog
 
 from rebalance_agent.model.events import Event
 
-__all__ = ["Sink", "SinkCounts", "SinkFanout"]
+__all__ = ["ClusterEvents", "Sink", "SinkCounts", "SinkFanout"]
 
 
 class Sink(Protocol):
@@ -71,3 +71,16 @@ class SinkFanout:
                 # A sink's mistake is no reason for the others, or the tracker, to miss anything.
                 self._dropped(name, 1)
                 self._log.exception("sink_failed", sink=name, kind=event.KIND)
+
+
+class ClusterEvents:
+    """Gives the events of one cluster to fan-outs of sinks; an `EventSink` (``runtime.watch.event_sinks``)."""
+
+    def __init__(self, cluster_id: str, fanouts: Sequence[SinkFanout]) -> None:
+        """``fanouts`` get each event in their order."""
+        self._cluster_id, self._fanouts = cluster_id, tuple(fanouts)
+
+    def on_event(self, event: Event) -> None:
+        """Publish an event; does not block and does not raise."""
+        for fanout in self._fanouts:
+            fanout.publish(event, self._cluster_id)

@@ -121,8 +121,7 @@ class InProcessWatch:
         cluster_id = identify_cluster(context.cluster, self._readiness, self._stop)
         if self._stop.is_set():
             return
-        heard = self._history.observe
-        watch = ClusterWatch(context, self.settings, cluster_id, heard, lambda: None, reported=heard)
+        watch = ClusterWatch(context, self.settings, cluster_id, sinks=(self._history,), reports=self._history)
         with ExitStack() as stack:
             watch.start(stack)
             self._watch = watch

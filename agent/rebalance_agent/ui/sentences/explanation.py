@@ -102,7 +102,7 @@ def whole_rebalances(events: Iterable[Event], last: int) -> tuple[list[Rebalance
     group = None
     for event in events:
         group = event.group
-        history.observe(event)
+        history.on_event(event)
     known = history.rebalances(group) if group is not None else None
     if known is None or group is None:
         return [], []
