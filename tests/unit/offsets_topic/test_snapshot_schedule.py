@@ -13,7 +13,7 @@ from support.tracker.tracking import record
 @dataclass
 class Published:
     queued: int = 0
-    told: int = 0
+    completed: int = 0
 
 
 class Keeping:
@@ -36,7 +36,7 @@ def test_what_is_settled_is_covered_at_once_and_then_every_few_seconds():
 
 
 def test_it_waits_until_all_events_that_were_queued_by_then_are_told():
-    keeping = Keeping(progress=Published(queued=3, told=2))
+    keeping = Keeping(progress=Published(queued=3, completed=2))
     assert keeping.reached(5) == []
     keeping.progress.queued, keeping.progress.completed = 9, 2
     assert keeping.reached(8) == []
@@ -86,7 +86,7 @@ def test_at_the_end_all_that_was_reached_is_covered_whenever_the_last_time_was()
 
 
 def test_at_the_end_nothing_is_covered_whose_events_were_never_told():
-    keeping = Keeping(progress=Published(queued=3, told=2))
+    keeping = Keeping(progress=Published(queued=3, completed=2))
     keeping.reached(5)
     keeping.progress.queued = 4
     keeping.keeper.end({0})
@@ -101,7 +101,7 @@ def test_at_the_end_nothing_is_covered_that_is_somebody_elses_by_then():
     keeping.reached(5)
     keeping.progress.queued = 1
     keeping.reached(6)
-    for told in (0, 1):
-        keeping.progress.completed = told
+    for completed in (0, 1):
+        keeping.progress.completed = completed
         keeping.keeper.end({1})
-        assert keeping.store.of("cover")[-1] == (({0: 5},) if told == 0 else ({},))
+        assert keeping.store.of("cover")[-1] == (({0: 5},) if completed == 0 else ({},))

@@ -21,12 +21,12 @@ class PublishProgress(Protocol):
 
     @property
     def queued(self) -> int:
-        """How many messages were ever queued."""
+        """Number of messages ever queued."""
         ...
 
     @property
     def completed(self) -> int:
-        """How many of them, from the first on, are all acknowledged or given up."""
+        """Number of first messages that are all acknowledged or given up."""
         ...
 
 

@@ -21,7 +21,7 @@ from rebalance_agent.model.group import GroupState
 from rebalance_agent.runtime.preflight.findings import Finding, FindingStatus
 from rebalance_agent.runtime.preflight.local_checks import free_address
 from rebalance_agent.runtime.preflight.server_checks import SERVERS_MAX
-from rebalance_agent.runtime.processes.gateway import places
+from rebalance_agent.runtime.processes.gateway import listen_addresses
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
 
 __all__ = ["gateway_findings"]
@@ -40,7 +40,7 @@ _ASKED = _HEAD.pack(_HEAD.size - 4, API_VERSIONS, 0, 7, -1)
 def gateway_findings(settings: GatewaySettings, properties: Mapping[str, str], clock: Clock) -> Iterator[Finding]:
     """What it refuses to start with is found by the functions by which it refuses."""
     try:
-        where = places(settings, properties, clock)
+        where = listen_addresses(settings, properties, clock)
     except InvalidInputError as error:
         yield Finding(
             "gateway", FindingStatus.FAILED, "clients connect to it", str(error), fix=f"correct {error.field}"
