@@ -152,8 +152,6 @@ def test_what_would_leave_brokers_unverified_or_cannot_be_used_is_refused_by_nam
 def where(servers="b:1", **settings):
     properties = {"bootstrap.servers": servers} if servers else {}
     return listen_addresses(GatewaySettings(**settings), properties, SystemClock())
-        GatewaySettings(**settings), {"bootstrap.servers": servers} if servers else {}, SystemClock()
-    )
 
 
 def test_the_gateway_stays_on_this_machine_unless_it_is_told_in_so_many_words():
