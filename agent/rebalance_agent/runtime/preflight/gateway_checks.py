@@ -70,10 +70,10 @@ def _cluster(settings: GatewaySettings, cluster: Cluster, where: ListenAddresses
         detail = f"are known as soon as a client asks for them: {error}"
         yield Finding("brokers", FindingStatus.SKIPPED, detail=detail)
         return
-    known = dict(sorted(brokers.items())[:SERVERS_MAX])
-    yield from _reached({f"broker {node}": address for node, address in known.items()}, where.to_brokers)
+    tried = dict(sorted(brokers.items())[:SERVERS_MAX])
+    yield from _reached({f"broker {node}": address for node, address in tried.items()}, where.to_brokers)
     if where.port_base:
-        yield from (_port(where.port_base + node, node, settings) for node in known)
+        yield from (_port(where.port_base + node, node, settings) for node in tried)
     if len(brokers) > SERVERS_MAX:
         left = len(brokers) - SERVERS_MAX
         yield Finding(

@@ -32,21 +32,21 @@ class _Threads(BaseExecutor):  # type: ignore[misc]
     """Runs each call in a daemon thread of its own, so that a poll that waits for a broker delays no other.
 
     Nor does it delay the end of the process, which waits for the threads of any pool of the standard library.
-    ``wanted``: names of calls to start soon. Where one is running, ``again`` is called with its job afterwards.
+    ``requested``: names of calls to start soon. Where one is running, ``again`` is called with its job afterwards.
     """
 
     def __init__(self, again: Callable[[Job], None]) -> None:
         super().__init__()
-        self.wanted: set[str] = set()
+        self.requested: set[str] = set()
         self._again = again
 
     def _do_submit_job(self, job: Job, run_times: list[datetime]) -> None:
-        self.wanted.discard(job.id)
+        self.requested.discard(job.id)
         threading.Thread(target=self._run, args=[job, run_times], name=job.id, daemon=True).start()
 
     def _run(self, job: Job, run_times: list[datetime]) -> None:
         self._run_job_success(job.id, run_job(job, "default", run_times, self._logger.name))
-        if job.id in self.wanted:
+        if job.id in self.requested:
             self._again(job)
 
 
@@ -75,7 +75,7 @@ class Schedule:
     def soon(self, name: str) -> None:
         """Make the call ``name`` now, or again after the one that runs; then continue at its interval."""
         if job := self._scheduler.get_job(name):
-            self._threads.wanted.add(name)
+            self._threads.requested.add(name)
             self._soon(job)
 
     def _soon(self, job: Job) -> None:

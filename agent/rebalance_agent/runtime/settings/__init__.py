@@ -4,6 +4,6 @@ It is the only package that imports ``pydantic``, ``pydantic_core``, ``pydantic_
 
 - ``roles``, ``gateway_settings``: the settings of each role, as pydantic models.
 - ``settings_sources``: reads and merges the sources; ``flags``: flags and their help, made from the models.
-- ``kafka_config``: Kafka client properties, checked by ``confluent_kafka``; ``broker_tls``: the gateway's TLS context from these.
+- ``kafka_config``: Kafka client properties, checked by ``confluent_kafka``; ``broker_tls``: TLS of the gateway.
 - ``redacted``: settings without secrets, for /config.
 """

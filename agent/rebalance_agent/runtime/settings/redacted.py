@@ -39,7 +39,7 @@ _NUMBER = re.compile(r"-?\d{1,15}|true|false")
 
 
 def shown_settings(settings: AgentSettings) -> dict[str, object]:
-    """The ``version``, and ``settings``: name -> value in effect. Secrets are `REDACTED`, paths of their files shown."""
+    """The ``version``, and ``settings``: name -> value in effect. Secrets are `REDACTED`, files with secrets named."""
     shown = settings.model_dump(mode="json")
     shown["kafka"] = {name: _kafka(name, value) for name, value in sorted(settings.kafka.items())}
     if settings.events_webhook:

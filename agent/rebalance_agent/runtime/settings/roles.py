@@ -33,7 +33,7 @@ __all__ = [
 ENV_PREFIX = "REBALANCE_AGENT_"
 
 HIDDEN_GROUPS = r"__.*|_confluent.*|rebalance-agent.*|console-consumer-\d+"
-"""Default of ``groups_deny``, a regular expression: internal groups, the agent's own, and those of console consumers."""
+"""Default of ``groups_deny``, a regular expression: internal groups, the agent's own, those of console consumers."""
 
 TEXT_MAX = 1_000
 """Most characters of a text setting: a longer one is a mistake."""
