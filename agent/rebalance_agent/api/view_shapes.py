@@ -7,7 +7,6 @@ view, or to an event, appears in the API with the line that describes it in ``sh
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
 from typing import Any, TypeVar, cast
 
 from rebalance_agent.api.shapes import (
@@ -129,7 +128,7 @@ def reports_about(rebalance: Rebalance, reports: Iterable[MemberEvent]) -> tuple
 
 def _shaped(shape: type[_Shape], source: object, /, **others: object) -> _Shape:
     """A ``shape`` with the fields ``others``, and each other field from the attribute of ``source`` of that name."""
-    names = (field.name for field in fields(cast("Any", shape)) if field.name not in others)
+    names = cast("Any", shape).__dataclass_fields__.keys() - others.keys()
     return shape(**{name: getattr(source, name) for name in names}, **others)
 
 
