@@ -128,7 +128,7 @@ def reports_about(rebalance: Rebalance, reports: Iterable[MemberEvent]) -> tuple
 
 def _shaped(shape: type[_Shape], source: object, /, **others: object) -> _Shape:
     """A ``shape`` with the fields ``others``, and each other field from the attribute of ``source`` of that name."""
-    names = cast("Any", shape).__dataclass_fields__.keys() - others.keys()
+    names = (name for name in cast("Any", shape).__dataclass_fields__ if name not in others)
     return shape(**{name: getattr(source, name) for name in names}, **others)
 
 
