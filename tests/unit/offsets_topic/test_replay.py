@@ -74,7 +74,7 @@ def test_a_gap_is_before_what_follows_it_however_much_is_read_at_once(most):
     batches = Batches([Shown(offset, b"\0\2\0\1g", None) for offset in (5, 6, 8, 9)], most)
     while batches.records:
         records = batches.read()
-        telling.live(records, records, batches.positions)
+        telling.emit_live(records, records, batches.positions)
     observed = [(each.offset, each.replayed, each.after_gap) for each in context.inbox.take(9, 0)]
     assert observed == [(5, True, False), (6, True, False), (8, True, True), (9, False, False)]
     assert sum(number for (number,) in context.meters.of("replayed")) == 3
