@@ -168,7 +168,7 @@ class EpisodeHistory:
 
     def _keep(self, name: str, episode: _Episode) -> None:
         episodes = self._touch(name).episodes
-        same = next((index for index, each in enumerate(episodes) if each.line.id == episode.line.id), None)
+        same = next((index for index, known in enumerate(episodes) if known.line.id == episode.line.id), None)
         if same is None:
             episodes.append(episode)
         else:
@@ -218,7 +218,8 @@ class EpisodeHistory:
 
 
 def _completed_since(episodes: deque[_Episode], since_ms: int) -> int:
-    lines = itertools.takewhile(lambda line: line.timestamp_ms >= since_ms, (each.line for each in reversed(episodes)))
+    newest_first = (episode.line for episode in reversed(episodes))
+    lines = itertools.takewhile(lambda line: line.timestamp_ms >= since_ms, newest_first)
     return sum(line.kind is RebalanceKind.COMPLETED for line in lines)
 
 

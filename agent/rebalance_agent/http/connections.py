@@ -271,9 +271,8 @@ class Connections:
         for urgent, queue in self._ready.items():
             if queued := queue.qsize():
                 before = now - self._limits.contended_seconds
-                running = (each for each in self._open if each.running and each.urgent is urgent)
-                slow = sorted((each for each in running if each.since < before), key=lambda each: each.since)
-                for connection in slow[:queued]:
+                slow = (each for each in self._open if each.running and each.urgent is urgent and each.since < before)
+                for connection in sorted(slow, key=lambda connection: connection.since)[:queued]:
                     self._cut_answer(connection)
 
     def _cut_answer(self, connection: Connection) -> None:

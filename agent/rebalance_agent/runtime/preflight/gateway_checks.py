@@ -59,7 +59,7 @@ def gateway_findings(settings: GatewaySettings, properties: Mapping[str, str], c
         )
     servers = [*_reached({f"{host}:{port}": (host, port) for host, port in where.bootstrap}, where.to_brokers)]
     yield from servers
-    if any(each.reached for each in servers):
+    if any(server.reached for server in servers):
         yield from _cluster(settings, Cluster(properties), where, rules)
 
 

@@ -108,5 +108,5 @@ def _among(right: Right, operations: Operations) -> RightsProbe:
     if operations is None:
         return RightsProbe(ProbeResult.UNKNOWN, "these brokers do not tell what is allowed")
     # KIP-430's names have underscores where kafka-acls.sh has capitals: describe_configs, DescribeConfigs.
-    held = {each.replace("_", "") for each in operations}
+    held = {operation.replace("_", "") for operation in operations}
     return RightsProbe(ProbeResult.HELD if right.operation.lower() in held else ProbeResult.MISSING)
