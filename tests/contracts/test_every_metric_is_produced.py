@@ -237,7 +237,7 @@ def test_each_phase_is_measured_in_some_story():
     metrics = PhaseMetrics()
     for story in STORIES.values():
         for event in played(story)[1]:
-            metrics.observe(event)
+            metrics.on_event(event)
     counts = {
         name: next(sample.value for sample in family.samples if sample.name.endswith("_count"))
         for name, family in families(metrics.text()).items()

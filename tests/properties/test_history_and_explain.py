@@ -97,7 +97,7 @@ def test_what_is_remembered_is_bounded_and_can_be_asked_for(events):
     limits = HistoryLimits(rebalances=3, rollouts=1, reports=4, groups=1, size_bytes=8_000)
     history = EpisodeHistory(limits)
     for event in events:
-        history.observe(event)
+        history.on_event(event)
         known = {group: history.rebalances(group) for group in "ab"}
         assert sum(each is not None for each in known.values()) <= limits.groups
         assert 0 <= history.size_bytes <= limits.size_bytes

@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 from rebalance_agent.offsets_topic.snapshots.codec import StoredRecord, marker_key
 from rebalance_agent.offsets_topic.snapshots.store import SnapshotStore
 from support.examples import examples
-from support.observer.fakes import Calls, fake_context
+from support.observer.fakes import fake_context
 from support.observer.snapshots import OWNER, FakeCluster, FakeProducer, FakeReader
 
 KEYS = st.sampled_from([b"a", b"b", b"c"])
@@ -45,7 +45,6 @@ class Life:
             "state",
             OWNER,
             "all",
-            written=Calls().written,
             make=lambda _settings: self.producer,
             reader=FakeReader(self.topic),
         )

@@ -1,4 +1,4 @@
-"""``POST /v1/events``: newline-delimited JSON from the consumers beside the sidecar, as one WSGI application."""
+"""``POST /v1/events`` as a WSGI application: takes newline-delimited JSON from the consumers beside the sidecar."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ __all__ = ["EventsApp"]
 PROCESS_ID = re.compile(r"[0-9A-Za-z-]{1,64}")
 
 DIGITS_MAX = 15
-"""Digits of a number in a header: enough for every count, and not enough to keep a processor busy."""
+"""Most digits of a number in a header: enough for any count; parsing longer ones costs quadratic time."""
 
 _Answer = dict[str, object]
 
 
 class _RefusedError(Exception):
-    """Ends a request: a status, what to tell the sender, and headers."""
+    """Ends a request with a status, an answer for the sender, and headers."""
 
     def __init__(self, status: HTTPStatus, answer: _Answer, **headers: str) -> None:
         super().__init__(status)
@@ -36,11 +36,11 @@ class _RefusedError(Exception):
 
 
 class EventsApp:
-    """Checks a post and hands its events on; a post is accepted as a whole or not at all.
+    """Checks posts and passes their events on; a post is accepted as a whole or not at all.
 
-    ``accept(events, dropped)`` is called from the server's threads. It must not block; when it raises, the sender gets
-    503 and may repeat the post. ``rejected(status)`` counts what was refused. ``alive(process)`` hears of a
-    process that says that it lives.
+    ``accept(events, dropped)`` is called from the server's threads and must not block; when it raises, the sender gets
+    503 and may repeat the post. ``rejected(status)`` is called for each refused post, ``alive(process)`` for each
+    heartbeat.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class EventsApp:
         rejected: Callable[[int], None] = lambda _status: None,
         alive: Callable[[str], None] = lambda _process: None,
     ) -> None:
-        """``settings`` default to loopback without a token."""
+        """``settings``: by default the endpoint listens on loopback and asks for no token."""
         self._accept = accept
         self._settings = settings or EventsSettings()
         self._bucket = TokenBucket(self._settings.rate, self._settings.burst, clock)
@@ -99,7 +99,7 @@ class EventsApp:
 
     def _authorize(self, environ: WSGIEnvironment) -> None:
         if "HTTP_ORIGIN" in environ:
-            # Browsers may post to loopback on behalf of any page, and always say so.
+            # Browsers let any page post to loopback, and always send Origin with it.
             raise _RefusedError(HTTPStatus.FORBIDDEN, {"error": "not for web pages"})
         bearer = self._settings.bearer
         if bearer and not bearer.allows(environ):

@@ -1,4 +1,4 @@
-"""Bounds of the events endpoint, and the rule that only loopback goes without a token or certificates of clients."""
+"""Bounds of the events endpoint; beyond loopback it requires a token or clients' certificates."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ __all__ = ["EventsSettings"]
 class EventsSettings:
     """Where the endpoint listens, who may post, and how much.
 
-    ``lines_max`` and ``rate`` (events per second, with bursts of ``burst``) count events; ``body_bytes_max`` is one
-    post's. ``burst`` is at least ``lines_max``, so that a full post can always pass in the end. ``mutual_tls``: clients
-    without a certificate of theirs do not come so far.
+    ``body_bytes_max`` and ``lines_max`` (events) bound one post; ``rate`` is in events per second, with bursts of
+    ``burst``. ``burst`` is at least ``lines_max``, so that a full post can always pass in the end. ``mutual_tls``: TLS
+    requires a certificate of every client.
 
     Raises:
-        InvalidInputError: beyond loopback with neither ``bearer`` nor ``mutual_tls``, or senseless bounds.
+        InvalidInputError: the address is beyond loopback with neither ``bearer`` nor ``mutual_tls``, or a bound is not
+            positive, or ``burst`` is below ``lines_max``.
     """
 
     host: str = "127.0.0.1"
@@ -33,7 +34,7 @@ class EventsSettings:
     burst: int = 5_000
 
     def __post_init__(self) -> None:
-        """Refuse what would be open or could never work."""
+        """Refuse settings that leave the endpoint open, or that can never work."""
         if self.bearer is None and not self.mutual_tls and not is_loopback(self.host):
             where = self.host or "every address"
             problem = f"is required to listen on {where}, which is not loopback, unless clients show certificates"

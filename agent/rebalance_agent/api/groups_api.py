@@ -1,4 +1,4 @@
-"""JSON under ``/api/v1/``: every group now, and its last rebalances. Asks no broker; text is made once per change."""
+"""JSON under ``/api/v1/``: every group now, and its last rebalances, from memory. Text is made once per change."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rebalance_agent.api.shapes import (
     RebalanceDetail,
     RebalanceList,
 )
-from rebalance_agent.api.view_shapes import draw_detail, draw_summary
+from rebalance_agent.api.view_shapes import build_detail, build_summary
 from rebalance_agent.clock import Clock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.http.answer import Answer
@@ -33,7 +33,7 @@ __all__ = ["GroupsApi"]
 JSON = "application/json"
 
 DETAILS_MAX = 64
-"""Groups whose detail is kept as text: what a few people look at, and some megabytes at the very most."""
+"""Most groups whose detail is kept as text: those that a few people look at, some megabytes."""
 
 
 class _Line(NamedTuple):
@@ -48,23 +48,23 @@ class _Detail(NamedTuple):
 
 
 class GroupsApi:
-    """Answers from the views and the history of one process. Thread-safe.
+    """Answers about groups from the views and the history of this process: a `GroupSource`. Thread-safe.
 
-    The methods give values, for a program in the same process; calling it gives what is sent over HTTP.
+    The methods return shapes, for callers in the same process; calling the object answers an HTTP request.
     """
 
     def __init__(self, views: Callable[[], Iterable[GroupView]], history: EpisodeHistory, clock: Clock) -> None:
-        """``views`` gives a consistent snapshot of all groups to show, from any thread."""
+        """``views`` returns a consistent snapshot of all groups to show; it is called from any thread."""
         self._views = views
         self._history = history
         self._clock = clock
-        self._drawing = threading.Lock()
+        self._refreshing = threading.Lock()
         self._lock = threading.Lock()
         self._lines: dict[str, _Line] = {}
         self._details: OrderedDict[str, _Detail] = OrderedDict()
 
     def groups(self, query: GroupQuery | None = None) -> GroupList:
-        """The groups that ``query`` asks for."""
+        """The groups that ``query`` selects."""
         query = query or GroupQuery()
         total, lines = self._select(query)
         return GroupList(self._clock.now_ms(), total, query.offset, tuple(line.summary for line in lines))
@@ -75,18 +75,18 @@ class GroupsApi:
         Raises:
             NotKnownError: there is no such group.
         """
-        return draw_detail(self._view(name), self._clock.now_ms())
+        return build_detail(self._view(name), self._clock.now_ms())
 
     def rebalances(self, name: str) -> RebalanceList:
-        """A group's last rebalances; none where none has settled yet.
+        """A group's last rebalances, newest first; none where none has settled yet.
 
         Raises:
             NotKnownError: there is no such group.
         """
-        known = self._history.rebalances(name)
-        if known is None:
+        remembered = self._history.rebalances(name)
+        if remembered is None:
             self._view(name)
-        return known or RebalanceList(name, (), ())
+        return remembered or RebalanceList(name, (), ())
 
     def rebalance(self, name: str, identity: str) -> RebalanceDetail:
         """One rebalance with its events.
@@ -104,7 +104,7 @@ class GroupsApi:
         return detail
 
     def __call__(self, path: str, query: str) -> Answer:
-        """Answer a request; ``path`` and ``query`` are percent-encoded."""
+        """Answer a GET request; ``path`` and ``query`` are percent-encoded."""
         try:
             route, names = find_route(path)
             return "200 OK", JSON, self._body(route, names, parse_query(route, query))
@@ -132,20 +132,20 @@ class GroupsApi:
     def _detail_text(self, name: str) -> bytes:
         view = self._view(name)
         with self._lock:
-            known = self._details.get(name)
-        if known is None or known.edition != view.edition:
-            known = _Detail(view.edition, _encoded(value_to_json(draw_detail(view, self._clock.now_ms()))))
+            detail = self._details.get(name)
+        if detail is None or detail.edition != view.edition:
+            detail = _Detail(view.edition, _encoded(value_to_json(build_detail(view, self._clock.now_ms()))))
             with self._lock:
-                self._details[name] = known
+                self._details[name] = detail
                 self._details.move_to_end(name)
                 while len(self._details) > DETAILS_MAX:
                     self._details.popitem(last=False)
-        # now_ms is the first field, and the only one that changes by itself.
-        rest = known.text[known.text.index(b",") :]
+        # now_ms is the first field, and the only one that changes without a new edition of the view.
+        rest = detail.text[detail.text.index(b",") :]
         return b'{"now_ms": %d%s' % (self._clock.now_ms(), rest)
 
     def _view(self, name: str) -> GroupView:
-        view = next((each for each in self._views() if each.group == name), None)
+        view = next((view for view in self._views() if view.group == name), None)
         if view is None:
             raise NotKnownError(
                 f"there is no group {name[:300]!r} here; {GROUPS.path} lists those that are shown "
@@ -155,22 +155,22 @@ class GroupsApi:
 
     def _select(self, query: GroupQuery) -> tuple[int, list[_Line]]:
         lines = self._refreshed()
-        wanted = query.wants()
-        matching = query.ordered([line.summary for line in lines.values() if wanted(line.summary)])
+        matches = query.matcher()
+        matching = query.ordered([line.summary for line in lines.values() if matches(line.summary)])
         page = matching[query.offset : query.offset + query.limit]
-        return len(matching), [lines[each.group] for each in page]
+        return len(matching), [lines[summary.group] for summary in page]
 
     def _refreshed(self) -> dict[str, _Line]:
         """A line for each view, made anew only where the view has changed.
 
-        Who asks for all groups waits for another who does, instead of drawing the same; nobody else waits.
+        Requests for the list wait for each other instead of building the same lines; other requests do not wait.
         """
-        with self._drawing:
+        with self._refreshing:
             before, lines = self._lines, {}
             for view in self._views():
                 line = before.get(view.group)
                 if line is None or line.edition != view.edition:
-                    summary = draw_summary(view)
+                    summary = build_summary(view)
                     line = _Line(view.edition, summary, _encoded(value_to_json(summary)).rstrip())
                 lines[view.group] = line
             self._lines = lines

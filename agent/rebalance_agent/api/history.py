@@ -1,7 +1,7 @@
-"""The last rebalances of every group, as they were published: bounded in groups, rebalances and bytes.
+"""Remembers the last rebalances of every group as they were published, bounded in groups, rebalances and bytes.
 
-Events are kept as compressed JSON lines. That is exact to count, a tenth of what the values take, and read back only
-when somebody asks for one rebalance.
+Events are kept as compressed JSON lines: their size is known exactly, is a tenth of the values' size, and they are
+decoded only when one rebalance is asked for.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, cast
 
 from rebalance_agent.api.shapes import Rebalance, RebalanceDetail, RebalanceKind, RebalanceList
-from rebalance_agent.api.view_shapes import draw_aborted, draw_rebalance, reports_about
+from rebalance_agent.api.view_shapes import build_aborted, build_rebalance, reports_about
 from rebalance_agent.model.event_json import event_from_json, json_line, json_object
 from rebalance_agent.model.events import (
     AbortedEvent,
@@ -30,14 +30,17 @@ from rebalance_agent.model.rollout import RolloutEvent
 __all__ = ["EpisodeHistory", "HistoryLimits"]
 
 OPEN_MAX = 32
-"""Generations of a rebalance that has not closed: twice what the tracker lets one have."""
+"""Most generations of a rebalance that has not closed: twice as many as the tracker allows one."""
 
 LINE_BYTES = 1_500
-"""What a rebalance's line of the list takes besides its events, roughly."""
+"""Approximate bytes of a rebalance's line of the list, without its events."""
 
 
 class HistoryLimits(NamedTuple):
-    """How much is remembered: a day of an ordinary group; in all some 15,000 rebalances of 20 members each."""
+    """Bounds: ``rebalances``, ``rollouts`` and member ``reports`` per group, ``groups`` and ``size_bytes`` in all.
+
+    That is a day of an ordinary group, and some 15,000 rebalances of 20 members each in all.
+    """
 
     rebalances: int = 50
     rollouts: int = 10
@@ -61,7 +64,7 @@ class _Episode:
 
 
 class _Open(NamedTuple):
-    """A generation whose rebalance has not closed."""
+    """A generation of a rebalance that has not closed."""
 
     event_id: str
     episode_generation: int
@@ -77,15 +80,15 @@ class _Group:
 
     @property
     def size(self) -> int:
-        packed = sum(map(len, self.reports)) + sum(len(each.packed) for each in self.open)
-        return sum(each.size for each in self.episodes) + packed + LINE_BYTES * len(self.rollouts)
+        packed = sum(map(len, self.reports)) + sum(len(generation.packed) for generation in self.open)
+        return sum(episode.size for episode in self.episodes) + packed + LINE_BYTES * len(self.rollouts)
 
 
 class EpisodeHistory:
-    """One more receiver of the observer's events. Thread-safe; nothing here outlives its group."""
+    """The rebalances, rollouts and member reports of each group, until the group is deleted. Thread-safe."""
 
     def __init__(self, limits: HistoryLimits | None = None) -> None:
-        """Remember nothing yet."""
+        """Start empty, with ``limits`` or the default ones."""
         self._limits = limits or HistoryLimits()
         self._lock = threading.Lock()
         self._groups: OrderedDict[str, _Group] = OrderedDict()
@@ -94,11 +97,11 @@ class EpisodeHistory:
 
     @property
     def size_bytes(self) -> int:
-        """Bytes held now."""
+        """Bytes in use now, as far as they are counted: packed events and `LINE_BYTES` per line."""
         return self._size
 
-    def observe(self, event: Event) -> None:
-        """Take in an event that was published, or a member's report."""
+    def on_event(self, event: Event) -> None:
+        """Remember a published event, or a member's report."""
         with self._lock:
             match event:
                 case GroupGoneEvent():
@@ -106,7 +109,7 @@ class EpisodeHistory:
                 case GenerationEvent():
                     self._generation(event)
                 case AbortedEvent():
-                    self._keep(event.group, _Episode(draw_aborted(event), _pack((event,))))
+                    self._keep(event.group, _Episode(build_aborted(event), _pack((event,))))
                 case RolloutEvent():
                     self._rollout(event)
                 case MemberEvent():
@@ -117,16 +120,16 @@ class EpisodeHistory:
                 self._bound(event.group)
 
     def rebalances(self, group: str) -> RebalanceList | None:
-        """What is remembered of a group, newest first; None if that is nothing at all."""
+        """A group's remembered rebalances and rollouts, newest first; None where there is nothing of it."""
         with self._lock:
-            kept = self._groups.get(group)
-            if kept is None:
+            entry = self._groups.get(group)
+            if entry is None:
                 return None
-            lines = tuple(each.line for each in reversed(kept.episodes))
-            return RebalanceList(group, lines, tuple(reversed(kept.rollouts.values())))
+            lines = tuple(episode.line for episode in reversed(entry.episodes))
+            return RebalanceList(group, lines, tuple(reversed(entry.rollouts.values())))
 
     def recent(self, since_ms: int) -> Mapping[str, int]:
-        """How many rebalances each group has completed since then; groups without one are left out."""
+        """Group -> number of rebalances completed since ``since_ms`` (epoch ms); groups without one are left out."""
         with self._lock:
             counts = {name: _completed_since(group.episodes, since_ms) for name, group in self._groups.items()}
         return {name: count for name, count in counts.items() if count}
@@ -134,28 +137,30 @@ class EpisodeHistory:
     def rebalance(self, group: str, identity: str) -> RebalanceDetail | None:
         """One rebalance with its events, by the id of any of these; None if it is not remembered."""
         with self._lock:
-            kept = self._groups.get(group)
-            episode = next((each for each in kept.episodes if identity in each.event_ids), None) if kept else None
-            reports = tuple(kept.reports) if kept else ()
+            entry = self._groups.get(group)
+            episodes = entry.episodes if entry else ()
+            episode = next((episode for episode in episodes if identity in episode.event_ids), None)
+            packed_reports = tuple(entry.reports) if entry else ()
         if episode is None:
             return None
-        # A post that is repeated, or a topic that is read again, tells the same report twice.
-        said = {event.event_id: cast("MemberEvent", event) for packed in reports for event in _unpack(packed)}
-        return RebalanceDetail(group, episode.line, _unpack(episode.packed), reports_about(episode.line, said.values()))
+        # A repeated post, or a topic that is read again, has the same report twice.
+        reports = {event.event_id: cast("MemberEvent", event) for line in packed_reports for event in _unpack(line)}
+        about = reports_about(episode.line, reports.values())
+        return RebalanceDetail(group, episode.line, _unpack(episode.packed), about)
 
     def _generation(self, event: GenerationEvent) -> None:
         group = self._touch(event.group)
         for index, episode in enumerate(group.episodes):
             if event.event_id in episode.event_ids:
-                known = cast("tuple[GenerationEvent, ...]", _unpack(episode.packed))
-                better = [_better(each, event) for each in known]
-                group.episodes[index] = _episode(better)
+                generations = cast("tuple[GenerationEvent, ...]", _unpack(episode.packed))
+                group.episodes[index] = _episode([_newest(generation, event) for generation in generations])
                 return
-        # What is open of another rebalance never closed, or was told again after it had been forgotten.
+        # Open generations of another rebalance are dropped: it never closed, or was published again after it was
+        # forgotten.
         same = [each for each in group.open if each.episode_generation == event.episode_generation]
-        group.open = [each for each in same if each.event_id != event.event_id]
+        group.open = [generation for generation in same if generation.event_id != event.event_id]
         if event.closes_episode or len(group.open) + 1 >= OPEN_MAX:
-            earlier = [cast("GenerationEvent", part) for each in group.open for part in _unpack(each.packed)]
+            earlier = [cast("GenerationEvent", part) for open_ in group.open for part in _unpack(open_.packed)]
             group.open = []
             self._keep(event.group, _episode([*earlier, event]))
         else:
@@ -163,7 +168,7 @@ class EpisodeHistory:
 
     def _keep(self, name: str, episode: _Episode) -> None:
         episodes = self._touch(name).episodes
-        same = next((index for index, each in enumerate(episodes) if each.line.id == episode.line.id), None)
+        same = next((index for index, known in enumerate(episodes) if known.line.id == episode.line.id), None)
         if same is None:
             episodes.append(episode)
         else:
@@ -189,8 +194,8 @@ class EpisodeHistory:
         return group
 
     def _bound(self, changed: str) -> None:
-        """Bring what is held back into the limits: first goes what changed longest ago."""
-        self._weigh(changed)
+        """Enforce the limits: the groups that changed longest ago are forgotten first."""
+        self._measure(changed)
         while len(self._groups) > self._limits.groups:
             self._drop(next(iter(self._groups)))
         while self._size > self._limits.size_bytes:
@@ -198,11 +203,11 @@ class EpisodeHistory:
             if len(group.episodes) > 1:
                 group.episodes.popleft()
                 group.reports.clear()
-                self._weigh(name)
+                self._measure(name)
             else:
                 self._drop(name)
 
-    def _weigh(self, name: str) -> None:
+    def _measure(self, name: str) -> None:
         size = self._groups[name].size
         self._size += size - self._sizes.get(name, 0)
         self._sizes[name] = size
@@ -213,17 +218,18 @@ class EpisodeHistory:
 
 
 def _completed_since(episodes: deque[_Episode], since_ms: int) -> int:
-    lines = itertools.takewhile(lambda line: line.timestamp_ms >= since_ms, (each.line for each in reversed(episodes)))
+    newest_first = (episode.line for episode in reversed(episodes))
+    lines = itertools.takewhile(lambda line: line.timestamp_ms >= since_ms, newest_first)
     return sum(line.kind is RebalanceKind.COMPLETED for line in lines)
 
 
 def _episode(events: Sequence[GenerationEvent]) -> _Episode:
-    return _Episode(draw_rebalance(events), _pack(events))
+    return _Episode(build_rebalance(events), _pack(events))
 
 
-def _better(known: GenerationEvent, told: GenerationEvent) -> GenerationEvent:
-    """Two replicas, or a topic read again, tell a fact twice: the highest revision counts, of equals the first."""
-    return told if told.event_id == known.event_id and told.revision > known.revision else known
+def _newest(known: GenerationEvent, event: GenerationEvent) -> GenerationEvent:
+    """``event`` where it is a higher revision of ``known``: replicas, or a topic read again, publish a fact twice."""
+    return event if event.event_id == known.event_id and event.revision > known.revision else known
 
 
 def _pack(events: Iterable[Event]) -> bytes:

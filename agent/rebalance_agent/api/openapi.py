@@ -1,4 +1,4 @@
-"""The API as an OpenAPI 3.1 document, drawn from the routes and from the values that answers are made of."""
+"""Writes the API as an OpenAPI 3.1 document, from the routes and the shapes of the answers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _ERRORS = {
 
 
 def openapi_document() -> dict[str, Any]:
-    """The whole document, JSON-ready."""
+    """The whole document as a JSON-ready dict."""
     schemas: dict[str, _Schema] = {}
     for answer in (ApiError, *(route.answer for route in ROUTES if route.answer)):
         for shape in shapes_of(answer):
@@ -67,7 +67,7 @@ def openapi_document() -> dict[str, Any]:
 
 
 def shapes_of(hint: Any) -> Iterator[type]:  # noqa: ANN401 - any type hint
-    """The dataclasses and enumerations that ``hint`` is made of, itself first; each as often as it stands there."""
+    """The dataclasses and enumerations that the type ``hint`` consists of, itself first; with repetitions."""
     if hint == TopicPartitions or hint in _SCALARS:
         return
     if isinstance(hint, type) and issubclass(hint, Enum):
@@ -84,7 +84,7 @@ def shapes_of(hint: Any) -> Iterator[type]:  # noqa: ANN401 - any type hint
 
 
 def field_descriptions(shape: type) -> Mapping[str, str]:
-    """Field -> what it is, as far as the dataclass says so beside it."""
+    """Field -> its description, where the dataclass annotates one."""
     hints = typing.get_type_hints(shape, include_extras=True)
     return {name: str(hint.__metadata__[0]) for name, hint in hints.items() if typing.get_origin(hint) is Annotated}
 
@@ -114,11 +114,11 @@ def _path_parameter(name: str) -> _Schema:
 def _query_parameter(parameter: Parameter) -> _Schema:
     schema: _Schema
     if parameter.kind is int:
-        schema = {"type": "integer", "minimum": 0, "maximum": parameter.most}
+        schema = {"type": "integer", "minimum": 0, "maximum": parameter.maximum}
     elif issubclass(parameter.kind, StrEnum):
         schema = {"type": "string", "enum": list(values_of(parameter.kind))}
     else:
-        schema = {"type": "string", "minLength": 1, "maxLength": parameter.most}
+        schema = {"type": "string", "minLength": 1, "maxLength": parameter.maximum}
         if parameter.pattern:
             schema["pattern"] = parameter.pattern
     if parameter.repeats:
@@ -167,7 +167,7 @@ def _shape_schema(shape: type) -> _Schema:
     }
     required = [name for name, hint in named.items() if type(None) not in typing.get_args(hint)]
     if shape in EVENT_KINDS.values():
-        kind = next(name for name, each in EVENT_KINDS.items() if each is shape)
+        kind = next(name for name, event in EVENT_KINDS.items() if event is shape)
         properties = {
             "kind": {"const": kind},
             "schema_version": {"type": "integer", "minimum": 1, "description": f"{SCHEMA_VERSION} in this release"},

@@ -1,4 +1,4 @@
-"""From the body of a post to events: bounded before it is parsed, and all of it or nothing."""
+"""Parses the body of a post into events: bounded before parsing, all of it or nothing."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from rebalance_agent.model.partitions import count_partitions
 __all__ = ["LABEL_MAX", "LINE_BYTES_MAX", "POST_PARTITIONS_MAX", "LineError", "parse_events"]
 
 LINE_BYTES_MAX = 256 * 1024
-"""One event: a member that owns thousands of topics by ranges, with room."""
+"""Most bytes of one event: a member that owns thousands of topics as ranges needs less."""
 
 LABEL_MAX = 1_024
-"""Characters of a text that becomes a label: Kafka's own names end at 249, and groups' names are about as long."""
+"""Most characters of a text that becomes a label: topic names have at most 249, group names are about as long."""
 
 POST_PARTITIONS_MAX = 1_000_000
-"""Partitions of all events of a post, 40 MB: a range of many is a few bytes, and a post has room for many ranges."""
+"""Most partitions in all events of a post, 40 MB of memory: a range of many takes only a few bytes of the post."""
 
 _LABELS = ("group", "client_id", "assignor")
 _KINDS = {MemberEvent.KIND: MemberEvent, AssignEvent.KIND: AssignEvent}
 
 
 class LineError(InvalidInputError):
-    """A line is no acceptable event. ``line`` counts from 1."""
+    """A line of a post is not an acceptable event. ``line`` counts from 1."""
 
     def __init__(self, line: int, error: InvalidInputError) -> None:
-        """Keep what `error` says of the field."""
+        """Take over field and problem of ``error``."""
         super().__init__(error.field, error.problem)
         self.line = line
 
 
 def parse_events(lines: list[bytes]) -> tuple[Event, ...]:
-    """One event per line; empty lines are passed over.
+    """The events of a post, one per line; empty lines are skipped.
 
     Raises:
-        LineError: at the first line that is no ``member`` or ``assign`` event, or breaks a bound.
+        LineError: at the first line that is not a ``member`` or ``assign`` event, or exceeds a bound.
     """
     events: list[Event] = []
     left = POST_PARTITIONS_MAX

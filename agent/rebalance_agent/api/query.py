@@ -1,4 +1,4 @@
-"""Paths and query strings of requests -> checked values. Pure."""
+"""Parses paths and query strings of requests into checked values. Pure."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from rebalance_agent.model.group import GroupState, GroupType
 __all__ = ["QUERY_MAX", "GroupQuery", "NotKnownError", "find_route", "parse_query"]
 
 QUERY_MAX = 8_192
-"""Characters of a query string: ten patterns of `MATCH_MAX` characters, percent-encoded."""
+"""Most characters of a query string: ten patterns of `MATCH_MAX` characters, percent-encoded."""
 
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
 class NotKnownError(RebalanceAgentError):
-    """The path, group or rebalance that is asked for is not known."""
+    """There is no such path, group or rebalance."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupQuery:
-    """Which groups, in which order, and how many. Empty ``match``, ``states`` or ``types``: all of them."""
+    """Selects groups, their order and their number. Empty ``match``, ``states`` or ``types`` select all."""
 
     match: tuple[str, ...] = ()
     states: tuple[GroupState, ...] = ()
@@ -45,31 +45,31 @@ class GroupQuery:
     limit: int = LIMIT_DEFAULT
     offset: int = 0
 
-    def wants(self) -> Callable[[GroupSummary], bool]:
-        """Whether a group is among them."""
-        # fnmatch makes patterns that take time in proportion to the name: Python 3.11's never go back over it.
-        patterns = [re.compile(fnmatch.translate(each)).match for each in self.match]
+    def matcher(self) -> Callable[[GroupSummary], bool]:
+        """A function that says whether a group is selected."""
+        # Patterns of fnmatch take time linear in the name: since Python 3.11 they do not backtrack.
+        patterns = [re.compile(fnmatch.translate(pattern)).match for pattern in self.match]
 
-        def wanted(each: GroupSummary) -> bool:
+        def matches(summary: GroupSummary) -> bool:
             return (
-                (not self.states or each.state in self.states)
-                and (not self.types or each.group_type in self.types)
-                and (not patterns or any(matches(each.group) for matches in patterns))
+                (not self.states or summary.state in self.states)
+                and (not self.types or summary.group_type in self.types)
+                and (not patterns or any(match(summary.group) for match in patterns))
             )
 
-        return wanted
+        return matches
 
     def ordered(self, groups: list[GroupSummary]) -> list[GroupSummary]:
-        """``groups`` in that order; equal ones by name, those without a value last."""
+        """``groups`` in the order ``sort``; equal ones by name, those without a value last."""
         key = SORT_KEYS[self.sort.removeprefix("-")]
-        groups = sorted(groups, key=lambda each: each.group)
-        known = [(value, each) for each in groups if (value := key(each)) is not None]
-        known.sort(key=lambda pair: pair[0], reverse=self.sort.startswith("-"))
-        return [each for _, each in known] + [each for each in groups if key(each) is None]
+        groups = sorted(groups, key=lambda group: group.group)
+        valued = [(value, group) for group in groups if (value := key(group)) is not None]
+        valued.sort(key=lambda pair: pair[0], reverse=self.sort.startswith("-"))
+        return [group for _, group in valued] + [group for group in groups if key(group) is None]
 
 
 def find_route(path: str) -> tuple[Route, dict[str, str]]:
-    """The route of a percent-encoded path, with the values of its named segments.
+    """The route of a percent-encoded path, with the decoded values of its named segments.
 
     Raises:
         NotKnownError: there is no such path.
@@ -87,7 +87,7 @@ def find_route(path: str) -> tuple[Route, dict[str, str]]:
 
 
 def parse_query(route: Route, query: str) -> GroupQuery:
-    """What a query string asks for.
+    """A query string as a checked `GroupQuery`.
 
     Raises:
         InvalidInputError: naming the parameter that is unknown or wrong.
@@ -117,27 +117,28 @@ def _given(route: Route, query: str) -> Mapping[str, list[str]]:
         pairs = parse_qsl(query, keep_blank_values=True, errors="strict")
     except UnicodeDecodeError:
         raise InvalidInputError("query", "is not percent-encoded UTF-8") from None
-    known = {each.name: each for each in route.parameters}
-    given: dict[str, list[str]] = {name: [] for name in known}
+    parameters = {parameter.name: parameter for parameter in route.parameters}
+    given: dict[str, list[str]] = {name: [] for name in parameters}
     for name, value in pairs:
-        if name not in known:
-            raise InvalidInputError(name[:100], f"is no parameter here; there are {', '.join(known) or 'none'}")
-        _check(known[name], value)
+        if name not in parameters:
+            raise InvalidInputError(name[:100], f"is no parameter here; there are {', '.join(parameters) or 'none'}")
+        _check(parameters[name], value)
         given[name].append(value)
-        if len(given[name]) > (MATCHES_MAX if known[name].repeats else 1):
-            raise InvalidInputError(name, f"stands here more than {MATCHES_MAX if known[name].repeats else 1} times")
+        values_max = MATCHES_MAX if parameters[name].repeats else 1
+        if len(given[name]) > values_max:
+            raise InvalidInputError(name, f"stands here more than {values_max} times")
     return given
 
 
 def _check(parameter: Parameter, value: str) -> None:
     if parameter.kind is int:
-        if not (value.isascii() and value.isdigit() and len(value) <= len(str(parameter.most))) or (
-            int(value) > parameter.most
+        if not (value.isascii() and value.isdigit() and len(value) <= len(str(parameter.maximum))) or (
+            int(value) > parameter.maximum
         ):
-            raise InvalidInputError(parameter.name, f"must be a whole number from 0 to {parameter.most}")
+            raise InvalidInputError(parameter.name, f"must be a whole number from 0 to {parameter.maximum}")
     elif parameter.kind is str:
-        if not 0 < len(value) <= parameter.most:
-            raise InvalidInputError(parameter.name, f"must have 1 to {parameter.most} characters")
+        if not 0 < len(value) <= parameter.maximum:
+            raise InvalidInputError(parameter.name, f"must have 1 to {parameter.maximum} characters")
     elif issubclass(parameter.kind, StrEnum) and value not in (values := values_of(parameter.kind)):
         raise InvalidInputError(parameter.name, f"must be one of {', '.join(values)}")
 

@@ -1,4 +1,4 @@
-"""The API's paths and parameters as data: what is served, refused, documented and drawn into OpenAPI."""
+"""The API's paths and parameters as data: requests are checked, and docs and OpenAPI are written, from these."""
 
 from __future__ import annotations
 
@@ -27,49 +27,51 @@ __all__ = [
 ]
 
 LIMIT_MAX = 10_000
-"""Groups of one answer: some megabytes. A larger fleet is read in pages."""
+"""Most groups of one answer, some megabytes of JSON; more are read in pages."""
 
 LIMIT_DEFAULT = 1_000
+"""Groups of one answer where the request names no limit."""
 
 OFFSET_MAX = 1_000_000
-"""More groups than any cluster has."""
+"""Largest ``offset``: more groups than any cluster has."""
 
 MATCH_MAX = 200
-"""Characters of a pattern: a group's name is rarely longer."""
+"""Most characters of a pattern: a group's name is rarely longer."""
 
 MATCHES_MAX = 10
-"""Patterns, states or types of one request."""
+"""Most patterns, states or types of one request."""
 
 _Key = Callable[[GroupSummary], str | float | None]
 
 SORT_KEYS: Mapping[str, _Key] = {
-    "group": lambda each: each.group,
-    "state": lambda each: each.state,
-    "type": lambda each: each.group_type,
-    "generation": lambda each: each.generation,
-    "members": lambda each: each.members,
-    "partitions": lambda each: each.partitions,
-    "skew": lambda each: each.skew_ratio,
-    "running": lambda each: -each.running.started_ms if each.running else None,
-    "stall": lambda each: each.last.stall.seconds if each.last and each.last.stall else None,
-    "rebalances": lambda each: each.rebalances,
-    "last": lambda each: each.last.timestamp_ms if each.last else None,
-    "trigger": lambda each: each.last.trigger if each.last else None,
+    "group": lambda summary: summary.group,
+    "state": lambda summary: summary.state,
+    "type": lambda summary: summary.group_type,
+    "generation": lambda summary: summary.generation,
+    "members": lambda summary: summary.members,
+    "partitions": lambda summary: summary.partitions,
+    "skew": lambda summary: summary.skew_ratio,
+    "running": lambda summary: -summary.running.started_ms if summary.running else None,
+    "stall": lambda summary: summary.last.stall.seconds if summary.last and summary.last.stall else None,
+    "rebalances": lambda summary: summary.rebalances,
+    "last": lambda summary: summary.last.timestamp_ms if summary.last else None,
+    "trigger": lambda summary: summary.last.trigger if summary.last else None,
 }
-"""Name of an order -> what is compared; ``running`` is how long. Groups without a value come last, either way."""
+"""Sort order -> the value that is compared; ``running``: for how long. Groups without a value always come last."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One query parameter. ``kind`` is text, a whole number up to ``most``, or one of an enumeration's values.
+    """One query parameter.
 
-    ``pattern``: a regular expression of the texts that are taken; empty: all are.
+    ``kind``: text of up to ``maximum`` characters, a whole number up to ``maximum``, or an enumeration's value.
+    ``repeats``: it may be given several times. ``pattern``: a regular expression that texts match; empty: any.
     """
 
     name: str
     text: str
     kind: type[str | int | StrEnum] = str
-    most: int = MATCH_MAX
+    maximum: int = MATCH_MAX
     repeats: bool = False
     pattern: str = ""
     default: str | int | None = None
@@ -77,7 +79,10 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One path; ``{name}`` stands for a percent-encoded segment. ``answer`` is None for the OpenAPI document itself."""
+    """One path, with its operation and the shape of its ``answer`` (None: the OpenAPI document itself).
+
+    ``{name}`` in ``path`` stands for a percent-encoded segment.
+    """
 
     path: str
     operation: str

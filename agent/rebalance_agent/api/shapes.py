@@ -1,6 +1,7 @@
-"""What the API answers with, as frozen values: its JSON, its OpenAPI document and its clients are drawn from them.
+"""The API's answers as frozen dataclasses, from which its JSON, its OpenAPI document and ``docs/api.md`` are made.
 
-Times are epoch milliseconds, durations seconds. None means that nobody knows: such a field is left out of the JSON.
+Times are epoch milliseconds, durations seconds. A field that is None is unknown, and is left out of the JSON. The
+descriptions, and the docstrings of the classes, are what users read.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ __all__ = [
 
 
 def values_of(kind: type[Enum]) -> tuple[str, ...]:
-    """The texts of a closed set that an answer can hold: a group that is Dead is gone, and in none."""
-    return tuple(str(each.value) for each in kind if each is not GroupState.DEAD)
+    """The values of an enumeration that an answer can have; never Dead, since a dead group is in no answer."""
+    return tuple(str(member.value) for member in kind if member is not GroupState.DEAD)
 
 
 class RebalanceKind(StrEnum):

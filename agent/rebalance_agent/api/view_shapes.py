@@ -1,8 +1,13 @@
-"""From what the tracker knows and has said to what the API answers. Pure."""
+"""Builds the API's answers from the tracker's views and the published events. Pure.
+
+A shape's field has the value of the attribute of the same name, unless it is named here: a field that is added to a
+view, or to an event, appears in the API with the line that describes it in ``shapes``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar, cast
 
 from rebalance_agent.api.shapes import (
     GenerationStep,
@@ -17,107 +22,62 @@ from rebalance_agent.api.shapes import (
 )
 from rebalance_agent.model.events import AbortedEvent, Callback, GenerationEvent, MemberEvent
 from rebalance_agent.model.partitions import count_partitions
-from rebalance_agent.tracking.views import GroupView
+from rebalance_agent.tracking.views import GroupView, MemberLoad
 
-__all__ = ["draw_aborted", "draw_detail", "draw_rebalance", "draw_summary", "reports_about"]
+__all__ = ["build_aborted", "build_detail", "build_rebalance", "build_summary", "reports_about"]
 
 NEAR_MS = 60_000
-"""How far from a rebalance a report of it may be dated: members have clocks of their own, and callbacks may be slow."""
+"""Longest time between a rebalance and a report of it, in ms: members have clocks of their own, callbacks take time."""
+
+_Shape = TypeVar("_Shape")
 
 
-def draw_summary(view: GroupView) -> GroupSummary:
+def build_summary(view: GroupView) -> GroupSummary:
     """The group's line of the list."""
-    episode = view.last_episode
-    return GroupSummary(
-        group=view.group,
-        group_type=view.group_type,
-        state=view.state,
-        source=view.source,
-        generation=view.generation,
-        assignor=view.assignor,
-        protocol=view.protocol,
+    return _shaped(
+        GroupSummary,
+        view,
         members=len(view.members),
-        partitions=view.partitions,
-        unassigned=view.unassigned,
-        skew_ratio=view.skew_ratio,
-        idle_members=view.idle_members,
-        flapping=tuple(each.name for each in view.flapping),
-        running=view.running,
+        flapping=tuple(member.name for member in view.flapping),
         rebalances=sum(view.counters.completed.values()),
         aborted=view.counters.aborted,
-        last=None
-        if episode is None
-        else LastRebalance(episode.timestamp_ms, episode.trigger, episode.stall, episode.moved),
+        last=view.last_episode and _shaped(LastRebalance, view.last_episode),
     )
 
 
-def draw_detail(view: GroupView, now_ms: int) -> GroupDetail:
-    """Everything of the group."""
-    return GroupDetail(
+def build_detail(view: GroupView, now_ms: int) -> GroupDetail:
+    """Everything about the group, as of ``now_ms``."""
+    completed = {str(trigger): count for trigger, count in sorted(view.counters.completed.items())}
+    return _shaped(
+        GroupDetail,
+        view,
         now_ms=now_ms,
-        summary=draw_summary(view),
-        first_seen_ms=view.first_seen_ms,
-        members=tuple(
-            GroupMember(
-                member_id=each.member_id,
-                instance_id=each.instance_id,
-                client_id=each.client_id,
-                host=each.host.removeprefix("/"),
-                assigned=each.assigned,
-                partitions=None if each.assigned is None else count_partitions(each.assigned),
-                target=each.target,
-                where=each.where,
-            )
-            for each in view.members
-        ),
-        static_members=view.static_members,
-        imbalance=view.imbalance,
-        lag_skew_ratio=view.lag_skew_ratio,
-        rate_skew_ratio=view.rate_skew_ratio,
-        copartition_breaks=view.copartition_breaks,
+        summary=build_summary(view),
+        members=tuple(map(_member, view.members)),
         topic_spread=dict(view.topic_spread),
-        rebalance_timeout_seconds=view.rebalance_timeout_seconds,
-        metadata_bytes=view.metadata_bytes,
-        last_join_seconds=view.last_join_seconds,
-        last_sync_seconds=view.last_sync_seconds,
-        last_reconcile_seconds=view.last_reconcile_seconds,
         slowest=_slowest_now(view),
-        counters=_counters(view),
-        counted_until_ms=view.counted_until_ms,
+        counters=_shaped(GroupCounters, view.counters, completed=completed),
     )
 
 
-def draw_rebalance(events: Sequence[GenerationEvent]) -> Rebalance:
-    """One rebalance from the events of its generations, in order; the last one speaks for the whole."""
+def build_rebalance(events: Sequence[GenerationEvent]) -> Rebalance:
+    """One rebalance from the events of its generations, in order; the last event has the totals."""
     closing = events[-1]
-    return Rebalance(
+    return _shaped(
+        Rebalance,
+        closing,
         id=closing.event_id,
         kind=RebalanceKind.COMPLETED,
-        timestamp_ms=closing.timestamp_ms,
-        generation=closing.generation,
         previous_generation=events[0].previous_generation,
         started_ms=events[0].phases.started_ms,
-        trigger=closing.trigger,
-        causes=closing.causes,
-        stall=closing.stall,
-        assignor=closing.assignor,
-        protocol=closing.protocol,
         members=len(closing.members),
-        moved=closing.moved,
-        needed=closing.needed,
-        revoked=closing.revoked,
-        assigned=closing.assigned,
-        lost=closing.lost,
-        unassigned=closing.unassigned,
-        noop=closing.noop,
         slowest=_slowest_of(events),
-        revision=closing.revision,
-        generations=tuple(_step(event) for event in events),
+        generations=tuple(_shaped(GenerationStep, event) for event in events),
     )
 
 
-def draw_aborted(event: AbortedEvent) -> Rebalance:
-    """A generation that never came: nobody knows more of it than its number."""
+def build_aborted(event: AbortedEvent) -> Rebalance:
+    """A rebalance that never completed: only its generations and its time are known."""
     return Rebalance(
         id=event.event_id,
         kind=RebalanceKind.ABORTED,
@@ -145,10 +105,10 @@ def draw_aborted(event: AbortedEvent) -> Rebalance:
 
 
 def reports_about(rebalance: Rebalance, reports: Iterable[MemberEvent]) -> tuple[MemberEvent, ...]:
-    """What members said of themselves in this rebalance, oldest first.
+    """The reports of members about this rebalance, oldest first.
 
-    A member stops in the generation that it was in before, and resumes in the new one. Clients that do not tell their
-    generation (-1) are taken by time alone.
+    A member revokes in the generation before, and is assigned partitions in the new one. Reports of clients that do not
+    know their generation (-1) are selected by time alone.
     """
     earliest_ms = (rebalance.started_ms or rebalance.timestamp_ms) - NEAR_MS
     latest_ms = rebalance.timestamp_ms + NEAR_MS
@@ -166,22 +126,21 @@ def reports_about(rebalance: Rebalance, reports: Iterable[MemberEvent]) -> tuple
     return tuple(sorted(filter(belongs, reports), key=lambda report: (report.timestamp_ms, report.event_id)))
 
 
-def _step(event: GenerationEvent) -> GenerationStep:
-    return GenerationStep(
-        event_id=event.event_id,
-        generation=event.generation,
-        timestamp_ms=event.timestamp_ms,
-        trigger=event.trigger,
-        moved=event.moved,
-        join_seconds=event.join_seconds,
-        sync_seconds=event.sync_seconds,
-        reconcile_seconds=event.reconcile_seconds,
-    )
+def _shaped(shape: type[_Shape], source: object, /, **others: object) -> _Shape:
+    """A ``shape`` with the fields ``others``, and each other field from the attribute of ``source`` of that name."""
+    names = (name for name in cast("Any", shape).__dataclass_fields__ if name not in others)
+    return shape(**{name: getattr(source, name) for name in names}, **others)
+
+
+def _member(member: MemberLoad) -> GroupMember:
+    partitions = None if member.assigned is None else count_partitions(member.assigned)
+    return _shaped(GroupMember, member, host=member.host.removeprefix("/"), partitions=partitions)
 
 
 def _slowest_of(events: Sequence[GenerationEvent]) -> SlowestMember | None:
-    wanted = events[-1].slowest_member_id
-    member = next((each for event in events for each in event.members if each.member_id == wanted), None)
+    slowest_id = events[-1].slowest_member_id
+    members = (member for event in events for member in event.members)
+    member = next((member for member in members if member.member_id == slowest_id), None)
     if member is None:
         return None
     return SlowestMember(member.client_id, member.host.removeprefix("/"), member.member_id, events[-1].slowest_seconds)
@@ -193,22 +152,3 @@ def _slowest_now(view: GroupView) -> SlowestMember | None:
     host = (view.slowest_host or "").removeprefix("/")
     member_id = view.last_episode.slowest_member_id if view.last_episode else None
     return SlowestMember(view.slowest_client_id, host, member_id, view.slowest_seconds)
-
-
-def _counters(view: GroupView) -> GroupCounters:
-    counters = view.counters
-    return GroupCounters(
-        completed={str(trigger): count for trigger, count in sorted(counters.completed.items())},
-        followups=counters.followups,
-        aborted=counters.aborted,
-        assign_errors=counters.assign_errors,
-        noop=counters.noop,
-        revoked=counters.revoked,
-        assigned=counters.assigned,
-        lost=counters.lost,
-        moved=counters.moved,
-        moved_excess=counters.moved_excess,
-        polled_changes=counters.polled_changes,
-        stalled_partition_seconds=counters.stalled_partition_seconds,
-        partition_seconds=counters.partition_seconds,
-    )

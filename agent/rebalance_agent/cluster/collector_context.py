@@ -65,6 +65,10 @@ class Meters(Protocol):
         """Count a change of this observer's share of the offsets topic, and set its number of partitions."""
         ...
 
+    def snapshot_written(self, now_ms: int, size_bytes: int) -> None:
+        """Kafka acknowledged a snapshot, for which records of ``size_bytes`` were sent."""
+        ...
+
     def snapshot_problem(self, problem: SnapshotProblem) -> None:
         """Count a snapshot that could not be used or written."""
         ...

@@ -1,4 +1,10 @@
 """A bounded HTTP server: connections, TLS, bearer tokens, rate limits, readiness. It knows no Kafka and no metric.
 
-The only package that imports ``cheroot``, whose server and workers ``server`` bounds.
+It is the only package that imports ``cheroot``.
+
+- ``server``: `HttpServer`, around a WSGI application; cheroot parses requests, connections are our own.
+- ``connections``, ``connection``: one thread waits for every connection and gives complete requests to workers.
+- ``server_tls``, ``reloaded_files``: the server's TLS context, made anew when its files change.
+- ``bearer``, ``loopback``, ``token_bucket``: who may send a request, and how many a second.
+- ``health``: which parts of the process work; ``answer``: the type of a complete answer.
 """

@@ -1,4 +1,4 @@
-"""Bearer tokens of our own listeners (RFC 6750)."""
+"""Bearer tokens (RFC 6750) that our own listeners ask for."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from rebalance_agent.errors import InvalidInputError
 __all__ = ["TOKEN_MIN", "Bearer", "checked_token"]
 
 TOKEN_MIN = 16
-"""Characters of a bearer token: fewer can be guessed over a network."""
+"""Fewest characters of a bearer token: a shorter one can be guessed over a network."""
 
 
 def checked_token(field: str, token: str) -> str:
-    """The token, if it is one that can be sent in a header and not be guessed.
+    """The token, checked: it can be sent in a header, and cannot be guessed.
 
     Raises:
-        InvalidInputError: naming ``field``.
+        InvalidInputError: naming ``field``, where it is neither.
     """
     if len(token) < TOKEN_MIN or not (token.isascii() and token.isprintable()) or " " in token:
         raise InvalidInputError(field, f"must be at least {TOKEN_MIN} printable ASCII characters without spaces")
@@ -26,19 +26,19 @@ def checked_token(field: str, token: str) -> str:
 
 
 class Bearer:
-    """Lets a request pass that carries the token. It is never shown."""
+    """Checks the bearer token of requests. The token appears in no log and no answer."""
 
     def __init__(self, token: str | Callable[[], str]) -> None:
-        """A token, or what gives the one that holds now.
+        """``token`` is the token, or a function that returns the current one.
 
         Raises:
-            InvalidInputError: a token that is too short or cannot be sent.
+            InvalidInputError: the token is too short or cannot be sent in a header.
         """
         self._token: Callable[[], str] = (lambda: token) if isinstance(token, str) else token
         checked_token("token", self._token())
 
     def allows(self, environ: WSGIEnvironment) -> bool:
-        """Whether ``Authorization: Bearer`` has the token; takes equally long for every wrong one."""
+        """Whether the header ``Authorization: Bearer`` has the token. Compares in constant time."""
         scheme, _, given = environ.get("HTTP_AUTHORIZATION", "").partition(" ")
         token = given.strip().encode("utf-8", "replace")
         return scheme.lower() == "bearer" and hmac.compare_digest(token, self._token().encode())

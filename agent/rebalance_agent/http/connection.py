@@ -1,4 +1,4 @@
-"""One client's connection, and the bounds of all that a listener has."""
+"""The state of one client's connection, and the bounds of a listener."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from enum import Enum
 __all__ = ["HEAD_BYTES_MAX", "Connection", "Limits", "Phase", "cut", "refusal"]
 
 HEAD_BYTES_MAX = 16 * 1024
-"""Request line and headers: a bearer token and what proxies add."""
+"""Most bytes of a request's line and headers: room for a bearer token and for what proxies add."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Bounds of one listener.
 
-    ``connections``: open at a time; who has kept us waiting the longest makes room for a new one. ``workers``: requests
-    answered at a time. ``head_seconds``: from a connection's beginning (or a request's first byte) to the end of the
-    head. ``idle_seconds``: between two requests. ``wait_seconds``: each wait for a body's bytes or for room to send.
-    ``request_seconds``: for body and answer; ``patience_seconds``: the same when others wait for a worker.
+    ``connections``: most open connections; for a new one beyond that, the one that has waited longest is ended.
+    ``workers``: most requests answered at a time. ``head_seconds``: longest time from a connection's start (or a
+    request's first byte) to the end of the head. ``idle_seconds``: longest pause between two requests.
+    ``wait_seconds``: longest wait of one read or send. ``request_seconds``: longest time for body and answer;
+    ``contended_seconds``: the same while other requests wait for a worker.
     """
 
     connections: int = 256
@@ -29,11 +30,11 @@ class Limits:
     idle_seconds: float = 60.0
     wait_seconds: float = 10.0
     request_seconds: float = 60.0
-    patience_seconds: float = 1.0
+    contended_seconds: float = 1.0
 
 
 class Phase(Enum):
-    """What a connection is at. ``WORKER``: it has a worker, or waits for one."""
+    """The state of a connection. ``WORKER``: a worker answers its request, or the request waits for one."""
 
     HANDSHAKE = "handshake"
     HEAD = "head"
@@ -44,10 +45,10 @@ class Phase(Enum):
 
 @dataclass(eq=False, slots=True)
 class Connection:
-    """A client's connection. ``head``: bytes that are read already; ``tls``: it is encrypted.
+    """One client's connection.
 
-    ``since``: when what it is at began; ``deadline``: when that must be over; ``running``: a worker is at it;
-    ``urgent``: that worker, or the one it waits for, is the one for urgent requests.
+    ``head``: bytes read so far; ``tls``: it is encrypted. ``since`` and ``deadline``: when its phase began and must
+    end, in monotonic seconds. ``running``: a worker handles it now; ``urgent``: by the worker for urgent requests.
     """
 
     socket: socket.socket
@@ -63,12 +64,12 @@ class Connection:
 
 
 def cut(connection: Connection) -> None:
-    """End every wait on a connection that a worker has; closing it is not for another thread."""
+    """Shut the socket down, which ends every wait on it. Only the connection's own worker or thread may close it."""
     with contextlib.suppress(OSError):
         socket.socket.shutdown(connection.socket, socket.SHUT_RDWR)
 
 
 def refusal(status: str, text: str) -> bytes:
-    """An answer to what never became a request."""
+    """A complete answer, as bytes, to a client whose request was never read to the end."""
     head = f"HTTP/1.1 {status}\r\nContent-Type: text/plain\r\nContent-Length: {len(text) + 1}\r\nConnection: close"
     return f"{head}\r\n\r\n{text}\n".encode()

@@ -1,8 +1,8 @@
-"""Connections of a listener: one thread waits for all of them, and only a complete request head gets a worker.
+"""The connections of a listener: one thread waits for all of them, and only a complete request head gets a worker.
 
-A client that says nothing, or a byte now and then, or is slow in its TLS handshake, therefore costs a socket and 16 KiB
-at most, and for a few seconds only. Who is slow later (sending a body, taking an answer) has a worker, and loses it
-when others wait. Knows nothing of HTTP but where a head ends.
+A client that sends nothing, or one byte now and then, or is slow in its TLS handshake, therefore costs at most a socket
+and 16 KiB, and for a few seconds only. A client that is slow later (in sending a body or taking an answer) occupies a
+worker, and loses it when other requests wait. This module knows nothing of HTTP but where a head ends.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from rebalance_agent.http.server_tls import ServerTls
 __all__ = ["Connections"]
 
 TICK_S, IDLE_TICK_S = 0.1, 1.0
-"""How late a deadline may be noticed; and the pause without any connection, which a new one ends, as the end does."""
+"""Longest wait of the selector, in seconds, with and without open connections: how late a deadline may be noticed."""
 
 DRAIN_SECONDS = 1.0
-"""After the last answer of a connection, for the client to take it: an early end would take the answer away, too."""
+"""Seconds for the client to read its last answer: closing a socket with unread input discards what was sent, too."""
 
 _READ_BYTES = HEAD_BYTES_MAX
 _TLS_RECORD = 0x16  # the first byte of a TLS handshake; no request line begins with it
@@ -42,7 +42,7 @@ _log = logging.getLogger(__name__)
 
 
 class Connections:
-    """Accepts, waits, hands on, and ends connections. ``answer`` is called in worker threads."""
+    """Accepts connections, reads request heads, passes them to worker threads, and ends connections."""
 
     def __init__(
         self,
@@ -52,14 +52,15 @@ class Connections:
         clock: Clock,
         tls: ServerTls | None = None,
         urgent: tuple[str, ...] = (),
-        counted: Callable[[str], None] = lambda _reason: None,
+        on_cut: Callable[[str], None] = lambda _reason: None,
     ) -> None:
-        """``answer`` reads and writes a connection's socket; the bytes that it read too far, or None to end it.
+        """``answer`` is called in worker threads.
 
-        GET requests for the paths of ``urgent`` have a worker that others never keep busy. ``counted`` is told why a
-        connection is ended before its time: slow_head, slow_answer, room, or refused.
+        It reads and writes the connection's socket, and returns the bytes that it read beyond the request, or None to
+        end the connection. GET requests for the paths in ``urgent`` have a worker of their own. ``on_cut`` is called
+        with the reason when a connection is ended early: slow_head, slow_answer, room, or refused.
         """
-        self._urgent, self._counted = tuple(f"GET {path} ".encode() for path in urgent), counted
+        self._urgent, self._on_cut = tuple(f"GET {path} ".encode() for path in urgent), on_cut
         self._listener, self._answer, self._limits, self._clock, self._tls = listener, answer, limits, clock, tls
         self._selector = selectors.DefaultSelector()
         self._open: dict[Connection, None] = {}
@@ -75,9 +76,9 @@ class Connections:
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
-        """Take connections, in threads of our own."""
-        for each in (self._listener, self._wait_end, self._wake_end):
-            each.setblocking(False)
+        """Accept connections, in threads of its own."""
+        for endpoint in (self._listener, self._wait_end, self._wake_end):
+            endpoint.setblocking(False)
         self._selector.register(self._listener, selectors.EVENT_READ)
         self._selector.register(self._wait_end, selectors.EVENT_READ)
         for worker in self._workers:
@@ -85,7 +86,7 @@ class Connections:
         self._thread.start()
 
     def stop(self, seconds: float) -> None:
-        """Take no more connections, finish what workers do (for ``seconds``), and end all."""
+        """Accept no more connections, wait up to ``seconds`` for the workers, and end every connection."""
         self._stopping.set()
         self._wake()
         self._thread.join()
@@ -105,14 +106,13 @@ class Connections:
         self._wake_end.close()
         self._wait_end.close()
 
-    # The thread that waits. Nothing below blocks, but for `_work`.
+    # The thread that waits. Nothing below blocks, except `_work`, which runs in the workers.
 
     def _run(self) -> None:
         while not self._stopping.is_set():
             try:
-                self._turn()
-            except Exception:  # noqa: BLE001
-                # The others must go on.
+                self._poll()
+            except Exception:  # noqa: BLE001 - one connection's error must not end the others
                 _log.exception("a connection went wrong")
         for connection in tuple(self._open):
             if connection.phase is not Phase.WORKER:
@@ -120,37 +120,37 @@ class Connections:
         self._selector.close()
         self._listener.close()
 
-    def _turn(self) -> None:
+    def _poll(self) -> None:
         for key, _ in self._selector.select(TICK_S if self._open else IDLE_TICK_S):
             if key.data is not None:
-                if key.data in self._open:  # it may have made room for another a moment ago
-                    self._go_on(key.data)
+                if key.data in self._open:  # `_make_room` may have ended it in this round
+                    self._advance(key.data)
             elif key.fileobj is self._listener:
                 self._accept()
             else:
                 with contextlib.suppress(BlockingIOError):
                     self._wait_end.recv(_READ_BYTES)
         while self._done:
-            self._take_back(*self._done.popleft())
-        self._reap()
+            self._resume(*self._done.popleft())
+        self._end_overdue()
 
     def _accept(self) -> None:
         try:
             accepted, address = self._listener.accept()
         except OSError as error:
-            # Gone again; or no file descriptor is left, and the kernel lets the others wait.
+            # The client is gone; or no file descriptor is left, and the kernel keeps new connections waiting.
             if error.errno in _EXHAUSTED and not self._make_room():
                 self._stopping.wait(TICK_S)
             return
         accepted.setblocking(False)
         with contextlib.suppress(OSError):
-            # Head and body are sent apart, and must not wait for each other's acknowledgement.
+            # Head and body are sent separately; Nagle's algorithm would delay the body until the head is acknowledged.
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if len(self._open) >= self._limits.connections and not self._make_room():
             with contextlib.suppress(OSError):
                 accepted.send(refusal("503 Service Unavailable", "too many connections"))
             accepted.close()
-            self._counted("refused")
+            self._on_cut("refused")
             return
         connection = Connection(accepted, address[:2], fd=accepted.fileno())
         self._open[connection] = None
@@ -158,13 +158,13 @@ class Connections:
         self._selector.register(connection.fd, selectors.EVENT_READ, connection)
 
     def _make_room(self) -> bool:
-        """End the connection that has kept us waiting the longest."""
-        waiting = (each for each in self._open if each.phase is not Phase.WORKER)
-        longest = min(waiting, key=lambda each: each.since, default=None)
+        """End the connection that has waited longest outside a worker; False where there is none."""
+        waiting = (connection for connection in self._open if connection.phase is not Phase.WORKER)
+        longest = min(waiting, key=lambda connection: connection.since, default=None)
         if longest is None:
             return False
         if longest.phase is not Phase.DRAIN:
-            self._counted("room")
+            self._on_cut("room")
         self._end(longest)
         return True
 
@@ -173,13 +173,13 @@ class Connections:
         connection.since = self._clock.monotonic()
         connection.deadline = connection.since + seconds
 
-    def _go_on(self, connection: Connection) -> None:
-        """Bytes came (or the end): as far as they lead."""
+    def _advance(self, connection: Connection) -> None:
+        """Read what has arrived, and move the connection on; end it where the client has closed it."""
         try:
-            if connection.phase is Phase.HANDSHAKE and not self._shake_hands(connection):
+            if connection.phase is Phase.HANDSHAKE and not self._handshake(connection):
                 return
             while piece := connection.socket.recv(_READ_BYTES):
-                if connection.phase is Phase.DRAIN or self._take_in(connection, piece):
+                if connection.phase is Phase.DRAIN or self._add_to_head(connection, piece):
                     return
         except (BlockingIOError, ssl.SSLWantReadError):
             self._watch(connection, selectors.EVENT_READ)
@@ -193,8 +193,8 @@ class Connections:
             _log.exception("connection of %s", connection.address)
         self._end(connection)
 
-    def _shake_hands(self, connection: Connection) -> bool:
-        """Whether encryption is agreed on; what is not over yet raises ``SSLWantReadError``."""
+    def _handshake(self, connection: Connection) -> bool:
+        """Continue the TLS handshake; True once it is complete, ``SSLWantReadError`` while bytes are missing."""
         if not connection.tls and self._tls:
             first = connection.socket.recv(1, socket.MSG_PEEK)
             if first and first[0] != _TLS_RECORD:
@@ -208,8 +208,8 @@ class Connections:
         connection.phase = Phase.HEAD
         return True
 
-    def _take_in(self, connection: Connection, piece: bytes) -> bool:
-        """Add to the head; True once it is complete (or too long: the worker says so) and a worker's business."""
+    def _add_to_head(self, connection: Connection, piece: bytes) -> bool:
+        """Add to the head; True once a worker has it: it is complete, or too long, which the worker answers."""
         if connection.phase is Phase.IDLE:
             self._await(connection, Phase.HEAD, self._limits.head_seconds)
         connection.head += piece
@@ -218,14 +218,14 @@ class Connections:
         self._selector.unregister(connection.fd)
         connection.socket.settimeout(self._limits.wait_seconds)
         self._await(connection, Phase.WORKER, self._limits.request_seconds)
-        # What announces a body is not: its worker would wait for that.
+        # A request with a body is not urgent: the urgent worker would wait for the body.
         urgent = bool(self._urgent) and connection.head.startswith(self._urgent)
         connection.urgent = urgent and not _BODY.search(connection.head)
         self._ready[connection.urgent].put(connection)
         return True
 
-    def _take_back(self, connection: Connection, ahead: bytes | None) -> None:
-        """A worker is done with it."""
+    def _resume(self, connection: Connection, ahead: bytes | None) -> None:
+        """Wait again for a connection that a worker has answered; ``ahead`` as from ``answer``."""
         connection.socket.settimeout(0.0)
         self._selector.register(connection.fd, selectors.EVENT_READ, connection)
         if ahead is None:
@@ -233,15 +233,15 @@ class Connections:
             return
         connection.head = bytearray()
         self._await(connection, Phase.IDLE, self._limits.idle_seconds)
-        if not (ahead and self._take_in(connection, ahead)):
-            self._go_on(connection)
+        if not (ahead and self._add_to_head(connection, ahead)):
+            self._advance(connection)
 
     def _watch(self, connection: Connection, event: int) -> None:
         if self._selector.get_key(connection.fd).events != event:
             self._selector.modify(connection.fd, event, connection)
 
     def _drain(self, connection: Connection) -> None:
-        """Say that nothing more will come, and wait a moment for the client to end it."""
+        """Close our sending side, and wait `DRAIN_SECONDS` for the client to close the connection."""
         self._await(connection, Phase.DRAIN, DRAIN_SECONDS)
         with contextlib.suppress(OSError):
             if isinstance(connection.socket, ssl.SSLSocket):
@@ -254,14 +254,14 @@ class Connections:
         self._selector.unregister(connection.fd)
         connection.socket.close()
 
-    def _reap(self) -> None:
+    def _end_overdue(self) -> None:
         now = self._clock.monotonic()
-        for connection in [each for each in self._open if each.deadline <= now]:
+        for connection in [connection for connection in self._open if connection.deadline <= now]:
             if connection.phase is Phase.WORKER:
-                self._give_up(connection)
+                self._cut_answer(connection)
                 continue
             if connection.phase in (Phase.HANDSHAKE, Phase.HEAD):
-                self._counted("slow_head")
+                self._on_cut("slow_head")
             if connection.phase is Phase.HEAD:
                 with contextlib.suppress(OSError):
                     connection.socket.send(refusal("408 Request Timeout", "the request did not come"))
@@ -270,16 +270,16 @@ class Connections:
                 self._end(connection)
         for urgent, queue in self._ready.items():
             if queued := queue.qsize():
-                before = now - self._limits.patience_seconds
+                before = now - self._limits.contended_seconds
                 slow = (each for each in self._open if each.running and each.urgent is urgent and each.since < before)
-                for connection in sorted(slow, key=lambda each: each.since)[:queued]:
-                    self._give_up(connection)
+                for connection in sorted(slow, key=lambda connection: connection.since)[:queued]:
+                    self._cut_answer(connection)
 
-    def _give_up(self, connection: Connection) -> None:
-        """Take it from its worker, who will hand it back."""
+    def _cut_answer(self, connection: Connection) -> None:
+        """End the waits of its worker, which then returns the connection."""
         cut(connection)
         connection.deadline, connection.running = math.inf, False
-        self._counted("slow_answer")
+        self._on_cut("slow_answer")
 
     # The threads that answer.
 

@@ -1,4 +1,4 @@
-"""Whether an address is this machine's own: what need not be secured against a network."""
+"""Whether an address is a loopback address, which the network cannot reach."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values made from files that may be replaced while we run, as Kubernetes does with mounted secrets."""
+"""Values made from files that may be replaced while the process runs, as Kubernetes replaces mounted secrets."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from rebalance_agent.clock import Clock
 __all__ = ["LOOK_AGAIN_S", "Reloaded"]
 
 LOOK_AGAIN_S = 1.0
-"""Least time between two looks at the files: a look is a few microseconds, and connections may come by the hundred."""
+"""Seconds between two looks at the files: a look takes microseconds, and connections may come by the hundred."""
 
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
 
 
 class Reloaded(Generic[_T]):
-    """What ``load`` makes of ``paths``, made anew when one of them is another file or has other contents.
+    """The value that ``load`` makes of the files ``paths``, made anew when one of them is replaced or changed.
 
-    Thread-safe. A later ``load`` that fails is logged once for that change, and what there was stays in use: a
-    half-written file must not close a port.
+    Thread-safe. Where a later ``load`` fails, the former value stays in use and the error is logged once for that
+    change: a half-written file must not close a port.
     """
 
     def __init__(self, paths: Sequence[str], load: Callable[[], _T], clock: Clock) -> None:
-        """Load at once.
+        """Load the value at once.
 
         Raises:
-            InvalidInputError: what ``load`` raises.
+            InvalidInputError: raised by ``load``.
         """
         self._paths, self._load, self._clock = tuple(paths), load, clock
         self._lock = threading.Lock()
@@ -40,7 +40,7 @@ class Reloaded(Generic[_T]):
         self._value = load()
 
     def get(self) -> _T:
-        """The value as of the last look, which is at most `LOOK_AGAIN_S` ago."""
+        """The value as of the last look at the files, which is at most `LOOK_AGAIN_S` ago."""
         with self._lock:
             now = self._clock.monotonic()
             if now - self._looked >= LOOK_AGAIN_S:
@@ -56,14 +56,14 @@ class Reloaded(Generic[_T]):
         try:
             self._value = self._load()
             _log.info("read again: %s", ", ".join(self._paths))
-        except Exception as error:  # noqa: BLE001 - whatever is wrong with a file, the former contents still work
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with a file, the former value still works
             _log.warning("not read again, the former contents stay in use: %s", error)
 
     def _look(self) -> tuple[object, ...]:
-        looks: list[object] = []
+        states: list[object] = []
         for path in self._paths:
             with contextlib.suppress(OSError):
-                # Following links: Kubernetes swaps one that leads to a folder of files.
+                # stat() follows links: Kubernetes swaps a link to a folder of files.
                 status = Path(path).stat()
-                looks.append((path, status.st_ino, status.st_mtime_ns, status.st_size))
-        return tuple(looks)
+                states.append((path, status.st_ino, status.st_mtime_ns, status.st_size))
+        return tuple(states)

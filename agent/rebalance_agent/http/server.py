@@ -1,4 +1,4 @@
-"""A bounded HTTP server around a WSGI application: our own connections, cheroot's HTTP."""
+"""A bounded HTTP server around a WSGI application: connections of its own, HTTP parsed by cheroot."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from rebalance_agent.http.server_tls import ServerTls
 __all__ = ["HttpServer"]
 
 BACKLOG_MAX = 128
-"""Connections that the kernel keeps until they are accepted, which takes a moment."""
+"""Most connections that the kernel holds until they are accepted, which takes a moment."""
 
 STOP_SECONDS = 2.0
-"""For the answers that are under way."""
+"""Longest wait at stop for answers that are being sent."""
 
 _log = logging.getLogger(__name__)
 
@@ -46,14 +46,14 @@ class HttpServer:
         tls: ServerTls | None = None,
         clock: Clock | None = None,
         urgent: tuple[str, ...] = (),
-        counted: Callable[[str], None] = lambda _reason: None,
+        on_cut: Callable[[str], None] = lambda _reason: None,
     ) -> None:
-        """``body_bytes_max`` bounds request bodies; answers are not. ``urgent``, ``counted``: see `Connections`."""
-        self._urgent, self._counted = urgent, counted
+        """``body_bytes_max`` bounds request bodies, not answers. ``urgent``, ``on_cut``: see `Connections`."""
+        self._urgent, self._on_cut = urgent, on_cut
         self._address = (host, port)
         self._limits, self._tls, self._clock = limits or Limits(), tls, clock or SystemClock()
         self._http = _Http(self._address, app, server_name="rebalance-agent")
-        self._http.timeout = round(self._limits.idle_seconds)  # only told to clients of HTTP/1.0
+        self._http.timeout = round(self._limits.idle_seconds)  # cheroot sends it to clients of HTTP/1.0
         self._http.max_request_header_size = HEAD_BYTES_MAX
         self._http.max_request_body_size = body_bytes_max
         self._connections: Connections | None = None
@@ -61,11 +61,11 @@ class HttpServer:
 
     @property
     def port(self) -> int:
-        """The port; 0 until connections are taken."""
+        """The port; 0 until connections are accepted."""
         return self._port
 
     def start(self) -> None:
-        """Listen, and serve in the background: connections are taken from now on.
+        """Listen, and serve in the background: connections are accepted from now on.
 
         Raises:
             ListenError: the address is in use, not this machine's, or not allowed.
@@ -74,7 +74,7 @@ class HttpServer:
             listener = _listen(*self._address)
         except OSError as error:
             host, port = self._address
-            # What create_server() says besides is the address once more.
+            # The text of create_server() repeats the address.
             reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or error
             raise ListenError(f"cannot listen on {host}:{port}: {reason}") from error
         self._http.bind_addr = listener.getsockname()[:2]
@@ -85,13 +85,13 @@ class HttpServer:
             self._clock,
             tls=self._tls,
             urgent=self._urgent,
-            counted=self._counted,
+            on_cut=self._on_cut,
         )
         self._connections.start()
         self._port = int(self._http.bind_addr[1])
 
     def stop(self) -> None:
-        """Take no more connections, finish what runs (for two seconds), and free the port. May be called twice."""
+        """Accept no more connections, wait `STOP_SECONDS` for answers, and free the port. May be called twice."""
         connections, self._connections = self._connections, None
         if connections:
             connections.stop(STOP_SECONDS)
@@ -106,18 +106,18 @@ class HttpServer:
 
 
 class _Http(Server):
-    """What cheroot's requests ask of their server. It never listens by itself."""
+    """The server object that cheroot's requests need. It never listens by itself."""
 
     version = software = "rebalance-agent"
     can_add_keepalive_connection = True
 
     def error_log(self, msg: str = "", level: int = 20, traceback: bool = False) -> None:
-        """What cheroot would write to stderr."""
+        """Log what cheroot would write to stderr."""
         _log.log(level, msg or "http server", exc_info=traceback)
 
 
 class _Headers(HeaderReader):
-    """Refuses with 400 what cheroot's reader fails at (folded lines) or takes for a number (-1, +5 and 1_000)."""
+    """Refuses with 400 folded lines, at which cheroot's reader fails, and lengths like -1, +5 and 1_000."""
 
     def __call__(self, rfile: Any, hdict: dict[bytes, bytes] | None = None) -> dict[bytes, bytes]:  # noqa: ANN401
         headers: dict[bytes, bytes] = super().__call__(_Unfolded(rfile), hdict)
@@ -127,7 +127,7 @@ class _Headers(HeaderReader):
 
 
 class _Unfolded:
-    """Lines of which none goes on with the one before: obsolete since RFC 7230, and a way around filters."""
+    """A reader that refuses folded header lines: obsolete since RFC 7230, and a way around filters."""
 
     def __init__(self, file: Any) -> None:  # noqa: ANN401
         self._file = file
@@ -140,12 +140,12 @@ class _Unfolded:
 
 
 class _Request(HTTPRequest):
-    """A request whose body, if the application left it unread, is never taken for the next request."""
+    """A request whose unread body is never taken for the next request."""
 
     header_reader = _Headers()
 
     def send_headers(self) -> None:
-        """Close after a chunked body: cheroot reads away only bodies whose length it knows."""
+        """Close after a chunked body: cheroot skips only unread bodies whose length it knows."""
         self.close_connection = self.close_connection or bool(self.chunked_read)
         super().send_headers()
 
@@ -157,13 +157,13 @@ class _Exchange(HTTPConnection):
 
 
 class _Incoming(io.RawIOBase):
-    """What comes from the client: first what is read already, then the socket's."""
+    """The client's bytes: first those that were read with the head, then the socket's."""
 
     def __init__(self, connection: Connection) -> None:
         self._before, self._connection, self._ended = bytes(connection.head), connection, False
 
     def file(self, _socket: socket.socket, mode: str, _size: int) -> io.BufferedReader | _Outgoing:
-        """The two files that cheroot wants of a connection."""
+        """The reader or the writer that cheroot asks for."""
         return io.BufferedReader(self) if "r" in mode else _Outgoing(self._connection)
 
     def readable(self) -> bool:
@@ -182,13 +182,13 @@ class _Incoming(io.RawIOBase):
             raise ConnectionResetError(errno.ECONNRESET, str(error)) from error
 
     def ahead(self, reader: io.BufferedReader) -> bytes:
-        """What was read beyond the request: the beginning of the next one. Reads no more."""
+        """The bytes read beyond the request, which begin the next one. Reads no more from the socket."""
         rest, self._before, self._ended = self._before, b"", True
         return reader.peek() + rest
 
 
 class _Outgoing:
-    """Sends at once, and all of it; a piece that finds no room within the socket's timeout ends the connection."""
+    """Sends every write at once and whole; one that the client does not take within the timeout ends the connection."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -205,9 +205,9 @@ def _listen(host: str, port: int) -> socket.socket:
     """A listening socket; ``::`` takes IPv4 as well.
 
     Raises:
-        OSError: there is no such address here, or it is taken.
+        OSError: the address is not this machine's, or is in use.
     """
-    found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    family, _, _, _, address = found[0]
+    addresses = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    family, _, _, _, address = addresses[0]
     both = family is socket.AF_INET6 and host in ("", "::") and socket.has_dualstack_ipv6()
     return socket.create_server(address[:2], family=family, backlog=BACKLOG_MAX, dualstack_ipv6=both)

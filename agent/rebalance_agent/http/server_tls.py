@@ -1,4 +1,4 @@
-"""TLS of our own listeners: a certificate with its key, and for mutual TLS who signs the clients' certificates."""
+"""TLS contexts of our own listeners: a certificate with its key, and for mutual TLS the clients' authority."""
 
 from __future__ import annotations
 
@@ -17,23 +17,24 @@ from rebalance_agent.http.reloaded_files import Reloaded
 __all__ = ["EXPIRES_SOON_DAYS", "ServerTls", "TlsFiles"]
 
 EXPIRES_SOON_DAYS = 14
-"""A certificate that ends sooner is told in the log: issuers renew long before."""
+"""A certificate that expires within this many days is logged as a warning: issuers renew earlier."""
 
 _DAY_S = 86_400
 _EXPIRED, _NOT_YET_VALID = 10, 9
 """X509_V_ERR_CERT_HAS_EXPIRED and X509_V_ERR_CERT_NOT_YET_VALID of OpenSSL."""
 
 _FLIGHTS_MAX = 10
-"""Turns of a handshake: TLS 1.3 needs two, TLS 1.2 three."""
+"""Most rounds of a handshake in memory: TLS 1.3 needs two, TLS 1.2 three."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class TlsFiles:
-    """PEM files of one listener. ``client_ca_file`` empty: clients need no certificate.
+    """The PEM files of one listener.
 
-    ``prefix`` is what the settings' names begin with, for errors.
+    ``client_ca_file`` signs the clients' certificates; empty: clients need none. ``prefix`` begins the settings' names
+    in errors.
     """
 
     cert_file: str
@@ -42,17 +43,17 @@ class TlsFiles:
     prefix: str = "tls_"
 
     def __post_init__(self) -> None:
-        """Refuse half of a pair.
+        """Refuse a certificate without its key, and a key without its certificate.
 
         Raises:
-            InvalidInputError: naming the setting.
+            InvalidInputError: naming the setting that is missing.
         """
         for name in ("cert_file", "key_file"):
             if not getattr(self, name):
                 raise InvalidInputError(f"{self.prefix}{name}", "is missing: TLS takes a certificate and its key")
 
     def context(self) -> ssl.SSLContext:
-        """A server's context of TLS 1.2 and newer.
+        """A server's context, for TLS 1.2 and newer.
 
         Raises:
             InvalidInputError: naming the setting whose file cannot be read or used.
@@ -68,7 +69,7 @@ class TlsFiles:
         for name, path in (("cert_file", self.cert_file), ("key_file", self.key_file)):
             _readable(f"{self.prefix}{name}", path)
         try:
-            # A key behind a passphrase would ask for it on the terminal.
+            # For a locked key OpenSSL would ask for the passphrase on the terminal.
             context.load_cert_chain(self.cert_file, self.key_file, password=lambda: "")
         except OSError as error:
             reason = getattr(error, "reason", None) or error.strerror or error
@@ -92,10 +93,10 @@ class TlsFiles:
 
 
 class ServerTls:
-    """The context of a listener, made anew when one of its files changes. Thread-safe."""
+    """The TLS context of a listener, made anew when one of its files changes. Thread-safe."""
 
     def __init__(self, files: TlsFiles, clock: Clock) -> None:
-        """Load at once.
+        """Load the files at once.
 
         Raises:
             InvalidInputError: naming the setting whose file cannot be read or used.
@@ -106,15 +107,15 @@ class ServerTls:
 
     @property
     def mutual(self) -> bool:
-        """Whether clients must have a certificate."""
+        """Whether clients must show a certificate."""
         return bool(self._files.client_ca_file)
 
     def context(self) -> ssl.SSLContext:
-        """The one for the next handshake."""
+        """The context for the next handshake."""
         return self._context.get()
 
     def wrap(self, connection: socket.socket) -> ssl.SSLSocket:
-        """The server's end of TLS on a connection, before its handshake."""
+        """The connection as a server's TLS socket, before its handshake."""
         return self._context.get().wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
 
     def _load(self) -> ssl.SSLContext:
@@ -134,7 +135,7 @@ def _readable(field: str, path: str) -> None:
 
 
 def _trouble(context: ssl.SSLContext, cert_file: str, now_s: float) -> str:
-    """What is wrong with the dates of a certificate, as a client that trusts it would find; empty if nothing is."""
+    """What is wrong with the dates of a certificate, as a client that trusts it would see them; empty: nothing."""
     client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     client.check_hostname = False
     client.verify_flags |= ssl.VerifyFlags.VERIFY_X509_PARTIAL_CHAIN  # so that the certificate itself can be trusted
@@ -144,14 +145,14 @@ def _trouble(context: ssl.SSLContext, cert_file: str, now_s: float) -> str:
     except ssl.SSLCertVerificationError as error:
         return {_EXPIRED: "has expired", _NOT_YET_VALID: "is not valid yet"}.get(error.verify_code, "")
     except ssl.SSLError:
-        return ""  # whatever else it is, clients will say so
+        return ""  # clients report any other error
     ends = str(certificate.get("notAfter", ""))
     soon = bool(ends) and ssl.cert_time_to_seconds(ends) - now_s < EXPIRES_SOON_DAYS * _DAY_S
     return f"expires on {ends}" if soon else ""
 
 
 def _shown_to(client: ssl.SSLContext, server: ssl.SSLContext) -> dict[str, object]:
-    """The server's certificate as a client takes it in a handshake in memory: ``ssl`` has no other way to read one."""
+    """The server's certificate, as a client sees it in a handshake in memory: ``ssl`` has no other way to read one."""
     to_client, to_server = ssl.MemoryBIO(), ssl.MemoryBIO()
     near = client.wrap_bio(to_client, to_server)
     far = server.wrap_bio(to_server, to_client, server_side=True)

@@ -1,4 +1,4 @@
-"""A rate limit: so many a second, with bursts."""
+"""A rate limit (token bucket): a number of events per second, with bursts."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ __all__ = ["TokenBucket"]
 
 
 class TokenBucket:
-    """Starts full. Thread-safe."""
+    """A bucket of tokens that refills at a constant rate. It starts full. Thread-safe."""
 
     def __init__(self, rate: float, burst: int, clock: Clock) -> None:
-        """``rate`` tokens come back per second, up to ``burst``."""
+        """``rate`` tokens are added per second, up to ``burst``."""
         self._rate, self._burst, self._clock = rate, burst, clock
         self._lock = threading.Lock()
         self._tokens, self._at = float(burst), clock.monotonic()
 
     def take(self, number: int) -> float:
-        """Take tokens and return 0, or take none and return the seconds until there will be enough."""
+        """Take ``number`` tokens and return 0; or take none and return the seconds until there will be enough."""
         with self._lock:
             now = self._clock.monotonic()
             self._tokens = min(self._burst, self._tokens + (now - self._at) * self._rate)

@@ -1,8 +1,8 @@
 """``python -m rebalance_agent.runtime.startup``: the startup probe of a sidecar in a pod. Always exits with 0.
 
-Kubernetes starts a pod's next containers when it succeeds, so that a consumer finds its sidecar listening. A probe that
-fails keeps them back, and restarts the sidecar: a pod must not wait for a sidecar that cannot listen, and so this one
-gives up. It is a probe of the exec kind, and imports little: it is run in the pod's first second, on the pod's CPU.
+Kubernetes starts a pod's next containers when the probe succeeds, so that a consumer finds its sidecar listening. A
+failing probe would delay them and restart the sidecar; a pod must not wait for a sidecar that cannot listen, and so
+this probe gives up with success. It is an exec probe and imports little: it runs in the pod's first second, on its CPU.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from rebalance_agent.clock import Clock, SystemClock
 __all__ = ["ADDRESS", "PATIENCE_S", "listens"]
 
 ADDRESS = ("127.0.0.1", 29309)
-"""Where a sidecar takes events by default; a gateway listens for its clients before."""
+"""The default address for a sidecar's events; a gateway listens for its clients before it listens there."""
 
 PATIENCE_S = 10.0
-"""A start takes one or two seconds. A consumer without its sidecar is as well off as before, so that more is not worth
-waiting for; events wait in the consumer's process meanwhile."""
+"""Longest wait in seconds. A start takes one or two; consumers also work without a sidecar, and keep their events."""
 
 PAUSE_S = 0.1
+"""Seconds between two attempts to connect, and longest wait for one."""
 
 
 def listens(address: tuple[str, int] = ADDRESS, patience_s: float = PATIENCE_S, clock: Clock | None = None) -> bool:
-    """Wait until somebody takes connections at ``address``, at most so long; whether somebody does."""
+    """Wait, ``patience_s`` seconds at most, until ``address`` accepts connections; whether it does."""
     clock = clock or SystemClock()
     end, never = clock.monotonic() + patience_s, threading.Event()
     while True:

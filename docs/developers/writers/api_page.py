@@ -1,4 +1,4 @@
-"""``docs/api.md``, written from the routes and the values that answers are made of."""
+"""Writes ``docs/api.md`` from the routes and the shapes of the answers."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ curl -s localhost:29308/api/v1/groups/orders/rebalances | jq '.rebalances[0] | .
 
 
 def api_page() -> str:
-    """The page: paths, parameters, then a table for each kind of answer."""
+    """The page as Markdown: paths, parameters, then a table for each shape."""
     parts = [_HEAD, "## Paths\n", _table(("path", "answer", "what"), _paths())]
     parts += [
         f"## Parameters of `{GROUPS.path}`\n",
@@ -64,7 +64,7 @@ def api_page() -> str:
     sets = {shape for shape in shapes if issubclass(shape, Enum)} & set(_named())
     parts += [
         "## Closed sets\n",
-        _table(("name", "values"), map(_values, sorted(sets, key=lambda each: each.__name__))),
+        _table(("name", "values"), map(_values, sorted(sets, key=lambda kind: kind.__name__))),
     ]
     return "\n".join(parts)
 
@@ -76,11 +76,11 @@ def _paths() -> Iterator[tuple[str, ...]]:
 
 def _parameter(parameter: Parameter) -> tuple[str, ...]:
     if parameter.kind is int:
-        value = f"0 to {parameter.most}"
+        value = f"0 to {parameter.maximum}"
     elif issubclass(parameter.kind, StrEnum):
         value = _listed(parameter.kind)
     else:
-        value = f"text of 1 to {parameter.most} characters"
+        value = f"text of 1 to {parameter.maximum} characters"
     default = "" if parameter.default is None else f" (default `{parameter.default}`)"
     return f"`{parameter.name}`", value, parameter.text + default
 
@@ -92,8 +92,8 @@ def _fields(shape: type) -> Iterator[tuple[str, ...]]:
 
 
 def _named() -> Iterator[type]:
-    """What the tables of this page speak of; events have a page of their own."""
-    for shape in (each for route in ROUTES if route.answer for each in shapes_of(route.answer)):
+    """The types of the fields in this page's tables; events have a page of their own."""
+    for shape in (shape for route in ROUTES if route.answer for shape in shapes_of(route.answer)):
         if is_dataclass(shape) and field_descriptions(shape):
             for hint in typing.get_type_hints(shape).values():
                 yield from (hint, *typing.get_args(hint))
@@ -104,7 +104,7 @@ def _values(kind: type) -> tuple[str, ...]:
 
 
 def _listed(kind: type[Enum]) -> str:
-    return ", ".join(f"`{each}`" for each in values_of(kind))
+    return ", ".join(f"`{value}`" for value in values_of(kind))
 
 
 def _type(hint: Any) -> str:  # noqa: ANN401 - any type hint
@@ -127,7 +127,7 @@ def _type(hint: Any) -> str:  # noqa: ANN401 - any type hint
 
 
 def _link(shape: type) -> str:
-    """To the table of a kind of answer, or to the page about events for what they are made of."""
+    """A link to the shape's table, or to the page about events."""
     if field_descriptions(shape):
         return f"[{shape.__name__}](#{shape.__name__.lower()})"
     names = ", ".join(f"`{field.name}`" for field in fields(cast("Any", shape)))

@@ -78,7 +78,7 @@ def take_story(data):
 def _is_shown(views, events, now_ms):
     clock, history = FakeClock(now_ms), EpisodeHistory()
     for event in events:
-        history.observe(event)
+        history.on_event(event)
     api = GroupsApi(lambda: tuple(views), history, clock)
     site = Site(Readiness(), groups=GroupPages(api, history, clock))
     families(GroupsPage(lambda: views, clock).text())

@@ -40,7 +40,7 @@ class FleetPage:
             tracker = Tracker(fleet.cluster_id)
             name = (rename or {}).get(number)
             for event in history(fleet, number, tracker):
-                self.history.observe(replace(event, group=name) if name else event)
+                self.history.on_event(replace(event, group=name) if name else event)
             view = tracker.view(event.group)
             self.views.append(replace(view, group=name) if name else view)
         self.api = GroupsApi(lambda: tuple(self.views), self.history, self.clock)

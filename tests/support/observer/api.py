@@ -16,7 +16,7 @@ def api_of(*views, events=()):
     """An API and its clock; ``views`` may be changed later by way of the list that comes third."""
     shown, clock, history = list(views), FakeClock(), EpisodeHistory()
     for event in events:
-        history.observe(event)
+        history.on_event(event)
     return GroupsApi(lambda: tuple(shown), history, clock), clock, shown
 
 

@@ -38,7 +38,7 @@ def observer_groups(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
 def observer_phases(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
     """One generation of some group."""
     metrics = PhaseMetrics()
-    metrics.observe(full_view().last_episode)
+    metrics.on_event(full_view().last_episode)
     return metrics.text(dialect)
 
 

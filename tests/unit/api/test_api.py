@@ -208,14 +208,14 @@ def test_a_detail_is_as_new_as_the_view_and_the_clock():
 def test_who_asks_for_one_group_does_not_wait_for_who_draws_all(monkeypatch):
     api, *_ = api_of(full_view("orders"), full_view("billing"))
     drawing, go_on = threading.Event(), threading.Event()
-    draw = api_module.draw_summary
+    draw = api_module.build_summary
 
     def slow(view):
         drawing.set()
         assert go_on.wait(10)
         return draw(view)
 
-    monkeypatch.setattr(api_module, "draw_summary", slow)
+    monkeypatch.setattr(api_module, "build_summary", slow)
     lister = threading.Thread(target=names, args=[api])
     lister.start()
     try:

@@ -65,7 +65,7 @@ def numbers(history, group="g"):
 def history_of(*events, **limits):
     history = EpisodeHistory(HistoryLimits(**limits))
     for event in events:
-        history.observe(event)
+        history.on_event(event)
     return history
 
 
@@ -100,7 +100,7 @@ def test_better_evidence_takes_the_place_of_what_it_improves():
     first, closing = generation(4, closes_episode=False), generation(5, episode_generation=4)
     history = history_of(first, closing, generation(6))
     better = replace(closing, revision=1, causes=(Trigger.MEMBER_FAILED,), trigger=Trigger.MEMBER_FAILED)
-    history.observe(better)
+    history.on_event(better)
     assert numbers(history) == [6, 5]
     assert history.rebalances("g").rebalances[1].trigger is Trigger.MEMBER_FAILED
     assert history.rebalance("g", "id-g-5").events == (first, better)
@@ -140,7 +140,7 @@ def test_bytes_are_bounded_whatever_comes(rebalances):
     history = EpisodeHistory(HistoryLimits(size_bytes=60_000))
     for number in range(rebalances):
         for group in "abc":
-            history.observe(generation(number, group, members=members))
+            history.on_event(generation(number, group, members=members))
             assert history.size_bytes <= 60_000
     assert numbers(history, "c")[0] == rebalances - 1
 
@@ -176,6 +176,6 @@ def test_reports_belong_to_the_rebalance_in_which_a_member_stopped_or_resumed():
 def test_completed_rebalances_are_counted_since_a_moment():
     history = EpisodeHistory()
     for event in (generation(1), generation(2), aborted(3), generation(4), generation(1, "old")):
-        history.observe(event)
+        history.on_event(event)
     assert history.recent(2_000) == {"g": 2}
     assert history.recent(1_000) == {"g": 3, "old": 1}

@@ -4,7 +4,7 @@ import pytest
 
 from rebalance_agent.api.routes import SORT_KEYS
 from rebalance_agent.api.shapes import GroupList
-from rebalance_agent.api.view_shapes import draw_summary
+from rebalance_agent.api.view_shapes import build_summary
 from rebalance_agent.cli.screens.watch_table import COLUMNS, group_rows, matching, table_text
 from rebalance_agent.model.episode import Basis, Source, Stall
 from rebalance_agent.model.group import GroupState, GroupType
@@ -13,7 +13,7 @@ from support.observer.views import NOW, full_view
 
 
 def groups(*views):
-    return GroupList(NOW, len(views), 0, tuple(draw_summary(view) for view in views))
+    return GroupList(NOW, len(views), 0, tuple(build_summary(view) for view in views))
 
 
 def stalled(view, seconds):

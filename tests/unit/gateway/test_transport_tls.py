@@ -10,7 +10,7 @@ import pytest
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.gateway.transport.close_reason import CloseReason
-from rebalance_agent.runtime.processes.gateway import places
+from rebalance_agent.runtime.processes.gateway import listen_addresses
 from rebalance_agent.runtime.settings.broker_tls import broker_tls
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
 from support.gateway.transport import Client, RawBroker, eventually, refused, request, run, through
@@ -150,7 +150,8 @@ def test_what_would_leave_brokers_unverified_or_cannot_be_used_is_refused_by_nam
 
 
 def where(servers="b:1", **settings):
-    return places(GatewaySettings(**settings), {"bootstrap.servers": servers} if servers else {}, SystemClock())
+    properties = {"bootstrap.servers": servers} if servers else {}
+    return listen_addresses(GatewaySettings(**settings), properties, SystemClock())
 
 
 def test_the_gateway_stays_on_this_machine_unless_it_is_told_in_so_many_words():

@@ -35,7 +35,7 @@ def app(environ, start_response):
 @contextmanager
 def serving(urgent=(), **limits):
     bounds = Limits(**limits)
-    server = HttpServer("127.0.0.1", 0, app, body_bytes_max=1024, limits=bounds, urgent=urgent, counted=COUNTED.append)
+    server = HttpServer("127.0.0.1", 0, app, body_bytes_max=1024, limits=bounds, urgent=urgent, on_cut=COUNTED.append)
     server.start()
     try:
         yield server
@@ -122,7 +122,7 @@ def test_when_all_are_being_answered_a_new_connection_is_refused():
 
 
 def test_a_slow_reader_loses_its_worker_when_others_wait_for_it():
-    with serving(workers=1, patience_seconds=0.2) as server, connect(server) as slow:
+    with serving(workers=1, contended_seconds=0.2) as server, connect(server) as slow:
         slow.sendall(b"GET /large HTTP/1.1\r\nHost: h\r\n\r\n")
         assert slow.recv(1)
         assert answer(server) == b"ok"
@@ -140,7 +140,7 @@ def test_what_is_urgent_waits_for_no_slow_reader():
 
 
 def test_a_slow_reader_that_nobody_waits_for_gets_all():
-    with serving(workers=1, patience_seconds=0.0) as server, connect(server) as slow:
+    with serving(workers=1, contended_seconds=0.0) as server, connect(server) as slow:
         slow.sendall(b"GET /large HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
         head, _, body = rest(slow).partition(b"\r\n\r\n")
         assert (head.split(b"\r\n")[0], len(body)) == (b"HTTP/1.1 200 OK", len(LARGE))
@@ -185,10 +185,10 @@ def test_bytes_of_who_was_ended_a_moment_ago_are_nobodys():
         stack.callback(connections._thread.start)
         connections._workers.clear()
         first = stack.enter_context(socket.create_connection(listener.getsockname()))
-        connections._turn()
+        connections._poll()
         (before,) = connections._open
         stack.enter_context(socket.create_connection(listener.getsockname()))
         first.sendall(b"G")
-        connections._turn()
+        connections._poll()
         (after,) = connections._open
         assert before is not after

@@ -24,19 +24,19 @@ def _sums(metrics):
 def test_phases_of_every_generation_are_counted_from_zero_on():
     metrics = PhaseMetrics()
     assert _sums(metrics) == NOTHING
-    metrics.observe(generation_event(phases=JOINED, closes_episode=False))
-    metrics.observe(generation_event(phases=JOINED, group="another"))
+    metrics.on_event(generation_event(phases=JOINED, closes_episode=False))
+    metrics.on_event(generation_event(phases=JOINED, group="another"))
     assert _sums(metrics) == {**NOTHING, "join_seconds": (2, 4.0), "sync_seconds": (2, 0.5)}
 
 
 def test_members_of_a_group_whose_coordinator_assigns_reconcile():
     metrics = PhaseMetrics()
-    metrics.observe(generation_event(phases=JOINED, group_type=GroupType.CONSUMER))
+    metrics.on_event(generation_event(phases=JOINED, group_type=GroupType.CONSUMER))
     assert _sums(metrics) == {**NOTHING, "reconcile_seconds": (1, 0.25)}
 
 
 def test_what_nobody_knows_and_what_was_counted_before_are_left_out():
     metrics = PhaseMetrics()
-    metrics.observe(generation_event(phases=Phases(3_250, Evidence.RECORD)))
-    metrics.observe(generation_event(phases=JOINED, revision=1))
+    metrics.on_event(generation_event(phases=Phases(3_250, Evidence.RECORD)))
+    metrics.on_event(generation_event(phases=JOINED, revision=1))
     assert _sums(metrics) == NOTHING

@@ -101,7 +101,7 @@ def test_at_the_end_nothing_is_covered_that_is_somebody_elses_by_then():
     keeping.reached(5)
     keeping.progress.queued = 1
     keeping.reached(6)
-    for told in (0, 1):
-        keeping.progress.completed = told
+    for completed in (0, 1):
+        keeping.progress.completed = completed
         keeping.keeper.end({1})
-        assert keeping.store.of("cover")[-1] == (({0: 5},) if told == 0 else ({},))
+        assert keeping.store.of("cover")[-1] == (({0: 5},) if completed == 0 else ({},))

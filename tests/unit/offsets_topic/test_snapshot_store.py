@@ -10,7 +10,7 @@ from rebalance_agent.errors import ClusterError
 from rebalance_agent.offsets_topic.snapshots.codec import VERSION, SnapshotAssembly, StoredRecord, marker_value
 from rebalance_agent.offsets_topic.snapshots.partition import MARKED_AGAIN_MS
 from rebalance_agent.offsets_topic.snapshots.store import AGAIN_S, PENDING_BYTES_MAX, TOPIC_CONFIG, SnapshotStore
-from support.observer.fakes import Calls, fake_context
+from support.observer.fakes import fake_context
 from support.observer.snapshots import OWNER, FakeCluster, FakeProducer, FakeReader
 
 NOBODY = {0: (0, 0)}
@@ -19,7 +19,7 @@ NOBODY = {0: (0, 0)}
 class Stored:
     def __init__(self, topic=None, cluster=None):
         self.topic = [] if topic is None else topic
-        self.made, self.refused, self.told = [], None, Calls()
+        self.made, self.refused = [], None
         self.reader = FakeReader(self.topic)
         self.context = fake_context(cluster or FakeCluster())
         self.store = SnapshotStore(
@@ -27,7 +27,6 @@ class Stored:
             "state",
             OWNER,
             "all",
-            written=self.told.written,
             make=self._make,
             reader=self.reader,
         )
@@ -97,7 +96,7 @@ def test_it_is_told_when_and_of_how_much():
     stored.begin()
     stored.store.see(_record(5))
     stored.cover(6)
-    ((now_ms, size_bytes),) = stored.told.of("written")
+    ((now_ms, size_bytes),) = stored.context.meters.of("snapshot_written")
     assert now_ms == stored.context.clock.now_ms()
     assert size_bytes > 0
 

@@ -23,7 +23,7 @@ from rebalance_agent.runtime.preflight import gateway_checks as module
 from rebalance_agent.runtime.preflight.findings import FindingStatus, exit_code
 from rebalance_agent.runtime.preflight.gateway_checks import gateway_findings
 from rebalance_agent.runtime.preflight.plan import findings
-from rebalance_agent.runtime.processes.gateway import places
+from rebalance_agent.runtime.processes.gateway import listen_addresses
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
 from rebalance_agent.tracking.observations import DescribedGroup, DescribedMember, ListedGroup
 from support.gateway.gatewaying import free_base
@@ -112,7 +112,7 @@ def test_what_a_gateway_refuses_fails_the_check_in_the_same_words(settings):
     chosen = GatewaySettings(**FREE | settings)
     properties = {"bootstrap.servers": "b:1", **chosen.kafka} if settings.get("kafka") != {} else {}
     with pytest.raises(InvalidInputError) as refused:
-        places(chosen, properties, SystemClock())
+        listen_addresses(chosen, properties, SystemClock())
     (found,) = gateway_findings(chosen, properties, SystemClock())
     assert (found.status, found.detail) == (FAILED, str(refused.value))
     assert found.fix == f"correct {refused.value.field}"

@@ -61,7 +61,7 @@ def _record(group, *, live=True):
 
 def _run(*observations):
     tracker, inbox, published, heard = FakeTracker(), Inbox(), Calls(), Calls()
-    core = Core(tracker, inbox, FakeClock(), published.publish, heard.hear)
+    core = Core(tracker, inbox, FakeClock(), [published], [heard])
     for observation in observations:
         inbox.put(observation)
     core.start()
@@ -74,8 +74,8 @@ def test_observations_are_worked_off_in_order_to_the_last_also_at_stop():
     observations = [_record(f"g{number}") for number in range(1_234)]
     core, tracker, published, heard = _run(*observations)
     assert [each for each in tracker.seen if not isinstance(each, Tick)] == observations
-    assert [event.group for (event,) in published.of("publish")] == [each.group for each in observations]
-    assert [observation for (observation,) in heard.of("hear")] == observations
+    assert [event.group for (event,) in published.of("on_event")] == [each.group for each in observations]
+    assert [observation for (observation,) in heard.of("on_observation")] == observations
     assert len(core.views()) == len(observations)
 
 
@@ -94,10 +94,10 @@ def test_one_observation_that_cannot_be_worked_off_stops_no_other():
 def test_a_tracker_that_is_behind_is_told_the_time_again_at_once_and_between_batches():
     tracker, inbox, clock, heard = FakeTracker(), Inbox(), FakeClock(), Calls()
     tracker.late = 3
-    core = Core(tracker, inbox, clock, Calls().publish, heard.hear)
+    core = Core(tracker, inbox, clock, [Calls()], [heard])
     inbox.put(_record("a"))
     core.start()
-    heard.wait_for(lambda calls: len(calls.of("hear")) >= 4)
+    heard.wait_for(lambda calls: len(calls.of("on_observation")) >= 4)
     inbox.close()
     core.join(PATIENCE_S)
     assert tracker.seen == [_record("a"), *3 * [Tick(clock.now_ms())]]
@@ -105,10 +105,10 @@ def test_a_tracker_that_is_behind_is_told_the_time_again_at_once_and_between_bat
 
 def test_time_passes_for_the_tracker_without_any_observation():
     tracker, inbox, clock, ticks = FakeTracker(), Inbox(), FakeClock(), Calls()
-    core = Core(tracker, inbox, clock, Calls().publish, ticks.hear)
+    core = Core(tracker, inbox, clock, [Calls()], [ticks])
     core.start()
     clock.advance(500)
-    ticks.wait_for(lambda calls: calls.of("hear") == [(Tick(clock.now_ms()),)])
+    ticks.wait_for(lambda calls: calls.of("on_observation") == [(Tick(clock.now_ms()),)])
     inbox.close()
     core.join(PATIENCE_S)
 
@@ -119,7 +119,7 @@ def _judged(core):
 
 def test_a_crowd_is_shown_first_and_judged_when_no_more_of_it_come():
     tracker, inbox, clock = FakeTracker(), Inbox(), FakeClock()
-    core = Core(tracker, inbox, clock, Calls().publish)
+    core = Core(tracker, inbox, clock, [Calls()])
     crowd = {f"g{number}" for number in range(2 * JUDGED_AT_ONCE + 1)}
     for group in crowd:
         inbox.put(_record(group))
@@ -136,7 +136,7 @@ def test_a_crowd_is_shown_first_and_judged_when_no_more_of_it_come():
 
 def test_a_group_that_was_judged_once_is_never_shown_without_it_again():
     tracker, inbox = FakeTracker(), Inbox()
-    core = Core(tracker, inbox, FakeClock(), Calls().publish)
+    core = Core(tracker, inbox, FakeClock(), [Calls()])
     few = {f"g{number}" for number in range(JUDGED_AT_ONCE)}
     for group in few:
         inbox.put(_record(group))

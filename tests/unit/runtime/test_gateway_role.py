@@ -35,5 +35,5 @@ def test_brokers_are_asked_for_until_they_are_known(monkeypatch):
     async def open_ports(brokers):
         told.append(brokers)
 
-    asyncio.run(asyncio.wait_for(role._learn(SimpleNamespace(open_ports=open_ports)), 20))
+    asyncio.run(asyncio.wait_for(role._find_brokers(SimpleNamespace(open_ports=open_ports)), 20))
     assert (told, Cluster.asked) == ([BROKERS], 2)

@@ -14,7 +14,7 @@ from rebalance_agent.model.events import AbortedEvent, GroupGoneEvent
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.runtime.processes.logged_health import LoggedHealth
 from rebalance_agent.runtime.processes.logs import configure_logs
-from rebalance_agent.runtime.watch.episode_log import log_event
+from rebalance_agent.runtime.watch.episode_log import EpisodeLog
 from support.observer.fakes import Calls, generation_event
 
 
@@ -95,16 +95,17 @@ def test_a_failure_and_its_end_are_each_told_once_and_the_last_recovery_is_a_rec
 
 
 def test_each_closed_rebalance_is_one_line_and_what_closes_nothing_is_none():
+    log = EpisodeLog()
     with capture_logs() as logs:
-        log_event(generation_event(closes_episode=False))
-        log_event(
+        log.on_event(generation_event(closes_episode=False))
+        log.on_event(
             generation_event(
                 closes_episode=True, stall=Stall(1.23456, 0.5, 4.0, Basis.BOUND), trigger=Trigger.MEMBER_JOINED
             )
         )
-        log_event(generation_event(closes_episode=True, revision=1))
-        log_event(AbortedEvent("id", "c", "g", 1, Source.RECORDS, GroupType.CLASSIC, 4, FailureReason.ABORTED))
-        log_event(GroupGoneEvent("id", "c", "g", 1, Source.RECORDS, GroupType.CLASSIC))
+        log.on_event(generation_event(closes_episode=True, revision=1))
+        log.on_event(AbortedEvent("id", "c", "g", 1, Source.RECORDS, GroupType.CLASSIC, 4, FailureReason.ABORTED))
+        log.on_event(GroupGoneEvent("id", "c", "g", 1, Source.RECORDS, GroupType.CLASSIC))
     closed, revised, aborted, gone = logs
     assert closed == {
         "event": "rebalance",

@@ -23,27 +23,27 @@ class Cluster:
 
 
 def made(**settings):
-    return ObserverShare(fake_context(Cluster()), ObserverSettings(state_topic="", **settings), None, lambda *_: None)
+    return ObserverShare(fake_context(Cluster()), ObserverSettings(state_topic="", **settings), None)
 
 
-def listed(fleet):
+def listed(share):
     """The groups of a list, as the tracker is told."""
     heard = []
-    list_poll("list_all", (), fleet.context, heard.extend)()
-    (poll,) = fleet.context.inbox.take(9, 0)
+    list_poll("list_all", (), share.context, heard.extend)()
+    (poll,) = share.context.inbox.take(9, 0)
     assert [each.group for each in poll.groups] == heard
     return set(heard)
 
 
 def test_a_replica_hears_of_the_groups_of_its_partitions_alone_and_reads_all_that_they_hold():
-    fleet = made(replicas_group="rebalance-agent-tests")
-    assert listed(fleet) == set()
-    fleet.ownership.on_partition_count(4)
-    fleet.ownership._assigned(Calls(), [TopicPartition("__consumer_offsets", number) for number in (1, 2)])
-    assert listed(fleet) == {name for name, partition in PARTITION_OF.items() if partition in (1, 2)}
-    fleet.ownership._lost(Calls(), [TopicPartition("__consumer_offsets", 2)])
-    assert listed(fleet) == {"a"}
-    assert all(map(fleet.whole.shows, PARTITION_OF))
+    share = made(replicas_group="rebalance-agent-tests")
+    assert listed(share) == set()
+    share.ownership.on_partition_count(4)
+    share.ownership._assigned(Calls(), [TopicPartition("__consumer_offsets", number) for number in (1, 2)])
+    assert listed(share) == {name for name, partition in PARTITION_OF.items() if partition in (1, 2)}
+    share.ownership._lost(Calls(), [TopicPartition("__consumer_offsets", 2)])
+    assert listed(share) == {"a"}
+    assert all(map(share.tail_context.shows, PARTITION_OF))
 
 
 def test_one_that_shares_with_nobody_hears_of_all():
@@ -51,6 +51,6 @@ def test_one_that_shares_with_nobody_hears_of_all():
 
 
 def test_where_the_topic_may_not_be_read_every_replica_hears_of_all():
-    fleet = made(replicas_group="rebalance-agent-tests")
-    fleet.ownership.topic_denied(yes=True)
-    assert listed(fleet) == set(PARTITION_OF)
+    share = made(replicas_group="rebalance-agent-tests")
+    share.ownership.topic_denied(yes=True)
+    assert listed(share) == set(PARTITION_OF)

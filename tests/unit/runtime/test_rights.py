@@ -78,7 +78,7 @@ def verdicts(rights, brokers):
 @pytest.mark.parametrize("rights", [OBSERVER, SIDECAR], ids=["observer", "sidecar"])
 def test_who_has_every_right_is_told_so_and_creation_is_not_needed_where_the_topic_is(rights):
     found = verdicts(rights, Brokers(rights))
-    assert {verdict for name, verdict in found.items() if name.startswith("Create")} == {ProbeResult.NEEDLESS}
+    assert {verdict for name, verdict in found.items() if name.startswith("Create")} == {ProbeResult.UNUSED}
     assert {verdict for name, verdict in found.items() if not name.startswith("Create")} == {ProbeResult.HELD}
 
 
@@ -92,7 +92,7 @@ def test_exactly_the_right_that_was_taken_away_is_missing(right):
 def test_a_topic_that_is_not_there_needs_creation_and_tells_nothing_else():
     found = verdicts(SIDECAR, Brokers(OBSERVER, absent=["rebalance-events"]))
     assert found == {
-        "Write on Topic 'rebalance-events'": ProbeResult.UNTOLD,
+        "Write on Topic 'rebalance-events'": ProbeResult.UNKNOWN,
         "Create on Topic 'rebalance-events'": ProbeResult.HELD,
     }
     without = [right for right in OBSERVER if right.operation != "Create"]
@@ -104,21 +104,21 @@ def test_a_hidden_topic_may_be_there_so_its_creation_is_not_called_missing():
     found = verdicts(SIDECAR, Brokers([]))
     assert found == {
         "Write on Topic 'rebalance-events'": ProbeResult.MISSING,
-        "Create on Topic 'rebalance-events'": ProbeResult.UNTOLD,
+        "Create on Topic 'rebalance-events'": ProbeResult.UNKNOWN,
     }
 
 
 def test_brokers_that_do_not_tell_are_no_proof_of_a_missing_right():
     found = verdicts(OBSERVER, Brokers(OBSERVER, tells=False))
     assert ProbeResult.MISSING not in found.values()
-    assert found["Read on Topic '__consumer_offsets'"] is ProbeResult.UNTOLD
+    assert found["Read on Topic '__consumer_offsets'"] is ProbeResult.UNKNOWN
 
 
 def test_who_shows_only_some_groups_needs_no_right_to_all():
     rights = agent_rights(ObserverSettings(groups_allow="team-.*"))
     found = verdicts(rights, Brokers([right for right in rights if right.name != "*"]))
-    assert found["Describe on Group '*'"] is ProbeResult.UNTOLD
-    assert found["Describe on Topic '*'"] is ProbeResult.UNTOLD
+    assert found["Describe on Group '*'"] is ProbeResult.UNKNOWN
+    assert found["Describe on Topic '*'"] is ProbeResult.UNKNOWN
 
 
 def test_no_events_topic_needs_no_rights_to_it():

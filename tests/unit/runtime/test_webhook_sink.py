@@ -132,7 +132,7 @@ def test_an_answer_that_asks_for_patience_gets_it_within_bounds():
             return True
 
     answer = b"HTTP/1.1 429 Too Many\r\nRetry-After: %s\r\nContent-Length: 0\r\n\r\n"
-    for asked, waited in ((b"7", 7.0), (b"80000", sink_webhook.WAIT_MOST_S), (b"soon", 0.001)):
+    for asked, waited in ((b"7", 7.0), (b"80000", sink_webhook.WAIT_MAX_S), (b"soon", 0.001)):
         given_up = Patient()
         with answering(answer % asked) as url, pytest.raises(DeliveryError):
             webhook(url, seconds=1_000).deliver(LINES, given_up)

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rebalance_agent.api.view_shapes import draw_detail
+from rebalance_agent.api.view_shapes import build_detail
 from rebalance_agent.model.episode import Basis, Stall
 from rebalance_agent.model.events import MemberSnapshot, Workload
 from rebalance_agent.tracking.views import MemberLoad
@@ -111,6 +111,6 @@ def test_moves_bring_everything_from_where_it_was_to_where_it_is(before, after):
 @pytest.mark.parametrize(("assigned", "shown"), [(None, UNKNOWN), ({}, "0")])
 def test_a_member_whose_partitions_nobody_knows_is_not_one_that_has_none(assigned, shown):
     view = full_view(members=(MemberLoad("m1", None, "c", "/h", assigned),))
-    headings, (row,) = member_table(GroupCloseUp(draw_detail(view, NOW), (), None, None))
+    headings, (row,) = member_table(GroupCloseUp(build_detail(view, NOW), (), None, None))
     told = dict(zip(headings, row, strict=True))
     assert (told["partitions"], told["owns"]) == (shown, UNKNOWN)

@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from rebalance_agent.api.view_shapes import draw_summary
+from rebalance_agent.api.view_shapes import build_summary
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.group import GroupState
@@ -12,7 +12,7 @@ from rebalance_agent.ui.page.group_list import PAGE_ROWS, FleetSummary, ListQuer
 from rebalance_agent.ui.page.trouble import RecentRebalances
 from support.observer.views import NOW, full_view
 
-WELL = draw_summary(full_view(running=None))
+WELL = build_summary(full_view(running=None))
 
 
 def drawn(groups, want, *, past=(), total=None):

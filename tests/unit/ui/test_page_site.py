@@ -24,7 +24,7 @@ TOKEN = "t" * 16
 def site(views=(), events=(), readiness=None):
     history, clock = EpisodeHistory(), FakeClock(NOW)
     for event in events:
-        history.observe(event)
+        history.on_event(event)
     api = GroupsApi(lambda: tuple(views), history, clock)
     return Site(readiness or Readiness(), groups=GroupPages(api, history, clock))
 
@@ -187,7 +187,7 @@ def test_a_history_that_takes_long_to_read_is_read_a_piece_at_a_time():
             return super().rebalance(name, identity)
 
     for event in clustered():
-        history.observe(event)
+        history.on_event(event)
     view = full_view("g", running=None)
     pages = Site(Readiness(), groups=GroupPages(Slow(lambda: (view,), history, clock), history, clock))
     assert "5 older rebalances are being read" in get(pages, "group?name=g")[2]

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from rebalance_agent.api.shapes import RebalanceKind, SlowestMember
-from rebalance_agent.api.view_shapes import draw_rebalance, draw_summary
+from rebalance_agent.api.view_shapes import build_rebalance, build_summary
 from rebalance_agent.model.episode import Basis, Stall, Trigger
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.tracking.views import RunningRebalance
@@ -19,7 +19,7 @@ from rebalance_agent.ui.page.trouble import (
 from support.observer.fakes import generation_event
 from support.observer.views import NOW, full_view
 
-WELL = draw_summary(full_view(running=None))
+WELL = build_summary(full_view(running=None))
 
 
 def judged(storm=0, stalled=None, lost=0, **changes):
@@ -68,7 +68,7 @@ def test_what_hurts_is_named(changes, storm, level, word):
 def stalled(seconds, lower=None, at_ms=NOW, **changes):
     """A rebalance that stood still."""
     stall = Stall(seconds, seconds if lower is None else lower, 80.0, Basis.EXACT)
-    return draw_rebalance([generation_event(stall=stall, timestamp_ms=at_ms, **changes)])
+    return build_rebalance([generation_event(stall=stall, timestamp_ms=at_ms, **changes)])
 
 
 def test_the_worst_stall_of_the_hour_is_the_one_that_is_certain():

@@ -18,7 +18,7 @@ class PhaseMetrics:
         """Begin with empty histograms."""
         self._instruments = Instruments(rows.PHASE_ROWS, text)
 
-    def observe(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         """Count a generation event; its later revisions (``revision`` above 0) and other events are ignored."""
         if not isinstance(event, GenerationEvent) or event.revision:
             return

@@ -43,7 +43,7 @@ class CoverageSource(Protocol):
 
 
 class SnapshotSchedule:
-    """Takes each event of the tracker, then the observation that led to it. Used by the tracker's thread."""
+    """Takes the tracker's events, and every observation after the tracker. Used by the tracker's thread."""
 
     def __init__(
         self, store: CoverageSource, coverage: Coverage, progress: PublishProgress | None, clock: Clock

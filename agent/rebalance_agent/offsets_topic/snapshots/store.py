@@ -64,22 +64,16 @@ class SnapshotStore:
         owner: str,
         made_from: str,
         *,
-        written: Callable[[int, int], None],
         make: Callable[[dict[str, Any]], KafkaProducer] | None = None,
         reader: SnapshotReader | None = None,
     ) -> None:
-        """Keep snapshots in ``topic`` for ``owner``; ``made_from`` names the cluster and the filter of groups.
-
-        ``written(now_ms, size_bytes)`` is called for each snapshot that Kafka has acknowledged, with the bytes of the
-        records that were sent for it.
-        """
+        """Keep snapshots in ``topic`` for ``owner``; ``made_from`` names the cluster and the filter of groups."""
         self._context = context
         self._topic = topic
         self._owner = owner.encode()
         self._filter = made_from
         self._made_from = ""
         self._count = 0
-        self._written = written
         self._reader = reader or SnapshotReader(context, topic, self._owner)
         self._log = structlog.get_logger("rebalance_agent.snapshots")
         self._lock = threading.RLock()
@@ -251,7 +245,7 @@ class SnapshotStore:
         def on_done(lost: str | None) -> None:
             if lost is None:
                 self._failing, state.stored = False, True
-                self._written(now_ms, size_bytes)
+                self._context.meters.snapshot_written(now_ms, size_bytes)
             else:
                 state.written = -1  # due again
 

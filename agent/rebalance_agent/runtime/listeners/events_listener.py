@@ -1,4 +1,4 @@
-"""The listener for posted events: where, who may post, and the TLS around it."""
+"""Makes the listener for posted events, with its token and TLS, from settings."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ __all__ = ["events_endpoint", "events_server"]
 
 
 def events_endpoint(settings: ListeningSettings, clock: Clock) -> tuple[EventsSettings, ServerTls | None]:
-    """Where events are posted to, who may, and the TLS around it; None without.
+    """The endpoint's settings, and its TLS (None without).
 
     Raises:
-        InvalidInputError: naming the setting whose file cannot be used, or that is missing to let others than this
-            machine post events.
+        InvalidInputError: naming the setting whose file cannot be used, or that is missing for an address beyond
+            loopback.
     """
     host, port = split_address(settings.events_listen)
     bearer = bearer_of("events_token_file", settings.events_token_file, clock)
@@ -44,7 +44,7 @@ def events_server(
     clock: Clock,
     alive: Callable[[str], None] = lambda _process: None,
 ) -> HttpServer:
-    """A server that is still to be started; ``accept`` and ``alive`` as in `EventsApp`.
+    """The server, not started yet; ``accept`` and ``alive`` as in `EventsApp`.
 
     Raises:
         InvalidInputError: see `events_endpoint`.
@@ -59,5 +59,5 @@ def events_server(
         EventsApp(accept, clock, endpoint, metrics.request_rejected, alive),
         body_bytes_max=endpoint.body_bytes_max,
         tls=tls,
-        counted=metrics.connection_cut,
+        on_cut=metrics.connection_cut,
     )

@@ -1,4 +1,4 @@
-"""From settings to what secures a listener or a webhook: TLS and tokens, of files that are read again when changed."""
+"""TLS and bearer tokens of listeners and the webhook, from settings; their files are read again when they change."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ __all__ = ["bearer_of", "events_tls", "token_file", "web_tls", "webhook_tls"]
 
 
 def token_file(field: str, path: str, clock: Clock) -> Reloaded[str]:
-    """The bearer token in a file.
+    """The bearer token in the file ``path``.
 
     Raises:
-        InvalidInputError: naming the setting ``field``; the file cannot be read, or holds no good token.
+        InvalidInputError: naming the setting ``field``; the file cannot be read, or has no usable token.
     """
     return Reloaded([path], lambda: checked_token(field, read_secret(field, path)), clock)
 
 
 def bearer_of(field: str, path: str, clock: Clock) -> Bearer | None:
-    """What lets requests pass that carry the token in a file; None where ``path`` is empty.
+    """The check of requests for the token in the file ``path``; None where ``path`` is empty.
 
     Raises:
         InvalidInputError: see `token_file`.
@@ -34,7 +34,7 @@ def bearer_of(field: str, path: str, clock: Clock) -> Bearer | None:
 
 
 def web_tls(settings: AgentSettings, clock: Clock) -> ServerTls | None:
-    """TLS of the read-only listener, if it is set.
+    """TLS of the read-only listener; None where it is not configured.
 
     Raises:
         InvalidInputError: naming the setting whose file is missing or cannot be used.
@@ -43,7 +43,7 @@ def web_tls(settings: AgentSettings, clock: Clock) -> ServerTls | None:
 
 
 def events_tls(settings: ListeningSettings, clock: Clock) -> ServerTls | None:
-    """TLS of the listener for events, if it is set.
+    """TLS of the listener for events; None where it is not configured.
 
     Raises:
         InvalidInputError: naming the setting whose file is missing or cannot be used.
@@ -53,7 +53,7 @@ def events_tls(settings: ListeningSettings, clock: Clock) -> ServerTls | None:
 
 
 def webhook_tls(settings: AgentSettings, clock: Clock) -> Reloaded[ssl.SSLContext]:
-    """TLS towards the webhook: whom to trust, and the certificate that it is shown, if it is.
+    """TLS to the webhook: the authorities to trust, and the client certificate, if there is one.
 
     Raises:
         InvalidInputError: naming the setting whose file is missing or cannot be used.

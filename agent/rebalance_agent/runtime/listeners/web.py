@@ -1,4 +1,4 @@
-"""The read-only listener as one WSGI application: /metrics, health, /config, the API, and pages for people at /."""
+"""The read-only listener as a WSGI application: /metrics, health, /config, the API, and pages for people at /."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ __all__ = ["API_PREFIX", "HEALTH_PATHS", "Page", "WebApp"]
 API_PREFIX = "/api/"
 
 CHUNK_BYTES = 1 << 16
-"""Bytes handed to the server at a time, so that it never copies the rest of a large page again and again."""
+"""Bytes given to the server at a time, so that it never copies the rest of a large page again and again."""
 
 GZIP_LEVEL = 1
-"""Metrics are repetitive: higher levels cost several times the processor for a few percent."""
+"""Compression level: metrics are repetitive, and higher levels take several times as long for a few percent."""
 
 GZIP_BYTES_MIN = 1_000
-"""A smaller body goes into one packet as it is."""
+"""Smallest body that is compressed, in bytes: a smaller one fits into one packet."""
 
 _JSON = "application/json"
 _GZIP_WINDOW = zlib.MAX_WBITS | 16
@@ -39,14 +39,14 @@ _HEADERS = (
 )
 
 Page = Callable[[Dialect], bytes | list[bytes]]
-"""Gives complete families with headers: metrics of thousands of groups in pieces, which nobody joins as a whole."""
+"""Writes complete metric families with headers; those of thousands of groups in pieces, which are never joined."""
 
 _Reply = tuple[str, str, bytes | list[bytes]]
-"""An answer whose body may be in such pieces."""
+"""An `Answer` whose body may be in pieces."""
 
 
 class WebApp:
-    """Answers GET and HEAD from memory."""
+    """Answers GET and HEAD requests from memory."""
 
     def __init__(
         self,
@@ -59,11 +59,11 @@ class WebApp:
         bearer: Bearer | None = None,
         health_open: bool = True,
     ) -> None:
-        """``pages`` are called on every scrape. Nothing is read before the first request.
+        """``pages`` are called on every scrape.
 
         ``site``: the pages for people. ``api`` answers (path, query string) for every path under ``/api/``; ``config``
-        gives what /config shows: no secrets. With ``bearer`` every request must carry its token, except those for
-        health while ``health_open``, and for what all pages have in common.
+        returns what /config shows, without secrets. With ``bearer`` every request must carry its token, except for
+        the pages' assets, and for health while ``health_open``.
         """
         self._pages, self._readiness = tuple(pages), readiness
         self._bearer, self._open = bearer, (*ASSETS, *(HEALTH_PATHS if health_open else ()))
@@ -104,7 +104,7 @@ class WebApp:
             headers.append(("Allow", "GET, HEAD"))
             return "405 Method Not Allowed", _JSON, _json({"error": "only GET and HEAD"})
         reply = handler(environ)
-        return _unless_known(environ, headers, reply) if path in self._site.paths else reply
+        return _unless_unchanged(environ, headers, reply) if path in self._site.paths else reply
 
     def _metrics(self, environ: WSGIEnvironment) -> _Reply:
         dialect = choose_dialect(environ.get("HTTP_ACCEPT", ""))
@@ -130,17 +130,17 @@ class WebApp:
         return self._site.answer(environ["PATH_INFO"], environ.get("QUERY_STRING", ""), links)
 
 
-def _unless_known(environ: WSGIEnvironment, headers: list[tuple[str, str]], reply: _Reply) -> _Reply:
-    """The reply, or 304 for whom has it already: a page that is open asks again every few seconds."""
+def _unless_unchanged(environ: WSGIEnvironment, headers: list[tuple[str, str]], reply: _Reply) -> _Reply:
+    """The reply, or 304 where the client has it already: an open page asks again every few seconds."""
     status, kind, body = reply
     tag = f'W/"{hashlib.blake2b(_joined(body), digest_size=12).hexdigest()}"'
     headers.append(("ETag", tag))
-    known = status.startswith("200") and environ.get("HTTP_IF_NONE_MATCH") == tag
-    return ("304 Not Modified", kind, b"") if known else reply
+    unchanged = status.startswith("200") and environ.get("HTTP_IF_NONE_MATCH") == tag
+    return ("304 Not Modified", kind, b"") if unchanged else reply
 
 
 def _handler(api: Callable[[str, str], Answer]) -> Callable[[WSGIEnvironment], Answer]:
-    # The path as it was sent: a slash within a group's name must not become one between segments.
+    # The path as sent, still encoded: a slash in a group's name must not separate segments.
     def answer(environ: WSGIEnvironment) -> Answer:
         sent: str = environ.get("REQUEST_URI") or environ["PATH_INFO"]
         return api(sent.partition("?")[0], environ.get("QUERY_STRING", ""))

@@ -1,7 +1,12 @@
-"""``rebalance-agent check``: proves, one by one, what a role needs, and says how to get what is missing.
+"""``rebalance-agent check``: tests, one by one, what a role needs, and says how to get what is missing.
 
-Nothing is changed by it: no topic is created, no record written, no group joined. Brokers are asked with the properties
-of the role itself, so that what works here works there (``confluent_kafka``).
+It changes nothing: no topic is created, no record written, no group joined. Brokers are asked with the properties of
+the role itself (``confluent_kafka``), so that what works in a check works in the role.
+
+- ``plan``: all checks of a role, in order; ``findings``, ``findings_report``: their results, as text and JSON.
+- ``local_checks``, ``server_checks``, ``gateway_checks``, ``rights_checks``: the checks by subject.
+- ``diagnosis``: why a server cannot be reached.
+- ``rights``, ``probes``, ``rights_watch``: the rights of each role, their proof, and the watch over them at run time.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Why a server cannot be reached, from the bottom up: name, connection, TLS, login. Only asked when librdkafka failed.
+"""Finds why a server cannot be reached, from the bottom up: name, connection, TLS, login. Used when librdkafka failed.
 
-librdkafka says that a certificate cannot be verified, and not why; Python's ssl says why.
+librdkafka reports only that a certificate cannot be verified; Python's ``ssl`` also reports why.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from rebalance_agent.instrumentation.client_tls import trusting_context
 __all__ = ["TIMEOUT_S", "connection_trouble", "diagnose", "split_server", "tls_trouble"]
 
 TIMEOUT_S = 3.0
-"""For a connection or a handshake; a server that is up answers within milliseconds, another continent's in a second."""
+"""Longest wait for a connection or a handshake, in seconds; a server on another continent takes less than one."""
 
 DEFAULT_PORT = 9092
-"""Kafka's, and librdkafka's where none is given."""
+"""Kafka's port, which librdkafka uses where none is given."""
 
 _HTTP = int.from_bytes(b"HTTP", "big")
-"""What a client takes for an answer's size where the answer is HTTP's."""
+"""The size that a Kafka client reads from the start of an HTTP answer."""
 
 _UNKNOWN = "is signed by an authority that is not trusted"
 _ADD = "add that authority's certificate to the file of authorities (ssl.ca.location)"
@@ -36,14 +36,14 @@ _VERIFICATION = {
     62: "is for another name: connect by a name that it has, or have it issued for this one",
     64: "is for another address: connect by a name that it has, or have it issued for this one",
 }
-"""By OpenSSL's X509_V_ERR number."""
+"""OpenSSL's X509_V_ERR number -> what is wrong with a certificate, and how to correct it."""
 
 
 def split_server(server: str) -> tuple[str, int]:
     """Host and port of one entry of ``bootstrap.servers``, which may begin with a protocol.
 
     Raises:
-        ValueError: the port is no number.
+        ValueError: the port is not a number.
     """
     host, colon, port = server.strip().rpartition("://")[2].rpartition(":")
     if not colon or port.endswith("]"):
@@ -51,11 +51,11 @@ def split_server(server: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-def diagnose(host: str, port: int, properties: Mapping[str, str], told: str) -> tuple[str, str]:
-    """What is wrong, and what to do; ``told`` is what librdkafka said."""
+def diagnose(host: str, port: int, properties: Mapping[str, str], error: str) -> tuple[str, str]:
+    """What is wrong with a server, and what to do; ``error`` is librdkafka's."""
     if trouble := connection_trouble(host, port):
         return trouble
-    if str(_HTTP) in told:
+    if str(_HTTP) in error:
         return "HTTP: the server speaks it, and not Kafka's protocol", "correct the port"
     protocol = properties.get("security.protocol", "plaintext").upper()
     if protocol.endswith("SSL"):
@@ -64,11 +64,11 @@ def diagnose(host: str, port: int, properties: Mapping[str, str], told: str) -> 
             return trouble
     elif not tls_trouble(host, port, _trusting()):
         return "the server speaks TLS and this client does not", "set security.protocol to SSL or SASL_SSL"
-    return _login_trouble(protocol, told)
+    return _login_trouble(protocol, error)
 
 
 def connection_trouble(host: str, port: int) -> tuple[str, str] | None:
-    """What is wrong with the name or the connection, and what to do; None: it is accepted."""
+    """What is wrong with the name or the connection, and what to do; None where a connection is accepted."""
     try:
         socket.create_connection((host, port), TIMEOUT_S).close()
     except socket.gaierror as error:
@@ -86,7 +86,7 @@ def connection_trouble(host: str, port: int) -> tuple[str, str] | None:
 
 
 def tls_trouble(host: str, port: int, context: ssl.SSLContext) -> tuple[str, str] | None:
-    """What is wrong with the handshake or the server's certificate, and what to do; None: it is trusted."""
+    """What is wrong with the handshake or the server's certificate, and what to do; None where it is trusted."""
     try:
         with (
             socket.create_connection((host, port), TIMEOUT_S) as connection,
@@ -111,25 +111,25 @@ def tls_trouble(host: str, port: int, context: ssl.SSLContext) -> tuple[str, str
         return "TLS: the server closed the connection during the handshake", "see whether this port speaks TLS"
 
 
-def _login_trouble(protocol: str, told: str) -> tuple[str, str]:
-    lower = told.lower()
+def _login_trouble(protocol: str, error: str) -> tuple[str, str]:
+    lower = error.lower()
     if "authentication failed" in lower or "sasl authentication error" in lower:
-        return f"SASL: {told}", "correct sasl.mechanism, sasl.username or the password (sasl.password.file)"
+        return f"SASL: {error}", "correct sasl.mechanism, sasl.username or the password (sasl.password.file)"
     if "mechanism" in lower and "not" in lower:
-        return f"SASL: {told}", "set sasl.mechanism to one that the listener has"
+        return f"SASL: {error}", "set sasl.mechanism to one that the listener has"
     if "certificate" in lower and "alert" in lower:
         return (
             "TLS: the server wants another certificate of this client",
             "set ssl.certificate.location and ssl.key.location to one that an authority of the broker signed",
         )
     if "oauthbearer" in lower or "oidc" in lower or "token" in lower:
-        return f"OAUTHBEARER: {told}", "correct sasl.oauthbearer.client.id, its secret or the token endpoint's URL"
+        return f"OAUTHBEARER: {error}", "correct sasl.oauthbearer.client.id, its secret or the token endpoint's URL"
     if not protocol.startswith("SASL"):
         return (
-            f"Kafka: the server takes connections and no requests ({told})",
+            f"Kafka: the server takes connections and no requests ({error})",
             f"set security.protocol to SASL_{'SSL' if protocol == 'SSL' else 'PLAINTEXT'} if it asks for a login",
         )
-    return f"Kafka: {told}", "see the broker's log"
+    return f"Kafka: {error}", "see the broker's log"
 
 
 def _trusting() -> ssl.SSLContext:
@@ -140,7 +140,7 @@ def _trusting() -> ssl.SSLContext:
 
 
 def _context(properties: Mapping[str, str]) -> ssl.SSLContext | None:
-    """As librdkafka checks servers; None where it does not, or by means that Python has not."""
+    """A context that verifies as librdkafka does; None where it does not verify, or Python's ``ssl`` cannot."""
     if properties.get("enable.ssl.certificate.verification", "true").lower() in ("false", "0", "f"):
         return None
     try:

@@ -1,4 +1,4 @@
-"""What a check finds, and what it means for all of them together."""
+"""The result of one check, and the exit code of all of them."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ __all__ = ["Finding", "FindingStatus", "exit_code"]
 
 
 class FindingStatus(StrEnum):
-    """Of one thing that was checked."""
+    """The result of one check."""
 
     OK = "ok"
     MISSING = "missing"
-    """A right: the agent runs degraded without it."""
+    """A right is missing: the agent runs degraded without it."""
     FAILED = "failed"
     SKIPPED = "skipped"
-    """Not needed, or nothing can be said about it now."""
+    """It is not needed, or cannot be checked now."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One row of the report; every text is one line.
 
-    ``purpose``: what the agent wants it for; ``detail``: what was seen, or what is wrong; ``lost``: what the agent is
-    without it, in the ``mode`` of that name; ``fix``: a command, or what to do.
+    ``purpose``: what the agent needs it for; ``detail``: what was seen, or what is wrong; ``lost``: what the agent
+    cannot do without it, in the degraded ``mode``; ``fix``: a command, or what to do.
     """
 
     name: str
@@ -36,13 +36,13 @@ class Finding:
     mode: str = ""
     fix: str = ""
     reached: bool | None = None
-    """Of a server: whether the cluster was reached through it."""
+    """Whether the cluster was reached through this server; None where the check is not of a server."""
 
 
 def exit_code(findings: Iterable[Finding]) -> int:
-    """0: all that is needed is there; 1: something is missing or failed; 2: no server could be reached."""
-    found = tuple(findings)
-    servers = [each.reached for each in found if each.reached is not None]
+    """0: everything needed is there; 1: something is missing or failed; 2: no server could be reached."""
+    findings = tuple(findings)
+    servers = [finding.reached for finding in findings if finding.reached is not None]
     if servers and not any(servers):
         return 2
-    return 1 if any(each.status in (FindingStatus.MISSING, FindingStatus.FAILED) for each in found) else 0
+    return 1 if any(finding.status in (FindingStatus.MISSING, FindingStatus.FAILED) for finding in findings) else 0

@@ -1,4 +1,4 @@
-"""Findings as text for people, a row when it is made, and as one JSON object for machines."""
+"""Writes findings as text, row by row, and as one JSON object."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _VERDICTS = {0: "ok", 1: "incomplete", 2: "unreachable"}
 
 
 def row(finding: Finding) -> str:
-    """A line with the status and name, and beneath it what is to be said of it."""
+    """A line with status and name, and below it purpose, loss, mode and fix of what is missing or failed."""
     lines = [f"{finding.status:<8} {finding.name}" + (f": {finding.detail}" if finding.detail else "")]
     if finding.status in (FindingStatus.MISSING, FindingStatus.FAILED):
         for word, text in (("for", finding.purpose), ("without", finding.lost), ("mode", finding.mode)):
@@ -33,42 +33,42 @@ def row(finding: Finding) -> str:
 
 
 def closing(findings: Iterable[Finding]) -> str:
-    """The counts, and what follows from them."""
-    found = tuple(findings)
-    counts = Counter(each.status for each in found)
-    told = ", ".join(f"{counts[status]} {status}" for status in FindingStatus if counts[status])
+    """The last lines: the counts by status, and what they mean."""
+    findings = tuple(findings)
+    counts = Counter(finding.status for finding in findings)
+    summary = ", ".join(f"{counts[status]} {status}" for status in FindingStatus if counts[status])
     meaning = {
         0: "everything that is needed is there",
         1: "the agent runs without what is missing, as told above",
         2: "no server of the cluster could be reached",
-    }[exit_code(found)]
-    if counts[FindingStatus.FAILED] and exit_code(found) == 1:
+    }[exit_code(findings)]
+    if counts[FindingStatus.FAILED] and exit_code(findings) == 1:
         meaning = "correct what failed, and check again"
-    lines = [f"{told}: {meaning}"]
-    if any(each.fix.startswith(ACLS) for each in found):
+    lines = [f"{summary}: {meaning}"]
+    if any(finding.fix.startswith(ACLS) for finding in findings):
         lines.append(f"{ACLS} is for who may alter ACLs: --command-config FILE says how he logs in")
     return "\n".join(lines)
 
 
 def json_report(role: str, principal: str, findings: Sequence[Finding]) -> str:
-    """One object; texts that are empty are left out of a check."""
+    """All findings as one JSON object; empty texts are left out."""
     checks = [
         {
-            "name": each.name,
-            "status": each.status.value,
+            "name": finding.name,
+            "status": finding.status.value,
             **{
                 name: text
                 for name, text in (
-                    ("for", each.purpose),
-                    ("detail", each.detail),
-                    ("without", each.lost),
-                    ("degraded_mode", each.mode),
-                    ("fix", each.fix),
+                    ("for", finding.purpose),
+                    ("detail", finding.detail),
+                    ("without", finding.lost),
+                    ("degraded_mode", finding.mode),
+                    ("fix", finding.fix),
                 )
                 if text
             },
         }
-        for each in findings
+        for finding in findings
     ]
     verdict = _VERDICTS[exit_code(findings)]
     return json.dumps({"role": role, "principal": principal, "verdict": verdict, "checks": checks}, indent=2)

@@ -1,4 +1,4 @@
-"""What a gateway needs beside a sidecar's: its address, TLS on both sides, rules, brokers, and a port for each."""
+"""Checks of what a gateway needs besides a sidecar: its address, TLS on both sides, rules, brokers, a port for each."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from rebalance_agent.model.group import GroupState
 from rebalance_agent.runtime.preflight.findings import Finding, FindingStatus
 from rebalance_agent.runtime.preflight.local_checks import free_address
 from rebalance_agent.runtime.preflight.server_checks import SERVERS_MAX
-from rebalance_agent.runtime.processes.gateway import places
+from rebalance_agent.runtime.processes.gateway import listen_addresses
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
 
 __all__ = ["gateway_findings"]
 
 GROUPS_MAX = 20
-"""Groups that are looked at, of all rules together: a pod's are a few."""
+"""Most groups that are checked, of all rules together: those of one pod are a few."""
 
 ANSWER_SECONDS = 5.0
-"""For a broker to say which versions it speaks."""
+"""Longest wait for a broker's ApiVersions answer, in seconds."""
 
 _HEAD = struct.Struct(">ihhih")
-_ASKED = _HEAD.pack(_HEAD.size - 4, API_VERSIONS, 0, 7, -1)
-"""ApiVersions v0: what brokers answer before any login."""
+_REQUEST = _HEAD.pack(_HEAD.size - 4, API_VERSIONS, 0, 7, -1)
+"""ApiVersions v0, which brokers answer before any login."""
 
 
 def gateway_findings(settings: GatewaySettings, properties: Mapping[str, str], clock: Clock) -> Iterator[Finding]:
-    """What it refuses to start with is found by the functions by which it refuses."""
+    """The findings of the gateway's own checks. Settings are checked by the functions that refuse them at the start."""
     try:
-        where = places(settings, properties, clock)
+        where = listen_addresses(settings, properties, clock)
     except InvalidInputError as error:
         yield Finding(
             "gateway", FindingStatus.FAILED, "clients connect to it", str(error), fix=f"correct {error.field}"
@@ -59,7 +59,7 @@ def gateway_findings(settings: GatewaySettings, properties: Mapping[str, str], c
         )
     servers = [*_reached({f"{host}:{port}": (host, port) for host, port in where.bootstrap}, where.to_brokers)]
     yield from servers
-    if any(each.reached for each in servers):
+    if any(server.reached for server in servers):
         yield from _cluster(settings, Cluster(properties), where, rules)
 
 
@@ -70,10 +70,10 @@ def _cluster(settings: GatewaySettings, cluster: Cluster, where: ListenAddresses
         detail = f"are known as soon as a client asks for them: {error}"
         yield Finding("brokers", FindingStatus.SKIPPED, detail=detail)
         return
-    known = dict(sorted(brokers.items())[:SERVERS_MAX])
-    yield from _reached({f"broker {node}": address for node, address in known.items()}, where.to_brokers)
+    tried = dict(sorted(brokers.items())[:SERVERS_MAX])
+    yield from _reached({f"broker {node}": address for node, address in tried.items()}, where.to_brokers)
     if where.port_base:
-        yield from (_port(where.port_base + node, node, settings) for node in known)
+        yield from (_port(where.port_base + node, node, settings) for node in tried)
     if len(brokers) > SERVERS_MAX:
         left = len(brokers) - SERVERS_MAX
         yield Finding(
@@ -83,9 +83,9 @@ def _cluster(settings: GatewaySettings, cluster: Cluster, where: ListenAddresses
 
 
 def _groups(cluster: Cluster, rules: Rules) -> Iterator[Finding]:
-    """The groups that a rule matches, and whether anything stands against it in them as they are now."""
+    """One finding per group that a rule matches: whether the rule can apply to the group as it is now."""
     try:
-        names = sorted(each.group for each in cluster.list_groups().groups if rules.of(each.group))
+        names = sorted(listed.group for listed in cluster.list_groups().groups if rules.of(listed.group))
         described = cluster.describe_groups(names[:GROUPS_MAX]) if names else []
     except ClusterError as error:
         yield Finding("groups", FindingStatus.SKIPPED, detail=f"whether rules fit their groups is not known: {error}")
@@ -114,21 +114,21 @@ def _port(port: int, node: int, settings: GatewaySettings) -> Finding:
     if port > PORT_MAX:
         return Finding(name, FindingStatus.FAILED, purpose, "there is none of that number", fix=fix)
     host = settings.gateway_listen.rpartition(":")[0]
-    found = free_address(settings, "gateway_port_base", f"{host}:{port}", purpose)
-    detail, ephemeral = found.detail, ephemeral_ports()
-    if found.status is FindingStatus.OK and port in ephemeral:
+    finding = free_address(settings, "gateway_port_base", f"{host}:{port}", purpose)
+    detail, ephemeral = finding.detail, ephemeral_ports()
+    if finding.status is FindingStatus.OK and port in ephemeral:
         detail += f", but any connection may have it: the system gives out {ephemeral.start} to {ephemeral.stop - 1}"
-    return Finding(name, found.status, purpose, detail, fix=fix if found.fix else "")
+    return Finding(name, finding.status, purpose, detail, fix=fix if finding.fix else "")
 
 
 def _reached(addresses: Mapping[str, Address], tls: ssl.SSLContext | None) -> Iterator[Finding]:
-    """One finding for each, in order; all are tried at once."""
+    """One finding per address, in order; all are tried at the same time."""
 
-    async def each() -> list[str]:
+    async def try_all() -> list[str]:
         return await asyncio.gather(*(_trouble(address, tls) for address in addresses.values()))
 
     how = "its certificate is trusted" if tls else "without TLS"
-    for (name, (host, port)), problem in zip(addresses.items(), asyncio.run(each()), strict=True):
+    for (name, (host, port)), problem in zip(addresses.items(), asyncio.run(try_all()), strict=True):
         full, purpose = f"gateway to {name}", "its clients' connections go there"
         if problem:
             fix = "correct bootstrap.servers, security.protocol or ssl.*"
@@ -138,21 +138,21 @@ def _reached(addresses: Mapping[str, Address], tls: ssl.SSLContext | None) -> It
 
 
 async def _trouble(address: Address, tls: ssl.SSLContext | None) -> str:
-    """Why the gateway cannot join a client to this address; empty if it can."""
+    """Why the gateway cannot connect a client to this address; empty if it can."""
     if problem := address_problem(address):
         return problem
     try:
-        link = await connect([address], tls)
+        connection = await connect([address], tls)
     except RefusedError as error:
         return str(error)
     try:
         async with asyncio.timeout(ANSWER_SECONDS):
-            await link.write(_ASKED)
-            answer = await link.read(_HEAD.size)
+            await connection.write(_REQUEST)
+            answer = await connection.read(_HEAD.size)
     except (TimeoutError, ConnectionError):
         answer = b""
     finally:
-        link.abort()
-    if answer[4:8] == _ASKED[8:12]:
+        connection.abort()
+    if answer[4:8] == _REQUEST[8:12]:
         return ""
     return "something answers, and not as Kafka does" if answer else "it takes connections, and answers nothing"

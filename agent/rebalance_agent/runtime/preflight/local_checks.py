@@ -1,4 +1,4 @@
-"""What a role needs of its own machine and of those it sends to: files, addresses to listen on, the webhook."""
+"""Checks of what a role needs besides Kafka: files, addresses to listen on, the webhook."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ __all__ = ["free_address", "local_findings"]
 _WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared with, not listened on
 
 _SERVER = "rebalance-agent"
-"""What our listeners say of themselves in each answer, in those that refuse, too (the header Server)."""
+"""The header Server of every answer of the agent's listeners, refusals included."""
 
 _NO_CHECK_TIME = 0x200000
-"""OpenSSL's X509_V_FLAG_NO_CHECK_TIME: whose a certificate is, and not whether it has expired."""
+"""OpenSSL's X509_V_FLAG_NO_CHECK_TIME: an expired certificate is accepted, too."""
 
 
 def local_findings(settings: AgentSettings, clock: Clock) -> Iterator[Finding]:
-    """One finding for each thing that the settings name; files and listeners first.
+    """One finding per file, address and webhook in the settings; files and listeners first.
 
-    What a role refuses to start with is found by the functions by which it refuses.
+    Settings are checked by the functions that refuse them when the role starts.
     """
     yield from _files(settings, clock)
     yield free_address(settings, "listen", settings.listen, "metrics, health and the API are served there")
@@ -49,22 +49,22 @@ def local_findings(settings: AgentSettings, clock: Clock) -> Iterator[Finding]:
 
 
 def _files(settings: AgentSettings, clock: Clock) -> Iterator[Finding]:
-    # The first path that is set names the row: one alone of those that belong together is wrong, too.
+    # The first path that is set names the row: a part of a certificate, key and authority alone is wrong, too.
     tls = settings.tls_cert_file or settings.tls_key_file or settings.tls_client_ca_file
-    wanted: list[tuple[str, Callable[[], object]]] = [
+    files: list[tuple[str, Callable[[], object]]] = [
         (tls, lambda: web_tls(settings, clock)),
         (settings.web_token_file, lambda: bearer_of("web_token_file", settings.web_token_file, clock)),
     ]
     if settings.events_webhook:
         token = settings.events_webhook_token_file
-        wanted.append((token, lambda: token_file("events_webhook_token_file", token, clock)))
+        files.append((token, lambda: token_file("events_webhook_token_file", token, clock)))
     if isinstance(settings, ListeningSettings) and settings.events_listen:
         tls = settings.events_tls_cert_file or settings.events_tls_key_file or settings.events_tls_client_ca_file
-        wanted += [
+        files += [
             (tls, lambda: events_tls(settings, clock)),
             (settings.events_token_file, lambda: bearer_of("events_token_file", settings.events_token_file, clock)),
         ]
-    for path, load in wanted:
+    for path, load in files:
         if path:
             yield _built(f"file {path}", "", load) or Finding(
                 f"file {path}", FindingStatus.OK, detail="can be read and used"
@@ -72,7 +72,7 @@ def _files(settings: AgentSettings, clock: Clock) -> Iterator[Finding]:
 
 
 def _built(name: str, purpose: str, build: Callable[[], object]) -> Finding | None:
-    """What is wrong where a role could not ``build`` what it needs."""
+    """The finding of a failed ``build``; None where it succeeds."""
     try:
         build()
     except InvalidInputError as error:
@@ -87,7 +87,7 @@ def _events_listen(settings: ListeningSettings, clock: Clock) -> Finding:
 
 
 def free_address(settings: AgentSettings, setting: str, address: str, purpose: str) -> Finding:
-    """Whether ``address``, of the ``setting`` of that name, can be listened on, or is by an agent that runs."""
+    """Whether ``address``, the value of ``setting``, can be listened on, or a running agent listens on it."""
     name = f"{setting} {address}"
     host, port = split_address(address)
     try:
@@ -110,9 +110,9 @@ def free_address(settings: AgentSettings, setting: str, address: str, purpose: s
 
 
 def _agent_answers(settings: AgentSettings) -> bool:
-    """Whether one of ours has the web port of these settings; a check beside a running agent is no failure.
+    """Whether an agent listens on the web port of these settings: a check beside a running agent must not fail.
 
-    With TLS it has the certificate of the settings. Tokens are not sent: an agent that asks for one is one.
+    With TLS it must have the certificate of the settings. No token is sent: a refusal identifies an agent, too.
     """
     host, port = split_address(settings.listen)
     host = _WILDCARDS.get(host, host)
@@ -120,7 +120,7 @@ def _agent_answers(settings: AgentSettings) -> bool:
         with closing(_connection(host, port, settings.tls_cert_file)) as connection:
             connection.connect()
             if settings.tls_client_ca_file:
-                return True  # that certificate is all that whoever has none of a client's gets to see
+                return True  # without a client certificate nothing more can be asked
             connection.request("GET", "/healthz")
             return connection.getresponse().getheader("Server") == _SERVER
     except (OSError, HTTPException):
@@ -128,11 +128,11 @@ def _agent_answers(settings: AgentSettings) -> bool:
 
 
 def _connection(host: str, port: int, certificate: str) -> HTTPConnection:
-    """Straight there, whatever proxy the environment names; with a ``certificate`` only to who has its key."""
+    """A connection without a proxy; with a ``certificate``, only to a server that has this one."""
     if not certificate:
         return HTTPConnection(host, port, timeout=TIMEOUT_S)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname = False  # it is for the name by which others come
+    context.check_hostname = False  # the certificate is for the name that clients use
     context.verify_flags |= ssl.VerifyFlags.VERIFY_X509_PARTIAL_CHAIN | _NO_CHECK_TIME
     context.load_verify_locations(certificate)
     return HTTPSConnection(host, port, timeout=TIMEOUT_S, context=context)
@@ -143,7 +143,7 @@ def _events_file(settings: AgentSettings) -> Finding:
     name, purpose = f"events_file {path}", "events are appended to it"
     fix = "give this user the right to write there, or choose another: --events-file"
     if _missing(path):
-        # Not made to see whether it can be: a check changes nothing.
+        # The file is not created to find out: a check changes nothing.
         if not os.access(Path(os.path.realpath(path)).parent, os.W_OK | os.X_OK):
             return Finding(name, FindingStatus.FAILED, purpose, "cannot be written", fix=fix)
     elif refused := _built(name, purpose, lambda: EventsFile(path, bytes_max, files_max)):
@@ -157,12 +157,12 @@ def _missing(path: str) -> bool:
     except FileNotFoundError:
         return True
     except OSError:
-        return False  # who opens it is told why that cannot be
+        return False  # opening it fails with the reason
     return False
 
 
 class _NotCounted:
-    """Counts of sinks that are made and never opened."""
+    """`SinkCounts` of sinks that are made and never started."""
 
     def events_published(self, kind: str, sink: str, number: int = 1) -> None: ...
 
@@ -171,7 +171,7 @@ class _NotCounted:
 
 def _webhook(settings: AgentSettings, clock: Clock) -> Finding:
     target = webhook_target(settings.events_webhook)
-    # Without its path, which may be a secret.
+    # Without the path, which may be secret.
     name, purpose = f"events_webhook {target.scheme}://{target.host}:{target.port}", "events are posted to it"
     alone = settings.model_copy(update={"events_file": ""})
     if refused := _built(name, purpose, lambda: SinkSet(alone, _NotCounted(), clock)):

@@ -1,4 +1,4 @@
-"""Everything that is checked of a role, in order: this machine, the way to the cluster, the cluster, the rights."""
+"""All checks of a role, in order: this machine, the servers, the cluster, the rights."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ __all__ = ["findings"]
 
 
 def findings(settings: AgentSettings, properties: Mapping[str, str], clock: Clock) -> Iterator[Finding]:
-    """One finding after the other, as they are made; librdkafka's ``properties`` are complete."""
+    """The findings of a role, each as soon as it is made; librdkafka's ``properties`` are complete."""
     yield from local_findings(settings, clock)
     if isinstance(settings, GatewaySettings):
-        from rebalance_agent.runtime.preflight.gateway_checks import gateway_findings  # noqa: PLC0415 - others have no kafka-python
+        from rebalance_agent.runtime.preflight.gateway_checks import gateway_findings  # noqa: PLC0415 - other roles run without kafka-python
 
         yield from gateway_findings(settings, properties, clock)
         if not settings.events_topic:
-            return  # its clients log in, and it may have no login of its own
+            return  # clients log in through it; it may have no login of its own
     servers = servers_of(properties)
     if not servers:
         yield Finding("cluster", FindingStatus.SKIPPED, detail="no bootstrap.servers are set: the agent idles")
         return
     if settings.events_topic:
         yield from _refused_producer(settings.events_topic, properties)
-    reached: list[ReachableServers] = []
-    for each in reach(servers, properties, clock):
-        reached.append(each)
-        yield each.finding
-    clusters = {each.cluster_id for each in reached if each.finding.reached}
+    tried: list[ReachableServers] = []
+    for server in reach(servers, properties, clock):
+        tried.append(server)
+        yield server.finding
+    clusters = {server.cluster_id for server in tried if server.finding.reached}
     if not clusters:
         yield Finding("cluster", FindingStatus.SKIPPED, detail="no server could be reached, so nothing more is known")
         return
-    brokers = {node: address for each in reached for node, address in (each.brokers or {}).items()}
+    brokers = {node: address for server in tried for node, address in (server.brokers or {}).items()}
     yield _cluster(clusters, brokers)
-    for each in other_brokers(brokers, servers, properties, clock):
-        yield each.finding
+    for broker in other_brokers(brokers, servers, properties, clock):
+        yield broker.finding
     try:
         yield from rights_findings(settings, properties, clock)
     except ClusterError as error:
@@ -51,7 +51,7 @@ def findings(settings: AgentSettings, properties: Mapping[str, str], clock: Cloc
 
 
 def _refused_producer(topic: str, properties: Mapping[str, str]) -> Iterator[Finding]:
-    """What the role refuses to start with: consumers take properties that no safe producer does."""
+    """A finding where an idempotent producer refuses the properties, which a consumer may accept."""
     try:
         events_producer(properties)
     except InvalidInputError as error:

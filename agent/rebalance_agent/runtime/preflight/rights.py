@@ -1,7 +1,7 @@
-"""Which rights each role needs, why, and what it is without one of them. Docs and `check` are drawn from this list.
+"""The rights (ACLs) that each role needs, why, and what fails without them. Docs and `check` use this list.
 
-Read and Write imply Describe (Kafka's own authorizer), so that is not listed beside them. Describe on Cluster is never
-needed: groups that a principal may describe are listed to it, too.
+Read and Write imply Describe (in Kafka's own authorizer), which is therefore not listed with them. Describe on Cluster
+is never needed: brokers list the groups that a principal may describe.
 """
 
 from __future__ import annotations
@@ -16,17 +16,18 @@ from rebalance_agent.runtime.settings.roles import AgentSettings, ObserverSettin
 __all__ = ["ADMIN_ONLY", "EVERYTHING", "Right", "acl_command", "agent_rights"]
 
 ADMIN_ONLY = "admin-only"
-"""The mode without the coordinator's own log."""
+"""The degraded mode without the right to read the offsets topic."""
 
 EVERYTHING = "*"
-"""The name of a right to every topic or group."""
+"""The resource name of a right to every topic or group."""
 
 
 @dataclass(frozen=True, slots=True)
 class Right:
-    """One ACL. ``mode`` names what the agent is without it; several rights may have one mode.
+    """One ACL, with what it is needed for (``why``) and what is ``lost`` without it.
 
-    ``some_do``: with rights to only some of everything (by prefix) the agent works for those.
+    ``mode``: the degraded mode without it; several rights may have the same. ``some_do``: where the right is for
+    `EVERYTHING`, rights to some resources (by prefix) are enough for these.
     """
 
     operation: Literal["Create", "Describe", "DescribeConfigs", "Read", "Write"]
@@ -39,13 +40,13 @@ class Right:
     some_do: bool = False
 
     def __str__(self) -> str:
-        """As people say it."""
+        """The right in words, such as ``Read on Topic 'orders'``."""
         prefixed = "prefix " if self.prefixed else ""
         return f"{self.operation} on {self.resource} {prefixed}'{self.name}'"
 
 
 def agent_rights(settings: AgentSettings) -> tuple[Right, ...]:
-    """What the role with these settings needs, most important first."""
+    """The rights that a role with these settings needs, most important first."""
     if isinstance(settings, ObserverSettings):
         return (
             *_group_rights(settings),
@@ -118,7 +119,7 @@ def _event_rights(topic: str, *, read: bool) -> tuple[Right, ...]:
         "creates the topic where it is missing",
         "no events until somebody creates the topic",
     )
-    heard = Right(
+    read_reports = Right(
         "Read",
         "Topic",
         topic,
@@ -126,7 +127,7 @@ def _event_rights(topic: str, *, read: bool) -> tuple[Right, ...]:
         "reads what sidecars report of their members",
         "members' own times are not known: stalls stay bounds, callbacks and pods are not told",
     )
-    return (write, heard, create) if read else (write, create)
+    return (write, read_reports, create) if read else (write, create)
 
 
 def _replica_rights(group: str) -> tuple[Right, ...]:
@@ -156,5 +157,5 @@ def _baselines_rights(topic: str) -> tuple[Right, ...]:
 
 
 def acl_command(right: Right, principal: str, servers: str) -> str:
-    """The command that gives ``right`` to ``principal``; a line for a shell."""
+    """The ``kafka-acls.sh`` command that grants ``right`` to ``principal``."""
     return allow_command(right.operation, right.resource, right.name, principal, servers, prefixed=right.prefixed)

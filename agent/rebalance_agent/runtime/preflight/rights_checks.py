@@ -1,4 +1,4 @@
-"""Findings about rights: what the brokers say is allowed, and where that is nothing, what happens when it is done."""
+"""Findings about rights: the operations that brokers report as allowed, and a read of the offsets topic."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rebalance_agent.runtime.settings.roles import AgentSettings, ObserverSettin
 __all__ = ["rights_findings"]
 
 READ_S = 5.0
-"""Longest wait for a first record of the offsets topic, or for its end."""
+"""Longest wait for a first record of the offsets topic, or for its end, in seconds."""
 
 READ_WAIT_S = 0.1
 READ_MAX = 100
@@ -28,16 +28,16 @@ NOWHERE = -1
 _STATUS = {
     ProbeResult.HELD: FindingStatus.OK,
     ProbeResult.MISSING: FindingStatus.MISSING,
-    ProbeResult.UNTOLD: FindingStatus.SKIPPED,
-    ProbeResult.NEEDLESS: FindingStatus.SKIPPED,
+    ProbeResult.UNKNOWN: FindingStatus.SKIPPED,
+    ProbeResult.UNUSED: FindingStatus.SKIPPED,
 }
 
 
 def rights_findings(settings: AgentSettings, properties: Mapping[str, str], clock: Clock) -> Iterator[Finding]:
-    """A finding for each right of the role.
+    """One finding per right of the role.
 
     Raises:
-        ClusterError: the cluster does not answer any more.
+        ClusterError: the cluster stopped answering.
     """
     cluster = Cluster(properties)
     rights = agent_rights(settings)
@@ -64,7 +64,7 @@ def _seen(
     cluster: Cluster,
     clock: Clock,
 ) -> RightsProbe:
-    """The proof with what was seen of the thing itself."""
+    """The probe's result, with what could be read of the resource itself."""
     if proof.verdict is ProbeResult.MISSING:
         return proof
     if (right.operation, right.name) == ("Read", OFFSETS_TOPIC):
@@ -74,7 +74,7 @@ def _seen(
             return RightsProbe(proof.verdict, _and(proof.detail, f"{len(cluster.identify()[1])} topics are seen"))
         listed = cluster.list_groups().groups
         shows = NameFilter(settings.groups_allow, settings.groups_deny)
-        count = sum(shows(each.group) for each in listed)
+        count = sum(shows(group.group) for group in listed)
         return RightsProbe(proof.verdict, _and(proof.detail, f"{len(listed)} groups are listed, {count} of them shown"))
     return proof
 
@@ -85,16 +85,16 @@ def _read(properties: Mapping[str, str], clock: Clock) -> RightsProbe:
             partitions = reader.partitions()
             if not partitions:
                 return RightsProbe(
-                    ProbeResult.UNTOLD, "the topic is not there yet: brokers create it for the first group"
+                    ProbeResult.UNKNOWN, "the topic is not there yet: brokers create it for the first group"
                 )
             reader.begin(dict.fromkeys(range(partitions), BEGINNING))
-            # A record moves its partition's position from here, and so does the end of an empty partition.
+            # A record moves its partition's position, and so does the end of an empty partition.
             reader.positions = dict.fromkeys(range(partitions), NOWHERE)
             end = clock.monotonic() + READ_S
             while set(reader.positions.values()) == {NOWHERE}:
                 if clock.monotonic() > end:
                     return RightsProbe(
-                        ProbeResult.UNTOLD, f"nothing came of its {partitions} partitions within {READ_S:g} s"
+                        ProbeResult.UNKNOWN, f"nothing came of its {partitions} partitions within {READ_S:g} s"
                     )
                 reader.read(READ_MAX, READ_WAIT_S)
     except AccessDeniedError:

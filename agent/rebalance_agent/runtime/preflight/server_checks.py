@@ -1,4 +1,4 @@
-"""Servers, each for itself: a bootstrap server that is down is not noticed as long as another one answers."""
+"""Checks of each server alone: a client does not notice that a bootstrap server is down while another one answers."""
 
 from __future__ import annotations
 
@@ -26,17 +26,18 @@ from rebalance_agent.runtime.settings.kafka_config import without_secrets
 __all__ = ["SERVERS_MAX", "ReachableServers", "other_brokers", "reach", "servers_of"]
 
 SERVERS_MAX = 50
-"""Servers that are tried one by one; in a larger cluster the rest are left out, and the report says so."""
+"""Most servers that are tried; in a larger cluster the rest are left out, and the report says so."""
 
 AT_ONCE = 8
+"""Most servers that are tried at the same time."""
 
 ANSWER_S = 6.0
-"""Longest wait for one server: its TLS, its login, its answer."""
+"""Longest wait for one server, in seconds: its TLS handshake, login and answer."""
 
 POLL_S = 0.02
 
 LOST_MAX = 3
-"""Connections that the server may close on us until that is the answer."""
+"""Connections that the server may close before that counts as its answer: librdkafka reconnects without end."""
 
 _R = TypeVar("_R")
 
@@ -45,7 +46,7 @@ _TRANSIENT = (KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT, KafkaError._T
 
 @dataclass(frozen=True, slots=True)
 class ReachableServers:
-    """What was found of a server, and of the cluster behind it: its id and the brokers' addresses by node id."""
+    """The finding about one server, and its cluster's id and brokers (node id -> address), where it answered."""
 
     finding: Finding
     cluster_id: str = ""
@@ -53,12 +54,12 @@ class ReachableServers:
 
 
 def servers_of(properties: Mapping[str, str]) -> tuple[str, ...]:
-    """The entries of ``bootstrap.servers``, each once."""
+    """The entries of ``bootstrap.servers``, without repetitions."""
     return tuple(dict.fromkeys(filter(None, map(str.strip, properties.get("bootstrap.servers", "").split(",")))))
 
 
 def reach(servers: Sequence[str], properties: Mapping[str, str], clock: Clock) -> Iterator[ReachableServers]:
-    """Try each of ``servers``, several at once; in the order in which they end."""
+    """Try ``servers``, `AT_ONCE` at a time; results in the order in which they come."""
     yield from _in_parallel(
         [partial(_reach, f"server {server}", server, properties, clock) for server in servers[:SERVERS_MAX]]
     )
@@ -72,9 +73,9 @@ def reach(servers: Sequence[str], properties: Mapping[str, str], clock: Clock) -
 def other_brokers(
     brokers: Mapping[int, str], tried: Iterable[str], properties: Mapping[str, str], clock: Clock
 ) -> Iterator[ReachableServers]:
-    """Try the addresses that brokers gave for themselves (``advertised.listeners``), except those already ``tried``."""
-    known = set(tried)
-    others = [(node, address) for node, address in sorted(brokers.items()) if address not in known]
+    """Try the brokers' advertised addresses (``advertised.listeners``), except those already ``tried``."""
+    tried = set(tried)
+    others = [(node, address) for node, address in sorted(brokers.items()) if address not in tried]
     yield from _in_parallel(
         [
             partial(_reach, f"broker {node} at {address}", address, properties, clock)
@@ -92,13 +93,13 @@ def _reach(name: str, server: str, properties: Mapping[str, str], clock: Clock) 
         )
         return ReachableServers(finding)
     begun = clock.monotonic()
-    told: list[KafkaError] = []
-    settings: dict[str, Any] = {**properties, "bootstrap.servers": server, "error_cb": told.append}
+    errors: list[KafkaError] = []
+    settings: dict[str, Any] = {**properties, "bootstrap.servers": server, "error_cb": errors.append}
     admin = AdminClient(settings)
     try:
-        answer = _await(admin, told, clock)
+        answer = _await(admin, errors, clock)
     except KafkaException as error:
-        what, fix = diagnose(host, port, properties, without_secrets(_reason(told, error.args[0]), properties))
+        what, fix = diagnose(host, port, properties, without_secrets(_reason(errors, error.args[0]), properties))
         return ReachableServers(Finding(name, FindingStatus.FAILED, detail=what, fix=fix, reached=False))
     took_ms = round((clock.monotonic() - begun) * 1000)
     finding = Finding(name, FindingStatus.OK, detail=f"{_security(properties)}; answered in {took_ms} ms", reached=True)
@@ -107,26 +108,26 @@ def _reach(name: str, server: str, properties: Mapping[str, str], clock: Clock) 
     )
 
 
-def _await(admin: AdminClient, told: list[KafkaError], clock: Clock) -> Any:  # noqa: ANN401 - the client's own type
+def _await(admin: AdminClient, errors: list[KafkaError], clock: Clock) -> Any:  # noqa: ANN401 - the client's own type
     future = admin.describe_cluster(request_timeout=REQUEST_TIMEOUT_S)
     end = clock.monotonic() + ANSWER_S
     while not future.done() and clock.monotonic() < end:
         admin.poll(POLL_S)
-        # librdkafka would try again until the end of time; nothing gets better by that.
-        lost = [error for error in told if error.code() == KafkaError._TRANSPORT]  # noqa: SLF001
-        if decisive := [error for error in told if error.code() not in _TRANSIENT] or lost[LOST_MAX:]:
+        # librdkafka would try again without end.
+        lost = [error for error in errors if error.code() == KafkaError._TRANSPORT]  # noqa: SLF001
+        if decisive := [error for error in errors if error.code() not in _TRANSIENT] or lost[LOST_MAX:]:
             raise KafkaException(decisive[0])
     if not future.done():
         raise KafkaException(KafkaError(KafkaError._TIMED_OUT, f"no answer within {ANSWER_S:g} s"))  # noqa: SLF001
     return future.result()
 
 
-def _reason(told: Iterable[KafkaError], last: KafkaError) -> str:
-    """What says most: a verdict, else how a connection ended, else that there was no answer."""
+def _reason(errors: Iterable[KafkaError], last: KafkaError) -> str:
+    """The most specific error: a final one, else how a connection ended, else that there was no answer."""
     for codes in ((), (KafkaError._TRANSPORT,)):  # noqa: SLF001
-        for error in told:
+        for error in errors:
             if error.code() in codes or (not codes and error.code() not in _TRANSIENT):
-                # Without the address, which the row has: "sasl_ssl://kafka:9093/bootstrap: ..."
+                # Without the address, which the finding has: "sasl_ssl://kafka:9093/bootstrap: ..."
                 return re.sub(r"^\S+://\S+: ", "", error.str())
     return last.str()
 
@@ -137,14 +138,14 @@ def _security(properties: Mapping[str, str]) -> str:
 
 
 def _in_parallel(calls: Sequence[Callable[[], _R]]) -> Iterator[_R]:
-    """Results as they come. Threads are daemons: Ctrl-C waits for none of them."""
+    """The results, as they come. Threads are daemons, so that Ctrl-C waits for none of them."""
     waiting = deque(calls)
     results: SimpleQueue[Future[_R]] = SimpleQueue()
 
     def work() -> None:
         while waiting:
             with suppress(IndexError):  # another thread was faster
-                results.put(_carried_out(waiting.popleft()))
+                results.put(_completed(waiting.popleft()))
 
     for _ in range(min(AT_ONCE, len(calls))):
         threading.Thread(target=work, daemon=True).start()
@@ -152,7 +153,7 @@ def _in_parallel(calls: Sequence[Callable[[], _R]]) -> Iterator[_R]:
         yield results.get().result()
 
 
-def _carried_out(call: Callable[[], _R]) -> Future[_R]:
+def _completed(call: Callable[[], _R]) -> Future[_R]:
     future: Future[_R] = Future()
     try:
         future.set_result(call())

@@ -1,4 +1,8 @@
-"""The three roles as processes (observer, sidecar, gateway), and what every process needs.
+"""The three roles as processes, and what every process needs.
 
-The only package that imports ``apscheduler``: ``schedule`` runs what is repeated.
+It is the only package that imports ``apscheduler``, for ``schedule``.
+
+- ``observer``, ``sidecar``, ``gateway``: one role each.
+- ``process``: the wait for the cluster; ``logged_health``: readiness that is logged.
+- ``schedule``, ``ticker``: repeated calls; ``signals``, ``logs``, ``memory``: stop signals, log format, allocation.
 """

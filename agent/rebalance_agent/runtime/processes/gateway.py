@@ -1,4 +1,4 @@
-"""``rebalance-agent gateway``: a sidecar that also stands between its consumers and the brokers."""
+"""``rebalance-agent gateway``: a sidecar that also forwards its consumers' connections to the brokers."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ from rebalance_agent.runtime.settings.broker_tls import broker_tls
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
 from rebalance_agent.runtime.settings.roles import split_address
 
-__all__ = ["GATEWAY", "GatewayRole", "places"]
+__all__ = ["GATEWAY", "GatewayRole", "listen_addresses"]
 
 GATEWAY = "gateway"
-"""Readiness part: clients can connect."""
+"""The readiness part for clients' connections."""
 
 STOP_CHECK_SECONDS = 0.2
-"""How often it is noticed that the process shall stop: a signal can wake no event loop of another thread."""
+"""Seconds between two checks of the stop signal, which is set in another thread than the event loop's."""
 
 DESCRIPTORS_MAX = 2 * CONNECTIONS_MAX + NODES_MAX + 500
-"""Two for each connection, one for each broker's port, and room for pipes, posts and scrapes."""
+"""File descriptors: two per connection, one per broker's port, and some for pipes, posts and scrapes."""
 
 KAFKA_PORT = 9092
 ANY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - compared with, not listened on
 
 
-def places(settings: GatewaySettings, properties: Mapping[str, str], clock: Clock) -> ListenAddresses:
-    """Where to listen and connect.
+def listen_addresses(settings: GatewaySettings, properties: Mapping[str, str], clock: Clock) -> ListenAddresses:
+    """The addresses to listen on and to connect to, with TLS for both sides.
 
     Raises:
         InvalidInputError: naming the setting that is missing, contradicts another, or whose file cannot be used.
@@ -70,7 +70,7 @@ def places(settings: GatewaySettings, properties: Mapping[str, str], clock: Cloc
 
 
 class GatewayRole:
-    """One gateway with its sidecar. The connections have a thread and an event loop of their own."""
+    """One gateway with its sidecar. Connections have a thread and an event loop of their own."""
 
     def __init__(self, settings: GatewaySettings, properties: Mapping[str, str], *, clock: Clock | None = None) -> None:
         """``properties`` are librdkafka's, complete.
@@ -81,7 +81,7 @@ class GatewayRole:
         self._settings, self._properties = settings, properties
         self._clock = clock or SystemClock()
         self._log = structlog.get_logger("rebalance_agent.gateway")
-        self._places = places(settings, properties, self._clock)
+        self._addresses = listen_addresses(settings, properties, self._clock)
         self._counts = GatewayCounters(TextFormat(settings.cluster_name))
         self._sidecar = Sidecar(
             settings, properties, clock=clock, role=ExporterRole.GATEWAY, pages=(self._counts.text,)
@@ -91,21 +91,21 @@ class GatewayRole:
 
     @property
     def gateway_port(self) -> int:
-        """Where clients begin, once `run` listens."""
+        """The port of clients' bootstrap connections, once `run` listens."""
         return self._gateway.port if self._gateway else 0
 
     @property
     def port(self) -> int:
-        """Where /metrics is served, once `run` listens."""
+        """The port of /metrics, once `run` listens."""
         return self._sidecar.port
 
     @property
     def events_port(self) -> int:
-        """Where events are posted to, once `run` listens."""
+        """The port for posted events, once `run` listens."""
         return self._sidecar.events_port
 
     def run(self, stop: threading.Event) -> None:
-        """Serve until ``stop`` is set, and then until the clients have gone, for a bounded time.
+        """Serve until ``stop`` is set, and then until the clients have disconnected, for a bounded time.
 
         Raises:
             ListenError: an address cannot be listened on.
@@ -127,7 +127,7 @@ class GatewayRole:
     def _loop(self, stop: threading.Event, ended: threading.Event, listening: threading.Event) -> None:
         try:
             asyncio.run(self._serve(stop, listening))
-        except BaseException as error:  # noqa: BLE001 - told by the main thread
+        except BaseException as error:  # noqa: BLE001 - `run` raises it in the main thread
             self._failure = error
         finally:
             listening.set()
@@ -144,31 +144,31 @@ class GatewayRole:
             assign_seconds=self._settings.gateway_assign_seconds,
             rack=self._settings.gateway_rack,
         )
-        gateway = Gateway(self._places, groups.for_connection, self._counts, self._sidecar.health, self._clock)
+        gateway = Gateway(self._addresses, groups.for_connection, self._counts, self._sidecar.health, self._clock)
         await gateway.start()
         self._gateway = gateway
-        self._log.info("gateway_listening", port=gateway.port, port_base=self._places.port_base)
+        self._log.info("gateway_listening", port=gateway.port, port_base=self._addresses.port_base)
         self._sidecar.health.ready(GATEWAY)
         listening.set()
-        learning = asyncio.create_task(self._learn(gateway))
+        finding_brokers = asyncio.create_task(self._find_brokers(gateway))
         stopped = asyncio.Event()
         watching = asyncio.create_task(_watch(stop, stopped))
         try:
             await gateway.run(stopped, self._settings.gateway_drain_seconds)
         finally:
-            learning.cancel()
+            finding_brokers.cancel()
             watching.cancel()
             await gateway.close()
             groups.close()
 
-    async def _learn(self, gateway: Gateway) -> None:
-        """Listen for all brokers early: after a restart clients come to their ports without asking where they are."""
+    async def _find_brokers(self, gateway: Gateway) -> None:
+        """Listen for all brokers early: after a restart, clients reconnect to brokers' ports without asking first."""
         cluster, backoff = Cluster(self._properties), Backoff(max_s=60.0)
         while True:
             try:
                 brokers = await asyncio.to_thread(cluster.brokers)
             except ClusterError as error:
-                # Where brokers ask for SASL and only the clients have it, they tell us by what they ask.
+                # Where only the clients can log in, the brokers become known from the clients' metadata requests.
                 self._log.info("brokers_unknown", reason=str(error), help="known as soon as a client asks for them")
                 await asyncio.sleep(backoff.next())
                 continue
@@ -180,17 +180,17 @@ class GatewayRole:
 
 
 async def _watch(stop: threading.Event, stopped: asyncio.Event) -> None:
-    while not stop.is_set():  # noqa: ASYNC110 - a signal handler sets it, which no event loop hears
+    while not stop.is_set():  # noqa: ASYNC110 - a signal handler sets it in another thread
         await asyncio.sleep(STOP_CHECK_SECONDS)
     stopped.set()
 
 
 def _allow_descriptors() -> None:
-    """Take as many descriptors as connections may need, if this process may: shells give 1,024 by default."""
+    """Raise the limit of open files to what all connections need, if allowed: shells set 1,024 by default."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = DESCRIPTORS_MAX if hard == resource.RLIM_INFINITY else min(DESCRIPTORS_MAX, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    needed = DESCRIPTORS_MAX if hard == resource.RLIM_INFINITY else min(DESCRIPTORS_MAX, hard)
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
 
 
 def _client_tls(settings: GatewaySettings, clock: Clock) -> ServerTls | None:
@@ -203,15 +203,15 @@ def _client_tls(settings: GatewaySettings, clock: Clock) -> ServerTls | None:
 
 
 def _servers(text: str) -> tuple[Address, ...]:
-    """Addresses of ``bootstrap.servers`` as librdkafka reads them: a protocol before, and no port, are allowed."""
-    found = []
-    for server in filter(None, (each.strip() for each in text.split(","))):
+    """The addresses in ``bootstrap.servers``, as librdkafka reads them: with or without a protocol and a port."""
+    addresses = []
+    for server in filter(None, map(str.strip, text.split(","))):
         address = server.rpartition("://")[2]
         try:
             has_port = ":" in address.rpartition("]")[2] if address.startswith("[") else ":" in address
-            found.append(split_address(address if has_port else f"{address}:{KAFKA_PORT}"))
+            addresses.append(split_address(address if has_port else f"{address}:{KAFKA_PORT}"))
         except ValueError as error:
             raise InvalidInputError("kafka.bootstrap.servers", f"{server}: {error}") from None
-    if not found:
+    if not addresses:
         raise InvalidInputError("kafka.bootstrap.servers", "names no server")
-    return tuple(found)
+    return tuple(addresses)

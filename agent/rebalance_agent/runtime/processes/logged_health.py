@@ -1,4 +1,4 @@
-"""Readiness that is also told in the log: once when a part fails, once when it works again."""
+"""Readiness that is logged: one line when a part fails, one when it works again."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["LoggedHealth"]
 
 
 class LoggedHealth:
-    """Writes to ``readiness``; ``reconnected`` is called when the last part that had failed works again."""
+    """Records the parts' state in a `Readiness`, and logs changes. Thread-safe."""
 
     def __init__(self, readiness: Readiness, reconnected: Callable[[], None]) -> None:
-        """No part has failed yet."""
+        """``reconnected`` is called when the last of the failed parts works again."""
         self._readiness = readiness
         self._reconnected = reconnected
         self._lock = threading.Lock()
@@ -25,12 +25,12 @@ class LoggedHealth:
         self._log = structlog.get_logger("rebalance_agent.health")
 
     def starting(self, parts: Iterable[str]) -> None:
-        """These parts have yet to report."""
+        """Record ``parts`` as not ready yet, without a log line."""
         for part in parts:
             self._readiness.unready(part, STARTING)
 
     def ready(self, part: str) -> None:
-        """``part`` works."""
+        """Record that ``part`` works."""
         self._readiness.ready(part)
         with self._lock:
             if part not in self._failed:
@@ -42,7 +42,7 @@ class LoggedHealth:
             self._reconnected()
 
     def unready(self, part: str, reason: str) -> None:
-        """``part`` does not work."""
+        """Record that ``part`` does not work, and why."""
         self._readiness.unready(part, reason)
         with self._lock:
             if part in self._failed:
@@ -51,7 +51,7 @@ class LoggedHealth:
         self._log.warning("not_ready", part=part, reason=reason)
 
     def degraded(self, modes: Mapping[str, str | None], commands: Mapping[str, str]) -> None:
-        """Of each degraded mode why it holds, or None; ``commands`` mend those that do."""
+        """Record degraded modes: name -> why it holds, None where it does not; ``commands`` resolve those that hold."""
         self._readiness.degraded(modes)
         with self._lock:
             now = {mode for mode, reason in modes.items() if reason is not None}

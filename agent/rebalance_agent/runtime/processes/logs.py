@@ -1,4 +1,4 @@
-"""Structured logs on stderr: JSON lines for machines, colours for a person at a terminal."""
+"""Configures structured logs on stderr: JSON lines, or coloured text on a terminal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["configure_logs"]
 def configure_logs(level: str, form: str, stream: TextIO | None = None) -> None:
     """Log at ``level`` (debug, info, warning, error) in ``form`` (auto, json, console) to ``stream`` (stderr).
 
-    Records of ``logging`` come out the same way, so that a library's trouble is no stray line among JSON.
+    Records of ``logging``, which libraries write, get the same form.
     """
     stream = stream or sys.stderr
     console = form == "console" or (form == "auto" and stream.isatty())
@@ -27,7 +27,7 @@ def configure_logs(level: str, form: str, stream: TextIO | None = None) -> None:
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
-    # Tracebacks without local variables, which structlog would show: passwords are among them.
+    # structlog's tracebacks show local variables by default, and passwords are among these.
     render: list[structlog.typing.Processor] = (
         [
             _on_one_line,
@@ -62,9 +62,9 @@ def configure_logs(level: str, form: str, stream: TextIO | None = None) -> None:
 
 
 def _on_one_line(_logger: Any, _method: str, record: structlog.typing.EventDict) -> structlog.typing.EventDict:  # noqa: ANN401 - as structlog has it
-    """Names from outside (members, topics) begin no line of the log and give a terminal no orders.
+    """Escape line ends and control characters in values: names of members and topics come from outside.
 
-    Whether in the text or as a value: the renderer escapes only values with spaces or quotes in them. JSON is safe.
+    The console renderer escapes only values with spaces or quotes in them. JSON is safe without this.
     """
     for key, value in record.items():
         if isinstance(value, str) and not value.isprintable():
@@ -73,7 +73,7 @@ def _on_one_line(_logger: Any, _method: str, record: structlog.typing.EventDict)
 
 
 def _traceback(lines: TextIO, error: structlog.typing.ExcInfo) -> None:
-    """A traceback without local variables, indented: no line of an error's message begins as a line of the log does."""
-    told = io.StringIO()
-    structlog.dev.plain_traceback(told, error)
-    lines.writelines(f"\n  {printable(line)}".rstrip(" ") for line in told.getvalue().strip("\n").split("\n"))
+    """Write a traceback without local variables, indented: no line of it can pass for a line of the log."""
+    text = io.StringIO()
+    structlog.dev.plain_traceback(text, error)
+    lines.writelines(f"\n  {printable(line)}".rstrip(" ") for line in text.getvalue().strip("\n").split("\n"))

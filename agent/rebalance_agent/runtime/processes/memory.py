@@ -1,4 +1,4 @@
-"""How Python and the C library keep memory, in a process that is all ours: some knobs are better turned than left."""
+"""Tunes Python's garbage collector and glibc's allocator for a process that runs only the agent."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from contextlib import contextmanager, suppress
 __all__ = ["GIVE_BACK_EVERY_S", "all_ours", "give_back"]
 
 YOUNG_OBJECTS_MAX = 20_000
-"""How many more objects come to be than go between two looks of Python's collector. Its 700 are fewer than a batch of
-records has, so that it looked through all groups again and again: a quarter of what catching up cost."""
+"""Net new objects between two runs of Python's garbage collector. The default of 700 is less than one batch of records
+allocates, so that the collector went through all groups again and again: a quarter of the time of catching up."""
 
 LARGE_BYTES = 1024 * 1024
-"""Blocks from this size on go back to the system when they are freed. Left alone, glibc keeps up to 64 MB of them for
-each thread that ever joined a page of metrics."""
+"""Smallest block, in bytes, that goes back to the system when it is freed. By default glibc keeps up to 64 MB of them
+for each thread that ever built a page of metrics."""
 
 ARENAS_MAX = 2
-"""Heaps of the C library. Left alone, it makes one for nearly each of our fifty threads, up to eight for each core,
-and what is free in one is of no use in another."""
+"""Heaps (arenas) of glibc. By default nearly each of some fifty threads has one, up to eight per core, and none can use
+free memory of another."""
 
 GIVE_BACK_EVERY_S = 15.0
-"""How often what is free goes back to the system: some milliseconds of work, for tens of megabytes after a start."""
+"""Seconds between two calls of `give_back`: some milliseconds of work, for tens of megabytes after a start."""
 
 _M_MMAP_THRESHOLD = -3
 _M_ARENA_MAX = -8
@@ -30,7 +30,7 @@ _M_ARENA_MAX = -8
 
 @contextmanager
 def all_ours() -> Iterator[None]:
-    """Look for garbage less often and never among what was imported; give large blocks back. For a whole process."""
+    """Tune memory of the whole process: rarer collections, none among imported objects, large blocks given back."""
     before = gc.get_threshold()
     gc.freeze()
     gc.set_threshold(YOUNG_OBJECTS_MAX, *before[1:])
@@ -43,7 +43,7 @@ def all_ours() -> Iterator[None]:
 
 
 def give_back() -> None:
-    """Return what is free to the system."""
+    """Return free memory to the system (glibc's ``malloc_trim``)."""
     with suppress(AttributeError, OSError, TypeError):  # another C library than glibc
         ctypes.CDLL(None).malloc_trim(0)
 

@@ -1,4 +1,4 @@
-"""``rebalance-agent observe``: a watch over one cluster, its metrics, and the publisher of its events."""
+"""``rebalance-agent observe``: watches one cluster, serves its metrics, pages and API, and publishes its events."""
 
 from __future__ import annotations
 
@@ -36,19 +36,20 @@ from rebalance_agent.runtime.settings.redacted import shown_settings
 from rebalance_agent.runtime.settings.roles import ObserverSettings, split_address
 from rebalance_agent.runtime.sinks.configured_sinks import SinkSet
 from rebalance_agent.runtime.sinks.pending_events import PendingEvents
+from rebalance_agent.runtime.sinks.sinks import ClusterEvents
 from rebalance_agent.runtime.watch.cluster_watch import ClusterWatch, watch_context, watch_parts
-from rebalance_agent.runtime.watch.episode_log import log_event
+from rebalance_agent.runtime.watch.episode_log import EpisodeLog
 from rebalance_agent.tracking.views import GroupView
 from rebalance_agent.ui.page.site import GroupPages, Site
 
 __all__ = ["Observer"]
 
 JOIN_S = 2.0
-"""Longest wait at stop for the thread that reads baselines: it looks at its stop signal several times a second."""
+"""Longest wait at stop for the thread that reads baselines, in seconds: it checks its stop signal often."""
 
 
 class Observer:
-    """One observer of one cluster; without ``bootstrap.servers`` it idles."""
+    """One observer of one cluster; without ``bootstrap.servers`` it serves its listeners and observes nothing."""
 
     def __init__(self, settings: ObserverSettings, properties: Mapping[str, str], clock: Clock | None = None) -> None:
         """``properties`` are librdkafka's, complete.
@@ -96,7 +97,7 @@ class Observer:
             web,
             tls=web_tls(settings, self._clock),
             urgent=HEALTH_PATHS,
-            counted=self._metrics.connection_cut,
+            on_cut=self._metrics.connection_cut,
         )
         self._sinks = SinkSet(settings, self._metrics, self._clock)
         self._posted = PendingEvents(Workload(), lambda number: self._metrics.events_dropped("agent", number))
@@ -106,12 +107,12 @@ class Observer:
 
     @property
     def port(self) -> int:
-        """Where /metrics is served, once `run` listens."""
+        """The port of /metrics, once `run` listens."""
         return self._server.port
 
     @property
     def events_port(self) -> int:
-        """Where sidecars post to, once `run` listens; 0 if nowhere."""
+        """The port for posted events, once `run` listens; 0 without one."""
         return self._posts.port if self._posts else 0
 
     def views(self) -> tuple[GroupView, ...]:
@@ -149,47 +150,38 @@ class Observer:
         if stop.is_set():
             return
         self._log.info("connected", cluster=cluster_id)
-        # The last to end: a snapshot covers that whose events the sinks have delivered.
+        # Ends last: a snapshot covers only records whose events the sinks have delivered.
         last = stack.enter_context(ExitStack())
-        sinks = self._sinks.open(stack), self._sinks.connect(self._properties, cluster)
-
-        def publish(event: Event) -> None:
-            log_event(event)
-            self._phases.observe(event)
-            for each in sinks:
-                each.publish(event, cluster_id)
-            self._history.observe(event)
-
+        published = ClusterEvents(cluster_id, (self._sinks.open(stack), self._sinks.connect(self._properties, cluster)))
         watch = ClusterWatch(
             context,
             self._settings,
             cluster_id,
-            publish,
-            self._page.refresh,
-            reported=self._history.observe,
+            sinks=(EpisodeLog(), self._phases, published, self._history),
+            reports=self._history,
+            refresh=self._page.refresh,
             progress=self._sinks.publisher,
-            snapshot_written=self._metrics.snapshot_written,
         )
         watch.start(stack)
         last.callback(lambda: watch.close(self._left_s()))
         self._watch = watch
-        giving_back = Ticker(GIVE_BACK_EVERY_S, give_back, "memory", self._clock)
-        giving_back.start()
-        stack.callback(giving_back.stop)
+        memory = Ticker(GIVE_BACK_EVERY_S, give_back, "memory", self._clock)
+        memory.start()
+        stack.callback(memory.stop)
         if topic := self._settings.baselines_topic:
-            reading = BaselinesReader(context, topic, cluster_id, self._baselines).worker
-            reading.start()
-            stack.callback(reading.join, JOIN_S)
-            stack.callback(reading.stop)
+            reader = BaselinesReader(context, topic, cluster_id, self._baselines).worker
+            reader.start()
+            stack.callback(reader.join, JOIN_S)
+            stack.callback(reader.stop)
         if self._posts:
-            # Through the topic all replicas hear of it, whichever was asked.
+            # Posted events go through the topic, which all replicas read, whichever of them was posted to.
             publisher = self._sinks.publisher
             self._posted.connect(cluster_id, publisher.publish if publisher else self._report)
             stack.callback(self._posts.stop)
         watch_rights(self._settings, self._properties, cluster.access, self._health, stack, watch.denied)
 
     def _accept(self, events: Sequence[Event], dropped: int) -> None:
-        """Take in posted events, and how many were lost before on their way. Does not block."""
+        """Take posted events, and the number that their sender had dropped before. Does not block."""
         if dropped:
             self._metrics.events_dropped("member", dropped)
         self._posted.put(events)
@@ -199,5 +191,5 @@ class Observer:
             self._metrics.events_dropped("agent")
 
     def _left_s(self) -> float:
-        """Of the time that stopping may take."""
+        """Seconds that are left of the time that stopping may take."""
         return max(0.0, self._stopped + self._settings.stop_seconds - self._clock.monotonic())

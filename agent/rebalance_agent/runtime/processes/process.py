@@ -1,4 +1,4 @@
-"""What every role does around its work: wait for the cluster, and notice that it was lost."""
+"""Waits for the cluster at the start of every role, and again when all connections were lost."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from rebalance_agent.health import Health
 __all__ = ["CLUSTER", "identify_cluster", "watch_cluster"]
 
 CLUSTER = "cluster"
-"""Readiness part: the cluster answered and has an id."""
+"""The readiness part of the cluster: it answered, and has an id."""
 
 LOST_CHECK_S = 0.5
-"""How often it is noticed that connections went down; no broker is asked for it."""
+"""Seconds between two checks for lost connections; they send no request."""
 
 
 def identify_cluster(cluster: Cluster, health: Health, stop: threading.Event, backoff: Backoff | None = None) -> str:
-    """Ask for the cluster's id until it answers; empty only if ``stop`` was set meanwhile."""
+    """The cluster's id, asked for until it answers; empty only if ``stop`` was set meanwhile."""
     backoff = backoff or Backoff(max_s=5.0)
     while not stop.is_set():
         try:
@@ -34,7 +34,7 @@ def identify_cluster(cluster: Cluster, health: Health, stop: threading.Event, ba
 
 
 def watch_cluster(cluster: Cluster, health: Health, stop: threading.Event) -> None:
-    """Until ``stop`` is set: when all connections are lost, ask until the cluster answers again."""
+    """Ask for the cluster again whenever all connections are lost, until ``stop`` is set."""
     while not stop.wait(LOST_CHECK_S):
         if cluster.lost():
             identify_cluster(cluster, health, stop)

@@ -1,4 +1,4 @@
-"""``rebalance-agent sidecar``: takes the events of the consumers beside it, exports them, and publishes them on."""
+"""``rebalance-agent sidecar``: takes events of the consumers beside it, exports them as metrics, and publishes them."""
 
 from __future__ import annotations
 
@@ -33,11 +33,14 @@ from rebalance_agent.ui.page.site import Site
 __all__ = ["Sidecar", "workload"]
 
 NAMELESS_S = 5.0
-"""How long a file and a webhook wait for the cluster's id, which events name if it is known: most answer at once."""
+"""Seconds that file and webhook wait for the cluster's id, to have it in every event: most clusters answer at once."""
 
 
 def workload(environment: Mapping[str, str] = os.environ) -> Workload:
-    """Where this pod runs, from ``POD_NAME``, ``NODE_NAME``, ``WORKLOAD`` and ``IMAGE``; unset or empty is None."""
+    """The pod's name, node, workload and image, from variables; None where one is unset or empty.
+
+    The variables are ``POD_NAME``, ``NODE_NAME``, ``WORKLOAD`` and ``IMAGE``.
+    """
 
     def text(name: str) -> str | None:
         return environment.get(name, "")[:WHERE_MAX] or None
@@ -58,7 +61,7 @@ class Sidecar:
         role: ExporterRole = ExporterRole.SIDECAR,
         pages: Sequence[Page] = (),
     ) -> None:
-        """``properties`` are librdkafka's, complete. ``pages`` are shown on /metrics, too, by a gateway (``role``).
+        """``properties`` are librdkafka's, complete. A gateway (``role``) adds its own ``pages`` to /metrics.
 
         Raises:
             InvalidInputError: naming the setting whose file or URL cannot be used, or that is missing to let others
@@ -94,31 +97,31 @@ class Sidecar:
             web,
             tls=web_tls(settings, clock),
             urgent=HEALTH_PATHS,
-            counted=self._metrics.connection_cut,
+            on_cut=self._metrics.connection_cut,
         )
         self._events = events_server(settings, self.accept, self._metrics, clock, self._members.alive)
 
     @property
     def health(self) -> LoggedHealth:
-        """What /readyz tells."""
+        """The process's readiness, as /readyz answers."""
         return self._health
 
     @property
     def port(self) -> int:
-        """Where /metrics is served, once `run` listens."""
+        """The port of /metrics, once `run` listens."""
         return self._web.port
 
     @property
     def events_port(self) -> int:
-        """Where events are posted to, once `run` listens."""
+        """The port for posted events, once `run` listens."""
         return self._events.port
 
     def alive(self, process: str) -> None:
-        """A consumer's process lives, and has nothing else to say."""
+        """Record the heartbeat of a consumer's process."""
         self._members.alive(process)
 
     def accept(self, events: Sequence[Event], dropped: int) -> None:
-        """Take in posted events, and how many their sender lost before. Does not block."""
+        """Take posted events, and the number that their sender had dropped before. Does not block."""
         for event in events:
             self._metrics.events_received(event.KIND)
         if dropped:
@@ -129,7 +132,7 @@ class Sidecar:
             self._kafka.put(events)
 
     def run(self, stop: threading.Event) -> None:
-        """Serve until ``stop`` is set, then send what waits and end within a bounded time.
+        """Serve until ``stop`` is set, then send waiting events and end within a bounded time.
 
         Raises:
             ListenError: an address cannot be listened on.
@@ -137,7 +140,7 @@ class Sidecar:
         with ExitStack() as stack:
             if self._configured:
                 self._health.starting((CLUSTER,))
-            # The events' listener first: who is told that the sidecar is ready may post.
+            # The events' listener starts first: clients may post as soon as the sidecar is ready.
             self._events.start()
             stack.callback(self._events.stop)
             self._web.start()
@@ -151,7 +154,7 @@ class Sidecar:
                 self._log.info("stopping")
 
     def _publish(self, stop: threading.Event, stack: ExitStack) -> None:
-        """Give events to the sinks until ``stop`` is set; ``stack`` ends that: first the posts, then the sinks."""
+        """Publish events until ``stop`` is set; ``stack`` stops first the posts, then the sinks."""
         local = self._sinks.open(stack)
         if self._kafka:
             stack.callback(self._kafka.close)
@@ -160,7 +163,7 @@ class Sidecar:
             self._local.connect("", local.publish)
 
         stack.callback(nameless)
-        # Posts end before the sinks do: what was accepted is sent.
+        # Posts end before the sinks, so that every accepted event is sent.
         stack.callback(self._events.stop)
         if not self._configured:
             nameless()
@@ -183,7 +186,7 @@ class Sidecar:
 
 @contextmanager
 def _after(seconds: float, call: Callable[[], None]) -> Iterator[None]:
-    """Call it in a thread of its own after so long, unless the block has ended by then."""
+    """Call ``call`` in a thread of its own after ``seconds``, unless the block has ended by then."""
     timer = threading.Timer(seconds, call)
     timer.daemon = True
     timer.start()

@@ -1,4 +1,4 @@
-"""Stops cleanly on a signal."""
+"""Sets a stop event on SIGINT and SIGTERM."""
 
 from __future__ import annotations
 
@@ -13,14 +13,12 @@ __all__ = ["stop_on_signals"]
 
 
 @contextmanager
-def stop_on_signals(stop: threading.Event, heard: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Set ``stop`` on SIGINT and SIGTERM, and call ``heard``; a second one of the same kind does what it did before.
+def stop_on_signals(stop: threading.Event, on_stop: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Set ``stop`` and call ``on_stop`` on the first SIGINT or SIGTERM; a second of the same kind ends the process.
 
-    That is, it ends the process at once. Main thread only.
-
-    A thread of its own is told of signals and sets ``stop``. Python runs handlers in the main thread alone, which goes
-    on waiting where the system gave the signal to another one; and a handler that comes while that thread enters its
-    wait could not take the event's lock.
+    Main thread only. A thread of its own receives the signals through a wakeup descriptor and sets ``stop``: Python
+    runs handlers in the main thread alone, which keeps waiting where the system delivered the signal to another thread,
+    and a handler that runs while the main thread enters its wait could not take the event's lock.
     """
     numbers = (signal.SIGINT, signal.SIGTERM)
     before = {number: signal.getsignal(number) for number in numbers}
@@ -28,17 +26,17 @@ def stop_on_signals(stop: threading.Event, heard: Callable[[], None] = lambda: N
     def handle(number: int, _frame: FrameType | None) -> None:
         signal.signal(number, before[signal.Signals(number)])
 
-    def listen() -> None:
-        while told := listened.recv(1):
-            if told[0] in numbers and not stop.is_set():
+    def receive() -> None:
+        while received := receiver.recv(1):
+            if received[0] in numbers and not stop.is_set():
                 stop.set()
-                heard()
+                on_stop()
 
-    listened, telling = socket.socketpair()
-    telling.setblocking(False)
-    listening = threading.Thread(target=listen, name="signals", daemon=True)
-    listening.start()
-    told_before = signal.set_wakeup_fd(telling.fileno(), warn_on_full_buffer=False)
+    receiver, sender = socket.socketpair()
+    sender.setblocking(False)
+    thread = threading.Thread(target=receive, name="signals", daemon=True)
+    thread.start()
+    wakeup_before = signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
     for number in numbers:
         signal.signal(number, handle)
     try:
@@ -46,7 +44,7 @@ def stop_on_signals(stop: threading.Event, heard: Callable[[], None] = lambda: N
     finally:
         for number in numbers:
             signal.signal(number, before[number])
-        signal.set_wakeup_fd(told_before)
-        telling.close()
-        listening.join()
-        listened.close()
+        signal.set_wakeup_fd(wakeup_before)
+        sender.close()
+        thread.join()
+        receiver.close()

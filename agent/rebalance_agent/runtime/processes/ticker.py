@@ -1,4 +1,4 @@
-"""A call that is made several times a second, in a thread of its own: to schedule it costs as much as to make it."""
+"""A call repeated several times a second, in a thread of its own: scheduling it would cost as much as making it."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ _log = logging.getLogger(__name__)
 
 
 class Ticker:
-    """One call at an interval. It never overlaps itself, and calls that were missed are not made up for."""
+    """Repeats one call at an interval. Calls never overlap, and missed ones are not repeated."""
 
     def __init__(self, seconds: float, call: Callable[[], None], name: str, clock: Clock) -> None:
-        """``call`` every ``seconds`` from `start` on, whatever it raises."""
+        """``call`` is made every ``seconds`` from `start` on; what it raises is logged."""
         self._seconds, self._call, self._clock = seconds, call, clock
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
-        """Begin, with a call at once."""
+        """Start, with a call at once."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Make no more calls; one that runs is not waited for."""
+        """Make no more calls; a running one is not waited for."""
         self._stop.set()
 
     def _run(self) -> None:
@@ -35,7 +35,7 @@ class Ticker:
         while not self._stop.wait(wait_s):
             try:
                 self._call()
-            except Exception:  # noqa: BLE001 - a fault of one call must not end the others
+            except Exception:  # noqa: BLE001 - an error of one call must not end the others
                 _log.exception("%s failed", self._thread.name)
             now = self._clock.monotonic()
             due = max(due + self._seconds, now)

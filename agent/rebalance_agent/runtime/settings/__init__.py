@@ -1,5 +1,9 @@
-"""Settings: flags > environment > file > defaults. Every name is checked; secrets are never shown.
+"""Every setting: flags override the environment, that a file, that the defaults. Secrets are never shown.
 
-The only package that imports ``pydantic``, ``pydantic_core``, ``pydantic_settings`` and ``yaml``. ``kafka_config`` has
-``confluent_kafka`` check the Kafka client properties.
+It is the only package that imports ``pydantic``, ``pydantic_core``, ``pydantic_settings`` and ``yaml``.
+
+- ``roles``, ``gateway_settings``: the settings of each role, as pydantic models.
+- ``settings_sources``: reads and merges the sources; ``flags``: flags and their help, made from the models.
+- ``kafka_config``: Kafka client properties, checked by ``confluent_kafka``; ``broker_tls``: TLS of the gateway.
+- ``redacted``: settings without secrets, for /config.
 """

@@ -1,4 +1,4 @@
-"""TLS to the brokers, from the properties that librdkafka takes, always with the brokers' names verified."""
+"""The gateway's TLS context for brokers, from librdkafka's properties; certificates and names are always verified."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _UNUSABLE = {
     "ssl.engine.location": "leave it out: keys are read from files",
     "ssl.providers": "leave it out: keys are read from files",
 }
-"""Properties that say something of TLS which Python's ``ssl`` cannot do: better refused than passed over."""
+"""TLS properties that Python's ``ssl`` cannot follow, with advice: they are refused rather than ignored."""
 
 
 def broker_tls(properties: Mapping[str, str]) -> ssl.SSLContext | None:

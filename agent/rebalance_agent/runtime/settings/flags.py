@@ -17,7 +17,7 @@ __all__ = ["add_flags", "default_text", "environment_variable", "flag", "flag_va
 
 
 def add_flags(parser: argparse.ArgumentParser, *models: type[AgentSettings]) -> None:
-    """Give ``parser`` one flag for every setting of the ``models``, with its default and environment name."""
+    """Add one flag to ``parser`` for every setting of the ``models``, with its default and environment name."""
     parser.add_argument(
         "--config", metavar="FILE", default=None, help=f"YAML or TOML file with settings (env {ENV_PREFIX}CONFIG)"
     )
@@ -36,7 +36,7 @@ def add_flags(parser: argparse.ArgumentParser, *models: type[AgentSettings]) -> 
 
 
 def flag_values(options: argparse.Namespace, model: type[AgentSettings]) -> dict[str, Any]:
-    """The settings that were given as flags.
+    """Setting -> value, for the settings that were given as flags.
 
     Raises:
         InvalidInputError: a ``--kafka`` without ``=``, or with a secret in it.

@@ -1,4 +1,4 @@
-"""Settings of the gateway: the sidecar's, and where it listens, for whom, and what it does to which groups."""
+"""Settings of the gateway: the sidecar's, its addresses for clients, and its rules for groups."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class GatewaySettings(SidecarSettings):
 
 
 def as_given(settings: GatewaySettings) -> SidecarSettings:
-    """A sidecar is a gateway, too, where any setting of a gateway's own is given; else it has the sidecar's alone."""
+    """``settings`` where any of the gateway's own is given, which makes the sidecar a gateway; else the sidecar's."""
     fields = SidecarSettings.model_fields
     if settings.model_fields_set - fields.keys():
         return settings

@@ -1,4 +1,4 @@
-"""Kafka client properties as users write them -> what librdkafka takes. Secrets come from files and are never shown."""
+"""Translates Kafka client properties as users write them into librdkafka's. Secrets come from files, never shown."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ OWN_PROPERTIES = frozenset(
         "transactional.id",
     }
 )
-"""Properties on which the agent's own correctness rests: setting them is refused."""
+"""Properties that the agent must set itself to be correct: setting them is refused."""
 
 SECRET_PROPERTIES = frozenset(
     {
@@ -47,12 +47,12 @@ SECRET_PROPERTIES = frozenset(
         "ssl.keystore.password",
     }
 )
-"""Properties whose values nobody may see: refused as flags, which every user of the machine can list."""
+"""Properties with secret values: refused as flags, which every user of the machine can list."""
 
 SERVERS = "bootstrap.servers"
 
 SECRET_BYTES_MAX = 1 << 20
-"""A key with its certificate chain has some kilobytes; more is the wrong file."""
+"""Most bytes of a file with a secret: a key with its certificate chain has some kilobytes."""
 
 _PROPERTIES_MAX = 200  # librdkafka knows fewer
 
@@ -64,15 +64,15 @@ _NO_GSSAPI = (
 
 
 def property_name(name: str) -> str:
-    """The name in librdkafka's spelling: dots where variables have underscores."""
+    """The property's name in librdkafka's spelling: dots where environment variables have underscores."""
     return name.replace("_", ".")
 
 
 def kafka_properties(data: object) -> dict[str, str]:
-    """Bring a ``kafka`` setting to librdkafka's spelling: dots for underscores, texts for numbers and booleans.
+    """A ``kafka`` setting in librdkafka's spelling: dots for underscores, texts for numbers and booleans.
 
     Raises:
-        ValueError: it is not a mapping of names to single values, or sets one of `OWN_PROPERTIES`.
+        ValueError: ``data`` is not a mapping of names to single values, or sets one of `OWN_PROPERTIES`.
     """
     if not isinstance(data, Mapping) or len(data) > _PROPERTIES_MAX:
         raise ValueError(f"must be a mapping of at most {_PROPERTIES_MAX} Kafka client properties")
@@ -88,24 +88,24 @@ def kafka_properties(data: object) -> dict[str, str]:
         if f"{name}.file" in result:
             raise ValueError(f"{name} and {name}.file are both set: leave one of them out")
     if not result.get(SERVERS, "").strip():
-        result.pop(SERVERS, None)  # a variable that a manifest leaves empty: no cluster is configured
+        result.pop(SERVERS, None)  # a manifest may leave the variable empty: no cluster is configured
     return result
 
 
 def client_properties(properties: Mapping[str, str]) -> dict[str, str]:
-    """Properties with the contents of files in place of ``KEY.file``, and known to be ones that librdkafka takes.
+    """Properties with files' contents in place of ``KEY.file``, checked by librdkafka.
 
     Raises:
-        InvalidInputError: a file cannot be read, or librdkafka refuses a property; the text never has a value in it.
+        InvalidInputError: a file cannot be read, or librdkafka refuses a property; the text has no secret in it.
     """
-    # librdkafka writes to stderr by itself, past our log; what matters of it is in readiness and in errors.
+    # librdkafka would log to stderr by itself; its errors are in readiness and in the agent's own log.
     result = {"client.id": "rebalance-agent", "log_level": "0"}
     for name, value in properties.items():
         plain = name.removesuffix(".file")
         result[plain] = read_secret(f"kafka.{name}", value) if plain != name else value
     try:
         AdminClient({**result})
-        # Some properties are told to be wrong together by a consumer only.
+        # Some contradictions between properties are found by a consumer only.
         Consumer({**result, "group.id": "rebalance-agent"}).close()
     except KafkaException as error:
         text = without_secrets(error.args[0].str().replace("\n", " "), result)
@@ -118,7 +118,7 @@ def client_properties(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def without_secrets(text: str, properties: Mapping[str, str]) -> str:
-    """``text`` with stars for the values of secret ``properties``, whoever put them there."""
+    """``text`` with stars in place of the values of secret ``properties``."""
     return _starred(text, (value for name, value in properties.items() if name in SECRET_PROPERTIES))
 
 
@@ -129,23 +129,23 @@ def _starred(text: str, secrets: Iterable[str]) -> str:
 
 
 def read_secret(field: str, path: str) -> str:
-    """The text of a file that holds one secret, without the line end. Read once, when a command starts.
+    """The text of a file that holds one secret, without the line end.
 
     Raises:
-        InvalidInputError: naming ``field``; it cannot be read, is empty, is too large, or is no text.
+        InvalidInputError: naming ``field``; the file cannot be read, is empty, too large, or not UTF-8 text.
     """
     try:
         with Path(path).open("rb") as file:
             data = file.read(SECRET_BYTES_MAX + 1)
         if len(data) > SECRET_BYTES_MAX:
             raise InvalidInputError(field, f"{path} has more than {SECRET_BYTES_MAX} bytes")
-        # Editors end files with a line feed that is no part of a password.
+        # Editors end files with a line feed, which is not part of the password.
         secret = data.decode().rstrip("\r\n")
     except OSError as error:
         raise InvalidInputError(field, f"cannot read {path}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise InvalidInputError(field, f"{path} is not UTF-8 text") from None
     if not secret or "\0" in secret:
-        # The client would take an empty text for a password that is not set, and end at a zero byte.
+        # librdkafka takes an empty text for no password, and ends a text at a zero byte.
         raise InvalidInputError(field, f"{path} {'holds a zero byte' if secret else 'is empty'}")
     return secret

@@ -1,7 +1,7 @@
-"""The settings in effect, as /config shows them: to everybody who may read metrics, so without any secret.
+"""The settings in effect, as /config shows them to every reader of metrics: without any secret.
 
-Kafka properties are shown only where they are known to be harmless. librdkafka learns new ones, some of them free texts
-that may hold a password (``sasl.kerberos.kinit.cmd``, ``sasl.oauthbearer.config``), so the list names what is shown.
+Only Kafka properties that are known to be harmless are shown. New releases of librdkafka add properties, and some are
+free texts that may contain a password (``sasl.kerberos.kinit.cmd``, ``sasl.oauthbearer.config``).
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ _NUMBER = re.compile(r"-?\d{1,15}|true|false")
 
 
 def shown_settings(settings: AgentSettings) -> dict[str, object]:
-    """``version`` and ``settings``, name -> value in effect. Secrets are `REDACTED`; files that hold one are named."""
+    """The ``version``, and ``settings``: name -> value in effect. Secrets are `REDACTED`, files with secrets named."""
     shown = settings.model_dump(mode="json")
     shown["kafka"] = {name: _kafka(name, value) for name, value in sorted(settings.kafka.items())}
     if settings.events_webhook:
-        # Who knows the whole URL of a webhook may often post to it.
+        # Often whoever knows the whole URL of a webhook may post to it.
         shown["events_webhook"] = webhook_target(settings.events_webhook).shown
     return {"version": __version__, "settings": shown}
 

@@ -1,8 +1,8 @@
-"""Settings of the observer and the sidecar: flags > environment > file > defaults, every one checked by name.
+"""Settings of the observer and the sidecar as pydantic models.
 
-The models are the only list of settings: flags, ``--help``, environment names and the tables in ``docs/`` are drawn
-from them. Addresses are ``host:port`` in one setting, because Kubernetes sets ``<SERVICE>_PORT`` variables by itself
-and would overwrite a setting of that name.
+The models are the only list of settings: flags, ``--help``, environment names and the tables in ``docs/`` are made from
+them. Addresses are ``host:port`` in one setting, because Kubernetes sets ``<SERVICE>_PORT`` variables by itself and
+would overwrite a setting of that name.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ __all__ = [
 ENV_PREFIX = "REBALANCE_AGENT_"
 
 HIDDEN_GROUPS = r"__.*|_confluent.*|rebalance-agent.*|console-consumer-\d+"
-"""Groups that are not shown unless ``groups_deny`` says otherwise: internal ones, our own, throw-away console ones."""
+"""Default of ``groups_deny``, a regular expression: internal groups, the agent's own, those of console consumers."""
 
 TEXT_MAX = 1_000
-"""Characters of a text setting: longer is a mistake, and patterns of that length are no longer readable."""
+"""Most characters of a text setting: a longer one is a mistake."""
 
 DECLARATIONS_TEXT_MAX = 10_000
-"""Characters of co-partition declarations: some dozens of lines."""
+"""Most characters of co-partition declarations: some dozens of lines."""
 
 TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
@@ -89,7 +89,7 @@ def _topic(text: str) -> str:
 
 
 def overlap(one: tuple[str, int], other: tuple[str, int]) -> bool:
-    """Whether both cannot be listened on; port 0 is always a free one."""
+    """Whether two addresses cannot both be listened on; port 0 is any free port, and overlaps none."""
     hosts = {one[0], other[0]}
     return one[1] == other[1] != 0 and (len(hosts) == 1 or bool(hosts & WILDCARDS) or hosts <= LOOPBACKS)
 
@@ -126,7 +126,7 @@ _KafkaProperties = Annotated[dict[str, str], BeforeValidator(kafka_properties)]
 
 
 class AgentSettings(BaseSettings):
-    """What both roles need."""
+    """Settings of every role."""
 
     model_config = SettingsConfigDict(
         env_prefix=ENV_PREFIX,
@@ -192,12 +192,12 @@ class AgentSettings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Take only what `load` has merged: it knows which source a wrong value came from."""
+        """Take only the values that `load` has merged."""
         return (init_settings,)
 
 
 class ListeningSettings(AgentSettings):
-    """Of a role that takes events by POST, too."""
+    """Settings of the roles that also take events by POST."""
 
     events_listen: _PerhapsAddress = Field(
         "",
@@ -262,12 +262,12 @@ class ObserverSettings(ListeningSettings):
 
     @model_validator(mode="after")
     def _own_topics(self) -> Self:
-        # The snapshots' topic is compacted, which would take the events.
+        # The snapshots' topic is compacted, which would delete events.
         if self.state_topic and self.state_topic == self.events_topic:
             raise ValueError("state_topic: must be another topic than events_topic")
         if self.baselines_topic and self.baselines_topic in (self.events_topic, self.state_topic):
             raise ValueError("baselines_topic: must be another topic than events_topic and state_topic")
-        # A post reaches one of the replicas, and the topic all of them.
+        # A post reaches one replica; only the topic reaches all of them.
         if self.events_listen and self.replicas_group and not self.events_topic:
             raise ValueError("events_listen: with replicas_group it needs an events_topic")
         return self

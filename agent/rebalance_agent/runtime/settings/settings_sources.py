@@ -1,4 +1,4 @@
-"""Where settings come from: a file, the environment, flags; merged in that order, and refused by name when wrong."""
+"""Reads settings from a file, the environment and flags, merges them in that order, and refuses wrong ones by name."""
 
 from __future__ import annotations
 
@@ -21,39 +21,39 @@ from rebalance_agent.runtime.settings.roles import ENV_PREFIX, AgentSettings, Ob
 __all__ = ["FILE_BYTES_MAX", "SettingsErrors", "load", "misspelt_environment"]
 
 FILE_BYTES_MAX = 1 << 20
-"""Settings files have some kilobytes; more is the wrong file."""
+"""Most bytes of a settings file, which usually has some kilobytes."""
 
 _Settings = TypeVar("_Settings", bound=AgentSettings)
 
 SIMILAR = 0.9
-"""How alike names must be (0 to 1) to be taken for a misspelling: one or two letters of a name with our prefix."""
+"""Least similarity (0 to 1) of a name to a variable for a misspelling: one or two letters differ."""
 
 
 _OF_A_SERVICE = re.compile(r"(tcp|udp|sctp)://")
-"""What Kubernetes sets NAME_PORT to, where NAME is a service's."""
+"""Begin of the values of NAME_PORT variables that Kubernetes sets for a service NAME."""
 
 
 class SettingsErrors(InvalidInputError):  # noqa: N818 - it holds several
-    """Every wrong setting, one line each."""
+    """All wrong settings of a role, one line each."""
 
     def __init__(self, problems: Iterable[tuple[str, str]]) -> None:
-        """Name each field and what is wrong with it."""
+        """``problems`` are pairs of a field and what is wrong with it."""
         self.lines = tuple(f"{field}: {problem}" if field else problem for field, problem in problems)
         super().__init__("", "\n".join(self.lines))
 
 
 def load(model: type[_Settings], file: str | None, flags: Mapping[str, Any]) -> _Settings:
-    """Settings of one role from ``file`` (YAML or TOML; None: none), the environment, and ``flags`` (names -> texts).
+    """Settings of one role from ``file`` (YAML or TOML, or None), the environment, and ``flags`` (name -> text).
 
     Raises:
-        SettingsErrors: a file that cannot be read, an unknown name, or wrong values (all of them at once).
+        SettingsErrors: the file cannot be read, or names are unknown, or values wrong (all of them at once).
     """
     merged: dict[str, Any] = {}
     for source in (_from_file(file) if file else {}, _from_environment(model), flags):
         for name, value in source.items():
             before = merged.get(name)
             if name == "kafka" and isinstance(value, Mapping):
-                # Spelling first: REBALANCE_AGENT_KAFKA__BOOTSTRAP_SERVERS overrides the file's bootstrap.servers.
+                # One spelling before merging: REBALANCE_AGENT_KAFKA__BOOTSTRAP_SERVERS overrides bootstrap.servers.
                 value = {str(key).replace("_", "."): each for key, each in value.items()}  # noqa: PLW2901
             merged[name] = {**before, **value} if isinstance(before, dict) and isinstance(value, Mapping) else value
     if odd := [name for name, value in merged.items() if not _is_text((name, value))]:
@@ -65,9 +65,9 @@ def load(model: type[_Settings], file: str | None, flags: Mapping[str, Any]) -> 
 
 
 def misspelt_environment(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Variables that are no setting of any role but look like one -> the setting's variable.
+    """Variables that look like misspelt settings -> the variable that is probably meant.
 
-    Others with our prefix are left alone: Kubernetes makes some for its services, tests and consumers have theirs.
+    Others with the prefix are left alone: Kubernetes sets some for its services, tests and consumers have their own.
     """
     fields = {name.upper() for model in (ObserverSettings, GatewaySettings) for name in model.model_fields}
     known = {ENV_PREFIX + name for name in fields | {"CONFIG"}}
@@ -101,11 +101,11 @@ def _from_file(file: str) -> dict[str, Any]:
     except OSError as error:
         raise SettingsErrors([("config", f"cannot read {file}: {error.strerror}")]) from None
     except yaml.MarkedYAMLError as error:
-        # Its own text shows the line that is wrong, and that may hold a password.
+        # The error's own text quotes the wrong line, which may contain a password.
         mark = error.problem_mark
         where = f" in line {mark.line + 1}, column {mark.column + 1}" if mark else ""
         raise SettingsErrors([("config", f"{file} is not valid: {error.problem}{where}")]) from None
-    # ValueError: bad TOML, bytes that are no text, and dates that YAML takes for ones; RecursionError: deep nesting.
+    # ValueError: invalid TOML, bytes that are not UTF-8, invalid dates in YAML; RecursionError: deep nesting.
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise SettingsErrors([("config", f"{file} is not valid: {' '.join(str(error).split())}")]) from None
     if data is None:
@@ -116,7 +116,7 @@ def _from_file(file: str) -> dict[str, Any]:
 
 
 def _is_text(value: object) -> bool:
-    """Whether all texts in it can be written: bytes of variables and flags that are no UTF-8 are half characters."""
+    """Whether all texts in ``value`` are UTF-8: other bytes of variables and flags are lone surrogates in them."""
     if isinstance(value, str):
         return value.isascii() or value == value.encode("utf-8", "replace").decode()
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""The sinks that settings ask for: Kafka, a file, a webhook."""
+"""Makes the sinks that are configured: Kafka, a file, a webhook."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ WEBHOOK = "webhook"
 
 
 class SinkSet:
-    """Made before anything runs, so that a wrong setting is told at once; Kafka joins when the cluster is known.
+    """The sinks of one process. Wrong settings are refused at once; Kafka is added when the cluster is known.
 
-    ``publisher``: the sink that is Kafka, once it is there.
+    ``publisher``: the Kafka sink, None before that or where events do not go to Kafka.
     """
 
     def __init__(self, settings: AgentSettings, counts: SinkCounts, clock: Clock) -> None:
@@ -51,15 +51,15 @@ class SinkSet:
         return bool(self._local)
 
     def open(self, stack: ExitStack) -> SinkFanout:
-        """Start those that need no cluster; ``stack`` ends these and Kafka together, within ``stop_seconds``."""
+        """Start the sinks that need no cluster; ``stack`` closes these and Kafka together, within ``stop_seconds``."""
         stack.callback(self._close)
         return self._started(self._local)
 
     def connect(self, properties: Mapping[str, str], cluster: TopicCreator) -> SinkFanout:
-        """Start Kafka, if events go there.
+        """Start the Kafka sink, if there is an ``events_topic``; the topic is created where it is missing.
 
         Raises:
-            InvalidInputError: ``properties`` do not go together for a producer that loses and doubles nothing.
+            InvalidInputError: ``properties`` do not allow an idempotent producer.
         """
         topic = self._settings.events_topic
         if not topic:

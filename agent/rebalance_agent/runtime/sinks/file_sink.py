@@ -1,4 +1,4 @@
-"""Events to a file: newline-delimited JSON, appended, and put aside as ``.1``, ``.2``, ... when it is full."""
+"""Writes events to a file as newline-delimited JSON, rotated to ``.1``, ``.2``, ... when it is full."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from rebalance_agent.runtime.sinks.queued_sink import DeliveryError
 __all__ = ["EventsFile"]
 
 _MODE = 0o640
-"""Events name groups, hosts and client ids: not for everybody on the machine."""
+"""File mode: events name groups, hosts and client ids, which not every user of the machine may read."""
 
 
 class EventsFile:
-    """Appends whole lines. What the operating system has taken counts as written: the disk is not awaited.
+    """Appends whole lines to the file. There is no fsync: a line counts as written once the system has it.
 
-    At most ``files_max`` files of ``bytes_max`` bytes each are kept, the one that is written included. A file that is
-    moved away or deleted by others (logrotate) is begun anew.
+    At most ``files_max`` files of ``bytes_max`` bytes each are kept, including the current one. A file that other
+    programs move or delete (logrotate) is created again.
     """
 
     def __init__(self, path: str, bytes_max: int, files_max: int) -> None:
-        """See that the file can be written; it is opened again with the first event.
+        """Check that the file can be written; it is opened again with the first event.
 
         Raises:
-            InvalidInputError: it cannot be opened for appending, or is something else than a file.
+            InvalidInputError: ``path`` cannot be opened for appending, or is not a regular file.
         """
         self._path, self._bytes_max, self._files_max = Path(path), bytes_max, files_max
         try:
@@ -43,10 +43,10 @@ class EventsFile:
             raise InvalidInputError("events_file", f"{path} is not a regular file")
 
     def deliver(self, lines: Sequence[bytes], _given_up: threading.Event) -> None:
-        """Append.
+        """Append ``lines``.
 
         Raises:
-            DeliveryError: a line could not be written whole; the file holds none of it.
+            DeliveryError: a line could not be written whole; the file has none of it.
         """
         for number, line in enumerate(lines):
             try:
@@ -60,14 +60,14 @@ class EventsFile:
             self._file.close()
 
     def _append(self, line: bytes) -> None:
-        if self._away():
-            self._renew()
+        if self._replaced():
+            self._reopen()
         size = self._file.seek(0, io.SEEK_END)
         if size and size + len(line) > self._bytes_max:
             self._rotate()
             size = 0
         try:
-            # Unbuffered: a full disk takes a part of a line, or nothing.
+            # Unbuffered: on a full disk, write() takes a part of a line, or nothing.
             written = self._file.write(line)
             while written < len(line):
                 written += self._file.write(line[written:])
@@ -76,8 +76,8 @@ class EventsFile:
                 self._file.truncate(size)
             raise
 
-    def _away(self) -> bool:
-        """Whether the file is closed, or no longer the one of that name."""
+    def _replaced(self) -> bool:
+        """Whether the file is closed, or no longer the one at its path."""
         try:
             return self._file.closed or not os.path.samestat(self._path.stat(), os.fstat(self._file.fileno()))
         except OSError:
@@ -92,12 +92,12 @@ class EventsFile:
         for older, newer in zip(reversed(names), reversed(names[:-1]), strict=False):
             with contextlib.suppress(FileNotFoundError):
                 newer.replace(older)
-        self._renew()
+        self._reopen()
 
-    def _renew(self) -> None:
+    def _reopen(self) -> None:
         self.close()
         self._file = self._open()
 
     def _open(self) -> io.FileIO:
-        # Not blocking: what is no regular file, and is refused, must not hold us up before.
+        # O_NONBLOCK: opening a named pipe, which is refused afterwards, must not block.
         return io.FileIO(self._path, "a", opener=lambda path, flags: os.open(path, flags | os.O_NONBLOCK, _MODE))

@@ -1,4 +1,4 @@
-"""Posted events on their way to sinks: what they do not know themselves is added, and they wait for the cluster."""
+"""Posted events on their way to sinks: they wait until the cluster is known, and get its id and their pod."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from rebalance_agent.model.events import AssignEvent, Event, MemberEvent, Worklo
 __all__ = ["HELD_BYTES_MAX", "HELD_MAX", "PendingEvents"]
 
 HELD_MAX = 10_000
-"""Events kept until the cluster answers: days of one pod's rebalances."""
+"""Most events held until the cluster answers: days of one pod's rebalances."""
 
 HELD_BYTES_MAX = 64 * 1024 * 1024
-"""Bytes of their lines, as many as the publisher keeps. In memory an event may be a thousand times its line."""
+"""Most bytes of their lines, as many as the publisher keeps. In memory an event may be a thousand times its line."""
 
 
 class PendingEvents:
-    """Thread-safe; `put` never blocks. Before `connect` the newest events are held, as far as the bounds allow.
+    """Holds the newest events until `connect`, within bounds, and passes later ones on at once. Thread-safe.
 
-    Every event is passed on, or counted as dropped.
+    `put` never blocks. Every event is passed on, or counted as dropped.
     """
 
     def __init__(self, where: Workload, dropped: Callable[[int], None]) -> None:
-        """``where`` is set on events that do not say it themselves."""
+        """``where`` is set on events that lack it; ``dropped(number)`` counts lost events."""
         self._where = None if where == Workload() else where
         self._dropped = dropped
         self._lock = threading.Lock()
@@ -41,22 +41,22 @@ class PendingEvents:
         self._log = structlog.get_logger("rebalance_agent.relay")
 
     def put(self, events: Iterable[Event]) -> None:
-        """Pass events on, or hold them."""
+        """Pass ``events`` on, or hold them."""
         with self._lock:
             for event in events:
                 self._pass_on(event)
 
     def connect(self, cluster_id: str, publish: Callable[[Event, str], None]) -> None:
-        """From now on (and for what was held) call ``publish(event, cluster_id)``, which must not block.
+        """Call ``publish(event, cluster_id)`` for every held event and from now on; it must not block.
 
-        ``cluster_id`` may be empty, and come with a later call.
+        ``cluster_id`` may be empty, and be given by a later call.
         """
         with self._lock:
             self._cluster_id, self._publish = cluster_id or self._cluster_id, publish
             self._release()
 
     def close(self) -> None:
-        """Take no more. What is held for want of a cluster is lost to Kafka, which is counted and logged."""
+        """Take no more events. Those still held are lost to Kafka, which is counted and logged."""
         with self._lock:
             lost = len(self._held)
             self._held.clear()

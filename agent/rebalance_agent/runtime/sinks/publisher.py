@@ -1,4 +1,4 @@
-"""Events to Kafka: idempotent, acknowledged by all replicas, in order per group, and never in anybody's way."""
+"""Publishes events to Kafka: idempotent, acknowledged by all replicas, in order per group, without blocking."""
 
 from __future__ import annotations
 
@@ -28,29 +28,30 @@ from rebalance_agent.runtime.sinks.split_events import event_lines
 __all__ = ["EVENTS_PARTITIONS", "Publisher", "events_producer"]
 
 EVENTS_PARTITIONS = 6
-"""Of a topic that we create: enough to read a large fleet's events in parallel, few enough for a small broker."""
+"""Partitions of an events topic that the agent creates: enough to read many groups' events in parallel."""
 
 QUEUE_MAX = 100_000
 QUEUE_KILOBYTES_MAX = 64 * 1024
-"""Events that wait for the brokers: hours of an ordinary fleet's rebalances, within a bounded memory."""
+"""Most events, and kilobytes of them, that wait for the brokers: hours of rebalances of some hundred groups."""
 
 POLL_S = 0.2
+"""Longest wait of one poll for acknowledgements, in seconds."""
 
 _Deliver = Callable[[KafkaError | None, object], None]
 _Make = Callable[[dict[str, Any]], KafkaProducer]
 
 
 def events_producer(properties: Mapping[str, str], make: _Make = confluent_producer) -> KafkaProducer:
-    """A producer that loses and doubles no event.
+    """An idempotent producer whose messages all replicas acknowledge.
 
     Raises:
-        InvalidInputError: ``properties`` do not go together with that.
+        InvalidInputError: ``properties`` contradict that.
     """
     settings = {
         "queue.buffering.max.messages": QUEUE_MAX,
         "queue.buffering.max.kbytes": QUEUE_KILOBYTES_MAX,
         "compression.type": "zstd",
-        # Java's choice of partition, so that one group's events stay together whoever writes them.
+        # The Java client's partitioner: one group's events go to one partition, whichever client writes them.
         "partitioner": "murmur2_random",
         **properties,
         "acks": "all",
@@ -64,7 +65,7 @@ def events_producer(properties: Mapping[str, str], make: _Make = confluent_produ
 
 
 class Publisher:
-    """Queues events for the brokers. `publish` returns at once; what does not fit, or fails, goes to ``dropped``."""
+    """The Kafka sink. `publish` queues and returns at once; events that do not fit or fail are counted as dropped."""
 
     def __init__(
         self,
@@ -89,17 +90,17 @@ class Publisher:
         self._lock = threading.Lock()
         self._queued = 0
         self._outstanding: dict[int, None] = {}
-        self._another = partial(events_producer, properties, make)
-        self._producer = self._another()
+        self._new_producer = partial(events_producer, properties, make)
+        self._producer = self._new_producer()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._serve, name="publisher", daemon=True)
 
     def start(self) -> None:
-        """Begin to take acknowledgements."""
+        """Start the thread that takes acknowledgements."""
         self._thread.start()
 
     def publish(self, event: Event, cluster_id: str) -> None:
-        """Queue an event under its cluster's and group's key."""
+        """Queue an event with the key ``cluster_id:group``, as several messages where it is too large for one."""
         key = f"{cluster_id}:{event.group}".encode("utf-8", "backslashreplace")
         for part, line in event_lines(event):
             number = self._number()
@@ -117,17 +118,17 @@ class Publisher:
 
     @property
     def queued(self) -> int:
-        """How many messages were ever queued."""
+        """Number of messages ever queued."""
         return self._queued
 
     @property
     def completed(self) -> int:
-        """How many of them, counted from the first, are all acknowledged or given up: none before these is left."""
+        """Number of first messages that are all acknowledged or given up: every earlier message is completed, too."""
         with self._lock:
             return next(iter(self._outstanding), self._queued)
 
     def close(self, timeout: float) -> None:
-        """Send what waits, ``timeout`` seconds at most; the rest is counted as dropped."""
+        """Send waiting events, ``timeout`` seconds at most; the rest is counted as dropped."""
         self._stop.set()
         self._thread.join(timeout=2 * POLL_S)
         if left := flush(self._producer, timeout):
@@ -174,16 +175,16 @@ class Publisher:
                 self._replace(error)
 
     def _replace(self, error: KafkaException) -> None:
-        # Fatal errors come out of poll(). An idempotent producer that lost its sequence, or that may not write, can
-        # send nothing more; a new one can, once the right is there.
+        # poll() raises fatal errors. An idempotent producer that lost its sequence, or was denied to write, can send
+        # nothing more; a new one can, once the right is granted.
         self._failed(error.args[0].str())
         self._dropped(flush(self._producer, 0))
         with self._lock:
             self._outstanding.clear()
         while not self._stop.wait(self._backoff.next()):
             try:
-                self._producer = self._another()
-            except InvalidInputError as unmade:  # a certificate's file is away while it is changed
-                self._failed(unmade.problem)
+                self._producer = self._new_producer()
+            except InvalidInputError as invalid:  # a certificate's file is missing while it is replaced
+                self._failed(invalid.problem)
             else:
                 return

@@ -1,4 +1,4 @@
-"""A sink that is fed from a bounded queue by a thread of its own, for what would block: a disk, another server."""
+"""A sink with a bounded queue and a thread of its own, for deliveries that block: to a disk, to another server."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ __all__ = ["BATCH_BYTES_MAX", "BATCH_MAX", "QUEUE_BYTES_MAX", "QUEUE_MAX", "Deli
 
 QUEUE_MAX = 10_000
 QUEUE_BYTES_MAX = 64 * 1024 * 1024
-"""Events that wait: hours of an ordinary fleet's rebalances, within a bounded memory."""
+"""Most waiting events, and bytes of their lines: hours of rebalances of some hundred groups."""
 
 BATCH_MAX = 500
 BATCH_BYTES_MAX = 1024 * 1024
-"""Events handed on at a time; one that is larger goes alone."""
+"""Most events, and bytes, of one delivery; a larger event is delivered alone."""
 
 ABANDON_S = 1.0
-"""For a delivery to notice, at stop, that its time is over."""
+"""Longest wait at stop, in seconds, for a delivery to notice that it was given up."""
 
 
 class DeliveryError(RebalanceAgentError):
-    """A batch could not be delivered, for good. ``delivered``: those of its lines that were, by their places in it."""
+    """A batch could not be delivered, finally. ``delivered``: the indexes of those of its lines that were."""
 
     def __init__(self, reason: str, delivered: Sequence[int] = ()) -> None:
-        """Say why."""
+        """``reason`` is for the log."""
         super().__init__(reason)
         self.delivered = delivered
 
@@ -41,11 +41,15 @@ class Deliver(Protocol):
     """The last step of a queued sink, called from one thread only."""
 
     def deliver(self, lines: Sequence[bytes], given_up: threading.Event) -> None:
-        """Deliver lines of JSON without their line ends, or raise `DeliveryError`; soon after ``given_up`` is set."""
+        """Deliver lines of JSON, which have no line ends. Must return soon after ``given_up`` is set.
+
+        Raises:
+            DeliveryError: some or all of the lines were not delivered.
+        """
         ...
 
     def close(self) -> None:
-        """No more will come."""
+        """Release resources; `deliver` is not called any more."""
         ...
 
 
@@ -55,10 +59,10 @@ class _Line(NamedTuple):
 
 
 class QueuedSink:
-    """Keeps the newest events until they are delivered. Thread-safe."""
+    """A `Sink` that holds the newest events until they are delivered. Thread-safe."""
 
     def __init__(self, name: str, target: Deliver, counts: SinkCounts) -> None:
-        """``name``: as in the metrics' labels."""
+        """``name``: the sink's name in metrics and logs."""
         self._name, self._target, self._counts = name, target, counts
         self._log = structlog.get_logger("rebalance_agent.sinks").bind(sink=name)
         self._changed = threading.Condition()
@@ -70,11 +74,11 @@ class QueuedSink:
         self._thread = threading.Thread(target=self._run, name=f"sink-{name}", daemon=True)
 
     def start(self) -> None:
-        """Begin to deliver."""
+        """Start to deliver."""
         self._thread.start()
 
     def publish(self, event: Event, cluster_id: str) -> None:  # noqa: ARG002 - it is in the event, too
-        """Queue an event; where there is no room the oldest are dropped."""
+        """Queue an event; where the queue is full, the oldest are dropped."""
         line = _Line(event.KIND, json_line(event))
         dropped = 0
         with self._changed:
@@ -91,7 +95,7 @@ class QueuedSink:
             self._lost(dropped, "more events wait than are kept, or it is closed")
 
     def close(self, timeout: float) -> None:
-        """Deliver what waits, ``timeout`` seconds at most; the rest is counted as dropped."""
+        """Deliver waiting events, ``timeout`` seconds at most; the rest is counted as dropped."""
         with self._changed:
             self._closing = True
             self._changed.notify()
@@ -110,18 +114,17 @@ class QueuedSink:
             try:
                 self._target.deliver([line.text for line in batch], self._given_up)
             except DeliveryError as error:
-                self._arrived([batch[place] for place in error.delivered])
+                self._delivered([batch[index] for index in error.delivered])
                 self._lost(len(batch) - len(error.delivered), str(error))
-            except Exception as error:  # noqa: BLE001
-                # Whatever it is, the next batch may fare better, and nobody else would ever take one from the queue.
+            except Exception as error:  # noqa: BLE001 - the thread must go on: the next batch may be delivered
                 self._lost(len(batch), repr(error))
             else:
-                self._arrived(batch)
-                self._worked()
+                self._delivered(batch)
+                self._recovered()
         self._target.close()
 
     def _take(self) -> list[_Line]:
-        """The next batch; empty when the sink is closed and nothing is left."""
+        """The next batch; empty when the sink is closed and its queue is empty."""
         with self._changed:
             self._changed.wait_for(lambda: self._lines or self._closing)
             batch: list[_Line] = []
@@ -134,11 +137,11 @@ class QueuedSink:
                 self._bytes -= len(batch[-1].text)
             return batch
 
-    def _arrived(self, batch: Sequence[_Line]) -> None:
+    def _delivered(self, batch: Sequence[_Line]) -> None:
         for kind, number in Counter(line.kind for line in batch).items():
             self._counts.events_published(kind, self._name, number)
 
-    def _worked(self) -> None:
+    def _recovered(self) -> None:
         if self._failing:
             self._failing = False
             self._log.info("events_delivered_again")

@@ -1,4 +1,4 @@
-"""Where events go: any number of sinks, none of which can hold up or hurt another."""
+"""The interface of sinks, and the fan-out of events to any number of them, none of which can delay or break another."""
 
 from __future__ import annotations
 
@@ -10,52 +10,52 @@ import structlog
 
 from rebalance_agent.model.events import Event
 
-__all__ = ["Sink", "SinkCounts", "SinkFanout"]
+__all__ = ["ClusterEvents", "Sink", "SinkCounts", "SinkFanout"]
 
 
 class Sink(Protocol):
-    """Takes events. `runtime.sinks.publisher.Publisher` is one: to Kafka."""
+    """Publishes events to one target, such as Kafka (`runtime.sinks.publisher.Publisher`)."""
 
     def start(self) -> None:
-        """Begin to send what is published. May be called with events waiting already."""
+        """Start to send events, including those that were published before."""
         ...
 
     def publish(self, event: Event, cluster_id: str) -> None:
-        """Take an event. Returns at once; what cannot be kept is counted as dropped."""
+        """Queue an event and return at once; events that do not fit are counted as dropped."""
         ...
 
     def close(self, timeout: float) -> None:
-        """Send what waits, ``timeout`` seconds at most; the rest is counted as dropped."""
+        """Send waiting events, ``timeout`` seconds at most; the rest is counted as dropped."""
         ...
 
 
 class SinkCounts(Protocol):
-    """What is counted of every sink, from any thread. ``sink``: kafka, file or webhook."""
+    """Counters of every sink, called from any thread. ``sink``: kafka, file or webhook."""
 
     def events_published(self, kind: str, sink: str, number: int = 1) -> None:
-        """Events arrived: acknowledged, written, answered with success."""
+        """Count events that were delivered: acknowledged, written, answered with success."""
         ...
 
     def events_dropped(self, where: str, number: int = 1) -> None:
-        """Events were lost on the way to the sink ``where``."""
+        """Count events that were lost on the way to the sink ``where``."""
         ...
 
 
 class SinkFanout:
-    """Starts sinks, hands every event to every one of them in their order, and ends them together."""
+    """Several sinks as one: each event goes to every sink, in their order; they start and close together."""
 
     def __init__(self, sinks: Sequence[tuple[str, Sink]], dropped: Callable[[str, int], None]) -> None:
-        """``sinks`` with their names; ``dropped(name, number)`` counts what a sink raised at."""
+        """``sinks`` with their names; ``dropped(name, number)`` counts events at which a sink raised."""
         self._sinks, self._dropped = tuple(sinks), dropped
         self._log = structlog.get_logger("rebalance_agent.sinks")
 
     def start(self) -> None:
-        """Start all."""
+        """Start all sinks."""
         for _, sink in self._sinks:
             sink.start()
 
     def close(self, timeout: float) -> None:
-        """Close all at the same time, so that ``timeout`` seconds are enough for all of them."""
+        """Close all sinks at the same time, within ``timeout`` seconds."""
         closers = [threading.Thread(target=sink.close, args=[timeout], daemon=True) for _, sink in self._sinks]
         for closer in closers:
             closer.start()
@@ -63,11 +63,23 @@ class SinkFanout:
             closer.join()
 
     def publish(self, event: Event, cluster_id: str) -> None:
-        """Give an event to all; does not block and does not raise."""
+        """Publish an event to all sinks; does not block and does not raise."""
         for name, sink in self._sinks:
             try:
                 sink.publish(event, cluster_id)
-            except Exception:  # noqa: BLE001
-                # A sink's mistake is no reason for the others, or the tracker, to miss anything.
+            except Exception:  # noqa: BLE001 - an error of one sink must not affect the others, or the tracker
                 self._dropped(name, 1)
                 self._log.exception("sink_failed", sink=name, kind=event.KIND)
+
+
+class ClusterEvents:
+    """Gives the events of one cluster to fan-outs of sinks; an `EventSink` (``runtime.watch.event_sinks``)."""
+
+    def __init__(self, cluster_id: str, fanouts: Sequence[SinkFanout]) -> None:
+        """``fanouts`` get each event in their order."""
+        self._cluster_id, self._fanouts = cluster_id, tuple(fanouts)
+
+    def on_event(self, event: Event) -> None:
+        """Publish an event; does not block and does not raise."""
+        for fanout in self._fanouts:
+            fanout.publish(event, self._cluster_id)

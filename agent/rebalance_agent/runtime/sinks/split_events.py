@@ -1,4 +1,4 @@
-"""Events that fit into one Kafka message each: very many members are spread over several, and put together. Pure."""
+"""Splits events with very many members into parts that fit into one Kafka message each, and joins parts again. Pure."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from rebalance_agent.model.events import Event, GenerationEvent, MemberSnapshot,
 __all__ = ["MESSAGE_BYTES_MAX", "event_lines", "whole_events"]
 
 MESSAGE_BYTES_MAX = 900_000
-"""Brokers take 1,048,588 bytes by default; key, header and record overhead need some of it."""
+"""Most bytes of an event's line: brokers take 1,048,588 bytes by default, of which key and headers need some."""
 
 
 def event_lines(event: Event, size_max: int = MESSAGE_BYTES_MAX) -> list[tuple[Event, bytes]]:
-    """The event as one or more events with their JSON lines of at most ``size_max`` bytes each.
+    """The event as one or more parts with their JSON lines of at most ``size_max`` bytes each.
 
-    Only members can be spread over parts; a part that holds a single member and is still too large comes out as it is,
-    for the caller to count as lost. All fields but ``event_id``, ``members``, ``part`` and ``parts`` are equal.
+    Only members are spread over parts; a part with a single member that is still too large is returned as it is, and
+    the caller counts it as lost. All fields but ``event_id``, ``members``, ``part`` and ``parts`` are equal.
     """
     line = json_line(event)
     if len(line) <= size_max or not isinstance(event, GenerationEvent):
@@ -29,9 +29,9 @@ def event_lines(event: Event, size_max: int = MESSAGE_BYTES_MAX) -> list[tuple[E
 
 
 def whole_events(events: Iterable[Event]) -> Iterator[Event]:
-    """What `event_lines` made parts of, put together again; ``events`` are one group's, in order.
+    """One group's ``events``, in order, with the parts from `event_lines` joined again.
 
-    Parts of one event follow each other, as one producer writes them; where one is missing the event is left out.
+    Parts of one event follow each other, since one producer writes them; an event with a missing part is left out.
     """
     parts: list[GenerationEvent] = []
     for event in events:

@@ -1,4 +1,4 @@
-"""Events to a webhook: batches by POST, repeated for a while where that may help."""
+"""Sends events to a webhook: batches by POST, repeated for a bounded time after errors that may be temporary."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from rebalance_agent.runtime.sinks.queued_sink import DeliveryError
 __all__ = ["Webhook", "WebhookTarget", "webhook_target"]
 
 ATTEMPT_SECONDS = 10.0
-"""For one POST with its answer, whatever the other side does."""
+"""Longest time for one POST with its answer, in seconds, whatever the server does."""
 
 ANSWER_BYTES_MAX = 64 * 1024
-"""Read of an answer's body: its status counts, and of a 400 the line that it names."""
+"""Most bytes read of an answer's body, which matters only for the line that a 400 names."""
 
-WAIT_MOST_S = 30.0
-"""Longest pause between attempts, also where the answer asks for more (``Retry-After``)."""
+WAIT_MAX_S = 30.0
+"""Longest pause between attempts, in seconds, also where the answer asks for a longer one (``Retry-After``)."""
 
-_LOOK_S = 0.1
+_CHECK_S = 0.1
 _SUCCESS = range(200, 300)
 _AGAIN = frozenset({408, 425, 429, *range(500, 600)})
 _PORTS = {"http": 80, "https": 443}
@@ -41,7 +41,7 @@ _PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True)
 class WebhookTarget:
-    """Where to POST, checked by `webhook_target`. ``path``: with the query, which may be a secret of the URL's."""
+    """The URL to POST to, checked by `webhook_target`. ``path`` has the query, too; both may be secret."""
 
     scheme: str
     host: str
@@ -50,16 +50,16 @@ class WebhookTarget:
 
     @property
     def shown(self) -> str:
-        """The URL without what may be secret in it."""
+        """The URL without path and query, which may be secret."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.scheme}://{host}:{self.port}"
 
 
 def webhook_target(url: str) -> WebhookTarget:
-    """Read an ``http`` or ``https`` URL.
+    """Parse an ``http`` or ``https`` URL.
 
     Raises:
-        ValueError: it is none, or carries a user and password; the text has no part of it.
+        ValueError: it is not such a URL, or has a user and password; the text of the error has no part of it.
     """
     if not url.isascii() or not url.isprintable() or " " in url:
         raise ValueError("must be a URL of printable ASCII without spaces")
@@ -77,7 +77,7 @@ def webhook_target(url: str) -> WebhookTarget:
 
 
 class _Answer(NamedTuple):
-    """A status (0: there was no answer), the seconds that ``Retry-After`` asks for, and the line that is wrong."""
+    """A status (0: no answer), the seconds of ``Retry-After``, and the number of the refused line (0: none)."""
 
     status: int
     wait: float = 0.0
@@ -88,7 +88,7 @@ _NO_ANSWER = _Answer(0)
 
 
 class Webhook:
-    """Delivers batches. No redirect is followed, no proxy of the environment used: a token goes nowhere else."""
+    """Delivers batches. It follows no redirect and uses no proxy, so that a token goes to the target alone."""
 
     def __init__(
         self,
@@ -99,11 +99,11 @@ class Webhook:
         token: Callable[[], str] | None = None,
         context: Callable[[], ssl.SSLContext] = client_context,
         seconds: float = 60.0,
-        backoff: Callable[[], Backoff] = lambda: Backoff(first_s=0.5, max_s=WAIT_MOST_S),
+        backoff: Callable[[], Backoff] = lambda: Backoff(first_s=0.5, max_s=WAIT_MAX_S),
     ) -> None:
-        """``form``: a line for each event, or one JSON list. ``seconds``: how long a batch is tried.
+        """``form``: a line for each event, or one JSON list. ``seconds``: longest time for one batch.
 
-        ``token`` and ``context`` (whom to trust, and what certificate to show) are asked for each POST.
+        ``token`` and ``context`` (TLS) are called for each POST, so that changed files take effect.
 
         Raises:
             InvalidInputError: a token would go unencrypted over a network.
@@ -114,17 +114,17 @@ class Webhook:
         self._context, self._seconds, self._backoff = context, seconds, backoff
 
     def deliver(self, lines: Sequence[bytes], given_up: threading.Event) -> None:
-        """POST until it is taken; without the lines that an answer names as what is wrong, as a sidecar's does.
+        """POST until the batch is accepted, leaving out lines that a 400 names as wrong, as a sidecar's answer does.
 
         Raises:
-            DeliveryError: it, or one of its lines, was refused, or the time is over.
+            DeliveryError: the batch, or one of its lines, was refused, or the time is over.
         """
         end = self._clock.monotonic() + self._seconds
         backoff, left, refused = self._backoff(), [*range(len(lines))], ""
         while left:
             answer, reason = _NO_ANSWER, ""
             try:
-                answer = self._post(self._body([lines[place] for place in left]), given_up)
+                answer = self._post(self._body([lines[index] for index in left]), given_up)
                 reason = f"{self._target.shown} answered {answer.status}"
             except (OSError, http.client.HTTPException) as error:
                 reason = f"{self._target.shown}: {error or type(error).__name__}"
@@ -137,7 +137,7 @@ class Webhook:
             elif answer.status and answer.status not in _AGAIN:
                 raise DeliveryError(reason)
             else:
-                pause = max(backoff.next(), min(answer.wait, WAIT_MOST_S))
+                pause = max(backoff.next(), min(answer.wait, WAIT_MAX_S))
             if self._clock.monotonic() + pause >= end or given_up.wait(pause):
                 raise DeliveryError(reason)
         if refused:
@@ -153,13 +153,12 @@ class Webhook:
         connection, done = self._connection(), threading.Event()
         try:
             connection.connect()
-            # A server may be slow in every single byte, so that no timeout of the socket ever strikes.
+            # A server may send byte by byte, so that the socket's timeout never expires.
             threading.Thread(target=_cut_off, args=(connection.sock, done, given_up), daemon=True).start()
             connection.request("POST", self._target.path, body, self._headers())
             answer = connection.getresponse()
-            told = answer.read(ANSWER_BYTES_MAX)
-            named = answer.status == HTTPStatus.BAD_REQUEST and self._form == "ndjson"
-            line = _line_of(told) if named else 0
+            text = answer.read(ANSWER_BYTES_MAX)
+            line = _line_of(text) if answer.status == HTTPStatus.BAD_REQUEST and self._form == "ndjson" else 0
             return _Answer(answer.status, _seconds(answer.headers.get("Retry-After", "")), line)
         finally:
             done.set()
@@ -178,19 +177,19 @@ class Webhook:
 
 
 def _cut_off(connected: socket.socket, done: threading.Event, given_up: threading.Event) -> None:
-    """Until ``done``: end the attempt when its time is over, or when nobody wants it any more."""
-    looks = 0
-    while not done.wait(_LOOK_S):
-        looks += 1
-        if given_up.is_set() or looks * _LOOK_S >= ATTEMPT_SECONDS:
+    """Shut the connection down when the attempt's time is over, or it is given up; return when it is ``done``."""
+    checks = 0
+    while not done.wait(_CHECK_S):
+        checks += 1
+        if given_up.is_set() or checks * _CHECK_S >= ATTEMPT_SECONDS:
             with contextlib.suppress(OSError):
                 socket.socket.shutdown(connected, socket.SHUT_RDWR)
 
 
-def _line_of(told: bytes) -> int:
-    """The line that an answer of ours names as what is wrong, counted from 1; 0 where it names none."""
+def _line_of(text: bytes) -> int:
+    """The line that an answer of the events endpoint names as wrong, counted from 1; 0 where it names none."""
     try:
-        data = json.loads(told)
+        data = json.loads(text)
     except (ValueError, RecursionError):
         return 0
     line = data.get("line") if isinstance(data, dict) else None
@@ -198,5 +197,5 @@ def _line_of(told: bytes) -> int:
 
 
 def _seconds(text: str) -> float:
-    """``Retry-After`` in seconds; its form as a date is not worth the trouble."""
+    """``Retry-After`` in seconds; 0 for its form as a date, which is not supported."""
     return float(text) if text.isascii() and text.isdigit() and len(text) <= len("86400") else 0.0

@@ -1,7 +1,9 @@
-"""Watching one cluster: collectors, tracker and publisher connected, with or without a listener.
+"""Watching one cluster: collectors, tracker and sinks connected, with or without HTTP listeners.
 
-- ``cluster_watch``: the parts and their order; ``core``: the one thread that feeds the tracker.
-- ``observer_share``: the share of one replica; ``in_process``: a watch inside a command.
-- ``history_reader``, ``audit_source``: published events and the log, read once.
+- ``cluster_watch``: the parts of a watch, composed in the order of the data path.
+- ``core``: the thread that feeds the tracker; ``event_sinks``: `EventSink` and `ObservationListener`, which it calls.
+- ``observer_share``: ownership and snapshots of one replica; ``poll_triggers``: polls started before their time.
 - ``episode_log``: one log line per rebalance.
+- ``in_process``: a watch inside a command.
+- ``history_reader``, ``audit_source``: published events and the offsets topic, read once from beginning to end.
 """

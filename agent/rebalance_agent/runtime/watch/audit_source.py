@@ -1,4 +1,4 @@
-"""A cluster's own log and its published events, read once from beginning to end for the ledger."""
+"""Reads a cluster's offsets topic and published events once, from beginning to end, for the audit's ledger."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ LAST_POLL = "rebalance_agent_last_poll_timestamp_seconds"
 
 
 class VerifiedCluster:
-    """One cluster. Events are read before records, so that each event's record is among those that are read.
+    """One cluster to audit. Events are read before records, so that the record of each event is read, too.
 
-    ``unread``: records of the events' topic that are no events.
+    ``unread``: number of records in the events' topic that are not events.
     """
 
     def __init__(self, properties: Mapping[str, str], clock: Clock) -> None:
-        """Ask for its id and its topics.
+        """Ask the cluster for its id and its topics.
 
         Raises:
             ClusterError: no broker answers.
@@ -49,14 +49,13 @@ class VerifiedCluster:
         self.cluster_id, self._counts = self._cluster.identify()
 
     def names(self) -> dict[str, str]:
-        """Topic ids and their topics, as of now."""
+        """Topic id -> topic name, as of now."""
         return {identity: name for name, identity in self._cluster.topic_ids(self._counts).items()}
 
-    def events(self, topic: str, tell: Callable[[Event, RecordPosition], None]) -> int:
-        """Tell every event that is in the topic; from when on retention has deleted none (epoch ms).
+    def events(self, topic: str, on_event: Callable[[Event, RecordPosition], None]) -> int:
+        """Call ``on_event`` for every event in the topic; the time since which retention has deleted none (epoch ms).
 
-        Where it left nothing of a partition that is as of now: nobody knows which groups' events were there, and until
-        when.
+        Where retention left nothing of a partition, that time is now: it is unknown which groups' events were there.
 
         Raises:
             ClusterError: there is no such topic, or it cannot be read.
@@ -74,16 +73,16 @@ class VerifiedCluster:
             try:
                 event = event_from_json(json_object(message.value() or b""))
             except InvalidInputError:
-                self.unread += 1  # of a newer release, or somebody else's
+                self.unread += 1  # of a newer release, or of another program
                 continue
-            tell(event, RecordPosition(topic, number, message.offset()))
+            on_event(event, RecordPosition(topic, number, message.offset()))
         return max(since_ms.values(), default=0)
 
     def post(self, *ledgers: Ledger) -> None:
-        """Post every record that the offsets topic holds, to each of these.
+        """Post every record of the offsets topic to each of ``ledgers``.
 
         Raises:
-            ClusterError: it is not there, or cannot be read.
+            ClusterError: the topic is not there, or cannot be read.
         """
         if OFFSETS_TOPIC not in self._counts:
             raise ClusterError(f"this cluster has no {OFFSETS_TOPIC} yet, or this principal may not see it")
@@ -107,10 +106,10 @@ class VerifiedCluster:
 
 @dataclass(frozen=True, slots=True)
 class Scrape:
-    """What an observer's ``/metrics`` said: the counters of each group, by the ledger's names, and when (epoch ms).
+    """An observer's ``/metrics``: the counters of each group, by the ledger's names, at a time (epoch ms).
 
-    ``amid``: it went on from a snapshot, or shares the groups with others. ``replayed``: how many records it read again
-    because of it; None where it shares groups, or had not read them all.
+    ``amid``: the observer resumed from a snapshot, or shares the groups with replicas. ``replayed``: number of records
+    that it read again after a snapshot; None where it shares groups, or had not read the whole topic.
     """
 
     counters: Mapping[str, Mapping[str, float]]
@@ -120,14 +119,14 @@ class Scrape:
 
 
 def scraped(text: str) -> Scrape:
-    """Read the text of a scrape.
+    """Parse the text of a scrape.
 
     Raises:
-        InvalidInputError: it is none.
+        InvalidInputError: it is not in Prometheus' text format, or one of the numbers is not finite.
     """
     counters: dict[str, dict[str, float]] = {}
-    wanted = {metric: (name, labels) for name, (metric, labels) in COUNTERS.items()}
-    finite = {LAST_POLL, REPLAYED_RECORDS.name, *wanted}
+    metrics = {metric: (name, labels) for name, (metric, labels) in COUNTERS.items()}
+    finite = {LAST_POLL, REPLAYED_RECORDS.name, *metrics}
     at_ms, replayed, parts = None, 0, dict[str, bool]()
     for sample in _samples(text):
         if sample.name in finite and not math.isfinite(sample.value):
@@ -138,8 +137,8 @@ def scraped(text: str) -> Scrape:
             replayed = round(sample.value)
         elif sample.name == READY.name:
             parts[sample.labels.get("part", "")] = sample.value == 1
-        elif sample.name in wanted:
-            name, labels = wanted[sample.name]
+        elif sample.name in metrics:
+            name, labels = metrics[sample.name]
             if labels.items() <= sample.labels.items():
                 group = counters.setdefault(sample.labels.get("consumergroup", ""), {})
                 group[name] = group.get(name, 0) + sample.value

@@ -1,10 +1,10 @@
-"""The one thread that feeds the tracker: what it concludes does not depend on how threads happen to run."""
+"""The one thread that feeds the tracker, so that its conclusions do not depend on how threads are scheduled."""
 
 from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 import structlog
@@ -12,67 +12,67 @@ import structlog
 from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.inbox import Inbox
 from rebalance_agent.model.events import Event
+from rebalance_agent.runtime.watch.event_sinks import EventSink, ObservationListener
 from rebalance_agent.tracking.observations import Observation, Tick
 from rebalance_agent.tracking.views import GroupView
 
 __all__ = ["JUDGED_AT_ONCE", "JUDGE_AFTER_S", "Core", "Tracking"]
 
 TICK_S = 0.1
-"""How late a settled stall may show."""
+"""Longest time between two ticks of the tracker, in seconds: how late a settled stall may show."""
 
 BATCH_MAX = 500
-"""Observations before the views of the groups that changed are renewed: some milliseconds of work."""
+"""Most observations between two updates of the changed views: some milliseconds of work."""
 
 JUDGED_AT_ONCE = 20
-"""Groups of one batch that are judged with their first view, some 0.3 ms each. Where thousands come at once, as at a
-start, they are shown first."""
+"""Most new groups of one batch whose first view is judged at once, at some 0.3 ms each. Where thousands appear at once,
+as at a start, they are shown unjudged first."""
 
 JUDGE_AFTER_S = 2.0
-"""How long after the last of such a crowd they are judged, as many at a time: whoever waits for them is shown them by
-then."""
+"""Seconds after the last such batch until its groups are judged, `JUDGED_AT_ONCE` at a time: by then all are shown."""
 
 JUDGE_PAUSE_S = 0.01
-"""Between two times: 10,000 groups are judged within some ten seconds, and what comes meanwhile hardly waits."""
+"""Seconds between two such rounds: 10,000 groups are judged within some ten seconds, and observations hardly wait."""
 
 
 class Tracking(Protocol):
-    """What is used of `tracking.tracker.Tracker`."""
+    """The methods of `tracking.tracker.Tracker` that the core calls."""
 
     @property
     def behind(self) -> bool:
-        """Whether it wants to be told the time again soon."""
+        """Whether it needs another tick soon."""
         ...
 
     def observe(self, observation: Observation) -> tuple[Event, ...]:
-        """Take in one observation."""
+        """Take one observation; the events that follow from it."""
         ...
 
     def view(self, group: str, *, judged: bool = True) -> GroupView | None:
-        """A group now; None if it is gone. Not ``judged``: perhaps without what costs most of the work."""
+        """A group now; None if it is gone. Not ``judged``: without the assignor's judgement, which costs the most."""
         ...
 
     def changed(self) -> Iterable[str]:
-        """Groups whose view changed since the last call."""
+        """The groups whose view changed since the last call."""
         ...
 
 
 class Core:
-    """Takes observations from ``inbox`` in order, hands events to ``publish``, and keeps a view of every group."""
+    """Passes observations from the inbox to the tracker, its events to the sinks, and keeps a view of every group."""
 
     def __init__(
         self,
         tracker: Tracking,
         inbox: Inbox,
         clock: Clock,
-        publish: Callable[[Event], None],
-        hear: Callable[[Observation], None] = lambda _observation: None,
+        sinks: Sequence[EventSink],
+        listeners: Sequence[ObservationListener] = (),
     ) -> None:
-        """``publish`` must not block; ``hear`` is told of every observation after the tracker."""
+        """Nothing is taken from ``inbox`` before `start`."""
         self._tracker = tracker
         self._inbox = inbox
         self._clock = clock
-        self._publish = publish
-        self._hear = hear
+        self._sinks = tuple(sinks)
+        self._listeners = tuple(listeners)
         self._lock = threading.Lock()
         self._views: dict[str, GroupView] = {}
         self._shown: tuple[GroupView, ...] | None = None
@@ -82,11 +82,11 @@ class Core:
         self._thread = threading.Thread(target=self._run, name="core", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def join(self, timeout: float) -> bool:
-        """Wait ``timeout`` seconds at most until all that the closed inbox still holds is worked off; whether it is."""
+        """Wait, ``timeout`` seconds at most, until everything in the closed inbox is worked off; whether it is."""
         self._thread.join(timeout)
         return not self._thread.is_alive()
 
@@ -116,10 +116,11 @@ class Core:
     def _observe(self, observation: Observation) -> None:
         try:
             for event in self._tracker.observe(observation):
-                self._publish(event)
-            self._hear(observation)
-        except Exception:  # noqa: BLE001
-            # One group's oddity must not end the watch over all others.
+                for sink in self._sinks:
+                    sink.on_event(event)
+            for listener in self._listeners:
+                listener.on_observation(observation)
+        except Exception:  # noqa: BLE001 - an error with one group must not end the watch over all others
             self._log.exception("observation_failed", observation=type(observation).__name__)
 
     def _renew(self) -> None:
@@ -131,12 +132,12 @@ class Core:
         self._show({group: self._view(group, judged=group not in self._unjudged) for group in changed})
 
     def _judge(self) -> None:
-        """Judge some of those that were shown without it."""
+        """Judge the next of the groups that are shown unjudged."""
         if self._unjudged and self._clock.monotonic() >= self._judge_at:
-            some = list(itertools.islice(self._unjudged, JUDGED_AT_ONCE))
-            for group in some:
+            groups = list(itertools.islice(self._unjudged, JUDGED_AT_ONCE))
+            for group in groups:
                 del self._unjudged[group]
-            self._show({group: self._view(group, judged=True) for group in some})
+            self._show({group: self._view(group, judged=True) for group in groups})
 
     def _show(self, views: Mapping[str, GroupView | None]) -> None:
         if not views:
@@ -152,7 +153,6 @@ class Core:
     def _view(self, group: str, *, judged: bool) -> GroupView | None:
         try:
             return self._tracker.view(group, judged=judged)
-        except Exception:  # noqa: BLE001
-            # It shows nothing rather than something old, and the other groups go on.
+        except Exception:  # noqa: BLE001 - the group is not shown rather than an old view, and the others go on
             self._log.exception("view_failed", group=group)
             return None

@@ -1,4 +1,4 @@
-"""One group's past without an agent: its published events, or what the coordinator's own log still holds of it."""
+"""Reads one group's past without an agent: from its published events, or from what the offsets topic still has."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["GroupPast", "read_past"]
 
 
 class GroupPast(NamedTuple):
-    """``events`` in order; ``source`` in words for a person; ``known``: the group was seen at all."""
+    """A group's ``events`` in order; ``source`` names where they are from; ``known``: the group was found at all."""
 
     events: tuple[Event, ...]
     source: str
@@ -29,7 +29,7 @@ class GroupPast(NamedTuple):
 
 
 def read_past(properties: Mapping[str, str], events_topic: str, group: str, clock: Clock) -> GroupPast:
-    """What can be had of the group's rebalances: from ``events_topic`` where it holds some, else from the records.
+    """The group's rebalances: from ``events_topic`` where it has some, else from the offsets topic's records.
 
     Raises:
         ClusterError: no broker answers, or a right is missing.
@@ -50,10 +50,10 @@ def read_past(properties: Mapping[str, str], events_topic: str, group: str, cloc
 def _published(
     properties: Mapping[str, str], cluster: Cluster, topic: str, counts: Mapping[str, int], key: str, clock: Clock
 ) -> Iterator[Event]:
-    """The events under ``key``; what is no event of this or an older release is passed over."""
-    wanted = key.encode("utf-8", "backslashreplace")
+    """The events under ``key``; records that are not events of this or an older release are skipped."""
+    encoded = key.encode("utf-8", "backslashreplace")
     for message in _records(properties, cluster, topic, range(counts[topic]), clock):
-        if message.key() == wanted:
+        if message.key() == encoded:
             try:
                 yield event_from_json(json_object(message.value() or b""))
             except InvalidInputError:
@@ -68,7 +68,7 @@ def _replayed(
     group: str,
     clock: Clock,
 ) -> GroupPast:
-    """What the topic still holds, told again: compaction has taken what is older than its last segment."""
+    """The events of a replay of the topic's records, without those that compaction has removed."""
     facts = LogFacts(cluster_id, counts, cluster.topic_ids(counts))
     partition = offsets_partition(group, counts[OFFSETS_TOPIC])
     known = False
@@ -79,7 +79,7 @@ def _replayed(
         return name == group
 
     records = map(_past_record, _records(properties, cluster, OFFSETS_TOPIC, [partition], clock))
-    events = tuple(told for told in replay_log(records, facts, is_it) if not isinstance(told, UnreadableRecord))
+    events = tuple(event for event in replay_log(records, facts, is_it) if not isinstance(event, UnreadableRecord))
     source = (
         f"what {OFFSETS_TOPIC} still holds.\nOlder records are compacted away; when a classic group's rebalance began, "
         "and what members report, is not in it"
@@ -95,7 +95,7 @@ def _past_record(message: TopicRecord) -> PastRecord:
 def _records(
     properties: Mapping[str, str], cluster: Cluster, topic: str, partitions: range | list[int], clock: Clock
 ) -> Iterator[TopicRecord]:
-    """Every record of these partitions up to their ends of now, in order within each."""
+    """Every record of these partitions up to their end offsets of now, in order within each."""
     ends = cluster.end_offsets(topic, partitions)
     with TopicReader(properties, topic, BACKFILL_TUNING) as reader:
         for batch in records_before(ends, reader, clock):

@@ -1,4 +1,4 @@
-"""A watch over one cluster in this process: what `observe` knows, without a port and without publishing anything."""
+"""A watch over one cluster inside a command: it knows what `observe` knows, opens no port and publishes nothing."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ from rebalance_agent.tracking.views import GroupView
 __all__ = ["InProcessWatch"]
 
 JOIN_S = 10.0
-"""Longest wait at the end for what runs: each part bounds its own by less."""
+"""Longest wait at the end for the watch to stop, in seconds: each of its parts has a shorter bound."""
 
 REACH_S = 8.0
-"""Longest wait for the first answer of a cluster: two questions, each as long as one may take, and a pause."""
+"""Longest wait for the cluster's first answer, in seconds: two requests up to their timeouts, and a pause."""
 
 QUIET_S = 0.5
-"""What was read last is worked off by then: a batch takes some milliseconds."""
+"""Seconds without work after which everything read is taken as worked off: a batch takes some milliseconds."""
 
 LOOK_S = 0.05
-"""How often `settled` looks whether all parts are ready."""
+"""Seconds between two checks of `settled`."""
 
 
 class InProcessWatch:
-    """Used in a ``with`` block. Answers what the API answers, from this process's own watch."""
+    """A `GroupSource` that watches the cluster itself, within a ``with`` block."""
 
     def __init__(self, settings: ObserverSettings, properties: Mapping[str, str], clock: Clock | None = None) -> None:
         """``properties`` are librdkafka's, complete."""
-        # Who looks is no replica: nothing is taken from the observers that share groups, and nothing is written.
+        # This is not a replica: it takes no groups from observers that share them, and writes nothing.
         self.settings = settings = settings.model_copy(update={"replicas_group": "", "state_topic": ""})
         self._properties = properties
         self._clock = clock or SystemClock()
@@ -55,19 +55,19 @@ class InProcessWatch:
         self._thread = threading.Thread(target=self._run, name="direct", daemon=True)
 
     def __enter__(self) -> Self:
-        """Begin to watch, in the background."""
+        """Start to watch, in the background."""
         self._thread.start()
         return self
 
     def __exit__(self, *_exc: object) -> None:
-        """End it."""
+        """Stop."""
         self._stop.set()
         self._thread.join(JOIN_S)
 
     def settled(self, timeout: float) -> bool:
-        """Wait until everything that the cluster holds has been read and worked off.
+        """Wait until everything that the cluster has was read and worked off; whether it was.
 
-        ``timeout`` seconds at most, and no longer than `REACH_S` for a cluster that does not answer at all.
+        Waits ``timeout`` seconds at most, and no longer than `REACH_S` for a cluster that does not answer at all.
         """
         began = quiet_since = self._clock.monotonic()
         while (now := self._clock.monotonic()) - began < (timeout if self._watch else min(timeout, REACH_S)):
@@ -79,13 +79,13 @@ class InProcessWatch:
         return False
 
     def missing(self) -> str:
-        """What is not ready yet, or may not be read, and why; empty when all is known."""
+        """The parts that are not ready yet or are denied, with reasons; empty when everything is known."""
         denied = self._watch.denied() if self._watch else {}
         reasons = {part: reason for part, reason in self._readiness.reasons().items() if reason}
         return "; ".join(f"{part}: {reason}" for part, reason in (reasons | dict(denied)).items())
 
     def groups(self, query: GroupQuery | None = None) -> GroupList:
-        """The groups that ``query`` asks for.
+        """The groups that ``query`` selects.
 
         Raises:
             ClusterError: no broker has answered yet.
@@ -121,8 +121,7 @@ class InProcessWatch:
         cluster_id = identify_cluster(context.cluster, self._readiness, self._stop)
         if self._stop.is_set():
             return
-        heard = self._history.observe
-        watch = ClusterWatch(context, self.settings, cluster_id, heard, lambda: None, reported=heard)
+        watch = ClusterWatch(context, self.settings, cluster_id, sinks=(self._history,), reports=self._history)
         with ExitStack() as stack:
             watch.start(stack)
             self._watch = watch

@@ -1,8 +1,8 @@
-"""What makes an observer one of several, and its successor of one that was: ownership and snapshots."""
+"""The part of an observer that depends on other observers: which groups it reports, and snapshots to resume from."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from rebalance_agent.cluster.collector_context import CollectorContext
@@ -13,60 +13,46 @@ from rebalance_agent.offsets_topic.snapshots.snapshot_schedule import PublishPro
 from rebalance_agent.offsets_topic.snapshots.store import SnapshotStore
 from rebalance_agent.runtime.settings.roles import ObserverSettings
 
-__all__ = ["ObserverShare", "fleet_parts"]
+__all__ = ["ObserverShare", "share_parts"]
 
 JOIN_S = 2.0
-"""Longest wait at stop for the thread of the membership: it looks several times a second, and then says goodbye."""
+"""Longest wait at stop for the membership's thread, in seconds: it checks its stop signal often, then leaves."""
 
 
-def fleet_parts(settings: ObserverSettings) -> tuple[str, ...]:
-    """What readiness waits for besides."""
+def share_parts(settings: ObserverSettings) -> tuple[str, ...]:
+    """The readiness parts of replicas that share groups."""
     return (OWNERSHIP_PART,) if settings.replicas_group else ()
 
 
 class ObserverShare:
-    """``ownership``, ``store`` (None where nothing is kept) and ``whole`` are for the tail, ``context`` for all others.
+    """Ownership of partitions, and the snapshots of those that are owned.
 
-    ``context`` shows only the groups that are owned, so that each is reported by one replica. The tail shows all that
-    its partitions have: nothing may be missing where one goes and comes back in a moment.
+    ``context`` shows only groups of owned partitions, so that one replica reports each group. ``tail_context``, for the
+    tail, shows all groups of its partitions: nothing may be missing when a partition is lost and soon gained again.
+    ``store`` is None where no snapshots are kept.
     """
 
-    def __init__(
-        self,
-        context: CollectorContext,
-        settings: ObserverSettings,
-        progress: PublishProgress | None,
-        written: Callable[[int, int], None],
-    ) -> None:
-        """``progress`` of the events that are published, ``written`` as in `SnapshotStore`."""
+    def __init__(self, context: CollectorContext, settings: ObserverSettings, progress: PublishProgress | None) -> None:
+        """``progress`` is that of the published events, None where none are."""
         group, filters = settings.replicas_group, f"groups {settings.groups_allow!r} without {settings.groups_deny!r}"
         self.ownership = (
             SharedOwnership(context.properties, OFFSETS_TOPIC, group, context.health, self._stored)
             if group
             else FullOwnership()
         )
-        self.whole = context
+        self.tail_context = context
         shows, owns = context.shows, self.ownership.owns
         self.context = replace(context, shows=lambda name: shows(name) and owns(name)) if group else context
-        self.store = (
-            SnapshotStore(context, settings.state_topic, group, filters, written=written)
-            if settings.state_topic
-            else None
-        )
+        self.store = SnapshotStore(context, settings.state_topic, group, filters) if settings.state_topic else None
         self._progress = progress
-        self._clock = context.clock
-        self._keeper: SnapshotSchedule | None = None
+        self._snapshots: tuple[SnapshotSchedule, ...] = ()
 
-    def keep(self, unsettled: Callable[[str], bool]) -> SnapshotSchedule | None:
-        """What decides when snapshots are written, of a tracker that says which groups are ``unsettled``."""
+    def snapshot_schedule(self, unsettled: Callable[[str], bool]) -> tuple[SnapshotSchedule, ...]:
+        """The schedule of snapshots, if they are kept; ``unsettled`` says whether a group has events to come."""
         if self.store is not None:
-            self._keeper = SnapshotSchedule(self.store, Coverage(unsettled), self._progress, self._clock)
-        return self._keeper
-
-    @property
-    def listeners(self) -> tuple[Callable[[Mapping[str, int]], None], ...]:
-        """What is to be told of partition counts of topics."""
-        return (self.store.on_topics,) if self.store else ()
+            coverage = Coverage(unsettled)
+            self._snapshots = (SnapshotSchedule(self.store, coverage, self._progress, self.context.clock),)
+        return self._snapshots
 
     def _stored(self, partitions: Collection[int]) -> bool:
         return self.store is None or self.store.stored(partitions)
@@ -76,16 +62,16 @@ class ObserverShare:
         if isinstance(self.ownership, SharedOwnership):
             self.ownership.worker.start()
 
-    def close(self, timeout: float, *, whole: bool) -> None:
+    def close(self, timeout: float, *, complete: bool) -> None:
         """Write the last snapshot, ``timeout`` seconds at most, and leave the other replicas.
 
-        ``whole``: the tracker's thread has ended, and the events are sent as far as they will be.
+        ``complete``: the tracker's thread has ended, and the sinks have sent what they could.
         """
-        if self._keeper and whole:
-            self._keeper.end(self.ownership.partitions() or frozenset())
+        for schedule in self._snapshots if complete else ():
+            schedule.end(self.ownership.partitions() or frozenset())
         if self.store:
             self.store.close(timeout)
-        # Only now: whoever takes over what was still ours begins with that snapshot.
+        # Only now: the next owner of these partitions resumes from that snapshot.
         if isinstance(self.ownership, SharedOwnership):
             self.ownership.worker.stop()
             self.ownership.worker.join(JOIN_S)

@@ -99,7 +99,7 @@ def whole_rebalances(events: Iterable[Event], last: int) -> tuple[list[Rebalance
     group = None
     for event in events:
         group = event.group
-        history.observe(event)
+        history.on_event(event)
     remembered = history.rebalances(group) if group is not None else None
     if remembered is None or group is None:
         return [], []

@@ -1,0 +1,43 @@
+"""The two ends of the core: `EventSink` takes what the tracker concludes, `ObservationListener` what it has been given.
+
+Both are called in the core's thread, in order: for each observation its events go to every sink, then the observation
+goes to every listener.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from rebalance_agent.model.events import Event
+from rebalance_agent.tracking.observations import MemberReported, Observation
+
+__all__ = ["EventSink", "MemberReports", "ObservationListener"]
+
+
+class EventSink(Protocol):
+    """Takes every event of the tracker: the log, metrics, the publishers, the history, the snapshots' schedule."""
+
+    def on_event(self, event: Event) -> None:
+        """Take an event. Must not block."""
+        ...
+
+
+class ObservationListener(Protocol):
+    """Takes every observation after the tracker, and after the events that it led to."""
+
+    def on_observation(self, observation: Observation) -> None:
+        """Take an observation. Must not block."""
+        ...
+
+
+class MemberReports:
+    """Gives the events that members reported to ``sink``: the tracker takes these in, and publishes others."""
+
+    def __init__(self, sink: EventSink) -> None:
+        """``sink`` gets each reported event after the tracker."""
+        self._sink = sink
+
+    def on_observation(self, observation: Observation) -> None:
+        """Pass on what a member reported."""
+        if isinstance(observation, MemberReported):
+            self._sink.on_event(observation.event)

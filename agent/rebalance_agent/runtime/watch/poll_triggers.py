@@ -1,0 +1,34 @@
+"""Starts polls before their time, where an observation shows that they would find something new."""
+
+from __future__ import annotations
+
+from rebalance_agent.clock import Clock
+from rebalance_agent.polls.topic_metadata import TopicsPoll
+from rebalance_agent.runtime.processes.schedule import Schedule
+from rebalance_agent.tracking.observations import Observation, PartitionsOwned, topics_named
+
+__all__ = ["PollTriggers"]
+
+TOPICS_AGAIN_S = 1.0
+"""Shortest time between two polls for topics that a subscription names and the cluster does not have, in seconds."""
+
+
+class PollTriggers:
+    """An `ObservationListener` that asks for the polls ``list_all`` and ``topics``."""
+
+    def __init__(self, schedule: Schedule, topics: TopicsPoll, clock: Clock) -> None:
+        """``topics`` says which topics are unknown so far."""
+        self._schedule, self._topics, self._clock = schedule, topics, clock
+        self._topics_asked = float("-inf")
+
+    def on_observation(self, observation: Observation) -> None:
+        """List all groups after a change of owned partitions, and topics where the observation names an unknown one."""
+        if isinstance(observation, PartitionsOwned):
+            self._schedule.soon("list_all")  # newly owned partitions may have groups that no record names any more
+        now = self._clock.monotonic()
+        if now - self._topics_asked < TOPICS_AGAIN_S:
+            return
+        topics, ids = topics_named(observation)
+        if self._topics.unknown(topics, ids):
+            self._topics_asked = now
+            self._schedule.soon("topics")

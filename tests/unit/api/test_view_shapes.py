@@ -1,0 +1,33 @@
+"""Shapes take fields by name from views and events; types must agree, which no type checker sees."""
+
+from __future__ import annotations
+
+import typing
+
+import pytest
+
+from rebalance_agent.api import shapes
+from rebalance_agent.model.events import GenerationEvent
+from rebalance_agent.tracking.views import Counters, GroupView, MemberLoad
+
+COMPUTED = {"members", "flapping", "topic_spread", "counters", "completed"}
+"""Fields that have another type in the API: numbers, names and texts in place of values."""
+
+
+@pytest.mark.parametrize(
+    ("shape", "source"),
+    [
+        (shapes.GroupSummary, GroupView),
+        (shapes.GroupDetail, GroupView),
+        (shapes.GroupMember, MemberLoad),
+        (shapes.GroupCounters, Counters),
+        (shapes.LastRebalance, GenerationEvent),
+        (shapes.Rebalance, GenerationEvent),
+        (shapes.GenerationStep, GenerationEvent),
+    ],
+)
+def test_a_field_allows_the_type_of_the_attribute_that_it_is_taken_from(shape, source):
+    taken, offered = typing.get_type_hints(shape), typing.get_type_hints(source)
+    common = taken.keys() & offered.keys() - COMPUTED
+    assert common
+    assert not {name for name in common if offered[name] not in (taken[name], *typing.get_args(taken[name]))}
