@@ -299,7 +299,8 @@ GROUP_ROWS: tuple[GroupMetric, ...] = tuple(row for row in list(globals().values
 """In the order of the page and of the documentation: the order in which they stand above."""
 
 GROUP_SERIES_MAX = max(sum(row.series(group_type) for row in GROUP_ROWS) for group_type in GroupType)
-"""Series of one group: what a fleet of thousands of groups can afford. Half of them are closed sets: a trigger each, a
-state each, a bucket each; by `rollout_in_progress` and `flapping_members` alerts know when to be silent. Apart from it
-stand the series that members bring (``owner_*``, ``slowest_member``, and the histogram of stalls that they measured
-themselves), and three that are there where they are asked for: skew by lag and by rate, and co-partition breaks."""
+"""The most series that one group exports. Half of them are one for each trigger, state or bucket.
+
+Not counted: series of single members (``owner_*``, ``slowest_member``, stalls with ``basis="exact"``), and the three that
+settings turn on: skew by lag, skew by rate, co-partition breaks.
+"""

@@ -33,9 +33,9 @@ def member_key(name: str, version: int) -> Message:
     return group_key(name, version, Field("member_id", STRING))
 
 
-def value(name: str, *fields: Field) -> Message:
-    """Return the schema of a value whose only version is 0, which is flexible (KIP-482)."""
-    return Message(name, *fields, versions=range(1), flexible_since=0)
+def value(name: str, *fields: Field, newest: int = 0) -> Message:
+    """Return the schema of a value with versions 0 to ``newest``, all of them flexible (KIP-482)."""
+    return Message(name, *fields, versions=range(newest + 1), flexible_since=0)
 
 
 def target_metadata(name: str) -> Message:
