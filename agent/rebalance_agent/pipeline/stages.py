@@ -1,7 +1,7 @@
-"""The stages after ingest, from tables to tables: what `cli` and `run` call one by one.
+"""Runs the pipeline's stages after ingest; `cli` calls them one by one.
 
-Each reads whole tables and writes its own over: a run that is repeated, or that comes after late events, gives what one
-run over everything would have given.
+Each stage reads whole tables and overwrites its own, so a repeated run, or a run after late events, gives the same
+result as one run over all events.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Row
-from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
+from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent.pipeline.tables.baselines import BaselineSettings, baselines
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
@@ -25,18 +25,22 @@ from rebalance_agent.pipeline.tables.whatif_tables import fidelities, studies, w
 __all__ = ["ADVISED", "AGGREGATED", "FidelitySummary", "Tell", "advise", "aggregate", "fidelity_summary", "judge"]
 
 AGGREGATED = ("events", "events_rejected", "generations", "members", "group_hours", "baselines")
-"""Tables that can be judged after `aggregate`."""
+"""Names of the tables that `judge` can check after `aggregate`."""
 
 ADVISED = ("whatif", "fidelity", "recommendations")
-"""Those that can be after `advise`."""
+"""Names of the tables that `judge` can check after `advise`."""
 
 Tell = Callable[[str], None]
-"""Is told in words what is done, before it is."""
+"""Called with a short text before each step of a stage."""
 
 
 @dataclass(frozen=True, slots=True)
 class FidelitySummary:
-    """Shares of the ``checked`` recorded decisions that a replay repeats; 1.0 is all of them, None where none was."""
+    """How well replays reproduce recorded assignments, over all groups.
+
+    ``moves`` and ``skew``: the share (0 to 1) of the ``checked`` decisions for which the replay gives the same moves,
+    or the same skew; None if none was checked. ``not_comparable``: the number of decisions that could not be checked.
+    """
 
     moves: float | None
     skew: float | None
@@ -45,7 +49,7 @@ class FidelitySummary:
 
 
 def aggregate(tables: DeltaTables, now_ms: int, tell: Tell, settings: BaselineSettings | None = None) -> None:
-    """Events to generations, members, hours and baselines."""
+    """Compute ``generations``, ``members``, ``group_hours`` and ``baselines`` (as of ``now_ms``) from ``events``."""
     tell("generations")
     tables.overwrite("generations", generations(tables.read("events")))
     tell("members")
@@ -57,7 +61,7 @@ def aggregate(tables: DeltaTables, now_ms: int, tell: Tell, settings: BaselineSe
 
 
 def judge(tables: DeltaTables, now_ms: int, tell: Tell, names: Sequence[str] = AGGREGATED) -> Sequence[Row]:
-    """Check what must hold of the tables of these names; the results, which are added to `expectations`, too."""
+    """Check the expectations of the named tables; append the results to ``expectations`` and return them."""
     tell(f"what must hold of {', '.join(names)}")
     found = expectations({name: tables.read(name) for name in names}, now_ms).collect()
     tables.append("expectations", tables.spark.createDataFrame(list(found), EXPECTATIONS.schema))
@@ -65,7 +69,7 @@ def judge(tables: DeltaTables, now_ms: int, tell: Tell, names: Sequence[str] = A
 
 
 def advise(tables: DeltaTables, tell: Tell) -> None:
-    """Every group's history through every strategy: what-if, fidelity, recommendations."""
+    """Replay every group's history with every strategy; write ``whatif``, ``fidelity`` and ``recommendations``."""
     tell("what if: every group through every strategy")
     studied = studies(tables.read("generations"), tables.read("events")).persist()
     try:
@@ -79,7 +83,7 @@ def advise(tables: DeltaTables, tell: Tell) -> None:
 
 
 def fidelity_summary(tables: DeltaTables) -> FidelitySummary:
-    """Of all groups."""
+    """Add up the table ``fidelity`` over all groups."""
     names = ("checked", "same_moves", "same_skew", "not_comparable")
     row = tables.read("fidelity").agg(*(F.sum(name) for name in names)).first()
     checked, moves, skew, others = (int(value or 0) for value in (row or (0, 0, 0, 0)))

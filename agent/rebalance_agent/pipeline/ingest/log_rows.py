@@ -1,4 +1,4 @@
-"""Records of `__consumer_offsets` as rows of events, as Spark's Python workers make them (see `decoding`)."""
+"""Replays records of `__consumer_offsets` into rows of events; runs in Spark's Python workers (see `decoding`)."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from rebalance_agent.tracking.log_replay import LogFacts, PastRecord, Unreadable
 __all__ = ["LogRows", "retold_rows"]
 
 _ROWS_MAX = 500
-"""Rows handed back at once: as many as Spark hands over."""
+"""Maximum number of rows in a returned batch; Spark's own batches have as many."""
 
 _INVENTED = 1 << 62
-"""Offsets from here on are our own: they say in which order records came of which nobody knows theirs."""
+"""Start of the substitute offsets, which keep the order of records whose offset is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogRows:
-    """Which groups count, as `NameFilter` takes them: patterns for whole names."""
+    """Regular expressions for the ids of the groups to replay, as `NameFilter` takes them (they match whole ids)."""
 
     allow: str = ".*"
     deny: str = ""
 
 
 def retold_rows(batches: Iterable[pa.RecordBatch], facts: LogFacts, shown: LogRows) -> Iterator[pa.RecordBatch]:
-    """Batches of records, in order within each partition -> rows of `decoding.DECODED`."""
+    """Replay batches of records, in log order within each partition, into rows of `decoding.DECODED`."""
     shows = NameFilter(shown.allow, shown.deny)
     topic: str | None = None
     invented = count(_INVENTED)
@@ -73,7 +73,7 @@ def _row(told: Event | UnreadableRecord, topic: str | None, partition: int) -> d
     try:
         row = row_of(told, body.decode())
     except InvalidInputError as error:
-        # Its records are read well enough; what they say, such as the time, is impossible.
+        # The records can be decoded, but a value in them, such as the timestamp, is out of bounds.
         reason = Reason("offsets_record", str(error))
         place = {"topic": topic, "partition": partition, "offset": None, "file": None}
         identity = rejected_id(body, topic, partition)

@@ -1,4 +1,4 @@
-"""Runs a stream to its end or until it is told to stop, says how far it is, and turns Spark's errors into one line."""
+"""Runs a Spark stream to its end or until it is stopped, and turns Spark's errors into one line."""
 
 from __future__ import annotations
 
@@ -18,13 +18,19 @@ from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 __all__ = ["StreamSettings", "ingest_stream"]
 
 WAIT_S = 0.2
+"""Seconds between two checks whether the stream is still active."""
+
 STOP_GRACE_S = 60.0
-"""A batch that runs when it is to stop may end, for so long; a batch that is cut short is only done again."""
+"""Seconds for which a running batch may finish after a stop; a batch that is cut short is only repeated."""
 
 
 @dataclass(frozen=True, slots=True)
 class StreamSettings:
-    """``every_s``: a batch each so many seconds until it is stopped; None: all that is there now, then the end."""
+    """How a stream runs.
+
+    ``checkpoint``: folder of Spark's checkpoint. ``every_s``: seconds between two batches, until the stream is stopped;
+    None: read the records that the topic holds now, then end.
+    """
 
     checkpoint: str
     every_s: float | None = None
@@ -38,12 +44,12 @@ def ingest_stream(
     stop: threading.Event,
     tell: Callable[[Ingested], None] = lambda _ingested: None,
 ) -> Ingested:
-    """Merge the stream's batches into the tables; returns what it read since it was started.
+    """Merge the stream's batches into the tables; return the number of rows read since the start.
 
-    ``tell`` hears the sum after each batch.
+    ``tell`` is called with the sum after each batch.
 
     Raises:
-        PipelineError: the stream failed; it goes on from its checkpoint when it is started again.
+        PipelineError: the stream failed; a restart continues from its checkpoint.
     """
     total = Ingested(0, 0)
 
@@ -71,7 +77,7 @@ def ingest_stream(
 
 
 def _end(query: StreamingQuery, clock: Clock) -> None:
-    """Stop between two batches."""
+    """Stop the query between two batches, or after `STOP_GRACE_S`."""
     pause, since = threading.Event(), clock.monotonic()
     while query.isActive and query.status["isTriggerActive"] and clock.monotonic() - since < STOP_GRACE_S:
         pause.wait(0.05)
@@ -91,7 +97,7 @@ _HINTS: Mapping[str, str] = {
 
 
 def _told(error: Exception) -> str:
-    """The cause in one line: what to do where that is known, else the innermost text."""
+    """Return the cause in one line: a hint where the cause is known, else the innermost message."""
     text = str(error)
     for pattern, hint in _HINTS.items():
         if re.search(pattern, text, re.IGNORECASE):

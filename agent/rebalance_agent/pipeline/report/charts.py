@@ -1,4 +1,4 @@
-"""The kinds of plots in a report: each takes plain numbers and gives one SVG picture."""
+"""Renders the kinds of charts in a report: each function takes plain numbers and returns one SVG picture."""
 
 from __future__ import annotations
 
@@ -12,18 +12,17 @@ from rebalance_agent.ui.words import WEEKDAYS, rounded_duration
 __all__ = ["Bar", "Stack", "bars", "heat_map", "lanes", "spark", "stacks", "week"]
 
 HEATS = 8
-"""Shades of a heat map, from nothing to the most."""
+"""Number of shades in a heat map, from a value above 0 to the maximum."""
 
 _TOP, _BOTTOM = 14.0, 26.0
-_LABEL_PIXELS = 6.6  # of one character at the size that pictures have
+_LABEL_PIXELS = 6.6  # width of one character of a label
 
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """One column: (class, value, explanation) from below; ``label`` stands under it, if there is room.
+    """One stacked column. ``layers``: (CSS class, value, tooltip), from the bottom up; ``label``: text below it.
 
-    ``mark``: a second value, shown as a stroke across the column; ``over``: how the column explains itself where it is
-    cut off.
+    ``mark``: a second value, shown as a stroke across the column, with the tooltip ``mark_tip``.
     """
 
     label: str
@@ -34,7 +33,7 @@ class Stack:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One horizontal bar. ``reference``: where it is compared with something."""
+    """One horizontal bar. ``words``: the value as text; ``kind``: CSS class; ``tip``: tooltip; ``note``: inner text."""
 
     label: str
     value: float
@@ -51,7 +50,7 @@ def stacks(
     size: tuple[float, float] = (1_080, 260),
     cap: float | None = None,
 ) -> str:
-    """Stacked columns of seconds in their order. ``words``: title and description. ``cap``: what is higher is cut."""
+    """Render stacked columns of seconds. ``words``: title and description. ``cap``: higher columns are cut off."""
     canvas = Canvas(*size)
     bottom, right = size[1] - _BOTTOM, size[0] - 6
     totals = [sum(layer[1] for layer in each.layers) for each in columns]
@@ -81,7 +80,7 @@ def stacks(
 
 
 def bars(rows: Sequence[Bar], words: tuple[str, str], *, width: float = 520, reference: float | None = None) -> str:
-    """Horizontal bars with their labels above them. ``reference``: a value to compare all with, as a dashed line."""
+    """Render horizontal bars with labels above them. ``reference``: a value to compare with, shown as a dashed line."""
     height, top = 38.0, 6.0
     canvas = Canvas(width, top + len(rows) * height + 4)
     along = Scale(0, max([*(each.value for each in rows), reference or 0], default=1) or 1, 0, width - 4)
@@ -110,9 +109,10 @@ def heat_map(
     numbers: Callable[[float], str] | None = None,
     head: Sequence[tuple[str, str]] = (),
 ) -> str:
-    """Rows of cells (value, explanation), the darker the more. ``head``: a strip of (class, explanation) above them.
+    """Render rows of cells (value, tooltip), darker for larger values; a negative value is an empty cell.
 
-    ``numbers``: how values are written into cells that have room for them.
+    ``numbers``: formats the values that are written into cells wide enough for them. ``head``: (CSS class, tooltip) for
+    each column, shown as a strip above the rows.
     """
     canvas = Canvas(*size)
     top, bottom = (24.0 if head else 4.0), size[1] - 20
@@ -126,7 +126,7 @@ def heat_map(
         canvas.text(left - 7, y + high / 2 + 4, label, "tick", anchor="end", limit=int((left - 8) / _LABEL_PIXELS))
         for place, (value, tip) in enumerate(cells):
             if value < 0:
-                continue  # not there
+                continue
             shade = _shade(value, most)
             canvas.rect(left + place * wide, y, wide - gap, high - 1, f"h{shade}", tip)
             if numbers and value and wide >= 5.8 * len(written := numbers(value)) + 2:
@@ -137,7 +137,7 @@ def heat_map(
 
 
 def week(values: Mapping[int, float], tips: Mapping[int, str], words: tuple[str, str], *, width: float = 520) -> str:
-    """A week, a row for each day and a cell for each hour (0: Monday, midnight)."""
+    """Render a week as a heat map: a row for each day, a cell for each hour of the week (0: Monday, 00:00)."""
     rows = [
         (name, [(values.get(line * 24 + hour, 0.0), tips.get(line * 24 + hour, "")) for hour in range(24)])
         for line, name in enumerate(WEEKDAYS)
@@ -154,7 +154,7 @@ def lanes(
     width: float = 1_080,
     left: float = 190,
 ) -> str:
-    """A lane for each row, with discs (place 0 to 1, weight 0 to 1, explanation) along it."""
+    """Render a timeline for each row, with discs: (position 0 to 1, weight 0 to 1, tooltip)."""
     high = 24.0
     canvas = Canvas(width, len(rows) * high + 30)
     along = Scale(0, 1, left + 8, width - 10)
@@ -172,7 +172,7 @@ def lanes(
 
 
 def spark(values: Sequence[float]) -> str:
-    """A tiny picture of how values went, for a line of a table; it says nothing that the line does not."""
+    """Render a sparkline for a table row; empty if all values are 0. Screen readers skip it, as it adds no facts."""
     if not any(values):
         return ""
     step, most = 96 / len(values), max(values)
@@ -183,7 +183,7 @@ def spark(values: Sequence[float]) -> str:
 
 
 def _shade(value: float, most: float) -> int:
-    """From 0 for nothing to `HEATS` for the most; by the square root, so that small values can be told apart."""
+    """Return the shade of a value, 0 to `HEATS`; by the square root, so that small values differ visibly."""
     if value <= 0 or most <= 0:
         return 0
     return max(1, min(HEATS, round(HEATS * math.sqrt(value / most))))

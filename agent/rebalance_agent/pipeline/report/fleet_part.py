@@ -1,4 +1,4 @@
-"""The first half of the page: what rebalances cost the whole fleet, when, why, and which groups hurt."""
+"""Renders the first part of the page: the cost of rebalances in all groups by time, trigger, hour, storm and deploy."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _DAY_S = 86_400
 
 
 def tiles(report: ReportData) -> str:
-    """The few numbers to know first."""
+    """Render the key figures at the top of the page."""
     groups = report.groups
     cost = sum(each.stalled_partition_seconds for each in groups)
     known = [each for each in groups if each.partition_seconds]
@@ -60,7 +60,7 @@ def tiles(report: ReportData) -> str:
 
 
 def fleet_section(report: ReportData) -> str:
-    """All pictures of the fleet."""
+    """Render all charts of the fleet."""
     figures = [
         _cost_over_time(report),
         _triggers(report),
@@ -266,7 +266,7 @@ _HEADS: Sequence[tuple[str, str, str]] = (
 
 
 def group_table(report: ReportData, anchors: Mapping[GroupKey, str]) -> str:
-    """Every group in a line, the worst first; a click on a heading sorts, words in the field choose."""
+    """Render a table with one row for each group, the most expensive first; it can be sorted and filtered."""
     heads = "".join(
         f'<th scope="col" title="{escaped(title)}">'
         + (f'<button type="button" data-sort="{kind}">{escaped(words)}</button>' if kind else escaped(words))
@@ -307,6 +307,6 @@ def _line(report: ReportData, row: GroupRow, anchors: Mapping[GroupKey, str]) ->
 
 
 def recommended_words(row: GroupRow) -> str:
-    """What is recommended, in two words."""
+    """Return the recommended strategy and ``static members``, whichever apply, as short text."""
     chosen = [shortened(row.recommended, 40)] if row.recommended else []
     return " + ".join([*chosen, "static members"] if row.static_membership else chosen) or DASH

@@ -1,4 +1,4 @@
-"""The second half of the page: one group, with what its rebalances were, who owned what, and what would be better."""
+"""Renders the second part of the page: one group's rebalances, partition owners, skew, what-if and baselines."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ __all__ = ["group_section"]
 
 _MEMBERS_SHOWN = 24
 _STRATEGIES_SHOWN = 12
-_CAP_OF_MEDIAN = 25  # columns higher than so many times the usual one would leave nothing to be seen of the others
+_CAP_OF_MEDIAN = 25  # a column above this multiple of the median is cut off, so that the others stay visible
 _PHASES = (("p-join", "join"), ("p-sync", "sync"), ("p-reconcile", "reconcile"))
 
 
 def group_section(report: ReportData, row: GroupRow, detail: ReportGroup, anchor: str, *, shown: bool) -> str:
-    """One group's part, to be opened; the worst one is open (``shown``)."""
+    """Render one group as a collapsible section, expanded if ``shown``; ``anchor`` is its HTML id."""
     figures = [
         _stall(detail),
         _owners(detail),
@@ -191,13 +191,13 @@ def _cell(member: str, each: OwnersRow) -> tuple[float, str]:
 
 
 def _short(member: str) -> str:
-    """Names of one group begin alike: their ends tell them apart."""
+    """Shorten a member's name to its end: names in one group usually have the same beginning."""
     most = 27
     return member if len(member) <= most else "…" + member[-most + 1 :]
 
 
 def _dates(generations: Sequence[OwnersRow] | Sequence[EpisodeRow]) -> list[str]:
-    """A day where it begins."""
+    """Return the day as a label for the first generation of each day, and empty labels for the others."""
     days = [day(each.completed_at) for each in generations]
     return [each if place == 0 or days[place - 1] != each else "" for place, each in enumerate(days)]
 

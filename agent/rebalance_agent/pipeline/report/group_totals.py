@@ -1,11 +1,11 @@
-"""Reads one row for each group from the tables: what it cost over the whole time, and what would be better."""
+"""Reads one row for each group from the tables: its totals over the report's time, and its recommendation."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame, Row
-from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
+from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent.pipeline.report.report_columns import total_cost
 from rebalance_agent.pipeline.report.report_rows import GROUPS_MAX, GroupKey, GroupRow
@@ -16,9 +16,9 @@ __all__ = ["group_rows"]
 
 
 def group_rows(told: DataFrame, tables: DeltaTables, periods_in_all: int) -> tuple[tuple[GroupRow, ...], int]:
-    """The groups, the worst first, and how many there are in all.
+    """Return the groups, the most expensive first, and their total number.
 
-    ``told``: whole rebalances, with their ``period``: a number below ``periods_in_all``.
+    ``told``: closed episodes with their ``period``, a number below ``periods_in_all``.
     """
     summed = _summed(told, tables)
     worst = summed.orderBy(F.desc("cost"), *GROUP).limit(GROUPS_MAX).collect()
@@ -27,7 +27,7 @@ def group_rows(told: DataFrame, tables: DeltaTables, periods_in_all: int) -> tup
 
 
 def _summed(told: DataFrame, tables: DeltaTables) -> DataFrame:
-    """A row for each group, with what its generations, its hours and its recommendation say."""
+    """Return a row for each group, joined from its generations, its hours and its recommendation."""
     when = F.struct("completed_at", "generation")
     peopled = F.when(F.col("member_count") > 0, when)
     last = F.struct("group_type", "protocol", "assignor", "member_count", "partition_count")
@@ -60,7 +60,7 @@ def _summed(told: DataFrame, tables: DeltaTables) -> DataFrame:
 
 
 def _sparks(told: DataFrame, groups: Sequence[Row], periods_in_all: int) -> Mapping[GroupKey, list[float]]:
-    """What each of these groups cost in each period."""
+    """Return the stalled partition-seconds of each of these groups in each period."""
     costs = {(row.cluster_id, row.group): [0.0] * periods_in_all for row in groups}
     for cluster_id, group, period, cost in told.groupBy(*GROUP, "period").agg(total_cost()).toLocalIterator():
         if mine := costs.get((cluster_id, group)):

@@ -1,4 +1,4 @@
-"""How far Spark is, told while it works: a stage over a long history takes many minutes."""
+"""Reports how many Spark tasks are done while a stage runs, which over a long history takes many minutes."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from pyspark.sql import SparkSession
 __all__ = ["TOLD_EVERY_S", "tasks_told"]
 
 TOLD_EVERY_S = 15.0
+"""Seconds between two reports."""
+
 END_S = 5.0
-"""How long the end waits for a question to Spark that is under way: its Java may hang."""
+"""Seconds for which the end of the block waits for a request to Spark, whose Java may hang."""
 
 
 @contextmanager
 def tasks_told(spark: SparkSession, tell: Callable[[str], None], every_s: float = TOLD_EVERY_S) -> Iterator[None]:
-    """While the block runs, say every so often how many tasks of what Spark works on are done."""
+    """While the block runs, call ``tell`` every ``every_s`` seconds with the number of tasks done in active stages."""
     over = threading.Event()
 
     def watch() -> None:
@@ -26,7 +28,7 @@ def tasks_told(spark: SparkSession, tell: Callable[[str], None], every_s: float 
             try:
                 done, tasks = _tasks(spark)
             except (Py4JError, OSError):
-                return  # Spark has ended, which the block finds out for itself
+                return  # Spark has ended; the block gets that error itself
             if tasks:
                 tell(f"{done:,} of {tasks:,} tasks")
 
@@ -40,7 +42,7 @@ def tasks_told(spark: SparkSession, tell: Callable[[str], None], every_s: float 
 
 
 def _tasks(spark: SparkSession) -> tuple[int, int]:
-    """Those done and all of the stages that run now."""
+    """Return the number of completed tasks and of all tasks in the active stages."""
     tracker = spark.sparkContext.statusTracker()
     stages = [stage for number in tracker.getActiveStageIds() if (stage := tracker.getStageInfo(number)) is not None]
     return sum(each.numCompletedTasks for each in stages), sum(each.numTasks for each in stages)

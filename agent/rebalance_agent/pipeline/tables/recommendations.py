@@ -1,4 +1,4 @@
-"""Studies -> table `recommendations`: a sentence for each group, as `advice.recommend` puts it."""
+"""Computes table `recommendations` from studies: what `advice.recommend` recommends for each group."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SCHEMA = RECOMMENDATIONS.schema
 
 
 def recommendations(studied: DataFrame) -> DataFrame:
-    """Rows of `whatif.studies` -> rows of table ``recommendations``."""
+    """Return the rows of table ``recommendations`` for rows of `whatif_tables.studies`."""
     return studied.groupBy(*GROUP).applyInPandas(_row, SCHEMA).select(*SCHEMA.names)
 
 
