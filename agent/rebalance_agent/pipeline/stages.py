@@ -22,7 +22,7 @@ from rebalance_agent.pipeline.tables.recommendations import recommendations
 from rebalance_agent.pipeline.tables.schemas import EXPECTATIONS
 from rebalance_agent.pipeline.tables.whatif_tables import fidelities, studies, whatif
 
-__all__ = ["ADVISED", "AGGREGATED", "FidelitySummary", "Tell", "advise", "aggregate", "fidelity_summary", "judge"]
+__all__ = ["ADVISED", "AGGREGATED", "FidelitySummary", "OnStep", "advise", "aggregate", "fidelity_summary", "judge"]
 
 AGGREGATED = ("events", "events_rejected", "generations", "members", "group_hours", "baselines")
 """Names of the tables that `judge` can check after `aggregate`."""
@@ -30,7 +30,7 @@ AGGREGATED = ("events", "events_rejected", "generations", "members", "group_hour
 ADVISED = ("whatif", "fidelity", "recommendations")
 """Names of the tables that `judge` can check after `advise`."""
 
-Tell = Callable[[str], None]
+OnStep = Callable[[str], None]
 """Called with a short text before each step of a stage."""
 
 
@@ -48,35 +48,35 @@ class FidelitySummary:
     not_comparable: int
 
 
-def aggregate(tables: DeltaTables, now_ms: int, tell: Tell, settings: BaselineSettings | None = None) -> None:
+def aggregate(tables: DeltaTables, now_ms: int, on_step: OnStep, settings: BaselineSettings | None = None) -> None:
     """Compute ``generations``, ``members``, ``group_hours`` and ``baselines`` (as of ``now_ms``) from ``events``."""
-    tell("generations")
+    on_step("generations")
     tables.overwrite("generations", generations(tables.read("events")))
-    tell("members")
+    on_step("members")
     tables.overwrite("members", members(tables.read("generations")))
-    tell("group_hours")
+    on_step("group_hours")
     tables.overwrite("group_hours", group_hours(tables.read("generations"), tables.read("events")))
-    tell("baselines")
+    on_step("baselines")
     tables.overwrite("baselines", baselines(tables.read("generations"), now_ms, settings))
 
 
-def judge(tables: DeltaTables, now_ms: int, tell: Tell, names: Sequence[str] = AGGREGATED) -> Sequence[Row]:
+def judge(tables: DeltaTables, now_ms: int, on_step: OnStep, names: Sequence[str] = AGGREGATED) -> Sequence[Row]:
     """Check the expectations of the named tables; append the results to ``expectations`` and return them."""
-    tell(f"what must hold of {', '.join(names)}")
-    found = expectations({name: tables.read(name) for name in names}, now_ms).collect()
-    tables.append("expectations", tables.spark.createDataFrame(list(found), EXPECTATIONS.schema))
-    return found
+    on_step(f"what must hold of {', '.join(names)}")
+    results = expectations({name: tables.read(name) for name in names}, now_ms).collect()
+    tables.append("expectations", tables.spark.createDataFrame(list(results), EXPECTATIONS.schema))
+    return results
 
 
-def advise(tables: DeltaTables, tell: Tell) -> None:
+def advise(tables: DeltaTables, on_step: OnStep) -> None:
     """Replay every group's history with every strategy; write ``whatif``, ``fidelity`` and ``recommendations``."""
-    tell("what if: every group through every strategy")
+    on_step("what if: every group through every strategy")
     studied = studies(tables.read("generations"), tables.read("events")).persist()
     try:
         tables.overwrite("whatif", whatif(studied))
-        tell("fidelity")
+        on_step("fidelity")
         tables.overwrite("fidelity", fidelities(studied))
-        tell("recommendations")
+        on_step("recommendations")
         tables.overwrite("recommendations", recommendations(studied))
     finally:
         studied.unpersist()

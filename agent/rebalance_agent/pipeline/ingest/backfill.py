@@ -24,9 +24,9 @@ from rebalance_agent.groupprotocol.group_fact import COMMIT_KEYS_END
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.pipeline.errors import PipelineError
 from rebalance_agent.pipeline.ingest.decoding import DECODED
-from rebalance_agent.pipeline.ingest.ingest_events import OWN_GROUPS, Ingested, counted, merge_rows
+from rebalance_agent.pipeline.ingest.ingest_events import OWN_GROUPS, Ingested, count_rows, merge_rows
 from rebalance_agent.pipeline.ingest.kafka_options import source_options
-from rebalance_agent.pipeline.ingest.log_rows import LogRows, retold_rows
+from rebalance_agent.pipeline.ingest.log_rows import GroupPatterns, replayed_rows
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.tracking.log_replay import LogFacts
 
@@ -39,16 +39,16 @@ __all__ = [
     "ranges",
     "records_of_files",
     "records_of_topic",
-    "retold",
+    "replayed",
     "topic_now",
 ]
 
-_COLUMNS = ("partition", "offset", "timestamp_ms", "place", "key", "value", "topic")
-"""Columns of a record. Where ``offset`` is unknown it is null; the order is then by timestamp and ``place``."""
+_COLUMNS = ("partition", "offset", "timestamp_ms", "position", "key", "value", "topic")
+"""Columns of a record. Where ``offset`` is unknown it is null; the order is then by timestamp and ``position``."""
 
-_ORDER = ("partition", "offset", "timestamp_ms", "place")
+_ORDER = ("partition", "offset", "timestamp_ms", "position")
 
-_OF_GROUPS = f"substring(key, 1, 2) >= X'{COMMIT_KEYS_END.hex()}'"
+_NOT_COMMIT = f"substring(key, 1, 2) >= X'{COMMIT_KEYS_END.hex()}'"
 """SQL: true if the record is not an offset commit. Nearly all are; Spark drops them before they reach Python."""
 
 _GROUP = "substring(key, 5, CAST(conv(hex(substring(key, 3, 2)), 16, 10) AS INT))"
@@ -122,13 +122,13 @@ def records_of_topic(spark: SparkSession, properties: Mapping[str, str], now: To
         .option("endingOffsets", json.dumps(ends))
         .option("groupIdPrefix", OWN_GROUPS)
         .load()
-        .withColumns({"timestamp_ms": F.unix_millis("timestamp"), "place": F.lit(0)})
+        .withColumns({"timestamp_ms": F.unix_millis("timestamp"), "position": F.lit(0)})
         .select(*_COLUMNS)
     )
-    promised = sum(max(0, end - now.starts.get(number, 0)) for number, end in now.ends.items())
-    if promised and frame.isEmpty():
+    records_expected = sum(max(0, end - now.starts.get(number, 0)) for number, end in now.ends.items())
+    if records_expected and frame.isEmpty():
         raise PipelineError(
-            f"Spark reads no record of {OFFSETS_TOPIC}, which holds up to {promised}: internal topics need "
+            f"Spark reads no record of {OFFSETS_TOPIC}, which holds up to {records_expected}: internal topics need "
             "spark.sql.streaming.kafka.useDeprecatedOffsetFetching=true, and this principal needs READ on it"
         )
     return frame
@@ -160,7 +160,9 @@ def records_of_files(spark: SparkSession, folder: str) -> DataFrame:
         .withColumns(
             {
                 "partition": F.coalesce("partition", F.lit(0)),
-                "place": F.struct("_metadata.file_path", "_metadata.file_block_start", F.monotonically_increasing_id()),
+                "position": F.struct(
+                    "_metadata.file_path", "_metadata.file_block_start", F.monotonically_increasing_id()
+                ),
                 "topic": F.lit(None).cast("string"),
                 # Time 0 is out of bounds: the events of such records are rejected, with that reason.
                 "timestamp_ms": F.coalesce("timestamp", F.lit(0)),
@@ -170,9 +172,9 @@ def records_of_files(spark: SparkSession, folder: str) -> DataFrame:
     )
 
 
-_PLACES = "partition int, offset long, timestamp long"
-_PARQUET = f"key binary, value binary, {_PLACES}"
-_LINES = f"key string, value string, {_PLACES}"
+_POSITION_COLUMNS = "partition int, offset long, timestamp long"
+_PARQUET = f"key binary, value binary, {_POSITION_COLUMNS}"
+_LINES = f"key string, value string, {_POSITION_COLUMNS}"
 
 
 def ranges(records: DataFrame) -> list[PartitionRange]:
@@ -180,32 +182,32 @@ def ranges(records: DataFrame) -> list[PartitionRange]:
     numbers = records.groupBy("partition").agg(
         F.count("*"), F.min("offset"), F.max("offset"), F.min("timestamp_ms"), F.max("timestamp_ms")
     )
-    return sorted((PartitionRange(*row) for row in numbers.collect()), key=lambda each: each.partition)
+    return sorted((PartitionRange(*row) for row in numbers.collect()), key=lambda read: read.partition)
 
 
-def retold(records: DataFrame, facts: LogFacts, shown: LogRows | None = None) -> DataFrame:
+def replayed(records: DataFrame, facts: LogFacts, patterns: GroupPatterns | None = None) -> DataFrame:
     """Replay ``records`` into rows of `DECODED`: the groups' events, and the records that break their schema."""
-    chosen = shown or LogRows()
+    chosen = patterns or GroupPatterns()
 
-    def tell(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield from retold_rows(batches, facts, chosen)
+    def replay(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from replayed_rows(batches, facts, chosen)
 
     return (
-        records.where(F.expr(_OF_GROUPS))
+        records.where(F.expr(_NOT_COMMIT))
         # Groups are independent of each other, so one partition can be divided among many tasks.
         .repartition("partition", F.expr(_GROUP))
         .sortWithinPartitions(*_ORDER)
-        .drop("place")
-        .mapInArrow(tell, DECODED)
+        .drop("position")
+        .mapInArrow(replay, DECODED)
     )
 
 
 def keep(tables: DeltaTables, rows: DataFrame, clock: Clock, *, write: bool = True) -> tuple[Ingested, list[Gaps]]:
-    """Merge the rows of `retold` into the tables, or only count them; also return the gaps in their generations."""
+    """Merge the rows of `replayed` into the tables, or only count them; also return the gaps in their generations."""
     rows = rows.persist(StorageLevel.DISK_ONLY)
     try:
-        told = merge_rows(tables, rows, "backfill", clock) if write else counted(rows)
-        return told, gaps(rows)
+        ingested = merge_rows(tables, rows, "backfill", clock) if write else count_rows(rows)
+        return ingested, gaps(rows)
     finally:
         rows.unpersist()
 
@@ -224,6 +226,6 @@ def gaps(rows: DataFrame) -> list[Gaps]:
         .where("classic")
     )
     missing = F.when(F.col("same"), F.greatest(F.lit(0), F.col("generation") - F.col("before") - 1))
-    found = steps.groupBy("group").agg(F.count("*"), F.sum(missing)).collect()
-    told = (Gaps(group, present, int(absent or 0)) for group, present, absent in found)
-    return sorted((each for each in told if each.missing), key=lambda each: (-each.missing, each.group))
+    counts = steps.groupBy("group").agg(F.count("*"), F.sum(missing)).collect()
+    all_gaps = (Gaps(group, present, int(absent or 0)) for group, present, absent in counts)
+    return sorted((gap for gap in all_gaps if gap.missing), key=lambda gap: (-gap.missing, gap.group))

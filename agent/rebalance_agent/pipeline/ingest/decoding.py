@@ -16,16 +16,16 @@ from pyspark.sql.types import StructField, StructType
 from rebalance_agent.pipeline.ingest.event_rows import EventRow, event_row, kept, rejected_id
 from rebalance_agent.pipeline.tables.schemas import EVENTS, EVENTS_REJECTED
 
-__all__ = ["DECODED", "PLACE", "batch_of", "decode"]
+__all__ = ["DECODED", "LOCATION_COLUMNS", "batch_of", "decode"]
 
-PLACE = ("topic", "partition", "offset", "file")
+LOCATION_COLUMNS = ("topic", "partition", "offset", "file")
 """Columns that say where a record was read; ``file`` is null for topics, the others are null for files."""
 
-_LATER = ("origin", "ingested_at", "day")
-_ODD = ("rejected_id", "reason", "key", "value", "file")
+_ADDED_ON_MERGE = ("origin", "ingested_at", "day")
+_REJECTED = ("rejected_id", "reason", "key", "value", "file")
 DECODED = StructType(
-    [StructField(field.name, field.dataType) for field in EVENTS.schema if field.name not in _LATER]
-    + [StructField(name, EVENTS_REJECTED.schema[name].dataType) for name in _ODD]
+    [StructField(field.name, field.dataType) for field in EVENTS.schema if field.name not in _ADDED_ON_MERGE]
+    + [StructField(name, EVENTS_REJECTED.schema[name].dataType) for name in _REJECTED]
 )
 """Schema of a decoded record: the columns of an event and of a rejected record; ``reason`` is null for an event."""
 
@@ -43,9 +43,9 @@ def decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _row(record: Mapping[str, Any]) -> dict[str, object]:
-    key, value, place = record["key"], record["value"], {name: record[name] for name in PLACE}
-    found = event_row(value)
-    if isinstance(found, EventRow):
-        return {**found._asdict(), **place}
-    identity = rejected_id(value, *place.values())
-    return {**place, "rejected_id": identity, "reason": str(found), "key": kept(key), "value": kept(value)}
+    key, value, location = record["key"], record["value"], {name: record[name] for name in LOCATION_COLUMNS}
+    result = event_row(value)
+    if isinstance(result, EventRow):
+        return {**result._asdict(), **location}
+    identity = rejected_id(value, *location.values())
+    return {**location, "rejected_id": identity, "reason": str(result), "key": kept(key), "value": kept(value)}

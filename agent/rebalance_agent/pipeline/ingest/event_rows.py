@@ -110,9 +110,9 @@ def row_of(event: Event, body: str, schema_version: int = SCHEMA_VERSION) -> Eve
     )
 
 
-def rejected_id(value: bytes | None, *place: str | int | None) -> str:
+def rejected_id(value: bytes | None, *location: str | int | None) -> str:
     """Return the id of a rejected record: a digest of its location and value, the same each time it is read."""
-    digest = hashlib.blake2b(repr(place).encode("utf-8", "backslashreplace"), digest_size=16)
+    digest = hashlib.blake2b(repr(location).encode("utf-8", "backslashreplace"), digest_size=16)
     digest.update(value if value is not None else b"")
     return digest.hexdigest()
 

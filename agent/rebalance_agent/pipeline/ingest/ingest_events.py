@@ -22,7 +22,7 @@ from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.pipeline.errors import PipelineError
-from rebalance_agent.pipeline.ingest.decoding import DECODED, PLACE, decode
+from rebalance_agent.pipeline.ingest.decoding import DECODED, LOCATION_COLUMNS, decode
 from rebalance_agent.pipeline.ingest.event_rows import EventRow, event_row
 from rebalance_agent.pipeline.ingest.kafka_options import source_options
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
@@ -33,15 +33,15 @@ __all__ = [
     "OWN_GROUPS",
     "Ingested",
     "checkpoint_of",
-    "counted",
+    "count_rows",
     "decoded",
     "events_at_rest",
     "events_of_files",
     "events_of_topic",
     "ingest_batch",
     "merge_rows",
-    "read_again",
-    "rejected_again",
+    "rejected_as_newer",
+    "retry_rejected",
 ]
 
 FILES = "{*.ndjson,*.ndjson.gz,*.ndjson.[0-9]*,*.jsonl,*.jsonl.gz}"
@@ -64,7 +64,7 @@ class Ingested:
 def events_of_topic(
     spark: SparkSession, properties: Mapping[str, str], topic: str, *, records_max: int, lossless: bool = True
 ) -> DataFrame:
-    """Return the topic as a stream: binary key and value, and the columns of `PLACE`.
+    """Return the topic as a stream: binary key and value, and the columns of `LOCATION_COLUMNS`.
 
     ``records_max``: maximum number of records in a micro-batch. ``lossless``: the stream fails if the topic has deleted
     records that were never read.
@@ -118,10 +118,10 @@ def events_of_files(spark: SparkSession, folder: str) -> DataFrame:
     """
     try:
         lines = spark.read.format("text").option("pathGlobFilter", FILES).load(folder)
-        known = bool(lines.inputFiles())
+        has_files = bool(lines.inputFiles())
     except AnalysisException:
-        known = False
-    if not known:
+        has_files = False
+    if not has_files:
         raise InvalidInputError("--events", f"{folder} has no files of events: {FILES.strip('{}')}")
     return lines.where(F.length(F.trim("value")) > 0).select(
         F.lit(None).cast("binary").alias("key"),
@@ -133,18 +133,18 @@ def events_of_files(spark: SparkSession, folder: str) -> DataFrame:
     )
 
 
-def rejected_again(tables: DeltaTables) -> DataFrame:
+def rejected_as_newer(tables: DeltaTables) -> DataFrame:
     """Return the records that were rejected because an older release could not read them."""
     newer = F.col("reason").rlike("^(newer_schema|unknown_kind):")
-    return tables.read(EVENTS_REJECTED.name).where(newer).select("rejected_id", "key", "value", *PLACE)
+    return tables.read(EVENTS_REJECTED.name).where(newer).select("rejected_id", "key", "value", *LOCATION_COLUMNS)
 
 
 def decoded(records: DataFrame) -> DataFrame:
     """Decode each record into a row of `DECODED`: an event, or a rejected record (``reason`` is not null)."""
-    return records.select("key", "value", *PLACE).mapInArrow(decode, DECODED)
+    return records.select("key", "value", *LOCATION_COLUMNS).mapInArrow(decode, DECODED)
 
 
-def counted(rows: DataFrame) -> Ingested:
+def count_rows(rows: DataFrame) -> Ingested:
     """Count the events and the rejected records among rows of `DECODED`."""
     counts = rows.agg(F.count("event_id"), F.count("rejected_id")).first()
     return Ingested(int(counts[0]), int(counts[1])) if counts else Ingested(0, 0)
@@ -163,24 +163,24 @@ def ingest_batch(tables: DeltaTables, records: DataFrame, origin: str, clock: Cl
 def merge_rows(tables: DeltaTables, rows: DataFrame, origin: str, clock: Clock) -> Ingested:
     """Merge rows of `DECODED` into both tables; ``rows`` is evaluated several times, so persist it."""
     now = F.lit(dt.datetime.fromtimestamp(clock.now_ms() / 1000, dt.UTC)).cast(TimestampType())
-    done = counted(rows)
-    if done.events:
+    ingested = count_rows(rows)
+    if ingested.events:
         tables.merge(EVENTS.name, _finished(rows.where("event_id IS NOT NULL"), origin, now))
-    if done.rejected:
-        odd = rows.where("rejected_id IS NOT NULL").withColumn("ingested_at", now)
-        tables.merge(EVENTS_REJECTED.name, odd.select(*EVENTS_REJECTED.schema.names))
-    return done
+    if ingested.rejected:
+        rejected = rows.where("rejected_id IS NOT NULL").withColumn("ingested_at", now)
+        tables.merge(EVENTS_REJECTED.name, rejected.select(*EVENTS_REJECTED.schema.names))
+    return ingested
 
 
-def read_again(tables: DeltaTables, clock: Clock) -> Ingested:
-    """Retry the records of `rejected_again`; those that can be read now are deleted from `events_rejected`."""
-    records = rejected_again(tables).persist(StorageLevel.DISK_ONLY)
+def retry_rejected(tables: DeltaTables, clock: Clock) -> Ingested:
+    """Retry the records of `rejected_as_newer`; those that can be read now are deleted from `events_rejected`."""
+    records = rejected_as_newer(tables).persist(StorageLevel.DISK_ONLY)
     try:
         if records.isEmpty():
             return Ingested(0, 0)
         result = ingest_batch(tables, records, "ingest", clock)
-        known = F.udf(lambda value: isinstance(event_row(value), EventRow), "boolean")
-        tables.remove(EVENTS_REJECTED.name, records.where(known("value")).select("rejected_id"))
+        readable = F.udf(lambda value: isinstance(event_row(value), EventRow), "boolean")
+        tables.remove(EVENTS_REJECTED.name, records.where(readable("value")).select("rejected_id"))
         return result
     finally:
         records.unpersist()

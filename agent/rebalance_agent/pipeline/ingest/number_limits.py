@@ -66,22 +66,22 @@ def _require_generation(event: GenerationEvent) -> None:
         raise InvalidInputError("topics", "must have partition counts that are not negative and in all a 32-bit number")
 
 
-def _times(said: object, names: Iterable[str], prefix: str = "") -> None:
+def _times(source: object, names: Iterable[str], prefix: str = "") -> None:
     for name in names:
-        value = getattr(said, name)
+        value = getattr(source, name)
         if value is not None and not _EARLIEST_MS <= value < _LATEST_MS:
             raise InvalidInputError(prefix + name, "must lie between the years 2000 and 2100")
 
 
-def _counts(said: object, names: Iterable[str]) -> None:
+def _counts(source: object, names: Iterable[str]) -> None:
     for name in names:
-        value = getattr(said, name)
+        value = getattr(source, name)
         if value is not None and not 0 <= value < _BEYOND_INT:
             raise InvalidInputError(name, "must be a 32-bit number that is not negative")
 
 
-def _integers(said: object, names: Iterable[str], prefix: str = "") -> None:
+def _integers(source: object, names: Iterable[str], prefix: str = "") -> None:
     for name in names:
-        value = getattr(said, name)
+        value = getattr(source, name)
         if value is not None and not -_BEYOND_INT <= value < _BEYOND_INT:
             raise InvalidInputError(prefix + name, "must be a 32-bit number")

@@ -42,11 +42,11 @@ def ingest_stream(
     settings: StreamSettings,
     clock: Clock,
     stop: threading.Event,
-    tell: Callable[[Ingested], None] = lambda _ingested: None,
+    on_batch: Callable[[Ingested], None] = lambda _ingested: None,
 ) -> Ingested:
     """Merge the stream's batches into the tables; return the number of rows read since the start.
 
-    ``tell`` is called with the sum after each batch.
+    ``on_batch`` is called with the sum after each batch.
 
     Raises:
         PipelineError: the stream failed; a restart continues from its checkpoint.
@@ -55,9 +55,9 @@ def ingest_stream(
 
     def merge(batch: DataFrame, _number: int) -> None:
         nonlocal total
-        done = ingest_batch(tables, batch, "ingest", clock)
-        total = Ingested(total.events + done.events, total.rejected + done.rejected)
-        tell(total)
+        ingested = ingest_batch(tables, batch, "ingest", clock)
+        total = Ingested(total.events + ingested.events, total.rejected + ingested.rejected)
+        on_batch(total)
 
     writer = records.writeStream.foreachBatch(merge).option("checkpointLocation", settings.checkpoint)
     if settings.every_s is None:
@@ -70,7 +70,7 @@ def ingest_stream(
             pass
         _end(query, clock)
         if (error := query.exception()) is not None:
-            raise PipelineError(_told(error)) from error
+            raise PipelineError(_cause(error)) from error
     finally:
         query.stop()
     return total
@@ -96,7 +96,7 @@ _HINTS: Mapping[str, str] = {
 }
 
 
-def _told(error: Exception) -> str:
+def _cause(error: Exception) -> str:
     """Return the cause in one line: a hint where the cause is known, else the innermost message."""
     text = str(error)
     for pattern, hint in _HINTS.items():

@@ -60,8 +60,8 @@ def stacks(
     canvas.y_axis(up, ticks, lambda seconds: rounded_duration(seconds, ticks[-1]), right)
     step = (right - MARGIN_LEFT) / max(1, len(columns))
     width = max(1.0, min(step * 0.8, 34.0))
-    for place, (column, total) in enumerate(zip(columns, totals, strict=True)):
-        left, below = MARGIN_LEFT + place * step + (step - width) / 2, 0.0
+    for index, (column, total) in enumerate(zip(columns, totals, strict=True)):
+        left, below = MARGIN_LEFT + index * step + (step - width) / 2, 0.0
         for kind, amount, tip in column.layers:
             if amount > 0:
                 y, base = up(below + amount), up(below)
@@ -73,7 +73,7 @@ def stacks(
         if column.mark is not None:
             canvas.rect(left - 1.5, up(column.mark) - 1, width + 3, 2, "mark", column.mark_tip)
     canvas.x_labels(
-        ((MARGIN_LEFT + (place + 0.5) * step, each.label) for place, each in enumerate(columns) if each.label),
+        ((MARGIN_LEFT + (index + 0.5) * step, each.label) for index, each in enumerate(columns) if each.label),
         size[1] - 8,
     )
     return canvas.svg(*words)
@@ -84,10 +84,10 @@ def bars(rows: Sequence[Bar], words: tuple[str, str], *, width: float = 520, ref
     height, top = 38.0, 6.0
     canvas = Canvas(width, top + len(rows) * height + 4)
     along = Scale(0, max([*(each.value for each in rows), reference or 0], default=1) or 1, 0, width - 4)
-    for place, each in enumerate(rows):
-        y = top + place * height
-        room = int((width - 8) / _LABEL_PIXELS) - len(each.words) - 2
-        canvas.text(0, y + 12, each.label, "label", limit=room)
+    for index, each in enumerate(rows):
+        y = top + index * height
+        characters_max = int((width - 8) / _LABEL_PIXELS) - len(each.words) - 2
+        canvas.text(0, y + 12, each.label, "label", limit=characters_max)
         canvas.text(width - 4, y + 12, each.words, "value", anchor="end")
         canvas.rect(0, y + 18, width - 4, 12, "track")
         canvas.rect(0, y + 18, max(along(each.value), 1.5 if each.value else 0), 12, each.kind, each.tip)
@@ -116,23 +116,23 @@ def heat_map(
     """
     canvas = Canvas(*size)
     top, bottom = (24.0 if head else 4.0), size[1] - 20
-    most = max((value for _, cells in rows for value, _ in cells), default=0.0)
+    value_max = max((value for _, cells in rows for value, _ in cells), default=0.0)
     wide, high = (size[0] - left - 2) / max(1, len(columns)), (bottom - top) / max(1, len(rows))
     gap = 1.0 if wide > 5 else 0.3  # noqa: PLR2004 - units of the picture
-    for place, (kind, tip) in enumerate(head):
-        canvas.rect(left + place * wide, 6, wide - gap, 10, kind, tip)
+    for index, (kind, tip) in enumerate(head):
+        canvas.rect(left + index * wide, 6, wide - gap, 10, kind, tip)
     for line, (label, cells) in enumerate(rows):
         y = top + line * high
         canvas.text(left - 7, y + high / 2 + 4, label, "tick", anchor="end", limit=int((left - 8) / _LABEL_PIXELS))
-        for place, (value, tip) in enumerate(cells):
+        for index, (value, tip) in enumerate(cells):
             if value < 0:
                 continue
-            shade = _shade(value, most)
-            canvas.rect(left + place * wide, y, wide - gap, high - 1, f"h{shade}", tip)
+            shade = _shade(value, value_max)
+            canvas.rect(left + index * wide, y, wide - gap, high - 1, f"h{shade}", tip)
             if numbers and value and wide >= 5.8 * len(written := numbers(value)) + 2:
                 kind = "cell dark" if shade > HEATS // 2 else "cell"
-                canvas.text(left + (place + 0.5) * wide - gap / 2, y + high / 2 + 4, written, kind, anchor="middle")
-    canvas.x_labels(((left + (place + 0.5) * wide, label) for place, label in enumerate(columns) if label), size[1] - 6)
+                canvas.text(left + (index + 0.5) * wide - gap / 2, y + high / 2 + 4, written, kind, anchor="middle")
+    canvas.x_labels(((left + (index + 0.5) * wide, label) for index, label in enumerate(columns) if label), size[1] - 6)
     return canvas.svg(*words)
 
 
@@ -159,15 +159,15 @@ def lanes(
     canvas = Canvas(width, len(rows) * high + 30)
     along = Scale(0, 1, left + 8, width - 10)
     bottom = len(rows) * high + 4
-    for place, _ in ticks:
-        canvas.line(along(place), 2, along(place), bottom, "grid")
+    for position, _ in ticks:
+        canvas.line(along(position), 2, along(position), bottom, "grid")
     for line, (label, discs) in enumerate(rows):
         y = 4 + (line + 0.5) * high
         canvas.text(left - 8, y + 4, label, "tick", anchor="end", limit=int((left - 10) / _LABEL_PIXELS))
         canvas.line(left, y, width - 4, y, "lane")
-        for place, weight, tip in discs:
-            canvas.dot(along(place), y, 3 + 7 * weight**0.5, "disc", tip)
-    canvas.x_labels(((along(place), label) for place, label in ticks), bottom + 20)
+        for position, weight, tip in discs:
+            canvas.dot(along(position), y, 3 + 7 * weight**0.5, "disc", tip)
+    canvas.x_labels(((along(position), label) for position, label in ticks), bottom + 20)
     return canvas.svg(*words)
 
 
@@ -175,15 +175,15 @@ def spark(values: Sequence[float]) -> str:
     """Render a sparkline for a table row; empty if all values are 0. Screen readers skip it, as it adds no facts."""
     if not any(values):
         return ""
-    step, most = 96 / len(values), max(values)
-    tops = "".join(f"V{19 - 18 * value / most:.1f}H{(place + 1) * step:.1f}" for place, value in enumerate(values))
+    step, value_max = 96 / len(values), max(values)
+    tops = "".join(f"V{19 - 18 * value / value_max:.1f}H{(index + 1) * step:.1f}" for index, value in enumerate(values))
     return (
         f'<svg viewBox="0 0 96 20" class="sparkline" aria-hidden="true"><path d="M0 20{tops}V20" class="spark"/></svg>'
     )
 
 
-def _shade(value: float, most: float) -> int:
+def _shade(value: float, value_max: float) -> int:
     """Return the shade of a value, 0 to `HEATS`; by the square root, so that small values differ visibly."""
-    if value <= 0 or most <= 0:
+    if value <= 0 or value_max <= 0:
         return 0
-    return max(1, min(HEATS, round(HEATS * math.sqrt(value / most))))
+    return max(1, min(HEATS, round(HEATS * math.sqrt(value / value_max))))

@@ -83,10 +83,10 @@ def _cost_over_time(report: ReportData) -> str:
         by_period[row.period].append((row.trigger, row.stalled_partition_seconds, row.rebalances))
         by_trigger[row.trigger] += row.stalled_partition_seconds
     order = sorted(by_trigger, key=lambda each: -by_trigger[each])
-    place = {trigger: number for number, trigger in enumerate(order)}
+    rank = {trigger: index for index, trigger in enumerate(order)}
     columns, data = [], []
     for period in range(report.periods):
-        layers = sorted(by_period[period], key=lambda each: place[each[0]])
+        layers = sorted(by_period[period], key=lambda layer: rank[layer[0]])
         when = _period_words(report, period)
         whole = rounded_duration(sum(each[1] for each in layers))
         columns.append(
@@ -182,15 +182,15 @@ def _storms(report: ReportData) -> str:
     by_group: dict[GroupKey, list[tuple[float, int, str]]] = defaultdict(list)
     length = max(1.0, (report.until - report.since).total_seconds())
     for row in report.storms:
-        place = (row.hour - report.since).total_seconds() / length
+        position = (row.hour - report.since).total_seconds() / length
         tip = f"{shortened(row.group)}: {row.rebalances:,} rebalances in the hour of {minute(row.hour)}"
-        by_group[row.cluster_id, row.group].append((place, row.rebalances, tip))
+        by_group[row.cluster_id, row.group].append((position, row.rebalances, tip))
     if not by_group:
         return figure(words, '<p class="none">No group was stormy.</p>', wide=True)
     order = sorted(by_group, key=lambda each: (-sum(disc[1] for disc in by_group[each]), each))
-    most = max(disc[1] for discs in by_group.values() for disc in discs)
+    rebalances_max = max(disc[1] for discs in by_group.values() for disc in discs)
     rows = [
-        (group_name(report, key), [(place, number / most, tip) for place, number, tip in by_group[key]])
+        (group_name(report, key), [(position, number / rebalances_max, tip) for position, number, tip in by_group[key]])
         for key in order[:_STORMY_GROUPS_SHOWN]
     ]
     left = len(order) - len(rows)

@@ -19,9 +19,13 @@ STORMS_MAX = 5_000
 """Maximum number of storm hours in a report; the latest are kept."""
 
 
-def cost_rows(told: DataFrame) -> tuple[CostRow, ...]:
-    """Return a row for each period and trigger; ``told``: closed episodes with their ``period``."""
-    rows = told.groupBy("period", "trigger").agg(F.count("*").alias("rebalances"), total_cost().alias("cost")).collect()
+def cost_rows(episodes: DataFrame) -> tuple[CostRow, ...]:
+    """Return a row for each period and trigger; ``episodes``: closed episodes with their ``period``."""
+    rows = (
+        episodes.groupBy("period", "trigger")
+        .agg(F.count("*").alias("rebalances"), total_cost().alias("cost"))
+        .collect()
+    )
     return tuple(CostRow(*each) for each in sorted(rows))
 
 

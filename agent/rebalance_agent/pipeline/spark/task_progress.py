@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-__all__ = ["TOLD_EVERY_S", "tasks_told"]
+__all__ = ["REPORT_EVERY_S", "report_tasks"]
 
-TOLD_EVERY_S = 15.0
+REPORT_EVERY_S = 15.0
 """Seconds between two reports."""
 
 END_S = 5.0
@@ -19,25 +19,25 @@ END_S = 5.0
 
 
 @contextmanager
-def tasks_told(spark: SparkSession, tell: Callable[[str], None], every_s: float = TOLD_EVERY_S) -> Iterator[None]:
-    """While the block runs, call ``tell`` every ``every_s`` seconds with the number of tasks done in active stages."""
-    over = threading.Event()
+def report_tasks(spark: SparkSession, report: Callable[[str], None], every_s: float = REPORT_EVERY_S) -> Iterator[None]:
+    """While the block runs, call ``report`` every ``every_s`` seconds with the number of tasks done."""
+    ended = threading.Event()
 
     def watch() -> None:
-        while not over.wait(every_s):
+        while not ended.wait(every_s):
             try:
                 done, tasks = _tasks(spark)
             except (Py4JError, OSError):
                 return  # Spark has ended; the block gets that error itself
             if tasks:
-                tell(f"{done:,} of {tasks:,} tasks")
+                report(f"{done:,} of {tasks:,} tasks")
 
     thread = threading.Thread(target=watch, name="spark-tasks", daemon=True)
     thread.start()
     try:
         yield
     finally:
-        over.set()
+        ended.set()
         thread.join(END_S)
 
 
@@ -45,4 +45,4 @@ def _tasks(spark: SparkSession) -> tuple[int, int]:
     """Return the number of completed tasks and of all tasks in the active stages."""
     tracker = spark.sparkContext.statusTracker()
     stages = [stage for number in tracker.getActiveStageIds() if (stage := tracker.getStageInfo(number)) is not None]
-    return sum(each.numCompletedTasks for each in stages), sum(each.numTasks for each in stages)
+    return sum(stage.numCompletedTasks for stage in stages), sum(stage.numTasks for stage in stages)

@@ -69,7 +69,7 @@ def baselines(generations: DataFrame, now_ms: int, settings: BaselineSettings | 
             F.pmod(hours + EPOCH_HOUR_OF_WEEK, F.lit(HOURS_OF_WEEK)).cast("int").alias("hour_of_week"),
         )
     )
-    found = (
+    slots = (
         stalls.withColumn("slot", F.explode(F.array(*_slots(F.col("hour_of_week")).values())))
         .groupBy(*GROUP, "slot")
         .agg(in_order("stall_seconds").alias("stalls"), F.size(F.collect_set("day")).alias("days"))
@@ -78,13 +78,13 @@ def baselines(generations: DataFrame, now_ms: int, settings: BaselineSettings | 
         .withColumn("stall_p50", percentile(F.col("stalls"), 50))
         .withColumns({f"stall_p{percent}": _high_percentile(percent) for percent in (95, 99)})
     )
-    told = F.struct("samples", "stall_p50", "stall_p95", "stall_p99")
-    groups = found.groupBy(*GROUP).agg(F.map_from_entries(F.collect_list(F.struct("slot", told))).alias("found"))
-    each = groups.withColumn("hour_of_week", F.explode(F.sequence(F.lit(0), F.lit(HOURS_OF_WEEK - 1))))
+    values = F.struct("samples", "stall_p50", "stall_p95", "stall_p99")
+    groups = slots.groupBy(*GROUP).agg(F.map_from_entries(F.collect_list(F.struct("slot", values))).alias("by_slot"))
+    hours = groups.withColumn("hour_of_week", F.explode(F.sequence(F.lit(0), F.lit(HOURS_OF_WEEK - 1))))
     return (
-        each.withColumn("narrowest", _narrowest(F.col("found"), F.col("hour_of_week")))
+        hours.withColumn("narrowest", _narrowest(F.col("by_slot"), F.col("hour_of_week")))
         .where("narrowest IS NOT NULL")
-        .select(*GROUP, "hour_of_week", "narrowest.scope", "narrowest.told.*", now.alias("computed_at"))
+        .select(*GROUP, "hour_of_week", "narrowest.scope", "narrowest.values.*", now.alias("computed_at"))
         .select(*SCHEMA.names)
     )
 
@@ -126,9 +126,9 @@ def _high_percentile(percent: int) -> Column:
     return F.when(enough, percentile(F.col("stalls"), percent))
 
 
-def _narrowest(found: Column, hour_of_week: Column) -> Column:
-    def told(scope: BaselineScope, slot: Column) -> Column:
-        here = F.try_element_at(found, slot)
-        return F.when(here.isNotNull(), F.struct(F.lit(scope.value).alias("scope"), here.alias("told")))
+def _narrowest(by_slot: Column, hour_of_week: Column) -> Column:
+    def scoped(scope: BaselineScope, slot: Column) -> Column:
+        values = F.try_element_at(by_slot, slot)
+        return F.when(values.isNotNull(), F.struct(F.lit(scope.value).alias("scope"), values.alias("values")))
 
-    return F.coalesce(*(told(scope, slot) for scope, slot in _slots(hour_of_week).items()))
+    return F.coalesce(*(scoped(scope, slot) for scope, slot in _slots(hour_of_week).items()))

@@ -39,9 +39,13 @@ def publish_baselines(
         Cluster(properties).create_topic(topic, _PARTITIONS, {"cleanup.policy": "compact"})
         records = baseline_messages(baselines)
         if clusters:
-            told = _told(baselines.sparkSession, properties, topic).where(F.col("cluster_id").isin(*clusters))
-            gone = told.join(records, "key", "left_anti").select("key", F.lit(None).cast("string").alias("value"))
-            records = records.unionByName(gone)
+            published = _published_keys(baselines.sparkSession, properties, topic).where(
+                F.col("cluster_id").isin(*clusters)
+            )
+            deleted = published.join(records, "key", "left_anti").select(
+                "key", F.lit(None).cast("string").alias("value")
+            )
+            records = records.unionByName(deleted)
         writer = records.write.format("kafka").options(**source_options(properties))
         writer.option("topic", topic).option("kafka.compression.type", "zstd").option("kafka.acks", "all").save()
     except ClusterError as error:
@@ -51,7 +55,7 @@ def publish_baselines(
         raise PipelineError(f"baselines are not published to {topic}: {text}") from error
 
 
-def _told(spark: SparkSession, properties: Mapping[str, str], topic: str) -> DataFrame:
+def _published_keys(spark: SparkSession, properties: Mapping[str, str], topic: str) -> DataFrame:
     """Return the ``key`` of each baseline in the topic and the ``cluster_id`` of its newest value."""
     reader = spark.read.format("kafka").options(**source_options(properties)).option("subscribe", topic)
     newest = F.max_by("value", F.struct("partition", "offset")).cast("string")

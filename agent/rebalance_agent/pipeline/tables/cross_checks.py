@@ -27,13 +27,13 @@ def steps(generations: DataFrame, events: DataFrame) -> DataFrame:
         F.lit(0).cast("long").alias("missing"),
         (~classic).cast("int").alias("breaks"),
     )
-    said, aborted = F.from_json("body", "generations BIGINT"), F.col("kind") == AbortedEvent.KIND
+    body, aborted = F.from_json("body", "generations BIGINT"), F.col("kind") == AbortedEvent.KIND
     others = events.where(F.col("kind").isin(AbortedEvent.KIND, GroupGoneEvent.KIND)).select(
         *GROUP,
         F.col("timestamp").alias("at"),
         F.when(aborted, F.col("generation")).alias("number"),
         F.lit(None).cast("long").alias("generation"),
-        F.when(aborted, F.coalesce(said["generations"], F.lit(1))).otherwise(0).alias("missing"),
+        F.when(aborted, F.coalesce(body["generations"], F.lit(1))).otherwise(0).alias("missing"),
         (~aborted).cast("int").alias("breaks"),
     )
     # An aborted generation has the timestamp of the one that completed instead; its lower number sorts it first.

@@ -55,7 +55,7 @@ class DeltaTables:
 
     def path(self, name: str) -> str:
         """Return the table's path or address, whether or not it exists."""
-        return f"{self.folder}/{_known(name).name}"
+        return f"{self.folder}/{_table_named(name).name}"
 
     def exists(self, name: str) -> bool:
         """Whether the table was ever written."""
@@ -66,7 +66,7 @@ class DeltaTables:
 
         Columns that a newer release added are left out; columns that an older one did not have are null.
         """
-        table = _known(name)
+        table = _table_named(name)
         if not self.exists(name):
             return self.spark.createDataFrame([], table.schema)
         frame = self.spark.read.format("delta").load(self.path(name))
@@ -83,19 +83,19 @@ class DeltaTables:
         ``frame`` is evaluated more than once, so persist what is expensive. Of several rows with one key, one with the
         highest rank is used.
         """
-        table = _known(name)
-        rows = _one_of_each(_checked(table, frame), table)
+        table = _table_named(name)
+        rows = _deduplicated(_checked(table, frame), table)
         if not self.exists(name):
             self._create(table)
-        same = " AND ".join((*(f"old.`{key}` = new.`{key}`" for key in table.keys), *_near(table, frame)))
-        _again(lambda: self._merge(table, rows, same))
+        same = " AND ".join((*(f"old.`{key}` = new.`{key}`" for key in table.keys), *_day_condition(table, frame)))
+        _retry_conflicts(lambda: self._merge(table, rows, same))
 
     def overwrite(self, name: str, frame: DataFrame) -> None:
         """Replace all rows of the table; readers see the old ones until the new ones are complete.
 
         A table written by another release gets this release's columns, which may stay nullable.
         """
-        table = _known(name)
+        table = _table_named(name)
         rows = _checked(table, frame)
         if not self.exists(name):
             self._create(table)
@@ -103,26 +103,26 @@ class DeltaTables:
         # The schema is written only if it differs: a writer's own schema is never NOT NULL.
         if not self._is_as_ours(table):
             writer = writer.option("overwriteSchema", "true")
-        _again(lambda: writer.save(self.path(name)))
+        _retry_conflicts(lambda: writer.save(self.path(name)))
 
     def append(self, name: str, frame: DataFrame) -> None:
         """Append rows to a table without a key."""
-        table = _known(name)
+        table = _table_named(name)
         if table.keys:
             raise PipelineError(f"{name} has a key: rows are merged into it, so that nothing is there twice")
         if not self.exists(name):
             self._create(table)
         rows = _checked(table, frame)
-        _again(lambda: _writer(rows).mode("append").option("mergeSchema", "true").save(self.path(name)))
+        _retry_conflicts(lambda: _writer(rows).mode("append").option("mergeSchema", "true").save(self.path(name)))
 
     def remove(self, name: str, keys: DataFrame) -> None:
         """Delete the rows with these keys."""
-        table = _known(name)
+        table = _table_named(name)
         if not self.exists(name):
             return
         same = " AND ".join(f"old.`{key}` <=> gone.`{key}`" for key in table.keys)
         gone = keys.select(*table.keys).distinct().alias("gone")
-        _again(
+        _retry_conflicts(
             lambda: (
                 DeltaTable.forPath(self.spark, self.path(name))
                 .alias("old")
@@ -139,7 +139,7 @@ class DeltaTables:
         old = F.col(column) < F.lit(before)
         count = self.read(name).where(old).count()
         if count:
-            _again(lambda: DeltaTable.forPath(self.spark, self.path(name)).delete(old))
+            _retry_conflicts(lambda: DeltaTable.forPath(self.spark, self.path(name)).delete(old))
         return count
 
     def compact(self, name: str, retention_hours: int = RETENTION_HOURS_MIN) -> tuple[int, int]:
@@ -150,7 +150,7 @@ class DeltaTables:
             return 0, 0
         before = self.files(name)
         table = DeltaTable.forPath(self.spark, self.path(name))
-        _again(lambda: table.optimize().executeCompaction())
+        _retry_conflicts(lambda: table.optimize().executeCompaction())
         table.vacuum(retention_hours)
         return before, self.files(name)
 
@@ -161,17 +161,17 @@ class DeltaTables:
         detail = DeltaTable.forPath(self.spark, self.path(name)).detail().select("numFiles").first()
         return int(detail[0]) if detail else 0
 
-    def _is_as_ours(self, table: Table) -> bool:
+    def _has_our_schema(self, table: Table) -> bool:
         """Whether the stored columns, their order and their nullability are those of this release."""
-        have = DeltaTable.forPath(self.spark, self.path(table.name)).toDF().schema
-        return _columns(have) == _columns(table.schema)
+        stored = DeltaTable.forPath(self.spark, self.path(table.name)).toDF().schema
+        return _columns(stored) == _columns(table.schema)
 
     def _create(self, table: Table) -> None:
         builder = DeltaTable.createIfNotExists(self.spark).location(self.path(table.name)).addColumns(table.schema)
         if table.divided_by:
             builder = builder.partitionedBy(*table.divided_by)
         try:
-            _again(builder.execute)
+            _retry_conflicts(builder.execute)
         except AnalysisException as error:
             raise PipelineError(f"cannot make the table {self.path(table.name)}: {_line(error)}") from error
 
@@ -186,16 +186,16 @@ class DeltaTables:
             return self._delta(table).alias("old").merge(source.alias("new"), same).withSchemaEvolution()
 
         merge(rows).whenNotMatchedInsertAll().execute()
-        known = self._delta(table).toDF().alias("old")
-        better = rows.alias("new").join(known, F.expr(same) & _higher(table), "left_semi")
-        if not better.isEmpty():
-            merge(better).whenMatchedUpdateAll(_higher(table)).execute()
+        stored = self._delta(table).toDF().alias("old")
+        higher = rows.alias("new").join(stored, F.expr(same) & _higher(table), "left_semi")
+        if not higher.isEmpty():
+            merge(higher).whenMatchedUpdateAll(_higher(table)).execute()
 
     def _delta(self, table: Table) -> DeltaTable:
         return DeltaTable.forPath(self.spark, self.path(table.name))
 
 
-def _known(name: str) -> Table:
+def _table_named(name: str) -> Table:
     try:
         return TABLES[name]
     except KeyError:
@@ -208,44 +208,44 @@ def _checked(table: Table, frame: DataFrame) -> DataFrame:
     Raises:
         PipelineError: the columns are not those of the table's schema.
     """
-    have = {field.name: field.dataType.simpleString() for field in frame.schema}
-    want = {field.name: field.dataType.simpleString() for field in table.schema}
-    if have != want:
-        odd = sorted(set(have.items()) ^ set(want.items()))
-        raise PipelineError(f"rows for {table.name} have other columns than the table: {odd}")
-    return frame.select(*(F.col(f"`{name}`") for name in want))
+    actual = {field.name: field.dataType.simpleString() for field in frame.schema}
+    expected = {field.name: field.dataType.simpleString() for field in table.schema}
+    if actual != expected:
+        difference = sorted(set(actual.items()) ^ set(expected.items()))
+        raise PipelineError(f"rows for {table.name} have other columns than the table: {difference}")
+    return frame.select(*(F.col(f"`{name}`") for name in expected))
 
 
 def _columns(schema: StructType) -> list[tuple[str, str, bool]]:
     return [(field.name, field.dataType.simpleString(), field.nullable) for field in schema]
 
 
-def _one_of_each(frame: DataFrame, table: Table) -> DataFrame:
+def _deduplicated(frame: DataFrame, table: Table) -> DataFrame:
     """Return one row for each key: of the highest rank, and among equals the one with the lowest offset if known."""
     if not table.keys:
         raise PipelineError(f"{table.name} has no key to merge by: append to it")
     order = [F.expr(expression).desc() for expression in table.rank]
     order += [F.col(name).asc_nulls_last() for name in ("partition", "offset") if name in frame.columns]
     window = Window.partitionBy(*(F.col(f"`{key}`") for key in table.keys)).orderBy(*(order or [F.lit(0)]))
-    return frame.withColumn("_place", F.row_number().over(window)).where("_place = 1").drop("_place")
+    return frame.withColumn("_row_number", F.row_number().over(window)).where("_row_number = 1").drop("_row_number")
 
 
 def _higher(table: Table) -> Column:
     """Whether the new row's rank is higher, by the first expression that differs; always true without a rank."""
     higher = F.lit(not table.rank)
     for expression in reversed(table.rank):
-        new, old = (F.expr(_of_side(table, expression, side)) for side in ("new", "old"))
+        new, old = (F.expr(_qualified(table, expression, side)) for side in ("new", "old"))
         higher = (new > old) | (new.eqNullSafe(old) & higher)
     return higher
 
 
-def _of_side(table: Table, expression: str, side: str) -> str:
+def _qualified(table: Table, expression: str, side: str) -> str:
     """Return the expression with its columns qualified by one side of a merge."""
     columns = {field.name for field in table.schema}
     return " ".join(f"{side}.`{word}`" if word in columns else word for word in expression.split(" "))
 
 
-def _near(table: Table, rows: DataFrame) -> Iterator[str]:
+def _day_condition(table: Table, rows: DataFrame) -> Iterator[str]:
     """Yield a condition on the folders that can contain the rows' keys, so that a merge reads no others."""
     if "day" in table.divided_by:
         days = rows.agg(F.min("day"), F.max("day")).first()
@@ -258,7 +258,7 @@ def _writer(rows: DataFrame) -> DataFrameWriter:
     return rows.write.format("delta")
 
 
-def _again(write: Callable[[], _Result]) -> _Result:
+def _retry_conflicts(write: Callable[[], _Result]) -> _Result:
     for _ in range(ATTEMPTS_MAX - 1):
         try:
             return write()

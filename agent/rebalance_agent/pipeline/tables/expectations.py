@@ -136,9 +136,9 @@ def expectations(tables: _Tables, now_ms: int) -> DataFrame:
 
     Expectations that need a table that is not given are skipped. At least one of `schemas.TABLES` must be given.
     """
-    checks = (*_keys(tables), *_checks(tables))
-    found = reduce(DataFrame.unionByName, (_results(table, rows, some) for table, rows, some in checks))
-    return found.withColumn("ran_at", F.timestamp_millis(F.lit(now_ms))).select(*SCHEMA.names)
+    work = (*_keys(tables), *_checks(tables))
+    results = reduce(DataFrame.unionByName, (_results(table, rows, checks) for table, rows, checks in work))
+    return results.withColumn("ran_at", F.timestamp_millis(F.lit(now_ms))).select(*SCHEMA.names)
 
 
 def broken(results: Iterable[Row], *, strict: bool = False) -> list[Row]:
@@ -147,22 +147,22 @@ def broken(results: Iterable[Row], *, strict: bool = False) -> list[Row]:
     return [row for row in results if row["failed"] and row["severity"] in severe]
 
 
-def _results(table: str, rows: DataFrame, some: Iterable[_Expectation]) -> DataFrame:
+def _results(table: str, rows: DataFrame, checks: Iterable[_Expectation]) -> DataFrame:
     """Return a row for each expectation, from one pass over ``rows``."""
-    told = [
+    results = [
         F.struct(
-            F.lit(each.name).alias("expectation"),
-            F.lit(each.severity.value).alias("severity"),
+            F.lit(check.name).alias("expectation"),
+            F.lit(check.severity.value).alias("severity"),
             F.count("*").alias("checked"),
-            F.count_if(each.fails).alias("failed"),
-            F.min(F.when(each.fails, F.to_json(F.struct(*each.columns)))).alias("example"),
+            F.count_if(check.fails).alias("failed"),
+            F.min(F.when(check.fails, F.to_json(F.struct(*check.columns)))).alias("example"),
         )
-        for each in some
+        for check in checks
     ]
-    return rows.agg(F.array(*told).alias("told")).select(F.lit(table).alias("table"), F.inline("told"))
+    return rows.agg(F.array(*results).alias("results")).select(F.lit(table).alias("table"), F.inline("results"))
 
 
-_PLAIN = (
+_SINGLE_TABLE = (
     (EVENTS, _OF_EVENTS),
     (EVENTS_REJECTED, _OF_REJECTED),
     (GENERATIONS, _OF_GENERATIONS),
@@ -186,11 +186,11 @@ def _keys(tables: _Tables) -> _Checks:
 
 def _checks(tables: _Tables) -> _Checks:
     """Yield each table name with its rows and expectations, joins with other tables included."""
-    for table, some in _PLAIN:
+    for table, checks in _SINGLE_TABLE:
         if table.name in tables:
-            yield table.name, tables[table.name], some
+            yield table.name, tables[table.name], checks
     events, generations, members, hours = (
-        tables.get(each.name) for each in (EVENTS, GENERATIONS, MEMBERS, GROUP_HOURS)
+        tables.get(table.name) for table in (EVENTS, GENERATIONS, MEMBERS, GROUP_HOURS)
     )
     if generations is not None and events is not None:
         yield GENERATIONS.name, steps(generations, events), _OF_STEPS

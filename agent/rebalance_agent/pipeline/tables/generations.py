@@ -92,18 +92,18 @@ _join = F.udf(joined_body, StringType())
 
 def _whole(events: DataFrame) -> DataFrame:
     """Return the events with their parts joined under the id of the first part."""
-    said = ("event_id", "source", "origin", "body")
+    columns = ("event_id", "source", "origin", "body")
     # Few groups are so large that their events are split: only those are shuffled.
     pieces = (
         events.where("parts > 1")
         .groupBy(*_ONE_EVENT)
-        .agg(F.sort_array(F.collect_list(F.struct("part", *said))).alias("pieces"))
+        .agg(F.sort_array(F.collect_list(F.struct("part", *columns))).alias("pieces"))
         .where(F.size("pieces") == F.col("parts"))
     )
     first = F.col("pieces")[0]
     joined = pieces.select(
         *_ONE_EVENT[:-1],
-        *(first[name].alias(name) for name in said[:-1]),
+        *(first[name].alias(name) for name in columns[:-1]),
         _join(F.transform("pieces", lambda piece: piece["body"])).alias("body"),
     )
     return events.where("parts = 1").select(*joined.columns).unionByName(joined)
@@ -138,7 +138,7 @@ def _seconds(begin_ms: Column, end_ms: Column) -> Column:
 
 def _with_rollout(rows: DataFrame, events: DataFrame) -> DataFrame:
     """Add column ``rollout``: the event id of the generation's deploy, the first if two observers reported it."""
-    told = (
+    rollouts = (
         events.where(F.col("kind") == RolloutEvent.KIND)
         .withColumn("rollout", F.from_json("body", _ROLLOUT))
         .groupBy(*GROUP)
@@ -152,5 +152,5 @@ def _with_rollout(rows: DataFrame, events: DataFrame) -> DataFrame:
             & (F.col("completed_at") <= deploy["timestamp"])
         )
 
-    mine = F.filter("rollouts", holds)
-    return rows.join(told, [*GROUP], "left").withColumn("rollout", F.get(mine, F.lit(0))["event_id"])
+    matching = F.filter("rollouts", holds)
+    return rows.join(rollouts, [*GROUP], "left").withColumn("rollout", F.get(matching, F.lit(0))["event_id"])

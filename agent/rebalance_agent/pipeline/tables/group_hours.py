@@ -54,10 +54,10 @@ def group_hours(
         _stalled(episodes),
         _storms(episodes, storm_gap_seconds, storm_rebalances),
     )
-    lived = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), facts)
+    lifetimes = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), facts)
     # Separately, since most hours have no rebalance and these aggregates are expensive.
     rebalanced = _by_hours(_completed(episodes), _of_rebalances())
-    hours = _by_hours(lived, _of_time()).join(rebalanced, [*GROUP, "hour"], "full").fillna(0, _SUMS)
+    hours = _by_hours(lifetimes, _of_time()).join(rebalanced, [*GROUP, "hour"], "full").fillna(0, _SUMS)
     return (
         hours.withColumns(
             {
@@ -96,7 +96,7 @@ def _of_time() -> list[Column]:
 
 
 def _of_rebalances() -> list[Column]:
-    counts = [each for kind in Trigger for each in (F.lit(kind.value), F.count_if(F.col("trigger") == kind.value))]
+    counts = [column for kind in Trigger for column in (F.lit(kind.value), F.count_if(F.col("trigger") == kind.value))]
     flapping = F.array_sort(F.array_distinct(F.flatten(F.collect_list("flapping"))))
     return [
         F.count("trigger").alias("rebalances"),

@@ -22,7 +22,7 @@ _MEMBERS = """members ARRAY<STRUCT<
 
 def members(generations: DataFrame) -> DataFrame:
     """Return the rows of table ``members`` for rows of table ``generations``; an Empty group has none."""
-    each = generations.select(
+    exploded = generations.select(
         "event_id",
         "cluster_id",
         "group",
@@ -30,8 +30,8 @@ def members(generations: DataFrame) -> DataFrame:
         "completed_at",
         F.explode(F.from_json("body", _MEMBERS)["members"]).alias("member"),
     )
-    said = each.select("event_id", "cluster_id", "group", "generation", "completed_at", "member.*")
-    return said.withColumns(
+    columns = exploded.select("event_id", "cluster_id", "group", "generation", "completed_at", "member.*")
+    return columns.withColumns(
         {
             # Kafka writes a slash before a client's address, and an empty string for a rack that is not set.
             "host": F.ltrim(F.col("host"), F.lit("/")),

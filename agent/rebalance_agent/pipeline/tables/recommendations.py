@@ -20,7 +20,7 @@ def recommendations(studied: DataFrame) -> DataFrame:
 
 
 def _row(studied: pd.DataFrame) -> pd.DataFrame:
-    advice = recommend(read_studies(studied).found)
+    advice = recommend(read_studies(studied).whatif)
     row = {
         "cluster_id": studied["cluster_id"].iloc[0],
         "group": studied["group"].iloc[0],

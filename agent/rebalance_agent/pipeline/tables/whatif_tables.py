@@ -89,7 +89,7 @@ class Study:
     If a chunk is not ``readable``, the whole group is refused.
     """
 
-    found: WhatIf
+    whatif: WhatIf
     fidelity: Fidelity
     readable: bool = True
 
@@ -99,10 +99,10 @@ def studies(generations: DataFrame, events: DataFrame) -> DataFrame:
 
     ``generations`` and ``events`` are rows of these tables; of ``events`` only leaders' ``assign`` events are used.
     """
-    pieces = _with_reports(_pieces(generations), generations, events)
+    chunks = _with_reports(_chunks(generations), generations, events)
     # Bodies are nearly all of the bytes: they are joined last, so that they are shuffled only once.
     bodies = generations.where(F.length("body") <= EVENT_BYTES_MAX).select("event_id", "body")
-    rows = pieces.join(bodies, "event_id", "left").select(
+    rows = chunks.join(bodies, "event_id", "left").select(
         *GROUP,
         "chunk",
         "leads",
@@ -122,7 +122,7 @@ def _tasks(rows: DataFrame) -> int:
     return max(TASKS_PER_CORE * spark.sparkContext.defaultParallelism, int(spark.conf.get(_SHUFFLES) or 0))
 
 
-def _pieces(generations: DataFrame) -> DataFrame:
+def _chunks(generations: DataFrame) -> DataFrame:
     """Return the ``chunk`` of each ``event_id``, twice for those that are repeated in the next chunk (``leads``).
 
     ``largest``: characters of JSON of the group's largest event.
@@ -132,7 +132,7 @@ def _pieces(generations: DataFrame) -> DataFrame:
     ordered = whole.orderBy("completed_at", "generation", "event_id")
     sized = generations.select(*GROUP, "event_id", "generation", "completed_at", F.length("body").alias("size"))
     end = F.sum("size").over(ordered.rowsBetween(Window.unboundedPreceding, Window.currentRow))
-    placed = (
+    numbered = (
         sized.withColumns({"end": end, "largest": F.max("size").over(whole)})
         .withColumn("_piece", ((F.col("end") - F.col("size")) / CHUNK_BYTES).cast("int"))
         # A generation may be larger than a chunk; dense_rank keeps the chunk numbers consecutive.
@@ -144,7 +144,7 @@ def _pieces(generations: DataFrame) -> DataFrame:
     known = F.col("largest") <= EVENT_BYTES_MAX
     twice = known & leading & (F.col("size") <= CHUNK_BYTES)
     return (
-        placed.withColumn("leads", F.explode(F.when(twice, F.array(F.lit(0), F.lit(1))).otherwise(F.array(F.lit(0)))))
+        numbered.withColumn("leads", F.explode(F.when(twice, F.array(F.lit(0), F.lit(1))).otherwise(F.array(F.lit(0)))))
         .withColumns(
             {
                 "chunk": F.when(known, F.col("chunk") + F.col("leads")).otherwise(0),
@@ -170,30 +170,32 @@ def read_studies(rows: pd.DataFrame) -> Study:
     """Merge the studies of one group's chunks into one study."""
     ordered = rows.sort_values("chunk")
     read = [value_from_json(Study, json.loads(text)) for text in ordered["study"]]
-    if (refused := next((each for each in read if not each.readable), None)) is not None:
+    if (refused := next((study for study in read if not study.readable), None)) is not None:
         return refused
     lines: dict[tuple[str, str], list[FidelityLine]] = {}
     for study in read:
         for line in study.fidelity.lines:
             lines.setdefault((line.assignor, line.implementation), []).append(line)
-    return Study(merged([each.found for each in read]), Fidelity(tuple(reduce(add, some) for some in lines.values())))
+    return Study(
+        merged([study.whatif for study in read]), Fidelity(tuple(reduce(add, group) for group in lines.values()))
+    )
 
 
-def _with_reports(pieces: DataFrame, generations: DataFrame, events: DataFrame) -> DataFrame:
+def _with_reports(chunks: DataFrame, generations: DataFrame, events: DataFrame) -> DataFrame:
     """Add column ``instrumented``: whether a leader reported that it computed that generation's assignment."""
     # In one pass: to filter events by kind, Spark reads the bodies of all of them.
-    told = (
+    reports = (
         events.where(F.col("kind") == AssignEvent.KIND)
         .where(F.get_json_object("body", "$.error").isNull())
         .select("cluster_id", "group", F.get_json_object("body", "$.generation").cast("long").alias("generation"))
         .groupBy("group", "generation")
-        .agg(F.collect_set("cluster_id").alias("told_by"))
+        .agg(F.collect_set("cluster_id").alias("reported_by"))
     )
     clusters = generations.groupBy("group").agg(F.count_distinct("cluster_id").alias("clusters"))
     # A sidecar may not know its cluster id; its report is then used only if one cluster has a group of that id.
-    here = F.array_contains("told_by", F.col("cluster_id"))
-    somewhere = F.array_contains("told_by", F.lit("")) & (F.col("clusters") == 1)
-    rows = pieces.join(told, ["group", "generation"], "left").join(clusters, "group")
+    here = F.array_contains("reported_by", F.col("cluster_id"))
+    somewhere = F.array_contains("reported_by", F.lit("")) & (F.col("clusters") == 1)
+    rows = chunks.join(reports, ["group", "generation"], "left").join(clusters, "group")
     return rows.withColumn("instrumented", F.coalesce(here | somewhere, F.lit(False)))
 
 
@@ -216,15 +218,17 @@ def study_of(cluster_id: str, group: str, rows: pd.DataFrame) -> Study:
     except InvalidInputError as error:
         # Each part of an event is within the bounds, but the joined event may not be.
         return _refused(cluster_id, group, f"too large: a generation that cannot be read: {error}")
-    instrumented = frozenset(int(each) for each in rows["generation"][rows["instrumented"]])
+    instrumented = frozenset(int(number) for number in rows["generation"][rows["instrumented"]])
     return Study(what_if(history), fidelity(history, instrumented))
 
 
 def _refused(cluster_id: str, group: str, reason: str) -> Study:
     """Return a study that refuses the group for every strategy."""
-    refused = tuple(StrategyOutcome(each.name, each.protocol, refused=reason) for each in STRATEGIES.values())
-    found = WhatIf(cluster_id, group, None, RebalanceProtocol.UNKNOWN, Figures(), Figures(), refused)
-    return Study(found, Fidelity(), readable=False)
+    refused = tuple(
+        StrategyOutcome(strategy.name, strategy.protocol, refused=reason) for strategy in STRATEGIES.values()
+    )
+    result = WhatIf(cluster_id, group, None, RebalanceProtocol.UNKNOWN, Figures(), Figures(), refused)
+    return Study(result, Fidelity(), readable=False)
 
 
 _Row = Mapping[str, object]
@@ -244,20 +248,20 @@ def _frame(rows: Sequence[_Row]) -> pd.DataFrame:
 
 
 def _whatif_rows(study: Study) -> Iterator[_Row]:
-    found = study.found
-    recorded = {f"recorded_{name}": value for name, value in _columns(found.recorded).items() if name != "needed"}
-    for each in found.outcomes:
-        columns = _columns(each.figures if each.refused is None else Figures())
+    result = study.whatif
+    recorded = {f"recorded_{name}": value for name, value in _columns(result.recorded).items() if name != "needed"}
+    for outcome in result.outcomes:
+        columns = _columns(outcome.figures if outcome.refused is None else Figures())
         yield {
-            "strategy": each.strategy,
-            "protocol": each.protocol.value,
-            "refused": each.refused,
-            "generations": each.figures.generations,
+            "strategy": outcome.strategy,
+            "protocol": outcome.protocol.value,
+            "refused": outcome.refused,
+            "generations": outcome.figures.generations,
             **columns,
-            "recorded_assignor": found.assignor,
-            "recorded_protocol": found.protocol.value,
+            "recorded_assignor": result.assignor,
+            "recorded_protocol": result.protocol.value,
             **recorded,
-            "modelled_stalled_partition_seconds": _stalled(found.predicted),
+            "modelled_stalled_partition_seconds": _stalled(result.predicted),
         }
 
 
