@@ -1,4 +1,4 @@
-"""One performance of the stories on a broker that is ready: start all, follow the timetable, say what was seen."""
+"""Runs the stories once on a broker that is ready: starts the processes, follows the timetable, returns the summary."""
 
 from __future__ import annotations
 
@@ -23,24 +23,26 @@ from rebalance_agent.testing import EmbeddedKafka
 __all__ = ["Performance"]
 
 TICK_SECONDS = 0.2
+"""Pause between two updates of timetable and screen."""
+
 START_SECONDS_MAX = 60.0
-"""For the agent's processes to be ready, and again for the groups to have their members."""
+"""Time limit for the agent's processes to be ready, and again for the groups to have their members."""
 
 SETTLE_SECONDS_MAX = SETTLE_SECONDS + 2.0
 CHECK_SECONDS = 7.0
-"""Reserved for asking the coordinator: Kafka's tools take a start of Java."""
+"""Time reserved for the check: Kafka's console consumer starts a Java process."""
 
 ATTEMPTS_MAX = 2
-"""Our claims and the coordinator's words are of slightly different moments; a real difference shows twice."""
+"""Attempts of the check: agent and coordinator are read at slightly different moments; a real difference persists."""
 
 
 class Performance:
-    """`play` it once. ``interrupted`` then tells whether Ctrl-C ended one that has no end of its own."""
+    """One run of the demo; call `play` once. ``interrupted``: whether Ctrl-C ended a run without time limit."""
 
     def __init__(
         self, seconds: float, check: bool, clock: Clock, screen: Screen, kafka: EmbeddedKafka, children: Children
     ) -> None:
-        """``seconds`` count from now; 0 means without an end."""
+        """Choose ports and prepare the run. ``seconds``: time limit from now; 0 for none."""
         self.interrupted = False
         self._check = check
         self._clock = clock
@@ -57,10 +59,10 @@ class Performance:
         self._runs = tuple(map(StepRun, STEPS))
 
     def play(self) -> Summary:
-        """From nothing to the summary.
+        """Run the demo and return the summary.
 
         Raises:
-            DemoError: a process ended, or something did not get ready in time.
+            DemoError: a process ended, or something was not ready in time.
         """
         for group in GROUPS:
             self._screen.say(f"group {group.name} ({group.client}, {group.assignor}): {group.story}")
@@ -119,7 +121,7 @@ class Performance:
         )
 
     def _told(self) -> bool:
-        """Whether the events have told all generations that the gauges show: every episode has settled."""
+        """Whether the events include all generations that the gauges show, so every episode has settled."""
         groups = self._watching.groups
         newest = {group.name: self._watching.newest(group.name) for group in GROUPS}
         return all(

@@ -1,4 +1,4 @@
-"""What the observer's ``/metrics`` says of each group, read as any Prometheus would. Pure."""
+"""Reads the metrics of each group from the text of the observer's ``/metrics``. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PREFIX = "kafka_rebalance_"
 
 @dataclass(frozen=True, slots=True)
 class GroupNow:
-    """One group's metrics. None where the observer gives no value; ``owned``: partitions by client id."""
+    """One group's metrics; None where the observer has no sample. ``owned``: client id -> number of partitions."""
 
     state: str | None = None
     group_type: str | None = None
@@ -31,12 +31,12 @@ class GroupNow:
 
     @property
     def stable(self) -> bool:
-        """Everybody has joined and nothing runs."""
+        """Whether the group is Stable and no rebalance is in progress."""
         return self.state == "Stable" and not self.rebalancing_seconds
 
 
 class _Reading:
-    """The values of one group while its samples come in."""
+    """Collects the samples of one group."""
 
     def __init__(self) -> None:
         self.labels: dict[str, str] = {}
@@ -82,7 +82,7 @@ class _Reading:
 
 
 def read_groups(text: str) -> dict[str, GroupNow]:
-    """Groups by name from the text of a scrape.
+    """Return the groups by name from the text of a scrape.
 
     Raises:
         ValueError: the text is not in Prometheus' exposition format.

@@ -1,6 +1,6 @@
-"""The end of the demo as one value: what each group is and went through, what each step was seen as, and the check.
+"""The result of the demo as one value: each group, each step with its episodes, and the differences found by the check.
 
-`to_json` is the form of ``--summary FILE``; the closing tables are drawn from the same value.
+`to_json` is the form of ``--summary FILE``; the closing tables show the same value.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ NOT_CHECKED = "not checked"
 
 @dataclass(frozen=True, slots=True)
 class GroupOutcome:
-    """One group at the end. ``stalls``: of every episode in seconds, in order; ``members``: client id -> partitions."""
+    """One group at the end. ``members``: client id -> number of partitions; ``stalls``: seconds, for each episode."""
 
     client: str
     assignor: str
@@ -57,7 +57,7 @@ class GroupOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """All groups by name, all steps in order, each step with its differences."""
+    """The groups by name, the steps in order, each with the result of its check, and all differences."""
 
     groups: Mapping[str, GroupOutcome]
     steps: tuple[tuple[SeenStep, str], ...]
@@ -65,7 +65,7 @@ class Summary:
 
 
 def claim_of(newest: GenerationEvent | None, now: GroupNow) -> Claim:
-    """What we say of a group, from its newest event and its gauges."""
+    """Return what the agent reports of a group, from its newest event and its gauges."""
     members = newest.members if newest else ()
     return Claim(
         generation=newest.generation if newest else None,
@@ -79,7 +79,7 @@ def claim_of(newest: GenerationEvent | None, now: GroupNow) -> Claim:
 
 
 def seen_episode(event: GenerationEvent) -> SeenEpisode:
-    """An episode from its closing event."""
+    """Return an episode from its closing event."""
     return SeenEpisode(
         group=event.group,
         trigger=event.trigger,
@@ -93,7 +93,7 @@ def seen_episode(event: GenerationEvent) -> SeenEpisode:
 
 
 def seen_steps(runs: Sequence[StepRun], episodes: Mapping[str, Sequence[SeenEpisode]]) -> tuple[SeenStep, ...]:
-    """Each step with the episodes of its groups between its beginning and that of the group's next step."""
+    """Return each step with the episodes of its groups between its start and the start of the group's next step."""
     seen = []
     for index, run in enumerate(runs):
         found: list[SeenEpisode] = []
@@ -116,7 +116,7 @@ def summarise(
     steps: tuple[SeenStep, ...],
     words: Mapping[str, Words] | None,
 ) -> Summary:
-    """Put it all together. Without the coordinator's ``words`` nothing is a difference, only said at its step."""
+    """Build the summary. Without the coordinator's ``words``, differences are shown at their step only."""
     differences: list[str] = []
     rows = {}
     for group in groups:
@@ -153,7 +153,7 @@ def _counts(claim: Claim) -> dict[str, int]:
 
 
 def to_json(summary: Summary) -> dict[str, Any]:
-    """The form of ``--summary FILE``."""
+    """Return the JSON form of the summary, for ``--summary FILE``."""
     return {
         "groups": {
             name: {

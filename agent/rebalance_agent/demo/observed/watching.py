@@ -1,4 +1,4 @@
-"""What the demo knows, it knows as any user does: from the observer's ``/metrics`` and ``rebalance-events``."""
+"""Reads the observer's ``/metrics`` and the topic ``rebalance-events``, as any user of the agent would."""
 
 from __future__ import annotations
 
@@ -21,21 +21,23 @@ __all__ = ["EVENTS_TOPIC", "DemoObserver", "answers", "fetch"]
 
 EVENTS_TOPIC = "rebalance-events"
 SCRAPE_SECONDS = 0.25
+"""Pause between two scrapes, and timeout of a poll for events."""
+
 FETCH_TIMEOUT_SECONDS = 5.0
 METADATA_TIMEOUT_SECONDS = 2.0
-"""The end of the demo waits for it."""
+"""Timeout of a metadata request; short, since the end of the demo waits for it."""
 
 SCRAPE_BYTES_MAX = 16 << 20
-"""A demo's scrape has some 100 kB."""
+"""Maximum size of a response in bytes; the demo's scrapes have some 100 kB."""
 
-_LOOPBACK = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # no proxy can reach our own ports
+_LOOPBACK = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # a proxy cannot reach ports on loopback
 
 
 def fetch(url: str) -> str:
-    """The body of a GET.
+    """Return the body of a GET.
 
     Raises:
-        OSError: nobody answers, not in time, or not with success.
+        OSError: there is no response in time, or it is not a success.
     """
     with _LOOPBACK.open(url, timeout=FETCH_TIMEOUT_SECONDS) as answer:
         body: bytes = answer.read(SCRAPE_BYTES_MAX)
@@ -52,10 +54,10 @@ def answers(url: str) -> bool:
 
 
 class DemoObserver:
-    """Two threads that read; everybody else asks for what they have read."""
+    """Reads metrics and events in two threads; other threads get the latest values from here."""
 
     def __init__(self, metrics_url: str, bootstrap_servers: str) -> None:
-        """Name the observer's /metrics and the cluster."""
+        """Set the URL of the observer's /metrics and the brokers; reading starts with the context."""
         self._url = metrics_url
         self._bootstrap = bootstrap_servers
         self._lock = threading.Lock()
@@ -68,7 +70,7 @@ class DemoObserver:
         ]
 
     def __enter__(self) -> Self:
-        """Begin to read."""
+        """Start reading."""
         for thread in self._threads:
             thread.start()
         return self
@@ -83,17 +85,17 @@ class DemoObserver:
 
     @property
     def groups(self) -> Mapping[str, GroupNow]:
-        """The groups of the last scrape."""
+        """Return the groups of the last scrape."""
         with self._lock:
             return self._groups
 
     def newest(self, group: str) -> GenerationEvent | None:
-        """See `Journal.newest`."""
+        """Return the group's newest generation; None if there is none."""
         with self._lock:
             return self._journal.newest(group)
 
     def episodes(self, group: str) -> list[GenerationEvent]:
-        """See `Journal.episodes`."""
+        """Return the closing events of the group's episodes, oldest first."""
         with self._lock:
             return self._journal.episodes(group)
 
@@ -102,7 +104,7 @@ class DemoObserver:
             try:
                 groups = read_groups(fetch(self._url))
             except (OSError, ValueError):
-                continue  # an observer that has ended is noticed as a child; one that is busy is asked again
+                continue  # an observer that has ended is noticed as a child process; a busy one is scraped again
             with self._lock:
                 self._groups = groups
 
@@ -110,7 +112,7 @@ class DemoObserver:
         consumer = Consumer(
             {
                 "bootstrap.servers": self._bootstrap,
-                "group.id": "rebalance-agent-demo",  # asked for by the library; nothing is joined or committed
+                "group.id": "rebalance-agent-demo",  # required by the library; nothing is joined or committed
                 "enable.auto.commit": False,
                 "log_level": 0,
             }

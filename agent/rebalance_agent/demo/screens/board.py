@@ -1,4 +1,4 @@
-"""What the screen shows at one moment, as plain values: both screens, live and line by line, draw from it."""
+"""The contents of the screens as plain values: the state at one moment, and the closing tables."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = [
 
 
 class StepStatus(StrEnum):
-    """How far a step is."""
+    """The status of a step."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -41,7 +41,7 @@ class StepStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GroupLine:
-    """One group: ``cells`` under `GROUP_HEADINGS`; ``episode``: its last one."""
+    """One group. ``cells``: texts for the columns `GROUP_HEADINGS`; ``episode``: the closing event of its last one."""
 
     name: str
     cells: tuple[str, ...]
@@ -50,7 +50,7 @@ class GroupLine:
 
 @dataclass(frozen=True, slots=True)
 class StepLine:
-    """One step of the timetable."""
+    """One step of the timetable and its status."""
 
     name: str
     text: str
@@ -60,7 +60,7 @@ class StepLine:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """Everything at ``elapsed_seconds`` after the broker was ready; ``addresses``: what runs where."""
+    """The state at ``elapsed_seconds`` after the broker was ready; ``addresses``: (name, URL) of its processes."""
 
     elapsed_seconds: float
     addresses: tuple[tuple[str, str], ...]
@@ -84,7 +84,7 @@ STEP_HEADINGS = ("step", "group", "seen as", "stall", "slowest member", "check")
 
 
 def group_line(group: StoryGroup, now: GroupNow, episode: GenerationEvent | None) -> GroupLine:
-    """One group from its gauges and its last episode."""
+    """Return the line of one group, from its gauges and its last episode."""
     cells = (
         group.name,
         (now.state or UNKNOWN).removesuffix("Rebalance"),
@@ -100,7 +100,7 @@ def group_line(group: StoryGroup, now: GroupNow, episode: GenerationEvent | None
 
 
 def step_line(run: StepRun) -> StepLine:
-    """One step as far as it is."""
+    """Return the line of one step."""
     if run.began is None:
         return StepLine(run.step.name, run.step.text, StepStatus.WAITING)
     if run.over:
@@ -110,7 +110,7 @@ def step_line(run: StepRun) -> StepLine:
 
 
 def summary_rows(summary: Summary) -> list[tuple[str, ...]]:
-    """The closing table of groups, under `SUMMARY_HEADINGS`."""
+    """Return the rows of the closing table of groups; the columns are `SUMMARY_HEADINGS`."""
     return [
         (
             name,
@@ -126,7 +126,7 @@ def summary_rows(summary: Summary) -> list[tuple[str, ...]]:
 
 
 def step_rows(summary: Summary) -> list[tuple[str, ...]]:
-    """The closing table of steps, under `STEP_HEADINGS`: one row per group that a step touches."""
+    """Return the rows of the closing table of steps, one for each expected group; the columns are `STEP_HEADINGS`."""
     rows: list[tuple[str, ...]] = []
     for step, check in summary.steps:
         for expected in step.expected:
@@ -146,7 +146,7 @@ def step_rows(summary: Summary) -> list[tuple[str, ...]]:
 
 
 def table_text(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns aligned with blanks; the last one may be as long as it wants."""
+    """Return a table as text with aligned columns."""
     widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
     lines = [headings, ["-" * width for width in widths], *rows]
     return "\n".join(

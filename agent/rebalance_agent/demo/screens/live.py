@@ -1,4 +1,4 @@
-"""The live view on a terminal, drawn by rich."""
+"""The live view on a terminal, rendered by rich."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ _MARKS = {
 
 
 class LiveScreen:
-    """Redraws the latest board in place; what is said stays above it."""
+    """Renders the latest board in place; other text is printed above it."""
 
     def __init__(self, stream: TextIO) -> None:
-        """Draw on ``stream``, a terminal."""
+        """Render to ``stream``, a terminal."""
         self._console = Console(file=stream)
         self._board: Board | None = None
         self._live = Live(
@@ -48,26 +48,26 @@ class LiveScreen:
         )
 
     def __enter__(self) -> Self:
-        """Begin to draw."""
+        """Start rendering."""
         self._live.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Give the terminal back."""
+        """Stop rendering and restore the terminal."""
         self._live.stop()
 
     def say(self, text: str) -> None:
-        """Print it above the view."""
+        """Print ``text`` above the view."""
         self._console.print(text, markup=False, highlight=False)
 
     def show(self, board: Board) -> None:
-        """Draw this board from now on."""
+        """Render this board from now on."""
         self._board = board
 
     def close(self, summary: Summary) -> None:
-        """Replace the view by the closing tables."""
+        """Replace the view by the closing tables and the differences."""
         self._live.stop()
         self._console.print(_closing("groups", SUMMARY_HEADINGS, summary_rows(summary)))
         self._console.print(_closing("timetable", STEP_HEADINGS, step_rows(summary)))
@@ -79,7 +79,7 @@ class LiveScreen:
 
 
 def draw(board: Board) -> RenderableType:
-    """The board as rich draws it: addresses, groups, timetable."""
+    """Return the board as a rich renderable: addresses, groups, timetable."""
     addresses = Columns([Text(f"{name} {address}", "dim") for name, address in board.addresses], padding=(0, 2))
     groups = Table(box=SIMPLE_HEAD, title=f"{board.elapsed_seconds:.0f} s", title_justify="left")
     for heading in GROUP_HEADINGS:

@@ -1,4 +1,4 @@
-"""The screen without a terminal: one line for each thing that happens."""
+"""The screen without a terminal: prints one line for each change."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["PlainScreen"]
 
 
 class PlainScreen:
-    """Prints what is new on each board, and tables at the beginning of the timetable and at the end."""
+    """Prints what is new on each board, and tables at the start of the timetable and at the end."""
 
     def __init__(self, stream: TextIO) -> None:
         """Print to ``stream``."""
@@ -35,20 +35,20 @@ class PlainScreen:
         self._tabled = False
 
     def __enter__(self) -> Self:
-        """Nothing to set up."""
+        """Return self; there is nothing to set up."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Nothing to take down."""
+        """Do nothing; there is nothing to clean up."""
 
     def say(self, text: str) -> None:
-        """Print it."""
+        """Print ``text``."""
         print(text, file=self._stream, flush=True)
 
     def show(self, board: Board) -> None:
-        """Print steps that began or ended, and episodes that are new or better known."""
+        """Print the steps whose status changed, and the episodes that are new or revised."""
         at = f"{board.elapsed_seconds:6.1f} s  "
         if not self._tabled and any(step.status is not StepStatus.WAITING for step in board.steps):
             self._tabled = True

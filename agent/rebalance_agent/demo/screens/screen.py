@@ -1,4 +1,4 @@
-"""Where the demo shows itself: a live view on a terminal, plain lines elsewhere. One protocol, chosen once."""
+"""The protocol of the demo's screens, and the choice between them: a live view on a terminal, else plain lines."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ __all__ = ["Screen", "choose"]
 
 
 class Screen(AbstractContextManager["Screen"], Protocol):
-    """What a run tells its screen."""
+    """Shows the progress and the result of a run."""
 
     def say(self, text: str) -> None:
-        """One line that stays."""
+        """Print a line that stays."""
         ...
 
     def show(self, board: Board) -> None:
-        """How things stand now; called several times a second."""
+        """Show the current state; called several times a second."""
         ...
 
     def close(self, summary: Summary) -> None:
-        """The end: no board comes any more."""
+        """Show the result; no board follows."""
         ...
 
 
 def choose(headless: bool, stream: TextIO | None = None) -> Screen:
-    """The live view if the stream (default: standard output) is a terminal and nobody wants it ``headless``."""
+    """Return the live view if the stream (default: standard output) is a terminal and not ``headless``, else plain."""
     out = stream or sys.stdout
     if headless or not out.isatty():
         return PlainScreen(out)
