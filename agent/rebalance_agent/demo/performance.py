@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.demo.errors import DemoError
-from rebalance_agent.demo.observed.claims_check import Words, group_differences
+from rebalance_agent.demo.observed.claims_check import CoordinatorView, group_differences
 from rebalance_agent.demo.observed.coordinator_words import ask
 from rebalance_agent.demo.observed.scrape import GroupNow
 from rebalance_agent.demo.observed.summary import Summary, claim_of, seen_episode, seen_steps, summarise
@@ -93,7 +93,7 @@ class Performance:
         while not timetable.over:
             timetable.advance(self._watching.groups, self._stage.perform)
             self._look()
-        self._until(self._told, SETTLE_SECONDS_MAX)
+        self._until(self._events_complete, SETTLE_SECONDS_MAX)
 
     # -- waiting -----------------------------------------------------------------------------------------------
 
@@ -120,7 +120,7 @@ class Performance:
             for name, count in members.items()
         )
 
-    def _told(self) -> bool:
+    def _events_complete(self) -> bool:
         """Whether the events include all generations that the gauges show, so every episode has settled."""
         groups = self._watching.groups
         newest = {group.name: self._watching.newest(group.name) for group in GROUPS}
@@ -149,13 +149,13 @@ class Performance:
     def _states(self) -> str:
         groups = self._watching.groups
         now = {group.name: groups.get(group.name, GroupNow()) for group in GROUPS}
-        return ", ".join(f"{name} {each.state or 'unseen'} with {each.members or 0}" for name, each in now.items())
+        return ", ".join(f"{name} {group.state or 'unseen'} with {group.members or 0}" for name, group in now.items())
 
     # -- the end -----------------------------------------------------------------------------------------------
 
     def _summary(self) -> Summary:
         names = [group.name for group in GROUPS]
-        words: dict[str, Words] | None = None
+        words: dict[str, CoordinatorView] | None = None
         for _ in range(ATTEMPTS_MAX):
             groups = self._watching.groups
             claims = {name: claim_of(self._watching.newest(name), groups.get(name, GroupNow())) for name in names}

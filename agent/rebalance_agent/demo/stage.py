@@ -143,7 +143,7 @@ class Stage:
             case KillMember(_, client_id):
                 self._children.kill(client_id)
             case SlowDown(_, client_id, seconds):
-                self._children.tell(client_id, f"slow {seconds:g}")
+                self._children.send(client_id, f"slow {seconds:g}")
             case CreateTopic(topic, partitions):
                 self.create_topics({topic: partitions})
             case AddPartitions(topic, total):

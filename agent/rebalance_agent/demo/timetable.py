@@ -54,8 +54,8 @@ class Timetable:
         self._members = dict(members)
         self._clock = clock
         self._until = until
-        room = max(0.0, until - clock.monotonic() - LAST_STEP_SECONDS)
-        self._pause = min(max(room / max(1, len(steps)), PAUSE_SECONDS_MIN), PAUSE_SECONDS_MAX)
+        spare_seconds = max(0.0, until - clock.monotonic() - LAST_STEP_SECONDS)
+        self._pause = min(max(spare_seconds / max(1, len(steps)), PAUSE_SECONDS_MIN), PAUSE_SECONDS_MAX)
         self._next_at = clock.monotonic()
         self._calm_since: dict[str, tuple[int, float]] = {}
 

@@ -16,9 +16,9 @@ from rebalance_agent.model.partitions import TopicPartitions, pairs, to_ranges, 
 __all__ = [
     "SLOW_MARGIN_SECONDS",
     "Claim",
+    "CoordinatorView",
     "SeenEpisode",
     "SeenStep",
-    "Words",
     "counts_text",
     "group_differences",
     "step_differences",
@@ -47,7 +47,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class CoordinatorView:
     """What the coordinator reports of a group: its log, as Kafka's formatter prints it, and DescribeGroups.
 
     ``clients``: member id -> client id, from the log; ``assignment``: member id -> partitions, from DescribeGroups.
@@ -86,7 +86,7 @@ class SeenStep:
     problem: str = ""
 
 
-def group_differences(claim: Claim, words: Words) -> list[str]:
+def group_differences(claim: Claim, words: CoordinatorView) -> list[str]:
     """Return the differences between the agent's report and the coordinator's."""
     facts = (
         ("state", "Stable", words.state),
@@ -102,7 +102,7 @@ def group_differences(claim: Claim, words: Words) -> list[str]:
     return list(dict.fromkeys(lines))
 
 
-def strategy_differences(assignor: str, words: Words) -> list[str]:
+def strategy_differences(assignor: str, words: CoordinatorView) -> list[str]:
     """Return a line if the group does not run the story's ``assignor``, as without effective gateways."""
     if words.protocol == assignor:
         return []
@@ -120,7 +120,7 @@ def _member_differences(ours: Mapping[str, str], theirs: Mapping[str, str]) -> l
     return lines
 
 
-def _assignment_differences(claim: Claim, words: Words) -> list[str]:
+def _assignment_differences(claim: Claim, words: CoordinatorView) -> list[str]:
     lines = []
     owned: Counter[str] = Counter()
     for member in sorted(claim.assignment.keys() | words.assignment.keys()):

@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-d
 
 from rebalance_agent.cluster.admin_answers import AdminAnswers
 from rebalance_agent.demo.errors import DemoError
-from rebalance_agent.demo.observed.claims_check import Words
+from rebalance_agent.demo.observed.claims_check import CoordinatorView
 from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
 from rebalance_agent.model.partitions import TopicPartitions, topic_partitions
 from rebalance_agent.testing import EmbeddedKafka
@@ -41,7 +41,7 @@ Logged = Mapping[str, Any]
 NO_RECORD: Logged = {"generation": None, "protocol": None, "members": []}
 
 
-def ask(kafka: EmbeddedKafka, groups: Sequence[str]) -> dict[str, Words]:
+def ask(kafka: EmbeddedKafka, groups: Sequence[str]) -> dict[str, CoordinatorView]:
     """Return the coordinator's current view of each of ``groups``.
 
     Raises:
@@ -74,7 +74,7 @@ def read_formatter(text: str) -> dict[str, Logged]:
         DemoError: the output cannot be read.
     """
     decoder = json.JSONDecoder()
-    found: dict[str, Logged] = {}
+    latest: dict[str, Logged] = {}
     at = 0
     while (at := _skip_blanks(text, at)) < len(text):
         try:
@@ -83,10 +83,10 @@ def read_formatter(text: str) -> dict[str, Logged]:
         except (KeyError, TypeError, ValueError):
             raise DemoError(f"cannot read the output of Kafka's formatter at {text[at : at + 80]!r}") from None
         if value is None:
-            found.pop(group, None)
+            latest.pop(group, None)
         else:
-            found[group] = value["data"]
-    return found
+            latest[group] = value["data"]
+    return latest
 
 
 def _skip_blanks(text: str, at: int) -> int:
@@ -95,8 +95,8 @@ def _skip_blanks(text: str, at: int) -> int:
     return at
 
 
-def _words(logged: Logged, described: Any) -> Words:  # noqa: ANN401 - confluent-kafka has no types
-    return Words(
+def _words(logged: Logged, described: Any) -> CoordinatorView:  # noqa: ANN401 - confluent-kafka has no types
+    return CoordinatorView(
         generation=logged["generation"],
         protocol=logged["protocol"],
         clients={member["memberId"]: member["clientId"] for member in logged["members"]},

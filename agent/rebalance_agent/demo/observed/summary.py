@@ -11,9 +11,9 @@ from typing import Any
 
 from rebalance_agent.demo.observed.claims_check import (
     Claim,
+    CoordinatorView,
     SeenEpisode,
     SeenStep,
-    Words,
     group_differences,
     step_differences,
     strategy_differences,
@@ -96,15 +96,15 @@ def seen_steps(runs: Sequence[StepRun], episodes: Mapping[str, Sequence[SeenEpis
     """Return each step with the episodes of its groups between its start and the start of the group's next step."""
     seen = []
     for index, run in enumerate(runs):
-        found: list[SeenEpisode] = []
+        episodes_of_step: list[SeenEpisode] = []
         for group, after in run.after.items():
             until = next((later.after[group] for later in runs[index + 1 :] if group in later.after), None)
-            found += [
+            episodes_of_step += [
                 episode
                 for episode in episodes[group]
                 if episode.generation > after and (until is None or episode.generation <= until)
             ]
-        seen.append(SeenStep(run.step.name, run.step.expected, tuple(found), run.step.slow, run.problem))
+        seen.append(SeenStep(run.step.name, run.step.expected, tuple(episodes_of_step), run.step.slow, run.problem))
     return tuple(seen)
 
 
@@ -114,7 +114,7 @@ def summarise(
     claims: Mapping[str, Claim],
     episodes: Mapping[str, list[SeenEpisode]],
     steps: tuple[SeenStep, ...],
-    words: Mapping[str, Words] | None,
+    words: Mapping[str, CoordinatorView] | None,
 ) -> Summary:
     """Build the summary. Without the coordinator's ``words``, differences are shown at their step only."""
     differences: list[str] = []
@@ -124,27 +124,27 @@ def summarise(
         check = NOT_CHECKED
         if words is not None:
             theirs = words[group.name]
-            found = [*group_differences(claim, theirs), *strategy_differences(group.assignor, theirs)]
-            differences += [f"group {group.name}: {line}" for line in found]
-            check = "; ".join(found) or OK
-        told = episodes[group.name]
+            lines = [*group_differences(claim, theirs), *strategy_differences(group.assignor, theirs)]
+            differences += [f"group {group.name}: {line}" for line in lines]
+            check = "; ".join(lines) or OK
+        group_episodes = episodes[group.name]
         rows[group.name] = GroupOutcome(
             client=group.client,
             assignor=claim.protocol or group.assignor,
             group_type=now.get(group.name, GroupNow()).group_type,
             generation=claim.generation,
             members=_counts(claim),
-            rebalances=len(told),
-            stalls=tuple(each.stall_seconds for each in told if each.stall_seconds is not None),
+            rebalances=len(group_episodes),
+            stalls=tuple(episode.stall_seconds for episode in group_episodes if episode.stall_seconds is not None),
             check=check,
         )
-    judged = []
+    steps_checked = []
     for step in steps:
-        found = step_differences(step)
+        lines = step_differences(step)
         if words is not None:
-            differences += [f"step {step.name}: {line}" for line in found]
-        judged.append((step, "; ".join(found) or OK))
-    return Summary(rows, tuple(judged), tuple(differences))
+            differences += [f"step {step.name}: {line}" for line in lines]
+        steps_checked.append((step, "; ".join(lines) or OK))
+    return Summary(rows, tuple(steps_checked), tuple(differences))
 
 
 def _counts(claim: Claim) -> dict[str, int]:
@@ -198,11 +198,11 @@ def _episode_json(episode: SeenEpisode) -> dict[str, Any]:
 def _slow_json(step: SeenStep) -> dict[str, Any] | None:
     if step.slow is None:
         return None
-    told = next((episode for episode in step.seen if episode.group == step.slow.group), None)
+    episode = next((seen for seen in step.seen if seen.group == step.slow.group), None)
     return {
-        "client_id": told.slowest_client_id if told else None,
+        "client_id": episode.slowest_client_id if episode else None,
         "group": step.slow.group,
         "delay_seconds": step.slow.seconds,
-        "stall_seconds": told.stall_seconds if told else None,
-        "basis": told.basis if told else None,
+        "stall_seconds": episode.stall_seconds if episode else None,
+        "basis": episode.basis if episode else None,
     }

@@ -93,7 +93,7 @@ class Children:
             raise DemoError(f"{child.name} runs already") from None
         self._former.append(self._children.pop(child.name))
 
-    def tell(self, name: str, line: str) -> None:
+    def send(self, name: str, line: str) -> None:
         """Write one line to the child's standard input; does nothing if the child has ended."""
         stdin = self._children[name].process.stdin
         with suppress(BrokenPipeError):
@@ -104,7 +104,7 @@ class Children:
     def leave(self, name: str) -> None:
         """Send the child the command ``leave``, after which it ends by itself."""
         self._children[name].ending = True
-        self.tell(name, "leave")
+        self.send(name, "leave")
 
     def kill(self, name: str) -> None:
         """End the child with SIGKILL and wait for its end."""

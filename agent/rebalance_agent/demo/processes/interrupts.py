@@ -26,8 +26,8 @@ def orderly_end() -> Iterator[None]:
     former = {number: signal.getsignal(number) for number in _SIGNALS}
 
     def end(number: int, _frame: FrameType | None) -> None:
-        for each in _SIGNALS:
-            signal.signal(each, signal.SIG_IGN)
+        for signal_number in _SIGNALS:
+            signal.signal(signal_number, signal.SIG_IGN)
         if number == signal.SIGINT:
             raise KeyboardInterrupt
         raise SystemExit(EXIT_BASE + number)

@@ -48,8 +48,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     while True:
         # If the broker is too busy to respond, the known topics are used until the next refresh.
         with suppress(KafkaException):
-            found = producer.list_topics(timeout=METADATA_TIMEOUT_SECONDS).topics
-            topics = [topic for topic in sorted(found) if options.topics.fullmatch(topic)]
+            existing = producer.list_topics(timeout=METADATA_TIMEOUT_SECONDS).topics
+            topics = [topic for topic in sorted(existing) if options.topics.fullmatch(topic)]
         for _ in range(int(REFRESH_SECONDS * options.rate)):
             number = next(numbers)
             if topics:

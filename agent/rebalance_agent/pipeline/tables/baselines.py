@@ -80,9 +80,9 @@ def baselines(generations: DataFrame, now_ms: int, settings: BaselineSettings | 
     )
     values = F.struct("samples", "stall_p50", "stall_p95", "stall_p99")
     groups = slots.groupBy(*GROUP).agg(F.map_from_entries(F.collect_list(F.struct("slot", values))).alias("by_slot"))
-    hours = groups.withColumn("hour_of_week", F.explode(F.sequence(F.lit(0), F.lit(HOURS_OF_WEEK - 1))))
+    by_hour = groups.withColumn("hour_of_week", F.explode(F.sequence(F.lit(0), F.lit(HOURS_OF_WEEK - 1))))
     return (
-        hours.withColumn("narrowest", _narrowest(F.col("by_slot"), F.col("hour_of_week")))
+        by_hour.withColumn("narrowest", _narrowest(F.col("by_slot"), F.col("hour_of_week")))
         .where("narrowest IS NOT NULL")
         .select(*GROUP, "hour_of_week", "narrowest.scope", "narrowest.values.*", now.alias("computed_at"))
         .select(*SCHEMA.names)

@@ -101,7 +101,7 @@ class DeltaTables:
             self._create(table)
         writer = _writer(rows).mode("overwrite").partitionBy(*table.divided_by)
         # The schema is written only if it differs: a writer's own schema is never NOT NULL.
-        if not self._is_as_ours(table):
+        if not self._has_our_schema(table):
             writer = writer.option("overwriteSchema", "true")
         _retry_conflicts(lambda: writer.save(self.path(name)))
 
