@@ -9,7 +9,6 @@ from rebalance_agent.clock import Clock
 from rebalance_agent.demo.errors import DemoError
 from rebalance_agent.demo.observed.claims_check import CoordinatorView, group_differences
 from rebalance_agent.demo.observed.coordinator_words import ask
-from rebalance_agent.demo.observed.scrape import GroupNow
 from rebalance_agent.demo.observed.summary import Summary, claim_of, seen_episode, seen_steps, summarise
 from rebalance_agent.demo.observed.watching import DemoObserver, answers
 from rebalance_agent.demo.processes.children import Children
@@ -115,32 +114,23 @@ class Performance:
 
     def _gathered(self, members: Mapping[str, int]) -> bool:
         groups = self._watching.groups
-        return all(
-            (now := groups.get(name)) is not None and now.stable and now.members == count
-            for name, count in members.items()
-        )
+        return all(groups[name].stable and groups[name].members == count for name, count in members.items())
 
     def _events_complete(self) -> bool:
         """Whether the events include all generations that the gauges show, so every episode has settled."""
         groups = self._watching.groups
-        newest = {group.name: self._watching.newest(group.name) for group in GROUPS}
-        return all(
-            event is not None and event.generation == groups.get(name, GroupNow()).generation
-            for name, event in newest.items()
-        )
+        newest = (self._watching.journal.newest(group.name) for group in GROUPS)
+        return all(event is not None and event.generation == groups[event.group].generation for event in newest)
 
     def _look(self) -> None:
         self._children.require_alive()
         groups = self._watching.groups
-        lines = []
-        for group in GROUPS:
-            episodes = self._watching.episodes(group.name)
-            lines.append(group_line(group, groups.get(group.name, GroupNow()), episodes[-1] if episodes else None))
+        last = {group.name: next(reversed(self._watching.journal.episodes(group.name)), None) for group in GROUPS}
         self._screen.show(
             Board(
                 elapsed_seconds=self._clock.monotonic() - self._began,
                 addresses=tuple(self._ports.addresses.items()),
-                groups=tuple(lines),
+                groups=tuple(group_line(group, groups[group.name], last[group.name]) for group in GROUPS),
                 steps=tuple(map(step_line, self._runs)),
             )
         )
@@ -148,8 +138,8 @@ class Performance:
 
     def _states(self) -> str:
         groups = self._watching.groups
-        now = {group.name: groups.get(group.name, GroupNow()) for group in GROUPS}
-        return ", ".join(f"{name} {group.state or 'unseen'} with {group.members or 0}" for name, group in now.items())
+        now = ((group.name, groups[group.name]) for group in GROUPS)
+        return ", ".join(f"{name} {group.state or 'unseen'} with {group.members or 0}" for name, group in now)
 
     # -- the end -----------------------------------------------------------------------------------------------
 
@@ -158,11 +148,11 @@ class Performance:
         words: dict[str, CoordinatorView] | None = None
         for _ in range(ATTEMPTS_MAX):
             groups = self._watching.groups
-            claims = {name: claim_of(self._watching.newest(name), groups.get(name, GroupNow())) for name in names}
+            claims = {name: claim_of(self._watching.journal.newest(name), groups[name]) for name in names}
             if not self._check:
                 break
             words = ask(self._kafka, names)
             if not any(group_differences(claims[name], words[name]) for name in names):
                 break
-        episodes = {name: [seen_episode(event) for event in self._watching.episodes(name)] for name in names}
+        episodes = {name: [seen_episode(event) for event in self._watching.journal.episodes(name)] for name in names}
         return summarise(GROUPS, groups, claims, episodes, seen_steps(self._runs, episodes), words)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -14,11 +15,12 @@ EVENTS_MAX = 500
 
 
 class Journal:
-    """Generation events by group; of an event's revisions the highest, of equal ones the first. Not thread-safe."""
+    """Generation events by group; of an event's revisions the highest, of equal ones the first. Thread-safe."""
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
         """Start with ``events``."""
         self._groups: dict[str, dict[tuple[str, int], GenerationEvent]] = {}
+        self._lock = threading.Lock()
         for event in events:
             self.add(event)
 
@@ -26,19 +28,22 @@ class Journal:
         """Add one event; other kinds than ``generation`` and lower revisions are ignored."""
         if not isinstance(event, GenerationEvent):
             return
-        events = self._groups.setdefault(event.group, {})
-        key = (event.event_id, event.part)
-        if key not in events or events[key].revision < event.revision:
-            events[key] = event
-        if len(events) > EVENTS_MAX:
-            del events[next(iter(events))]
+        with self._lock:
+            events = self._groups.setdefault(event.group, {})
+            known = events.setdefault((event.event_id, event.part), event)
+            if event.revision > known.revision:
+                events[event.event_id, event.part] = event
+            if len(events) > EVENTS_MAX:
+                del events[next(iter(events))]
 
     def generations(self, group: str) -> list[GenerationEvent]:
         """Return the group's generations, oldest first, with the parts of split events joined."""
+        with self._lock:
+            events = sorted(self._groups.get(group, {}).values(), key=lambda event: (event.timestamp_ms, event.part))
         whole: dict[int, GenerationEvent] = {}
-        for event in sorted(self._groups.get(group, {}).values(), key=lambda each: (each.timestamp_ms, each.part)):
-            first = whole.get(event.generation)
-            if first is not None and first.parts > 1 and event.part > 0:
+        for event in events:
+            first = whole.setdefault(event.generation, event)
+            if first.parts > 1 and event.part > 0 and first is not event:
                 whole[event.generation] = replace(first, members=first.members + event.members)
             else:
                 whole[event.generation] = event
@@ -46,8 +51,7 @@ class Journal:
 
     def newest(self, group: str) -> GenerationEvent | None:
         """Return the group's newest generation; None if there is none."""
-        generations = self.generations(group)
-        return generations[-1] if generations else None
+        return next(reversed(self.generations(group)), None)
 
     def episodes(self, group: str) -> list[GenerationEvent]:
         """Return the closing events of the group's episodes, oldest first."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from rebalance_agent.metrics.export.parsed_text import parsed_samples
+from rebalance_agent.metrics.export.parsed_text import ParsedSample, parsed_samples
 
 __all__ = ["GroupNow", "read_groups"]
 
@@ -35,50 +36,15 @@ class GroupNow:
         return self.state == "Stable" and not self.rebalancing_seconds
 
 
-class _Reading:
-    """Collects the samples of one group."""
-
-    def __init__(self) -> None:
-        self.labels: dict[str, str] = {}
-        self.values: dict[str, float] = {}
-        self.owned: dict[str, int] = {}
-
-    def add(self, name: str, labels: Mapping[str, str], value: float) -> None:
-        match name:
-            case "group_state":
-                if value:
-                    self.labels["state"] = labels["state"]
-            case "group_info":
-                self.labels |= {key: labels[key] for key in labels if key != "consumergroup"}
-            case "completed_total":
-                self.values[name] = self.values.get(name, 0) + value
-            case "owner_partitions":
-                self.owned[labels["client_id"]] = int(value)
-            case "assignment_skew_ratio":
-                if labels.get("weight", "partitions") == "partitions":
-                    self.values[name] = value
-            case _:
-                self.values[name] = value
-
-    def whole(self, name: str) -> int | None:
-        value = self.values.get(name)
-        return None if value is None else int(value)
-
-    def group(self) -> GroupNow:
-        return GroupNow(
-            state=self.labels.get("state"),
-            group_type=self.labels.get("group_type"),
-            assignor=self.labels.get("assignor"),
-            source=self.labels.get("source"),
-            generation=self.whole("generation"),
-            members=self.whole("members"),
-            idle_members=self.whole("idle_members"),
-            skew=self.values.get("assignment_skew_ratio"),
-            rebalancing_seconds=self.values.get("in_progress_seconds", 0.0),
-            completed=int(self.values.get("completed_total", 0)),
-            moved=int(self.values.get("partitions_moved_total", 0)),
-            owned=self.owned,
-        )
+_COUNTS = {
+    "generation": "generation",
+    "members": "members",
+    "idle_members": "idle_members",
+    "completed_total": "completed",
+    "partitions_moved_total": "moved",
+}
+_NUMBERS = {"assignment_skew_ratio": "skew", "in_progress_seconds": "rebalancing_seconds"}
+_INFO = ("group_type", "assignor", "source")
 
 
 def read_groups(text: str) -> dict[str, GroupNow]:
@@ -87,9 +53,26 @@ def read_groups(text: str) -> dict[str, GroupNow]:
     Raises:
         ValueError: the text is not in Prometheus' exposition format.
     """
-    readings: dict[str, _Reading] = {}
+    samples: dict[str, list[ParsedSample]] = {}
     for sample in parsed_samples(text):
         if sample.name.startswith(_PREFIX) and (group := sample.labels.get("consumergroup")):
-            name = sample.name.removeprefix(_PREFIX)
-            readings.setdefault(group, _Reading()).add(name, sample.labels, sample.value)
-    return {group: reading.group() for group, reading in readings.items()}
+            samples.setdefault(group, []).append(sample)
+    return {group: _group(some) for group, some in samples.items()}
+
+
+def _group(samples: Iterable[ParsedSample]) -> GroupNow:
+    fields: dict[str, Any] = {"owned": {}}
+    for sample in samples:
+        labels, value = sample.labels, sample.value
+        match sample.name.removeprefix(_PREFIX):
+            case "group_state" if value:
+                fields["state"] = labels["state"]
+            case "group_info":
+                fields |= {name: labels[name] for name in _INFO if name in labels}
+            case "owner_partitions":
+                fields["owned"][labels["client_id"]] = int(value)
+            case name if name in _COUNTS:  # rebalances are counted by trigger
+                fields[_COUNTS[name]] = fields.get(_COUNTS[name], 0) + int(value)
+            case name if name in _NUMBERS and labels.get("weight", "partitions") == "partitions":
+                fields[_NUMBERS[name]] = value
+    return GroupNow(**fields)

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from rebalance_agent.demo.observed.claims_check import (
@@ -20,7 +21,7 @@ from rebalance_agent.demo.observed.claims_check import (
 )
 from rebalance_agent.demo.observed.journal import slowest_client
 from rebalance_agent.demo.observed.scrape import GroupNow
-from rebalance_agent.demo.stories import StoryGroup
+from rebalance_agent.demo.stories import SlowDown, StoryGroup
 from rebalance_agent.demo.timetable import StepRun
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.partitions import count_partitions
@@ -43,7 +44,7 @@ NOT_CHECKED = "not checked"
 
 @dataclass(frozen=True, slots=True)
 class GroupOutcome:
-    """One group at the end. ``members``: client id -> number of partitions; ``stalls``: seconds, for each episode."""
+    """One group at the end. ``members``: client id -> number of partitions; ``stall_seconds``: of each episode."""
 
     client: str
     assignor: str
@@ -51,8 +52,8 @@ class GroupOutcome:
     generation: int | None
     members: Mapping[str, int]
     rebalances: int
-    stalls: tuple[float, ...]
-    check: str = NOT_CHECKED
+    stall_seconds: tuple[float, ...]
+    check: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class Summary:
 
     groups: Mapping[str, GroupOutcome]
     steps: tuple[tuple[SeenStep, str], ...]
-    differences: tuple[str, ...] = field(default=())
+    differences: tuple[str, ...]
 
 
 def claim_of(newest: GenerationEvent | None, now: GroupNow) -> Claim:
@@ -94,18 +95,14 @@ def seen_episode(event: GenerationEvent) -> SeenEpisode:
 
 def seen_steps(runs: Sequence[StepRun], episodes: Mapping[str, Sequence[SeenEpisode]]) -> tuple[SeenStep, ...]:
     """Return each step with the episodes of its groups between its start and the start of the group's next step."""
-    seen = []
+    steps = []
     for index, run in enumerate(runs):
-        episodes_of_step: list[SeenEpisode] = []
+        seen: list[SeenEpisode] = []
         for group, after in run.after.items():
-            until = next((later.after[group] for later in runs[index + 1 :] if group in later.after), None)
-            episodes_of_step += [
-                episode
-                for episode in episodes[group]
-                if episode.generation > after and (until is None or episode.generation <= until)
-            ]
-        seen.append(SeenStep(run.step.name, run.step.expected, tuple(episodes_of_step), run.step.slow, run.problem))
-    return tuple(seen)
+            until = next((later.after[group] for later in runs[index + 1 :] if group in later.after), math.inf)
+            seen += [episode for episode in episodes[group] if after < episode.generation <= until]
+        steps.append(SeenStep(run.step.name, run.step.expected, tuple(seen), run.step.slow, run.problem))
+    return tuple(steps)
 
 
 def summarise(
@@ -120,31 +117,25 @@ def summarise(
     differences: list[str] = []
     rows = {}
     for group in groups:
-        claim = claims[group.name]
-        check = NOT_CHECKED
+        claim, seen, lines = claims[group.name], episodes[group.name], []
         if words is not None:
             theirs = words[group.name]
             lines = [*group_differences(claim, theirs), *strategy_differences(group.assignor, theirs)]
             differences += [f"group {group.name}: {line}" for line in lines]
-            check = "; ".join(lines) or OK
-        group_episodes = episodes[group.name]
         rows[group.name] = GroupOutcome(
             client=group.client,
             assignor=claim.protocol or group.assignor,
-            group_type=now.get(group.name, GroupNow()).group_type,
+            group_type=now[group.name].group_type,
             generation=claim.generation,
             members=_counts(claim),
-            rebalances=len(group_episodes),
-            stalls=tuple(episode.stall_seconds for episode in group_episodes if episode.stall_seconds is not None),
-            check=check,
+            rebalances=len(seen),
+            stall_seconds=tuple(episode.stall_seconds for episode in seen if episode.stall_seconds is not None),
+            check=NOT_CHECKED if words is None else "; ".join(lines) or OK,
         )
-    steps_checked = []
-    for step in steps:
-        lines = step_differences(step)
-        if words is not None:
-            differences += [f"step {step.name}: {line}" for line in lines]
-        steps_checked.append((step, "; ".join(lines) or OK))
-    return Summary(rows, tuple(steps_checked), tuple(differences))
+    checked = [(step, step_differences(step)) for step in steps]
+    if words is not None:
+        differences += [f"step {step.name}: {line}" for step, lines in checked for line in lines]
+    return Summary(rows, tuple((step, "; ".join(lines) or OK) for step, lines in checked), tuple(differences))
 
 
 def _counts(claim: Claim) -> dict[str, int]:
@@ -154,55 +145,35 @@ def _counts(claim: Claim) -> dict[str, int]:
 
 def to_json(summary: Summary) -> dict[str, Any]:
     """Return the JSON form of the summary, for ``--summary FILE``."""
+    slow = ((step.seen, step.slow) for step, _ in summary.steps if step.slow is not None)
     return {
-        "groups": {
-            name: {
-                "client": group.client,
-                "assignor": group.assignor,
-                "group_type": group.group_type,
-                "generation": group.generation,
-                "members": dict(group.members),
-                "rebalances": group.rebalances,
-                "stall_seconds": list(group.stalls),
-                "check": group.check,
+        "groups": {name: asdict(group) for name, group in summary.groups.items()},
+        "steps": [
+            {
+                "name": step.name,
+                "expected": [{"group": expected.group, "trigger": expected.trigger} for expected in step.expected],
+                "seen": [_episode_json(episode) for episode in step.seen],
+                "check": check,
             }
-            for name, group in summary.groups.items()
-        },
-        "steps": [_step_json(step, check) for step, check in summary.steps],
-        "slow_consumer": next(filter(None, (_slow_json(step) for step, _ in summary.steps)), None),
+            for step, check in summary.steps
+        ],
+        "slow_consumer": next((_slow_json(*found) for found in slow), None),
         "differences": list(summary.differences),
     }
 
 
-def _step_json(step: SeenStep, check: str) -> dict[str, Any]:
-    return {
-        "name": step.name,
-        "expected": [{"group": each.group, "trigger": each.trigger} for each in step.expected],
-        "seen": [_episode_json(episode) for episode in step.seen],
-        "check": check,
-    }
-
-
 def _episode_json(episode: SeenEpisode) -> dict[str, Any]:
-    return {
-        "group": episode.group,
-        "trigger": episode.trigger,
-        "generation": episode.generation,
-        "causes": list(episode.causes),
-        "stall_seconds": episode.stall_seconds,
-        "basis": episode.basis,
-        "slowest": episode.slowest_client_id,
-    }
+    fields = asdict(episode)
+    del fields["partitions"]
+    return fields | {"slowest": fields.pop("slowest_client_id")}
 
 
-def _slow_json(step: SeenStep) -> dict[str, Any] | None:
-    if step.slow is None:
-        return None
-    episode = next((seen for seen in step.seen if seen.group == step.slow.group), None)
+def _slow_json(seen: Sequence[SeenEpisode], slow: SlowDown) -> dict[str, Any]:
+    episode = next((episode for episode in seen if episode.group == slow.group), None)
     return {
         "client_id": episode.slowest_client_id if episode else None,
-        "group": step.slow.group,
-        "delay_seconds": step.slow.seconds,
+        "group": slow.group,
+        "delay_seconds": slow.seconds,
         "stall_seconds": episode.stall_seconds if episode else None,
         "basis": episode.basis if episode else None,
     }

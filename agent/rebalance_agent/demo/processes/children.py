@@ -13,7 +13,6 @@ import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from rebalance_agent.clock import Clock, SystemClock
@@ -55,9 +54,7 @@ class Children:
         """Return self; children are started one by one."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_exc: object) -> None:
         """End every child."""
         self.stop_all()
 

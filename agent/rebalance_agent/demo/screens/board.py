@@ -1,8 +1,8 @@
-"""The contents of the screens as plain values: the state at one moment, and the closing tables."""
+"""The contents of the screens as plain values: the state at one moment, and the rows of the closing tables."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -43,7 +43,6 @@ class StepStatus(StrEnum):
 class GroupLine:
     """One group. ``cells``: texts for the columns `GROUP_HEADINGS`; ``episode``: the closing event of its last one."""
 
-    name: str
     cells: tuple[str, ...]
     episode: GenerationEvent | None
 
@@ -68,35 +67,18 @@ class Board:
     steps: tuple[StepLine, ...]
 
 
-GROUP_HEADINGS = (
-    "group",
-    "state",
-    "gen",
-    "members",
-    "idle",
-    "last trigger",
-    "last stall",
-    "moved",
-    "skew",
-)
+GROUP_HEADINGS = ("group", "state", "gen", "members", "idle", "last trigger", "last stall", "moved", "skew")
 SUMMARY_HEADINGS = ("group", "assignor", "gen", "partitions by member", "rebalances", "stalls in s", "check")
 STEP_HEADINGS = ("step", "group", "seen as", "stall", "slowest member", "check")
 
 
 def group_line(group: StoryGroup, now: GroupNow, episode: GenerationEvent | None) -> GroupLine:
     """Return the line of one group, from its gauges and its last episode."""
-    cells = (
-        group.name,
-        (now.state or UNKNOWN).removesuffix("Rebalance"),
-        _number(now.generation),
-        _number(now.members),
-        _number(now.idle_members),
-        episode.trigger if episode else UNKNOWN,
-        stall_with_basis(episode.stall if episode else None),
-        _number(episode.moved if episode else None),
-        UNKNOWN if now.skew is None else f"{now.skew:.2f}",
-    )
-    return GroupLine(group.name, cells, episode)
+    gauges = (_number(value) for value in (now.generation, now.members, now.idle_members))
+    last = (episode.trigger, stall_with_basis(episode.stall), str(episode.moved)) if episode else (UNKNOWN,) * 3
+    state = (now.state or UNKNOWN).removesuffix("Rebalance")
+    skew = UNKNOWN if now.skew is None else f"{now.skew:.2f}"
+    return GroupLine((group.name, state, *gauges, *last, skew), episode)
 
 
 def step_line(run: StepRun) -> StepLine:
@@ -118,7 +100,7 @@ def summary_rows(summary: Summary) -> list[tuple[str, ...]]:
             _number(group.generation),
             counts_text(group.members) or UNKNOWN,
             str(group.rebalances),
-            " ".join(f"{seconds:.2f}" for seconds in group.stalls) or UNKNOWN,
+            " ".join(f"{seconds:.2f}" for seconds in group.stall_seconds) or UNKNOWN,
             group.check,
         )
         for name, group in summary.groups.items()
@@ -131,17 +113,10 @@ def step_rows(summary: Summary) -> list[tuple[str, ...]]:
     for step, check in summary.steps:
         for expected in step.expected:
             seen = [episode for episode in step.seen if episode.group == expected.group]
-            known = [episode for episode in seen if episode.stall_seconds is not None]
-            rows.append(
-                (
-                    step.name,
-                    expected.group,
-                    ", ".join(episode.trigger for episode in seen) or UNKNOWN,
-                    ", ".join(f"{episode.stall_seconds:.2f} s {episode.basis}" for episode in known) or UNKNOWN,
-                    ", ".join(episode.slowest_client_id for episode in seen if episode.slowest_client_id) or UNKNOWN,
-                    check,
-                )
-            )
+            triggers = _joined(episode.trigger for episode in seen)
+            stalls = _joined(f"{one.stall_seconds:.2f} s {one.basis}" for one in seen if one.stall_seconds is not None)
+            slowest = _joined(episode.slowest_client_id for episode in seen if episode.slowest_client_id)
+            rows.append((step.name, expected.group, triggers, stalls, slowest, check))
     return rows
 
 
@@ -149,10 +124,12 @@ def table_text(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a table as text with aligned columns."""
     widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
     lines = [headings, ["-" * width for width in widths], *rows]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
-    )
+    return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
 
 
 def _number(value: int | None) -> str:
     return UNKNOWN if value is None else str(value)
+
+
+def _joined(texts: Iterable[str]) -> str:
+    return ", ".join(texts) or UNKNOWN
