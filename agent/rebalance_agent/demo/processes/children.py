@@ -10,10 +10,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
 
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.demo.errors import DemoError
@@ -40,7 +39,7 @@ class Child:
     ending: bool = False
 
 
-class Children:
+class Children(AbstractContextManager["Children"]):
     """The processes that the demo has started, by name; a context manager that ends them all."""
 
     def __init__(self, directory: Path, clock: Clock | None = None) -> None:
@@ -49,10 +48,6 @@ class Children:
         self._clock: Clock = clock or SystemClock()
         self._children: dict[str, Child] = {}
         self._former: list[Child] = []
-
-    def __enter__(self) -> Self:
-        """Return self; children are started one by one."""
-        return self
 
     def __exit__(self, *_exc: object) -> None:
         """End every child."""
