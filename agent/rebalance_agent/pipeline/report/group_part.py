@@ -114,29 +114,29 @@ def _stall(detail: ReportGroup) -> str:
     return figure(words, picture, says=says, below=below, data=(heads, data), wide=True)
 
 
-def _phases(each: EpisodeRow) -> tuple[float, float, float]:
-    return each.join_seconds or 0.0, each.sync_seconds or 0.0, each.reconcile_seconds or 0.0
+def _phases(episode: EpisodeRow) -> tuple[float, float, float]:
+    return episode.join_seconds or 0.0, episode.sync_seconds or 0.0, episode.reconcile_seconds or 0.0
 
 
 def _index(kind: str) -> int:
     return next(index for index, (known, _) in enumerate(_PHASES) if known == kind)
 
 
-def _length(each: EpisodeRow) -> float | None:
-    known = [each.join_seconds, each.sync_seconds, each.reconcile_seconds, each.stall_seconds]
-    return None if all(value is None for value in known) else sum(_phases(each))
+def _length(episode: EpisodeRow) -> float | None:
+    known = [episode.join_seconds, episode.sync_seconds, episode.reconcile_seconds, episode.stall_seconds]
+    return None if all(value is None for value in known) else sum(_phases(episode))
 
 
-def _head(each: EpisodeRow) -> str:
-    return f"generation {each.generation:,}, {minute(each.completed_at)}, {trigger_name(each.trigger)}"
+def _head(episode: EpisodeRow) -> str:
+    return f"generation {episode.generation:,}, {minute(episode.completed_at)}, {trigger_name(episode.trigger)}"
 
 
-def _stall_words(each: EpisodeRow) -> str:
-    if each.stall_seconds is None:
+def _stall_words(episode: EpisodeRow) -> str:
+    if episode.stall_seconds is None:
         return ""
-    basis = "" if each.stall_basis == "exact" else " at most"
-    slow = f", waited for {shortened(each.slowest, 60)}" if each.slowest else ""
-    return f", stall{basis} {rounded_duration(each.stall_seconds)}{slow}"
+    basis = "" if episode.stall_basis == "exact" else " at most"
+    slow = f", waited for {shortened(episode.slowest, 60)}" if episode.slowest else ""
+    return f", stall{basis} {rounded_duration(episode.stall_seconds)}{slow}"
 
 
 def _owners(detail: ReportGroup) -> str:
@@ -185,9 +185,9 @@ def _owners(detail: ReportGroup) -> str:
     return figure(words, picture, says=says, below=below, data=(heads, data), wide=True)
 
 
-def _cell(member: str, each: OwnersRow) -> tuple[float, str]:
-    owned = each.partitions.get(member, -1)
-    return owned, f"{shortened(member, 60)}: {owned} partitions in generation {each.generation:,}"
+def _cell(member: str, generation: OwnersRow) -> tuple[float, str]:
+    owned = generation.partitions.get(member, -1)
+    return owned, f"{shortened(member, 60)}: {owned} partitions in generation {generation.generation:,}"
 
 
 def _short(member: str) -> str:
@@ -276,18 +276,18 @@ def _whatif(row: GroupRow, detail: ReportGroup, *, moves: bool) -> str:
     return figure(words, picture, says=says, below=below, data=(heads, data))
 
 
-def _look(row: GroupRow, each: WhatIfRow) -> str:
-    if each.strategy == row.recommended:
+def _look(row: GroupRow, replay: WhatIfRow) -> str:
+    if replay.strategy == row.recommended:
         return "w-best"
-    return "w-now" if each.strategy == row.assignor else "w-other"
+    return "w-now" if replay.strategy == row.assignor else "w-other"
 
 
-def _result(each: WhatIfRow, *, moves: bool) -> float | None:
-    return each.moved if moves else each.stalled_partition_seconds
+def _result(replay: WhatIfRow, *, moves: bool) -> float | None:
+    return replay.moved if moves else replay.stalled_partition_seconds
 
 
-def _recorded(each: WhatIfRow, *, moves: bool) -> float | None:
-    return each.recorded_moved if moves else each.recorded_stalled_partition_seconds
+def _recorded(replay: WhatIfRow, *, moves: bool) -> float | None:
+    return replay.recorded_moved if moves else replay.recorded_stalled_partition_seconds
 
 
 def _baselines(detail: ReportGroup) -> str:
