@@ -23,8 +23,8 @@ from bench.measure import say, table
 from bench.synthetic import GROUPS, enqueue, fill, offsets_broker, records
 from bench.tree import Took, took, watched
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.pipeline.ingest.backfill import records_of_topic, retold, topic_now
-from rebalance_agent.pipeline.ingest.ingest_events import counted, events_at_rest, events_of_topic
+from rebalance_agent.pipeline.ingest.backfill import records_of_topic, replayed, topic_now
+from rebalance_agent.pipeline.ingest.ingest_events import count_rows, events_at_rest, events_of_topic
 from rebalance_agent.pipeline.ingest.streaming import StreamSettings, ingest_stream
 from rebalance_agent.pipeline.spark.session import SessionSettings, open_session
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
@@ -103,8 +103,8 @@ def _ingest(tables: DeltaTables, properties: dict[str, str], checkpoint: str) ->
 
 
 def _backfill(offsets: DataFrame, properties: dict[str, str]) -> int:
-    rows = retold(offsets, topic_now(properties).facts)
-    return counted(rows.where("kind = 'generation'")).events
+    rows = replayed(offsets, topic_now(properties).facts)
+    return count_rows(rows.where("kind = 'generation'")).events
 
 
 def _show(

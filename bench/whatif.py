@@ -24,7 +24,7 @@ from rebalance_agent.clock import SystemClock
 from rebalance_agent.model.event_json import event_from_json
 from rebalance_agent.pipeline.ingest.ingest_events import events_of_files, ingest_batch
 from rebalance_agent.pipeline.spark.session import SessionSettings, open_session
-from rebalance_agent.pipeline.spark.task_progress import tasks_told
+from rebalance_agent.pipeline.spark.task_progress import report_tasks
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.pipeline.tables.generations import generations
 from rebalance_agent.pipeline.tables.whatif_tables import OBJECTS_NEW_MAX, studies
@@ -44,7 +44,7 @@ def main(scale: float = 1.0) -> None:
     with (
         tempfile.TemporaryDirectory(prefix="bench-whatif-") as folder,
         open_session(SessionSettings(master=f"local[{CORES}]", driver_memory="2g"), "bench") as spark,
-        tasks_told(spark, say),
+        report_tasks(spark, say),
     ):
         fleet = write_fleet(Path(folder) / "events", round(GENERATIONS * scale))
         tables = DeltaTables(spark, f"{folder}/tables")

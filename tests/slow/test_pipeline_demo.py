@@ -14,7 +14,7 @@ import pytest
 
 from rebalance_agent.clock import FakeClock, SystemClock
 from rebalance_agent.demo.stories import GROUPS, STEPS
-from rebalance_agent.pipeline.ingest.backfill import keep, records_of_topic, retold, topic_now
+from rebalance_agent.pipeline.ingest.backfill import keep, records_of_topic, replayed, topic_now
 from rebalance_agent.pipeline.spark.session import SessionSettings, open_session
 from rebalance_agent.pipeline.stages import ADVISED, advise, aggregate, fidelity_summary, judge
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
@@ -96,7 +96,7 @@ def performed(folder, spark):
         assert stream.interrupt() == 0
         after = best(demo.bootstrap)
         now = topic_now(properties)
-        keep(found, retold(records_of_topic(spark, properties, now), now.facts), FakeClock())
+        keep(found, replayed(records_of_topic(spark, properties, now), now.facts), FakeClock())
     return tables, found, before, after
 
 

@@ -17,11 +17,11 @@ from rebalance_agent.pipeline.ingest.backfill import (
     ranges,
     records_of_files,
     records_of_topic,
-    retold,
+    replayed,
     topic_now,
 )
 from rebalance_agent.pipeline.ingest.ingest_events import events_at_rest, ingest_batch
-from rebalance_agent.pipeline.ingest.log_rows import LogRows
+from rebalance_agent.pipeline.ingest.log_rows import GroupPatterns
 from rebalance_agent.tracking.log_replay import LogFacts
 from support.observer.observing import create_topic, events, eventually, everything, members, observing
 from support.pipeline.pipelines import generations, stored
@@ -45,8 +45,8 @@ def test_files_of_records_give_what_was_observed_of_them(tables, folder):
     records = records_of_files(tables.spark, str(folder))
     # Nobody knows their partition and offsets: none are made up.
     assert [each[:4] for each in map(astuple, ranges(records))] == [(0, len(ROWS) + 1, None, None)]
-    assert retold(records, FACTS).select(F.spark_partition_id()).distinct().count() > 1
-    told, missing = keep(tables, retold(records, FACTS), FakeClock())
+    assert replayed(records, FACTS).select(F.spark_partition_id()).distinct().count() > 1
+    told, missing = keep(tables, replayed(records, FACTS), FakeClock())
     assert missing == []
     assert generations(stored(tables)) == generations(WATCHED)
     assert told.rejected == 1
@@ -60,7 +60,7 @@ def test_where_generations_are_missing_is_told(tables, folder):
     gone = {each["timestamp_ms"] for each in eager[1:2]}
     left = [row for row in ROWS if row["timestamp"] not in gone]
     (folder / "records.ndjson").write_text("".join(json.dumps(row) + "\n" for row in left))
-    rows = retold(records_of_files(tables.spark, str(folder)), FACTS, LogRows(allow="eager"))
+    rows = replayed(records_of_files(tables.spark, str(folder)), FACTS, GroupPatterns(allow="eager"))
     _, missing = keep(tables, rows, FakeClock(), write=False)
     assert [(each.group, each.missing) for each in missing] == [("eager", 1)]
     assert not tables.exists("events")
@@ -83,7 +83,7 @@ def test_of_a_real_topic_every_record_is_read_and_every_generation_agrees_with_w
     )
     assert {each.partition: each.records for each in ranges(records)} == dict(plain)
 
-    rows = retold(records, now.facts, LogRows(allow=group))
+    rows = replayed(records, now.facts, GroupPatterns(allow=group))
     keep(tables, rows, FakeClock())
     retold_events = generations(stored(tables))
     watched = generations(events(bootstrap, published, group=group))

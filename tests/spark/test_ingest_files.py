@@ -12,7 +12,7 @@ import pytest
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.event_json import event_from_json, json_line, json_object
-from rebalance_agent.pipeline.ingest.ingest_events import Ingested, events_of_files, ingest_batch, read_again
+from rebalance_agent.pipeline.ingest.ingest_events import Ingested, events_of_files, ingest_batch, retry_rejected
 from rebalance_agent.pipeline.tables.schemas import EVENTS
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "captured_topic_events.ndjson"
@@ -136,7 +136,7 @@ def test_what_was_too_new_is_read_by_the_release_that_knows_it(tables, folder, m
     newer = LINES[0].replace(b'"schema_version":1', b'"schema_version":2')
     (folder / "events.ndjson").write_bytes(b"\n".join((newer, b"no JSON")))
     assert ingest(tables, folder) == Ingested(0, 2)
-    assert read_again(tables, FakeClock()) == Ingested(0, 1)
+    assert retry_rejected(tables, FakeClock()) == Ingested(0, 1)
     # As if somebody had upgraded: what stands in the table is now of a version that is known.
     rejected = tables.read("events_rejected")
     known = rejected.selectExpr(
@@ -146,7 +146,7 @@ def test_what_was_too_new_is_read_by_the_release_that_knows_it(tables, folder, m
     )  # fmt: skip
     known = tables.spark.createDataFrame(known.collect(), rejected.schema)
     tables.overwrite("events_rejected", known)
-    assert read_again(tables, FakeClock()) == Ingested(1, 0)
+    assert retry_rejected(tables, FakeClock()) == Ingested(1, 0)
     assert [row["event_id"] for row in rows(tables)] == [FIRST.event_id]
     assert [row["reason"] for row in rows(tables, "events_rejected")] == ["malformed: is not JSON in UTF-8"]
 

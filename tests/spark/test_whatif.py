@@ -121,8 +121,8 @@ def test_a_long_history_comes_in_pieces_that_add_up(spark, monkeypatch, group, p
     assert sorted(pieces["chunk"]) == list(range(len(pieces)))
     assert len(pieces) > 1
     found, whole = read_studies(pieces), what_if(history_of(HISTORIES[group]))
-    assert summed(found.found.recorded) == summed(whole.recorded)
-    for part, each in zip(found.found.outcomes, whole.outcomes, strict=True):
+    assert summed(found.whatif.recorded) == summed(whole.recorded)
+    for part, each in zip(found.whatif.outcomes, whole.outcomes, strict=True):
         assert (part.strategy, part.refused) == (each.strategy, each.refused)
         if each.strategy in FORGETFUL:
             assert summed(part.figures) == summed(each.figures)
@@ -153,6 +153,6 @@ def test_a_report_with_its_cluster_speaks_of_that_ones_group_only(spark):
 
 def test_a_group_that_no_task_can_hold_is_refused_by_name(spark, monkeypatch):
     monkeypatch.setattr(module, "EVENT_BYTES_MAX", 100)
-    found = read_studies(study(spark, {"clustered": HISTORIES["clustered"]}).toPandas()).found
+    found = read_studies(study(spark, {"clustered": HISTORIES["clustered"]}).toPandas()).whatif
     assert {"too large" in each.refused for each in found.outcomes} == {True}
     assert "too large" in recommend(found).sentence

@@ -1,8 +1,13 @@
-"""The demo: real groups of real consumer processes on an embedded Kafka, with the agent beside them.
+"""The demo: consumer groups of real processes on an embedded Kafka, observed by the agent.
 
-It uses the product as users do: an observer and a sidecar process, flags, ``/metrics`` over HTTP, ``rebalance-events``.
-Its members are consumers of ``kafka`` and ``confluent_kafka``. Only the command line imports it.
+It uses the product as users do: observer, sidecar and gateway processes with their flags, ``/metrics`` over HTTP, and
+the topic ``rebalance-events``. Its members are consumers of ``kafka`` and ``confluent_kafka``. Only the command line
+imports this package.
 
-- ``stories``: topics, groups and timetable, as data; ``stage``, ``performance``, ``timetable``: run them.
-- ``processes``: members, producer and gateways; ``observed``: what the agent and the coordinator say; ``screens``.
+- ``stories``: topics, groups and timetable, as data.
+- ``run_demo``: the whole demo; ``performance``: one run on a broker; ``stage``: starts processes and carries out
+  actions; ``timetable``: decides when each step begins and ends.
+- ``processes``: the child processes. ``observed``: reads metrics, events and the coordinator, and compares them.
+- ``screens``: shows progress and the closing tables.
+- ``errors``: `DemoError`.
 """

@@ -1,4 +1,4 @@
-"""Errors of the demo. Part of the tree drawn in ``rebalance_agent.errors``."""
+"""The error that the demo raises; part of the tree drawn in ``rebalance_agent.errors``."""
 
 from __future__ import annotations
 
@@ -8,4 +8,4 @@ __all__ = ["DemoError"]
 
 
 class DemoError(RebalanceAgentError):
-    """The demo cannot go on: a process of it ended, or something did not get ready in time. Ends with log lines."""
+    """The demo cannot continue: one of its processes ended, or something was not ready in time."""

@@ -1,4 +1,4 @@
-"""One performance of the stories on a broker that is ready: start all, follow the timetable, say what was seen."""
+"""Runs the stories once on a broker that is ready: starts the processes, follows the timetable, returns the summary."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.demo.errors import DemoError
-from rebalance_agent.demo.observed.claims_check import Words, group_differences
+from rebalance_agent.demo.observed.claims_check import CoordinatorView, group_differences
 from rebalance_agent.demo.observed.coordinator_words import ask
-from rebalance_agent.demo.observed.scrape import GroupNow
 from rebalance_agent.demo.observed.summary import Summary, claim_of, seen_episode, seen_steps, summarise
 from rebalance_agent.demo.observed.watching import DemoObserver, answers
 from rebalance_agent.demo.processes.children import Children
@@ -23,24 +22,26 @@ from rebalance_agent.testing import EmbeddedKafka
 __all__ = ["Performance"]
 
 TICK_SECONDS = 0.2
+"""Pause between two updates of timetable and screen."""
+
 START_SECONDS_MAX = 60.0
-"""For the agent's processes to be ready, and again for the groups to have their members."""
+"""Time limit for the agent's processes to be ready, and again for the groups to have their members."""
 
 SETTLE_SECONDS_MAX = SETTLE_SECONDS + 2.0
 CHECK_SECONDS = 7.0
-"""Reserved for asking the coordinator: Kafka's tools take a start of Java."""
+"""Time reserved for the check: Kafka's console consumer starts a Java process."""
 
 ATTEMPTS_MAX = 2
-"""Our claims and the coordinator's words are of slightly different moments; a real difference shows twice."""
+"""Attempts of the check: agent and coordinator are read at slightly different moments; a real difference persists."""
 
 
 class Performance:
-    """`play` it once. ``interrupted`` then tells whether Ctrl-C ended one that has no end of its own."""
+    """One run of the demo; call `play` once. ``interrupted``: whether Ctrl-C ended a run without time limit."""
 
     def __init__(
         self, seconds: float, check: bool, clock: Clock, screen: Screen, kafka: EmbeddedKafka, children: Children
     ) -> None:
-        """``seconds`` count from now; 0 means without an end."""
+        """Choose ports and prepare the run. ``seconds``: time limit from now; 0 for none."""
         self.interrupted = False
         self._check = check
         self._clock = clock
@@ -57,10 +58,10 @@ class Performance:
         self._runs = tuple(map(StepRun, STEPS))
 
     def play(self) -> Summary:
-        """From nothing to the summary.
+        """Run the demo and return the summary.
 
         Raises:
-            DemoError: a process ended, or something did not get ready in time.
+            DemoError: a process ended, or something was not ready in time.
         """
         for group in GROUPS:
             self._screen.say(f"group {group.name} ({group.client}, {group.assignor}): {group.story}")
@@ -91,7 +92,7 @@ class Performance:
         while not timetable.over:
             timetable.advance(self._watching.groups, self._stage.perform)
             self._look()
-        self._until(self._told, SETTLE_SECONDS_MAX)
+        self._until(self._events_complete, SETTLE_SECONDS_MAX)
 
     # -- waiting -----------------------------------------------------------------------------------------------
 
@@ -113,32 +114,23 @@ class Performance:
 
     def _gathered(self, members: Mapping[str, int]) -> bool:
         groups = self._watching.groups
-        return all(
-            (now := groups.get(name)) is not None and now.stable and now.members == count
-            for name, count in members.items()
-        )
+        return all(groups[name].stable and groups[name].members == count for name, count in members.items())
 
-    def _told(self) -> bool:
-        """Whether the events have told all generations that the gauges show: every episode has settled."""
+    def _events_complete(self) -> bool:
+        """Whether the events include all generations that the gauges show, so every episode has settled."""
         groups = self._watching.groups
-        newest = {group.name: self._watching.newest(group.name) for group in GROUPS}
-        return all(
-            event is not None and event.generation == groups.get(name, GroupNow()).generation
-            for name, event in newest.items()
-        )
+        newest = (self._watching.journal.newest(group.name) for group in GROUPS)
+        return all(event is not None and event.generation == groups[event.group].generation for event in newest)
 
     def _look(self) -> None:
         self._children.require_alive()
         groups = self._watching.groups
-        lines = []
-        for group in GROUPS:
-            episodes = self._watching.episodes(group.name)
-            lines.append(group_line(group, groups.get(group.name, GroupNow()), episodes[-1] if episodes else None))
+        last = {group.name: next(reversed(self._watching.journal.episodes(group.name)), None) for group in GROUPS}
         self._screen.show(
             Board(
                 elapsed_seconds=self._clock.monotonic() - self._began,
                 addresses=tuple(self._ports.addresses.items()),
-                groups=tuple(lines),
+                groups=tuple(group_line(group, groups[group.name], last[group.name]) for group in GROUPS),
                 steps=tuple(map(step_line, self._runs)),
             )
         )
@@ -146,21 +138,21 @@ class Performance:
 
     def _states(self) -> str:
         groups = self._watching.groups
-        now = {group.name: groups.get(group.name, GroupNow()) for group in GROUPS}
-        return ", ".join(f"{name} {each.state or 'unseen'} with {each.members or 0}" for name, each in now.items())
+        now = ((group.name, groups[group.name]) for group in GROUPS)
+        return ", ".join(f"{name} {group.state or 'unseen'} with {group.members or 0}" for name, group in now)
 
     # -- the end -----------------------------------------------------------------------------------------------
 
     def _summary(self) -> Summary:
         names = [group.name for group in GROUPS]
-        words: dict[str, Words] | None = None
+        words: dict[str, CoordinatorView] | None = None
         for _ in range(ATTEMPTS_MAX):
             groups = self._watching.groups
-            claims = {name: claim_of(self._watching.newest(name), groups.get(name, GroupNow())) for name in names}
+            claims = {name: claim_of(self._watching.journal.newest(name), groups[name]) for name in names}
             if not self._check:
                 break
             words = ask(self._kafka, names)
             if not any(group_differences(claims[name], words[name]) for name in names):
                 break
-        episodes = {name: [seen_episode(event) for event in self._watching.episodes(name)] for name in names}
+        episodes = {name: [seen_episode(event) for event in self._watching.journal.episodes(name)] for name in names}
         return summarise(GROUPS, groups, claims, episodes, seen_steps(self._runs, episodes), words)

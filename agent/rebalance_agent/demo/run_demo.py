@@ -1,4 +1,4 @@
-"""The whole demo, from the first line to the exit code."""
+"""Runs the whole demo: starts Kafka, runs the performance, shows the summary and returns the exit code."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from rebalance_agent.testing import EmbeddedKafka
 __all__ = ["Options", "run"]
 
 PATIENT_CONTROLLER = {"broker.session.timeout.ms": "60000"}
-"""On a very busy machine the only broker must not be declared dead for being late."""
+"""Broker properties: a long session timeout, so that the only broker is not fenced on a busy machine."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The flags. ``seconds`` from when the broker is ready, 0 for no end."""
+    """The command's flags. ``seconds``: time limit from when the broker is ready; 0 for none."""
 
     seconds: float = 90.0
     headless: bool = False
@@ -40,11 +40,11 @@ class Options:
 
 
 def run(options: Options, clock: Clock | None = None) -> int:
-    """Run the demo: 0, or 1 if the check found differences, or 130 if Ctrl-C was the end that was waited for.
+    """Run the demo; return 0, or 1 if the check found differences, or 130 if Ctrl-C ended a run without time limit.
 
     Raises:
-        RebalanceAgentError: Kafka cannot be had or started, or a process of the demo failed.
-        KeyboardInterrupt: Ctrl-C before the end, after everything was ended.
+        RebalanceAgentError: Kafka cannot be fetched or started, or a process of the demo failed.
+        KeyboardInterrupt: Ctrl-C ended a run with a time limit; raised after the cleanup.
     """
     with orderly_end(), choose(options.headless) as screen, _run_directory(screen) as directory:
         summary, interrupted = _perform(options, clock or SystemClock(), screen, directory.path)
@@ -92,7 +92,7 @@ class _RunDirectory:
 
 @contextmanager
 def _run_directory(screen: Screen) -> Iterator[_RunDirectory]:
-    """Where the children's logs go: kept if something went wrong, for whoever wants to know why."""
+    """Create a directory for the children's logs; it is kept if something went wrong, else removed."""
     try:
         directory = _RunDirectory(Path(tempfile.mkdtemp(prefix="rebalance-agent-demo-")))
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The demo's moving parts on one broker: topics, the agent's two processes, producer and members, and their fate."""
+"""Starts the demo's topics and processes on one broker, and carries out the timetable's actions."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ __all__ = ["Ports", "Stage", "choose_ports"]
 
 ADMIN_TIMEOUT_SECONDS = 30.0
 SETTLE_SECONDS = 4.0
-"""The observer's wait for members' own events; here they travel over the loopback interface."""
+"""The observer's ``--settle-seconds``; short, since members' events come over the loopback interface."""
 
 TOPICS_SECONDS = 1.0
-"""How often the observer looks for new topics and partitions: as often as the members do."""
+"""The observer's interval for new topics and partitions; at most that of the members."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """Free ports on the loopback interface. ``gateways``: by the client id of the member behind it."""
+    """Ports on the loopback interface. ``gateways``: client id of the member behind a gateway -> its ports."""
 
     observer: int
     sidecar: int
@@ -48,7 +48,7 @@ class Ports:
 
     @property
     def addresses(self) -> dict[str, str]:
-        """What people may want to open, by name."""
+        """Return the ``/metrics`` URLs by process name."""
         return {
             "observer": f"http://{HOST}:{self.observer}/metrics",
             "sidecar": f"http://{HOST}:{self.sidecar}/metrics",
@@ -57,10 +57,10 @@ class Ports:
 
 
 def choose_ports(groups: Sequence[StoryGroup]) -> Ports:
-    """Ports that nobody listens on now, for the agents and gateways of ``groups``.
+    """Choose free ports for the observer, the sidecar and the gateways of ``groups``.
 
     Raises:
-        DemoError: hardly any port is free.
+        DemoError: not enough ports are free.
     """
     behind = [member.client_id for _, member in behind_gateways(groups)]
     try:
@@ -72,17 +72,17 @@ def choose_ports(groups: Sequence[StoryGroup]) -> Ports:
 
 
 class Stage:
-    """Starts everything and carries out the timetable's actions. All processes belong to ``children``."""
+    """Starts topics and processes and carries out actions; all processes belong to ``children``."""
 
     def __init__(self, children: Children, bootstrap_servers: str, ports: Ports) -> None:
-        """Nothing is started yet."""
+        """Create the admin client; nothing is started yet."""
         self._children = children
         self._bootstrap = bootstrap_servers
         self._ports = ports
         self._admin = AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 0})
 
     def start_agents(self, groups: Sequence[StoryGroup]) -> None:
-        """The fleet observer, a sidecar and the gateways of ``groups``, as their users start them."""
+        """Start the observer, a sidecar and the gateways of ``groups``, with the command that users run."""
         self._run_agent(
             *("observe", "observe"),
             *("--listen", f"{HOST}:{self._ports.observer}", "--settle-seconds", f"{SETTLE_SECONDS:g}"),
@@ -98,23 +98,23 @@ class Stage:
             self._run_agent(gateway_name(member.client_id), "gateway", *flags(group, member, ports))
 
     def _run_agent(self, name: str, command: str, *arguments: str) -> None:
-        # On the leash, because a sidecar of one's own does not end when somebody else does.
+        # Through leash: a sidecar does not watch its standard input and would outlive the demo.
         self._children.start(
             *(name, "rebalance_agent.demo.processes.leash", "rebalance_agent.cli.main", command),
             *("--bootstrap-servers", self._bootstrap, *arguments),
         )
 
     def create_topics(self, topics: Mapping[str, int]) -> None:
-        """Create topics by name -> partitions.
+        """Create ``topics`` (name -> number of partitions).
 
         Raises:
-            DemoError: the broker refuses.
+            DemoError: the broker rejects the request.
         """
         new = [NewTopic(topic, partitions, 1) for topic, partitions in topics.items()]
         self._await(self._admin.create_topics(new, operation_timeout=ADMIN_TIMEOUT_SECONDS))
 
     def start_producer(self, topics: Mapping[str, int], pattern: str) -> None:
-        """Records for ``topics`` and for what will match ``pattern``."""
+        """Start the producer for ``topics`` and for topics that will match ``pattern``."""
         names = "|".join([*map(re.escape, topics), pattern.removeprefix("^")])
         self._children.start(
             "producer",
@@ -123,7 +123,7 @@ class Stage:
         )
 
     def start_members(self, groups: tuple[StoryGroup, ...]) -> None:
-        """All members that are there from the start."""
+        """Start all members that do not join by the timetable."""
         for group in groups:
             for member in group.members:
                 if member.from_start:
@@ -133,7 +133,7 @@ class Stage:
         """Carry out one action of the timetable.
 
         Raises:
-            DemoError: it cannot be done.
+            DemoError: the action failed.
         """
         match action:
             case StartMember(group, client_id):
@@ -143,7 +143,7 @@ class Stage:
             case KillMember(_, client_id):
                 self._children.kill(client_id)
             case SlowDown(_, client_id, seconds):
-                self._children.tell(client_id, f"slow {seconds:g}")
+                self._children.send(client_id, f"slow {seconds:g}")
             case CreateTopic(topic, partitions):
                 self.create_topics({topic: partitions})
             case AddPartitions(topic, total):

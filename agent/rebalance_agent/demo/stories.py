@@ -1,4 +1,4 @@
-"""What the demo shows, as data: topics, groups with their members, and the timetable of what happens to them."""
+"""The contents of the demo as data: topics, groups with their members, and the timetable of actions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 
 
 class ClientLibrary(StrEnum):
-    """Which client library a group's members run; only kafka-python's are instrumented, and take our strategies."""
+    """The client library of a group's members; only those of kafka-python are instrumented and use our strategies."""
 
     KAFKA_PYTHON = "kafka-python"
     CONFLUENT = "confluent-kafka"
@@ -38,7 +38,7 @@ class ClientLibrary(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StoryMember:
-    """One consumer process. ``config`` holds its assignor settings; not ``from_start`` joins by the timetable."""
+    """One consumer process. ``config``: assignor settings; ``from_start``: False if it joins by the timetable."""
 
     client_id: str
     config: Mapping[str, str] = field(default_factory=dict)
@@ -47,10 +47,10 @@ class StoryMember:
 
 @dataclass(frozen=True, slots=True)
 class StoryGroup:
-    """A consumer group. ``topics`` is a topic's name, or a regular expression if it begins with ``^``.
+    """A consumer group. ``topics``: a topic name, or a regular expression if it begins with ``^``.
 
-    ``configured``: the assignor in the configuration of clients that are given ``assignor`` by gateways, one for each;
-    empty: there are none.
+    ``configured``: the assignor in the clients' own configuration if gateways (one for each member) replace it by
+    ``assignor``; empty if there are no gateways.
     """
 
     name: str
@@ -73,7 +73,7 @@ class StartMember:
 
 @dataclass(frozen=True, slots=True)
 class StopMember:
-    """Ask the member to close its consumer and end."""
+    """Make the member close its consumer and end."""
 
     group: str
     client_id: str
@@ -81,7 +81,7 @@ class StopMember:
 
 @dataclass(frozen=True, slots=True)
 class KillMember:
-    """SIGKILL: the coordinator notices when the session times out."""
+    """End the member with SIGKILL; the coordinator notices at the session timeout."""
 
     group: str
     client_id: str
@@ -89,7 +89,7 @@ class KillMember:
 
 @dataclass(frozen=True, slots=True)
 class SlowDown:
-    """The member's next revoked callback takes ``seconds``, as one that finishes its work in hand would."""
+    """Make the member's next revoked callback take ``seconds``, as if it finished its current work."""
 
     group: str
     client_id: str
@@ -98,7 +98,7 @@ class SlowDown:
 
 @dataclass(frozen=True, slots=True)
 class AddPartitions:
-    """Grow a topic to ``total`` partitions."""
+    """Increase a topic to ``total`` partitions."""
 
     topic: str
     total: int
@@ -106,7 +106,7 @@ class AddPartitions:
 
 @dataclass(frozen=True, slots=True)
 class CreateTopic:
-    """A new topic that regular expressions match."""
+    """Create a topic that matches a group's pattern."""
 
     topic: str
     partitions: int
@@ -117,9 +117,9 @@ Action = StartMember | StopMember | KillMember | SlowDown | AddPartitions | Crea
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a step must be seen as: one episode of ``group`` with this ``trigger``, ending with so many ``members``.
+    """What a step must cause: one episode of ``group`` with this ``trigger``, after which it has ``members`` members.
 
-    ``partitions``: how many each client id then has; empty: any, as the strategy likes.
+    ``partitions``: client id -> number of partitions after it; empty if any assignment is right.
     """
 
     group: str
@@ -130,7 +130,7 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class StoryStep:
-    """One entry of the timetable: ``text`` for people, what to do, and what the observer must make of it."""
+    """One entry of the timetable: a ``text`` for people, the actions, and the episodes that the agent must report."""
 
     name: str
     text: str
@@ -139,12 +139,12 @@ class StoryStep:
 
     @property
     def slow(self) -> SlowDown | None:
-        """The member that holds this step's rebalance up, if one does."""
+        """Return the action that makes a member slow in this step, if there is one."""
         return next((action for action in self.actions if isinstance(action, SlowDown)), None)
 
 
 SLOW_SECONDS = 6.0
-"""Well above what an undisturbed rebalance takes on a busy machine, well below the session timeout."""
+"""Delay of the slow consumer: well above a normal rebalance on a busy machine, well below the session timeout."""
 
 _CLICKS = 80
 TOPICS: Mapping[str, int] = {
@@ -154,10 +154,10 @@ TOPICS: Mapping[str, int] = {
     "readings": 8,
     **{f"clicks-{number:02}": 2 for number in range(_CLICKS)},
 }
-"""Topic -> partitions, before the first member starts."""
+"""Topic -> number of partitions, before the first member starts."""
 
 _SESSION_MS_MIN = 6_000
-"""The shortest that brokers allow by default: nobody likes to watch a killed member for longer."""
+"""Shortest session timeout that brokers allow by default; it shortens the wait for a killed member's failure."""
 
 _WEIGHT, _PRIORITY = "assignment.consumer.weight", "assignment.consumer.priority"
 
@@ -218,7 +218,7 @@ GROUPS: tuple[StoryGroup, ...] = (
     ),
 )
 
-# Steps that take long (a session timeout, the slow consumer) are followed by steps of other groups.
+# Long steps (a session timeout, the slow consumer) are followed by steps of other groups, which can overlap.
 STEPS: tuple[StoryStep, ...] = (
     StoryStep(
         "join",
@@ -287,5 +287,5 @@ STEPS: tuple[StoryStep, ...] = (
 
 
 def group_named(name: str) -> StoryGroup:
-    """The group of that name; KeyError if there is none."""
+    """Return the group with that name, which must be in `GROUPS`."""
     return next(group for group in GROUPS if group.name == name)

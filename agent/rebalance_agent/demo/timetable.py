@@ -1,7 +1,7 @@
-"""Runs the steps of the timetable, each when its groups are calm. Pure but for the actions: time comes from a clock.
+"""Runs the steps of the timetable, each when its groups are calm. Pure except for the actions; time comes from a clock.
 
-Steps begin in order, with a pause between them; those of different groups may overlap, so that nobody waits for a
-session timeout. A step is over when every group it touches has a newer generation, the expected members, and was
+Steps begin in order, with a pause between them. Steps of different groups may overlap, so that the demo does not wait
+for a session timeout. A step is over when each of its groups has a newer generation, the expected members, and was
 Stable for `CALM_SECONDS`.
 """
 
@@ -17,19 +17,21 @@ from rebalance_agent.demo.stories import Action, StoryStep
 __all__ = ["StepRun", "Timetable"]
 
 CALM_SECONDS = 2.0
-"""librdkafka asks for a cooperative follow-up one second after the generation before it."""
+"""Seconds without change after which a group is calm: a cooperative follow-up of librdkafka comes after one second."""
 
 PAUSE_SECONDS_MIN, PAUSE_SECONDS_MAX = 1.0, 8.0
+"""Bounds of the pause between the starts of two steps."""
+
 LAST_STEP_SECONDS = 5.0
-"""What the last step may take out of the time there is."""
+"""Time reserved for the last step."""
 
 STEP_SECONDS_MAX = 40.0
-"""A step that is not over by then will not be: session timeouts are at most 15 s."""
+"""Time limit of a step; session timeouts, the longest waits, are at most 15 s."""
 
 
 @dataclass(slots=True)
 class StepRun:
-    """One step and how far it is. ``after``: the generation of each of its groups when it began."""
+    """One step and its progress. ``after``: group -> its generation when the step began; ``began``: monotonic time."""
 
     step: StoryStep
     after: dict[str, int] = field(default_factory=dict)
@@ -39,37 +41,37 @@ class StepRun:
 
     @property
     def running(self) -> bool:
-        """Begun, and neither over nor given up."""
+        """Whether the step has begun and is neither over nor failed."""
         return self.began is not None and not self.over and not self.problem
 
 
 class Timetable:
-    """The steps in order; `advance` is to be called several times a second."""
+    """The steps and their progress; call `advance` several times a second."""
 
     def __init__(self, steps: Sequence[StoryStep], members: Mapping[str, int], clock: Clock, until: float) -> None:
-        """``members``: how many each group has before the first step; ``until``: the clock's reading to stop at."""
+        """Prepare the steps. ``members``: number in each group before the first step; ``until``: monotonic end time."""
         self.runs = tuple(StepRun(step) for step in steps)
         self._members = dict(members)
         self._clock = clock
         self._until = until
-        room = max(0.0, until - clock.monotonic() - LAST_STEP_SECONDS)
-        self._pause = min(max(room / max(1, len(steps)), PAUSE_SECONDS_MIN), PAUSE_SECONDS_MAX)
+        spare_seconds = max(0.0, until - clock.monotonic() - LAST_STEP_SECONDS)
+        self._pause = min(max(spare_seconds / max(1, len(steps)), PAUSE_SECONDS_MIN), PAUSE_SECONDS_MAX)
         self._next_at = clock.monotonic()
         self._calm_since: dict[str, tuple[int, float]] = {}
 
     @property
     def over(self) -> bool:
-        """Nothing is left to do, or the time is up."""
+        """Whether all steps have ended, or the time is up."""
         ended = all(run.over or (run.began is not None and run.problem) for run in self.runs)
         return ended or self._clock.monotonic() >= self._until
 
     def calm(self, group: str) -> bool:
-        """Whether the group has had its members and been Stable in one generation for `CALM_SECONDS`."""
+        """Whether the group has been Stable with its members in one generation for `CALM_SECONDS`."""
         since = self._calm_since.get(group)
         return since is not None and self._clock.monotonic() - since[1] >= CALM_SECONDS
 
     def advance(self, groups: Mapping[str, GroupNow], perform: Callable[[Action], None]) -> None:
-        """Look at the groups, end what is over, begin what can begin."""
+        """Update the groups, end the steps that are over, and begin the next one if it can begin."""
         self._look(groups)
         for run in self.runs:
             if run.running:
@@ -96,7 +98,7 @@ class Timetable:
         run.began = self._clock.monotonic()
         run.problem = ""
         due = run.began if run is self.runs[0] else self._next_at
-        # One that begins late is caught up with: its delay must not add to that of every later one.
+        # A late step must not delay all later ones: the next pause is shortened.
         self._next_at = max(due + self._pause, run.began + self._pause / 2)
         for expected in run.step.expected:
             run.after[expected.group] = self._calm_since.pop(expected.group)[0]

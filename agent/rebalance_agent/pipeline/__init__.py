@@ -1,10 +1,12 @@
-"""The history of a fleet's rebalances in Delta tables, on Spark: baselines, cost, what-if, report.
+"""The Spark pipeline: stores rebalance history in Delta tables and computes baselines, cost, what-if and a report.
 
-- ``ingest``: events and old log records into the table ``events``.
-- ``tables``: schemas, and one pure function from DataFrames to a DataFrame for each table.
-- ``spark``: the session, its Java and its jars. ``report``: one HTML file.
-- ``stages``: the stages after ingest, in order.
+- ``ingest``: writes published events and old log records into the table ``events``.
+- ``tables``: the schemas, and one pure function from DataFrames to a DataFrame for each table.
+- ``spark``: the Spark session, the Java it runs on, and its jars.
+- ``report``: reads the tables and renders one HTML file.
+- ``stages``: runs the stages after ingest, in order.
+- ``errors``: `PipelineError`.
 
-The only package that imports ``pyspark``, ``delta``, ``pandas``, ``pyarrow`` and ``py4j``. Rebalances are worked out in
-``tracking``, what-if and recommendations in ``advice``; Spark runs many of them at a time.
+It is the only package that imports ``pyspark``, ``delta``, ``pandas``, ``pyarrow`` and ``py4j``. It contains no
+rebalance logic of its own: ``tracking`` detects rebalances, ``advice`` computes what-if and recommendations.
 """

@@ -1,4 +1,4 @@
-"""Errors of the pipeline. Part of the tree drawn in ``rebalance_agent.errors``."""
+"""The error that the pipeline raises; part of the tree drawn in ``rebalance_agent.errors``."""
 
 from __future__ import annotations
 
@@ -8,4 +8,4 @@ __all__ = ["PipelineError"]
 
 
 class PipelineError(RebalanceAgentError):
-    """Java, Spark, a table or an input of the pipeline is not as it has to be."""
+    """Java, Spark, a table or an input cannot be used; the message says which and why."""

@@ -1,7 +1,7 @@
-"""The stages after ingest, from tables to tables: what `cli` and `run` call one by one.
+"""Runs the pipeline's stages after ingest; `cli` calls them one by one.
 
-Each reads whole tables and writes its own over: a run that is repeated, or that comes after late events, gives what one
-run over everything would have given.
+Each stage reads whole tables and overwrites its own, so a repeated run, or a run after late events, gives the same
+result as one run over all events.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Row
-from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
+from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent.pipeline.tables.baselines import BaselineSettings, baselines
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
@@ -22,21 +22,25 @@ from rebalance_agent.pipeline.tables.recommendations import recommendations
 from rebalance_agent.pipeline.tables.schemas import EXPECTATIONS
 from rebalance_agent.pipeline.tables.whatif_tables import fidelities, studies, whatif
 
-__all__ = ["ADVISED", "AGGREGATED", "FidelitySummary", "Tell", "advise", "aggregate", "fidelity_summary", "judge"]
+__all__ = ["ADVISED", "AGGREGATED", "FidelitySummary", "OnStep", "advise", "aggregate", "fidelity_summary", "judge"]
 
 AGGREGATED = ("events", "events_rejected", "generations", "members", "group_hours", "baselines")
-"""Tables that can be judged after `aggregate`."""
+"""Names of the tables that `judge` can check after `aggregate`."""
 
 ADVISED = ("whatif", "fidelity", "recommendations")
-"""Those that can be after `advise`."""
+"""Names of the tables that `judge` can check after `advise`."""
 
-Tell = Callable[[str], None]
-"""Is told in words what is done, before it is."""
+OnStep = Callable[[str], None]
+"""Called with a short text before each step of a stage."""
 
 
 @dataclass(frozen=True, slots=True)
 class FidelitySummary:
-    """Shares of the ``checked`` recorded decisions that a replay repeats; 1.0 is all of them, None where none was."""
+    """How well replays reproduce recorded assignments, over all groups.
+
+    ``moves`` and ``skew``: the share (0 to 1) of the ``checked`` decisions for which the replay gives the same moves,
+    or the same skew; None if none was checked. ``not_comparable``: the number of decisions that could not be checked.
+    """
 
     moves: float | None
     skew: float | None
@@ -44,42 +48,42 @@ class FidelitySummary:
     not_comparable: int
 
 
-def aggregate(tables: DeltaTables, now_ms: int, tell: Tell, settings: BaselineSettings | None = None) -> None:
-    """Events to generations, members, hours and baselines."""
-    tell("generations")
+def aggregate(tables: DeltaTables, now_ms: int, on_step: OnStep, settings: BaselineSettings | None = None) -> None:
+    """Compute ``generations``, ``members``, ``group_hours`` and ``baselines`` (as of ``now_ms``) from ``events``."""
+    on_step("generations")
     tables.overwrite("generations", generations(tables.read("events")))
-    tell("members")
+    on_step("members")
     tables.overwrite("members", members(tables.read("generations")))
-    tell("group_hours")
+    on_step("group_hours")
     tables.overwrite("group_hours", group_hours(tables.read("generations"), tables.read("events")))
-    tell("baselines")
+    on_step("baselines")
     tables.overwrite("baselines", baselines(tables.read("generations"), now_ms, settings))
 
 
-def judge(tables: DeltaTables, now_ms: int, tell: Tell, names: Sequence[str] = AGGREGATED) -> Sequence[Row]:
-    """Check what must hold of the tables of these names; the results, which are added to `expectations`, too."""
-    tell(f"what must hold of {', '.join(names)}")
-    found = expectations({name: tables.read(name) for name in names}, now_ms).collect()
-    tables.append("expectations", tables.spark.createDataFrame(list(found), EXPECTATIONS.schema))
-    return found
+def judge(tables: DeltaTables, now_ms: int, on_step: OnStep, names: Sequence[str] = AGGREGATED) -> Sequence[Row]:
+    """Check the expectations of the named tables; append the results to ``expectations`` and return them."""
+    on_step(f"what must hold of {', '.join(names)}")
+    results = expectations({name: tables.read(name) for name in names}, now_ms).collect()
+    tables.append("expectations", tables.spark.createDataFrame(list(results), EXPECTATIONS.schema))
+    return results
 
 
-def advise(tables: DeltaTables, tell: Tell) -> None:
-    """Every group's history through every strategy: what-if, fidelity, recommendations."""
-    tell("what if: every group through every strategy")
+def advise(tables: DeltaTables, on_step: OnStep) -> None:
+    """Replay every group's history with every strategy; write ``whatif``, ``fidelity`` and ``recommendations``."""
+    on_step("what if: every group through every strategy")
     studied = studies(tables.read("generations"), tables.read("events")).persist()
     try:
         tables.overwrite("whatif", whatif(studied))
-        tell("fidelity")
+        on_step("fidelity")
         tables.overwrite("fidelity", fidelities(studied))
-        tell("recommendations")
+        on_step("recommendations")
         tables.overwrite("recommendations", recommendations(studied))
     finally:
         studied.unpersist()
 
 
 def fidelity_summary(tables: DeltaTables) -> FidelitySummary:
-    """Of all groups."""
+    """Add up the table ``fidelity`` over all groups."""
     names = ("checked", "same_moves", "same_skew", "not_comparable")
     row = tables.read("fidelity").agg(*(F.sum(name) for name in names)).first()
     checked, moves, skew, others = (int(value or 0) for value in (row or (0, 0, 0, 0)))

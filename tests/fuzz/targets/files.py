@@ -21,7 +21,7 @@ from rebalance_agent.cli.inputs.verify_files import events_in, records_in
 from rebalance_agent.cli.pipeline.backfill import facts_in
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.pipeline.ingest.event_rows import EventRow, event_row
-from rebalance_agent.pipeline.ingest.log_rows import LogRows, retold_rows
+from rebalance_agent.pipeline.ingest.log_rows import GroupPatterns, replayed_rows
 from support.kafka.captured import EVERY_KIND, TOLD_STORY
 from support.kafka.record_batches import COLUMNS
 
@@ -45,7 +45,9 @@ def take_backfill(data):
             records.append(_columns(raw_record(line)))
     records.sort(key=lambda each: (each["partition"], each["offset"] or 0, each["timestamp_ms"]))
     batch = pa.RecordBatch.from_pylist(records, COLUMNS)
-    for row in itertools.chain.from_iterable(each.to_pylist() for each in retold_rows([batch], facts, LogRows())):
+    for row in itertools.chain.from_iterable(
+        each.to_pylist() for each in replayed_rows([batch], facts, GroupPatterns())
+    ):
         if row["reason"] is None:
             read = event_row(row["body"].encode())
             assert isinstance(read, EventRow), read

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rebalance_agent.demo.observed.claims_check import Claim, SeenEpisode, SeenStep, Words
+from rebalance_agent.demo.observed.claims_check import Claim, CoordinatorView, SeenEpisode, SeenStep
 from rebalance_agent.demo.observed.scrape import GroupNow
 from rebalance_agent.demo.observed.summary import summarise
 from rebalance_agent.demo.stories import ClientLibrary, Expected, SlowDown, StoryGroup, StoryMember
@@ -23,7 +23,7 @@ CLAIM = Claim(
     gauge_members=2,
     gauge_owned={"one": 2, "two": 1},
 )
-WORDS = Words(
+WORDS = CoordinatorView(
     generation=7,
     protocol="range",
     clients=CLAIM.clients,

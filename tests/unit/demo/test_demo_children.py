@@ -134,10 +134,10 @@ def test_orders_reach_the_child_and_one_that_has_ended_does_not_mind(tmp_path, m
     )
     with Children(tmp_path) as children:
         child = children.start("one", name)
-        children.tell("one", "slow 6")
+        children.send("one", "slow 6")
         children.leave("one")
         child.process.wait(ENDS_WITHIN)
-        children.tell("one", "slow 7")
+        children.send("one", "slow 7")
     assert child.log.read_text().splitlines() == ["got slow 6", "got leave"]
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from rebalance_agent.model.events import SCHEMA_VERSION
 from rebalance_agent.pipeline.ingest import event_rows
-from rebalance_agent.pipeline.ingest.decoding import PLACE, decode
+from rebalance_agent.pipeline.ingest.decoding import LOCATION_COLUMNS, decode
 from rebalance_agent.pipeline.ingest.event_rows import KEPT_BYTES_MAX
 
 LINE = (Path(__file__).parents[2] / "golden" / "captured_topic_events.ndjson").read_bytes().splitlines()[0]
@@ -27,7 +27,7 @@ RECORDS = pa.schema(
 
 
 def rows(*values):
-    place = dict(zip(PLACE, ("t", 3, 7, None), strict=True))
+    place = dict(zip(LOCATION_COLUMNS, ("t", 3, 7, None), strict=True))
     batch = pa.RecordBatch.from_pylist([{"key": b"k", "value": value, **place} for value in values], RECORDS)
     return [row for out in decode([batch]) for row in out.to_pylist()]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from rebalance_agent.pipeline.ingest.log_rows import LogRows, retold_rows
+from rebalance_agent.pipeline.ingest.log_rows import GroupPatterns, replayed_rows
 from rebalance_agent.tracking.log_replay import LogFacts
 from support.kafka.record_batches import COLUMNS
 
@@ -33,7 +33,7 @@ def told(rows):
         ],
         COLUMNS,
     )
-    return [row for out in retold_rows([batch], FACTS, LogRows()) for row in out.to_pylist()]
+    return [row for out in replayed_rows([batch], FACTS, GroupPatterns()) for row in out.to_pylist()]
 
 
 @pytest.mark.parametrize("impossible", [0, -1, 2**62])

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 from py4j.protocol import Py4JNetworkError
 
-from rebalance_agent.pipeline.spark.task_progress import tasks_told
+from rebalance_agent.pipeline.spark.task_progress import report_tasks
 
 STAGES = {
     1: SimpleNamespace(numTasks=1_000, numCompletedTasks=999),
@@ -28,7 +28,7 @@ def test_tasks_of_all_that_runs_are_told_until_it_ends():
         heard.append(text)
         once.set()
 
-    with tasks_told(spark(STAGES.get), tell, every_s=0.001):
+    with report_tasks(spark(STAGES.get), tell, every_s=0.001):
         assert once.wait(30)
     assert set(heard) == {"1,000 of 1,500 tasks"}
     assert not [each for each in threading.enumerate() if each.name == "spark-tasks"]
@@ -40,7 +40,7 @@ def test_where_nothing_runs_nothing_is_told():
     def nothing(_number):
         asked.release()
 
-    with tasks_told(spark(nothing), heard.append, every_s=0.001):
+    with report_tasks(spark(nothing), heard.append, every_s=0.001):
         assert all(asked.acquire(timeout=30) for _ in range(10))
     assert heard == []
 
@@ -52,5 +52,5 @@ def test_a_spark_that_has_ended_is_asked_no_more():
         asked.set()
         raise Py4JNetworkError
 
-    with tasks_told(spark(gone), lambda _text: None, every_s=0.001):
+    with report_tasks(spark(gone), lambda _text: None, every_s=0.001):
         assert asked.wait(30)

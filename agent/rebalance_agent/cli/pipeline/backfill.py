@@ -28,10 +28,10 @@ from rebalance_agent.pipeline.ingest.backfill import (
     ranges,
     records_of_files,
     records_of_topic,
-    retold,
+    replayed,
     topic_now,
 )
-from rebalance_agent.pipeline.ingest.log_rows import LogRows
+from rebalance_agent.pipeline.ingest.log_rows import GroupPatterns
 from rebalance_agent.runtime.settings.roles import HIDDEN_GROUPS
 from rebalance_agent.tracking.log_replay import LogFacts
 from rebalance_agent.ui.words import printable
@@ -93,7 +93,7 @@ def run(options: argparse.Namespace) -> int:
                 facts, records = now.facts, records_of_topic(tables.spark, properties, now)
             partitions = ranges(records)
             print_ranges(partitions, progress)
-            rows = retold(records, facts, LogRows(options.groups_allow, options.groups_deny))
+            rows = replayed(records, facts, GroupPatterns(options.groups_allow, options.groups_deny))
             kept, missing = keep(tables, rows, SystemClock(), write=not options.dry_run)
             print_gaps(missing, progress)
     except InvalidInputError as error:

@@ -20,13 +20,13 @@ from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.pipeline.ingest.ingest_events import (
     Ingested,
     checkpoint_of,
-    counted,
+    count_rows,
     decoded,
     events_at_rest,
     events_of_files,
     events_of_topic,
     ingest_batch,
-    read_again,
+    retry_rejected,
 )
 from rebalance_agent.pipeline.ingest.streaming import StreamSettings, ingest_stream
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
@@ -92,8 +92,8 @@ def run(options: argparse.Namespace) -> int:
 def _files(tables: DeltaTables, options: argparse.Namespace) -> Ingested:
     records = events_of_files(tables.spark, options.events)
     if options.dry_run:
-        return counted(decoded(records))
-    read_again(tables, SystemClock())
+        return count_rows(decoded(records))
+    retry_rejected(tables, SystemClock())
     return ingest_batch(tables, records, "files", SystemClock())
 
 
@@ -103,9 +103,9 @@ def _topic(
     if not topic:
         raise InvalidInputError("--topic", "is missing: the setting events_topic is empty")
     if options.dry_run:
-        return counted(decoded(events_at_rest(tables.spark, properties, topic)))
+        return count_rows(decoded(events_at_rest(tables.spark, properties, topic)))
     stop = threading.Event()
-    read_again(tables, SystemClock())
+    retry_rejected(tables, SystemClock())
     records = events_of_topic(
         tables.spark, properties, topic, records_max=options.records, lossless=not options.allow_loss
     )

@@ -13,7 +13,7 @@ from rebalance_agent.cli.inputs.cluster_flags import add_cluster_flags
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.pipeline.spark.session import SessionSettings, open_session
-from rebalance_agent.pipeline.spark.task_progress import tasks_told
+from rebalance_agent.pipeline.spark.task_progress import report_tasks
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 
 __all__ = [
@@ -101,7 +101,7 @@ def open_tables(
     logging.getLogger("py4j").setLevel(logging.CRITICAL)  # ignores broken pipes to a stopped Spark
     with (
         open_session(settings, f"rebalance-agent {stage}") as spark,
-        tasks_told(spark, progress.print_line) if progress else nullcontext(),
+        report_tasks(spark, progress.print_line) if progress else nullcontext(),
     ):
         yield DeltaTables(spark, options.tables)
 

@@ -13,7 +13,13 @@ from rebalance_agent.cli.pipeline.pipeline_flags import ProgressLines, add_table
 from rebalance_agent.cli.pipeline.report import write_report
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.pipeline.ingest.ingest_events import counted, decoded, events_of_files, ingest_batch, read_again
+from rebalance_agent.pipeline.ingest.ingest_events import (
+    count_rows,
+    decoded,
+    events_of_files,
+    ingest_batch,
+    retry_rejected,
+)
 from rebalance_agent.pipeline.report.collect import collect
 from rebalance_agent.pipeline.report.report_page import page
 from rebalance_agent.pipeline.stages import ADVISED, advise, aggregate, fidelity_summary, judge
@@ -60,9 +66,9 @@ def run(options: argparse.Namespace) -> int:
             progress.print_line("events")
             records = events_of_files(tables.spark, options.events)
             if options.dry_run:
-                print(json.dumps(dataclasses.asdict(counted(decoded(records)))))
+                print(json.dumps(dataclasses.asdict(count_rows(decoded(records)))))
                 return 0
-            read_again(tables, clock)
+            retry_rejected(tables, clock)
             ingest_batch(tables, records, "files", clock)
             now_ms = clock.now_ms()
             aggregate(tables, now_ms, progress.print_line)

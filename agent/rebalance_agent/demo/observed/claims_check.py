@@ -1,6 +1,6 @@
-"""Compares what the agent claims with what the coordinator says and what the timetable did. Pure: values in, texts out.
+"""Compares what the agent reports with the coordinator's state and with the timetable. Pure.
 
-Every difference is one line for people; no line means no difference.
+Every difference is one line of text; no lines mean no difference.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from rebalance_agent.model.partitions import TopicPartitions, pairs, to_ranges, 
 __all__ = [
     "SLOW_MARGIN_SECONDS",
     "Claim",
+    "CoordinatorView",
     "SeenEpisode",
     "SeenStep",
-    "Words",
     "counts_text",
     "group_differences",
     "step_differences",
@@ -26,14 +26,15 @@ __all__ = [
 ]
 
 SLOW_MARGIN_SECONDS = 1.0
-"""A slow consumer's stall may be this much longer than its delay: a heartbeat, a join, a sync."""
+"""Seconds by which a slow consumer's stall may exceed its delay: a heartbeat, a join and a sync."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What the agent says of a group: its newest ``generation`` event, and the observer's gauges.
+    """What the agent reports of a group: its newest ``generation`` event, and the observer's gauges.
 
-    ``assignment``: member id -> partitions; ``clients``: member id -> client id; ``gauge_owned``: client id -> number.
+    ``assignment``: member id -> partitions; ``clients``: member id -> client id; ``gauge_owned``: client id -> number
+    of partitions.
     """
 
     generation: int | None
@@ -46,10 +47,10 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
-    """What the coordinator says of a group: its own log through Kafka's formatter, and DescribeGroups.
+class CoordinatorView:
+    """What the coordinator reports of a group: its log, as Kafka's formatter prints it, and DescribeGroups.
 
-    ``clients``: the log's member id -> client id; ``assignment``: DescribeGroups' member id -> partitions.
+    ``clients``: member id -> client id, from the log; ``assignment``: member id -> partitions, from DescribeGroups.
     """
 
     generation: int | None
@@ -62,7 +63,7 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class SeenEpisode:
-    """One episode as the events tell it."""
+    """One episode, from its closing event. ``partitions``: client id -> number of partitions after the episode."""
 
     group: str
     trigger: Trigger
@@ -72,12 +73,11 @@ class SeenEpisode:
     basis: Basis | None = None
     slowest_client_id: str | None = None
     partitions: Mapping[str, int] = field(default_factory=dict)
-    """How many each client id had in the end."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeenStep:
-    """A step of the timetable: what it had to be seen as, the episodes of its time, and why it did not run."""
+    """A step of the timetable, the episodes ``expected`` and ``seen``, and the ``problem`` if it did not run."""
 
     name: str
     expected: tuple[Expected, ...]
@@ -86,8 +86,8 @@ class SeenStep:
     problem: str = ""
 
 
-def group_differences(claim: Claim, words: Words) -> list[str]:
-    """Every way in which ``claim`` is not what the coordinator says."""
+def group_differences(claim: Claim, words: CoordinatorView) -> list[str]:
+    """Return the differences between the agent's report and the coordinator's."""
     facts = (
         ("state", "Stable", words.state),
         ("generation in the events", claim.generation, words.generation),
@@ -102,8 +102,8 @@ def group_differences(claim: Claim, words: Words) -> list[str]:
     return list(dict.fromkeys(lines))
 
 
-def strategy_differences(assignor: str, words: Words) -> list[str]:
-    """Whether the group runs another assignor than the story's, as one does whose gateways do nothing."""
+def strategy_differences(assignor: str, words: CoordinatorView) -> list[str]:
+    """Return a line if the group does not run the story's ``assignor``, as without effective gateways."""
     if words.protocol == assignor:
         return []
     return [f"assignor: the story's is {assignor}, the coordinator's {words.protocol}"]
@@ -120,7 +120,7 @@ def _member_differences(ours: Mapping[str, str], theirs: Mapping[str, str]) -> l
     return lines
 
 
-def _assignment_differences(claim: Claim, words: Words) -> list[str]:
+def _assignment_differences(claim: Claim, words: CoordinatorView) -> list[str]:
     lines = []
     owned: Counter[str] = Counter()
     for member in sorted(claim.assignment.keys() | words.assignment.keys()):
@@ -143,7 +143,7 @@ def _text(partitions: set[tuple[str, int]]) -> str:
 
 
 def step_differences(step: SeenStep) -> list[str]:
-    """Why the step was not seen as exactly the episodes that it is; of a slow one, whether the stall fits its delay."""
+    """Return the differences between the episodes expected and seen; for a slow consumer also of stall and delay."""
     if step.problem:
         return [step.problem]
     lines = []
@@ -161,7 +161,7 @@ def step_differences(step: SeenStep) -> list[str]:
 
 
 def counts_text(counts: Mapping[str, int]) -> str:
-    """``one=2 two=1``."""
+    """Return counts by client id as text, such as ``one=2 two=1``."""
     return " ".join(f"{client}={count}" for client, count in sorted(counts.items()))
 
 

@@ -1,7 +1,7 @@
-"""The coordinator's own words on the groups, without this package's decoder.
+"""Reads the coordinator's view of the groups without this package's decoders.
 
-Generation, protocol and members as Kafka's formatter prints its offsets topic; members and assignment as
-DescribeGroups answers (decoded by librdkafka).
+Generation, protocol and members come from the offsets topic, printed by Kafka's own formatter; state, protocol and
+assignment come from DescribeGroups, decoded by librdkafka.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-d
 
 from rebalance_agent.cluster.admin_answers import AdminAnswers
 from rebalance_agent.demo.errors import DemoError
-from rebalance_agent.demo.observed.claims_check import Words
+from rebalance_agent.demo.observed.claims_check import CoordinatorView
 from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
 from rebalance_agent.model.partitions import TopicPartitions, topic_partitions
 from rebalance_agent.testing import EmbeddedKafka
@@ -25,24 +25,27 @@ __all__ = ["ONE_OFFSETS_PARTITION", "Logged", "ask", "read_formatter"]
 CONSOLE_CONSUMER = "org.apache.kafka.tools.consumer.ConsoleConsumer"
 FORMATTER = "org.apache.kafka.tools.consumer.GroupMetadataMessageFormatter"
 ONE_OFFSETS_PARTITION = {"offsets.topic.num.partitions": "1"}
-"""Members commit all the time, so the tool never comes to an end by itself; in one partition it can be told where."""
+"""Broker properties: one partition of the offsets topic.
+
+Members commit all the time, so the tool would never end by itself; in one partition it can be limited by an end offset.
+"""
 
 SILENCE_MS = 20_000
-"""The tool gives up after this time without a record."""
+"""Milliseconds without a record after which the tool ends."""
 
 ADMIN_TIMEOUT_SECONDS = 10.0
 
 Logged = Mapping[str, Any]
-"""One ``GroupMetadata`` value with Kafka's own field names."""
+"""One ``GroupMetadataValue`` with Kafka's field names."""
 
 NO_RECORD: Logged = {"generation": None, "protocol": None, "members": []}
 
 
-def ask(kafka: EmbeddedKafka, groups: Sequence[str]) -> dict[str, Words]:
-    """What the coordinator says of each of ``groups`` now.
+def ask(kafka: EmbeddedKafka, groups: Sequence[str]) -> dict[str, CoordinatorView]:
+    """Return the coordinator's current view of each of ``groups``.
 
     Raises:
-        DemoError: Kafka's tool fails, or prints something else.
+        DemoError: Kafka's tool fails, or its output cannot be read.
     """
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
     asking = AdminAnswers(ADMIN_TIMEOUT_SECONDS)
@@ -63,15 +66,15 @@ def ask(kafka: EmbeddedKafka, groups: Sequence[str]) -> dict[str, Words]:
 
 
 def read_formatter(text: str) -> dict[str, Logged]:
-    """Each group's last value in the formatter's output: JSON objects one after the other, not one per line.
+    """Return each group's last value in the formatter's output, which is a sequence of JSON objects (not one per line).
 
-    A deleted group is left out.
+    Deleted groups are left out.
 
     Raises:
-        DemoError: the output is something else.
+        DemoError: the output cannot be read.
     """
     decoder = json.JSONDecoder()
-    found: dict[str, Logged] = {}
+    latest: dict[str, Logged] = {}
     at = 0
     while (at := _skip_blanks(text, at)) < len(text):
         try:
@@ -80,10 +83,10 @@ def read_formatter(text: str) -> dict[str, Logged]:
         except (KeyError, TypeError, ValueError):
             raise DemoError(f"cannot read the output of Kafka's formatter at {text[at : at + 80]!r}") from None
         if value is None:
-            found.pop(group, None)
+            latest.pop(group, None)
         else:
-            found[group] = value["data"]
-    return found
+            latest[group] = value["data"]
+    return latest
 
 
 def _skip_blanks(text: str, at: int) -> int:
@@ -92,8 +95,8 @@ def _skip_blanks(text: str, at: int) -> int:
     return at
 
 
-def _words(logged: Logged, described: Any) -> Words:  # noqa: ANN401 - confluent-kafka has no types
-    return Words(
+def _words(logged: Logged, described: Any) -> CoordinatorView:  # noqa: ANN401 - confluent-kafka has no types
+    return CoordinatorView(
         generation=logged["generation"],
         protocol=logged["protocol"],
         clients={member["memberId"]: member["clientId"] for member in logged["members"]},

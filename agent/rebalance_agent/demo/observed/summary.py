@@ -1,26 +1,27 @@
-"""The end of the demo as one value: what each group is and went through, what each step was seen as, and the check.
+"""The result of the demo as one value: each group, each step with its episodes, and the differences found by the check.
 
-`to_json` is the form of ``--summary FILE``; the closing tables are drawn from the same value.
+`to_json` is the form of ``--summary FILE``; the closing tables show the same value.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from rebalance_agent.demo.observed.claims_check import (
     Claim,
+    CoordinatorView,
     SeenEpisode,
     SeenStep,
-    Words,
     group_differences,
     step_differences,
     strategy_differences,
 )
 from rebalance_agent.demo.observed.journal import slowest_client
 from rebalance_agent.demo.observed.scrape import GroupNow
-from rebalance_agent.demo.stories import StoryGroup
+from rebalance_agent.demo.stories import SlowDown, StoryGroup
 from rebalance_agent.demo.timetable import StepRun
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.partitions import count_partitions
@@ -43,7 +44,7 @@ NOT_CHECKED = "not checked"
 
 @dataclass(frozen=True, slots=True)
 class GroupOutcome:
-    """One group at the end. ``stalls``: of every episode in seconds, in order; ``members``: client id -> partitions."""
+    """One group at the end. ``members``: client id -> number of partitions; ``stall_seconds``: of each episode."""
 
     client: str
     assignor: str
@@ -51,21 +52,21 @@ class GroupOutcome:
     generation: int | None
     members: Mapping[str, int]
     rebalances: int
-    stalls: tuple[float, ...]
-    check: str = NOT_CHECKED
+    stall_seconds: tuple[float, ...]
+    check: str
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """All groups by name, all steps in order, each step with its differences."""
+    """The groups by name, the steps in order, each with the result of its check, and all differences."""
 
     groups: Mapping[str, GroupOutcome]
     steps: tuple[tuple[SeenStep, str], ...]
-    differences: tuple[str, ...] = field(default=())
+    differences: tuple[str, ...]
 
 
 def claim_of(newest: GenerationEvent | None, now: GroupNow) -> Claim:
-    """What we say of a group, from its newest event and its gauges."""
+    """Return what the agent reports of a group, from its newest event and its gauges."""
     members = newest.members if newest else ()
     return Claim(
         generation=newest.generation if newest else None,
@@ -79,7 +80,7 @@ def claim_of(newest: GenerationEvent | None, now: GroupNow) -> Claim:
 
 
 def seen_episode(event: GenerationEvent) -> SeenEpisode:
-    """An episode from its closing event."""
+    """Return an episode from its closing event."""
     return SeenEpisode(
         group=event.group,
         trigger=event.trigger,
@@ -93,19 +94,15 @@ def seen_episode(event: GenerationEvent) -> SeenEpisode:
 
 
 def seen_steps(runs: Sequence[StepRun], episodes: Mapping[str, Sequence[SeenEpisode]]) -> tuple[SeenStep, ...]:
-    """Each step with the episodes of its groups between its beginning and that of the group's next step."""
-    seen = []
+    """Return each step with the episodes of its groups between its start and the start of the group's next step."""
+    steps = []
     for index, run in enumerate(runs):
-        found: list[SeenEpisode] = []
+        seen: list[SeenEpisode] = []
         for group, after in run.after.items():
-            until = next((later.after[group] for later in runs[index + 1 :] if group in later.after), None)
-            found += [
-                episode
-                for episode in episodes[group]
-                if episode.generation > after and (until is None or episode.generation <= until)
-            ]
-        seen.append(SeenStep(run.step.name, run.step.expected, tuple(found), run.step.slow, run.problem))
-    return tuple(seen)
+            until = next((later.after[group] for later in runs[index + 1 :] if group in later.after), math.inf)
+            seen += [episode for episode in episodes[group] if after < episode.generation <= until]
+        steps.append(SeenStep(run.step.name, run.step.expected, tuple(seen), run.step.slow, run.problem))
+    return tuple(steps)
 
 
 def summarise(
@@ -114,37 +111,31 @@ def summarise(
     claims: Mapping[str, Claim],
     episodes: Mapping[str, list[SeenEpisode]],
     steps: tuple[SeenStep, ...],
-    words: Mapping[str, Words] | None,
+    words: Mapping[str, CoordinatorView] | None,
 ) -> Summary:
-    """Put it all together. Without the coordinator's ``words`` nothing is a difference, only said at its step."""
+    """Build the summary. Without the coordinator's ``words``, differences are shown at their step only."""
     differences: list[str] = []
     rows = {}
     for group in groups:
-        claim = claims[group.name]
-        check = NOT_CHECKED
+        claim, seen, lines = claims[group.name], episodes[group.name], []
         if words is not None:
             theirs = words[group.name]
-            found = [*group_differences(claim, theirs), *strategy_differences(group.assignor, theirs)]
-            differences += [f"group {group.name}: {line}" for line in found]
-            check = "; ".join(found) or OK
-        told = episodes[group.name]
+            lines = [*group_differences(claim, theirs), *strategy_differences(group.assignor, theirs)]
+            differences += [f"group {group.name}: {line}" for line in lines]
         rows[group.name] = GroupOutcome(
             client=group.client,
             assignor=claim.protocol or group.assignor,
-            group_type=now.get(group.name, GroupNow()).group_type,
+            group_type=now[group.name].group_type,
             generation=claim.generation,
             members=_counts(claim),
-            rebalances=len(told),
-            stalls=tuple(each.stall_seconds for each in told if each.stall_seconds is not None),
-            check=check,
+            rebalances=len(seen),
+            stall_seconds=tuple(episode.stall_seconds for episode in seen if episode.stall_seconds is not None),
+            check=NOT_CHECKED if words is None else "; ".join(lines) or OK,
         )
-    judged = []
-    for step in steps:
-        found = step_differences(step)
-        if words is not None:
-            differences += [f"step {step.name}: {line}" for line in found]
-        judged.append((step, "; ".join(found) or OK))
-    return Summary(rows, tuple(judged), tuple(differences))
+    checked = [(step, step_differences(step)) for step in steps]
+    if words is not None:
+        differences += [f"step {step.name}: {line}" for step, lines in checked for line in lines]
+    return Summary(rows, tuple((step, "; ".join(lines) or OK) for step, lines in checked), tuple(differences))
 
 
 def _counts(claim: Claim) -> dict[str, int]:
@@ -153,56 +144,36 @@ def _counts(claim: Claim) -> dict[str, int]:
 
 
 def to_json(summary: Summary) -> dict[str, Any]:
-    """The form of ``--summary FILE``."""
+    """Return the JSON form of the summary, for ``--summary FILE``."""
+    slow = ((step.seen, step.slow) for step, _ in summary.steps if step.slow is not None)
     return {
-        "groups": {
-            name: {
-                "client": group.client,
-                "assignor": group.assignor,
-                "group_type": group.group_type,
-                "generation": group.generation,
-                "members": dict(group.members),
-                "rebalances": group.rebalances,
-                "stall_seconds": list(group.stalls),
-                "check": group.check,
+        "groups": {name: asdict(group) for name, group in summary.groups.items()},
+        "steps": [
+            {
+                "name": step.name,
+                "expected": [{"group": expected.group, "trigger": expected.trigger} for expected in step.expected],
+                "seen": [_episode_json(episode) for episode in step.seen],
+                "check": check,
             }
-            for name, group in summary.groups.items()
-        },
-        "steps": [_step_json(step, check) for step, check in summary.steps],
-        "slow_consumer": next(filter(None, (_slow_json(step) for step, _ in summary.steps)), None),
+            for step, check in summary.steps
+        ],
+        "slow_consumer": next((_slow_json(*found) for found in slow), None),
         "differences": list(summary.differences),
     }
 
 
-def _step_json(step: SeenStep, check: str) -> dict[str, Any]:
-    return {
-        "name": step.name,
-        "expected": [{"group": each.group, "trigger": each.trigger} for each in step.expected],
-        "seen": [_episode_json(episode) for episode in step.seen],
-        "check": check,
-    }
-
-
 def _episode_json(episode: SeenEpisode) -> dict[str, Any]:
-    return {
-        "group": episode.group,
-        "trigger": episode.trigger,
-        "generation": episode.generation,
-        "causes": list(episode.causes),
-        "stall_seconds": episode.stall_seconds,
-        "basis": episode.basis,
-        "slowest": episode.slowest_client_id,
-    }
+    fields = asdict(episode)
+    del fields["partitions"]
+    return fields | {"slowest": fields.pop("slowest_client_id")}
 
 
-def _slow_json(step: SeenStep) -> dict[str, Any] | None:
-    if step.slow is None:
-        return None
-    told = next((episode for episode in step.seen if episode.group == step.slow.group), None)
+def _slow_json(seen: Sequence[SeenEpisode], slow: SlowDown) -> dict[str, Any]:
+    episode = next((episode for episode in seen if episode.group == slow.group), None)
     return {
-        "client_id": told.slowest_client_id if told else None,
-        "group": step.slow.group,
-        "delay_seconds": step.slow.seconds,
-        "stall_seconds": told.stall_seconds if told else None,
-        "basis": told.basis if told else None,
+        "client_id": episode.slowest_client_id if episode else None,
+        "group": slow.group,
+        "delay_seconds": slow.seconds,
+        "stall_seconds": episode.stall_seconds if episode else None,
+        "basis": episode.basis if episode else None,
     }

@@ -1,7 +1,8 @@
-"""The demo's processes: start, speak to, kill by process id, and none of them stays.
+"""Starts the demo's child processes, sends them lines, and ends them all.
 
-Each child has a session of its own, so that a Ctrl-C in the terminal reaches the demo alone, which decides what ends
-when; and each is on a leash (`rebalance_agent.demo.processes.leash`), so that it ends even if the demo gets SIGKILL.
+Each child has its own session, so a Ctrl-C in the terminal reaches only the demo, which ends the children in order.
+Each one also watches its standard input (`rebalance_agent.demo.processes.leash`), so it ends even if the demo gets
+SIGKILL.
 """
 
 from __future__ import annotations
@@ -9,11 +10,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.demo.errors import DemoError
@@ -21,15 +20,18 @@ from rebalance_agent.demo.errors import DemoError
 __all__ = ["Child", "Children", "tail"]
 
 STOP_SECONDS = 3.0
-"""Time for a clean end of all children together, before SIGKILL."""
+"""Seconds for a clean end of all children together, before SIGKILL."""
 
 TAIL_LINES = 15
+"""Lines of a log that an error message ends with."""
+
 TAIL_BYTES = 16_384
+"""Bytes of a log that are read for these lines."""
 
 
 @dataclass(slots=True)
 class Child:
-    """One process. ``ending``: it was told to end, so its end is no failure."""
+    """One process. ``ending``: it was asked to end, so its end is not a failure."""
 
     name: str
     process: subprocess.Popen[bytes]
@@ -37,31 +39,25 @@ class Child:
     ending: bool = False
 
 
-class Children:
-    """All processes that the demo has started, by name. A context manager that ends them all."""
+class Children(AbstractContextManager["Children"]):
+    """The processes that the demo has started, by name; a context manager that ends them all."""
 
     def __init__(self, directory: Path, clock: Clock | None = None) -> None:
-        """Logs go to ``directory``/NAME.log; a second process of a name appends to its predecessor's."""
+        """Write logs to ``directory``/NAME.log; a second process with the same name appends to that of the first."""
         self.directory = directory
         self._clock: Clock = clock or SystemClock()
         self._children: dict[str, Child] = {}
         self._former: list[Child] = []
 
-    def __enter__(self) -> Self:
-        """Nothing to do: children start one by one."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_exc: object) -> None:
         """End every child."""
         self.stop_all()
 
     def start(self, name: str, module: str, *arguments: str) -> Child:
-        """Run ``python -m module arguments``; ``module`` must hold the leash, or be run through it.
+        """Run ``python -m module arguments``; ``module`` must call `leash.hold`, or be run by `leash`.
 
         Raises:
-            DemoError: a process of that name runs, or the system cannot start another one.
+            DemoError: a process with that name is running, or the system cannot start another one.
         """
         if name in self._children:
             self._retire(self._children[name])
@@ -69,7 +65,7 @@ class Children:
         try:
             with log.open("ab") as output:
                 process = subprocess.Popen(  # noqa: S603 - our own modules
-                    # -P: a folder "kafka" where the user happens to stand must not be imported.
+                    # -P: a folder "kafka" in the working directory must not be imported.
                     [sys.executable, "-P", "-m", module, *arguments],
                     stdin=subprocess.PIPE,
                     stdout=output,
@@ -89,8 +85,8 @@ class Children:
             raise DemoError(f"{child.name} runs already") from None
         self._former.append(self._children.pop(child.name))
 
-    def tell(self, name: str, line: str) -> None:
-        """Write one line to the child's standard input. A child that has ended does not hear it."""
+    def send(self, name: str, line: str) -> None:
+        """Write one line to the child's standard input; does nothing if the child has ended."""
         stdin = self._children[name].process.stdin
         with suppress(BrokenPipeError):
             if stdin is not None:
@@ -98,30 +94,34 @@ class Children:
                 stdin.flush()
 
     def leave(self, name: str) -> None:
-        """Tell the child to finish by itself (``leave``)."""
+        """Send the child the command ``leave``, after which it ends by itself."""
         self._children[name].ending = True
-        self.tell(name, "leave")
+        self.send(name, "leave")
 
     def kill(self, name: str) -> None:
-        """SIGKILL."""
+        """End the child with SIGKILL and wait for its end."""
         child = self._children[name]
         child.ending = True
         child.process.kill()
         child.process.wait()
 
     def require_alive(self) -> None:
-        """Raise DemoError if a child has ended that nobody told to."""
+        """Check that no child has ended unasked.
+
+        Raises:
+            DemoError: a child has; the message has its exit code and the end of its log.
+        """
         for child in self._children.values():
             if not child.ending and (code := child.process.poll()) is not None:
                 raise DemoError(f"{child.name} ended with {code}; {tail(child.log)}")
 
     @property
     def pids(self) -> dict[str, int]:
-        """Process ids of the children that run, by name."""
+        """Return the process ids of the running children, by name."""
         return {name: child.process.pid for name, child in self._children.items() if child.process.poll() is None}
 
     def stop_all(self) -> None:
-        """SIGTERM to all, SIGKILL to those that still run `STOP_SECONDS` later; returns when none is left."""
+        """Send SIGTERM to all children, and SIGKILL `STOP_SECONDS` later; return when all have ended."""
         children = [*self._children.values(), *self._former]
         for child in children:
             child.ending = True
@@ -139,7 +139,7 @@ class Children:
 
 
 def tail(log: Path) -> str:
-    """Where the log is, and its last lines."""
+    """Return the path of the log and its last lines, as text for an error message."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, log.stat().st_size - TAIL_BYTES))

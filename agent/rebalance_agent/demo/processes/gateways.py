@@ -1,6 +1,6 @@
-"""The demo's gateways: a consumer that is given one of our strategies has a gateway of its own, as in a pod.
+"""Ports and flags of the demo's gateways; each consumer behind a gateway has its own, as in a pod.
 
-A gateway's settings hold for every consumer that connects through it, and weights differ by member.
+A gateway's settings apply to every consumer that connects through it, and the members' weights differ.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from rebalance_agent.testing.kafka.broker_settings import HOST
 __all__ = ["PORTS", "GatewayPorts", "behind_gateways", "flags", "gateway_name"]
 
 PORTS = 3
-"""Ports of one gateway that somebody must know; brokers get any that are free."""
+"""Number of ports chosen in advance for each gateway; its ports for brokers are any free ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class GatewayPorts:
-    """Of one gateway: where /metrics is, where events may be posted, and where its consumer begins."""
+    """The ports of one gateway: ``/metrics``, posted events, and the bootstrap address for its consumer."""
 
     metrics: int
     events: int
@@ -28,22 +28,22 @@ class GatewayPorts:
 
 
 def gateway_name(client_id: str) -> str:
-    """The name of the process, of its log and of its address."""
+    """Return the name of a gateway's process, log and address."""
     return f"gateway-{client_id}"
 
 
 def behind_gateways(groups: Sequence[StoryGroup]) -> list[tuple[StoryGroup, StoryMember]]:
-    """Every member that has a gateway."""
+    """Return the members that have a gateway, each with its group."""
     return [(group, member) for group in groups if group.configured for member in group.members]
 
 
 def flags(group: StoryGroup, member: StoryMember, ports: GatewayPorts) -> tuple[str, ...]:
-    """What ``rebalance-agent gateway`` is started with for this member, but for the brokers."""
+    """Return the flags of ``rebalance-agent gateway`` for this member, without those of the brokers."""
     settings = "".join(f",{key}={value}" for key, value in member.config.items())
     return (
         *("--listen", f"{HOST}:{ports.metrics}", "--events-listen", f"{HOST}:{ports.events}"),
         *("--gateway-listen", f"{HOST}:{ports.clients}", "--gateway-port-base", "0"),
         *("--gateway-groups", f"{re.escape(group.name)}={group.assignor}{settings}"),
-        # The demo ends its consumers at the same time.
+        # Draining would only delay the end: the demo ends the consumers at the same time.
         *("--gateway-drain-seconds", "0"),
     )

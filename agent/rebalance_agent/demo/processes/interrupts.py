@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and a closed terminal end the demo once, and in order: cleaning up is not interrupted again."""
+"""Turns SIGINT, SIGTERM and SIGHUP into one orderly end of the demo; later signals do not interrupt the cleanup."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from types import FrameType
 __all__ = ["EXIT_INTERRUPTED", "orderly_end"]
 
 EXIT_BASE = 128
-"""A process ended by signal N is reported as this + N, as shells do."""
+"""Added to a signal's number to form the exit code of a process that it ended, as shells do."""
 
 EXIT_INTERRUPTED = EXIT_BASE + signal.SIGINT
 
@@ -19,15 +19,15 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @contextmanager
 def orderly_end() -> Iterator[None]:
-    """Within: the first of these signals raises in the main thread, all later ones are ignored.
+    """In the block, the first of these signals raises an exception in the main thread; all later ones are ignored.
 
-    Ctrl-C raises KeyboardInterrupt as ever, the others SystemExit with their exit code.
+    SIGINT (Ctrl-C) raises KeyboardInterrupt, the others SystemExit with the exit code of the signal.
     """
     former = {number: signal.getsignal(number) for number in _SIGNALS}
 
     def end(number: int, _frame: FrameType | None) -> None:
-        for each in _SIGNALS:
-            signal.signal(each, signal.SIG_IGN)
+        for signal_number in _SIGNALS:
+            signal.signal(signal_number, signal.SIG_IGN)
         if number == signal.SIGINT:
             raise KeyboardInterrupt
         raise SystemExit(EXIT_BASE + number)

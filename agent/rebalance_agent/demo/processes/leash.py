@@ -1,7 +1,7 @@
-"""Ends a process when the demo is gone, however it went: the far end of its standard input closes.
+"""Ends a child process when the demo ends, even by SIGKILL: its standard input is then closed.
 
-``python -m rebalance_agent.demo.processes.leash MODULE ARGUMENT...`` runs any module as a program on such a leash; the
-demo's own programs call `hold` themselves, and get the lines that the demo writes to them.
+``python -m rebalance_agent.demo.processes.leash MODULE ARGUMENT...`` runs any module as a program with this protection.
+The demo's own programs call `hold` themselves and receive the lines that the demo writes to them.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from collections.abc import Callable
 __all__ = ["hold", "main"]
 
 LINE_MAX = 1_000
-"""Bytes of an order: ``slow 6`` and the like."""
+"""Maximum length of a line in bytes; commands such as ``slow 6`` are much shorter."""
 
 
 def hold(on_line: Callable[[str], None] = lambda _line: None) -> None:
-    """Watch standard input in a thread: pass on each line, end the process at once when the input ends."""
-    # A descriptor of its own: the program may do with sys.stdin what it wants.
+    """Read standard input in a thread: pass each line to ``on_line``, end the process at once when the input ends."""
+    # A duplicate descriptor, so that the program can close or replace sys.stdin.
     descriptor = os.dup(0)
     threading.Thread(target=_watch, args=(descriptor, on_line), name="leash", daemon=True).start()
 
@@ -29,12 +29,12 @@ def _watch(descriptor: int, on_line: Callable[[str], None]) -> None:
     with open(descriptor, "rb", buffering=LINE_MAX) as lines:
         while line := lines.readline(LINE_MAX):
             on_line(line.decode(errors="replace").strip())
-    # Not sys.exit: nobody is left who would want what a clean end takes time for.
+    # Not sys.exit: with the demo gone, a clean end of the process has no use.
     os._exit(1)
 
 
 def main() -> None:
-    """Run the module named by the first argument as ``python -m`` would, on the leash."""
+    """Run the module named by the first argument as ``python -m`` would, after `hold`."""
     module, sys.argv = sys.argv[1], sys.argv[1:]
     hold()
     runpy.run_module(module, run_name="__main__", alter_sys=True)

@@ -1,7 +1,7 @@
-"""One consumer process of the demo: ``python -m rebalance_agent.demo.processes.member --client ... --group ...``.
+"""The program of one consumer: ``python -m rebalance_agent.demo.processes.member --client ... --group ...``.
 
-It joins its group, processes records until it is told to leave, and then closes its consumer. The client library is
-imported by the branch that needs it: a dozen of these start at once on a small machine.
+It joins its group, processes records until it gets the command ``leave``, and then closes its consumer. Each branch
+imports only its own client library, because a dozen of these processes start at once on a small machine.
 """
 
 from __future__ import annotations
@@ -17,23 +17,28 @@ from rebalance_agent.demo.stories import SLOW_SECONDS, ClientLibrary
 __all__ = ["main"]
 
 HEARTBEAT_MS = 200
-"""Members hear of a rebalance within this time: the fast ones stop at nearly the same moment."""
+"""Heartbeat interval: every member learns of a rebalance within this time."""
 
 POLL_SECONDS = 1.0
+"""Timeout of one poll."""
+
 REBALANCE_POLL_SECONDS = SLOW_SECONDS + 1
-"""kafka-python 3.0 throws away a join that completes between two polls, and joins once more, which makes everybody join
-once more. So while a member waits to join, and always with a pattern (then every poll begins with a look for new
-topics), one poll must outlast the rebalance."""
+"""Timeout of one poll of kafka-python that may have to wait for a rebalance.
+
+kafka-python 3.0 discards a join that completes between two polls and joins again, which causes another rebalance. One
+poll must therefore outlast the rebalance while a member waits to join, and always if it subscribes to a pattern (then
+every poll begins with a metadata refresh).
+"""
 
 FETCH_BYTES, FETCH_MS = 100_000, 300
-"""Records come in batches: a fetch for each of them would keep a small machine busy."""
+"""Minimum bytes and maximum wait of a fetch: one fetch for each record would keep a small machine busy."""
 
 METADATA_MS = 2_000
-"""Age at which clients look for new partitions and topics; their defaults are minutes."""
+"""Interval at which clients look for new topics and partitions; the defaults are minutes."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one member until it is told to leave."""
+    """Run one member until it gets the command ``leave``; return the exit code."""
     options = _parse(argv)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s.%(msecs)03d %(message)s", datefmt="%H:%M:%S")
     orders = Orders()
@@ -104,7 +109,7 @@ def _confluent(options: argparse.Namespace, orders: Orders) -> int:
     from confluent_kafka import Consumer, TopicPartition  # noqa: PLC0415
 
     def revoked(consumer: Consumer, partitions: list[TopicPartition]) -> None:  # noqa: ARG001
-        # The library gives them up itself when this returns, as the group's protocol wants it.
+        # The library itself revokes the partitions when this returns, according to the group's protocol.
         orders.finish_work_in_hand()
 
     consumer = Consumer(

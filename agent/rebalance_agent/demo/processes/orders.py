@@ -1,4 +1,4 @@
-"""What the demo tells a member over its standard input: ``leave``, or ``slow SECONDS``."""
+"""The commands that a member takes on its standard input: ``leave``, or ``slow SECONDS``."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import threading
 __all__ = ["Orders"]
 
 SLOW_SECONDS_MAX = 60.0
-"""Longer than any demonstration; a session timeout would strike first."""
+"""Maximum delay in seconds; a longer one would exceed the session timeout anyway."""
 
 
 class Orders:
-    """The orders so far. Written by the leash's thread, read by the consumer's."""
+    """The commands received so far; written by the thread of `leash`, read by the consumer's thread."""
 
     def __init__(self) -> None:
-        """Begin without any."""
+        """Start without a command."""
         self.leave = threading.Event()
-        """Set once the member is to close its consumer and end."""
+        """Set when the member is to close its consumer and end."""
         self._slow_seconds = 0.0
         self._lock = threading.Lock()
 
     def take(self, line: str) -> None:
-        """Obey one line; what is no order is ignored."""
+        """Parse one line; unknown commands are ignored."""
         match line.split():
             case ["leave"]:
                 self.leave.set()
@@ -30,9 +30,9 @@ class Orders:
                     self._slow_seconds = min(float(seconds), SLOW_SECONDS_MAX)
 
     def finish_work_in_hand(self) -> None:
-        """Take as long as the last ``slow`` said, once: called where a member lets go of its partitions."""
+        """Wait for the seconds of the last ``slow``, once; called when the member's partitions are revoked."""
         with self._lock:
             seconds, self._slow_seconds = self._slow_seconds, 0.0
         if seconds:
-            # Not self.leave.wait: work in hand is not cut short by an order to leave.
+            # Not self.leave.wait: the command to leave does not interrupt work in progress.
             threading.Event().wait(seconds)

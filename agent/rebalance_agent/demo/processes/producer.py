@@ -1,4 +1,4 @@
-"""The producer process of the demo: records for every topic of the stories, at a gentle rate.
+"""The program of the producer: writes records to every topic of the stories, at a low rate.
 
 ``python -m rebalance_agent.demo.processes.producer --bootstrap-servers ... --topics REGEX --rate N``.
 """
@@ -19,15 +19,15 @@ from rebalance_agent.demo.processes import leash
 __all__ = ["main"]
 
 REFRESH_SECONDS = 2.0
-"""How often new topics are looked for."""
+"""Interval at which the producer looks for new topics."""
 
 METADATA_TIMEOUT_SECONDS = 10.0
 QUEUE_MAX = 1_000
-"""Records that wait for the broker; what does not fit is left out, as the next one is as good."""
+"""Maximum number of records in the client's queue; further ones are dropped, since no particular record is needed."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Produce until the leash ends this process."""
+    """Produce until the demo ends, and with it this process (see `leash`)."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--bootstrap-servers", required=True)
     parser.add_argument("--topics", type=re.compile, required=True)
@@ -46,10 +46,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     numbers = itertools.count()
     topics: list[str] = []
     while True:
-        # A broker that is too busy to answer is asked again; until then the topics are those that are known.
+        # If the broker is too busy to respond, the known topics are used until the next refresh.
         with suppress(KafkaException):
-            found = producer.list_topics(timeout=METADATA_TIMEOUT_SECONDS).topics
-            topics = [topic for topic in sorted(found) if options.topics.fullmatch(topic)]
+            existing = producer.list_topics(timeout=METADATA_TIMEOUT_SECONDS).topics
+            topics = [topic for topic in sorted(existing) if options.topics.fullmatch(topic)]
         for _ in range(int(REFRESH_SECONDS * options.rate)):
             number = next(numbers)
             if topics:

@@ -1,8 +1,8 @@
-"""What the screen shows at one moment, as plain values: both screens, live and line by line, draw from it."""
+"""The contents of the screens as plain values: the state at one moment, and the rows of the closing tables."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -31,7 +31,7 @@ __all__ = [
 
 
 class StepStatus(StrEnum):
-    """How far a step is."""
+    """The status of a step."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -41,16 +41,15 @@ class StepStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GroupLine:
-    """One group: ``cells`` under `GROUP_HEADINGS`; ``episode``: its last one."""
+    """One group. ``cells``: texts for the columns `GROUP_HEADINGS`; ``episode``: the closing event of its last one."""
 
-    name: str
     cells: tuple[str, ...]
     episode: GenerationEvent | None
 
 
 @dataclass(frozen=True, slots=True)
 class StepLine:
-    """One step of the timetable."""
+    """One step of the timetable and its status."""
 
     name: str
     text: str
@@ -60,7 +59,7 @@ class StepLine:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """Everything at ``elapsed_seconds`` after the broker was ready; ``addresses``: what runs where."""
+    """The state at ``elapsed_seconds`` after the broker was ready; ``addresses``: (name, URL) of its processes."""
 
     elapsed_seconds: float
     addresses: tuple[tuple[str, str], ...]
@@ -68,39 +67,22 @@ class Board:
     steps: tuple[StepLine, ...]
 
 
-GROUP_HEADINGS = (
-    "group",
-    "state",
-    "gen",
-    "members",
-    "idle",
-    "last trigger",
-    "last stall",
-    "moved",
-    "skew",
-)
+GROUP_HEADINGS = ("group", "state", "gen", "members", "idle", "last trigger", "last stall", "moved", "skew")
 SUMMARY_HEADINGS = ("group", "assignor", "gen", "partitions by member", "rebalances", "stalls in s", "check")
 STEP_HEADINGS = ("step", "group", "seen as", "stall", "slowest member", "check")
 
 
 def group_line(group: StoryGroup, now: GroupNow, episode: GenerationEvent | None) -> GroupLine:
-    """One group from its gauges and its last episode."""
-    cells = (
-        group.name,
-        (now.state or UNKNOWN).removesuffix("Rebalance"),
-        _number(now.generation),
-        _number(now.members),
-        _number(now.idle_members),
-        episode.trigger if episode else UNKNOWN,
-        stall_with_basis(episode.stall if episode else None),
-        _number(episode.moved if episode else None),
-        UNKNOWN if now.skew is None else f"{now.skew:.2f}",
-    )
-    return GroupLine(group.name, cells, episode)
+    """Return the line of one group, from its gauges and its last episode."""
+    gauges = (_number(value) for value in (now.generation, now.members, now.idle_members))
+    last = (episode.trigger, stall_with_basis(episode.stall), str(episode.moved)) if episode else (UNKNOWN,) * 3
+    state = (now.state or UNKNOWN).removesuffix("Rebalance")
+    skew = UNKNOWN if now.skew is None else f"{now.skew:.2f}"
+    return GroupLine((group.name, state, *gauges, *last, skew), episode)
 
 
 def step_line(run: StepRun) -> StepLine:
-    """One step as far as it is."""
+    """Return the line of one step."""
     if run.began is None:
         return StepLine(run.step.name, run.step.text, StepStatus.WAITING)
     if run.over:
@@ -110,7 +92,7 @@ def step_line(run: StepRun) -> StepLine:
 
 
 def summary_rows(summary: Summary) -> list[tuple[str, ...]]:
-    """The closing table of groups, under `SUMMARY_HEADINGS`."""
+    """Return the rows of the closing table of groups; the columns are `SUMMARY_HEADINGS`."""
     return [
         (
             name,
@@ -118,7 +100,7 @@ def summary_rows(summary: Summary) -> list[tuple[str, ...]]:
             _number(group.generation),
             counts_text(group.members) or UNKNOWN,
             str(group.rebalances),
-            " ".join(f"{seconds:.2f}" for seconds in group.stalls) or UNKNOWN,
+            " ".join(f"{seconds:.2f}" for seconds in group.stall_seconds) or UNKNOWN,
             group.check,
         )
         for name, group in summary.groups.items()
@@ -126,33 +108,28 @@ def summary_rows(summary: Summary) -> list[tuple[str, ...]]:
 
 
 def step_rows(summary: Summary) -> list[tuple[str, ...]]:
-    """The closing table of steps, under `STEP_HEADINGS`: one row per group that a step touches."""
+    """Return the rows of the closing table of steps, one for each expected group; the columns are `STEP_HEADINGS`."""
     rows: list[tuple[str, ...]] = []
     for step, check in summary.steps:
         for expected in step.expected:
             seen = [episode for episode in step.seen if episode.group == expected.group]
-            known = [episode for episode in seen if episode.stall_seconds is not None]
-            rows.append(
-                (
-                    step.name,
-                    expected.group,
-                    ", ".join(episode.trigger for episode in seen) or UNKNOWN,
-                    ", ".join(f"{episode.stall_seconds:.2f} s {episode.basis}" for episode in known) or UNKNOWN,
-                    ", ".join(episode.slowest_client_id for episode in seen if episode.slowest_client_id) or UNKNOWN,
-                    check,
-                )
-            )
+            triggers = _joined(episode.trigger for episode in seen)
+            stalls = _joined(f"{one.stall_seconds:.2f} s {one.basis}" for one in seen if one.stall_seconds is not None)
+            slowest = _joined(episode.slowest_client_id for episode in seen if episode.slowest_client_id)
+            rows.append((step.name, expected.group, triggers, stalls, slowest, check))
     return rows
 
 
 def table_text(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns aligned with blanks; the last one may be as long as it wants."""
+    """Return a table as text with aligned columns."""
     widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
     lines = [headings, ["-" * width for width in widths], *rows]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
-    )
+    return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
 
 
 def _number(value: int | None) -> str:
     return UNKNOWN if value is None else str(value)
+
+
+def _joined(texts: Iterable[str]) -> str:
+    return ", ".join(texts) or UNKNOWN

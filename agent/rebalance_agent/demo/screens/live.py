@@ -1,15 +1,14 @@
-"""The live view on a terminal, drawn by rich."""
+"""The live view on a terminal, rendered by rich."""
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Self, TextIO
 
 from rich.box import SIMPLE_HEAD
 from rich.columns import Columns
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from rebalance_agent.demo.observed.summary import OK, Summary
@@ -37,53 +36,44 @@ _MARKS = {
 
 
 class LiveScreen:
-    """Redraws the latest board in place; what is said stays above it."""
+    """Renders the latest board in place; other text is printed above it."""
 
     def __init__(self, stream: TextIO) -> None:
-        """Draw on ``stream``, a terminal."""
+        """Render to ``stream``, a terminal."""
         self._console = Console(file=stream)
-        self._board: Board | None = None
-        self._live = Live(
-            console=self._console, get_renderable=self._draw, refresh_per_second=FRAMES_PER_SECOND, transient=True
-        )
+        self._live = Live(console=self._console, refresh_per_second=FRAMES_PER_SECOND, transient=True)
 
     def __enter__(self) -> Self:
-        """Begin to draw."""
+        """Start rendering."""
         self._live.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Give the terminal back."""
+    def __exit__(self, *_exc: object) -> None:
+        """Stop rendering and restore the terminal."""
         self._live.stop()
 
     def say(self, text: str) -> None:
-        """Print it above the view."""
+        """Print ``text`` above the view."""
         self._console.print(text, markup=False, highlight=False)
 
     def show(self, board: Board) -> None:
-        """Draw this board from now on."""
-        self._board = board
+        """Render this board from now on."""
+        self._live.update(draw(board))
 
     def close(self, summary: Summary) -> None:
-        """Replace the view by the closing tables."""
+        """Replace the view by the closing tables and the differences."""
         self._live.stop()
         self._console.print(_closing("groups", SUMMARY_HEADINGS, summary_rows(summary)))
         self._console.print(_closing("timetable", STEP_HEADINGS, step_rows(summary)))
         for line in summary.differences:
             self._console.print(Text(f"difference: {line}", "bold red"))
 
-    def _draw(self) -> RenderableType:
-        return draw(self._board) if self._board else Text("")
-
 
 def draw(board: Board) -> RenderableType:
-    """The board as rich draws it: addresses, groups, timetable."""
+    """Return the board as a rich renderable: addresses, groups, timetable."""
     addresses = Columns([Text(f"{name} {address}", "dim") for name, address in board.addresses], padding=(0, 2))
-    groups = Table(box=SIMPLE_HEAD, title=f"{board.elapsed_seconds:.0f} s", title_justify="left")
-    for heading in GROUP_HEADINGS:
-        groups.add_column(heading)
+    title = f"{board.elapsed_seconds:.0f} s"
+    groups = Table(*GROUP_HEADINGS, box=SIMPLE_HEAD, title=title, title_justify="left")
     for line in board.groups:
         groups.add_row(*(Text(cell, _STATES.get(cell, "")) for cell in line.cells))
     steps = Table.grid()
@@ -96,10 +86,8 @@ def draw(board: Board) -> RenderableType:
 
 
 def _closing(title: str, headings: tuple[str, ...], rows: list[tuple[str, ...]]) -> Table:
-    table = Table(box=SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
-    for heading in headings:
-        table.add_column(heading, no_wrap=heading in ("group", "seen as"), overflow="fold")
-    for row in rows:
-        *cells, check = row
+    columns = (Column(name, no_wrap=name in ("group", "seen as"), overflow="fold") for name in headings)
+    table = Table(*columns, box=SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
+    for *cells, check in rows:
         table.add_row(*cells, Text(check, "green" if check == OK else ""))
     return table

@@ -1,6 +1,6 @@
-"""What a join of the timetable costs under the eager and under the cooperative protocol, by the coordinator's model.
+"""Computes what each join of the timetable costs under the eager and the cooperative protocol, by simulation. Pure.
 
-Pure: computed from the demo's own groups, since a run shows each of them under one protocol only.
+The demo's own groups are simulated, because a run shows each of them under one protocol only.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ __all__ = ["model_words"]
 HEADINGS = ("in the coordinator's model", "under", "generations", "partitions that stop")
 
 JOIN_MS = 60_000
-"""When the member joins: the others have long come to rest."""
+"""Simulated time of the join; the group has long been stable."""
 
 SETTINGS = SimulationSettings(latency_ms=1)
-"""Without any latency an eager group would stop for no time at all."""
+"""Without latency, an eager group's stall would have no length."""
 
 _COOPERATIVE = "cooperative-"
 
@@ -31,9 +31,9 @@ _COOPERATIVE = "cooperative-"
 def model_words(
     groups: Sequence[stories.StoryGroup], steps: Sequence[stories.StoryStep], topics: Mapping[str, int]
 ) -> str:
-    """A table: every join of the timetable into a group whose strategy has an eager and a cooperative form, in both.
+    """Return a table as text: each join into a group whose strategy has an eager and a cooperative form, under both.
 
-    ``topics``: topic -> partitions.
+    ``topics``: topic -> number of partitions.
     """
     named = {group.name: group for group in groups}
     joins = [action for step in steps for action in step.actions if isinstance(action, stories.StartMember)]
@@ -53,7 +53,7 @@ def _rows(group: stories.StoryGroup, joining: str, topics: Mapping[str, int]) ->
 
 
 def _join(group: stories.StoryGroup, joining: str, strategy: str, known: Mapping[str, TopicMetadata]) -> Timeline:
-    """The others start together; ``joining`` comes when they have come to rest."""
+    """Simulate the group: ``joining`` joins at `JOIN_MS`, all other members at the start."""
     members = [SimulatedMember(each.client_id, tuple(known), (strategy,), config=each.config) for each in group.members]
     return simulate(known, [Join(JOIN_MS if each.name == joining else 0, each) for each in members], SETTINGS)
 

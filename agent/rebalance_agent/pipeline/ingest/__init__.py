@@ -1,6 +1,9 @@
-"""Input of the pipeline: events and records of ``__consumer_offsets``, each into the table ``events`` exactly once.
+"""The pipeline's input: writes published events and ``__consumer_offsets`` records to ``events``, each exactly once.
 
-- ``ingest_events``, ``streaming``: published events, as a stream or in batches; ``backfill``, ``log_rows``: the log.
-- ``event_rows``, ``decoding``, ``number_limits``: bytes to rows, or the reason for rejection.
-- ``kafka_options``: Kafka client properties for Spark.
+- ``ingest_events``, ``streaming``: read published events from a topic, as a stream or at rest, or from files.
+- ``backfill``, ``log_rows``: read records of ``__consumer_offsets`` and replay them into events.
+- ``event_rows``, ``decoding``, ``number_limits``: convert bytes to rows, or give the reason for rejection.
+- ``kafka_options``: converts Kafka client properties for Spark.
+
+It does not aggregate; that is done in ``tables``.
 """

@@ -1,7 +1,8 @@
-"""What `__consumer_offsets` still holds of the time before the agent, as rows of `events` with the observer's own ids.
+"""Reads the records that `__consumer_offsets` still holds and replays them into rows of `events`.
 
-Decoding and tracking are the observer's. A task has some groups of a partition, and their records in order: memory is
-that of the groups' present states. Rows of origin ``backfill`` never take the place of others.
+Decoding and tracking are the observer's own code, and so are the event ids. Each Spark task gets some groups of one
+partition, with their records in log order, so it needs memory only for the current state of those groups. Rows of
+origin ``backfill`` never replace rows of another origin.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession, Window
-from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
+from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 from pyspark.storagelevel import StorageLevel
 
 from rebalance_agent.clock import Clock
@@ -23,9 +24,9 @@ from rebalance_agent.groupprotocol.group_fact import COMMIT_KEYS_END
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.pipeline.errors import PipelineError
 from rebalance_agent.pipeline.ingest.decoding import DECODED
-from rebalance_agent.pipeline.ingest.ingest_events import OWN_GROUPS, Ingested, counted, merge_rows
+from rebalance_agent.pipeline.ingest.ingest_events import OWN_GROUPS, Ingested, count_rows, merge_rows
 from rebalance_agent.pipeline.ingest.kafka_options import source_options
-from rebalance_agent.pipeline.ingest.log_rows import LogRows, retold_rows
+from rebalance_agent.pipeline.ingest.log_rows import GroupPatterns, replayed_rows
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.tracking.log_replay import LogFacts
 
@@ -38,25 +39,28 @@ __all__ = [
     "ranges",
     "records_of_files",
     "records_of_topic",
-    "retold",
+    "replayed",
     "topic_now",
 ]
 
-_COLUMNS = ("partition", "offset", "timestamp_ms", "place", "key", "value", "topic")
-"""Of records: where nobody knows the ``offset`` it is null, and their order is that of times and then of ``place``."""
+_COLUMNS = ("partition", "offset", "timestamp_ms", "position", "key", "value", "topic")
+"""Columns of a record. Where ``offset`` is unknown it is null; the order is then by timestamp and ``position``."""
 
-_ORDER = ("partition", "offset", "timestamp_ms", "place")
+_ORDER = ("partition", "offset", "timestamp_ms", "position")
 
-_OF_GROUPS = f"substring(key, 1, 2) >= X'{COMMIT_KEYS_END.hex()}'"
-"""SQL: the record is no offset commit. Nearly all records are commits: Spark drops them before Python sees any."""
+_NOT_COMMIT = f"substring(key, 1, 2) >= X'{COMMIT_KEYS_END.hex()}'"
+"""SQL: true if the record is not an offset commit. Nearly all are; Spark drops them before they reach Python."""
 
 _GROUP = "substring(key, 5, CAST(conv(hex(substring(key, 3, 2)), 16, 10) AS INT))"
-"""SQL: the bytes of the group's name in a key, behind the key's version and their number."""
+"""SQL: the bytes of the group id in a key; they follow the key's version and the length (two bytes each)."""
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionRange:
-    """What was read of one partition; times in epoch milliseconds, of all its records. Offsets may be unknown."""
+    """The records that were read from one partition: their number, first and last offset, first and last timestamp.
+
+    Timestamps are in epoch milliseconds; offsets are None where unknown.
+    """
 
     partition: int
     records: int
@@ -68,7 +72,7 @@ class PartitionRange:
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """Generations of a classic group that are missing between those that are left."""
+    """The number of generations of a classic group that are ``present``, and that are ``missing`` between these."""
 
     group: str
     present: int
@@ -77,7 +81,10 @@ class Gaps:
 
 @dataclass(frozen=True, slots=True)
 class TopicNow:
-    """The cluster, and offsets of the topic at one moment, by partition: the first, and the one after the last."""
+    """The cluster's facts and the topic's offsets at one moment.
+
+    ``starts`` and ``ends``: partition -> first offset, and the offset after the last.
+    """
 
     facts: LogFacts
     starts: Mapping[int, int]
@@ -85,11 +92,11 @@ class TopicNow:
 
 
 def topic_now(properties: Mapping[str, str]) -> TopicNow:
-    """Ask the cluster.
+    """Read the current offsets of `__consumer_offsets` from the cluster.
 
     Raises:
-        PipelineError: it has no such topic.
-        ClusterError: no broker answers, or a right is missing.
+        PipelineError: the cluster has no such topic.
+        ClusterError: no broker answers, or an ACL is missing.
     """
     cluster = Cluster(properties)
     cluster_id, counts = cluster.identify()
@@ -101,10 +108,10 @@ def topic_now(properties: Mapping[str, str]) -> TopicNow:
 
 
 def records_of_topic(spark: SparkSession, properties: Mapping[str, str], now: TopicNow) -> DataFrame:
-    """The topic's records up to the ends of one moment: its own end moves while it is read.
+    """Return the topic's records up to the end offsets of ``now``; commits move the topic's end while it is read.
 
     Raises:
-        PipelineError: Spark sees none of the records that are there.
+        PipelineError: Spark reads no record although the offsets say that there are some.
     """
     ends = {OFFSETS_TOPIC: {str(number): end for number, end in now.ends.items()}}
     frame = (
@@ -115,23 +122,24 @@ def records_of_topic(spark: SparkSession, properties: Mapping[str, str], now: To
         .option("endingOffsets", json.dumps(ends))
         .option("groupIdPrefix", OWN_GROUPS)
         .load()
-        .withColumns({"timestamp_ms": F.unix_millis("timestamp"), "place": F.lit(0)})
+        .withColumns({"timestamp_ms": F.unix_millis("timestamp"), "position": F.lit(0)})
         .select(*_COLUMNS)
     )
-    promised = sum(max(0, end - now.starts.get(number, 0)) for number, end in now.ends.items())
-    if promised and frame.isEmpty():
+    records_expected = sum(max(0, end - now.starts.get(number, 0)) for number, end in now.ends.items())
+    if records_expected and frame.isEmpty():
         raise PipelineError(
-            f"Spark reads no record of {OFFSETS_TOPIC}, which holds up to {promised}: internal topics need "
+            f"Spark reads no record of {OFFSETS_TOPIC}, which holds up to {records_expected}: internal topics need "
             "spark.sql.streaming.kafka.useDeprecatedOffsetFetching=true, and this principal needs READ on it"
         )
     return frame
 
 
 def records_of_files(spark: SparkSession, folder: str) -> DataFrame:
-    """Records in files: Parquet with these columns, or lines of JSON as ``rebalance-agent decode`` takes them.
+    """Return the records of the Parquet or JSON-lines files in ``folder``.
 
-    ``key`` and ``value`` (base64 in JSON), ``timestamp`` (epoch milliseconds), and where known ``partition`` and
-    ``offset``: without these, order is by time and then by place in the files.
+    Columns or fields, as ``rebalance-agent decode`` takes them: ``key`` and ``value`` (base64 in JSON), ``timestamp``
+    (epoch milliseconds), optionally ``partition`` and ``offset``. Without these two, records are ordered by timestamp
+    and then by position in the files.
 
     Raises:
         InvalidInputError: there are no such files, or they have other columns.
@@ -152,9 +160,11 @@ def records_of_files(spark: SparkSession, folder: str) -> DataFrame:
         .withColumns(
             {
                 "partition": F.coalesce("partition", F.lit(0)),
-                "place": F.struct("_metadata.file_path", "_metadata.file_block_start", F.monotonically_increasing_id()),
+                "position": F.struct(
+                    "_metadata.file_path", "_metadata.file_block_start", F.monotonically_increasing_id()
+                ),
                 "topic": F.lit(None).cast("string"),
-                # Nobody knows when: what comes of it is no event, and says so.
+                # Time 0 is out of bounds: the events of such records are rejected, with that reason.
                 "timestamp_ms": F.coalesce("timestamp", F.lit(0)),
             }
         )
@@ -162,50 +172,50 @@ def records_of_files(spark: SparkSession, folder: str) -> DataFrame:
     )
 
 
-_PLACES = "partition int, offset long, timestamp long"
-_PARQUET = f"key binary, value binary, {_PLACES}"
-_LINES = f"key string, value string, {_PLACES}"
+_POSITION_COLUMNS = "partition int, offset long, timestamp long"
+_PARQUET = f"key binary, value binary, {_POSITION_COLUMNS}"
+_LINES = f"key string, value string, {_POSITION_COLUMNS}"
 
 
 def ranges(records: DataFrame) -> list[PartitionRange]:
-    """What there is of each partition."""
+    """Return the range of ``records`` in each partition, in order of the partitions."""
     numbers = records.groupBy("partition").agg(
         F.count("*"), F.min("offset"), F.max("offset"), F.min("timestamp_ms"), F.max("timestamp_ms")
     )
-    return sorted((PartitionRange(*row) for row in numbers.collect()), key=lambda each: each.partition)
+    return sorted((PartitionRange(*row) for row in numbers.collect()), key=lambda read: read.partition)
 
 
-def retold(records: DataFrame, facts: LogFacts, shown: LogRows | None = None) -> DataFrame:
-    """Rows as `ingest.decoded` makes them: of the groups' events, and of records that break their schema."""
-    chosen = shown or LogRows()
+def replayed(records: DataFrame, facts: LogFacts, patterns: GroupPatterns | None = None) -> DataFrame:
+    """Replay ``records`` into rows of `DECODED`: the groups' events, and the records that break their schema."""
+    chosen = patterns or GroupPatterns()
 
-    def tell(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield from retold_rows(batches, facts, chosen)
+    def replay(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from replayed_rows(batches, facts, chosen)
 
     return (
-        records.where(F.expr(_OF_GROUPS))
-        # No group's events depend on another's, so that one partition alone can be the work of many tasks.
+        records.where(F.expr(_NOT_COMMIT))
+        # Groups are independent of each other, so one partition can be divided among many tasks.
         .repartition("partition", F.expr(_GROUP))
         .sortWithinPartitions(*_ORDER)
-        .drop("place")
-        .mapInArrow(tell, DECODED)
+        .drop("position")
+        .mapInArrow(replay, DECODED)
     )
 
 
 def keep(tables: DeltaTables, rows: DataFrame, clock: Clock, *, write: bool = True) -> tuple[Ingested, list[Gaps]]:
-    """Merge rows of `retold` (or only count them), and find where generations are missing."""
+    """Merge the rows of `replayed` into the tables, or only count them; also return the gaps in their generations."""
     rows = rows.persist(StorageLevel.DISK_ONLY)
     try:
-        told = merge_rows(tables, rows, "backfill", clock) if write else counted(rows)
-        return told, gaps(rows)
+        ingested = merge_rows(tables, rows, "backfill", clock) if write else count_rows(rows)
+        return ingested, gaps(rows)
     finally:
         rows.unpersist()
 
 
 def gaps(rows: DataFrame) -> list[Gaps]:
-    """Classic groups whose generations do not follow each other, those with the most missing first.
+    """Return the classic groups with missing generations, those with the most missing first.
 
-    Epochs of other types may be passed over, and a group that was made anew begins anew.
+    Groups of other types may skip epochs, so they are left out. A recreated group starts counting again.
     """
     classic = F.get_json_object("body", "$.group_type") == GroupType.CLASSIC.value
     order = Window.partitionBy("group").orderBy("timestamp", "generation")
@@ -216,6 +226,6 @@ def gaps(rows: DataFrame) -> list[Gaps]:
         .where("classic")
     )
     missing = F.when(F.col("same"), F.greatest(F.lit(0), F.col("generation") - F.col("before") - 1))
-    found = steps.groupBy("group").agg(F.count("*"), F.sum(missing)).collect()
-    told = (Gaps(group, present, int(absent or 0)) for group, present, absent in found)
-    return sorted((each for each in told if each.missing), key=lambda each: (-each.missing, each.group))
+    counts = steps.groupBy("group").agg(F.count("*"), F.sum(missing)).collect()
+    all_gaps = (Gaps(group, present, int(absent or 0)) for group, present, absent in counts)
+    return sorted((gap for gap in all_gaps if gap.missing), key=lambda gap: (-gap.missing, gap.group))

@@ -1,7 +1,7 @@
-"""Published bytes as rows, made in Spark's Python workers.
+"""Decodes published bytes to rows inside Spark's Python workers.
 
-On a cluster these have this package, Arrow and pandas, and nothing else: what they import is apart from what only the
-driver needs.
+On a cluster, workers have this package, Arrow and pandas only, so this module imports nothing that only the driver
+needs.
 """
 
 from __future__ import annotations
@@ -16,36 +16,36 @@ from pyspark.sql.types import StructField, StructType
 from rebalance_agent.pipeline.ingest.event_rows import EventRow, event_row, kept, rejected_id
 from rebalance_agent.pipeline.tables.schemas import EVENTS, EVENTS_REJECTED
 
-__all__ = ["DECODED", "PLACE", "batch_of", "decode"]
+__all__ = ["DECODED", "LOCATION_COLUMNS", "batch_of", "decode"]
 
-PLACE = ("topic", "partition", "offset", "file")
-"""Where a record was read."""
+LOCATION_COLUMNS = ("topic", "partition", "offset", "file")
+"""Columns that say where a record was read; ``file`` is null for topics, the others are null for files."""
 
-_LATER = ("origin", "ingested_at", "day")
-_ODD = ("rejected_id", "reason", "key", "value", "file")
+_ADDED_ON_MERGE = ("origin", "ingested_at", "day")
+_REJECTED = ("rejected_id", "reason", "key", "value", "file")
 DECODED = StructType(
-    [StructField(field.name, field.dataType) for field in EVENTS.schema if field.name not in _LATER]
-    + [StructField(name, EVENTS_REJECTED.schema[name].dataType) for name in _ODD]
+    [StructField(field.name, field.dataType) for field in EVENTS.schema if field.name not in _ADDED_ON_MERGE]
+    + [StructField(name, EVENTS_REJECTED.schema[name].dataType) for name in _REJECTED]
 )
-"""A row of either table, decoded: ``reason`` is null in one of an event."""
+"""Schema of a decoded record: the columns of an event and of a rejected record; ``reason`` is null for an event."""
 
 
 def batch_of(rows: Sequence[Mapping[str, object]]) -> pa.RecordBatch:
-    """An Arrow batch of `DECODED`'s columns; what a row does not have is null."""
+    """Return an Arrow batch with the columns of `DECODED`; columns that a row does not have are null."""
     schema = to_arrow_schema(DECODED)
     return pa.RecordBatch.from_pylist([{name: row.get(name) for name in DECODED.names} for row in rows], schema)
 
 
 def decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Runs in Spark's Python workers: a row out for each row in."""
+    """Decode each record into one row of `DECODED`; runs in Spark's Python workers."""
     for batch in batches:
         yield batch_of([_row(record) for record in batch.to_pylist()])
 
 
 def _row(record: Mapping[str, Any]) -> dict[str, object]:
-    key, value, place = record["key"], record["value"], {name: record[name] for name in PLACE}
-    found = event_row(value)
-    if isinstance(found, EventRow):
-        return {**found._asdict(), **place}
-    identity = rejected_id(value, *place.values())
-    return {**place, "rejected_id": identity, "reason": str(found), "key": kept(key), "value": kept(value)}
+    key, value, location = record["key"], record["value"], {name: record[name] for name in LOCATION_COLUMNS}
+    result = event_row(value)
+    if isinstance(result, EventRow):
+        return {**result._asdict(), **location}
+    identity = rejected_id(value, *location.values())
+    return {**location, "rejected_id": identity, "reason": str(result), "key": kept(key), "value": kept(value)}

@@ -1,4 +1,4 @@
-"""Bytes as somebody published them -> a row of `events`, or the reason why they are none. Pure, and knows no Spark."""
+"""Converts a published value (bytes) to a row of `events`, or to the reason for its rejection. Pure, without Spark."""
 
 from __future__ import annotations
 
@@ -14,25 +14,28 @@ from rebalance_agent.pipeline.ingest.number_limits import require_bounds
 __all__ = ["EVENT_BYTES_MAX", "KEPT_BYTES_MAX", "EventRow", "Reason", "event_row", "kept", "rejected_id", "row_of"]
 
 EVENT_BYTES_MAX = 16 * 1024 * 1024
-"""Of one event: sixteen times what brokers take by default."""
+"""Maximum size of an event in bytes: sixteen times the broker's default ``message.max.bytes``."""
 
 KEPT_BYTES_MAX = 1024 * 1024
-"""Of a rejected value that is larger than any event; all others are kept whole, for a later release may read them."""
+"""Bytes kept of a rejected value larger than `EVENT_BYTES_MAX`.
+
+Smaller ones are kept whole because a later release may be able to read them.
+"""
 
 
 class Reason(NamedTuple):
-    """Why a record is no event: a ``code`` of a closed set, and words for a person."""
+    """Why a record is not an event: a ``code`` from a closed set, and an explanation for people."""
 
     code: str
     words: str
 
     def __str__(self) -> str:
-        """Both, as the table has them."""
+        """Return ``code: words``, the form in column ``reason``."""
         return f"{self.code}: {self.words}"
 
 
 class EventRow(NamedTuple):
-    """The columns of `events` that the event itself decides, in the table's order."""
+    """The columns of `events` that are computed from the event alone, in the table's order."""
 
     event_id: str
     kind: str
@@ -49,7 +52,7 @@ class EventRow(NamedTuple):
 
 
 def event_row(value: bytes | None) -> EventRow | Reason:
-    """Read one published event; whatever is wrong with it is a `Reason`, never an exception."""
+    """Decode one published event; a value that cannot be read gives a `Reason`, never an exception."""
     if value is None:
         return Reason("malformed", "the record has no value")
     if len(value) > EVENT_BYTES_MAX:
@@ -69,7 +72,7 @@ def event_row(value: bytes | None) -> EventRow | Reason:
 
 
 def _not_ours(data: object) -> Reason | None:
-    """What a newer release may read."""
+    """Return the reason if a newer release may be able to read ``data``."""
     if not isinstance(data, dict):
         return None
     version, kind = data.get("schema_version"), data.get("kind")
@@ -81,10 +84,10 @@ def _not_ours(data: object) -> Reason | None:
 
 
 def row_of(event: Event, body: str, schema_version: int = SCHEMA_VERSION) -> EventRow:
-    """The row of ``event``, whose JSON is ``body``.
+    """Return the row of ``event``, whose JSON is ``body``.
 
     Raises:
-        InvalidInputError: a number that no event of ours can have.
+        InvalidInputError: the event id is empty, or a number is out of bounds (see `require_bounds`).
     """
     if not event.event_id:
         raise InvalidInputError("event_id", "must not be empty")
@@ -107,20 +110,20 @@ def row_of(event: Event, body: str, schema_version: int = SCHEMA_VERSION) -> Eve
     )
 
 
-def rejected_id(value: bytes | None, *place: str | int | None) -> str:
-    """Of one rejected record at one place, the same however often it is read."""
-    digest = hashlib.blake2b(repr(place).encode("utf-8", "backslashreplace"), digest_size=16)
+def rejected_id(value: bytes | None, *location: str | int | None) -> str:
+    """Return the id of a rejected record: a digest of its location and value, the same each time it is read."""
+    digest = hashlib.blake2b(repr(location).encode("utf-8", "backslashreplace"), digest_size=16)
     digest.update(value if value is not None else b"")
     return digest.hexdigest()
 
 
 def kept(value: bytes | None) -> bytes | None:
-    """What `events_rejected` has of a key or value."""
+    """Return the bytes of a key or value that `events_rejected` stores."""
     return value if value is None or len(value) <= EVENT_BYTES_MAX else value[:KEPT_BYTES_MAX]
 
 
 def _text(name: str) -> str:
-    """A name that has a UTF-8 form: JSON can spell ones that have none."""
+    """Escape lone surrogates, which JSON can contain and UTF-8 cannot encode."""
     return name.encode("utf-8", "backslashreplace").decode()
 
 

@@ -1,8 +1,8 @@
-"""Published events into the table `events`, each exactly once; what is none into `events_rejected`, never lost.
+"""Writes published events to the table `events`, each exactly once, and all other records to `events_rejected`.
 
-A batch is decoded by the agent's own codec and merged by ``event_id``: a batch that is done again after a crash, a
-second observer's copy and a second reading of the same file change nothing. The same function serves the stream's
-micro-batches and files at rest.
+A batch is decoded by the agent's own codec and merged by ``event_id``. A batch repeated after a crash, a copy from a
+second observer, or a file that is read twice therefore changes nothing. The micro-batches of a stream and files take
+the same path.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
+from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 from pyspark.sql.types import TimestampType
 from pyspark.storagelevel import StorageLevel
 
@@ -22,7 +22,7 @@ from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.pipeline.errors import PipelineError
-from rebalance_agent.pipeline.ingest.decoding import DECODED, PLACE, decode
+from rebalance_agent.pipeline.ingest.decoding import DECODED, LOCATION_COLUMNS, decode
 from rebalance_agent.pipeline.ingest.event_rows import EventRow, event_row
 from rebalance_agent.pipeline.ingest.kafka_options import source_options
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
@@ -33,29 +33,29 @@ __all__ = [
     "OWN_GROUPS",
     "Ingested",
     "checkpoint_of",
-    "counted",
+    "count_rows",
     "decoded",
     "events_at_rest",
     "events_of_files",
     "events_of_topic",
     "ingest_batch",
     "merge_rows",
-    "read_again",
-    "rejected_again",
+    "rejected_as_newer",
+    "retry_rejected",
 ]
 
 FILES = "{*.ndjson,*.ndjson.gz,*.ndjson.[0-9]*,*.jsonl,*.jsonl.gz}"
-"""Names of files of events, the observer's own and what it puts aside included."""
+"""Glob of the names of event files, including the observer's rotated ones."""
 
 OWN_GROUPS = "rebalance-agent-pipeline"
-"""How Spark's consumer groups begin: hidden by the observer, and left out by `backfill`."""
+"""Prefix of the consumer group ids that Spark uses; the observer hides these groups."""
 
 _KAFKA_COLUMNS = ("key", "value", "topic", "partition", "offset", "CAST(NULL AS STRING) AS file")
 
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """Rows that a batch had: ``events`` read as events, whether new or known, and ``rejected``."""
+    """Numbers of rows read: ``events`` (new or already known) and ``rejected`` records."""
 
     events: int
     rejected: int
@@ -64,9 +64,10 @@ class Ingested:
 def events_of_topic(
     spark: SparkSession, properties: Mapping[str, str], topic: str, *, records_max: int, lossless: bool = True
 ) -> DataFrame:
-    """The stream of a topic: binary key and value, and the place. ``records_max``: of one micro-batch.
+    """Return the topic as a stream: binary key and value, and the columns of `LOCATION_COLUMNS`.
 
-    ``lossless``: end with an error where the topic has deleted records that were never read.
+    ``records_max``: maximum number of records in a micro-batch. ``lossless``: the stream fails if the topic has deleted
+    records that were never read.
 
     Raises:
         PipelineError: there is no such topic.
@@ -83,7 +84,7 @@ def events_of_topic(
 
 
 def checkpoint_of(tables: DeltaTables, properties: Mapping[str, str], topic: str) -> str:
-    """Where it says how far a topic was read: its own of each cluster, for offsets of one mean nothing in another.
+    """Return the folder of the checkpoint for a topic; each cluster has its own, since offsets differ.
 
     Raises:
         ClusterError: no broker answers.
@@ -93,12 +94,12 @@ def checkpoint_of(tables: DeltaTables, properties: Mapping[str, str], topic: str
 
 
 def events_at_rest(spark: SparkSession, properties: Mapping[str, str], topic: str) -> DataFrame:
-    """All that the topic holds now, as `events_of_topic` has it; raises what that raises."""
+    """Return the records that the topic holds now, with the columns and errors of `events_of_topic`."""
     return spark.read.format("kafka").options(**_topic_options(properties, topic)).load().selectExpr(*_KAFKA_COLUMNS)
 
 
 def _topic_options(properties: Mapping[str, str], topic: str) -> dict[str, str]:
-    # Asked here, for Spark reads a topic that is not there as one without records, and may even have it made.
+    # Spark reads a missing topic as an empty one, and may even create it; hence this check.
     if topic not in Cluster(properties).identify()[1]:
         raise PipelineError(f"this cluster has no topic {topic}, or this principal may not see it")
     return {
@@ -110,17 +111,17 @@ def _topic_options(properties: Mapping[str, str], topic: str) -> dict[str, str]:
 
 
 def events_of_files(spark: SparkSession, folder: str) -> DataFrame:
-    """Lines of the files in ``folder`` (`FILES`) as values, their bytes untouched; blank ones are left out.
+    """Return the lines of the files in ``folder`` (`FILES`) as values, unchanged; blank lines are left out.
 
     Raises:
         InvalidInputError: there is no such file.
     """
     try:
         lines = spark.read.format("text").option("pathGlobFilter", FILES).load(folder)
-        known = bool(lines.inputFiles())
+        has_files = bool(lines.inputFiles())
     except AnalysisException:
-        known = False
-    if not known:
+        has_files = False
+    if not has_files:
         raise InvalidInputError("--events", f"{folder} has no files of events: {FILES.strip('{}')}")
     return lines.where(F.length(F.trim("value")) > 0).select(
         F.lit(None).cast("binary").alias("key"),
@@ -132,26 +133,26 @@ def events_of_files(spark: SparkSession, folder: str) -> DataFrame:
     )
 
 
-def rejected_again(tables: DeltaTables) -> DataFrame:
-    """What was rejected for being newer than a release was, to be read by this one."""
+def rejected_as_newer(tables: DeltaTables) -> DataFrame:
+    """Return the records that were rejected because an older release could not read them."""
     newer = F.col("reason").rlike("^(newer_schema|unknown_kind):")
-    return tables.read(EVENTS_REJECTED.name).where(newer).select("rejected_id", "key", "value", *PLACE)
+    return tables.read(EVENTS_REJECTED.name).where(newer).select("rejected_id", "key", "value", *LOCATION_COLUMNS)
 
 
 def decoded(records: DataFrame) -> DataFrame:
-    """Each record as the columns of an event, or as those of a rejected one (``reason`` is not null)."""
-    return records.select("key", "value", *PLACE).mapInArrow(decode, DECODED)
+    """Decode each record into a row of `DECODED`: an event, or a rejected record (``reason`` is not null)."""
+    return records.select("key", "value", *LOCATION_COLUMNS).mapInArrow(decode, DECODED)
 
 
-def counted(rows: DataFrame) -> Ingested:
-    """How many rows of `DECODED` are of either table."""
+def count_rows(rows: DataFrame) -> Ingested:
+    """Count the events and the rejected records among rows of `DECODED`."""
     counts = rows.agg(F.count("event_id"), F.count("rejected_id")).first()
     return Ingested(int(counts[0]), int(counts[1])) if counts else Ingested(0, 0)
 
 
 def ingest_batch(tables: DeltaTables, records: DataFrame, origin: str, clock: Clock) -> Ingested:
-    """Decode ``records`` and merge them; safe to be done again."""
-    # In memory they would lie unpacked, and take it from those who sort and write them.
+    """Decode ``records`` and merge them into both tables; can be repeated without effect."""
+    # In memory the rows would be uncompressed and leave too little for sorting and writing.
     rows = decoded(records).persist(StorageLevel.DISK_ONLY)
     try:
         return merge_rows(tables, rows, origin, clock)
@@ -160,26 +161,26 @@ def ingest_batch(tables: DeltaTables, records: DataFrame, origin: str, clock: Cl
 
 
 def merge_rows(tables: DeltaTables, rows: DataFrame, origin: str, clock: Clock) -> Ingested:
-    """Merge rows of `DECODED` into both tables; they are looked at several times, so persist them."""
+    """Merge rows of `DECODED` into both tables; ``rows`` is evaluated several times, so persist it."""
     now = F.lit(dt.datetime.fromtimestamp(clock.now_ms() / 1000, dt.UTC)).cast(TimestampType())
-    done = counted(rows)
-    if done.events:
+    ingested = count_rows(rows)
+    if ingested.events:
         tables.merge(EVENTS.name, _finished(rows.where("event_id IS NOT NULL"), origin, now))
-    if done.rejected:
-        odd = rows.where("rejected_id IS NOT NULL").withColumn("ingested_at", now)
-        tables.merge(EVENTS_REJECTED.name, odd.select(*EVENTS_REJECTED.schema.names))
-    return done
+    if ingested.rejected:
+        rejected = rows.where("rejected_id IS NOT NULL").withColumn("ingested_at", now)
+        tables.merge(EVENTS_REJECTED.name, rejected.select(*EVENTS_REJECTED.schema.names))
+    return ingested
 
 
-def read_again(tables: DeltaTables, clock: Clock) -> Ingested:
-    """Read once more what was too new for the release that rejected it; what is read now is rejected no longer."""
-    records = rejected_again(tables).persist(StorageLevel.DISK_ONLY)
+def retry_rejected(tables: DeltaTables, clock: Clock) -> Ingested:
+    """Retry the records of `rejected_as_newer`; those that can be read now are deleted from `events_rejected`."""
+    records = rejected_as_newer(tables).persist(StorageLevel.DISK_ONLY)
     try:
         if records.isEmpty():
             return Ingested(0, 0)
         result = ingest_batch(tables, records, "ingest", clock)
-        known = F.udf(lambda value: isinstance(event_row(value), EventRow), "boolean")
-        tables.remove(EVENTS_REJECTED.name, records.where(known("value")).select("rejected_id"))
+        readable = F.udf(lambda value: isinstance(event_row(value), EventRow), "boolean")
+        tables.remove(EVENTS_REJECTED.name, records.where(readable("value")).select("rejected_id"))
         return result
     finally:
         records.unpersist()

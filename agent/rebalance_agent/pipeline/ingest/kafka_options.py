@@ -1,8 +1,9 @@
-"""Kafka client properties under librdkafka's names, as all of the agent takes them -> those of Java's client, in Spark.
+"""Converts librdkafka client properties, which the whole agent takes, to those of the Java client that Spark uses.
 
-What has no counterpart is refused by name where connections depend on it, and left out where it only tunes librdkafka.
-Certificates and keys are read here and handed over as text: executors on other machines do not have the files.
-Sources: librdkafka's CONFIGURATION.md, Kafka's documentation of client properties, KIP-651 (PEM), KIP-768 (OIDC).
+A property without counterpart is an error if the connection depends on it (``sasl.*``, ``ssl.*``); others only tune
+librdkafka and are left out. Certificates and keys are read here and passed as text, since executors on other machines
+do not have the files. Sources: librdkafka's CONFIGURATION.md, Kafka's documentation of client properties, KIP-651
+(PEM), KIP-768 (OIDC).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _SAME = frozenset(
         "ssl.endpoint.identification.algorithm",
     }
 )
-"""Spelt and meant alike by both clients."""
+"""Properties with the same name and meaning in both clients."""
 
 _TAKEN = frozenset(
     {
@@ -46,7 +47,7 @@ _TAKEN = frozenset(
         "ssl.key.pem",
     }
 )
-"""Of which something else is made below."""
+"""Properties that are converted below."""
 
 _SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 _PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
@@ -54,19 +55,19 @@ _OAUTH = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
 _OIDC_HANDLER = "org.apache.kafka.common.security.oauthbearer.secured.OAuthBearerLoginCallbackHandler"  # of Kafka 3.9
 
 _PEM_BYTES_MAX = 1 << 20
-"""A chain of certificates has some kilobytes; more is the wrong file."""
+"""Maximum size of a PEM file in bytes. A certificate chain has some kilobytes; a larger file is the wrong one."""
 
 
 def source_options(properties: Mapping[str, str]) -> dict[str, str]:
-    """Options of Spark's Kafka source and sink for a cluster (see `java_properties` for errors)."""
+    """Return the options of Spark's Kafka source and sink for a cluster; raises what `java_properties` raises."""
     return {f"kafka.{name}": value for name, value in java_properties(properties).items()}
 
 
 def java_properties(properties: Mapping[str, str]) -> dict[str, str]:
-    """The same connection for a Java client.
+    """Return the properties of the same connection for a Java client.
 
     Raises:
-        InvalidInputError: naming the property that Java's client cannot do, or a file that cannot be read.
+        InvalidInputError: a property has no counterpart or is missing, or a file cannot be read.
     """
     result = {name: value for name, value in properties.items() if name in _SAME}
     if not result.get("bootstrap.servers"):
@@ -87,7 +88,7 @@ def _trusted(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def _shown(properties: Mapping[str, str]) -> dict[str, str]:
-    """The client's own certificate."""
+    """Return the properties of the client's own certificate and key (mutual TLS)."""
     chain = properties.get("ssl.certificate.pem") or _file("ssl.certificate.location", properties)
     key = properties.get("ssl.key.pem") or _file("ssl.key.location", properties)
     if not chain and not key:
@@ -141,7 +142,7 @@ def _jaas(module: str, words: Mapping[str, str]) -> str:
 
 
 def _quoted(value: str) -> str:
-    """As Java's StreamTokenizer reads it within double quotes."""
+    """Escape a value for double quotes, as Java's StreamTokenizer reads it."""
     return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r")
 
 

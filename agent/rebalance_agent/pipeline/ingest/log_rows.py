@@ -1,4 +1,4 @@
-"""Records of `__consumer_offsets` as rows of events, as Spark's Python workers make them (see `decoding`)."""
+"""Replays records of `__consumer_offsets` into rows of events; runs in Spark's Python workers (see `decoding`)."""
 
 from __future__ import annotations
 
@@ -16,43 +16,45 @@ from rebalance_agent.pipeline.ingest.decoding import batch_of
 from rebalance_agent.pipeline.ingest.event_rows import Reason, kept, rejected_id, row_of
 from rebalance_agent.tracking.log_replay import LogFacts, PastRecord, UnreadableRecord, replay_log
 
-__all__ = ["LogRows", "retold_rows"]
+__all__ = ["GroupPatterns", "replayed_rows"]
 
 _ROWS_MAX = 500
-"""Rows handed back at once: as many as Spark hands over."""
+"""Maximum number of rows in a returned batch; Spark's own batches have as many."""
 
-_INVENTED = 1 << 62
-"""Offsets from here on are our own: they say in which order records came of which nobody knows theirs."""
+_SUBSTITUTE_OFFSETS = 1 << 62
+"""Start of the substitute offsets, which keep the order of records whose offset is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
-class LogRows:
-    """Which groups count, as `NameFilter` takes them: patterns for whole names."""
+class GroupPatterns:
+    """Regular expressions for the ids of the groups to replay, as `NameFilter` takes them (they match whole ids)."""
 
     allow: str = ".*"
     deny: str = ""
 
 
-def retold_rows(batches: Iterable[pa.RecordBatch], facts: LogFacts, shown: LogRows) -> Iterator[pa.RecordBatch]:
-    """Batches of records, in order within each partition -> rows of `decoding.DECODED`."""
-    shows = NameFilter(shown.allow, shown.deny)
+def replayed_rows(
+    batches: Iterable[pa.RecordBatch], facts: LogFacts, patterns: GroupPatterns
+) -> Iterator[pa.RecordBatch]:
+    """Replay batches of records, in log order within each partition, into rows of `decoding.DECODED`."""
+    name_filter = NameFilter(patterns.allow, patterns.deny)
     topic: str | None = None
-    invented = count(_INVENTED)
+    substitutes = count(_SUBSTITUTE_OFFSETS)
 
     def records() -> Iterator[PastRecord]:
         nonlocal topic
         for batch in batches:
             columns = batch.to_pydict()
-            for place, partition in enumerate(columns["partition"]):
-                topic = columns["topic"][place]
-                number, at_ms = columns["offset"][place], columns["timestamp_ms"][place]
-                number = next(invented) if number is None else number
-                yield PastRecord(partition, number, at_ms, columns["key"][place], columns["value"][place])
+            for index, partition in enumerate(columns["partition"]):
+                topic = columns["topic"][index]
+                offset, at_ms = columns["offset"][index], columns["timestamp_ms"][index]
+                offset = next(substitutes) if offset is None else offset
+                yield PastRecord(partition, offset, at_ms, columns["key"][index], columns["value"][index])
 
     rows: list[Mapping[str, object]] = []
-    for partition, its in groupby(records(), key=lambda record: record.partition):
-        for told in replay_log(its, facts, shows):
-            rows.append(_row(told, topic, partition))
+    for partition, records_of_partition in groupby(records(), key=lambda record: record.partition):
+        for item in replay_log(records_of_partition, facts, name_filter):
+            rows.append(_row(item, topic, partition))
             if len(rows) >= _ROWS_MAX:
                 yield batch_of(rows)
                 rows = []
@@ -60,22 +62,22 @@ def retold_rows(batches: Iterable[pa.RecordBatch], facts: LogFacts, shown: LogRo
         yield batch_of(rows)
 
 
-def _row(told: Event | UnreadableRecord, topic: str | None, partition: int) -> dict[str, object]:
-    if isinstance(told, UnreadableRecord):
-        record, reason = told.record, Reason("offsets_record", told.problem)
-        offset = record.offset if record.offset < _INVENTED else None
-        place = {"topic": topic, "partition": partition, "offset": offset, "file": None}
+def _row(item: Event | UnreadableRecord, topic: str | None, partition: int) -> dict[str, object]:
+    if isinstance(item, UnreadableRecord):
+        record, reason = item.record, Reason("offsets_record", item.problem)
+        offset = record.offset if record.offset < _SUBSTITUTE_OFFSETS else None
+        location = {"topic": topic, "partition": partition, "offset": offset, "file": None}
         identity = rejected_id(record.value, topic, partition, offset, record.key.hex())
         return {
-            **place, "rejected_id": identity, "reason": str(reason), "key": record.key, "value": kept(record.value)
+            **location, "rejected_id": identity, "reason": str(reason), "key": record.key, "value": kept(record.value)
         }  # fmt: skip
-    body = json_line(told)
+    body = json_line(item)
     try:
-        row = row_of(told, body.decode())
+        row = row_of(item, body.decode())
     except InvalidInputError as error:
-        # Its records are read well enough; what they say, such as the time, is impossible.
+        # The records can be decoded, but a value in them, such as the timestamp, is out of bounds.
         reason = Reason("offsets_record", str(error))
-        place = {"topic": topic, "partition": partition, "offset": None, "file": None}
+        location = {"topic": topic, "partition": partition, "offset": None, "file": None}
         identity = rejected_id(body, topic, partition)
-        return {**place, "rejected_id": identity, "reason": str(reason), "key": None, "value": kept(body)}
+        return {**location, "rejected_id": identity, "reason": str(reason), "key": None, "value": kept(body)}
     return {**row._asdict(), "topic": topic, "partition": partition, "offset": None}

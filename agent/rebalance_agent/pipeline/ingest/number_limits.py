@@ -1,7 +1,7 @@
-"""Numbers that an event may have so that every later stage can hold and add them. Pure, and knows no Spark.
+"""Bounds for the numbers in an event, so that every later stage can store and add them. Pure, without Spark.
 
-The codec takes any 64-bit number. The tables' columns are narrower and their sums are checked, so that one event beyond
-them would end each run from then on, at a stage that can tell nobody which one it was.
+The codec accepts any 64-bit number. The tables' columns are narrower and Spark checks sums for overflow, so one event
+out of bounds would fail every later run, at a stage that cannot say which event it was.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from rebalance_agent.model.rollout import RolloutEvent
 __all__ = ["require_bounds"]
 
 _PARTS_MAX = 100_000
-"""Parts of one event: a member each, of the largest group that can be."""
+"""Maximum number of parts of an event: the largest possible group with one member in each part."""
 
 _EARLIEST_MS = int(dt.datetime(2000, 1, 1, tzinfo=dt.UTC).timestamp() * 1000)
 _LATEST_MS = int(dt.datetime(2100, 1, 1, tzinfo=dt.UTC).timestamp() * 1000)
-"""Times beyond these are mistakes, and each of their days would be a folder."""
+"""Accepted timestamps, in epoch milliseconds. Others are mistakes, and each of their days would be a folder."""
 
 _BEYOND_INT = 2**31
 
 _NAME_MAX = 32_767
-"""Characters of a topic's name: of Kafka's texts, and within what Spark's JSON reader takes for a name."""
+"""Maximum length of a topic name in characters: that of a Kafka string, and less than Spark's JSON reader accepts."""
 
 _COUNTS = ("followups", "moved", "needed", "revoked", "assigned", "lost", "unassigned", "imbalance")
 _GENERATIONS = ("generation", "previous_generation", "episode_generation")
@@ -33,10 +33,10 @@ _TIMEOUTS = ("session_timeout_ms", "rebalance_timeout_ms")
 
 
 def require_bounds(event: Event) -> None:
-    """Nothing, if all that later stages count with is as Kafka has it: counts, generations and timeouts in 32 bits.
+    """Check the numbers that later stages compute with: times, and counts, generations and timeouts of 32 bits.
 
     Raises:
-        InvalidInputError: naming a number that no event of ours can have.
+        InvalidInputError: a number is out of bounds; the message names the field.
     """
     _times(event, ("timestamp_ms",))
     _counts(event, ("revision",))
@@ -66,22 +66,22 @@ def _require_generation(event: GenerationEvent) -> None:
         raise InvalidInputError("topics", "must have partition counts that are not negative and in all a 32-bit number")
 
 
-def _times(said: object, names: Iterable[str], prefix: str = "") -> None:
+def _times(source: object, names: Iterable[str], prefix: str = "") -> None:
     for name in names:
-        value = getattr(said, name)
+        value = getattr(source, name)
         if value is not None and not _EARLIEST_MS <= value < _LATEST_MS:
             raise InvalidInputError(prefix + name, "must lie between the years 2000 and 2100")
 
 
-def _counts(said: object, names: Iterable[str]) -> None:
+def _counts(source: object, names: Iterable[str]) -> None:
     for name in names:
-        value = getattr(said, name)
+        value = getattr(source, name)
         if value is not None and not 0 <= value < _BEYOND_INT:
             raise InvalidInputError(name, "must be a 32-bit number that is not negative")
 
 
-def _integers(said: object, names: Iterable[str], prefix: str = "") -> None:
+def _integers(source: object, names: Iterable[str], prefix: str = "") -> None:
     for name in names:
-        value = getattr(said, name)
+        value = getattr(source, name)
         if value is not None and not -_BEYOND_INT <= value < _BEYOND_INT:
             raise InvalidInputError(prefix + name, "must be a 32-bit number")

@@ -1,4 +1,4 @@
-"""Runs a stream to its end or until it is told to stop, says how far it is, and turns Spark's errors into one line."""
+"""Runs a Spark stream to its end or until it is stopped, and turns Spark's errors into one line."""
 
 from __future__ import annotations
 
@@ -18,13 +18,19 @@ from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 __all__ = ["StreamSettings", "ingest_stream"]
 
 WAIT_S = 0.2
+"""Seconds between two checks whether the stream is still active."""
+
 STOP_GRACE_S = 60.0
-"""A batch that runs when it is to stop may end, for so long; a batch that is cut short is only done again."""
+"""Seconds for which a running batch may finish after a stop; a batch that is cut short is only repeated."""
 
 
 @dataclass(frozen=True, slots=True)
 class StreamSettings:
-    """``every_s``: a batch each so many seconds until it is stopped; None: all that is there now, then the end."""
+    """How a stream runs.
+
+    ``checkpoint``: folder of Spark's checkpoint. ``every_s``: seconds between two batches, until the stream is stopped;
+    None: read the records that the topic holds now, then end.
+    """
 
     checkpoint: str
     every_s: float | None = None
@@ -36,22 +42,22 @@ def ingest_stream(
     settings: StreamSettings,
     clock: Clock,
     stop: threading.Event,
-    tell: Callable[[Ingested], None] = lambda _ingested: None,
+    on_batch: Callable[[Ingested], None] = lambda _ingested: None,
 ) -> Ingested:
-    """Merge the stream's batches into the tables; returns what it read since it was started.
+    """Merge the stream's batches into the tables; return the number of rows read since the start.
 
-    ``tell`` hears the sum after each batch.
+    ``on_batch`` is called with the sum after each batch.
 
     Raises:
-        PipelineError: the stream failed; it goes on from its checkpoint when it is started again.
+        PipelineError: the stream failed; a restart continues from its checkpoint.
     """
     total = Ingested(0, 0)
 
     def merge(batch: DataFrame, _number: int) -> None:
         nonlocal total
-        done = ingest_batch(tables, batch, "ingest", clock)
-        total = Ingested(total.events + done.events, total.rejected + done.rejected)
-        tell(total)
+        ingested = ingest_batch(tables, batch, "ingest", clock)
+        total = Ingested(total.events + ingested.events, total.rejected + ingested.rejected)
+        on_batch(total)
 
     writer = records.writeStream.foreachBatch(merge).option("checkpointLocation", settings.checkpoint)
     if settings.every_s is None:
@@ -64,14 +70,14 @@ def ingest_stream(
             pass
         _end(query, clock)
         if (error := query.exception()) is not None:
-            raise PipelineError(_told(error)) from error
+            raise PipelineError(_cause(error)) from error
     finally:
         query.stop()
     return total
 
 
 def _end(query: StreamingQuery, clock: Clock) -> None:
-    """Stop between two batches."""
+    """Stop the query between two batches, or after `STOP_GRACE_S`."""
     pause, since = threading.Event(), clock.monotonic()
     while query.isActive and query.status["isTriggerActive"] and clock.monotonic() - since < STOP_GRACE_S:
         pause.wait(0.05)
@@ -90,8 +96,8 @@ _HINTS: Mapping[str, str] = {
 }
 
 
-def _told(error: Exception) -> str:
-    """The cause in one line: what to do where that is known, else the innermost text."""
+def _cause(error: Exception) -> str:
+    """Return the cause in one line: a hint where the cause is known, else the innermost message."""
     text = str(error)
     for pattern, hint in _HINTS.items():
         if re.search(pattern, text, re.IGNORECASE):

@@ -1,14 +1,13 @@
-"""The pipeline's report: one HTML file that opens without network, for people who want to see what rebalances cost.
+"""The pipeline's report: one self-contained HTML file that shows what rebalances cost.
 
-- ``rows``: what it is drawn from, as plain values; ``periods`` and ``members``: what time is divided into, and what
-  members are called.
-- ``collect`` reads the rows from the tables: ``fleet_rows``, ``group_rows`` and ``detail_rows`` one kind each, with
-  ``columns`` that all of them need. Nothing else here knows Spark.
-- ``charts``: kinds of plots, made of ``drawing``'s marks and words; ``parts``: links between the parts of the page.
-- ``fleet`` and ``group``: the two parts of the page; ``page`` puts them together with ``report.css`` and ``report.js``.
+- ``report_rows``: the report's data as plain values; ``periods``: how its time is divided; ``member_names``: the names
+  that members are shown by.
+- ``collect``: reads these rows from the tables, with ``fleet_totals``, ``group_totals``, ``detail_rows`` and
+  ``report_columns``. Only these five modules import Spark.
+- ``charts``: the kinds of charts, as SVG; ``group_links``: names of groups and links to them.
+- ``fleet_part``, ``group_part``: the two parts of the page; ``report_page``: the whole page, with ``report.css`` and
+  ``report.js``.
 
-Names of groups, topics and clients come from outside: ``escaped`` of ``ui.words`` is their only way into the
-page.
+The report computes no what-if or advice; it shows the tables. Names of groups, topics and clients are untrusted input:
+they enter the page only through ``escaped`` of ``ui.words``.
 """
-
-from __future__ import annotations

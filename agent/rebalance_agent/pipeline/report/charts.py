@@ -1,4 +1,4 @@
-"""The kinds of plots in a report: each takes plain numbers and gives one SVG picture."""
+"""Renders the kinds of charts in a report: each function takes plain numbers and returns one SVG picture."""
 
 from __future__ import annotations
 
@@ -12,18 +12,17 @@ from rebalance_agent.ui.words import WEEKDAYS, rounded_duration
 __all__ = ["Bar", "Stack", "bars", "heat_map", "lanes", "spark", "stacks", "week"]
 
 HEATS = 8
-"""Shades of a heat map, from nothing to the most."""
+"""Number of shades in a heat map, from a value above 0 to the maximum."""
 
 _TOP, _BOTTOM = 14.0, 26.0
-_LABEL_PIXELS = 6.6  # of one character at the size that pictures have
+_LABEL_PIXELS = 6.6  # width of one character of a label
 
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """One column: (class, value, explanation) from below; ``label`` stands under it, if there is room.
+    """One stacked column. ``layers``: (CSS class, value, tooltip), from the bottom up; ``label``: text below it.
 
-    ``mark``: a second value, shown as a stroke across the column; ``over``: how the column explains itself where it is
-    cut off.
+    ``mark``: a second value, shown as a stroke across the column, with the tooltip ``mark_tip``.
     """
 
     label: str
@@ -34,7 +33,7 @@ class Stack:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One horizontal bar. ``reference``: where it is compared with something."""
+    """One horizontal bar. ``words``: the value as text; ``kind``: CSS class; ``tip``: tooltip; ``note``: inner text."""
 
     label: str
     value: float
@@ -51,7 +50,7 @@ def stacks(
     size: tuple[float, float] = (1_080, 260),
     cap: float | None = None,
 ) -> str:
-    """Stacked columns of seconds in their order. ``words``: title and description. ``cap``: what is higher is cut."""
+    """Render stacked columns of seconds. ``words``: title and description. ``cap``: higher columns are cut off."""
     canvas = Canvas(*size)
     bottom, right = size[1] - _BOTTOM, size[0] - 6
     totals = [sum(layer[1] for layer in each.layers) for each in columns]
@@ -61,8 +60,8 @@ def stacks(
     canvas.y_axis(up, ticks, lambda seconds: rounded_duration(seconds, ticks[-1]), right)
     step = (right - MARGIN_LEFT) / max(1, len(columns))
     width = max(1.0, min(step * 0.8, 34.0))
-    for place, (column, total) in enumerate(zip(columns, totals, strict=True)):
-        left, below = MARGIN_LEFT + place * step + (step - width) / 2, 0.0
+    for index, (column, total) in enumerate(zip(columns, totals, strict=True)):
+        left, below = MARGIN_LEFT + index * step + (step - width) / 2, 0.0
         for kind, amount, tip in column.layers:
             if amount > 0:
                 y, base = up(below + amount), up(below)
@@ -74,21 +73,21 @@ def stacks(
         if column.mark is not None:
             canvas.rect(left - 1.5, up(column.mark) - 1, width + 3, 2, "mark", column.mark_tip)
     canvas.x_labels(
-        ((MARGIN_LEFT + (place + 0.5) * step, each.label) for place, each in enumerate(columns) if each.label),
+        ((MARGIN_LEFT + (index + 0.5) * step, each.label) for index, each in enumerate(columns) if each.label),
         size[1] - 8,
     )
     return canvas.svg(*words)
 
 
 def bars(rows: Sequence[Bar], words: tuple[str, str], *, width: float = 520, reference: float | None = None) -> str:
-    """Horizontal bars with their labels above them. ``reference``: a value to compare all with, as a dashed line."""
+    """Render horizontal bars with labels above them. ``reference``: a value to compare with, shown as a dashed line."""
     height, top = 38.0, 6.0
     canvas = Canvas(width, top + len(rows) * height + 4)
     along = Scale(0, max([*(each.value for each in rows), reference or 0], default=1) or 1, 0, width - 4)
-    for place, each in enumerate(rows):
-        y = top + place * height
-        room = int((width - 8) / _LABEL_PIXELS) - len(each.words) - 2
-        canvas.text(0, y + 12, each.label, "label", limit=room)
+    for index, each in enumerate(rows):
+        y = top + index * height
+        characters_max = int((width - 8) / _LABEL_PIXELS) - len(each.words) - 2
+        canvas.text(0, y + 12, each.label, "label", limit=characters_max)
         canvas.text(width - 4, y + 12, each.words, "value", anchor="end")
         canvas.rect(0, y + 18, width - 4, 12, "track")
         canvas.rect(0, y + 18, max(along(each.value), 1.5 if each.value else 0), 12, each.kind, each.tip)
@@ -110,34 +109,35 @@ def heat_map(
     numbers: Callable[[float], str] | None = None,
     head: Sequence[tuple[str, str]] = (),
 ) -> str:
-    """Rows of cells (value, explanation), the darker the more. ``head``: a strip of (class, explanation) above them.
+    """Render rows of cells (value, tooltip), darker for larger values; a negative value is an empty cell.
 
-    ``numbers``: how values are written into cells that have room for them.
+    ``numbers``: formats the values that are written into cells wide enough for them. ``head``: (CSS class, tooltip) for
+    each column, shown as a strip above the rows.
     """
     canvas = Canvas(*size)
     top, bottom = (24.0 if head else 4.0), size[1] - 20
-    most = max((value for _, cells in rows for value, _ in cells), default=0.0)
+    value_max = max((value for _, cells in rows for value, _ in cells), default=0.0)
     wide, high = (size[0] - left - 2) / max(1, len(columns)), (bottom - top) / max(1, len(rows))
     gap = 1.0 if wide > 5 else 0.3  # noqa: PLR2004 - units of the picture
-    for place, (kind, tip) in enumerate(head):
-        canvas.rect(left + place * wide, 6, wide - gap, 10, kind, tip)
+    for index, (kind, tip) in enumerate(head):
+        canvas.rect(left + index * wide, 6, wide - gap, 10, kind, tip)
     for line, (label, cells) in enumerate(rows):
         y = top + line * high
         canvas.text(left - 7, y + high / 2 + 4, label, "tick", anchor="end", limit=int((left - 8) / _LABEL_PIXELS))
-        for place, (value, tip) in enumerate(cells):
+        for index, (value, tip) in enumerate(cells):
             if value < 0:
-                continue  # not there
-            shade = _shade(value, most)
-            canvas.rect(left + place * wide, y, wide - gap, high - 1, f"h{shade}", tip)
+                continue
+            shade = _shade(value, value_max)
+            canvas.rect(left + index * wide, y, wide - gap, high - 1, f"h{shade}", tip)
             if numbers and value and wide >= 5.8 * len(written := numbers(value)) + 2:
                 kind = "cell dark" if shade > HEATS // 2 else "cell"
-                canvas.text(left + (place + 0.5) * wide - gap / 2, y + high / 2 + 4, written, kind, anchor="middle")
-    canvas.x_labels(((left + (place + 0.5) * wide, label) for place, label in enumerate(columns) if label), size[1] - 6)
+                canvas.text(left + (index + 0.5) * wide - gap / 2, y + high / 2 + 4, written, kind, anchor="middle")
+    canvas.x_labels(((left + (index + 0.5) * wide, label) for index, label in enumerate(columns) if label), size[1] - 6)
     return canvas.svg(*words)
 
 
 def week(values: Mapping[int, float], tips: Mapping[int, str], words: tuple[str, str], *, width: float = 520) -> str:
-    """A week, a row for each day and a cell for each hour (0: Monday, midnight)."""
+    """Render a week as a heat map: a row for each day, a cell for each hour of the week (0: Monday, 00:00)."""
     rows = [
         (name, [(values.get(line * 24 + hour, 0.0), tips.get(line * 24 + hour, "")) for hour in range(24)])
         for line, name in enumerate(WEEKDAYS)
@@ -154,36 +154,36 @@ def lanes(
     width: float = 1_080,
     left: float = 190,
 ) -> str:
-    """A lane for each row, with discs (place 0 to 1, weight 0 to 1, explanation) along it."""
+    """Render a timeline for each row, with discs: (position 0 to 1, weight 0 to 1, tooltip)."""
     high = 24.0
     canvas = Canvas(width, len(rows) * high + 30)
     along = Scale(0, 1, left + 8, width - 10)
     bottom = len(rows) * high + 4
-    for place, _ in ticks:
-        canvas.line(along(place), 2, along(place), bottom, "grid")
+    for position, _ in ticks:
+        canvas.line(along(position), 2, along(position), bottom, "grid")
     for line, (label, discs) in enumerate(rows):
         y = 4 + (line + 0.5) * high
         canvas.text(left - 8, y + 4, label, "tick", anchor="end", limit=int((left - 10) / _LABEL_PIXELS))
         canvas.line(left, y, width - 4, y, "lane")
-        for place, weight, tip in discs:
-            canvas.dot(along(place), y, 3 + 7 * weight**0.5, "disc", tip)
-    canvas.x_labels(((along(place), label) for place, label in ticks), bottom + 20)
+        for position, weight, tip in discs:
+            canvas.dot(along(position), y, 3 + 7 * weight**0.5, "disc", tip)
+    canvas.x_labels(((along(position), label) for position, label in ticks), bottom + 20)
     return canvas.svg(*words)
 
 
 def spark(values: Sequence[float]) -> str:
-    """A tiny picture of how values went, for a line of a table; it says nothing that the line does not."""
+    """Render a sparkline for a table row; empty if all values are 0. Screen readers skip it, as it adds no facts."""
     if not any(values):
         return ""
-    step, most = 96 / len(values), max(values)
-    tops = "".join(f"V{19 - 18 * value / most:.1f}H{(place + 1) * step:.1f}" for place, value in enumerate(values))
+    step, value_max = 96 / len(values), max(values)
+    tops = "".join(f"V{19 - 18 * value / value_max:.1f}H{(index + 1) * step:.1f}" for index, value in enumerate(values))
     return (
         f'<svg viewBox="0 0 96 20" class="sparkline" aria-hidden="true"><path d="M0 20{tops}V20" class="spark"/></svg>'
     )
 
 
-def _shade(value: float, most: float) -> int:
-    """From 0 for nothing to `HEATS` for the most; by the square root, so that small values can be told apart."""
-    if value <= 0 or most <= 0:
+def _shade(value: float, value_max: float) -> int:
+    """Return the shade of a value, 0 to `HEATS`; by the square root, so that small values differ visibly."""
+    if value <= 0 or value_max <= 0:
         return 0
-    return max(1, min(HEATS, round(HEATS * math.sqrt(value / most))))
+    return max(1, min(HEATS, round(HEATS * math.sqrt(value / value_max))))

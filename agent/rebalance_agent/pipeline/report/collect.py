@@ -1,11 +1,11 @@
-"""Reads a report's rows from the tables: Spark adds up, what comes back is small enough to draw."""
+"""Reads a report's data from the tables; Spark aggregates, so the result fits into memory."""
 
 from __future__ import annotations
 
 import datetime as dt
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
+from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent.pipeline.errors import PipelineError
 from rebalance_agent.pipeline.report.detail_rows import detail_rows
@@ -20,28 +20,28 @@ __all__ = ["collect"]
 
 
 def collect(tables: DeltaTables, made_at: dt.datetime, *, details: int = DETAILS_MAX) -> ReportData:
-    """The whole report; ``details``: how many groups get pictures of their own.
+    """Return the data of the whole report; ``details``: the number of groups with charts of their own.
 
     Raises:
-        PipelineError: there is no generation.
+        PipelineError: the table ``generations`` has no closed episode.
     """
     generations = tables.read("generations")
     episodes = generations.where("closes_episode")
     since, until, period_s = periods(*_span(episodes))
     period = F.floor((F.unix_timestamp("completed_at") - int(since.timestamp())) / period_s).cast("int")
-    told = episodes.withColumn("period", period)
-    groups, groups_in_all = group_rows(told, tables, int((until - since).total_seconds()) // period_s)
+    by_period = episodes.withColumn("period", period)
+    groups, groups_in_all = group_rows(by_period, tables, int((until - since).total_seconds()) // period_s)
     deploys, deploys_in_all = deploy_rows(episodes)
     return ReportData(
         since=since,
         until=until,
         period_seconds=period_s,
         groups=groups,
-        costs=cost_rows(told),
+        costs=cost_rows(by_period),
         week=week_rows(episodes),
         storms=storm_rows(tables),
         deploys=deploys,
-        details=detail_rows(tables, generations, [each.key for each in groups[:details]]),
+        details=detail_rows(tables, generations, [row.key for row in groups[:details]]),
         groups_in_all=groups_in_all,
         deploys_in_all=deploys_in_all,
         made_at=made_at,
@@ -49,7 +49,7 @@ def collect(tables: DeltaTables, made_at: dt.datetime, *, details: int = DETAILS
 
 
 def _span(episodes: DataFrame) -> tuple[dt.datetime, dt.datetime]:
-    """The first and the last moment, in UTC."""
+    """Return when the first and the last episode completed, in UTC."""
     row = episodes.agg(F.unix_millis(F.min("completed_at")), F.unix_millis(F.max("completed_at"))).first()
     if row is None or row[0] is None:
         raise PipelineError("there is no generation to report of; run `rebalance-agent pipeline aggregate` first")

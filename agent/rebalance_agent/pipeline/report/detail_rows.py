@@ -1,4 +1,4 @@
-"""Reads what the pictures of single groups show: their latest rebalances, who owned what, and what would be better."""
+"""Reads the data for the charts of single groups: latest rebalances, partition owners, what-if and baselines."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from pyspark.sql import DataFrame, Row, Window, WindowSpec
-from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
+from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent.pipeline.report.member_names import MemberRow, owned_by_name
 from rebalance_agent.pipeline.report.report_columns import epoch_ms, moment
@@ -44,19 +44,22 @@ _EPISODE = (
 
 
 def detail_rows(tables: DeltaTables, generations: DataFrame, keys: list[GroupKey]) -> tuple[ReportGroup, ...]:
-    """What there is to draw of these groups, in their order; ``generations``: all, also such as close no rebalance."""
+    """Return the chart data of the groups in ``keys``, in their order.
+
+    ``generations``: all rows of that table, including those that do not close an episode.
+    """
     if not keys:
         return ()
-    wanted = F.broadcast(tables.spark.createDataFrame(keys, "cluster_id string, `group` string"))
-    mine = generations.join(wanted, [*GROUP])
-    episodes = _latest(mine.where("closes_episode"), EPISODES_MAX)
+    selected = F.broadcast(tables.spark.createDataFrame(keys, "cluster_id string, `group` string"))
+    selected_generations = generations.join(selected, [*GROUP])
+    episodes = _latest(selected_generations.where("closes_episode"), EPISODES_MAX)
     columns = [each for each in _EPISODE if each != "completed_at"]
     by_group = _by_group(
         episodes.select(*GROUP, epoch_ms("completed_at"), *columns).orderBy("completed_at", "generation")
     )
-    owners = _owners(tables, _of_few(_latest(mine.where("member_count > 0"), OWNERS_MAX)))
-    whatif = _by_group(tables.read("whatif").join(wanted, [*GROUP]))
-    baselines = _by_group(tables.read("baselines").join(wanted, [*GROUP]).orderBy("hour_of_week"))
+    owners = _owners(tables, _within_member_limit(_latest(selected_generations.where("member_count > 0"), OWNERS_MAX)))
+    whatif = _by_group(tables.read("whatif").join(selected, [*GROUP]))
+    baselines = _by_group(tables.read("baselines").join(selected, [*GROUP]).orderBy("hour_of_week"))
     return tuple(
         ReportGroup(
             key=key,
@@ -75,16 +78,20 @@ def _newest_first() -> WindowSpec:
     return Window.partitionBy(*GROUP).orderBy(F.desc("completed_at"), F.desc("generation"))
 
 
-def _of_few(generations: DataFrame) -> DataFrame:
-    """The latest that have no more than `OWNERS_MEMBERS_MAX` members together, and the very latest however many."""
+def _within_member_limit(generations: DataFrame) -> DataFrame:
+    """Return the latest generations with at most `OWNERS_MEMBERS_MAX` members in all, but at least the latest one."""
     so_far = F.sum("member_count").over(_newest_first().rowsBetween(Window.unboundedPreceding, Window.currentRow))
-    few = (F.col("_so_far") <= OWNERS_MEMBERS_MAX) | (F.col("_so_far") == F.col("member_count"))
-    return generations.withColumn("_so_far", so_far).where(few).drop("_so_far")
+    allowed = (F.col("_so_far") <= OWNERS_MEMBERS_MAX) | (F.col("_so_far") == F.col("member_count"))
+    return generations.withColumn("_so_far", so_far).where(allowed).drop("_so_far")
 
 
-def _latest(frame: DataFrame, most: int) -> DataFrame:
+def _latest(frame: DataFrame, rows_max: int) -> DataFrame:
     order = _newest_first()
-    return frame.withColumn("_place", F.row_number().over(order)).where(F.col("_place") <= most).drop("_place")
+    return (
+        frame.withColumn("_row_number", F.row_number().over(order))
+        .where(F.col("_row_number") <= rows_max)
+        .drop("_row_number")
+    )
 
 
 def _by_group(frame: DataFrame) -> Mapping[GroupKey, list[Row]]:
@@ -102,7 +109,7 @@ def _episode(row: Row) -> EpisodeRow:
 
 
 def _owners(tables: DeltaTables, generations: DataFrame) -> Mapping[GroupKey, Iterable[OwnersRow]]:
-    """Joined by the generation's event id; a generation without rows of members is left out."""
+    """Return each group's generations with the partitions of their members; those without members are left out."""
     members = tables.read("members").select(
         "event_id", F.struct("member_id", "client_id", "partitions", "instance_id", "pod").alias("member")
     )

@@ -1,4 +1,4 @@
-"""The first half of the page: what rebalances cost the whole fleet, when, why, and which groups hurt."""
+"""Renders the first part of the page: the cost of rebalances in all groups by time, trigger, hour, storm and deploy."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ _DAY_S = 86_400
 
 
 def tiles(report: ReportData) -> str:
-    """The few numbers to know first."""
+    """Render the key figures at the top of the page."""
     groups = report.groups
-    cost = sum(each.stalled_partition_seconds for each in groups)
-    known = [each for each in groups if each.partition_seconds]
-    busy = sum(each.partition_seconds or 0.0 for each in known)
-    lost = sum(each.stalled_partition_seconds for each in known)
-    deploys = sum(each.stalled_partition_seconds for each in report.deploys)
-    saved = sum(max(0.0, each.saved_partition_seconds or 0.0) for each in groups)
+    cost = sum(group.stalled_partition_seconds for group in groups)
+    known = [group for group in groups if group.partition_seconds]
+    busy = sum(group.partition_seconds or 0.0 for group in known)
+    lost = sum(group.stalled_partition_seconds for group in known)
+    deploys = sum(deploy.stalled_partition_seconds for deploy in report.deploys)
+    saved = sum(max(0.0, group.saved_partition_seconds or 0.0) for group in groups)
     shown = [
-        ("groups", count(report.groups_in_all or len(groups)), f"{sum(each.members for each in groups):,} members"),
-        ("rebalances", count(sum(each.rebalances for each in groups)), _per_day(report)),
+        ("groups", count(report.groups_in_all or len(groups)), f"{sum(group.members for group in groups):,} members"),
+        ("rebalances", count(sum(group.rebalances for group in groups)), _per_day(report)),
         ("partition standstill", rounded_duration(cost), f"partitions {TIMES} time without anybody working on them"),
         ("partition availability", percent(1 - share(lost, busy) if busy else None, 2), f"over {len(known):,} groups"),
         ("deploys", count(report.deploys_in_all or len(report.deploys)), f"{rounded_duration(deploys)} of standstill"),
         (
             "storm hours",
             count(len(report.storms)),
-            f"in {len({(each.cluster_id, each.group) for each in report.storms}):,} groups",
+            f"in {len({(storm.cluster_id, storm.group) for storm in report.storms}):,} groups",
         ),
         ("would be saved", rounded_duration(saved), f"{percent(share(saved, cost), 0)} by what is recommended below"),
     ]
@@ -60,7 +60,7 @@ def tiles(report: ReportData) -> str:
 
 
 def fleet_section(report: ReportData) -> str:
-    """All pictures of the fleet."""
+    """Render all charts of the fleet."""
     figures = [
         _cost_over_time(report),
         _triggers(report),
@@ -73,7 +73,7 @@ def fleet_section(report: ReportData) -> str:
 
 def _per_day(report: ReportData) -> str:
     days = max(1.0, (report.until - report.since).total_seconds() / _DAY_S)
-    return f"{sum(each.rebalances for each in report.groups) / days:,.1f} a day"
+    return f"{sum(group.rebalances for group in report.groups) / days:,.1f} a day"
 
 
 def _cost_over_time(report: ReportData) -> str:
@@ -83,10 +83,10 @@ def _cost_over_time(report: ReportData) -> str:
         by_period[row.period].append((row.trigger, row.stalled_partition_seconds, row.rebalances))
         by_trigger[row.trigger] += row.stalled_partition_seconds
     order = sorted(by_trigger, key=lambda each: -by_trigger[each])
-    place = {trigger: number for number, trigger in enumerate(order)}
+    rank = {trigger: index for index, trigger in enumerate(order)}
     columns, data = [], []
     for period in range(report.periods):
-        layers = sorted(by_period[period], key=lambda each: place[each[0]])
+        layers = sorted(by_period[period], key=lambda layer: rank[layer[0]])
         when = _period_words(report, period)
         whole = rounded_duration(sum(each[1] for each in layers))
         columns.append(
@@ -129,20 +129,20 @@ def _triggers(report: ReportData) -> str:
     for row in report.costs:
         costs[row.trigger] += row.stalled_partition_seconds
         numbers[row.trigger] += row.rebalances
-    total, order = sum(costs.values()), sorted(costs, key=lambda each: (-costs[each], each))
+    total, order = sum(costs.values()), sorted(costs, key=lambda trigger: (-costs[trigger], trigger))
     rows = [
         Bar(
-            label=trigger_name(each),
-            value=costs[each],
-            words=f"{rounded_duration(costs[each])} · {count(numbers[each])}{TIMES}",
-            kind=trigger_class(each),
-            tip=f"{trigger_name(each)}: {percent(share(costs[each], total))} of the cost, "
-            f"{numbers[each]:,} rebalances, {rounded_duration(share(costs[each], numbers[each]))} each",
+            label=trigger_name(trigger),
+            value=costs[trigger],
+            words=f"{rounded_duration(costs[trigger])} · {count(numbers[trigger])}{TIMES}",
+            kind=trigger_class(trigger),
+            tip=f"{trigger_name(trigger)}: {percent(share(costs[trigger], total))} of the cost, "
+            f"{numbers[trigger]:,} rebalances, {rounded_duration(share(costs[trigger], numbers[trigger]))} each",
         )
-        for each in order
+        for trigger in order
     ]
     words = "Why groups rebalance"
-    data = [(trigger_name(each), rounded_duration(costs[each]), count(numbers[each])) for each in order]
+    data = [(trigger_name(trigger), rounded_duration(costs[trigger]), count(numbers[trigger])) for trigger in order]
     picture = bars(rows, (words, "partition standstill by trigger"))
     return figure(
         words,
@@ -153,20 +153,20 @@ def _triggers(report: ReportData) -> str:
 
 
 def _hours(report: ReportData) -> str:
-    values = {each.hour_of_week: each.stalled_partition_seconds for each in report.week}
+    values = {hour.hour_of_week: hour.stalled_partition_seconds for hour in report.week}
     tips = {
-        each.hour_of_week: f"{WEEKDAYS[each.hour_of_week // 24]} {each.hour_of_week % 24:02}:00: "
-        f"{rounded_duration(each.stalled_partition_seconds)}, {each.rebalances:,} rebalances"
-        for each in report.week
+        hour.hour_of_week: f"{WEEKDAYS[hour.hour_of_week // 24]} {hour.hour_of_week % 24:02}:00: "
+        f"{rounded_duration(hour.stalled_partition_seconds)}, {hour.rebalances:,} rebalances"
+        for hour in report.week
     }
-    worst = sorted(report.week, key=lambda each: -each.stalled_partition_seconds)
+    worst = sorted(report.week, key=lambda hour: -hour.stalled_partition_seconds)
     data = [
         (
-            f"{WEEKDAYS[each.hour_of_week // 24]} {each.hour_of_week % 24:02}:00",
-            rounded_duration(each.stalled_partition_seconds),
-            count(each.rebalances),
+            f"{WEEKDAYS[hour.hour_of_week // 24]} {hour.hour_of_week % 24:02}:00",
+            rounded_duration(hour.stalled_partition_seconds),
+            count(hour.rebalances),
         )
-        for each in worst[:24]
+        for hour in worst[:24]
     ]
     words = "When it hurts"
     return figure(
@@ -182,15 +182,15 @@ def _storms(report: ReportData) -> str:
     by_group: dict[GroupKey, list[tuple[float, int, str]]] = defaultdict(list)
     length = max(1.0, (report.until - report.since).total_seconds())
     for row in report.storms:
-        place = (row.hour - report.since).total_seconds() / length
+        position = (row.hour - report.since).total_seconds() / length
         tip = f"{shortened(row.group)}: {row.rebalances:,} rebalances in the hour of {minute(row.hour)}"
-        by_group[row.cluster_id, row.group].append((place, row.rebalances, tip))
+        by_group[row.cluster_id, row.group].append((position, row.rebalances, tip))
     if not by_group:
         return figure(words, '<p class="none">No group was stormy.</p>', wide=True)
     order = sorted(by_group, key=lambda each: (-sum(disc[1] for disc in by_group[each]), each))
-    most = max(disc[1] for discs in by_group.values() for disc in discs)
+    rebalances_max = max(disc[1] for discs in by_group.values() for disc in discs)
     rows = [
-        (group_name(report, key), [(place, number / most, tip) for place, number, tip in by_group[key]])
+        (group_name(report, key), [(position, number / rebalances_max, tip) for position, number, tip in by_group[key]])
         for key in order[:_STORMY_GROUPS_SHOWN]
     ]
     left = len(order) - len(rows)
@@ -214,20 +214,20 @@ def _deploys(report: ReportData) -> str:
     words = "What deploys cost"
     if not report.deploys:
         return figure(words, '<p class="none">No deploy was recognised.</p>', wide=True)
-    order = sorted(report.deploys, key=lambda each: -each.stalled_partition_seconds)
+    order = sorted(report.deploys, key=lambda deploy: -deploy.stalled_partition_seconds)
     rows = [
         Bar(
-            label=f"{group_name(report, (each.cluster_id, each.group))} · {minute(each.started_at)}",
-            value=each.stalled_partition_seconds,
-            words=f"{rounded_duration(each.stalled_partition_seconds)} · {each.rebalances:,} rebalances",
+            label=f"{group_name(report, (deploy.cluster_id, deploy.group))} · {minute(deploy.started_at)}",
+            value=deploy.stalled_partition_seconds,
+            words=f"{rounded_duration(deploy.stalled_partition_seconds)} · {deploy.rebalances:,} rebalances",
             kind="deploy",
-            tip=f"{shortened(each.group)}, {minute(each.started_at)} to {each.ended_at:%H:%M}: {each.rebalances:,} "
-            f"rebalances, the longest standstill {rounded_duration(each.stall_seconds)}",
+            tip=f"{shortened(deploy.group)}, {minute(deploy.started_at)} to {deploy.ended_at:%H:%M}: "
+            f"{deploy.rebalances:,} rebalances, the longest standstill {rounded_duration(deploy.stall_seconds)}",
         )
-        for each in order[:_DEPLOYS_SHOWN]
+        for deploy in order[:_DEPLOYS_SHOWN]
     ]
-    all_cost = sum(each.stalled_partition_seconds for each in report.groups)
-    cost = sum(each.stalled_partition_seconds for each in report.deploys)
+    all_cost = sum(group.stalled_partition_seconds for group in report.groups)
+    cost = sum(deploy.stalled_partition_seconds for deploy in report.deploys)
     number = report.deploys_in_all or len(report.deploys)
     says = (
         f"{number:,} deploys caused {percent(share(cost, all_cost), 0)} of all standstill, "
@@ -235,12 +235,12 @@ def _deploys(report: ReportData) -> str:
     )
     data = [
         (
-            minute(each.started_at),
-            shortened(each.group),
-            count(each.rebalances),
-            rounded_duration(each.stalled_partition_seconds),
+            minute(deploy.started_at),
+            shortened(deploy.group),
+            count(deploy.rebalances),
+            rounded_duration(deploy.stalled_partition_seconds),
         )
-        for each in order
+        for deploy in order
     ]
     picture = bars(rows, (words, "partition standstill of the dearest deploys"), width=1_080)
     heads = ("started (UTC)", "group", "rebalances", "standstill")
@@ -266,7 +266,7 @@ _HEADS: Sequence[tuple[str, str, str]] = (
 
 
 def group_table(report: ReportData, anchors: Mapping[GroupKey, str]) -> str:
-    """Every group in a line, the worst first; a click on a heading sorts, words in the field choose."""
+    """Render a table with one row for each group, the most expensive first; it can be sorted and filtered."""
     heads = "".join(
         f'<th scope="col" title="{escaped(title)}">'
         + (f'<button type="button" data-sort="{kind}">{escaped(words)}</button>' if kind else escaped(words))
@@ -307,6 +307,6 @@ def _line(report: ReportData, row: GroupRow, anchors: Mapping[GroupKey, str]) ->
 
 
 def recommended_words(row: GroupRow) -> str:
-    """What is recommended, in two words."""
+    """Return the recommended strategy and ``static members``, whichever apply, as short text."""
     chosen = [shortened(row.recommended, 40)] if row.recommended else []
     return " + ".join([*chosen, "static members"] if row.static_membership else chosen) or DASH

@@ -1,9 +1,9 @@
-"""Reads what rebalances cost the whole fleet from the tables: by time and trigger, by hour of the week, by deploy."""
+"""Reads the cost of rebalances in all groups: by period and trigger, by hour of the week, by storm and by deploy."""
 
 from __future__ import annotations
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
+from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent.pipeline.report.report_columns import epoch_ms, moment, total_cost
 from rebalance_agent.pipeline.report.report_rows import CostRow, DeployRow, StormRow, WeekRow
@@ -13,27 +13,31 @@ from rebalance_agent.pipeline.tables.schemas import GROUP
 __all__ = ["DEPLOYS_MAX", "STORMS_MAX", "cost_rows", "deploy_rows", "storm_rows", "week_rows"]
 
 DEPLOYS_MAX = 2_000
-"""Deploys that are told of, the dearest."""
+"""Maximum number of deploys in a report; the most expensive are kept."""
 
 STORMS_MAX = 5_000
-"""Stormy hours that are told of, the latest."""
+"""Maximum number of storm hours in a report; the latest are kept."""
 
 
-def cost_rows(told: DataFrame) -> tuple[CostRow, ...]:
-    """A row for each period and trigger; ``told``: whole rebalances, with their ``period``."""
-    rows = told.groupBy("period", "trigger").agg(F.count("*").alias("rebalances"), total_cost().alias("cost")).collect()
+def cost_rows(episodes: DataFrame) -> tuple[CostRow, ...]:
+    """Return a row for each period and trigger; ``episodes``: closed episodes with their ``period``."""
+    rows = (
+        episodes.groupBy("period", "trigger")
+        .agg(F.count("*").alias("rebalances"), total_cost().alias("cost"))
+        .collect()
+    )
     return tuple(CostRow(*each) for each in sorted(rows))
 
 
 def week_rows(episodes: DataFrame) -> tuple[WeekRow, ...]:
-    """A row for each hour of the week in which there was a rebalance."""
+    """Return a row for each hour of the week with a rebalance."""
     hour = (F.weekday("completed_at") * 24 + F.hour("completed_at")).alias("hour_of_week")
     rows = episodes.groupBy(hour).agg(F.count("*").alias("rebalances"), total_cost().alias("cost")).collect()
     return tuple(WeekRow(*each) for each in sorted(rows))
 
 
 def storm_rows(tables: DeltaTables) -> tuple[StormRow, ...]:
-    """The hours in which storms began, the latest first."""
+    """Return the hours in which storms began, the latest first."""
     rows = (
         tables.read("group_hours")
         .where("storms > 0")
@@ -46,7 +50,7 @@ def storm_rows(tables: DeltaTables) -> tuple[StormRow, ...]:
 
 
 def deploy_rows(episodes: DataFrame) -> tuple[tuple[DeployRow, ...], int]:
-    """The deploys, the dearest first, and how many there are in all."""
+    """Return the deploys, the most expensive first, and their total number."""
     deploys = (
         episodes.where("rollout IS NOT NULL")
         .groupBy(*GROUP, "rollout")

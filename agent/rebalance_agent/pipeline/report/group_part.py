@@ -1,4 +1,4 @@
-"""The second half of the page: one group, with what its rebalances were, who owned what, and what would be better."""
+"""Renders the second part of the page: one group's rebalances, partition owners, skew, what-if and baselines."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ __all__ = ["group_section"]
 
 _MEMBERS_SHOWN = 24
 _STRATEGIES_SHOWN = 12
-_CAP_OF_MEDIAN = 25  # columns higher than so many times the usual one would leave nothing to be seen of the others
+_CAP_OF_MEDIAN = 25  # a column above this multiple of the median is cut off, so that the others stay visible
 _PHASES = (("p-join", "join"), ("p-sync", "sync"), ("p-reconcile", "reconcile"))
 
 
 def group_section(report: ReportData, row: GroupRow, detail: ReportGroup, anchor: str, *, shown: bool) -> str:
-    """One group's part, to be opened; the worst one is open (``shown``)."""
+    """Render one group as a collapsible section, expanded if ``shown``; ``anchor`` is its HTML id."""
     figures = [
         _stall(detail),
         _owners(detail),
@@ -97,7 +97,7 @@ def _stall(detail: ReportGroup) -> str:
         columns, (words, "phases of each rebalance, and the longest stall of a partition"), cap=cap or None
     )
     shown = [
-        (kind, f"{phase} phase") for kind, phase in _PHASES if any(_phases(each)[_place(kind)] for each in episodes)
+        (kind, f"{phase} phase") for kind, phase in _PHASES if any(_phases(each)[_index(kind)] for each in episodes)
     ]
     data = [
         (
@@ -114,29 +114,29 @@ def _stall(detail: ReportGroup) -> str:
     return figure(words, picture, says=says, below=below, data=(heads, data), wide=True)
 
 
-def _phases(each: EpisodeRow) -> tuple[float, float, float]:
-    return each.join_seconds or 0.0, each.sync_seconds or 0.0, each.reconcile_seconds or 0.0
+def _phases(episode: EpisodeRow) -> tuple[float, float, float]:
+    return episode.join_seconds or 0.0, episode.sync_seconds or 0.0, episode.reconcile_seconds or 0.0
 
 
-def _place(kind: str) -> int:
-    return next(place for place, (known, _) in enumerate(_PHASES) if known == kind)
+def _index(kind: str) -> int:
+    return next(index for index, (known, _) in enumerate(_PHASES) if known == kind)
 
 
-def _length(each: EpisodeRow) -> float | None:
-    known = [each.join_seconds, each.sync_seconds, each.reconcile_seconds, each.stall_seconds]
-    return None if all(value is None for value in known) else sum(_phases(each))
+def _length(episode: EpisodeRow) -> float | None:
+    known = [episode.join_seconds, episode.sync_seconds, episode.reconcile_seconds, episode.stall_seconds]
+    return None if all(value is None for value in known) else sum(_phases(episode))
 
 
-def _head(each: EpisodeRow) -> str:
-    return f"generation {each.generation:,}, {minute(each.completed_at)}, {trigger_name(each.trigger)}"
+def _head(episode: EpisodeRow) -> str:
+    return f"generation {episode.generation:,}, {minute(episode.completed_at)}, {trigger_name(episode.trigger)}"
 
 
-def _stall_words(each: EpisodeRow) -> str:
-    if each.stall_seconds is None:
+def _stall_words(episode: EpisodeRow) -> str:
+    if episode.stall_seconds is None:
         return ""
-    basis = "" if each.stall_basis == "exact" else " at most"
-    slow = f", waited for {shortened(each.slowest, 60)}" if each.slowest else ""
-    return f", stall{basis} {rounded_duration(each.stall_seconds)}{slow}"
+    basis = "" if episode.stall_basis == "exact" else " at most"
+    slow = f", waited for {shortened(episode.slowest, 60)}" if episode.slowest else ""
+    return f", stall{basis} {rounded_duration(episode.stall_seconds)}{slow}"
 
 
 def _owners(detail: ReportGroup) -> str:
@@ -150,7 +150,7 @@ def _owners(detail: ReportGroup) -> str:
     latest = generations[-1].partitions
     members = sorted(presence, key=lambda each: (each not in latest, -presence[each], each))[:_MEMBERS_SHOWN]
     came = {
-        member: next(place for place, each in enumerate(generations) if member in each.partitions) for member in members
+        member: next(index for index, each in enumerate(generations) if member in each.partitions) for member in members
     }
     order = sorted(members, key=lambda each: (came[each], each))
     rows = [(member, [_cell(member, each) for each in generations]) for member in order]
@@ -161,7 +161,7 @@ def _owners(detail: ReportGroup) -> str:
         )
         for each in generations
     ]
-    most = max((each.partitions.get(member, 0) for each in generations for member in members), default=0)
+    partitions_max = max((each.partitions.get(member, 0) for each in generations for member in members), default=0)
     height = 54 + 17.0 * len(rows)
     picture = heat_map(
         [(_short(member), cells) for member, cells in rows],
@@ -175,7 +175,7 @@ def _owners(detail: ReportGroup) -> str:
     left = len(presence) - len(members)
     says = (
         f"The last {len(generations)} generations, a column each; the strip above tells why each began. "
-        f"The fullest member had {most:,} partitions."
+        f"The fullest member had {partitions_max:,} partitions."
         + (f" {left:,} members that were there for the shortest time are left out." if left > 0 else "")
     )
     seen = sorted({each.trigger for each in generations})
@@ -185,21 +185,21 @@ def _owners(detail: ReportGroup) -> str:
     return figure(words, picture, says=says, below=below, data=(heads, data), wide=True)
 
 
-def _cell(member: str, each: OwnersRow) -> tuple[float, str]:
-    owned = each.partitions.get(member, -1)
-    return owned, f"{shortened(member, 60)}: {owned} partitions in generation {each.generation:,}"
+def _cell(member: str, generation: OwnersRow) -> tuple[float, str]:
+    owned = generation.partitions.get(member, -1)
+    return owned, f"{shortened(member, 60)}: {owned} partitions in generation {generation.generation:,}"
 
 
 def _short(member: str) -> str:
-    """Names of one group begin alike: their ends tell them apart."""
-    most = 27
-    return member if len(member) <= most else "…" + member[-most + 1 :]
+    """Shorten a member's name to its end: names in one group usually have the same beginning."""
+    length_max = 27
+    return member if len(member) <= length_max else "…" + member[-length_max + 1 :]
 
 
 def _dates(generations: Sequence[OwnersRow] | Sequence[EpisodeRow]) -> list[str]:
-    """A day where it begins."""
+    """Return the day as a label for the first generation of each day, and empty labels for the others."""
     days = [day(each.completed_at) for each in generations]
-    return [each if place == 0 or days[place - 1] != each else "" for place, each in enumerate(days)]
+    return [each if index == 0 or days[index - 1] != each else "" for index, each in enumerate(days)]
 
 
 def _skew(detail: ReportGroup) -> str:
@@ -209,18 +209,18 @@ def _skew(detail: ReportGroup) -> str:
         return figure(words, '<p class="none">Skew says nothing of this group.</p>')
     size = (520.0, 200.0)
     canvas = Canvas(*size)
-    most = max(each.skew_ratio or 1.0 for each in known)
-    ticks = [1 + each for each in nice_ticks(max(most - 1, 0.2), 3)]
+    skew_max = max(each.skew_ratio or 1.0 for each in known)
+    ticks = [1 + each for each in nice_ticks(max(skew_max - 1, 0.2), 3)]
     up = Scale(1, ticks[-1], size[1] - 26, 14)
     for tick in ticks:
         canvas.line(MARGIN_LEFT, up(tick), size[0] - 6, up(tick), "zero" if tick == 1 else "grid")
         canvas.text(MARGIN_LEFT - 7, up(tick) + 4, f"{tick:.2g}", "tick", anchor="end")
     along = Scale(0, max(1, len(known) - 1), MARGIN_LEFT + 6, size[0] - 12)
-    points = [(along(place), up(each.skew_ratio or 1.0)) for place, each in enumerate(known)]
+    points = [(along(index), up(each.skew_ratio or 1.0)) for index, each in enumerate(known)]
     canvas.path(points, "skew", steps=True)
     for (x, y), each in zip(points, known, strict=True):
         canvas.dot(x, y, 2.6, "skew-dot", f"{_head(each)}: skew {each.skew_ratio:.2f}")
-    canvas.x_labels(((along(place), label) for place, label in enumerate(_dates(known)) if label), size[1] - 8)
+    canvas.x_labels(((along(index), label) for index, label in enumerate(_dates(known)) if label), size[1] - 8)
     data = [(minute(each.completed_at), count(each.generation), f"{each.skew_ratio:.2f}") for each in reversed(known)]
     says = "The fullest member against what the strategy promises it; 1 is best."
     heads = ("completed (UTC)", "generation", "skew")
@@ -276,18 +276,18 @@ def _whatif(row: GroupRow, detail: ReportGroup, *, moves: bool) -> str:
     return figure(words, picture, says=says, below=below, data=(heads, data))
 
 
-def _look(row: GroupRow, each: WhatIfRow) -> str:
-    if each.strategy == row.recommended:
+def _look(row: GroupRow, replay: WhatIfRow) -> str:
+    if replay.strategy == row.recommended:
         return "w-best"
-    return "w-now" if each.strategy == row.assignor else "w-other"
+    return "w-now" if replay.strategy == row.assignor else "w-other"
 
 
-def _result(each: WhatIfRow, *, moves: bool) -> float | None:
-    return each.moved if moves else each.stalled_partition_seconds
+def _result(replay: WhatIfRow, *, moves: bool) -> float | None:
+    return replay.moved if moves else replay.stalled_partition_seconds
 
 
-def _recorded(each: WhatIfRow, *, moves: bool) -> float | None:
-    return each.recorded_moved if moves else each.recorded_stalled_partition_seconds
+def _recorded(replay: WhatIfRow, *, moves: bool) -> float | None:
+    return replay.recorded_moved if moves else replay.recorded_stalled_partition_seconds
 
 
 def _baselines(detail: ReportGroup) -> str:

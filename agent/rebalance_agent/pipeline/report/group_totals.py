@@ -1,11 +1,11 @@
-"""Reads one row for each group from the tables: what it cost over the whole time, and what would be better."""
+"""Reads one row for each group from the tables: its totals over the report's time, and its recommendation."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame, Row
-from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
+from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent.pipeline.report.report_columns import total_cost
 from rebalance_agent.pipeline.report.report_rows import GROUPS_MAX, GroupKey, GroupRow
@@ -15,23 +15,23 @@ from rebalance_agent.pipeline.tables.schemas import GROUP
 __all__ = ["group_rows"]
 
 
-def group_rows(told: DataFrame, tables: DeltaTables, periods_in_all: int) -> tuple[tuple[GroupRow, ...], int]:
-    """The groups, the worst first, and how many there are in all.
+def group_rows(episodes: DataFrame, tables: DeltaTables, periods_in_all: int) -> tuple[tuple[GroupRow, ...], int]:
+    """Return the groups, the most expensive first, and their total number.
 
-    ``told``: whole rebalances, with their ``period``: a number below ``periods_in_all``.
+    ``episodes``: closed episodes with their ``period``, a number below ``periods_in_all``.
     """
-    summed = _summed(told, tables)
+    summed = _summed(episodes, tables)
     worst = summed.orderBy(F.desc("cost"), *GROUP).limit(GROUPS_MAX).collect()
-    sparks = _sparks(told, worst, periods_in_all)
+    sparks = _sparks(episodes, worst, periods_in_all)
     return tuple(_group(row, sparks[row.cluster_id, row.group]) for row in worst), summed.count()
 
 
-def _summed(told: DataFrame, tables: DeltaTables) -> DataFrame:
-    """A row for each group, with what its generations, its hours and its recommendation say."""
+def _summed(episodes: DataFrame, tables: DeltaTables) -> DataFrame:
+    """Return a row for each group, joined from its generations, its hours and its recommendation."""
     when = F.struct("completed_at", "generation")
     peopled = F.when(F.col("member_count") > 0, when)
     last = F.struct("group_type", "protocol", "assignor", "member_count", "partition_count")
-    sums = told.groupBy(*GROUP).agg(
+    sums = episodes.groupBy(*GROUP).agg(
         F.count("*").alias("rebalances"),
         total_cost().alias("cost"),
         F.count_if("noop").alias("noops"),
@@ -59,10 +59,10 @@ def _summed(told: DataFrame, tables: DeltaTables) -> DataFrame:
     return sums.join(hours, [*GROUP], "left").join(advice, [*GROUP], "left")
 
 
-def _sparks(told: DataFrame, groups: Sequence[Row], periods_in_all: int) -> Mapping[GroupKey, list[float]]:
-    """What each of these groups cost in each period."""
+def _sparks(episodes: DataFrame, groups: Sequence[Row], periods_in_all: int) -> Mapping[GroupKey, list[float]]:
+    """Return the stalled partition-seconds of each of these groups in each period."""
     costs = {(row.cluster_id, row.group): [0.0] * periods_in_all for row in groups}
-    for cluster_id, group, period, cost in told.groupBy(*GROUP, "period").agg(total_cost()).toLocalIterator():
+    for cluster_id, group, period, cost in episodes.groupBy(*GROUP, "period").agg(total_cost()).toLocalIterator():
         if mine := costs.get((cluster_id, group)):
             mine[period] = cost
     return costs

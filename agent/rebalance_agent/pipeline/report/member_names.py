@@ -1,4 +1,4 @@
-"""Which name a member goes by in a group's pictures: one that tells it from all others, and that people know."""
+"""Chooses the names of members in a group's charts: known to people, and unique within each generation."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from dataclasses import dataclass
 __all__ = ["MemberRow", "owned_by_name"]
 
 _TAIL = 6
+"""Characters of the member id that are appended to a name that is not unique."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemberRow:
-    """A member of a generation, and how many partitions it was given."""
+    """A member of a generation, and the number of partitions assigned to it."""
 
     member_id: str
     client_id: str
@@ -23,15 +24,15 @@ class MemberRow:
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """Return the static instance id, else the pod, else the client id."""
         return self.instance_id or self.pod or self.client_id
 
 
 def owned_by_name(generations: Sequence[Sequence[MemberRow]]) -> list[Mapping[str, int]]:
-    """Each generation's partitions by member's name.
+    """Return the number of partitions by member name, for each generation.
 
-    Where two members of one generation have the same name, as Java's clients have by default, the ends of their member
-    ids tell them apart, in all generations.
+    If two members of one generation have the same name, as Java clients have by default, the end of the member id is
+    appended to that name in all generations.
     """
     twins = {
         name for members in generations for name, number in Counter(each.name for each in members).items() if number > 1

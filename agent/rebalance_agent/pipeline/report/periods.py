@@ -1,4 +1,4 @@
-"""Which stretches of time a report tells apart: enough to see how things went, and few enough to be drawn."""
+"""Divides a report's time into periods, few enough for the columns of a chart."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import datetime as dt
 __all__ = ["PERIODS_MAX", "periods"]
 
 PERIODS_MAX = 100
-"""Columns of the pictures over time, but for the one or two by which rounding exceeds it."""
+"""Maximum number of periods; rounding to calendar boundaries can add one or two."""
 
 _HOUR_S, _DAY_S = 3_600, 86_400
 _LENGTHS_S = (_HOUR_S, 6 * _HOUR_S, _DAY_S, 7 * _DAY_S, 28 * _DAY_S)
@@ -15,14 +15,14 @@ _MONDAY_S = 4 * _DAY_S  # since the epoch, which was a Thursday
 
 
 def periods(first: dt.datetime, last: dt.datetime) -> tuple[dt.datetime, dt.datetime, int]:
-    """From when, until when, and how many seconds each: hours, days or weeks that begin as those of calendars do (UTC).
+    """Return start, end and length (seconds) of the periods: hours, days or weeks at calendar boundaries (UTC).
 
-    However wrong a clock was, there are about `PERIODS_MAX` at most.
+    A wrong timestamp makes periods longer; their number stays near `PERIODS_MAX`.
     """
     span_s = max(0.0, (last - first).total_seconds())
-    least_s = -(-int(span_s) // PERIODS_MAX)
-    longer_s = -(-least_s // _DAY_S) * _DAY_S
-    length_s = next((each for each in _LENGTHS_S if each >= least_s), longer_s)
+    length_min_s = -(-int(span_s) // PERIODS_MAX)
+    whole_days_s = -(-length_min_s // _DAY_S) * _DAY_S
+    length_s = next((each for each in _LENGTHS_S if each >= length_min_s), whole_days_s)
     begin_s = _MONDAY_S + (int(first.timestamp()) - _MONDAY_S) // length_s * length_s
     number = int(last.timestamp() - begin_s) // length_s + 1
     since = dt.datetime.fromtimestamp(begin_s, dt.UTC)

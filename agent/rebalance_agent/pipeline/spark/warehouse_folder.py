@@ -1,7 +1,7 @@
-"""The folder that Spark 4.0 makes where it is started and leaves there, empty: removed when this process ends.
+"""Removes the empty folder that Spark 4.0 creates in the working directory, when this process ends.
 
-Not earlier: Java has it until it ends, which it does when Python's end of its standard input is closed. Where
-``spark-submit`` started Java, that outlives Python, and the folder stays.
+Not earlier, since Java uses it until it ends, which is when Python closes Java's standard input. A Java process that
+``spark-submit`` started outlives Python; then the folder stays.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ __all__ = ["remove_at_exit"]
 _FOLDER = "artifacts"
 
 _JAVA_ENDS_S = 30
+"""Seconds to wait for Java's end before the folder is removed anyway."""
 
 
 def remove_at_exit() -> None:
-    """To be called before each session is made; only what is not there before Java starts is removed."""
+    """Register the removal; call it before a session is created. A folder that exists before Java starts is kept."""
     folder = Path.cwd() / _FOLDER
-    if SparkContext._gateway is None and not folder.exists():  # noqa: SLF001 - there is no other word for it
+    if SparkContext._gateway is None and not folder.exists():  # noqa: SLF001 - there is no public way to ask
         atexit.register(_remove, folder)
 
 
@@ -33,5 +34,5 @@ def _remove(folder: Path) -> None:
         java.stdin.close()
         with suppress(subprocess.TimeoutExpired):
             java.wait(_JAVA_ENDS_S)
-    with suppress(OSError):  # not there, or somebody else's Spark uses it
+    with suppress(OSError):  # it does not exist, or another Spark uses it
         folder.rmdir()

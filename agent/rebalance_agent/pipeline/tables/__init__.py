@@ -1,5 +1,10 @@
-"""The pipeline's tables: ``schemas`` has their columns and keys, ``delta_tables`` reads and writes them.
+"""The pipeline's Delta tables: their schemas, how they are stored, and how they are computed from each other.
 
-One module makes one table, as a pure function whose last step selects exactly the schema's columns. ``expectations``
-and ``cross_checks`` check the tables in every run.
+- ``schemas``: columns and keys of every table; ``delta_tables``: reads and writes them.
+- ``generations``, ``members``, ``group_hours``, ``baselines``, ``whatif_tables`` (also ``fidelity``),
+  ``recommendations``: compute one table each, as a pure function whose last step selects exactly the schema's columns.
+- ``percentiles``: percentiles as Spark columns. ``baselines_topic``: publishes the baselines to Kafka.
+- ``expectations``, ``cross_checks``: check the tables in every run.
+
+Reading input is done in ``ingest``; what-if and advice are computed in ``rebalance_agent.advice``.
 """

@@ -1,8 +1,8 @@
-"""Generations -> table `baselines`: how long a group's partitions normally stand still at each hour of the week.
+"""Computes table `baselines` from generations: a group's normal stall (seconds) for each hour of the week.
 
-Every percentile is a stall that there was, and none rests on a single rebalance: a 95th percentile takes twenty,
-of which one may be longer. Hours with too few rebalances of their own take those of the same hour on all days, and else
-those of all hours; where these are too few as well, nothing is said.
+Every percentile is an observed stall, and none rests on a single rebalance: a 95th percentile needs twenty, of which
+one may be longer. An hour with too few rebalances uses those of the same hour on all days, or else those of all hours.
+Where these are too few as well, there is no row.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
+from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.baseline import (
@@ -33,7 +33,10 @@ _DAY_HOURS = 24
 
 @dataclass(frozen=True, slots=True)
 class BaselineSettings:
-    """``weeks`` of history that count; the least ``samples`` of an hour, and ``days`` that they must be spread over.
+    """How much history a baseline needs.
+
+    ``weeks``: age limit of the rebalances that count. ``samples``: minimum number of rebalances. ``days``: minimum
+    number of days on which they happened.
 
     Raises:
         InvalidInputError: one of them is not positive.
@@ -44,14 +47,14 @@ class BaselineSettings:
     days: int = 3
 
     def __post_init__(self) -> None:
-        """Check them."""
+        """Check that all are positive."""
         for name in ("weeks", "samples", "days"):
             if getattr(self, name) < 1:
                 raise InvalidInputError(name, "must be at least 1")
 
 
 def baselines(generations: DataFrame, now_ms: int, settings: BaselineSettings | None = None) -> DataFrame:
-    """Rows of table ``generations`` -> rows of table ``baselines``, as of ``now_ms`` (epoch)."""
+    """Return the rows of table ``baselines`` for rows of table ``generations``, as of ``now_ms`` (epoch)."""
     settings = settings or BaselineSettings()
     now = F.timestamp_millis(F.lit(now_ms))
     since = F.timestamp_millis(F.lit(now_ms - settings.weeks * HOURS_OF_WEEK * 3_600_000))
@@ -66,7 +69,7 @@ def baselines(generations: DataFrame, now_ms: int, settings: BaselineSettings | 
             F.pmod(hours + EPOCH_HOUR_OF_WEEK, F.lit(HOURS_OF_WEEK)).cast("int").alias("hour_of_week"),
         )
     )
-    found = (
+    slots = (
         stalls.withColumn("slot", F.explode(F.array(*_slots(F.col("hour_of_week")).values())))
         .groupBy(*GROUP, "slot")
         .agg(in_order("stall_seconds").alias("stalls"), F.size(F.collect_set("day")).alias("days"))
@@ -75,19 +78,19 @@ def baselines(generations: DataFrame, now_ms: int, settings: BaselineSettings | 
         .withColumn("stall_p50", percentile(F.col("stalls"), 50))
         .withColumns({f"stall_p{percent}": _high_percentile(percent) for percent in (95, 99)})
     )
-    told = F.struct("samples", "stall_p50", "stall_p95", "stall_p99")
-    groups = found.groupBy(*GROUP).agg(F.map_from_entries(F.collect_list(F.struct("slot", told))).alias("found"))
-    each = groups.withColumn("hour_of_week", F.explode(F.sequence(F.lit(0), F.lit(HOURS_OF_WEEK - 1))))
+    values = F.struct("samples", "stall_p50", "stall_p95", "stall_p99")
+    groups = slots.groupBy(*GROUP).agg(F.map_from_entries(F.collect_list(F.struct("slot", values))).alias("by_slot"))
+    by_hour = groups.withColumn("hour_of_week", F.explode(F.sequence(F.lit(0), F.lit(HOURS_OF_WEEK - 1))))
     return (
-        each.withColumn("narrowest", _narrowest(F.col("found"), F.col("hour_of_week")))
+        by_hour.withColumn("narrowest", _narrowest(F.col("by_slot"), F.col("hour_of_week")))
         .where("narrowest IS NOT NULL")
-        .select(*GROUP, "hour_of_week", "narrowest.scope", "narrowest.told.*", now.alias("computed_at"))
+        .select(*GROUP, "hour_of_week", "narrowest.scope", "narrowest.values.*", now.alias("computed_at"))
         .select(*SCHEMA.names)
     )
 
 
 def baseline_messages(baselines: DataFrame) -> DataFrame:
-    """Rows of table ``baselines`` -> ``key`` and ``value`` of a record for each group; see `model.baseline`."""
+    """Return ``key`` and ``value`` of one Kafka record for each group of table ``baselines``; see `model.baseline`."""
     hour = F.struct(
         "hour_of_week",
         "scope",
@@ -109,7 +112,7 @@ def baseline_messages(baselines: DataFrame) -> DataFrame:
 
 
 def _slots(hour_of_week: Column) -> Mapping[BaselineScope, Column]:
-    """The number of each scope's place for an hour, the narrowest scope first."""
+    """Return each scope's slot number for an hour of the week, the narrowest scope first."""
     return {
         BaselineScope.HOUR_OF_WEEK: hour_of_week,
         BaselineScope.HOUR_OF_DAY: HOURS_OF_WEEK + hour_of_week % _DAY_HOURS,
@@ -118,14 +121,14 @@ def _slots(hour_of_week: Column) -> Mapping[BaselineScope, Column]:
 
 
 def _high_percentile(percent: int) -> Column:
-    """Null where it would rest on a single rebalance."""
+    """Return a percentile of the stalls; null if there are too few samples for one to be longer."""
     enough = F.col("samples") * (100 - percent) >= 100  # noqa: PLR2004 - percent
     return F.when(enough, percentile(F.col("stalls"), percent))
 
 
-def _narrowest(found: Column, hour_of_week: Column) -> Column:
-    def told(scope: BaselineScope, slot: Column) -> Column:
-        here = F.try_element_at(found, slot)
-        return F.when(here.isNotNull(), F.struct(F.lit(scope.value).alias("scope"), here.alias("told")))
+def _narrowest(by_slot: Column, hour_of_week: Column) -> Column:
+    def scoped(scope: BaselineScope, slot: Column) -> Column:
+        values = F.try_element_at(by_slot, slot)
+        return F.when(values.isNotNull(), F.struct(F.lit(scope.value).alias("scope"), values.alias("values")))
 
-    return F.coalesce(*(told(scope, slot) for scope, slot in _slots(hour_of_week).items()))
+    return F.coalesce(*(scoped(scope, slot) for scope, slot in _slots(hour_of_week).items()))

@@ -1,4 +1,4 @@
-"""Baselines to the compacted topic from which observers take them."""
+"""Publishes the baselines to the compacted topic from which observers read them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
+from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.errors import ClusterError
@@ -18,30 +18,34 @@ from rebalance_agent.pipeline.tables.baselines import baseline_messages
 __all__ = ["BASELINES_TOPIC", "publish_baselines"]
 
 BASELINES_TOPIC = "rebalance-baselines"
-"""Where observers look for them by default."""
+"""Name of the topic that observers read by default."""
 
 _PARTITIONS = 1
-"""Of a topic that we create: it has one record of some kilobytes for each group, written once a day."""
+"""Partitions of a topic that we create. It gets one record of some kilobytes for each group, once a day."""
 
 
 def publish_baselines(
     baselines: DataFrame, properties: Mapping[str, str], topic: str = BASELINES_TOPIC, clusters: Collection[str] = ()
 ) -> None:
-    """Write a record for each group of table ``baselines``; the topic is made if it is missing.
+    """Write one record for each group of table ``baselines``; create the topic if it is missing.
 
-    ``properties`` are librdkafka's. ``clusters``: those of which ``baselines`` has all groups that have any: what the
-    topic still says of their other groups is deleted from it.
+    ``properties`` are librdkafka's. ``clusters``: ids of the clusters for which ``baselines`` is complete; tombstones
+    are written for their groups that have a record in the topic and are not in ``baselines``.
 
     Raises:
-        PipelineError: the topic cannot be made, written to, or, with ``clusters``, read.
+        PipelineError: the topic cannot be created, written or (with ``clusters``) read.
     """
     try:
         Cluster(properties).create_topic(topic, _PARTITIONS, {"cleanup.policy": "compact"})
         records = baseline_messages(baselines)
         if clusters:
-            told = _told(baselines.sparkSession, properties, topic).where(F.col("cluster_id").isin(*clusters))
-            gone = told.join(records, "key", "left_anti").select("key", F.lit(None).cast("string").alias("value"))
-            records = records.unionByName(gone)
+            published = _published_keys(baselines.sparkSession, properties, topic).where(
+                F.col("cluster_id").isin(*clusters)
+            )
+            deleted = published.join(records, "key", "left_anti").select(
+                "key", F.lit(None).cast("string").alias("value")
+            )
+            records = records.unionByName(deleted)
         writer = records.write.format("kafka").options(**source_options(properties))
         writer.option("topic", topic).option("kafka.compression.type", "zstd").option("kafka.acks", "all").save()
     except ClusterError as error:
@@ -51,8 +55,8 @@ def publish_baselines(
         raise PipelineError(f"baselines are not published to {topic}: {text}") from error
 
 
-def _told(spark: SparkSession, properties: Mapping[str, str], topic: str) -> DataFrame:
-    """The keys that the topic holds a baseline under, and the cluster that it is for."""
+def _published_keys(spark: SparkSession, properties: Mapping[str, str], topic: str) -> DataFrame:
+    """Return the ``key`` of each baseline in the topic and the ``cluster_id`` of its newest value."""
     reader = spark.read.format("kafka").options(**source_options(properties)).option("subscribe", topic)
     newest = F.max_by("value", F.struct("partition", "offset")).cast("string")
     return (

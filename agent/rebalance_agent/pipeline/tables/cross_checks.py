@@ -1,9 +1,9 @@
-"""Tables beside each other: what `quality` looks at where one table alone does not show whether it is whole."""
+"""Joins tables for the expectations that one table alone cannot show."""
 
 from __future__ import annotations
 
 from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
+from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent.model.events import AbortedEvent, GroupGoneEvent
 from rebalance_agent.model.group import GroupType
@@ -13,10 +13,10 @@ __all__ = ["steps", "with_hours", "with_members"]
 
 
 def steps(generations: DataFrame, events: DataFrame) -> DataFrame:
-    """Each classic ``generation`` with the ``previous`` one, and how many were ``aborted`` in between.
+    """Return each classic ``generation`` with the ``previous`` one and the number of ``aborted`` ones between them.
 
-    Without those that have none before: the first, one after the group was gone or began anew, and the return of a
-    static member, which is no generation of its own.
+    Left out are generations without a predecessor: the first one, the first after the group was deleted or recreated,
+    and the return of a static member, which does not start a new generation.
     """
     classic = F.col("group_type") == GroupType.CLASSIC.value
     completed = generations.select(
@@ -27,16 +27,16 @@ def steps(generations: DataFrame, events: DataFrame) -> DataFrame:
         F.lit(0).cast("long").alias("missing"),
         (~classic).cast("int").alias("breaks"),
     )
-    said, aborted = F.from_json("body", "generations BIGINT"), F.col("kind") == AbortedEvent.KIND
+    body, aborted = F.from_json("body", "generations BIGINT"), F.col("kind") == AbortedEvent.KIND
     others = events.where(F.col("kind").isin(AbortedEvent.KIND, GroupGoneEvent.KIND)).select(
         *GROUP,
         F.col("timestamp").alias("at"),
         F.when(aborted, F.col("generation")).alias("number"),
         F.lit(None).cast("long").alias("generation"),
-        F.when(aborted, F.coalesce(said["generations"], F.lit(1))).otherwise(0).alias("missing"),
+        F.when(aborted, F.coalesce(body["generations"], F.lit(1))).otherwise(0).alias("missing"),
         (~aborted).cast("int").alias("breaks"),
     )
-    # An aborted generation has the time of the one that came about instead: its lower number puts it before that.
+    # An aborted generation has the timestamp of the one that completed instead; its lower number sorts it first.
     order = Window.partitionBy(*GROUP).orderBy("at", F.asc_nulls_last("number"))
     life = Window.partitionBy(*GROUP, "life").orderBy("at", "generation")
     return (
@@ -55,7 +55,7 @@ def steps(generations: DataFrame, events: DataFrame) -> DataFrame:
 
 
 def with_members(generations: DataFrame, members: DataFrame) -> DataFrame:
-    """Each generation, with the number of rows that it has in ``members`` and the ``partitions`` of these."""
+    """Return each generation with the number of its rows in ``members`` and the sum of their ``partitions``."""
     counted = members.groupBy("event_id").agg(F.count("*").alias("members"), F.sum("partitions").alias("partitions"))
     return (
         generations.select("event_id", "member_count", "partition_count", "unassigned")
@@ -65,7 +65,7 @@ def with_members(generations: DataFrame, members: DataFrame) -> DataFrame:
 
 
 def with_hours(generations: DataFrame, hours: DataFrame) -> DataFrame:
-    """Each hour in which ``episodes`` of a group completed, with the ``rebalances`` of its row in ``group_hours``."""
+    """Return each hour with completed ``episodes`` of a group, and the ``rebalances`` of its row in ``group_hours``."""
     episodes = (
         generations.where("closes_episode AND member_count > 0")
         .groupBy(*GROUP, F.date_trunc("hour", "completed_at").alias("hour"))

@@ -1,7 +1,7 @@
-"""Delta tables in one folder: read, merged by key, written over, appended to, kept small.
+"""Reads and writes the Delta tables of one folder: merge by key, overwrite, append, delete, compact.
 
-Every write is one Delta transaction, and one that another writer got ahead of is tried again: a merge by key may be
-done any number of times.
+Every write is one Delta transaction. A write that conflicts with another writer's is retried, which is safe because a
+merge by key can be repeated.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from delta.tables import DeltaMergeBuilder, DeltaTable
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import Column, DataFrame, DataFrameWriter, SparkSession, Window
-from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
+from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 from pyspark.sql.types import StructType
 
 from rebalance_agent.errors import InvalidInputError
@@ -26,47 +26,47 @@ from rebalance_agent.pipeline.tables.schemas import DRIFT_DAYS, TABLES, Table
 __all__ = ["ATTEMPTS_MAX", "RETENTION_HOURS_MIN", "DeltaTables"]
 
 ATTEMPTS_MAX = 10
-"""Two services that write the same table seldom collide more than once; after so many something else is wrong."""
+"""Attempts of a write. Two writers of a table seldom conflict more than once; after ten, something else is wrong."""
 
 RETENTION_HOURS_MIN = 168
-"""Files of older versions are kept for a week: a reader that began with one must be able to end."""
+"""Minimum retention of the files of older versions, in hours (a week), so that readers of such a version can finish."""
 
 _CONFLICT = re.compile(
     r"io\.delta\.exceptions\.\w*(Concurrent|Changed)\w*Exception|DELTA_(CONCURRENT|METADATA_CHANGED|PROTOCOL_CHANGED)"
 )
-"""Delta's ways of saying that another writer was first; its Python package 4.0 has no classes for them."""
+"""Matches Delta's errors for a conflict with another writer; Delta's Python package 4.0 has no classes for them."""
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-"""How what is no path of this machine begins."""
+"""Matches the scheme of an address that is not a local path."""
 
 _Result = TypeVar("_Result")
 
 
 class DeltaTables:
-    """The tables of `schemas.TABLES` as folders of ``folder``: a path, or any address that Spark's Hadoop can write."""
+    """The tables of `schemas.TABLES`, each a subfolder of ``folder``: a path, or an address that Spark can write to."""
 
     def __init__(self, spark: SparkSession, folder: str) -> None:
-        """Nothing is made before something is written."""
+        """Name the folder; it is created by the first write."""
         if not folder.strip():
             raise InvalidInputError("tables", "must be a folder or an address such as s3a://bucket/rebalances")
         self.spark = spark
-        # Delta takes a path that is not absolute for the name of a table.
+        # Delta takes a relative path for the name of a table.
         self.folder = folder.rstrip("/") if _ADDRESS.match(folder) else os.path.abspath(folder)  # noqa: PTH100 - of text
 
     def path(self, name: str) -> str:
-        """Where the table is, or will be."""
-        return f"{self.folder}/{_known(name).name}"
+        """Return the table's path or address, whether or not it exists."""
+        return f"{self.folder}/{_table_named(name).name}"
 
     def exists(self, name: str) -> bool:
-        """Whether anything was ever written to it."""
+        """Whether the table was ever written."""
         return DeltaTable.isDeltaTable(self.spark, self.path(name))
 
     def read(self, name: str) -> DataFrame:
-        """The table's columns as this release knows them; no rows where it is not there yet.
+        """Return the table with the columns of this release; empty if it does not exist.
 
-        Columns that a newer release added are left out, those that an older one did not have are null.
+        Columns that a newer release added are left out; columns that an older one did not have are null.
         """
-        table = _known(name)
+        table = _table_named(name)
         if not self.exists(name):
             return self.spark.createDataFrame([], table.schema)
         frame = self.spark.read.format("delta").load(self.path(name))
@@ -78,51 +78,51 @@ class DeltaTables:
         )
 
     def merge(self, name: str, frame: DataFrame) -> None:
-        """Put each row in the place of the one of its key, if it is of a higher rank (see `schemas.Table`).
+        """Insert each row, or replace the row with the same key if the new one has a higher rank (see `schemas.Table`).
 
-        ``frame`` is read more than once: persist what is expensive. Of rows of one key in it one of the highest rank is
-        taken.
+        ``frame`` is evaluated more than once, so persist what is expensive. Of several rows with one key, one with the
+        highest rank is used.
         """
-        table = _known(name)
-        rows = _one_of_each(_checked(table, frame), table)
+        table = _table_named(name)
+        rows = _deduplicated(_checked(table, frame), table)
         if not self.exists(name):
             self._create(table)
-        same = " AND ".join((*(f"old.`{key}` = new.`{key}`" for key in table.keys), *_near(table, frame)))
-        _again(lambda: self._merge(table, rows, same))
+        same = " AND ".join((*(f"old.`{key}` = new.`{key}`" for key in table.keys), *_day_condition(table, frame)))
+        _retry_conflicts(lambda: self._merge(table, rows, same))
 
     def overwrite(self, name: str, frame: DataFrame) -> None:
-        """Make these rows all that there are; readers see the old ones until the new ones are complete.
+        """Replace all rows of the table; readers see the old ones until the new ones are complete.
 
-        A table that another release made gets our columns, and they may stay nullable.
+        A table written by another release gets this release's columns, which may stay nullable.
         """
-        table = _known(name)
+        table = _table_named(name)
         rows = _checked(table, frame)
         if not self.exists(name):
             self._create(table)
         writer = _writer(rows).mode("overwrite").partitionBy(*table.divided_by)
-        # Else without the schema: a writer's is never NOT NULL.
-        if not self._is_as_ours(table):
+        # The schema is written only if it differs: a writer's own schema is never NOT NULL.
+        if not self._has_our_schema(table):
             writer = writer.option("overwriteSchema", "true")
-        _again(lambda: writer.save(self.path(name)))
+        _retry_conflicts(lambda: writer.save(self.path(name)))
 
     def append(self, name: str, frame: DataFrame) -> None:
-        """Add rows to a table without a key."""
-        table = _known(name)
+        """Append rows to a table without a key."""
+        table = _table_named(name)
         if table.keys:
             raise PipelineError(f"{name} has a key: rows are merged into it, so that nothing is there twice")
         if not self.exists(name):
             self._create(table)
         rows = _checked(table, frame)
-        _again(lambda: _writer(rows).mode("append").option("mergeSchema", "true").save(self.path(name)))
+        _retry_conflicts(lambda: _writer(rows).mode("append").option("mergeSchema", "true").save(self.path(name)))
 
     def remove(self, name: str, keys: DataFrame) -> None:
         """Delete the rows with these keys."""
-        table = _known(name)
+        table = _table_named(name)
         if not self.exists(name):
             return
         same = " AND ".join(f"old.`{key}` <=> gone.`{key}`" for key in table.keys)
         gone = keys.select(*table.keys).distinct().alias("gone")
-        _again(
+        _retry_conflicts(
             lambda: (
                 DeltaTable.forPath(self.spark, self.path(name))
                 .alias("old")
@@ -133,69 +133,69 @@ class DeltaTables:
         )
 
     def expire(self, name: str, column: str, before: dt.date) -> int:
-        """Delete rows whose ``column`` is before a day (UTC); how many there were."""
+        """Delete the rows whose ``column`` is before a day (UTC); return their number."""
         if not self.exists(name):
             return 0
         old = F.col(column) < F.lit(before)
         count = self.read(name).where(old).count()
         if count:
-            _again(lambda: DeltaTable.forPath(self.spark, self.path(name)).delete(old))
+            _retry_conflicts(lambda: DeltaTable.forPath(self.spark, self.path(name)).delete(old))
         return count
 
     def compact(self, name: str, retention_hours: int = RETENTION_HOURS_MIN) -> tuple[int, int]:
-        """Join small files, and remove those of older versions; files before and after."""
+        """Merge small files and delete those of old versions; return the number of files before and after."""
         if retention_hours < RETENTION_HOURS_MIN:
             raise InvalidInputError("retention_hours", f"must be at least {RETENTION_HOURS_MIN}: readers need them")
         if not self.exists(name):
             return 0, 0
         before = self.files(name)
         table = DeltaTable.forPath(self.spark, self.path(name))
-        _again(lambda: table.optimize().executeCompaction())
+        _retry_conflicts(lambda: table.optimize().executeCompaction())
         table.vacuum(retention_hours)
         return before, self.files(name)
 
     def files(self, name: str) -> int:
-        """Data files of the present version."""
+        """Return the number of data files of the current version."""
         if not self.exists(name):
             return 0
         detail = DeltaTable.forPath(self.spark, self.path(name)).detail().select("numFiles").first()
         return int(detail[0]) if detail else 0
 
-    def _is_as_ours(self, table: Table) -> bool:
-        """Whether the columns are ours in their order, NOT NULL where ours are."""
-        have = DeltaTable.forPath(self.spark, self.path(table.name)).toDF().schema
-        return _columns(have) == _columns(table.schema)
+    def _has_our_schema(self, table: Table) -> bool:
+        """Whether the stored columns, their order and their nullability are those of this release."""
+        stored = DeltaTable.forPath(self.spark, self.path(table.name)).toDF().schema
+        return _columns(stored) == _columns(table.schema)
 
     def _create(self, table: Table) -> None:
         builder = DeltaTable.createIfNotExists(self.spark).location(self.path(table.name)).addColumns(table.schema)
         if table.divided_by:
             builder = builder.partitionedBy(*table.divided_by)
         try:
-            _again(builder.execute)
+            _retry_conflicts(builder.execute)
         except AnalysisException as error:
             raise PipelineError(f"cannot make the table {self.path(table.name)}: {_line(error)}") from error
 
     def _merge(self, table: Table, rows: DataFrame, same: str) -> None:
-        """First what is new, then what is better.
+        """Insert the rows with new keys, then replace those of lower rank.
 
-        A merge that may do both writes again each file in which it finds a key, and what is known is told again all the
-        time by those who know no more. In this order nothing is lost to a writer who adds worse of a key meanwhile.
+        A single merge for both would rewrite every file that contains one of the keys, although most repeated rows
+        replace nothing. In this order, a row of lower rank that another writer inserts in between is replaced, too.
         """
 
         def merge(source: DataFrame) -> DeltaMergeBuilder:
             return self._delta(table).alias("old").merge(source.alias("new"), same).withSchemaEvolution()
 
         merge(rows).whenNotMatchedInsertAll().execute()
-        known = self._delta(table).toDF().alias("old")
-        better = rows.alias("new").join(known, F.expr(same) & _higher(table), "left_semi")
-        if not better.isEmpty():
-            merge(better).whenMatchedUpdateAll(_higher(table)).execute()
+        stored = self._delta(table).toDF().alias("old")
+        higher = rows.alias("new").join(stored, F.expr(same) & _higher(table), "left_semi")
+        if not higher.isEmpty():
+            merge(higher).whenMatchedUpdateAll(_higher(table)).execute()
 
     def _delta(self, table: Table) -> DeltaTable:
         return DeltaTable.forPath(self.spark, self.path(table.name))
 
 
-def _known(name: str) -> Table:
+def _table_named(name: str) -> Table:
     try:
         return TABLES[name]
     except KeyError:
@@ -203,50 +203,50 @@ def _known(name: str) -> Table:
 
 
 def _checked(table: Table, frame: DataFrame) -> DataFrame:
-    """The frame with the table's columns in their order.
+    """Return the frame with its columns in the table's order.
 
     Raises:
-        PipelineError: it has others; a stage's `select` is not the table's schema.
+        PipelineError: the columns are not those of the table's schema.
     """
-    have = {field.name: field.dataType.simpleString() for field in frame.schema}
-    want = {field.name: field.dataType.simpleString() for field in table.schema}
-    if have != want:
-        odd = sorted(set(have.items()) ^ set(want.items()))
-        raise PipelineError(f"rows for {table.name} have other columns than the table: {odd}")
-    return frame.select(*(F.col(f"`{name}`") for name in want))
+    actual = {field.name: field.dataType.simpleString() for field in frame.schema}
+    expected = {field.name: field.dataType.simpleString() for field in table.schema}
+    if actual != expected:
+        difference = sorted(set(actual.items()) ^ set(expected.items()))
+        raise PipelineError(f"rows for {table.name} have other columns than the table: {difference}")
+    return frame.select(*(F.col(f"`{name}`") for name in expected))
 
 
 def _columns(schema: StructType) -> list[tuple[str, str, bool]]:
     return [(field.name, field.dataType.simpleString(), field.nullable) for field in schema]
 
 
-def _one_of_each(frame: DataFrame, table: Table) -> DataFrame:
-    """One row of each key: of the highest rank, and of equal ones the one that was read first where that is known."""
+def _deduplicated(frame: DataFrame, table: Table) -> DataFrame:
+    """Return one row for each key: of the highest rank, and among equals the one with the lowest offset if known."""
     if not table.keys:
         raise PipelineError(f"{table.name} has no key to merge by: append to it")
     order = [F.expr(expression).desc() for expression in table.rank]
     order += [F.col(name).asc_nulls_last() for name in ("partition", "offset") if name in frame.columns]
     window = Window.partitionBy(*(F.col(f"`{key}`") for key in table.keys)).orderBy(*(order or [F.lit(0)]))
-    return frame.withColumn("_place", F.row_number().over(window)).where("_place = 1").drop("_place")
+    return frame.withColumn("_row_number", F.row_number().over(window)).where("_row_number = 1").drop("_row_number")
 
 
 def _higher(table: Table) -> Column:
-    """Whether the new row is of a higher rank: by the first expression that differs. Without a rank it always is."""
+    """Whether the new row's rank is higher, by the first expression that differs; always true without a rank."""
     higher = F.lit(not table.rank)
     for expression in reversed(table.rank):
-        new, old = (F.expr(_of_side(table, expression, side)) for side in ("new", "old"))
+        new, old = (F.expr(_qualified(table, expression, side)) for side in ("new", "old"))
         higher = (new > old) | (new.eqNullSafe(old) & higher)
     return higher
 
 
-def _of_side(table: Table, expression: str, side: str) -> str:
-    """The expression with its columns taken from one side of a merge."""
+def _qualified(table: Table, expression: str, side: str) -> str:
+    """Return the expression with its columns qualified by one side of a merge."""
     columns = {field.name for field in table.schema}
     return " ".join(f"{side}.`{word}`" if word in columns else word for word in expression.split(" "))
 
 
-def _near(table: Table, rows: DataFrame) -> Iterator[str]:
-    """Only folders in which the row of a key can be; a merge looks through nothing else."""
+def _day_condition(table: Table, rows: DataFrame) -> Iterator[str]:
+    """Yield a condition on the folders that can contain the rows' keys, so that a merge reads no others."""
     if "day" in table.divided_by:
         days = rows.agg(F.min("day"), F.max("day")).first()
         if days and days[0]:
@@ -258,14 +258,14 @@ def _writer(rows: DataFrame) -> DataFrameWriter:
     return rows.write.format("delta")
 
 
-def _again(write: Callable[[], _Result]) -> _Result:
+def _retry_conflicts(write: Callable[[], _Result]) -> _Result:
     for _ in range(ATTEMPTS_MAX - 1):
         try:
             return write()
         except (Py4JJavaError, PySparkException) as error:
             if not _CONFLICT.search(str(error)):
                 raise
-            # Nothing was written: Delta found another's commit before it made ours.
+            # Nothing was written: Delta checks for conflicts before it commits.
     return write()
 
 

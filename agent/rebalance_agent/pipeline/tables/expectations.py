@@ -1,8 +1,8 @@
-"""What must hold of the tables, checked in each run: table `expectations`, and whether the run may be relied on.
+"""Checks the tables in each run and computes the rows of table `expectations`.
 
-A failed expectation of severity ``error`` means that rows are wrong: a fault of ours, or of who else wrote into the
-tables. A ``warning`` is about what there was to observe: a generation is missing where no observer ran, and nobody can
-tell it afterwards.
+A failed expectation of severity ``error`` means that rows are wrong: a defect of the pipeline, or another program wrote
+to the tables. A ``warning`` is about the observed data: a generation is missing because no observer ran, and cannot be
+recovered.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from enum import StrEnum
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame, Row
-from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
+from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent.model.baseline import HOURS_OF_WEEK
 from rebalance_agent.pipeline.tables.cross_checks import steps, with_hours, with_members
@@ -37,7 +37,7 @@ SCHEMA = EXPECTATIONS.schema
 
 
 class Severity(StrEnum):
-    """Whether a failed expectation is a fault of the tables, or of what there was to observe."""
+    """Whether a failed expectation means wrong tables (error) or incomplete observation (warning)."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -45,7 +45,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class _Expectation:
-    """``holds``: SQL that is true of each row; null is not true. ``columns`` name a row as an example."""
+    """A condition on every row. ``holds``: SQL, null counts as false. ``columns``: shown of an example that fails."""
 
     name: str
     holds: str
@@ -58,7 +58,7 @@ class _Expectation:
 
 
 def _rising(*names: str) -> str:
-    """SQL: these numbers do not fall from zero up, as far as they are known."""
+    """Return SQL: these columns, without nulls, are not negative and do not decrease."""
     known = f"filter(array(0D, {', '.join(names)}), each -> each IS NOT NULL)"
     return f"{known} = array_sort({known})"
 
@@ -89,7 +89,7 @@ _OF_STEPS = (
 )
 _OF_MEMBERS = (
     _Expectation("each generation has its members", "members = member_count", _ID),
-    # Who has no owner is counted as unassigned; of a share group's partitions there may be several owners.
+    # Partitions without owner count as unassigned; a share group's partition may have several owners.
     _Expectation("partitions are conserved", "partitions + unassigned >= partition_count", _ID),
 )
 _OF_SUMS = (_Expectation("rebalances are the closed episodes", "rebalances = episodes", GROUP_HOURS.keys),)
@@ -132,37 +132,37 @@ _Tables = Mapping[str, DataFrame]
 
 
 def expectations(tables: _Tables, now_ms: int) -> DataFrame:
-    """Tables by name -> rows of table ``expectations``, as of ``now_ms`` (epoch).
+    """Return the rows of table ``expectations`` for ``tables`` (by name), as of ``now_ms`` (epoch).
 
-    Only what the given tables are enough for is checked; at least one of `schemas.TABLES` must be among them.
+    Expectations that need a table that is not given are skipped. At least one of `schemas.TABLES` must be given.
     """
-    checks = (*_keys(tables), *_checks(tables))
-    found = reduce(DataFrame.unionByName, (_results(table, rows, some) for table, rows, some in checks))
-    return found.withColumn("ran_at", F.timestamp_millis(F.lit(now_ms))).select(*SCHEMA.names)
+    work = (*_keys(tables), *_checks(tables))
+    results = reduce(DataFrame.unionByName, (_results(table, rows, checks) for table, rows, checks in work))
+    return results.withColumn("ran_at", F.timestamp_millis(F.lit(now_ms))).select(*SCHEMA.names)
 
 
 def broken(results: Iterable[Row], *, strict: bool = False) -> list[Row]:
-    """The results that make a run fail: errors and, if it is ``strict``, warnings too."""
+    """Return the failed expectations that make a run fail: errors and, if ``strict``, warnings."""
     severe = set(Severity) if strict else {Severity.ERROR}
     return [row for row in results if row["failed"] and row["severity"] in severe]
 
 
-def _results(table: str, rows: DataFrame, some: Iterable[_Expectation]) -> DataFrame:
-    """A row for each expectation, from one look at ``rows``."""
-    told = [
+def _results(table: str, rows: DataFrame, checks: Iterable[_Expectation]) -> DataFrame:
+    """Return a row for each expectation, from one pass over ``rows``."""
+    results = [
         F.struct(
-            F.lit(each.name).alias("expectation"),
-            F.lit(each.severity.value).alias("severity"),
+            F.lit(check.name).alias("expectation"),
+            F.lit(check.severity.value).alias("severity"),
             F.count("*").alias("checked"),
-            F.count_if(each.fails).alias("failed"),
-            F.min(F.when(each.fails, F.to_json(F.struct(*each.columns)))).alias("example"),
+            F.count_if(check.fails).alias("failed"),
+            F.min(F.when(check.fails, F.to_json(F.struct(*check.columns)))).alias("example"),
         )
-        for each in some
+        for check in checks
     ]
-    return rows.agg(F.array(*told).alias("told")).select(F.lit(table).alias("table"), F.inline("told"))
+    return rows.agg(F.array(*results).alias("results")).select(F.lit(table).alias("table"), F.inline("results"))
 
 
-_PLAIN = (
+_SINGLE_TABLE = (
     (EVENTS, _OF_EVENTS),
     (EVENTS_REJECTED, _OF_REJECTED),
     (GENERATIONS, _OF_GENERATIONS),
@@ -185,12 +185,12 @@ def _keys(tables: _Tables) -> _Checks:
 
 
 def _checks(tables: _Tables) -> _Checks:
-    """What is looked at of which table; some of it only shows beside another one."""
-    for table, some in _PLAIN:
+    """Yield each table name with its rows and expectations, joins with other tables included."""
+    for table, checks in _SINGLE_TABLE:
         if table.name in tables:
-            yield table.name, tables[table.name], some
+            yield table.name, tables[table.name], checks
     events, generations, members, hours = (
-        tables.get(each.name) for each in (EVENTS, GENERATIONS, MEMBERS, GROUP_HOURS)
+        tables.get(table.name) for table in (EVENTS, GENERATIONS, MEMBERS, GROUP_HOURS)
     )
     if generations is not None and events is not None:
         yield GENERATIONS.name, steps(generations, events), _OF_STEPS

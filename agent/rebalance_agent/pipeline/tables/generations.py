@@ -1,8 +1,8 @@
-"""Events -> table `generations`: a row per generation or epoch, of which the parts are joined.
+"""Computes table `generations` from events: one row for each generation or epoch, with the parts of events joined.
 
-A row that ``closes_episode`` speaks of the whole episode, as its event does; the other generations of a cooperative or
-reconciled episode have no stall and no follow-ups, and only their own step's moves. So what episodes cost is a sum over
-the closing rows.
+A row with ``closes_episode`` describes the whole episode, as its event does. The other generations of a cooperative or
+reconciled episode have no stall, no follow-ups and only the moves of their own step, so the cost of episodes is the sum
+over the closing rows.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
+from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 from pyspark.sql.types import StringType
 
 from rebalance_agent.model.events import GenerationEvent
@@ -48,7 +48,7 @@ _COPIED = (
     "flapping",
     "topics",
 )
-"""Fields of an event's JSON that are columns as they are."""
+"""Fields of an event's JSON that are copied to columns of the same name."""
 
 _EVENT = ", ".join(
     (
@@ -58,18 +58,18 @@ _EVENT = ", ".join(
         "members ARRAY<STRUCT<member_id: STRING, client_id: STRING>>",
     )
 )
-"""What is read of an event's JSON."""
+"""SQL schema of the fields that are read from an event's JSON."""
 
 _ROLLOUT = "started_ms BIGINT, first_generation BIGINT, last_generation BIGINT"
 
 _ONE_EVENT = ("cluster_id", "group", "generation", "timestamp", "revision", "parts")
-"""What the parts of one event have in common."""
+"""Columns with the same value in all parts of an event."""
 
 
 def generations(events: DataFrame) -> DataFrame:
-    """Rows of table ``events``, each event once and in its highest revision -> rows of table ``generations``.
+    """Return the rows of table ``generations`` for rows of table ``events`` (each event once, in its highest revision).
 
-    An event of which a part is missing is left out until that has come.
+    An event with missing parts is left out until they arrive.
     """
     whole = _whole(events.where(F.col("kind") == GenerationEvent.KIND))
     parsed = whole.withColumn("event", F.from_json("body", _EVENT)).withColumns(
@@ -79,7 +79,7 @@ def generations(events: DataFrame) -> DataFrame:
 
 
 def joined_body(bodies: Sequence[str]) -> str:
-    """JSON of an event from that of its parts, in order; fields that this release does not know stay."""
+    """Return the JSON of an event from that of its parts, in order; fields unknown to this release are kept."""
     parts = [json.loads(body) for body in bodies]
     members = [member for part in parts for member in part["members"]]
     whole = {**parts[0], "members": members, "part": 0, "parts": 1}
@@ -91,19 +91,19 @@ _join = F.udf(joined_body, StringType())
 
 
 def _whole(events: DataFrame) -> DataFrame:
-    """Events of one part as they are, and those of several joined under the first one's id."""
-    said = ("event_id", "source", "origin", "body")
-    # Few groups are so large that their events are split: only those are moved about.
+    """Return the events with their parts joined under the id of the first part."""
+    columns = ("event_id", "source", "origin", "body")
+    # Few groups are so large that their events are split: only those are shuffled.
     pieces = (
         events.where("parts > 1")
         .groupBy(*_ONE_EVENT)
-        .agg(F.sort_array(F.collect_list(F.struct("part", *said))).alias("pieces"))
+        .agg(F.sort_array(F.collect_list(F.struct("part", *columns))).alias("pieces"))
         .where(F.size("pieces") == F.col("parts"))
     )
     first = F.col("pieces")[0]
     joined = pieces.select(
         *_ONE_EVENT[:-1],
-        *(first[name].alias(name) for name in said[:-1]),
+        *(first[name].alias(name) for name in columns[:-1]),
         _join(F.transform("pieces", lambda piece: piece["body"])).alias("body"),
     )
     return events.where("parts = 1").select(*joined.columns).unionByName(joined)
@@ -132,13 +132,13 @@ def _derived(event: Column) -> dict[str, Column]:
 
 
 def _seconds(begin_ms: Column, end_ms: Column) -> Column:
-    """Seconds between two moments, 0 if the clocks disagree; null where one of them is not known."""
+    """Return the seconds between two timestamps; 0 if the clocks disagree, null if one is unknown."""
     return F.when(begin_ms.isNotNull() & end_ms.isNotNull(), F.greatest(end_ms - begin_ms, F.lit(0)) / 1000)
 
 
 def _with_rollout(rows: DataFrame, events: DataFrame) -> DataFrame:
-    """The deploy that a generation belongs to: its first, if two observers told of one under two ids."""
-    told = (
+    """Add column ``rollout``: the event id of the generation's deploy, the first if two observers reported it."""
+    rollouts = (
         events.where(F.col("kind") == RolloutEvent.KIND)
         .withColumn("rollout", F.from_json("body", _ROLLOUT))
         .groupBy(*GROUP)
@@ -152,5 +152,5 @@ def _with_rollout(rows: DataFrame, events: DataFrame) -> DataFrame:
             & (F.col("completed_at") <= deploy["timestamp"])
         )
 
-    mine = F.filter("rollouts", holds)
-    return rows.join(told, [*GROUP], "left").withColumn("rollout", F.get(mine, F.lit(0))["event_id"])
+    matching = F.filter("rollouts", holds)
+    return rows.join(rollouts, [*GROUP], "left").withColumn("rollout", F.get(matching, F.lit(0))["event_id"])

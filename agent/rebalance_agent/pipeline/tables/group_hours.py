@@ -1,8 +1,8 @@
-"""Generations and events -> table `group_hours`: what each hour cost a group, and how it went on.
+"""Computes table `group_hours` from generations and events: a group's rebalances, stalls and availability by hour.
 
-A rebalance counts in the hour in which it completed; the time that partitions stood still is spread over the hours in
-which they did. There is a row for each hour in which something happened or in which the group had members: from its
-first known generation until it went or, if it is still there, until the last event of its cluster.
+A rebalance counts in the hour in which it completed; its stall is spread over the hours in which partitions were
+stalled. There is a row for each hour with an event and for each hour in which the group had members: from its first
+known generation until it was deleted or, if it still exists, until the last event of its cluster.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
+from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.events import AbortedEvent, GroupGoneEvent
@@ -22,13 +22,13 @@ __all__ = ["INTERVAL_HOURS_MAX", "SCHEMA", "STORM_GAP_SECONDS", "STORM_REBALANCE
 SCHEMA = GROUP_HOURS.schema
 
 STORM_GAP_SECONDS = 60
-"""Rebalances that are at most this apart belong together."""
+"""Maximum seconds between two rebalances of the same storm."""
 
 STORM_REBALANCES = 5
-"""So many that belong together are a storm: with fewer, a few members came one after the other."""
+"""Minimum rebalances of a storm. Fewer are normal: some members joined one after the other."""
 
 INTERVAL_HOURS_MAX = 366 * 24
-"""How long a generation, or a stall, counts at most: a time that is wrong makes no more rows than a year has hours."""
+"""Maximum length of a generation or stall in hours: a wrong timestamp adds at most a year's rows."""
 
 _HOUR_MS = 3_600_000
 
@@ -36,7 +36,7 @@ _SUMS = (
     *("rebalances", "noops", "followups", "moved", "moved_excess"),
     *("aborted", "storms", "stalled_partition_seconds", "served_seconds"),
 )
-"""What is zero, and not unknown, where there was nothing to add up."""
+"""Columns that are 0, not null, in an hour without anything to add up."""
 
 
 def group_hours(
@@ -46,7 +46,7 @@ def group_hours(
     storm_gap_seconds: int = STORM_GAP_SECONDS,
     storm_rebalances: int = STORM_REBALANCES,
 ) -> DataFrame:
-    """Rows of tables ``generations`` and ``events`` -> rows of table ``group_hours``."""
+    """Return the rows of table ``group_hours`` for rows of tables ``generations`` and ``events``."""
     episodes = generations.where("closes_episode")
     facts = (
         _aborted(events),
@@ -54,17 +54,17 @@ def group_hours(
         _stalled(episodes),
         _storms(episodes, storm_gap_seconds, storm_rebalances),
     )
-    lived = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), facts)
-    # Apart from these, for most hours have no rebalance, and what is told of one is dear to add up.
+    lifetimes = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), facts)
+    # Separately, since most hours have no rebalance and these aggregates are expensive.
     rebalanced = _by_hours(_completed(episodes), _of_rebalances())
-    hours = _by_hours(lived, _of_time()).join(rebalanced, [*GROUP, "hour"], "full").fillna(0, _SUMS)
+    hours = _by_hours(lifetimes, _of_time()).join(rebalanced, [*GROUP, "hour"], "full").fillna(0, _SUMS)
     return (
         hours.withColumns(
             {
                 "hour": F.timestamp_millis(F.col("hour") * _HOUR_MS),
                 "by_trigger": F.coalesce("by_trigger", F.expr("CAST(map() AS MAP<STRING, BIGINT>)")),
                 "flapping": F.coalesce("flapping", F.expr("CAST(array() AS ARRAY<STRING>)")),
-                # What stood still before anybody could count must not exceed the whole.
+                # Stalls before the first known generation must not exceed the whole.
                 "partition_seconds": F.greatest("served_seconds", "stalled_partition_seconds"),
                 **{f"stall_p{percent}": percentile(F.col("stalls"), percent) for percent in (50, 95, 99)},
                 "stall_max": F.array_max("stalls"),
@@ -85,7 +85,7 @@ def _by_hours(facts: DataFrame, totals: list[Column]) -> DataFrame:
 
 
 def _of_time() -> list[Column]:
-    """Of facts that have the columns which they know, and null in the others."""
+    """Return the aggregates of all facts but completed rebalances; each fact has null in the columns of others."""
     return [
         F.sum("aborted").alias("aborted"),
         F.sum("storms").alias("storms"),
@@ -96,7 +96,7 @@ def _of_time() -> list[Column]:
 
 
 def _of_rebalances() -> list[Column]:
-    counts = [each for kind in Trigger for each in (F.lit(kind.value), F.count_if(F.col("trigger") == kind.value))]
+    counts = [column for kind in Trigger for column in (F.lit(kind.value), F.count_if(F.col("trigger") == kind.value))]
     flapping = F.array_sort(F.array_distinct(F.flatten(F.collect_list("flapping"))))
     return [
         F.count("trigger").alias("rebalances"),
@@ -110,7 +110,7 @@ def _of_rebalances() -> list[Column]:
 
 
 def _completed(episodes: DataFrame) -> DataFrame:
-    """As the observer counts: an episode that leaves the group Empty costs, and is not a rebalance completed."""
+    """Return the episodes; as in the observer, one that leaves the group Empty has costs but no trigger to count."""
     slowest = F.struct(F.col("slowest_seconds").alias("seconds"), F.col("slowest_client_id").alias("client_id"))
     return episodes.select(
         *GROUP,
@@ -134,8 +134,8 @@ def _aborted(events: DataFrame) -> DataFrame:
 
 
 def _served(generations: DataFrame, events: DataFrame) -> DataFrame:
-    """Partition-seconds and skew of each generation until the next one."""
-    # A clock that is ahead must not make every group live on.
+    """Return partition-seconds and skew of each generation, until the next one, by hour."""
+    # One observer whose clock is ahead must not prolong every group.
     ends = events.groupBy("cluster_id").agg(
         F.max(F.least(_ms(F.col("timestamp")), _ms(F.col("ingested_at")))).alias("end")
     )
@@ -164,19 +164,19 @@ def _served(generations: DataFrame, events: DataFrame) -> DataFrame:
 
 
 def _stalled(episodes: DataFrame) -> DataFrame:
-    """An episode's stalled partition-seconds, spread evenly over the time of its longest stall."""
+    """Return each episode's stalled partition-seconds by hour, spread evenly over the time of its longest stall."""
     end = _ms(F.col("completed_at"))
     length = F.round(F.least(F.col("stall_seconds") * 1000, F.lit(float(INTERVAL_HOURS_MAX * _HOUR_MS))))
     length = F.greatest(length.cast("long"), F.lit(1))
     spans = episodes.where("stall_seconds > 0").withColumns({"begin": end - length, "end": end})
     share = F.col("stalled_partition_seconds") * (F.col("seconds") * 1000 / (F.col("end") - F.col("begin")))
-    # Before a group's first assignment nobody knew how many partitions there would be: its start is not served time.
+    # Before a group's first assignment its partitions are unknown, so the stall of its start is added to served time.
     started = F.when(F.col("trigger") == Trigger.GROUP_STARTED.value, share)
     return _by_hour(spans).select(*GROUP, "hour", share.alias("stalled"), started.alias("served"))
 
 
 def _storms(episodes: DataFrame, gap_seconds: int, rebalances: int) -> DataFrame:
-    """A storm counts in the hour in which it begins."""
+    """Return the storms, each in the hour in which it begins."""
     return (
         episodes.where("member_count > 0")
         .groupBy(*GROUP, F.session_window("completed_at", f"{gap_seconds} seconds").alias("session"))
@@ -187,7 +187,7 @@ def _storms(episodes: DataFrame, gap_seconds: int, rebalances: int) -> DataFrame
 
 
 def _by_hour(spans: DataFrame) -> DataFrame:
-    """A row for each ``hour`` that ``begin`` to ``end`` touches, and how many ``seconds`` of it lie in there."""
+    """Return a row for each ``hour`` between ``begin`` and ``end``, with the ``seconds`` of the span in that hour."""
     begin = F.greatest(F.col("begin"), F.col("end") - INTERVAL_HOURS_MAX * _HOUR_MS)
     hours = F.sequence(_hour(F.col("begin")), _hour(F.col("end")))
     hour_begins = F.col("hour") * _HOUR_MS
@@ -202,10 +202,10 @@ def _by_hour(spans: DataFrame) -> DataFrame:
 
 
 def _ms(moment: Column) -> Column:
-    """Milliseconds since the epoch: all times of events are whole ones, and so are their differences."""
+    """Return epoch milliseconds; event times are whole milliseconds, so differences are exact."""
     return F.unix_millis(moment)
 
 
 def _hour(epoch_ms: Column) -> Column:
-    """The number of the hour since the epoch."""
+    """Return the number of hours since the epoch."""
     return F.floor(epoch_ms / _HOUR_MS)

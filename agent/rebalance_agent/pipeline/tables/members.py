@@ -1,9 +1,9 @@
-"""Generations -> table `members`: a row per member of each generation."""
+"""Computes table `members` from generations: one row for each member of each generation."""
 
 from __future__ import annotations
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
+from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent.pipeline.tables.schemas import MEMBERS
 
@@ -17,12 +17,12 @@ _MEMBERS = """members ARRAY<STRUCT<
     stop_seconds: DOUBLE, session_timeout_ms: INT, rebalance_timeout_ms: INT,
     where: STRUCT<pod: STRING, node: STRING, workload: STRING, image: STRING>
 >>"""
-"""What is read of an event's JSON."""
+"""SQL schema of the fields that are read from an event's JSON."""
 
 
 def members(generations: DataFrame) -> DataFrame:
-    """Rows of table ``generations`` -> rows of table ``members``; an Empty group has none."""
-    each = generations.select(
+    """Return the rows of table ``members`` for rows of table ``generations``; an Empty group has none."""
+    exploded = generations.select(
         "event_id",
         "cluster_id",
         "group",
@@ -30,10 +30,10 @@ def members(generations: DataFrame) -> DataFrame:
         "completed_at",
         F.explode(F.from_json("body", _MEMBERS)["members"]).alias("member"),
     )
-    said = each.select("event_id", "cluster_id", "group", "generation", "completed_at", "member.*")
-    return said.withColumns(
+    columns = exploded.select("event_id", "cluster_id", "group", "generation", "completed_at", "member.*")
+    return columns.withColumns(
         {
-            # Kafka writes a client's address with a slash, and a rack that is not set as an empty one.
+            # Kafka writes a slash before a client's address, and an empty string for a rack that is not set.
             "host": F.ltrim(F.col("host"), F.lit("/")),
             "rack": F.nullif("rack", F.lit("")),
             "partitions": count_in_ranges(F.col("assigned")),
@@ -44,12 +44,12 @@ def members(generations: DataFrame) -> DataFrame:
 
 
 def count_in_ranges(partitions: Column) -> Column:
-    """How many partitions there are in a map of topic to ranges such as ``0-4,7``."""
+    """Return the number of partitions in a map of topic to ranges such as ``0-4,7``."""
     spans = F.split(F.array_join(F.map_values(partitions), ","), ",")
     return F.aggregate(spans, F.lit(0), lambda total, span: total + _length(span))
 
 
 def _length(span: Column) -> Column:
     first, last = F.substring_index(span, "-", 1), F.substring_index(span, "-", -1)
-    # Most are of one partition, and need not be taken apart.
+    # Most ranges are a single partition and need no parsing.
     return F.when(span == "", 0).when(~span.contains("-"), 1).otherwise(last.cast("int") - first.cast("int") + 1)

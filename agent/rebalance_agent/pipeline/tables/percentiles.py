@@ -1,22 +1,22 @@
-"""Percentiles that are values which there were: of n values in order, the n-th part of the way rounded up."""
+"""Percentiles as Spark columns, by the nearest-rank method: each percentile is an observed value."""
 
 from __future__ import annotations
 
 from pyspark.sql import Column
-from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
+from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 __all__ = ["in_order", "percentile"]
 
 
 def in_order(values: str) -> Column:
-    """The values of a group in one array, without nulls.
+    """Return an aggregate: the group's values in one sorted array, without nulls.
 
-    One list that all percentiles are read from: each ``percentile_disc`` would count the values in a table of its own,
-    and Spark moves such tables about for groups of a single value, too.
+    All percentiles are read from this array. Each ``percentile_disc`` would build and shuffle a map of counted values
+    of its own, even for groups with a single value.
     """
     return F.sort_array(F.collect_list(values))
 
 
 def percentile(ordered: Column, percent: int) -> Column:
-    """At least ``percent`` percent of the ``ordered`` values are no greater; null of none."""
+    """Return the smallest ``ordered`` value that at least ``percent`` % of them do not exceed; null of none."""
     return F.get(ordered, F.floor((F.size(ordered) * percent + 99) / 100).cast("int") - 1)

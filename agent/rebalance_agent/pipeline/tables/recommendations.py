@@ -1,4 +1,4 @@
-"""Studies -> table `recommendations`: a sentence for each group, as `advice.recommend` puts it."""
+"""Computes table `recommendations` from studies: what `advice.recommend` recommends for each group."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ SCHEMA = RECOMMENDATIONS.schema
 
 
 def recommendations(studied: DataFrame) -> DataFrame:
-    """Rows of `whatif.studies` -> rows of table ``recommendations``."""
+    """Return the rows of table ``recommendations`` for rows of `whatif_tables.studies`."""
     return studied.groupBy(*GROUP).applyInPandas(_row, SCHEMA).select(*SCHEMA.names)
 
 
 def _row(studied: pd.DataFrame) -> pd.DataFrame:
-    advice = recommend(read_studies(studied).found)
+    advice = recommend(read_studies(studied).whatif)
     row = {
         "cluster_id": studied["cluster_id"].iloc[0],
         "group": studied["group"].iloc[0],

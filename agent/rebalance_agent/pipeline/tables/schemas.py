@@ -1,7 +1,7 @@
-"""Every table of the pipeline: its columns, its key, and what its files are divided by.
+"""Defines every table of the pipeline: its columns, its key and its Delta partitioning.
 
-Names follow the JSON of events where it has one. Times are timestamps in UTC, lengths are seconds. A column is nullable
-where nobody may know; there are no stand-ins such as 0 or -1.
+Column names follow the JSON of events. Times are timestamps in UTC, durations are seconds. Unknown values are null;
+there are no substitutes such as 0 or -1.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ __all__ = [
 ]
 
 GROUP = ("cluster_id", "group")
-"""The columns that say which group it is."""
+"""Columns that identify a group."""
 
 DRIFT_DAYS = 1
-"""An event's revisions have its time, but for a rollout's: that ends up to four hours later than it was told first."""
+"""Maximum days between the timestamps of an event's revisions: a rollout can end four hours after its first report."""
 
 _TEXT, _INT, _LONG, _DOUBLE, _FLAG = StringType(), IntegerType(), LongType(), DoubleType(), BooleanType()
 _TIME, _DAY, _BYTES, _TEXTS = TimestampType(), DateType(), BinaryType(), ArrayType(StringType())
@@ -55,11 +55,11 @@ _TIME, _DAY, _BYTES, _TEXTS = TimestampType(), DateType(), BinaryType(), ArrayTy
 
 @dataclass(frozen=True)
 class Table:
-    """A Delta table: ``keys`` name one row; empty where rows are only ever appended.
+    """A Delta table. ``keys``: the columns that identify a row; empty if rows are only appended.
 
-    ``rank``: SQL expressions. Of two rows of one key the one of the higher rank stays, and of equal ones the first;
-    without a rank the one that was written last. ``divided_by``: the columns of its folders; a row and what replaces it
-    are at most `DRIFT_DAYS` apart in ``day``, so that a merge need not look at the other folders.
+    ``rank``: SQL expressions. Of two rows with the same key, a merge keeps the one of higher rank, and of equal ones
+    the first; without a rank, the one written last. ``divided_by``: Delta's partition columns. A row and its
+    replacement are at most `DRIFT_DAYS` apart in ``day``, so a merge reads only the folders of those days.
     """
 
     name: str
@@ -70,7 +70,7 @@ class Table:
 
 
 def _columns(known: Mapping[str, DataType], perhaps: Mapping[str, DataType] | None = None) -> StructType:
-    """Columns in their order: those that every row has, then those that may be null."""
+    """Return a schema with the ``known`` columns (NOT NULL) first, then the nullable ones (``perhaps``)."""
     fields = [StructField(name, kind, nullable=False) for name, kind in known.items()]
     return StructType(fields + [StructField(name, kind, nullable=True) for name, kind in (perhaps or {}).items()])
 
@@ -97,12 +97,13 @@ EVENTS = Table(
         {"generation": _LONG, "source": _TEXT, "topic": _TEXT, "partition": _INT, "offset": _LONG},
     ),
     keys=("event_id",),
-    rank=("origin <> 'backfill'", "revision"),  # what is left of the past knows less than who watched
+    rank=("origin <> 'backfill'", "revision"),  # the log holds less than what an observer saw live
     divided_by=("day",),
 )
-"""Every event once, as published: ``body`` is its JSON as it came, ``origin`` is ``ingest``, ``files`` or ``backfill``.
+"""Every event once: ``body`` is its JSON as published, ``origin`` is ``ingest``, ``files`` or ``backfill``.
 
-``topic``, ``partition`` and ``offset`` say where it was read; null for files. ``day`` is that of ``timestamp``.
+``topic``, ``partition`` and ``offset`` say where it was read; they are null for files. ``day`` is that of
+``timestamp``.
 """
 
 EVENTS_REJECTED = Table(
@@ -114,9 +115,9 @@ EVENTS_REJECTED = Table(
     keys=("rejected_id",),
     rank=("0",),
 )
-"""What is no event that this release reads: the raw bytes and the reason. ``rejected_id`` is a digest of where it was.
+"""Records that this release cannot read as events: the raw bytes and the reason.
 
-A value longer than is kept is cut to its beginning, as the reason says.
+``rejected_id`` is a digest of location and value. A value that is too long is cut to its beginning, as the reason says.
 """
 
 GENERATIONS = Table(
@@ -172,9 +173,9 @@ GENERATIONS = Table(
     ),
     keys=("event_id",),
 )
-"""A row per generation or epoch, of which the parts are joined; ``event_id`` is the first part's.
+"""One row for each generation or epoch, with the parts of its event joined; ``event_id`` is that of the first part.
 
-``body`` is the whole event's JSON, which `model.event_json` reads. ``rollout`` is the event id of its deploy.
+``body`` is the JSON of the whole event, which `model.event_json` reads. ``rollout`` is the event id of its deploy.
 """
 
 MEMBERS = Table(
@@ -206,7 +207,10 @@ MEMBERS = Table(
     ),
     keys=("event_id", "member_id"),
 )
-"""A row per member of a generation; ``partitions`` were assigned to it, ``owned`` it said to have before."""
+"""One row for each member of a generation, with the number of ``partitions`` assigned to it and ``owned`` before.
+
+``owned`` is counted from the member's own subscription.
+"""
 
 GROUP_HOURS = Table(
     "group_hours",
@@ -255,10 +259,10 @@ BASELINES = Table(
     ),
     keys=("cluster_id", "group", "hour_of_week"),
 )
-"""What is normal for a group at an hour of the week; 0 is Monday, 00:00 to 01:00 UTC.
+"""A group's normal stalls at an hour of the week; 0 is Monday, 00:00 to 01:00 UTC.
 
-``scope`` says of whose rebalances: of that hour of the week, of that hour on all days, or of all hours
-(`model.baseline.BaselineScope`); a percentile for which ``samples`` are too few is null.
+``scope`` says which rebalances are included: those of that hour of the week, of that hour on all days, or of all hours
+(`model.baseline.BaselineScope`). A percentile with too few ``samples`` is null.
 """
 
 WHATIF = Table(
@@ -287,10 +291,10 @@ WHATIF = Table(
     ),
     keys=("cluster_id", "group", "strategy"),
 )
-"""A group's history replayed through a strategy, beside what was recorded. ``refused``: why it could not be.
+"""A group's history replayed with a strategy, and the recorded figures. ``refused``: why it could not be replayed.
 
-Stalls of strategies are predicted by a model; ``modelled_stalled_partition_seconds`` is what that says of what was
-recorded: how far the two are apart is how far it may be trusted.
+A model predicts the stalls of strategies. ``modelled_stalled_partition_seconds`` is its prediction for the recorded
+history; the difference to the recorded value shows how accurate the model is.
 """
 
 FIDELITY = Table(
@@ -311,9 +315,9 @@ FIDELITY = Table(
     ),
     keys=("cluster_id", "group", "assignor", "implementation"),
 )
-"""How many recorded decisions a replay, one step at a time, repeats; ``difference``: the first that it does not.
+"""How many recorded assignments a replay, one step at a time, reproduces; ``difference``: the first that it does not.
 
-Of those that are ``not_comparable`` for ``reason``, ``agreeing`` came out the same.
+Of those that are ``not_comparable`` (see ``reason``), ``agreeing`` are the same nevertheless.
 """
 
 RECOMMENDATIONS = Table(
@@ -332,7 +336,7 @@ EXPECTATIONS = Table(
         {"example": _TEXT},
     ),
 )
-"""What was checked of the tables in each run, and how many rows broke it."""
+"""The results of each run's expectations: the number of rows ``checked`` and ``failed``."""
 
 TABLES: Mapping[str, Table] = MappingProxyType(
     {
@@ -351,4 +355,4 @@ TABLES: Mapping[str, Table] = MappingProxyType(
         )
     }
 )
-"""Name -> table."""
+"""All tables by name."""

@@ -1,9 +1,10 @@
-"""Generations -> tables `whatif` and `fidelity`: every recorded past replayed through every strategy.
+"""Computes tables `whatif` and `fidelity` from generations: every group's history replayed with every strategy.
 
-Groups go to the tasks in pieces of bounded size (`CHUNK_BYTES`), so that a group of any length fits. The end of one
-leads into the next, which so begins with what members have, and figures add up. A group with an event that no task
-should hold (`EVENT_BYTES_MAX`) is refused by name. What a piece comes to (its *study*) is worked out once, for both
-tables and for `recommendations`. All thinking is in the room ``advice``; the command line asks the same functions.
+A group's history is divided into chunks of bounded size (`CHUNK_BYTES`), so that a history of any length fits into a
+task. The end of a chunk is replayed again at the start of the next one, which so begins with the members' current
+assignment, and the figures of chunks add up. A group with an event larger than `EVENT_BYTES_MAX` is refused. The result
+of a chunk (its *study*) is computed once, for both tables and for `recommendations`. The computation itself is in
+``rebalance_agent.advice``, which the command line uses, too.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from operator import add
 
 import pandas as pd
 from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
+from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 
 from rebalance_agent.advice import (
@@ -51,19 +52,23 @@ __all__ = [
 ]
 
 CHUNK_BYTES = 8 << 20
-"""Characters of JSON of one piece: parsed it takes some ten times as much, in each of a worker's tasks."""
+"""Characters of JSON in one chunk. Parsed, it takes about ten times as much memory in each task of a worker."""
 
 LEAD_SHARE = 8
-"""This part of a piece, or its last generation, leads into the next one: enough for the episode that the end cuts."""
+"""The last 1/8 of a chunk, or its last generation, is repeated in the next one: enough for an episode cut in two."""
 
 EVENT_BYTES_MAX = 64 << 20
-"""Characters of one generation's JSON, parts joined: a quarter of a million members."""
+"""Maximum characters of JSON of one generation, parts joined; enough for a quarter of a million members."""
 
 OBJECTS_NEW_MAX = 100_000
-"""Between two looks of Python's collector in a worker, which is a process that is all ours. With its 700 it looked
-through a piece's objects again and again: an eighth of the time."""
+"""New objects between two runs of Python's garbage collector in a worker process, which runs only this code.
+
+With the default of 700, the collector took an eighth of the time.
+"""
 
 TASKS_PER_CORE = 4
+"""Minimum tasks for each core. Groups differ in length, and with one task each the longest would delay the stage."""
+
 _SHUFFLES = "spark.sql.shuffle.partitions"
 
 STUDIES = StructType(
@@ -74,32 +79,35 @@ STUDIES = StructType(
         StructField("study", StringType(), nullable=False),
     ]
 )
-"""``study``: JSON of a `Study`; ``chunk`` numbers a group's pieces, oldest first."""
+"""Schema of `studies`. ``study``: JSON of a `Study`; ``chunk``: number of the group's chunk, oldest first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """What one piece of a group's past comes to; not ``readable``: nothing, and so is the whole group refused."""
+    """The what-if and fidelity results of one chunk of a group's history.
 
-    found: WhatIf
+    If a chunk is not ``readable``, the whole group is refused.
+    """
+
+    whatif: WhatIf
     fidelity: Fidelity
     readable: bool = True
 
 
 def studies(generations: DataFrame, events: DataFrame) -> DataFrame:
-    """Rows of tables ``generations`` and ``events`` -> a row for each piece of each group; see `STUDIES`.
+    """Return one row for each chunk of each group, with the schema `STUDIES`.
 
-    Of the events only those count in which leaders say that they assigned.
+    ``generations`` and ``events`` are rows of these tables; of ``events`` only leaders' ``assign`` events are used.
     """
-    pieces = _with_reports(_pieces(generations), generations, events)
-    # Bodies are nearly all of the bytes: they come last, so that they are moved about once and not by each step before.
+    chunks = _with_reports(_chunks(generations), generations, events)
+    # Bodies are nearly all of the bytes: they are joined last, so that they are shuffled only once.
     bodies = generations.where(F.length("body") <= EVENT_BYTES_MAX).select("event_id", "body")
-    rows = pieces.join(bodies, "event_id", "left").select(
+    rows = chunks.join(bodies, "event_id", "left").select(
         *GROUP,
         "chunk",
         "leads",
         "event_id",
-        # Of a group that is refused nothing may reach a task.
+        # A refused group's bodies must not reach a task.
         F.when(F.col("largest") <= EVENT_BYTES_MAX, F.col("body")).alias("body"),
         "largest",
         "instrumented",
@@ -109,25 +117,25 @@ def studies(generations: DataFrame, events: DataFrame) -> DataFrame:
 
 
 def _tasks(rows: DataFrame) -> int:
-    """Some for each core, for groups differ: who has the long ones would be waited for."""
+    """Return the number of tasks: `TASKS_PER_CORE` for each core, or Spark's shuffle partitions if these are more."""
     spark = rows.sparkSession
     return max(TASKS_PER_CORE * spark.sparkContext.defaultParallelism, int(spark.conf.get(_SHUFFLES) or 0))
 
 
-def _pieces(generations: DataFrame) -> DataFrame:
-    """By ``event_id`` the number of the piece (``chunk``), and ``leads``: it is of the piece before, and leads into it.
+def _chunks(generations: DataFrame) -> DataFrame:
+    """Return the ``chunk`` of each ``event_id``, twice for those that are repeated in the next chunk (``leads``).
 
-    ``largest``: characters of the group's largest event.
+    ``largest``: characters of JSON of the group's largest event.
     """
     whole = Window.partitionBy(*GROUP)
-    # To the last tie, so that the pieces of two runs are the same.
+    # A total order, so that two runs give the same chunks.
     ordered = whole.orderBy("completed_at", "generation", "event_id")
     sized = generations.select(*GROUP, "event_id", "generation", "completed_at", F.length("body").alias("size"))
     end = F.sum("size").over(ordered.rowsBetween(Window.unboundedPreceding, Window.currentRow))
-    placed = (
+    numbered = (
         sized.withColumns({"end": end, "largest": F.max("size").over(whole)})
         .withColumn("_piece", ((F.col("end") - F.col("size")) / CHUNK_BYTES).cast("int"))
-        # A generation may be larger than a piece: so that numbers follow each other, and the next is the one after.
+        # A generation may be larger than a chunk; dense_rank keeps the chunk numbers consecutive.
         .withColumn("chunk", F.dense_rank().over(whole.orderBy("_piece")) - 1)
         .withColumns({"next": F.lead("chunk").over(ordered), "last": F.max("chunk").over(whole)})
     )
@@ -136,7 +144,7 @@ def _pieces(generations: DataFrame) -> DataFrame:
     known = F.col("largest") <= EVENT_BYTES_MAX
     twice = known & leading & (F.col("size") <= CHUNK_BYTES)
     return (
-        placed.withColumn("leads", F.explode(F.when(twice, F.array(F.lit(0), F.lit(1))).otherwise(F.array(F.lit(0)))))
+        numbered.withColumn("leads", F.explode(F.when(twice, F.array(F.lit(0), F.lit(1))).otherwise(F.array(F.lit(0)))))
         .withColumns(
             {
                 "chunk": F.when(known, F.col("chunk") + F.col("leads")).otherwise(0),
@@ -148,44 +156,46 @@ def _pieces(generations: DataFrame) -> DataFrame:
 
 
 def whatif(studied: DataFrame) -> DataFrame:
-    """Rows of `studies` -> rows of table ``whatif``."""
+    """Return the rows of table ``whatif`` for rows of `studies`."""
     return studied.groupBy(*GROUP).applyInPandas(_rows_of(_whatif_rows), WHATIF.schema).select(*WHATIF.schema.names)
 
 
 def fidelities(studied: DataFrame) -> DataFrame:
-    """Rows of `studies` -> rows of table ``fidelity``."""
+    """Return the rows of table ``fidelity`` for rows of `studies`."""
     rows = studied.groupBy(*GROUP).applyInPandas(_rows_of(_fidelity_rows), FIDELITY.schema)
     return rows.select(*FIDELITY.schema.names)
 
 
 def read_studies(rows: pd.DataFrame) -> Study:
-    """One group's rows as one study."""
+    """Merge the studies of one group's chunks into one study."""
     ordered = rows.sort_values("chunk")
     read = [value_from_json(Study, json.loads(text)) for text in ordered["study"]]
-    if (refused := next((each for each in read if not each.readable), None)) is not None:
+    if (refused := next((study for study in read if not study.readable), None)) is not None:
         return refused
     lines: dict[tuple[str, str], list[FidelityLine]] = {}
     for study in read:
         for line in study.fidelity.lines:
             lines.setdefault((line.assignor, line.implementation), []).append(line)
-    return Study(merged([each.found for each in read]), Fidelity(tuple(reduce(add, some) for some in lines.values())))
+    return Study(
+        merged([study.whatif for study in read]), Fidelity(tuple(reduce(add, group) for group in lines.values()))
+    )
 
 
-def _with_reports(pieces: DataFrame, generations: DataFrame, events: DataFrame) -> DataFrame:
-    """With column ``instrumented``: whether a leader said that it assigned in that generation."""
-    # Each is asked for once: to find the kind of an event, Spark reads the bodies of all.
-    told = (
+def _with_reports(chunks: DataFrame, generations: DataFrame, events: DataFrame) -> DataFrame:
+    """Add column ``instrumented``: whether a leader reported that it computed that generation's assignment."""
+    # In one pass: to filter events by kind, Spark reads the bodies of all of them.
+    reports = (
         events.where(F.col("kind") == AssignEvent.KIND)
         .where(F.get_json_object("body", "$.error").isNull())
         .select("cluster_id", "group", F.get_json_object("body", "$.generation").cast("long").alias("generation"))
         .groupBy("group", "generation")
-        .agg(F.collect_set("cluster_id").alias("told_by"))
+        .agg(F.collect_set("cluster_id").alias("reported_by"))
     )
     clusters = generations.groupBy("group").agg(F.count_distinct("cluster_id").alias("clusters"))
-    # Sidecars may not know the cluster; then it is plain only of a group that no two clusters have.
-    here = F.array_contains("told_by", F.col("cluster_id"))
-    somewhere = F.array_contains("told_by", F.lit("")) & (F.col("clusters") == 1)
-    rows = pieces.join(told, ["group", "generation"], "left").join(clusters, "group")
+    # A sidecar may not know its cluster id; its report is then used only if one cluster has a group of that id.
+    here = F.array_contains("reported_by", F.col("cluster_id"))
+    somewhere = F.array_contains("reported_by", F.lit("")) & (F.col("clusters") == 1)
+    rows = chunks.join(reports, ["group", "generation"], "left").join(clusters, "group")
     return rows.withColumn("instrumented", F.coalesce(here | somewhere, F.lit(False)))
 
 
@@ -197,7 +207,7 @@ def _study_rows(key: tuple[str, str, int], rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def study_of(cluster_id: str, group: str, rows: pd.DataFrame) -> Study:
-    """What a piece comes to; ``rows`` as `studies` makes them, in any order."""
+    """Return the study of one chunk; ``rows`` are its generations as `studies` selects them, in any order."""
     if rows["body"].isna().any():
         size = int(rows["largest"].iloc[0])
         reason = f"too large: a generation of {size} characters of JSON, more than {EVENT_BYTES_MAX}"
@@ -206,17 +216,19 @@ def study_of(cluster_id: str, group: str, rows: pd.DataFrame) -> Study:
     try:
         history = history_of(events, frozenset(rows["event_id"][rows["leads"]]))
     except InvalidInputError as error:
-        # Each part of an event is within the bounds, and the whole, put together, need not be.
+        # Each part of an event is within the bounds, but the joined event may not be.
         return _refused(cluster_id, group, f"too large: a generation that cannot be read: {error}")
-    instrumented = frozenset(int(each) for each in rows["generation"][rows["instrumented"]])
+    instrumented = frozenset(int(number) for number in rows["generation"][rows["instrumented"]])
     return Study(what_if(history), fidelity(history, instrumented))
 
 
 def _refused(cluster_id: str, group: str, reason: str) -> Study:
-    """A group that no task can hold, by name."""
-    refused = tuple(StrategyOutcome(each.name, each.protocol, refused=reason) for each in STRATEGIES.values())
-    found = WhatIf(cluster_id, group, None, RebalanceProtocol.UNKNOWN, Figures(), Figures(), refused)
-    return Study(found, Fidelity(), readable=False)
+    """Return a study that refuses the group for every strategy."""
+    refused = tuple(
+        StrategyOutcome(strategy.name, strategy.protocol, refused=reason) for strategy in STRATEGIES.values()
+    )
+    result = WhatIf(cluster_id, group, None, RebalanceProtocol.UNKNOWN, Figures(), Figures(), refused)
+    return Study(result, Fidelity(), readable=False)
 
 
 _Row = Mapping[str, object]
@@ -231,25 +243,25 @@ def _rows_of(make: Callable[[Study], Iterator[_Row]]) -> Callable[[pd.DataFrame]
 
 
 def _frame(rows: Sequence[_Row]) -> pd.DataFrame:
-    # Whole numbers with gaps must not become floats on the way.
+    # With dtype object, integers beside nulls do not become floats.
     return pd.DataFrame(list(rows), dtype=object)
 
 
 def _whatif_rows(study: Study) -> Iterator[_Row]:
-    found = study.found
-    recorded = {f"recorded_{name}": value for name, value in _columns(found.recorded).items() if name != "needed"}
-    for each in found.outcomes:
-        columns = _columns(each.figures if each.refused is None else Figures())
+    result = study.whatif
+    recorded = {f"recorded_{name}": value for name, value in _columns(result.recorded).items() if name != "needed"}
+    for outcome in result.outcomes:
+        columns = _columns(outcome.figures if outcome.refused is None else Figures())
         yield {
-            "strategy": each.strategy,
-            "protocol": each.protocol.value,
-            "refused": each.refused,
-            "generations": each.figures.generations,
+            "strategy": outcome.strategy,
+            "protocol": outcome.protocol.value,
+            "refused": outcome.refused,
+            "generations": outcome.figures.generations,
             **columns,
-            "recorded_assignor": found.assignor,
-            "recorded_protocol": found.protocol.value,
+            "recorded_assignor": result.assignor,
+            "recorded_protocol": result.protocol.value,
             **recorded,
-            "modelled_stalled_partition_seconds": _stalled(found.predicted),
+            "modelled_stalled_partition_seconds": _stalled(result.predicted),
         }
 
 
