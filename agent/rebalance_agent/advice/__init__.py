@@ -18,7 +18,7 @@ from __future__ import annotations
 from rebalance_agent.advice.eligible_strategies import ReplaySettings
 from rebalance_agent.advice.fidelity import Fidelity, FidelityLine, fidelity
 from rebalance_agent.advice.figures import Figures, Replayed, StrategyOutcome, WhatIf, merged
-from rebalance_agent.advice.implementations import ran_here
+from rebalance_agent.advice.implementations import instrumented_generations
 from rebalance_agent.advice.outcomes import replay, what_if
 from rebalance_agent.advice.predicted_stalls import predict_stall
 from rebalance_agent.advice.recommendation import Recommendation, recommend
@@ -36,9 +36,9 @@ __all__ = [
     "WhatIf",
     "fidelity",
     "history_of",
+    "instrumented_generations",
     "merged",
     "predict_stall",
-    "ran_here",
     "recommend",
     "replay",
     "what_if",

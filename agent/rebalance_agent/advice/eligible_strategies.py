@@ -11,7 +11,7 @@ from rebalance_agent.assignors.strategy import COOPERATIVE_PREFIX
 from rebalance_agent.assignors.units.subtopologies import SUBTOPOLOGIES
 from rebalance_agent.model.group import GroupType
 
-__all__ = ["GENERAL", "MEMBERS_MAX", "SIZE_MAX", "ReplaySettings", "family", "known", "refusal"]
+__all__ = ["GENERAL", "MEMBERS_MAX", "SIZE_MAX", "ReplaySettings", "family", "library_strategy", "refusal"]
 
 SIZE_MAX = 50_000_000
 """Members and partitions over all rebalances of a replay: some minutes of one processor for each strategy."""
@@ -81,6 +81,6 @@ def _anything_alike(history: RecordedHistory) -> bool:
     return len(set(counts)) < len(counts)
 
 
-def known(name: str | None) -> Strategy | None:
+def library_strategy(name: str | None) -> Strategy | None:
     """The strategy of that name, if it is one of the library's."""
     return STRATEGIES.get(name or "")

@@ -114,19 +114,19 @@ def merged(parts: Sequence[WhatIf]) -> WhatIf:
 
     A part without a decision says nothing, and neither does what was before the last change of assignor or group type.
     """
-    told = [each for each in parts if each.recorded.generations]
-    last = told[-1] if told else parts[-1]
+    decided = [part for part in parts if part.recorded.generations]
+    last = decided[-1] if decided else parts[-1]
     same = (last.assignor, last.group_type)
-    parts = [*takewhile(lambda each: (each.assignor, each.group_type) == same, reversed(told or [last]))][::-1]
+    parts = [*takewhile(lambda part: (part.assignor, part.group_type) == same, reversed(decided or [last]))][::-1]
     outcomes = []
-    for place, outcome in enumerate(last.outcomes):
-        refused = next((each.outcomes[place].refused for each in parts if each.outcomes[place].refused), None)
-        figures = sum((each.outcomes[place].figures for each in parts), Figures())
+    for index, outcome in enumerate(last.outcomes):
+        refused = next((part.outcomes[index].refused for part in parts if part.outcomes[index].refused), None)
+        figures = sum((part.outcomes[index].figures for part in parts), Figures())
         outcomes.append(replace(outcome, figures=Figures() if refused else figures, refused=refused))
     return replace(
         last,
-        recorded=sum((each.recorded for each in parts), Figures()),
-        predicted=sum((each.predicted for each in parts), Figures()),
+        recorded=sum((part.recorded for part in parts), Figures()),
+        predicted=sum((part.predicted for part in parts), Figures()),
         outcomes=tuple(outcomes),
     )
 

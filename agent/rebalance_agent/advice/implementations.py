@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from rebalance_agent.advice.eligible_strategies import family, known
+from rebalance_agent.advice.eligible_strategies import family, library_strategy
 from rebalance_agent.model.events import AssignEvent, GenerationEvent, MemberSnapshot
 from rebalance_agent.model.group import GroupType
 
-__all__ = ["LIBRARY", "ImplementationVerdict", "hinting", "ran_here", "verdict"]
+__all__ = ["LIBRARY", "ImplementationVerdict", "instrumented_generations", "members_with_claims", "verdict"]
 
 LIBRARY = "kafka-rebalance-agent"
 """This library, in any client."""
@@ -39,21 +39,21 @@ class ImplementationVerdict(NamedTuple):
     reason: str | None
 
 
-def ran_here(events: Collection[AssignEvent]) -> frozenset[int]:
+def instrumented_generations(events: Collection[AssignEvent]) -> frozenset[int]:
     """Generations in which an instrumented leader said that it assigned."""
-    return frozenset(each.generation for each in events if each.error is None)
+    return frozenset(event.generation for event in events if event.error is None)
 
 
-def hinting(events: Iterable[GenerationEvent]) -> frozenset[str]:
+def members_with_claims(events: Iterable[GenerationEvent]) -> frozenset[str]:
     """Ids of eager members that say in their subscriptions what they owned, in whichever generation.
 
     By Kafka's rules eager members own nothing when they join; ours say it all the same, for their leader.
     """
-    return frozenset(each.member_id for event in events for each in event.members if _hints(each))
+    return frozenset(member.member_id for event in events for member in event.members if _claims(member))
 
 
 def verdict(
-    event: GenerationEvent, instrumented: Collection[int] = (), hints: Collection[str] = frozenset()
+    event: GenerationEvent, instrumented: Collection[int] = (), claiming: Collection[str] = frozenset()
 ) -> ImplementationVerdict:
     """Who assigned in this generation; ``instrumented``: see `ran_here`, ``hints``: see `hinting`."""
     name = event.assignor or ""
@@ -61,39 +61,39 @@ def verdict(
         return ImplementationVerdict(
             "the broker's own", "the broker assigns, by rules that may change with its version"
         )
-    if known(name) is None:
+    if library_strategy(name) is None:
         return ImplementationVerdict("another client's own", f"{name or 'its assignor'} is no strategy of this library")
     if name in {"range", "roundrobin"}:
-        if name == "range" and any(each.rack for each in event.members):
+        if name == "range" and any(member.rack for member in event.members):
             return ImplementationVerdict(ANY, "members say racks, and those of the partitions are not recorded")
         return ImplementationVerdict(ANY, None)
     if family(name) != "sticky":
         return ImplementationVerdict(LIBRARY, _unrecorded(event, name))
-    return _sticky(event, hints, instrumented=event.generation in instrumented)
+    return _sticky(event, claiming, instrumented=event.generation in instrumented)
 
 
 def _unrecorded(event: GenerationEvent, name: str) -> str | None:
-    if family(name) == "copartitioned-sticky" and not any(_told(each) for each in event.members):
+    if family(name) == "copartitioned-sticky" and not any(_has_user_data(member) for member in event.members):
         return None
     return _UNRECORDED.get(family(name))
 
 
-def _told(member: MemberSnapshot) -> bool:
+def _has_user_data(member: MemberSnapshot) -> bool:
     return bool(member.user_data)
 
 
-def _sticky(event: GenerationEvent, hints: Collection[str], *, instrumented: bool) -> ImplementationVerdict:
+def _sticky(event: GenerationEvent, claiming: Collection[str], *, instrumented: bool) -> ImplementationVerdict:
     others = "of equal balances every client's sticky assignor takes another"
     if event.assignor == "sticky":
-        if instrumented or any(_hints(each) or each.member_id in hints for each in event.members):
-            mixed = any(_silent(each) for each in event.members)
+        if instrumented or any(_claims(member) or member.member_id in claiming for member in event.members):
+            mixed = any(_claims_only_in_user_data(member) for member in event.members)
             return (
                 ImplementationVerdict(LIBRARY, None)
                 if not mixed or instrumented
                 else ImplementationVerdict("a mixed group", others)
             )
         return ImplementationVerdict("Kafka's own, or one like it", others)
-    kinds = {len(each.user_data or b"") for each in event.members}
+    kinds = {len(member.user_data or b"") for member in event.members}
     if kinds == {_GENERATION_BYTES}:
         if instrumented:
             return ImplementationVerdict(LIBRARY, None)
@@ -105,11 +105,11 @@ def _sticky(event: GenerationEvent, hints: Collection[str], *, instrumented: boo
     )
 
 
-def _hints(member: MemberSnapshot) -> bool:
+def _claims(member: MemberSnapshot) -> bool:
     return any(member.owned.values())
 
 
-def _silent(member: MemberSnapshot) -> bool:
+def _claims_only_in_user_data(member: MemberSnapshot) -> bool:
     """Whether it says in user data that it owns something, and nothing of it in its subscription."""
     data = member.user_data or b""
-    return len(data) > 2 * _GENERATION_BYTES and not _hints(member)
+    return len(data) > 2 * _GENERATION_BYTES and not _claims(member)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rebalance_agent.model.partitions import TopicPartitions, count_partitions
 
-__all__ = ["Assignment", "MoveCounts", "handed"]
+__all__ = ["Assignment", "MoveCounts", "count_moves"]
 
 Assignment = Mapping[str, TopicPartitions]
 """Identity of a member -> what it has."""
@@ -31,12 +31,12 @@ class MoveCounts:
         return sum(self.moved.values()) + sum(self.gone.values())
 
 
-def handed(before: Assignment, after: Assignment) -> MoveCounts:
+def count_moves(before: Assignment, after: Assignment) -> MoveCounts:
     """Compare two assignments. What nobody has any more is in neither ``moved`` nor ``gone``."""
     owned: dict[str, int] = {}
     moved: dict[str, int] = {}
     gone: dict[str, int] = {}
-    served: dict[str, frozenset[int]] = {}
+    owned_now: dict[str, frozenset[int]] = {}
     for name, had in before.items():
         now = after.get(name)
         count = changed = 0
@@ -45,10 +45,10 @@ def handed(before: Assignment, after: Assignment) -> MoveCounts:
             has = now.get(topic, ()) if now is not None else ()
             if has is numbers or has == numbers:
                 continue
-            if topic not in served:
-                served[topic] = frozenset().union(*(given.get(topic, ()) for given in after.values()))
+            if topic not in owned_now:
+                owned_now[topic] = frozenset().union(*(given.get(topic, ()) for given in after.values()))
             taken = set(numbers).difference(has) if has else numbers
-            changed += len(served[topic].intersection(taken))
+            changed += len(owned_now[topic].intersection(taken))
         if now is not None:
             owned[name] = count
         if changed:

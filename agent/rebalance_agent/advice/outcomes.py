@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from rebalance_agent.advice.eligible_strategies import ReplaySettings, family, refusal
 from rebalance_agent.advice.figures import Figures, Replayed, StrategyOutcome, Sums, WhatIf
-from rebalance_agent.advice.move_counts import Assignment, handed
+from rebalance_agent.advice.move_counts import Assignment, count_moves
 from rebalance_agent.advice.predicted_stalls import Behaviour, behaviour_of, predict_stall
-from rebalance_agent.advice.recorded_history import RecordedHistory, of_one_assignor, owned_by
+from rebalance_agent.advice.recorded_history import RecordedHistory, owned_by, since_last_assignor
 from rebalance_agent.advice.restarts import AvoidableRebalances, avoidable
-from rebalance_agent.advice.strategy_replay import ReplayedRebalance, carry
+from rebalance_agent.advice.strategy_replay import ReplayedRebalance, replay_rebalances
 from rebalance_agent.assignors import STRATEGIES, Strategy, strategy
 from rebalance_agent.assignors.assignment_facts import copartition_breaks, owners_of
 from rebalance_agent.errors import AssignmentError
@@ -30,7 +30,8 @@ def replay(history: RecordedHistory, chosen: Strategy, settings: ReplaySettings 
         raise AssignmentError(f"{chosen.name}: {refused}")
     behaviours = _behaviours(history)
     return tuple(
-        _replayed(each, behaviours[id(each.rebalance)], chosen.protocol) for each in carry(history, chosen, settings)
+        _replayed(each, behaviours[id(each.rebalance)], chosen.protocol)
+        for each in replay_rebalances(history, chosen, settings)
     )
 
 
@@ -44,7 +45,7 @@ def what_if(
     Raises:
         AssignmentError: there is no strategy of a name, or a setting is not what it takes.
     """
-    history = of_one_assignor(history)
+    history = since_last_assignor(history)
     restarts = avoidable(history)
     behaviours = _behaviours(history)
     families: dict[str, dict[RebalanceProtocol, Figures]] = {}
@@ -85,17 +86,17 @@ def _behaviours(history: RecordedHistory) -> Mapping[int, Behaviour | None]:
     return {id(each): behaviour_of(each) for each in history.decided}
 
 
-def _replayed(carried: ReplayedRebalance, behaviour: Behaviour | None, protocol: RebalanceProtocol) -> Replayed:
-    closing = carried.rebalance.closing
+def _replayed(replayed: ReplayedRebalance, behaviour: Behaviour | None, protocol: RebalanceProtocol) -> Replayed:
+    closing = replayed.rebalance.closing
     return Replayed(
         generation=closing.generation,
         timestamp_ms=closing.timestamp_ms,
-        moved=carried.moved,
-        needed=carried.needed,
-        excess=None if carried.needed is None else carried.moved - carried.needed,
-        skew_ratio=carried.skew_ratio,
-        imbalance=carried.imbalance,
-        stalled_partition_seconds=predict_stall(behaviour, carried.given, protocol),
+        moved=replayed.moved,
+        needed=replayed.needed,
+        excess=None if replayed.needed is None else replayed.moved - replayed.needed,
+        skew_ratio=replayed.skew_ratio,
+        imbalance=replayed.imbalance,
+        stalled_partition_seconds=predict_stall(behaviour, replayed.given, protocol),
     )
 
 
@@ -107,18 +108,18 @@ def _both(
     restarts: AvoidableRebalances,
 ) -> dict[RebalanceProtocol, Figures]:
     """The figures under either protocol."""
-    places = _places(history)
+    indexes = _indexes(history)
     sums = {protocol: Sums() for protocol in (RebalanceProtocol.EAGER, RebalanceProtocol.COOPERATIVE)}
     before: Assignment = {}
-    for carried in carry(history, chosen, settings):
-        key = id(carried.rebalance)
-        place = places[key]
-        if history.counts(carried.rebalance.closing):
-            waited = restarts.waited(place, before)
+    for replayed in replay_rebalances(history, chosen, settings):
+        key = id(replayed.rebalance)
+        index = indexes[key]
+        if history.counts(replayed.rebalance.closing):
+            waited = restarts.waited(index, before)
             for protocol, total in sums.items():
-                line = _replayed(carried, behaviours[key], protocol)
-                total.add(line, avoided=place in restarts.rebalances, waited=waited)
-        before = carried.assignment
+                line = _replayed(replayed, behaviours[key], protocol)
+                total.add(line, avoided=index in restarts.rebalances, waited=waited)
+        before = replayed.assignment
     return {protocol: total.figures() for protocol, total in sums.items()}
 
 
@@ -126,17 +127,17 @@ def _recorded(
     history: RecordedHistory, behaviours: Mapping[int, Behaviour | None], restarts: AvoidableRebalances
 ) -> tuple[Figures, Figures]:
     """What was measured, and the same moves with the stalls that the model predicts for them."""
-    places = _places(history)
+    indexes = _indexes(history)
     measured, predicted = Sums(), Sums()
     began = False
     for rebalance in history.decided:
-        closing, behaviour, place = rebalance.closing, behaviours[id(rebalance)], places[id(rebalance)]
+        closing, behaviour, index = rebalance.closing, behaviours[id(rebalance)], indexes[id(rebalance)]
         # Replays begin from nothing where there is nothing to begin from, so these moves are nobody's.
         first, began = not began or rebalance.before is None, True
         if not history.counts(closing):
             continue
         before = owned_by(rebalance.before) if rebalance.before and not first else None
-        given = None if before is None else handed(before, owned_by(closing))
+        given = None if before is None else count_moves(before, owned_by(closing))
         stalled = predict_stall(behaviour, given, closing.protocol)
         needed = closing.moved if closing.needed is None else closing.needed
         line = Replayed(
@@ -149,12 +150,12 @@ def _recorded(
             imbalance=closing.imbalance or 0,
             stalled_partition_seconds=stalled,
         )
-        avoided, waited = place in restarts.rebalances, restarts.waited(place, before or {})
+        avoided, waited = index in restarts.rebalances, restarts.waited(index, before or {})
         predicted.add(line, avoided=avoided, waited=waited)
         known = None if stalled is None or closing.stall is None else closing.stall.partition_seconds
         measured.add(replace(line, stalled_partition_seconds=known), avoided=avoided, waited=waited)
     return measured.figures(), predicted.figures()
 
 
-def _places(history: RecordedHistory) -> dict[int, int]:
-    return {id(each): place for place, each in enumerate(history.rebalances)}
+def _indexes(history: RecordedHistory) -> dict[int, int]:
+    return {id(each): index for index, each in enumerate(history.rebalances)}

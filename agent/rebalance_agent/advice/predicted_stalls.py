@@ -54,8 +54,10 @@ def behaviour_of(rebalance: RecordedRebalance) -> Behaviour | None:
     stops: dict[str, float] = {}
     pauses: dict[str, float] = {}
     if closing.protocol is not RebalanceProtocol.COOPERATIVE:
-        stops = {identity(each): each.stop_seconds for each in closing.members if each.stop_seconds is not None}
-        slowest = next((identity(each) for each in closing.members if each.member_id == closing.slowest_member_id), "")
+        stops = {identity(member): member.stop_seconds for member in closing.members if member.stop_seconds is not None}
+        slowest = next(
+            (identity(member) for member in closing.members if member.member_id == closing.slowest_member_id), ""
+        )
         if slowest in stops:
             pauses = {slowest: max(0.0, first.join_seconds - stops[slowest])}
     follow = None
@@ -124,9 +126,9 @@ def _expired(rebalance: RecordedRebalance) -> dict[str, float]:
     closing, before = rebalance.closing, rebalance.before
     if before is None or Trigger.MEMBER_FAILED not in closing.causes:
         return {}
-    staying = {identity(each) for each in closing.members}
+    staying = {identity(member) for member in closing.members}
     return {
-        identity(each): (each.session_timeout_ms or SESSION_MS) / 1000
-        for each in before.members
-        if identity(each) not in staying
+        identity(member): (member.session_timeout_ms or SESSION_MS) / 1000
+        for member in before.members
+        if identity(member) not in staying
     }

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rebalance_agent.advice.eligible_strategies import GENERAL, family, known
+from rebalance_agent.advice.eligible_strategies import GENERAL, family, library_strategy
 from rebalance_agent.advice.figures import Figures, StrategyOutcome, WhatIf
 from rebalance_agent.model.group import RebalanceProtocol
 
@@ -49,10 +49,12 @@ class Recommendation:
     sentence: str
 
 
-def recommend(found: WhatIf) -> Recommendation:
+def recommend(what_if: WhatIf) -> Recommendation:
     """The best of what was replayed for the group, by the figures alone."""
-    own = _own(found)
-    candidates = [each for each in found.outcomes if each.refused is None and _keeps_purpose(each.strategy, found)]
+    own = _own(what_if)
+    candidates = [
+        outcome for outcome in what_if.outcomes if outcome.refused is None and _keeps_purpose(outcome.strategy, what_if)
+    ]
     best = own
     for outcome in sorted(candidates, key=_order):
         # Differences that count as none may add up on the way: each must be better than what there is, too.
@@ -64,28 +66,28 @@ def recommend(found: WhatIf) -> Recommendation:
     saved_moves = own.figures.moved - best.figures.moved
     if static:
         saved += best.figures.avoided_partition_seconds - best.figures.waited_partition_seconds
-    some = better or static
+    saves = better or static
     return Recommendation(
-        cluster_id=found.cluster_id,
-        group=found.group,
+        cluster_id=what_if.cluster_id,
+        group=what_if.group,
         strategy=best.strategy if better else None,
         protocol=best.protocol if better else None,
         static_membership=static,
-        saved_partition_seconds=saved if some and own.figures.stalls else None,
+        saved_partition_seconds=saved if saves and own.figures.stalls else None,
         saved_moves=saved_moves if better else None,
-        sentence=_sentence(found, own, best if better else None, static=static),
+        sentence=_sentence(what_if, own, best if better else None, static=static),
     )
 
 
-def _own(found: WhatIf) -> StrategyOutcome:
+def _own(what_if: WhatIf) -> StrategyOutcome:
     """What the group runs: as it was recorded, with the stalls of the same model as for all others."""
-    return StrategyOutcome(found.assignor or "", found.protocol, found.predicted)
+    return StrategyOutcome(what_if.assignor or "", what_if.protocol, what_if.predicted)
 
 
-def _keeps_purpose(name: str, found: WhatIf) -> bool:
+def _keeps_purpose(name: str, what_if: WhatIf) -> bool:
     """Whether it promises what the group's own does; of a foreign assignor nobody knows."""
-    own = family(found.assignor or "")
-    if known(found.assignor) is None or name == found.assignor:
+    own = family(what_if.assignor or "")
+    if library_strategy(what_if.assignor) is None or name == what_if.assignor:
         return False
     return family(name) in GENERAL if own in GENERAL else family(name) == own
 
@@ -118,21 +120,21 @@ def _static_saves(figures: Figures) -> bool:
     )
 
 
-def _sentence(found: WhatIf, own: StrategyOutcome, best: StrategyOutcome | None, *, static: bool) -> str:
+def _sentence(what_if: WhatIf, own: StrategyOutcome, best: StrategyOutcome | None, *, static: bool) -> str:
     count = own.figures.generations
-    refused = [each.refused for each in found.outcomes if each.refused is not None]
-    if refused and len(refused) == len(found.outcomes):
+    refused = [outcome.refused for outcome in what_if.outcomes if outcome.refused is not None]
+    if refused and len(refused) == len(what_if.outcomes):
         return f"There is nothing to choose from: {refused[0]}."
-    name = found.assignor or "its assignor"
+    name = what_if.assignor or "its assignor"
     if best is not None:
         text = f"Use {best.strategy} instead of {name}: {_gains(own.figures, best.figures)}"
-    elif known(found.assignor) is None:
+    elif library_strategy(what_if.assignor) is None:
         text = f"What {name} promises is not known here, so the figures are for comparing only"
     else:
         text = f"Nothing better than {name} is known for this group"
     text += _static(own if best is None else best, alone=best is None) if static else ""
     text += "."
-    if best is not None and found.copartitioned and family(best.strategy) in _PART:
+    if best is not None and what_if.copartitioned and family(best.strategy) in _PART:
         text += (
             " If the application joins topics by partition number, it must stay with an assignor that keeps equal "
             "numbers together, such as cooperative-copartitioned-sticky."

@@ -20,11 +20,11 @@ __all__ = [
     "GENERATIONS_MAX",
     "RecordedHistory",
     "RecordedRebalance",
-    "came_back",
     "history_of",
     "identity",
-    "of_one_assignor",
+    "member_returned",
     "owned_by",
+    "since_last_assignor",
 ]
 
 GENERATIONS_MAX = 100_000
@@ -50,14 +50,14 @@ class RecordedRebalance:
     @property
     def returned(self) -> bool:
         """Whether a static member came back into its place, so that nobody decided anything."""
-        return came_back(self.closing, self.before)
+        return member_returned(self.closing, self.before)
 
     @cached_property
     def roster(self) -> Roster:
         """The members and what each asked for, in order; who owned what, and what they told, is left out."""
         members = [
-            MemberSubscription(each.member_id, each.topics, each.instance_id, rack=each.rack or None)
-            for each in self.closing.members
+            MemberSubscription(member.member_id, member.topics, member.instance_id, rack=member.rack or None)
+            for member in self.closing.members
         ]
         topics = {topic: TopicMetadata(count) for topic, count in self.closing.topics.items()}
         return prepare_roster(GroupSubscription(topics, tuple(members), self.closing.group))
@@ -98,18 +98,22 @@ class RecordedHistory:
     @cached_property
     def decided(self) -> tuple[RecordedRebalance, ...]:
         """Rebalances in which somebody assigned partitions to somebody."""
-        return tuple(each for each in self.rebalances if each.closing.members and not each.returned)
+        return tuple(rebalance for rebalance in self.rebalances if rebalance.closing.members and not rebalance.returned)
 
     @cached_property
     def assignor(self) -> str | None:
         """The assignor of the newest rebalance that had one."""
-        return next((each.closing.assignor for each in reversed(self.decided) if each.closing.assignor), None)
+        return next(
+            (rebalance.closing.assignor for rebalance in reversed(self.decided) if rebalance.closing.assignor), None
+        )
 
     @cached_property
     def protocol(self) -> RebalanceProtocol:
         """The protocol of the newest rebalance that showed one."""
-        kinds = (each.closing.protocol for each in reversed(self.decided))
-        return next((each for each in kinds if each is not RebalanceProtocol.UNKNOWN), RebalanceProtocol.UNKNOWN)
+        protocols = (rebalance.closing.protocol for rebalance in reversed(self.decided))
+        return next(
+            (protocol for protocol in protocols if protocol is not RebalanceProtocol.UNKNOWN), RebalanceProtocol.UNKNOWN
+        )
 
     @cached_property
     def group_type(self) -> GroupType:
@@ -120,8 +124,9 @@ class RecordedHistory:
     def size(self) -> int:
         """Members and owned partitions over all rebalances: what a replay has to look at."""
         return sum(
-            len(each.closing.members) + sum(count_partitions(member.assigned) for member in each.closing.members)
-            for each in self.decided
+            len(rebalance.closing.members)
+            + sum(count_partitions(member.assigned) for member in rebalance.closing.members)
+            for rebalance in self.decided
         )
 
 
@@ -136,15 +141,15 @@ def history_of(events: Iterable[Event], lead: Collection[str] = ()) -> RecordedH
     newest: dict[str, GenerationEvent] = {}
     for event in events:
         if isinstance(event, GenerationEvent) and event.parts == 1:
-            known = newest.get(event.event_id)
-            if known is None or event.revision > known.revision:
+            earlier_revision = newest.get(event.event_id)
+            if earlier_revision is None or event.revision > earlier_revision.revision:
                 newest[event.event_id] = event
     ordered = sorted(newest.values(), key=lambda event: (event.timestamp_ms, event.generation))[-GENERATIONS_MAX:]
-    kept = _of_one_type(ordered)
+    kept = _since_last_type(ordered)
     rebalances = tuple(_rebalances(kept))
     last = kept[-1] if kept else None
-    named = (last.cluster_id, last.group) if last else ("", "")
-    return RecordedHistory(*named, tuple(kept), rebalances, frozenset(lead))
+    names = (last.cluster_id, last.group) if last else ("", "")
+    return RecordedHistory(*names, tuple(kept), rebalances, frozenset(lead))
 
 
 def identity(member: MemberSnapshot | MemberSubscription) -> str:
@@ -152,27 +157,27 @@ def identity(member: MemberSnapshot | MemberSubscription) -> str:
     return member.member_id if member.instance_id is None else member.instance_id
 
 
-def came_back(event: GenerationEvent, before: GenerationEvent | None) -> bool:
+def member_returned(event: GenerationEvent, before: GenerationEvent | None) -> bool:
     """Whether the generation stayed what it was; ``before`` is the event before, where that was seen."""
     if event.previous_generation is None:
         return False  # the first of a group, or of one that was deleted and made again
     return event.generation in {event.previous_generation, before.generation if before else None}
 
 
-def of_one_assignor(history: RecordedHistory) -> RecordedHistory:
+def since_last_assignor(history: RecordedHistory) -> RecordedHistory:
     """The same without what was before the last change of assignor: figures of two would speak of neither."""
-    for place in range(len(history.rebalances) - 1, -1, -1):
-        each = history.rebalances[place]
-        if each.closing.members and each.closing.assignor not in {None, history.assignor}:
-            return replace(history, rebalances=history.rebalances[place + 1 :])
+    for index in range(len(history.rebalances) - 1, -1, -1):
+        rebalance = history.rebalances[index]
+        if rebalance.closing.members and rebalance.closing.assignor not in {None, history.assignor}:
+            return replace(history, rebalances=history.rebalances[index + 1 :])
     return history
 
 
-def _of_one_type(events: Sequence[GenerationEvent]) -> Sequence[GenerationEvent]:
+def _since_last_type(events: Sequence[GenerationEvent]) -> Sequence[GenerationEvent]:
     """From the last change of type on: a classic group's past says nothing about how a broker would go on."""
-    for place in range(len(events) - 1, 0, -1):
-        if events[place].group_type is not events[place - 1].group_type:
-            return events[place:]
+    for index in range(len(events) - 1, 0, -1):
+        if events[index].group_type is not events[index - 1].group_type:
+            return events[index:]
     return events
 
 
@@ -192,4 +197,4 @@ def _rebalances(events: Sequence[GenerationEvent]) -> Iterable[RecordedRebalance
 
 def owned_by(event: GenerationEvent) -> dict[str, TopicPartitions]:
     """Identity -> what the recorded assignment gave it."""
-    return {identity(each): each.assigned for each in event.members}
+    return {identity(member): member.assigned for member in event.members}

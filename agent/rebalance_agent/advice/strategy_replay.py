@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import is_
 
-from rebalance_agent.advice.eligible_strategies import ReplaySettings, family, known
-from rebalance_agent.advice.move_counts import Assignment, MoveCounts, handed
+from rebalance_agent.advice.eligible_strategies import ReplaySettings, family, library_strategy
+from rebalance_agent.advice.move_counts import Assignment, MoveCounts, count_moves
 from rebalance_agent.advice.recorded_history import RecordedHistory, RecordedRebalance
 from rebalance_agent.assignors import Plan, Roster, Strategy
 from rebalance_agent.assignors.assignment_facts import count_moved, owners_of
@@ -20,7 +20,7 @@ from rebalance_agent.assignors.roster import MemberUserData, prepare_roster_agai
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.model.partitions import TopicPartitions, count_partitions
 
-__all__ = ["ReplayedRebalance", "carry"]
+__all__ = ["ReplayedRebalance", "replay_rebalances"]
 
 USER_DATA_MAX = 10_000
 """Members' user data that are kept as read; some of it changes with every generation, most does not."""
@@ -47,7 +47,7 @@ class ReplayedRebalance:
     imbalance: int
 
 
-def carry(
+def replay_rebalances(
     history: RecordedHistory, strategy: Strategy, settings: ReplaySettings | None = None
 ) -> Iterator[ReplayedRebalance]:
     """Replay the rebalances in which somebody decided.
@@ -57,17 +57,17 @@ def carry(
     Raises:
         AssignmentError: a setting is not what the strategy takes.
     """
-    carrier = _Carrier(strategy, settings or ReplaySettings(), known(history.assignor))
+    replay = _Replay(strategy, settings or ReplaySettings(), library_strategy(history.assignor))
     for rebalance in history.rebalances:
         if not rebalance.closing.members:
-            carrier.forget()
+            replay.forget()
         elif not rebalance.returned:
             if rebalance.before is None:
-                carrier.begin()
-            yield carrier.decide(rebalance)
+                replay.begin()
+            yield replay.decide(rebalance)
 
 
-class _Carrier:
+class _Replay:
     """One strategy on its way through one history."""
 
     def __init__(self, strategy: Strategy, settings: ReplaySettings, recorded: Strategy | None) -> None:
@@ -96,10 +96,12 @@ class _Carrier:
         roster = self._roster(rebalance, claims)
         plan = self._strategy.plan(roster)
         after = dict(zip(rebalance.identities, plan, strict=True))
-        given = None if before is None else handed(before, after)
+        given = None if before is None else count_moves(before, after)
         loads = list(map(count_partitions, plan))
-        left = _left(roster, claims, plan, given)
-        found = balance_of(roster, self._promise(roster), loads, left, plain=sum(loads) <= sum(roster.partitions))
+        left = _count_left(roster, claims, plan, given)
+        balance_found = balance_of(
+            roster, self._promise(roster), loads, left, plain=sum(loads) <= sum(roster.partitions)
+        )
         self._had = after
         self._keep_copies(rebalance, roster, plan)
         moved = given.changed if given else 0
@@ -109,9 +111,9 @@ class _Carrier:
             given=given,
             moved=moved,
             # What its owner could have kept and did not, beyond the fewest of that, was for nothing.
-            needed=None if found.moved_min is None else moved - (left - found.moved_min),
-            skew_ratio=found.skew_ratio,
-            imbalance=found.imbalance,
+            needed=None if balance_found.moved_min is None else moved - (left - balance_found.moved_min),
+            skew_ratio=balance_found.skew_ratio,
+            imbalance=balance_found.imbalance,
         )
 
     def _roster(self, rebalance: RecordedRebalance, claims: Sequence[TopicPartitions]) -> Roster:
@@ -119,19 +121,19 @@ class _Carrier:
         return prepare_roster_again(
             rebalance.roster,
             claims,
-            self._told(rebalance),
+            self._recorded_user_data(rebalance),
             self._strategy.config,
             self._config,
             [self._copies.get(name, _NOTHING) for name in rebalance.identities] if self._copies else None,
         )
 
-    def _told(self, rebalance: RecordedRebalance) -> Sequence[MemberUserData | None]:
+    def _recorded_user_data(self, rebalance: RecordedRebalance) -> Sequence[MemberUserData | None]:
         """The settings that members told, without what they owned then."""
         members = rebalance.roster.members
         if self._reader is None:
             return (None,) * len(members)
-        said = {each.member_id: each.user_data for each in rebalance.closing.members}
-        return [self._read_one(said[each.member_id]) for each in members]
+        recorded = {member.member_id: member.user_data for member in rebalance.closing.members}
+        return [self._read_one(recorded[member.member_id]) for member in members]
 
     def _read_one(self, recorded: bytes | None) -> MemberUserData | None:
         if not recorded or self._reader is None:
@@ -150,7 +152,7 @@ class _Carrier:
             self._copies = dict(zip(rebalance.identities, self._strategy.standbys(roster, plan), strict=True))
 
 
-def _left(roster: Roster, claims: Sequence[TopicPartitions], plan: Plan, given: MoveCounts | None) -> int:
+def _count_left(roster: Roster, claims: Sequence[TopicPartitions], plan: Plan, given: MoveCounts | None) -> int:
     """How much of what members own does not stay with its owner."""
     if given and all(map(is_, claims, roster.ownership_index.holdings)):
         return sum(given.moved.values())

@@ -28,7 +28,10 @@ def resolve(coordinates: tuple[str, ...], directory: Path) -> list[tuple[str, st
     """(group, artifact, version, classifier) of ``coordinates`` and all they need at run time. Takes about 20 s."""
     context = _context(directory)
     roots, others = context.resolver.resolve([context.create_dependency(coordinate) for coordinate in coordinates])
-    return [(each.groupId, each.artifactId, each.version, each.classifier) for each in (*roots, *others)]
+    return [
+        (component.groupId, component.artifactId, component.version, component.classifier)
+        for component in (*roots, *others)
+    ]
 
 
 def _context(directory: Path) -> MavenContext:
