@@ -1,7 +1,7 @@
-"""Is the replay true? Recorded inputs go in, one generation at a time, and the result is held against the recorded one.
+"""Checks replays against records: each recorded input is assigned again and compared with the recorded assignment.
 
-It must be the same wherever the result is defined (`implementations` says where). Elsewhere it is counted apart, with
-the reason, and how often it came out the same nevertheless.
+The result must be equal where it is defined (see `implementations`). Other decisions are counted apart, with the reason
+and how often they are equal nevertheless.
 """
 
 from __future__ import annotations
@@ -31,15 +31,16 @@ from rebalance_agent.model.subscription import (
 __all__ = ["Fidelity", "FidelityLine", "fidelity", "input_of"]
 
 CLAIMS_BACK_MAX = 16
-"""Generations that are searched for the one in which a member was given what it claims: events do not say it."""
+"""Generations that are searched for the one in which a member was assigned what it claims; events do not contain it."""
 
 
 @dataclass(frozen=True, slots=True)
 class FidelityLine:
     """Decisions of one assignor in one implementation.
 
-    ``checked`` had to come out the same; of these ``same_moves``, ``same_skew`` and ``same_assignment`` did.
-    ``not_comparable`` need not, for ``reason``; ``agreeing`` of them did. ``difference``: the first one in words.
+    ``checked`` ones had to be equal; ``same_moves``, ``same_skew`` and ``same_assignment`` of them were.
+    ``not_comparable`` ones need not be, for ``reason``; ``agreeing`` of them were. ``difference``: the first difference
+    as text.
     """
 
     assignor: str
@@ -54,7 +55,7 @@ class FidelityLine:
     difference: str | None = None
 
     def __add__(self, other: FidelityLine) -> FidelityLine:
-        """Of two parts of one history."""
+        """Add the lines of two parts of one history."""
         return replace(
             self,
             checked=self.checked + other.checked,
@@ -70,33 +71,36 @@ class FidelityLine:
 
 @dataclass(frozen=True, slots=True)
 class Fidelity:
-    """By assignor and implementation, in the order of their first generation."""
+    """Lines by assignor and implementation, in the order of their first generation."""
 
     lines: tuple[FidelityLine, ...] = field(default=())
 
     @property
     def checked(self) -> int:
-        """Decisions that had to come out the same."""
+        """Number of decisions that had to be equal."""
         return sum(line.checked for line in self.lines)
 
     @property
     def not_comparable(self) -> int:
-        """Decisions that need not."""
+        """Number of decisions that need not be equal."""
         return sum(line.not_comparable for line in self.lines)
 
     @property
     def moves(self) -> float | None:
-        """Share of the checked decisions with the recorded moves; None of none."""
+        """Share of the checked decisions with the recorded number of moves; None if none was checked."""
         return sum(line.same_moves for line in self.lines) / self.checked if self.checked else None
 
     @property
     def skew(self) -> float | None:
-        """The same for the skew."""
+        """Share of the checked decisions with the recorded skew; None if none was checked."""
         return sum(line.same_skew for line in self.lines) / self.checked if self.checked else None
 
 
 def fidelity(history: RecordedHistory, instrumented: Collection[int] = ()) -> Fidelity:
-    """Repeat every recorded decision of ``history``; ``instrumented``: see `implementations.ran_here`."""
+    """Repeat every recorded decision of ``history``.
+
+    ``instrumented``: generations of `implementations.instrumented_generations`.
+    """
     claiming = members_with_claims(history.generations)
     lines: dict[tuple[str, str], FidelityLine] = {}
     earlier: deque[_Given] = deque(maxlen=CLAIMS_BACK_MAX)
@@ -112,7 +116,7 @@ def fidelity(history: RecordedHistory, instrumented: Collection[int] = ()) -> Fi
 
 
 class _Given(NamedTuple):
-    """What one generation gave, by member id."""
+    """The assignment of one generation, by member id."""
 
     generation: int
     assigned: Mapping[str, TopicPartitions]
@@ -123,15 +127,15 @@ def _given(event: GenerationEvent) -> _Given:
 
 
 def input_of(event: GenerationEvent, earlier: Sequence[GenerationEvent] = ()) -> GroupSubscription:
-    """What the assignor was told in this generation; ``earlier`` generations date its members' claims."""
+    """Return the assignor's input in this generation; ``earlier`` generations date the members' claims."""
     return _input(event, list(map(_given, earlier)))
 
 
 def _input(event: GenerationEvent, earlier: Sequence[_Given]) -> GroupSubscription:
-    """As `input_of`.
+    """Return the assignor's input, as `input_of`.
 
-    Racks of partitions, their loads and the leader's own settings are unknown. How often a redundant strategy gives a
-    partition is seen in what it gave.
+    Racks and loads of partitions and the leader's own settings are not known. The redundancy of a redundant strategy is
+    derived from its assignment.
     """
     return GroupSubscription(
         topics={topic: TopicMetadata(count) for topic, count in event.topics.items()},
@@ -153,7 +157,7 @@ def _input(event: GenerationEvent, earlier: Sequence[_Given]) -> GroupSubscripti
 
 
 def _dated(member_id: str, claim: TopicPartitions, earlier: Sequence[_Given]) -> int:
-    """The newest generation in which the member was given all that it claims."""
+    """Return the newest generation in which the member was assigned all that it claims."""
     for generation in reversed(earlier):
         given = generation.assigned.get(member_id)
         if given is not None and all(
@@ -209,7 +213,7 @@ class _Same:
 def _compare(
     event: GenerationEvent, before: GenerationEvent | None, earlier: Sequence[_Given], chosen: Strategy
 ) -> _Same | None:
-    """Run the recorded strategy on the recorded input; None where it refuses that."""
+    """Run the recorded strategy on the recorded input; None where it refuses the input."""
     group = _input(event, earlier)
     try:
         result = chosen.assign(group).members

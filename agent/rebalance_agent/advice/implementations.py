@@ -1,7 +1,8 @@
-"""Whose assignor it was, from what its members said, and whether its decisions can be repeated.
+"""Derives which implementation of an assignor made a decision, and whether the decision can be reproduced.
 
-The same name is not the same assignor: `sticky` is also Kafka's own and kafka-python's, and of equal balances each
-takes another. What is defined to the last partition is `range`, `roundrobin` and every strategy of this library.
+One name may have several implementations: `sticky` is also Kafka's own and kafka-python's, and they choose differently
+among equal balances. The result is defined to the last partition for `range`, `roundrobin` and this library's
+strategies.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ LIBRARY = "kafka-rebalance-agent"
 """This library, in any client."""
 
 ANY = "any client"
-"""The result is defined, whoever runs it."""
+"""Any client: the result does not depend on the implementation."""
 
 _GENERATION_BYTES = 4
-"""User data of cooperative members that is a generation and nothing else."""
+"""Bytes of a cooperative member's user data that contains only a generation."""
 
 _UNRECORDED = {
     "lag-aware": "it goes by the partitions' lag or rate, which events do not record",
@@ -33,21 +34,21 @@ _UNRECORDED = {
 
 
 class ImplementationVerdict(NamedTuple):
-    """``implementation`` in words; ``reason``: why its decisions need not be repeated, None where they must."""
+    """``implementation`` as text; ``reason``: why its decisions need not be reproducible, None where they must be."""
 
     implementation: str
     reason: str | None
 
 
 def instrumented_generations(events: Collection[AssignEvent]) -> frozenset[int]:
-    """Generations in which an instrumented leader said that it assigned."""
+    """Return the generations in which an instrumented leader reported that it assigned."""
     return frozenset(event.generation for event in events if event.error is None)
 
 
 def members_with_claims(events: Iterable[GenerationEvent]) -> frozenset[str]:
-    """Ids of eager members that say in their subscriptions what they owned, in whichever generation.
+    """Return ids of eager members that state in their subscriptions what they owned, in any generation.
 
-    By Kafka's rules eager members own nothing when they join; ours say it all the same, for their leader.
+    In Kafka's clients eager members own nothing when they join; this library's state it nevertheless, for their leader.
     """
     return frozenset(member.member_id for event in events for member in event.members if _claims(member))
 
@@ -55,7 +56,10 @@ def members_with_claims(events: Iterable[GenerationEvent]) -> frozenset[str]:
 def verdict(
     event: GenerationEvent, instrumented: Collection[int] = (), claiming: Collection[str] = frozenset()
 ) -> ImplementationVerdict:
-    """Who assigned in this generation; ``instrumented``: see `ran_here`, ``hints``: see `hinting`."""
+    """Return which implementation assigned in this generation.
+
+    ``instrumented``: see `instrumented_generations`; ``claiming``: see `members_with_claims`.
+    """
     name = event.assignor or ""
     if event.group_type is not GroupType.CLASSIC:
         return ImplementationVerdict(
@@ -110,6 +114,6 @@ def _claims(member: MemberSnapshot) -> bool:
 
 
 def _claims_only_in_user_data(member: MemberSnapshot) -> bool:
-    """Whether it says in user data that it owns something, and nothing of it in its subscription."""
+    """Return whether the member states in user data that it owns something, and nothing in its subscription."""
     data = member.user_data or b""
     return len(data) > 2 * _GENERATION_BYTES and not _claims(member)

@@ -1,4 +1,4 @@
-"""What one rebalance did to partitions, counted by the member that had them. Identities as in `history`."""
+"""Counts the partitions that one rebalance moved, by previous owner. Identities as in `recorded_history`."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from rebalance_agent.model.partitions import TopicPartitions, count_partitions
 __all__ = ["Assignment", "MoveCounts", "count_moves"]
 
 Assignment = Mapping[str, TopicPartitions]
-"""Identity of a member -> what it has."""
+"""Identity of a member -> its partitions."""
 
 
 @dataclass(frozen=True, slots=True)
 class MoveCounts:
-    """``owned``: what members that stayed had before; ``moved``: how much of it others have now, where that is any.
+    """Counts by previous owner: ``owned`` by members that stayed; ``moved``: how much of that other members have now.
 
-    ``gone``: what members that went had, and somebody has now. ``assigned``: partitions with an owner now.
+    ``gone``: partitions of members that left and that other members have now. ``assigned``: partitions with an owner
+    now.
     """
 
     owned: Mapping[str, int]
@@ -27,12 +28,12 @@ class MoveCounts:
 
     @property
     def changed(self) -> int:
-        """Partitions that changed hands, as events count ``moved``."""
+        """Partitions that changed owner, as ``moved`` in events."""
         return sum(self.moved.values()) + sum(self.gone.values())
 
 
 def count_moves(before: Assignment, after: Assignment) -> MoveCounts:
-    """Compare two assignments. What nobody has any more is in neither ``moved`` nor ``gone``."""
+    """Compare two assignments. Partitions that no longer have an owner are in neither ``moved`` nor ``gone``."""
     owned: dict[str, int] = {}
     moved: dict[str, int] = {}
     gone: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""What every strategy would have made of a history, and what was made of it."""
+"""Computes the outcome of every strategy for a history, and that of the recorded decisions."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ __all__ = ["replay", "what_if"]
 
 
 def replay(history: RecordedHistory, chosen: Strategy, settings: ReplaySettings | None = None) -> tuple[Replayed, ...]:
-    """The rebalances of ``history`` as ``chosen`` would have decided them, its own assignment carried along.
+    """Return the rebalances of ``history`` as ``chosen`` would have decided them, carrying its own assignment along.
 
     Raises:
-        AssignmentError: the strategy cannot serve this group (the text says why), or a setting is wrong.
+        AssignmentError: the strategy cannot be replayed for this group (the text says why), or a setting is not valid.
     """
     if refused := refusal(history, chosen, settings):
         raise AssignmentError(f"{chosen.name}: {refused}")
@@ -38,12 +38,12 @@ def replay(history: RecordedHistory, chosen: Strategy, settings: ReplaySettings 
 def what_if(
     history: RecordedHistory, names: Iterable[str] | None = None, settings: ReplaySettings | None = None
 ) -> WhatIf:
-    """Replay ``history`` through these strategies, by default all there are; both forms of one in a single pass.
+    """Replay ``history`` through these strategies, by default all; both forms of one in a single pass.
 
-    Only what was since the last change of assignor counts, and not what leads in.
+    Only rebalances since the last change of assignor count, without those that lead in.
 
     Raises:
-        AssignmentError: there is no strategy of a name, or a setting is not what it takes.
+        AssignmentError: a name is not that of a strategy, or a setting is not valid.
     """
     history = since_last_assignor(history)
     restarts = avoidable(history)
@@ -73,7 +73,7 @@ def what_if(
 
 
 def _copartitioned(history: RecordedHistory) -> bool:
-    """Whether several members had the same numbers of several topics in the end: some application may rely on it."""
+    """Return whether members had equal numbers of several topics in the end: an application may rely on it."""
     if not history.decided or history.group_type is not GroupType.CLASSIC:
         return False
     last = history.decided[-1]
@@ -107,7 +107,7 @@ def _both(
     behaviours: Mapping[int, Behaviour | None],
     restarts: AvoidableRebalances,
 ) -> dict[RebalanceProtocol, Figures]:
-    """The figures under either protocol."""
+    """Return the figures under either protocol."""
     indexes = _indexes(history)
     sums = {protocol: Sums() for protocol in (RebalanceProtocol.EAGER, RebalanceProtocol.COOPERATIVE)}
     before: Assignment = {}
@@ -126,13 +126,13 @@ def _both(
 def _recorded(
     history: RecordedHistory, behaviours: Mapping[int, Behaviour | None], restarts: AvoidableRebalances
 ) -> tuple[Figures, Figures]:
-    """What was measured, and the same moves with the stalls that the model predicts for them."""
+    """Return the measured figures, and those of the same moves with predicted stalls."""
     indexes = _indexes(history)
     measured, predicted = Sums(), Sums()
     began = False
     for rebalance in history.decided:
         closing, behaviour, index = rebalance.closing, behaviours[id(rebalance)], indexes[id(rebalance)]
-        # Replays begin from nothing where there is nothing to begin from, so these moves are nobody's.
+        # Replays start without an assignment here, too, so these moves are not counted.
         first, began = not began or rebalance.before is None, True
         if not history.counts(closing):
             continue

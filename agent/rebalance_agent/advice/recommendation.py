@@ -1,8 +1,8 @@
-"""From figures to one plain sentence: which strategy, which protocol, static membership or not, or nothing better.
+"""Derives a recommendation from figures: which strategy and protocol, static membership or not, or nothing better.
 
-In this order: what keeps the purpose of the group's own strategy; the least skew, since an overloaded member is slow
-all day; the shortest stalls; the fewest moves. Differences that are too small to act upon count as none, and the
-group's own strategy wins every tie.
+Order of criteria: strategies that keep the purpose of the group's own; the lowest skew, since an overloaded member is
+slow all the time; the shortest stalls; the fewest moves. Small differences count as none, and the group's own strategy
+wins ties.
 """
 
 from __future__ import annotations
@@ -17,27 +17,30 @@ from rebalance_agent.model.group import RebalanceProtocol
 __all__ = ["REBALANCES_MIN", "Recommendation", "recommend"]
 
 REBALANCES_MIN = 5
-"""Fewer say little: the sentence then says so."""
+"""Rebalances below which the sentence says that there were few."""
 
 SKEW_MIN = 0.05
-"""Of a member's share: less is not felt."""
+"""Smallest difference of mean skew that counts, as a part of a member's share."""
 
 STALL_MIN = 0.1
-"""Of the stalled partition-seconds: the model is not more exact than that."""
+"""Smallest difference of stalls that counts, as a part of the stalled partition-seconds: the precision of the model."""
 
 STALL_SECONDS_MIN = 1.0
-"""Stalled partition-seconds that nobody changes an assignor for."""
+"""Smallest difference of stalls that counts, in partition-seconds."""
 
 MOVES_MIN = 0.1
-"""Of the moves."""
+"""Smallest difference of moves that counts, as a part of the moves."""
 
 _PART = frozenset(GENERAL) - {"range"}
-"""Families that give equal numbers of topics to different members."""
+"""Families that give equal partition numbers of different topics to different members."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """``strategy`` None: nothing better is known. What is saved is predicted, over the recorded rebalances."""
+    """A recommendation for one group. ``strategy`` None: no better one is known.
+
+    ``saved_partition_seconds`` and ``saved_moves`` are predictions over the recorded rebalances.
+    """
 
     cluster_id: str
     group: str
@@ -50,14 +53,14 @@ class Recommendation:
 
 
 def recommend(what_if: WhatIf) -> Recommendation:
-    """The best of what was replayed for the group, by the figures alone."""
+    """Return the best of the replayed strategies for the group, by figures alone."""
     own = _own(what_if)
     candidates = [
         outcome for outcome in what_if.outcomes if outcome.refused is None and _keeps_purpose(outcome.strategy, what_if)
     ]
     best = own
     for outcome in sorted(candidates, key=_order):
-        # Differences that count as none may add up on the way: each must be better than what there is, too.
+        # Small differences may add up on the way, so each must be better than the group's own, too.
         if _better(outcome.figures, best.figures) and (best is own or _better(outcome.figures, own.figures)):
             best = outcome
     better = best is not own
@@ -80,12 +83,12 @@ def recommend(what_if: WhatIf) -> Recommendation:
 
 
 def _own(what_if: WhatIf) -> StrategyOutcome:
-    """What the group runs: as it was recorded, with the stalls of the same model as for all others."""
+    """Return what the group runs: the recorded moves, with stalls of the same model as for all others."""
     return StrategyOutcome(what_if.assignor or "", what_if.protocol, what_if.predicted)
 
 
 def _keeps_purpose(name: str, what_if: WhatIf) -> bool:
-    """Whether it promises what the group's own does; of a foreign assignor nobody knows."""
+    """Return whether it promises what the group's own strategy does; always False for another client's assignor."""
     own = family(what_if.assignor or "")
     if library_strategy(what_if.assignor) is None or name == what_if.assignor:
         return False
@@ -93,14 +96,14 @@ def _keeps_purpose(name: str, what_if: WhatIf) -> bool:
 
 
 def _order(outcome: StrategyOutcome) -> tuple[bool, int, str]:
-    """Of equals the first is taken: cooperative forms first, they stop less; then those that move less."""
+    """Return the sort key of candidates: cooperative forms first, which stop less; then those that move less."""
     kind = family(outcome.strategy)
     place = GENERAL.index(kind) if kind in GENERAL else len(GENERAL)
     return outcome.protocol is not RebalanceProtocol.COOPERATIVE, place, outcome.strategy
 
 
 def _better(one: Figures, other: Figures) -> bool:
-    """Whether it is worth a change: by skew, else by stalls, else by moves."""
+    """Return whether a change is worth it: by skew, else by stalls, else by moves."""
     one_skew, other_skew = one.skew_mean or 1.0, other.skew_mean or 1.0
     if abs(one_skew - other_skew) >= SKEW_MIN:
         return one_skew < other_skew
@@ -152,7 +155,7 @@ def _stall_matters(own: StrategyOutcome, best: StrategyOutcome | None) -> bool:
 
 
 def _gains(own: Figures, best: Figures) -> str:
-    """What gets better, and what gets worse."""
+    """Return what gets better and what gets worse, as text."""
     lines = list(_differences(own, best))
     better, worse = ([text for good, text in lines if good is wanted] for wanted in (True, False))
     return f"{_listed(better)}, though {_listed(worse)}" if worse else _listed(better)

@@ -1,7 +1,7 @@
-"""A group's recorded generations as a what-if needs them: rebalances in order, and what each one decided from.
+"""A group's recorded generations as input of a what-if: rebalances in order, and what each was decided from.
 
-What events do not say is not guessed: the racks and loads of partitions are unknown, and so are settings that only the
-leader knows (`serving` and `fidelity` say which strategies that concerns).
+Racks and loads of partitions are not in events, and so count as not known, like settings that only the leader has
+(`eligible_strategies` and `fidelity` name the strategies that need them).
 """
 
 from __future__ import annotations
@@ -28,15 +28,14 @@ __all__ = [
 ]
 
 GENERATIONS_MAX = 100_000
-"""Generations of one history; of more the newest count. A group that rebalances every minute has as many in ten weeks.
-"""
+"""Generations of one history, the newest ones: ten weeks of a group that rebalances every minute."""
 
 
 @dataclass(frozen=True)
 class RecordedRebalance:
-    """One episode: ``generations`` in order, of which the last one closed it.
+    """One episode: its ``generations`` in order, the last of which closed it.
 
-    ``before``: the event that it began from, None where that was not seen, or there was none.
+    ``before``: the event of the generation before; None where that was not observed, or there was none.
     """
 
     generations: tuple[GenerationEvent, ...]
@@ -44,17 +43,17 @@ class RecordedRebalance:
 
     @property
     def closing(self) -> GenerationEvent:
-        """The event that speaks for the whole."""
+        """The event of the last generation, which describes the whole episode."""
         return self.generations[-1]
 
     @property
     def returned(self) -> bool:
-        """Whether a static member came back into its place, so that nobody decided anything."""
+        """Whether a static member came back to its partitions, so that no assignor ran."""
         return member_returned(self.closing, self.before)
 
     @cached_property
     def roster(self) -> Roster:
-        """The members and what each asked for, in order; who owned what, and what they told, is left out."""
+        """The members and their subscriptions in order, without ownership and user data."""
         members = [
             MemberSubscription(member.member_id, member.topics, member.instance_id, rack=member.rack or None)
             for member in self.closing.members
@@ -69,15 +68,16 @@ class RecordedRebalance:
 
     @cached_property
     def fresh(self) -> bool:
-        """Whether it began from an empty group, so that all partitions waited for its end."""
+        """Whether the group was empty before, so that all partitions waited for the end of the rebalance."""
         return self.before is not None and not self.before.members
 
 
 @dataclass(frozen=True)
 class RecordedHistory:
-    """One group's past: ``rebalances`` in order, each of them ended; ``generations`` they consist of.
+    """One group's past: ``rebalances`` in order, each of them ended, and the ``generations`` of which they consist.
 
-    ``lead``: ids of events that lead in: strategies go through them, and another part of the past counts them.
+    ``lead``: ids of events that lead in: strategies are replayed through them, but another part of the history counts
+    them.
     """
 
     cluster_id: str
@@ -87,17 +87,17 @@ class RecordedHistory:
     lead: frozenset[str] = frozenset()
 
     def counts(self, event: GenerationEvent) -> bool:
-        """Whether figures are to speak of it."""
+        """Return whether figures include this event."""
         return event.event_id not in self.lead
 
     @property
     def last(self) -> GenerationEvent | None:
-        """The newest event."""
+        """The newest event; None without any."""
         return self.generations[-1] if self.generations else None
 
     @cached_property
     def decided(self) -> tuple[RecordedRebalance, ...]:
-        """Rebalances in which somebody assigned partitions to somebody."""
+        """Rebalances in which an assignor assigned partitions to members."""
         return tuple(rebalance for rebalance in self.rebalances if rebalance.closing.members and not rebalance.returned)
 
     @cached_property
@@ -109,7 +109,7 @@ class RecordedHistory:
 
     @cached_property
     def protocol(self) -> RebalanceProtocol:
-        """The protocol of the newest rebalance that showed one."""
+        """The protocol of the newest rebalance in which it is known."""
         protocols = (rebalance.closing.protocol for rebalance in reversed(self.decided))
         return next(
             (protocol for protocol in protocols if protocol is not RebalanceProtocol.UNKNOWN), RebalanceProtocol.UNKNOWN
@@ -117,12 +117,12 @@ class RecordedHistory:
 
     @cached_property
     def group_type(self) -> GroupType:
-        """Who assigned in the end."""
+        """The type of the group in the end."""
         return self.last.group_type if self.last else GroupType.CLASSIC
 
     @cached_property
     def size(self) -> int:
-        """Members and owned partitions over all rebalances: what a replay has to look at."""
+        """Members and assigned partitions over all rebalances: the amount of work of a replay."""
         return sum(
             len(rebalance.closing.members)
             + sum(count_partitions(member.assigned) for member in rebalance.closing.members)
@@ -131,12 +131,12 @@ class RecordedHistory:
 
 
 def history_of(events: Iterable[Event], lead: Collection[str] = ()) -> RecordedHistory:
-    """The history in one group's ``events`` (other kinds are passed over), of each event the newest revision.
+    """Return the history in one group's ``events``; of each event the newest revision, other kinds are ignored.
 
     ``lead``: ids of those that only lead in, see `RecordedHistory`.
 
-    Left out are the parts of an event that was split by member and not put together again, what comes before a change
-    of the group's type, and an episode that has not ended.
+    Left out are: parts of an event that was split by member and not merged again, generations before a change of the
+    group's type, and an episode that has not ended.
     """
     newest: dict[str, GenerationEvent] = {}
     for event in events:
@@ -158,14 +158,14 @@ def identity(member: MemberSnapshot | MemberSubscription) -> str:
 
 
 def member_returned(event: GenerationEvent, before: GenerationEvent | None) -> bool:
-    """Whether the generation stayed what it was; ``before`` is the event before, where that was seen."""
+    """Return whether the generation stayed the same; ``before`` is the event before, where that was observed."""
     if event.previous_generation is None:
-        return False  # the first of a group, or of one that was deleted and made again
+        return False  # the first of a group, or of one that was deleted and created again
     return event.generation in {event.previous_generation, before.generation if before else None}
 
 
 def since_last_assignor(history: RecordedHistory) -> RecordedHistory:
-    """The same without what was before the last change of assignor: figures of two would speak of neither."""
+    """Return the history since the last change of assignor, since figures of two assignors describe neither."""
     for index in range(len(history.rebalances) - 1, -1, -1):
         rebalance = history.rebalances[index]
         if rebalance.closing.members and rebalance.closing.assignor not in {None, history.assignor}:
@@ -174,7 +174,7 @@ def since_last_assignor(history: RecordedHistory) -> RecordedHistory:
 
 
 def _since_last_type(events: Sequence[GenerationEvent]) -> Sequence[GenerationEvent]:
-    """From the last change of type on: a classic group's past says nothing about how a broker would go on."""
+    """Return the events since the last change of group type: a classic past does not show how a broker assigns."""
     for index in range(len(events) - 1, 0, -1):
         if events[index].group_type is not events[index - 1].group_type:
             return events[index:]
@@ -188,7 +188,7 @@ def _rebalances(events: Sequence[GenerationEvent]) -> Iterable[RecordedRebalance
         if running and event.episode_generation != running[0].episode_generation:
             running = []  # its end is missing
         if not running and before and event.previous_generation != before.generation:
-            before = None  # what it began from is missing, or the group was deleted and made again
+            before = None  # the event before is missing, or the group was deleted and created again
         running.append(event)
         if event.closes_episode:
             yield RecordedRebalance(tuple(running), before)
@@ -196,5 +196,5 @@ def _rebalances(events: Sequence[GenerationEvent]) -> Iterable[RecordedRebalance
 
 
 def owned_by(event: GenerationEvent) -> dict[str, TopicPartitions]:
-    """Identity -> what the recorded assignment gave it."""
+    """Return identity -> partitions of the recorded assignment."""
     return {identity(member): member.assigned for member in event.members}

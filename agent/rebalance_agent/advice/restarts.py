@@ -1,8 +1,8 @@
-"""Members that went and came back within their session: rebalances that static membership (KIP-345) avoids.
+"""Members that left and came back within their session timeout: rebalances that static membership (KIP-345) avoids.
 
-Who comes back has another member id. It is taken for the same if it has the client id of one that went, and no other
-member has; groups whose members all have one client id show no restarts. What static membership costs is counted, too:
-partitions of a member that is away wait for it, instead of going to others.
+A member that comes back has another member id. It counts as the same one if it has the client id of one that left, and
+no other member has that; groups whose members all have one client id show no restarts. The cost of static membership is
+counted, too: partitions of an absent member wait for it instead of going to others.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _RESTART_CAUSES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """A member, by its identity before, that went in rebalance ``left`` and was back in ``back``.
+    """A member, by its previous ``identity``, that left in rebalance ``left`` and came back in rebalance ``back``.
 
-    These are places in the history's rebalances.
+    Both are indexes of the history's rebalances.
     """
 
     identity: str
@@ -49,21 +49,21 @@ class Restart:
 
 @dataclass(frozen=True)
 class AvoidableRebalances:
-    """``rebalances``: places of those that nothing but restarts caused; ``restarts``: these and all others."""
+    """``rebalances``: indexes of those that only restarts caused; ``restarts``: these restarts and all others."""
 
     rebalances: frozenset[int]
     restarts: tuple[Restart, ...]
 
     @cached_property
     def leaving(self) -> Mapping[int, Sequence[Restart]]:
-        """By the place of the rebalance in which they went."""
+        """Restarts by the index of the rebalance in which the member left."""
         by_rebalance: dict[int, list[Restart]] = {}
         for restart in self.restarts:
             by_rebalance.setdefault(restart.left, []).append(restart)
         return by_rebalance
 
     def waited(self, index: int, before: Assignment) -> float:
-        """Partition-seconds that what these members had ``before`` would have waited for their return."""
+        """Return the partition-seconds that what these members had ``before`` would have waited for their return."""
         return sum(
             count_partitions(before.get(restart.identity, {})) * restart.away_seconds
             for restart in self.leaving.get(index, ())
@@ -71,7 +71,7 @@ class AvoidableRebalances:
 
 
 def avoidable(history: RecordedHistory) -> AvoidableRebalances:
-    """Restarts of dynamic members that were shorter than their session timeout."""
+    """Return the restarts of dynamic members that were shorter than their session timeout."""
     changes = [_Change(rebalance) for rebalance in history.rebalances]
     restarts = tuple(_restarts(changes))
     went: dict[int, set[str]] = {}
@@ -88,7 +88,7 @@ def avoidable(history: RecordedHistory) -> AvoidableRebalances:
 
 
 class _Change:
-    """Who came and went in one rebalance, by client id."""
+    """Members that joined and left in one rebalance, by client id."""
 
     def __init__(self, rebalance: RecordedRebalance) -> None:
         self.rebalance = rebalance

@@ -25,7 +25,7 @@ __all__ = ["lock_text", "main"]
 
 
 def lock_text(artifacts: list[Artifact], roots: Sequence[str]) -> str:
-    """The lock file for ``artifacts``, sorted by coordinate so that a change of one is a change of one line."""
+    """Return the lock file for ``artifacts``, sorted by coordinate, so that a change of one jar changes one line."""
     head = [
         "# Written by python -m rebalance_agent.artifacts.lock. One jar per line:",
         "# group:artifact:version[:classifier] sha256 size",
@@ -40,7 +40,7 @@ def _roots(path: Path) -> tuple[str, ...]:
 
 
 def _plain_name(name: str, version: str, classifier: str) -> str:
-    """The jar's name as Maven gives it."""
+    """Return the file name of a jar in Maven."""
     return "-".join(part for part in (name, version, classifier) if part) + ".jar"
 
 
@@ -63,7 +63,7 @@ def _downloaded(coordinates: tuple[str, str, str, str], directory: Path) -> Arti
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Resolve, download, write; ``arguments`` as on the command line. Returns the exit status."""
+    """Resolve, download and write; ``arguments`` as on the command line. Returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", type=Path, metavar="FILE")
     parser.add_argument("--beyond", type=Path, action="append", default=[], metavar="PATH")
