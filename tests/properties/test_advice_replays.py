@@ -8,7 +8,7 @@ from rebalance_agent.advice import fidelity, history_of, recommend, replay, what
 from rebalance_agent.advice.eligible_strategies import refusal
 from rebalance_agent.advice.implementations import LIBRARY, verdict
 from rebalance_agent.advice.recommendation import _better
-from rebalance_agent.advice.strategy_replay import carry
+from rebalance_agent.advice.strategy_replay import replay_rebalances
 from rebalance_agent.assignors import STRATEGIES, judge
 from rebalance_agent.model.subscription import GroupAssignment, GroupSubscription, MemberSubscription, TopicMetadata
 from support.assignors.walks import Walk
@@ -58,7 +58,7 @@ def test_even_where_it_need_not_the_librarys_own_sticky_comes_out_the_same(name,
 def test_what_is_carried_along_is_what_was_decided_before(seed, recorded, name):
     history = history_of(walked(Walk(seed, newest=True), STRATEGIES[recorded], 6))
     before, strategy = {}, STRATEGIES[name]
-    for place, step in enumerate(carry(history, strategy)):
+    for place, step in enumerate(replay_rebalances(history, strategy)):
         before = {} if step.rebalance.fresh else before  # whoever comes to an empty group starts anew
         members = tuple(
             MemberSubscription(each.member_id, each.topics, each.instance_id, before.get(identity, {}), 1)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rebalance_agent.advice.move_counts import handed
+from rebalance_agent.advice.move_counts import count_moves
 from rebalance_agent.advice.predicted_stalls import Behaviour, predict_stall
 from rebalance_agent.assignors import STRATEGIES
 from rebalance_agent.model.partitions import count_partitions
@@ -57,7 +57,7 @@ def check(strategy, members, partitions, change, expired=()):
         for stall in timeline.stalls
         if stall.stopped_ms >= AT_MS and stall.resumed_ms is not None
     )
-    given_away = handed(by_name(earlier), by_name(last))
+    given_away = count_moves(by_name(earlier), by_name(last))
     # The model's heartbeats are a millisecond apart.
     assert predict_stall(behaviour, given_away, STRATEGIES[strategy].protocol) == pytest.approx(stalled, abs=0.2)
 

@@ -107,9 +107,9 @@ def test_copies_are_spread_as_evenly_as_can_be_and_never_beside_their_active(see
     for demand, places in zip(wanted, copies, strict=True):
         assert demand.active not in places
         assert len(set(places)) == demand.wanted
-        assert set(places) <= demand.places
+        assert set(places) <= demand.hosts
     every = itertools.product(
-        *(itertools.combinations(sorted(demand.places - {demand.active}), demand.wanted) for demand in wanted)
+        *(itertools.combinations(sorted(demand.hosts - {demand.active}), demand.wanted) for demand in wanted)
     )
     assert unevenness(sizes, copies) == min(unevenness(sizes, other) for other in every)
 
@@ -128,7 +128,7 @@ def test_copies_stay_where_they_are_when_nothing_changes(seed):
 def test_copies_that_are_even_as_they_are_stay_all(seed):
     wanted, sizes = demands(seed)
     every = itertools.product(
-        *(itertools.combinations(sorted(demand.places - {demand.active}), demand.wanted) for demand in wanted)
+        *(itertools.combinations(sorted(demand.hosts - {demand.active}), demand.wanted) for demand in wanted)
     )
     ways = list(itertools.islice(every, 5000))
     least = min(unevenness(sizes, way) for way in ways)

@@ -1,17 +1,17 @@
-"""What would have been better: histories replayed through other strategies, stalls predicted, recommendations. Pure.
+"""Replays recorded rebalances through other strategies, predicts their stalls, and recommends one. Pure.
 
-How it fits together, all over one group's recorded events, with no clock, client or engine:
+All of it works on one group's recorded events, with no clock and no client:
 
-- ``history``: generation events as rebalances in order; ``handovers``: what one rebalance did to partitions.
-- ``serving``: which strategies could have been used at all, and why not the others.
-- ``carrying``: one strategy through a history, its own assignment carried along.
-- ``stalls``: what the coordinator's model comes to for one rebalance; ``restarts``: what static membership avoids.
-- ``outcomes``: all of these for all strategies, in ``figures`` that add up over the parts of a long history.
-- ``fidelity``: whether recorded decisions can be repeated, by whose assignor it was (``implementations``).
-- ``recommending``: one sentence.
+- ``recorded_history``: generation events as rebalances in order; ``move_counts``: what a rebalance moved.
+- ``eligible_strategies``: which strategies can be replayed, and why the others cannot.
+- ``strategy_replay``: one strategy through a history, carrying its own assignment along.
+- ``predicted_stalls``: the predicted stall of one rebalance; ``restarts``: what static membership avoids.
+- ``outcomes``: all of these for all strategies, as ``figures`` that add up over the parts of a long history.
+- ``fidelity``: whether recorded decisions can be reproduced, by assignor (``implementations``).
+- ``recommendation``: the recommendation, as one sentence.
 - ``observed_advice``: what a few rebalances prove without a replay; `explain` and the page word it.
 
-The command line and the pipeline call the same functions. What it can know and what not: ``docs/whatif.md``.
+The command line and the pipeline call the same functions. ``docs/whatif.md`` states what they can know and what not.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from __future__ import annotations
 from rebalance_agent.advice.eligible_strategies import ReplaySettings
 from rebalance_agent.advice.fidelity import Fidelity, FidelityLine, fidelity
 from rebalance_agent.advice.figures import Figures, Replayed, StrategyOutcome, WhatIf, merged
-from rebalance_agent.advice.implementations import ran_here
+from rebalance_agent.advice.implementations import instrumented_generations
 from rebalance_agent.advice.outcomes import replay, what_if
 from rebalance_agent.advice.predicted_stalls import predict_stall
 from rebalance_agent.advice.recommendation import Recommendation, recommend
@@ -37,9 +37,9 @@ __all__ = [
     "WhatIf",
     "fidelity",
     "history_of",
+    "instrumented_generations",
     "merged",
     "predict_stall",
-    "ran_here",
     "recommend",
     "replay",
     "what_if",

@@ -1,4 +1,4 @@
-"""Which strategies a recorded group could have been given to, and why not the others."""
+"""Decides which strategies a recorded group can be replayed through, and why not the others."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from rebalance_agent.assignors.strategy import COOPERATIVE_PREFIX
 from rebalance_agent.assignors.units.subtopologies import SUBTOPOLOGIES
 from rebalance_agent.model.group import GroupType
 
-__all__ = ["GENERAL", "MEMBERS_MAX", "SIZE_MAX", "ReplaySettings", "family", "known", "refusal"]
+__all__ = ["GENERAL", "MEMBERS_MAX", "SIZE_MAX", "ReplaySettings", "family", "library_strategy", "refusal"]
 
 SIZE_MAX = 50_000_000
-"""Members and partitions over all rebalances of a replay: some minutes of one processor for each strategy."""
+"""Members and partitions over all rebalances of a replay: some minutes of processor time per strategy."""
 
 MEMBERS_MAX = 20_000
-"""Members of one rebalance; Kafka's coordinators give up well before."""
+"""Members of one rebalance, above what Kafka's coordinators can handle."""
 
 GENERAL = ("sticky", "shuffled-roundrobin", "roundrobin", "range")
 """Families that promise any group the same: partitions spread evenly. Of equals, the earlier moves less."""
@@ -39,18 +39,18 @@ _PURPOSES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class ReplaySettings:
-    """``config``: assignor settings that every member of the replayed group runs with."""
+    """Settings of a replay. ``config``: assignor settings of all members of the replayed group."""
 
     config: Mapping[str, str] = field(default_factory=dict)
 
 
 def family(name: str) -> str:
-    """The name without its protocol: both forms decide alike."""
+    """Return the name of a strategy's eager form; both forms make the same plan."""
     return name.removeprefix(COOPERATIVE_PREFIX)
 
 
 def refusal(history: RecordedHistory, strategy: Strategy, settings: ReplaySettings | None = None) -> str | None:
-    """Why this group's past cannot be replayed through ``strategy``, for a person; None if it can."""
+    """Return why the recorded group cannot be replayed through ``strategy``, as text; None if it can."""
     if history.group_type is not GroupType.CLASSIC:
         return f"the broker assigns in a {history.group_type} group; strategies run in members of classic groups"
     if not history.decided:
@@ -81,6 +81,6 @@ def _anything_alike(history: RecordedHistory) -> bool:
     return len(set(counts)) < len(counts)
 
 
-def known(name: str | None) -> Strategy | None:
-    """The strategy of that name, if it is one of the library's."""
+def library_strategy(name: str | None) -> Strategy | None:
+    """Return the strategy of that name if it is one of this library's; else None."""
     return STRATEGIES.get(name or "")

@@ -1,7 +1,7 @@
-"""Is the replay true? Recorded inputs go in, one generation at a time, and the result is held against the recorded one.
+"""Checks replays against records: each recorded input is assigned again and compared with the recorded assignment.
 
-It must be the same wherever the result is defined (`implementations` says where). Elsewhere it is counted apart, with
-the reason, and how often it came out the same nevertheless.
+The result must be equal where it is defined (see `implementations`). Other decisions are counted apart, with the reason
+and how often they are equal nevertheless.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from rebalance_agent.advice.eligible_strategies import known
-from rebalance_agent.advice.implementations import ImplementationVerdict, hinting, verdict
-from rebalance_agent.advice.move_counts import handed
-from rebalance_agent.advice.recorded_history import RecordedHistory, came_back, identity, owned_by
+from rebalance_agent.advice.eligible_strategies import library_strategy
+from rebalance_agent.advice.implementations import ImplementationVerdict, members_with_claims, verdict
+from rebalance_agent.advice.move_counts import count_moves
+from rebalance_agent.advice.recorded_history import RecordedHistory, identity, member_returned, owned_by
 from rebalance_agent.assignors import Strategy, judge
 from rebalance_agent.assignors.strategies.redundant import REDUNDANCY
 from rebalance_agent.errors import AssignmentError
@@ -31,15 +31,16 @@ from rebalance_agent.model.subscription import (
 __all__ = ["Fidelity", "FidelityLine", "fidelity", "input_of"]
 
 CLAIMS_BACK_MAX = 16
-"""Generations that are searched for the one in which a member was given what it claims: events do not say it."""
+"""Generations that are searched for the one in which a member was assigned what it claims; events do not contain it."""
 
 
 @dataclass(frozen=True, slots=True)
 class FidelityLine:
     """Decisions of one assignor in one implementation.
 
-    ``checked`` had to come out the same; of these ``same_moves``, ``same_skew`` and ``same_assignment`` did.
-    ``not_comparable`` need not, for ``reason``; ``agreeing`` of them did. ``difference``: the first one in words.
+    ``checked`` ones had to be equal; ``same_moves``, ``same_skew`` and ``same_assignment`` of them were.
+    ``not_comparable`` ones need not be, for ``reason``; ``agreeing`` of them were. ``difference``: the first difference
+    as text.
     """
 
     assignor: str
@@ -54,7 +55,7 @@ class FidelityLine:
     difference: str | None = None
 
     def __add__(self, other: FidelityLine) -> FidelityLine:
-        """Of two parts of one history."""
+        """Add the lines of two parts of one history."""
         return replace(
             self,
             checked=self.checked + other.checked,
@@ -70,40 +71,43 @@ class FidelityLine:
 
 @dataclass(frozen=True, slots=True)
 class Fidelity:
-    """By assignor and implementation, in the order of their first generation."""
+    """Lines by assignor and implementation, in the order of their first generation."""
 
     lines: tuple[FidelityLine, ...] = field(default=())
 
     @property
     def checked(self) -> int:
-        """Decisions that had to come out the same."""
-        return sum(each.checked for each in self.lines)
+        """Number of decisions that had to be equal."""
+        return sum(line.checked for line in self.lines)
 
     @property
     def not_comparable(self) -> int:
-        """Decisions that need not."""
-        return sum(each.not_comparable for each in self.lines)
+        """Number of decisions that need not be equal."""
+        return sum(line.not_comparable for line in self.lines)
 
     @property
     def moves(self) -> float | None:
-        """Share of the checked decisions with the recorded moves; None of none."""
-        return sum(each.same_moves for each in self.lines) / self.checked if self.checked else None
+        """Share of the checked decisions with the recorded number of moves; None if none was checked."""
+        return sum(line.same_moves for line in self.lines) / self.checked if self.checked else None
 
     @property
     def skew(self) -> float | None:
-        """The same for the skew."""
-        return sum(each.same_skew for each in self.lines) / self.checked if self.checked else None
+        """Share of the checked decisions with the recorded skew; None if none was checked."""
+        return sum(line.same_skew for line in self.lines) / self.checked if self.checked else None
 
 
 def fidelity(history: RecordedHistory, instrumented: Collection[int] = ()) -> Fidelity:
-    """Repeat every recorded decision of ``history``; ``instrumented``: see `implementations.ran_here`."""
-    hints = hinting(history.generations)
+    """Repeat every recorded decision of ``history``.
+
+    ``instrumented``: generations of `implementations.instrumented_generations`.
+    """
+    claiming = members_with_claims(history.generations)
     lines: dict[tuple[str, str], FidelityLine] = {}
     earlier: deque[_Given] = deque(maxlen=CLAIMS_BACK_MAX)
     before: GenerationEvent | None = None
     for event in history.generations:
-        if event.members and history.counts(event) and not came_back(event, before):  # else nobody decided
-            line = _checked(event, before, earlier, verdict(event, instrumented, hints))
+        if event.members and history.counts(event) and not member_returned(event, before):  # otherwise no assignor ran
+            line = _check_generation(event, before, earlier, verdict(event, instrumented, claiming))
             key = line.assignor, line.implementation
             lines[key] = lines[key] + line if key in lines else line
         earlier.append(_given(event))
@@ -112,40 +116,40 @@ def fidelity(history: RecordedHistory, instrumented: Collection[int] = ()) -> Fi
 
 
 class _Given(NamedTuple):
-    """What one generation gave, by member id."""
+    """The assignment of one generation, by member id."""
 
     generation: int
     assigned: Mapping[str, TopicPartitions]
 
 
 def _given(event: GenerationEvent) -> _Given:
-    return _Given(event.generation, {each.member_id: each.assigned for each in event.members})
+    return _Given(event.generation, {member.member_id: member.assigned for member in event.members})
 
 
 def input_of(event: GenerationEvent, earlier: Sequence[GenerationEvent] = ()) -> GroupSubscription:
-    """What the assignor was told in this generation; ``earlier`` generations date its members' claims."""
-    return _told(event, list(map(_given, earlier)))
+    """Return the assignor's input in this generation; ``earlier`` generations date the members' claims."""
+    return _input(event, list(map(_given, earlier)))
 
 
-def _told(event: GenerationEvent, earlier: Sequence[_Given]) -> GroupSubscription:
-    """As `input_of`.
+def _input(event: GenerationEvent, earlier: Sequence[_Given]) -> GroupSubscription:
+    """Return the assignor's input, as `input_of`.
 
-    Racks of partitions, their loads and the leader's own settings are unknown. How often a redundant strategy gives a
-    partition is seen in what it gave.
+    Racks and loads of partitions and the leader's own settings are not known. The redundancy of a redundant strategy is
+    derived from its assignment.
     """
     return GroupSubscription(
         topics={topic: TopicMetadata(count) for topic, count in event.topics.items()},
         members=tuple(
             MemberSubscription(
-                each.member_id,
-                each.topics,
-                each.instance_id,
-                each.owned,
-                _dated(each.member_id, each.owned, earlier),
-                each.rack or None,
-                each.user_data or None,
+                member.member_id,
+                member.topics,
+                member.instance_id,
+                member.owned,
+                _dated(member.member_id, member.owned, earlier),
+                member.rack or None,
+                member.user_data or None,
             )
-            for each in event.members
+            for member in event.members
         ),
         group=event.group,
         config=_shared(event),
@@ -153,15 +157,15 @@ def _told(event: GenerationEvent, earlier: Sequence[_Given]) -> GroupSubscriptio
 
 
 def _dated(member_id: str, claim: TopicPartitions, earlier: Sequence[_Given]) -> int:
-    """The newest generation in which the member was given all that it claims."""
-    for one in reversed(earlier):
-        given = one.assigned.get(member_id)
+    """Return the newest generation in which the member was assigned all that it claims."""
+    for generation in reversed(earlier):
+        given = generation.assigned.get(member_id)
         if given is not None and all(
-            has is numbers or set(numbers).issubset(has)
+            had is numbers or set(numbers).issubset(had)
             for topic, numbers in claim.items()
-            for has in (given.get(topic, ()),)
+            for had in (given.get(topic, ()),)
         ):
-            return one.generation
+            return generation.generation
     return UNKNOWN_GENERATION
 
 
@@ -176,22 +180,25 @@ def _shared(event: GenerationEvent) -> Mapping[str, str]:
     return {REDUNDANCY.name: str(max(times.values(), default=1))}
 
 
-def _checked(
-    event: GenerationEvent, before: GenerationEvent | None, earlier: Sequence[_Given], found: ImplementationVerdict
+def _check_generation(
+    event: GenerationEvent,
+    before: GenerationEvent | None,
+    earlier: Sequence[_Given],
+    implementation: ImplementationVerdict,
 ) -> FidelityLine:
-    line = FidelityLine(event.assignor or "", found.implementation)
-    chosen = known(event.assignor)
-    same = _compare(event, before, earlier, chosen) if chosen and event.assignor else None
-    if found.reason or same is None:
-        reason = found.reason or "the strategy refuses what was recorded"
-        return replace(line, not_comparable=1, agreeing=int(bool(same and same.assignment)), reason=reason)
+    line = FidelityLine(event.assignor or "", implementation.implementation)
+    strategy = library_strategy(event.assignor)
+    comparison = _compare(event, before, earlier, strategy) if strategy and event.assignor else None
+    if implementation.reason or comparison is None:
+        reason = implementation.reason or "the strategy refuses what was recorded"
+        return replace(line, not_comparable=1, agreeing=int(bool(comparison and comparison.assignment)), reason=reason)
     return replace(
         line,
         checked=1,
-        same_moves=int(same.moves),
-        same_skew=int(same.skew),
-        same_assignment=int(same.assignment),
-        difference=None if same.assignment else same.difference,
+        same_moves=int(comparison.moves),
+        same_skew=int(comparison.skew),
+        same_assignment=int(comparison.assignment),
+        difference=None if comparison.assignment else comparison.difference,
     )
 
 
@@ -206,20 +213,20 @@ class _Same:
 def _compare(
     event: GenerationEvent, before: GenerationEvent | None, earlier: Sequence[_Given], chosen: Strategy
 ) -> _Same | None:
-    """Run the recorded strategy on the recorded input; None where it refuses that."""
-    told = _told(event, earlier)
+    """Run the recorded strategy on the recorded input; None where it refuses the input."""
+    group = _input(event, earlier)
     try:
-        result = chosen.assign(told).members
+        result = chosen.assign(group).members
     except AssignmentError:
         return None
-    recorded = {each.member_id: _without_empty(each.assigned) for each in event.members}
+    recorded = {member.member_id: _without_empty(member.assigned) for member in event.members}
     ours = {name: _without_empty(given) for name, given in result.items()}
     if ours == recorded:
         return _Same(assignment=True)
-    names = {each.member_id: identity(each) for each in event.members}
+    names = {member.member_id: identity(member) for member in event.members}
     had = owned_by(before) if before else {}
-    moves = [handed(had, {names[key]: given for key, given in some.items()}).changed for some in (recorded, ours)]
-    skews = [judge(told, GroupAssignment(some, some), chosen).skew_ratio for some in (recorded, ours)]
+    moves = [count_moves(had, {names[key]: given for key, given in some.items()}).changed for some in (recorded, ours)]
+    skews = [judge(group, GroupAssignment(some, some), chosen).skew_ratio for some in (recorded, ours)]
     return _Same(
         assignment=False,
         moves=moves[0] == moves[1],
@@ -239,4 +246,4 @@ def _words(generation: int, recorded: Mapping[str, TopicPartitions], ours: Mappi
 
 
 def _loads(assignments: Iterable[TopicPartitions]) -> str:
-    return ", ".join(str(count_partitions(each)) for _, each in zip(range(8), assignments, strict=False))
+    return ", ".join(str(count_partitions(assignment)) for _, assignment in zip(range(8), assignments, strict=False))

@@ -1,4 +1,4 @@
-"""What a replay comes to, in numbers that add up over the parts of a history."""
+"""The figures of a replay: sums that can be added over the parts of a history."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from rebalance_agent.model.group import GroupType, RebalanceProtocol
 __all__ = ["STALLS_FIELDS", "Figures", "Replayed", "StrategyOutcome", "Sums", "WhatIf", "merged"]
 
 STALLS_FIELDS = ("stalled_partition_seconds", "avoided", "avoided_partition_seconds", "waited_partition_seconds")
-"""Fields of `Figures` that say something only if there are ``stalls``."""
+"""Fields of `Figures` that are meaningful only if ``stalls`` is above 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """One rebalance under another strategy; ``stalled_partition_seconds`` as predicted, None where nobody can.
+    """One rebalance under another strategy; ``stalled_partition_seconds`` is predicted, None where not possible.
 
-    ``generation`` is the recorded one that closed it. ``moved`` of the first one of all is 0: it begins from nothing.
+    ``generation`` is the recorded one that closed the rebalance. ``moved`` is 0 in the first rebalance, which starts
+    from no assignment.
     """
 
     generation: int
@@ -33,10 +34,10 @@ class Replayed:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Sums over rebalances. ``generations`` were judged for skew and imbalance, ``stalls`` have known stalls.
+    """Sums over rebalances: ``generations`` were measured for skew and imbalance, ``stalls`` of them have known stalls.
 
-    ``avoided``: rebalances that static membership would have avoided, with their stalls
-    (``avoided_partition_seconds``); ``waited_partition_seconds``: what partitions would have waited instead.
+    ``avoided``: rebalances that static membership would have avoided; ``avoided_partition_seconds``: their stalls;
+    ``waited_partition_seconds``: what partitions would have waited for their members instead.
     """
 
     generations: int = 0
@@ -53,16 +54,16 @@ class Figures:
 
     @property
     def skew_mean(self) -> float | None:
-        """The mean skew ratio; None of nothing."""
+        """Mean skew ratio; None without generations."""
         return self.skew_sum / self.generations if self.generations else None
 
     @property
     def imbalance_mean(self) -> float | None:
-        """The mean imbalance; None of nothing."""
+        """Mean imbalance in partitions; None without generations."""
         return self.imbalance_sum / self.generations if self.generations else None
 
     def __add__(self, other: Figures) -> Figures:
-        """Of two parts of one history."""
+        """Add the figures of two parts of one history."""
         return Figures(
             generations=self.generations + other.generations,
             moved=self.moved + other.moved,
@@ -80,7 +81,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class StrategyOutcome:
-    """What one strategy would have made of it; ``refused`` is why nobody can say."""
+    """The figures of one strategy for a history, or why it was ``refused``."""
 
     strategy: str
     protocol: RebalanceProtocol
@@ -90,12 +91,12 @@ class StrategyOutcome:
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """A group's past beside what other strategies would have made of it.
+    """A group's recorded figures beside those of other strategies.
 
-    ``recorded``: what was measured, stalls included. ``predicted``: the same moves with the stalls of the model, for
-    the protocol that was spoken: how far it is from ``recorded`` is how far the model can be trusted.
-    ``copartitioned``: several topics of equal partition counts lay on the same members, number by number, at the end.
-    ``assignor`` None: nobody assigned; ``group_type``: who did in the end.
+    ``recorded``: measured figures, stalls included. ``predicted``: the same moves with predicted stalls, for the
+    recorded protocol; its distance from ``recorded`` shows how far predictions can be trusted. ``copartitioned``: in
+    the end, several topics of equal partition counts were on the same members, number by number. ``assignor`` None: no
+    assignor ran; ``group_type``: the type in the end.
     """
 
     cluster_id: str
@@ -110,37 +111,40 @@ class WhatIf:
 
 
 def merged(parts: Sequence[WhatIf]) -> WhatIf:
-    """One group's parts, oldest first, as one; where a strategy was refused in one, it is refused.
+    """Return the parts of one group's history, oldest first, as one; a strategy that is refused in one part is refused.
 
-    A part without a decision says nothing, and neither does what was before the last change of assignor or group type.
+    Parts without a decision are ignored, and so is what was before the last change of assignor or group type.
     """
-    told = [each for each in parts if each.recorded.generations]
-    last = told[-1] if told else parts[-1]
+    decided = [part for part in parts if part.recorded.generations]
+    last = decided[-1] if decided else parts[-1]
     same = (last.assignor, last.group_type)
-    parts = [*takewhile(lambda each: (each.assignor, each.group_type) == same, reversed(told or [last]))][::-1]
+    parts = [*takewhile(lambda part: (part.assignor, part.group_type) == same, reversed(decided or [last]))][::-1]
     outcomes = []
-    for place, outcome in enumerate(last.outcomes):
-        refused = next((each.outcomes[place].refused for each in parts if each.outcomes[place].refused), None)
-        figures = sum((each.outcomes[place].figures for each in parts), Figures())
+    for index, outcome in enumerate(last.outcomes):
+        refused = next((part.outcomes[index].refused for part in parts if part.outcomes[index].refused), None)
+        figures = sum((part.outcomes[index].figures for part in parts), Figures())
         outcomes.append(replace(outcome, figures=Figures() if refused else figures, refused=refused))
     return replace(
         last,
-        recorded=sum((each.recorded for each in parts), Figures()),
-        predicted=sum((each.predicted for each in parts), Figures()),
+        recorded=sum((part.recorded for part in parts), Figures()),
+        predicted=sum((part.predicted for part in parts), Figures()),
         outcomes=tuple(outcomes),
     )
 
 
 class Sums:
-    """`Figures` in the making."""
+    """Accumulates `Figures`."""
 
     def __init__(self) -> None:
-        """Nothing yet."""
+        """Start at zero."""
         self._lines = self._moved = self._excess = self._imbalance = self._stalls = self._avoided = 0
         self._skew, self._skew_max, self._stalled, self._avoided_seconds, self._waited = 0.0, 1.0, 0.0, 0.0, 0.0
 
     def add(self, line: Replayed, *, avoided: bool, waited: float) -> None:
-        """One more rebalance; ``avoided``: static membership would have avoided it, for this waiting instead."""
+        """Add one rebalance.
+
+        ``avoided``: static membership would have avoided it, at the cost of ``waited`` partition-seconds.
+        """
         self._lines += 1
         self._moved += line.moved
         self._excess += line.excess or 0
@@ -157,7 +161,7 @@ class Sums:
             self._avoided_seconds += line.stalled_partition_seconds
 
     def figures(self) -> Figures:
-        """The sums."""
+        """Return the sums."""
         return Figures(
             generations=self._lines,
             moved=self._moved,

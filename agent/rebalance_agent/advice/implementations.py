@@ -1,7 +1,8 @@
-"""Whose assignor it was, from what its members said, and whether its decisions can be repeated.
+"""Derives which implementation of an assignor made a decision, and whether the decision can be reproduced.
 
-The same name is not the same assignor: `sticky` is also Kafka's own and kafka-python's, and of equal balances each
-takes another. What is defined to the last partition is `range`, `roundrobin` and every strategy of this library.
+One name may have several implementations: `sticky` is also Kafka's own and kafka-python's, and they choose differently
+among equal balances. The result is defined to the last partition for `range`, `roundrobin` and this library's
+strategies.
 """
 
 from __future__ import annotations
@@ -9,20 +10,20 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from rebalance_agent.advice.eligible_strategies import family, known
+from rebalance_agent.advice.eligible_strategies import family, library_strategy
 from rebalance_agent.model.events import AssignEvent, GenerationEvent, MemberSnapshot
 from rebalance_agent.model.group import GroupType
 
-__all__ = ["LIBRARY", "ImplementationVerdict", "hinting", "ran_here", "verdict"]
+__all__ = ["LIBRARY", "ImplementationVerdict", "instrumented_generations", "members_with_claims", "verdict"]
 
 LIBRARY = "kafka-rebalance-agent"
 """This library, in any client."""
 
 ANY = "any client"
-"""The result is defined, whoever runs it."""
+"""Any client: the result does not depend on the implementation."""
 
 _GENERATION_BYTES = 4
-"""User data of cooperative members that is a generation and nothing else."""
+"""Bytes of a cooperative member's user data that contains only a generation."""
 
 _UNRECORDED = {
     "lag-aware": "it goes by the partitions' lag or rate, which events do not record",
@@ -33,67 +34,70 @@ _UNRECORDED = {
 
 
 class ImplementationVerdict(NamedTuple):
-    """``implementation`` in words; ``reason``: why its decisions need not be repeated, None where they must."""
+    """``implementation`` as text; ``reason``: why its decisions need not be reproducible, None where they must be."""
 
     implementation: str
     reason: str | None
 
 
-def ran_here(events: Collection[AssignEvent]) -> frozenset[int]:
-    """Generations in which an instrumented leader said that it assigned."""
-    return frozenset(each.generation for each in events if each.error is None)
+def instrumented_generations(events: Collection[AssignEvent]) -> frozenset[int]:
+    """Return the generations in which an instrumented leader reported that it assigned."""
+    return frozenset(event.generation for event in events if event.error is None)
 
 
-def hinting(events: Iterable[GenerationEvent]) -> frozenset[str]:
-    """Ids of eager members that say in their subscriptions what they owned, in whichever generation.
+def members_with_claims(events: Iterable[GenerationEvent]) -> frozenset[str]:
+    """Return ids of eager members that state in their subscriptions what they owned, in any generation.
 
-    By Kafka's rules eager members own nothing when they join; ours say it all the same, for their leader.
+    In Kafka's clients eager members own nothing when they join; this library's state it nevertheless, for their leader.
     """
-    return frozenset(each.member_id for event in events for each in event.members if _hints(each))
+    return frozenset(member.member_id for event in events for member in event.members if _claims(member))
 
 
 def verdict(
-    event: GenerationEvent, instrumented: Collection[int] = (), hints: Collection[str] = frozenset()
+    event: GenerationEvent, instrumented: Collection[int] = (), claiming: Collection[str] = frozenset()
 ) -> ImplementationVerdict:
-    """Who assigned in this generation; ``instrumented``: see `ran_here`, ``hints``: see `hinting`."""
+    """Return which implementation assigned in this generation.
+
+    ``instrumented``: see `instrumented_generations`; ``claiming``: see `members_with_claims`.
+    """
     name = event.assignor or ""
     if event.group_type is not GroupType.CLASSIC:
         return ImplementationVerdict(
             "the broker's own", "the broker assigns, by rules that may change with its version"
         )
-    if known(name) is None:
+    if library_strategy(name) is None:
         return ImplementationVerdict("another client's own", f"{name or 'its assignor'} is no strategy of this library")
     if name in {"range", "roundrobin"}:
-        if name == "range" and any(each.rack for each in event.members):
+        if name == "range" and any(member.rack for member in event.members):
             return ImplementationVerdict(ANY, "members say racks, and those of the partitions are not recorded")
         return ImplementationVerdict(ANY, None)
     if family(name) != "sticky":
         return ImplementationVerdict(LIBRARY, _unrecorded(event, name))
-    return _sticky(event, hints, instrumented=event.generation in instrumented)
+    return _sticky(event, claiming, instrumented=event.generation in instrumented)
 
 
 def _unrecorded(event: GenerationEvent, name: str) -> str | None:
-    if family(name) == "copartitioned-sticky" and not any(_told(each) for each in event.members):
+    if family(name) == "copartitioned-sticky" and not any(_has_user_data(member) for member in event.members):
         return None
     return _UNRECORDED.get(family(name))
 
 
-def _told(member: MemberSnapshot) -> bool:
+def _has_user_data(member: MemberSnapshot) -> bool:
     return bool(member.user_data)
 
 
-def _sticky(event: GenerationEvent, hints: Collection[str], *, instrumented: bool) -> ImplementationVerdict:
+def _sticky(event: GenerationEvent, claiming: Collection[str], *, instrumented: bool) -> ImplementationVerdict:
     others = "of equal balances every client's sticky assignor takes another"
     if event.assignor == "sticky":
-        if instrumented or any(_hints(each) or each.member_id in hints for each in event.members):
-            mixed = any(_silent(each) for each in event.members)
+        if instrumented or any(_claims(member) or member.member_id in claiming for member in event.members):
+            mixed = any(_claims_only_in_user_data(member) for member in event.members)
             return (
                 ImplementationVerdict(LIBRARY, None)
                 if not mixed or instrumented
                 else ImplementationVerdict("a mixed group", others)
             )
         return ImplementationVerdict("Kafka's own, or one like it", others)
-    kinds = {len(each.user_data or b"") for each in event.members}
+    kinds = {len(member.user_data or b"") for member in event.members}
     if kinds == {_GENERATION_BYTES}:
         if instrumented:
             return ImplementationVerdict(LIBRARY, None)
@@ -105,11 +109,11 @@ def _sticky(event: GenerationEvent, hints: Collection[str], *, instrumented: boo
     )
 
 
-def _hints(member: MemberSnapshot) -> bool:
+def _claims(member: MemberSnapshot) -> bool:
     return any(member.owned.values())
 
 
-def _silent(member: MemberSnapshot) -> bool:
-    """Whether it says in user data that it owns something, and nothing of it in its subscription."""
+def _claims_only_in_user_data(member: MemberSnapshot) -> bool:
+    """Return whether the member states in user data that it owns something, and nothing in its subscription."""
     data = member.user_data or b""
-    return len(data) > 2 * _GENERATION_BYTES and not _hints(member)
+    return len(data) > 2 * _GENERATION_BYTES and not _claims(member)

@@ -1,4 +1,4 @@
-"""What one rebalance did to partitions, counted by the member that had them. Identities as in `history`."""
+"""Counts the partitions that one rebalance moved, by previous owner. Identities as in `recorded_history`."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from dataclasses import dataclass
 
 from rebalance_agent.model.partitions import TopicPartitions, count_partitions
 
-__all__ = ["Assignment", "MoveCounts", "handed"]
+__all__ = ["Assignment", "MoveCounts", "count_moves"]
 
 Assignment = Mapping[str, TopicPartitions]
-"""Identity of a member -> what it has."""
+"""Identity of a member -> its partitions."""
 
 
 @dataclass(frozen=True, slots=True)
 class MoveCounts:
-    """``owned``: what members that stayed had before; ``moved``: how much of it others have now, where that is any.
+    """Counts by previous owner: ``owned`` by members that stayed; ``moved``: how much of that other members have now.
 
-    ``gone``: what members that went had, and somebody has now. ``assigned``: partitions with an owner now.
+    ``gone``: partitions of members that left and that other members have now. ``assigned``: partitions with an owner
+    now.
     """
 
     owned: Mapping[str, int]
@@ -27,16 +28,16 @@ class MoveCounts:
 
     @property
     def changed(self) -> int:
-        """Partitions that changed hands, as events count ``moved``."""
+        """Partitions that changed owner, as ``moved`` in events."""
         return sum(self.moved.values()) + sum(self.gone.values())
 
 
-def handed(before: Assignment, after: Assignment) -> MoveCounts:
-    """Compare two assignments. What nobody has any more is in neither ``moved`` nor ``gone``."""
+def count_moves(before: Assignment, after: Assignment) -> MoveCounts:
+    """Compare two assignments. Partitions that no longer have an owner are in neither ``moved`` nor ``gone``."""
     owned: dict[str, int] = {}
     moved: dict[str, int] = {}
     gone: dict[str, int] = {}
-    served: dict[str, frozenset[int]] = {}
+    owned_now: dict[str, frozenset[int]] = {}
     for name, had in before.items():
         now = after.get(name)
         count = changed = 0
@@ -45,10 +46,10 @@ def handed(before: Assignment, after: Assignment) -> MoveCounts:
             has = now.get(topic, ()) if now is not None else ()
             if has is numbers or has == numbers:
                 continue
-            if topic not in served:
-                served[topic] = frozenset().union(*(given.get(topic, ()) for given in after.values()))
+            if topic not in owned_now:
+                owned_now[topic] = frozenset().union(*(given.get(topic, ()) for given in after.values()))
             taken = set(numbers).difference(has) if has else numbers
-            changed += len(served[topic].intersection(taken))
+            changed += len(owned_now[topic].intersection(taken))
         if now is not None:
             owned[name] = count
         if changed:

@@ -1,4 +1,4 @@
-"""What every strategy would have made of a history, and what was made of it."""
+"""Computes the outcome of every strategy for a history, and that of the recorded decisions."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from rebalance_agent.advice.eligible_strategies import ReplaySettings, family, refusal
 from rebalance_agent.advice.figures import Figures, Replayed, StrategyOutcome, Sums, WhatIf
-from rebalance_agent.advice.move_counts import Assignment, handed
+from rebalance_agent.advice.move_counts import Assignment, count_moves
 from rebalance_agent.advice.predicted_stalls import Behaviour, behaviour_of, predict_stall
-from rebalance_agent.advice.recorded_history import RecordedHistory, of_one_assignor, owned_by
+from rebalance_agent.advice.recorded_history import RecordedHistory, owned_by, since_last_assignor
 from rebalance_agent.advice.restarts import AvoidableRebalances, avoidable
-from rebalance_agent.advice.strategy_replay import ReplayedRebalance, carry
+from rebalance_agent.advice.strategy_replay import ReplayedRebalance, replay_rebalances
 from rebalance_agent.assignors import STRATEGIES, Strategy, strategy
 from rebalance_agent.assignors.assignment_facts import copartition_breaks, owners_of
 from rebalance_agent.errors import AssignmentError
@@ -21,30 +21,31 @@ __all__ = ["replay", "what_if"]
 
 
 def replay(history: RecordedHistory, chosen: Strategy, settings: ReplaySettings | None = None) -> tuple[Replayed, ...]:
-    """The rebalances of ``history`` as ``chosen`` would have decided them, its own assignment carried along.
+    """Return the rebalances of ``history`` as ``chosen`` would have decided them, carrying its own assignment along.
 
     Raises:
-        AssignmentError: the strategy cannot serve this group (the text says why), or a setting is wrong.
+        AssignmentError: the strategy cannot be replayed for this group (the text says why), or a setting is not valid.
     """
     if refused := refusal(history, chosen, settings):
         raise AssignmentError(f"{chosen.name}: {refused}")
     behaviours = _behaviours(history)
     return tuple(
-        _replayed(each, behaviours[id(each.rebalance)], chosen.protocol) for each in carry(history, chosen, settings)
+        _replayed(each, behaviours[id(each.rebalance)], chosen.protocol)
+        for each in replay_rebalances(history, chosen, settings)
     )
 
 
 def what_if(
     history: RecordedHistory, names: Iterable[str] | None = None, settings: ReplaySettings | None = None
 ) -> WhatIf:
-    """Replay ``history`` through these strategies, by default all there are; both forms of one in a single pass.
+    """Replay ``history`` through these strategies, by default all; both forms of one in a single pass.
 
-    Only what was since the last change of assignor counts, and not what leads in.
+    Only rebalances since the last change of assignor count, without those that lead in.
 
     Raises:
-        AssignmentError: there is no strategy of a name, or a setting is not what it takes.
+        AssignmentError: a name is not that of a strategy, or a setting is not valid.
     """
-    history = of_one_assignor(history)
+    history = since_last_assignor(history)
     restarts = avoidable(history)
     behaviours = _behaviours(history)
     families: dict[str, dict[RebalanceProtocol, Figures]] = {}
@@ -72,7 +73,7 @@ def what_if(
 
 
 def _copartitioned(history: RecordedHistory) -> bool:
-    """Whether several members had the same numbers of several topics in the end: some application may rely on it."""
+    """Return whether members had equal numbers of several topics in the end: an application may rely on it."""
     if not history.decided or history.group_type is not GroupType.CLASSIC:
         return False
     last = history.decided[-1]
@@ -85,17 +86,17 @@ def _behaviours(history: RecordedHistory) -> Mapping[int, Behaviour | None]:
     return {id(each): behaviour_of(each) for each in history.decided}
 
 
-def _replayed(carried: ReplayedRebalance, behaviour: Behaviour | None, protocol: RebalanceProtocol) -> Replayed:
-    closing = carried.rebalance.closing
+def _replayed(replayed: ReplayedRebalance, behaviour: Behaviour | None, protocol: RebalanceProtocol) -> Replayed:
+    closing = replayed.rebalance.closing
     return Replayed(
         generation=closing.generation,
         timestamp_ms=closing.timestamp_ms,
-        moved=carried.moved,
-        needed=carried.needed,
-        excess=None if carried.needed is None else carried.moved - carried.needed,
-        skew_ratio=carried.skew_ratio,
-        imbalance=carried.imbalance,
-        stalled_partition_seconds=predict_stall(behaviour, carried.given, protocol),
+        moved=replayed.moved,
+        needed=replayed.needed,
+        excess=None if replayed.needed is None else replayed.moved - replayed.needed,
+        skew_ratio=replayed.skew_ratio,
+        imbalance=replayed.imbalance,
+        stalled_partition_seconds=predict_stall(behaviour, replayed.given, protocol),
     )
 
 
@@ -106,37 +107,37 @@ def _both(
     behaviours: Mapping[int, Behaviour | None],
     restarts: AvoidableRebalances,
 ) -> dict[RebalanceProtocol, Figures]:
-    """The figures under either protocol."""
-    places = _places(history)
+    """Return the figures under either protocol."""
+    indexes = _indexes(history)
     sums = {protocol: Sums() for protocol in (RebalanceProtocol.EAGER, RebalanceProtocol.COOPERATIVE)}
     before: Assignment = {}
-    for carried in carry(history, chosen, settings):
-        key = id(carried.rebalance)
-        place = places[key]
-        if history.counts(carried.rebalance.closing):
-            waited = restarts.waited(place, before)
+    for replayed in replay_rebalances(history, chosen, settings):
+        key = id(replayed.rebalance)
+        index = indexes[key]
+        if history.counts(replayed.rebalance.closing):
+            waited = restarts.waited(index, before)
             for protocol, total in sums.items():
-                line = _replayed(carried, behaviours[key], protocol)
-                total.add(line, avoided=place in restarts.rebalances, waited=waited)
-        before = carried.assignment
+                line = _replayed(replayed, behaviours[key], protocol)
+                total.add(line, avoided=index in restarts.rebalances, waited=waited)
+        before = replayed.assignment
     return {protocol: total.figures() for protocol, total in sums.items()}
 
 
 def _recorded(
     history: RecordedHistory, behaviours: Mapping[int, Behaviour | None], restarts: AvoidableRebalances
 ) -> tuple[Figures, Figures]:
-    """What was measured, and the same moves with the stalls that the model predicts for them."""
-    places = _places(history)
+    """Return the measured figures, and those of the same moves with predicted stalls."""
+    indexes = _indexes(history)
     measured, predicted = Sums(), Sums()
     began = False
     for rebalance in history.decided:
-        closing, behaviour, place = rebalance.closing, behaviours[id(rebalance)], places[id(rebalance)]
-        # Replays begin from nothing where there is nothing to begin from, so these moves are nobody's.
+        closing, behaviour, index = rebalance.closing, behaviours[id(rebalance)], indexes[id(rebalance)]
+        # Replays start without an assignment here, too, so these moves are not counted.
         first, began = not began or rebalance.before is None, True
         if not history.counts(closing):
             continue
         before = owned_by(rebalance.before) if rebalance.before and not first else None
-        given = None if before is None else handed(before, owned_by(closing))
+        given = None if before is None else count_moves(before, owned_by(closing))
         stalled = predict_stall(behaviour, given, closing.protocol)
         needed = closing.moved if closing.needed is None else closing.needed
         line = Replayed(
@@ -149,12 +150,12 @@ def _recorded(
             imbalance=closing.imbalance or 0,
             stalled_partition_seconds=stalled,
         )
-        avoided, waited = place in restarts.rebalances, restarts.waited(place, before or {})
+        avoided, waited = index in restarts.rebalances, restarts.waited(index, before or {})
         predicted.add(line, avoided=avoided, waited=waited)
         known = None if stalled is None or closing.stall is None else closing.stall.partition_seconds
         measured.add(replace(line, stalled_partition_seconds=known), avoided=avoided, waited=waited)
     return measured.figures(), predicted.figures()
 
 
-def _places(history: RecordedHistory) -> dict[int, int]:
-    return {id(each): place for place, each in enumerate(history.rebalances)}
+def _indexes(history: RecordedHistory) -> dict[int, int]:
+    return {id(each): index for index, each in enumerate(history.rebalances)}

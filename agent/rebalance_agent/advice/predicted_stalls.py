@@ -1,14 +1,14 @@
-"""How long partitions would have stood still: the coordinator's model, worked out for one rebalance.
+"""Predicts for how long partitions stall in one rebalance, by the model of the group coordinator.
 
-``testing.simulation`` plays a whole group in simulated time. Of a rebalance that was recorded everything that it
-would simulate is known, so what it comes to is a sum; tests hold the sums against the model. As there:
+``testing.simulation`` simulates whole groups. For a recorded rebalance all its inputs are known, so that the result is
+a sum; tests compare the sums with the simulation. As there:
 
-- eager: everybody stops when the rebalance reaches it, and all partitions wait until the last member has joined and the
-  assignment is there;
-- cooperative: nobody stops. What a member must give up stands still from the end of the first round to the end of the
-  follow-up, for which the slowest is waited for once more. What gone members had is handed out in the first round.
+- eager: every member stops when it notices the rebalance, and all partitions wait until the last member has joined and
+  the assignment is there;
+- cooperative: no member stops. Revoked partitions stall from the end of the first round to the end of the follow-up,
+  which waits for the slowest member again. Partitions of gone members are assigned in the first round.
 
-Where nobody reported when members stopped, they count as stopped from the start: as in the recorded upper bounds.
+Members without a report of when they stopped count as stopped from the start, as in the recorded upper bounds.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from rebalance_agent.model.group import RebalanceProtocol
 __all__ = ["Behaviour", "behaviour_of", "predict_stall"]
 
 SESSION_MS = 45_000
-"""Kafka's default ``session.timeout.ms``, where no record says the member's."""
+"""Kafka's default ``session.timeout.ms`` in milliseconds, for members whose own is not recorded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
     """How the members of one rebalance behaved, by identity. All times in seconds.
 
-    ``join``: the wait for the last member under the recorded protocol, ``sync``: for the leader's assignment.
-    ``stops``: from the start until a member had noticed and stopped, ``pauses``: its revoked callback. ``follow``: the
-    recorded follow-up rounds, None where there were none. ``expired``: gone members' session timeouts, where they
-    failed. ``fresh``: the group had been empty.
+    ``join``: the wait for the last member under the recorded protocol; ``sync``: for the leader's assignment.
+    ``stops``: from the start until a member had noticed and stopped; ``pauses``: its revoked callback. ``follow``: the
+    recorded follow-up rounds, None without any. ``expired``: session timeouts of gone members that had failed.
+    ``fresh``: the group had been empty.
     """
 
     join: float
@@ -47,15 +47,17 @@ class Behaviour:
 
 
 def behaviour_of(rebalance: RecordedRebalance) -> Behaviour | None:
-    """What the events tell of it; None where nobody saw when it began, or knows what it cost."""
+    """Return the behaviour in a recorded rebalance; None where its start or its stall is not known."""
     first, closing = rebalance.generations[0], rebalance.closing
     if rebalance.before is None or first.join_seconds is None or closing.stall is None:
         return None
     stops: dict[str, float] = {}
     pauses: dict[str, float] = {}
     if closing.protocol is not RebalanceProtocol.COOPERATIVE:
-        stops = {identity(each): each.stop_seconds for each in closing.members if each.stop_seconds is not None}
-        slowest = next((identity(each) for each in closing.members if each.member_id == closing.slowest_member_id), "")
+        stops = {identity(member): member.stop_seconds for member in closing.members if member.stop_seconds is not None}
+        slowest = next(
+            (identity(member) for member in closing.members if member.member_id == closing.slowest_member_id), ""
+        )
         if slowest in stops:
             pauses = {slowest: max(0.0, first.join_seconds - stops[slowest])}
     follow = None
@@ -73,9 +75,9 @@ def behaviour_of(rebalance: RecordedRebalance) -> Behaviour | None:
 
 
 def predict_stall(behaviour: Behaviour | None, given: MoveCounts | None, protocol: RebalanceProtocol) -> float | None:
-    """Stalled partition-seconds of a rebalance in which ``given`` changed hands under ``protocol``.
+    """Return the stalled partition-seconds of a rebalance in which ``given`` moved under ``protocol``.
 
-    None where it is not known how the members behaved, or what changed hands.
+    None where the members' behaviour, or what moved, is not known.
     """
     if behaviour is None or given is None:
         return None
@@ -105,10 +107,10 @@ def _cooperative(behaviour: Behaviour, given: MoveCounts) -> float:
 
 
 def _joined(behaviour: Behaviour, given: MoveCounts) -> float:
-    """When the last member joins if nobody has to give anything up first.
+    """Return when the last member joins if no member has to revoke anything first.
 
-    Nobody tells when a member stopped that had nothing to stop: such a one joins as soon as it notices. If it did tell,
-    it is waited for like all others.
+    A member that owned nothing does not report when it stopped: it joins as soon as it notices. If it does report, it
+    is waited for like all others.
     """
     if not all(name in behaviour.stops for name, count in given.owned.items() if count):
         return behaviour.join
@@ -120,13 +122,16 @@ def _of_gone(behaviour: Behaviour, given: MoveCounts, end: float) -> float:
 
 
 def _expired(rebalance: RecordedRebalance) -> dict[str, float]:
-    """Members that failed had been dead for a session before anybody noticed. Of all others that is merely possible."""
+    """Return the session timeouts of members that failed: they were dead for that long before the coordinator noticed.
+
+    Members that left otherwise are not among them, since they may have worked until they left.
+    """
     closing, before = rebalance.closing, rebalance.before
     if before is None or Trigger.MEMBER_FAILED not in closing.causes:
         return {}
-    staying = {identity(each) for each in closing.members}
+    staying = {identity(member) for member in closing.members}
     return {
-        identity(each): (each.session_timeout_ms or SESSION_MS) / 1000
-        for each in before.members
-        if identity(each) not in staying
+        identity(member): (member.session_timeout_ms or SESSION_MS) / 1000
+        for member in before.members
+        if identity(member) not in staying
     }

@@ -1,8 +1,8 @@
-"""From figures to one plain sentence: which strategy, which protocol, static membership or not, or nothing better.
+"""Derives a recommendation from figures: which strategy and protocol, static membership or not, or nothing better.
 
-In this order: what keeps the purpose of the group's own strategy; the least skew, since an overloaded member is slow
-all day; the shortest stalls; the fewest moves. Differences that are too small to act upon count as none, and the
-group's own strategy wins every tie.
+Order of criteria: strategies that keep the purpose of the group's own; the lowest skew, since an overloaded member is
+slow all the time; the shortest stalls; the fewest moves. Small differences count as none, and the group's own strategy
+wins ties.
 """
 
 from __future__ import annotations
@@ -10,34 +10,37 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rebalance_agent.advice.eligible_strategies import GENERAL, family, known
+from rebalance_agent.advice.eligible_strategies import GENERAL, family, library_strategy
 from rebalance_agent.advice.figures import Figures, StrategyOutcome, WhatIf
 from rebalance_agent.model.group import RebalanceProtocol
 
 __all__ = ["REBALANCES_MIN", "Recommendation", "recommend"]
 
 REBALANCES_MIN = 5
-"""Fewer say little: the sentence then says so."""
+"""Rebalances below which the sentence says that there were few."""
 
 SKEW_MIN = 0.05
-"""Of a member's share: less is not felt."""
+"""Smallest difference of mean skew that counts, as a part of a member's share."""
 
 STALL_MIN = 0.1
-"""Of the stalled partition-seconds: the model is not more exact than that."""
+"""Smallest difference of stalls that counts, as a part of the stalled partition-seconds: the precision of the model."""
 
 STALL_SECONDS_MIN = 1.0
-"""Stalled partition-seconds that nobody changes an assignor for."""
+"""Smallest difference of stalls that counts, in partition-seconds."""
 
 MOVES_MIN = 0.1
-"""Of the moves."""
+"""Smallest difference of moves that counts, as a part of the moves."""
 
 _PART = frozenset(GENERAL) - {"range"}
-"""Families that give equal numbers of topics to different members."""
+"""Families that give equal partition numbers of different topics to different members."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """``strategy`` None: nothing better is known. What is saved is predicted, over the recorded rebalances."""
+    """A recommendation for one group. ``strategy`` None: no better one is known.
+
+    ``saved_partition_seconds`` and ``saved_moves`` are predictions over the recorded rebalances.
+    """
 
     cluster_id: str
     group: str
@@ -49,13 +52,15 @@ class Recommendation:
     sentence: str
 
 
-def recommend(found: WhatIf) -> Recommendation:
-    """The best of what was replayed for the group, by the figures alone."""
-    own = _own(found)
-    candidates = [each for each in found.outcomes if each.refused is None and _keeps_purpose(each.strategy, found)]
+def recommend(what_if: WhatIf) -> Recommendation:
+    """Return the best of the replayed strategies for the group, by figures alone."""
+    own = _own(what_if)
+    candidates = [
+        outcome for outcome in what_if.outcomes if outcome.refused is None and _keeps_purpose(outcome.strategy, what_if)
+    ]
     best = own
     for outcome in sorted(candidates, key=_order):
-        # Differences that count as none may add up on the way: each must be better than what there is, too.
+        # Small differences may add up on the way, so each must be better than the group's own, too.
         if _better(outcome.figures, best.figures) and (best is own or _better(outcome.figures, own.figures)):
             best = outcome
     better = best is not own
@@ -64,41 +69,41 @@ def recommend(found: WhatIf) -> Recommendation:
     saved_moves = own.figures.moved - best.figures.moved
     if static:
         saved += best.figures.avoided_partition_seconds - best.figures.waited_partition_seconds
-    some = better or static
+    saves = better or static
     return Recommendation(
-        cluster_id=found.cluster_id,
-        group=found.group,
+        cluster_id=what_if.cluster_id,
+        group=what_if.group,
         strategy=best.strategy if better else None,
         protocol=best.protocol if better else None,
         static_membership=static,
-        saved_partition_seconds=saved if some and own.figures.stalls else None,
+        saved_partition_seconds=saved if saves and own.figures.stalls else None,
         saved_moves=saved_moves if better else None,
-        sentence=_sentence(found, own, best if better else None, static=static),
+        sentence=_sentence(what_if, own, best if better else None, static=static),
     )
 
 
-def _own(found: WhatIf) -> StrategyOutcome:
-    """What the group runs: as it was recorded, with the stalls of the same model as for all others."""
-    return StrategyOutcome(found.assignor or "", found.protocol, found.predicted)
+def _own(what_if: WhatIf) -> StrategyOutcome:
+    """Return what the group runs: the recorded moves, with stalls of the same model as for all others."""
+    return StrategyOutcome(what_if.assignor or "", what_if.protocol, what_if.predicted)
 
 
-def _keeps_purpose(name: str, found: WhatIf) -> bool:
-    """Whether it promises what the group's own does; of a foreign assignor nobody knows."""
-    own = family(found.assignor or "")
-    if known(found.assignor) is None or name == found.assignor:
+def _keeps_purpose(name: str, what_if: WhatIf) -> bool:
+    """Return whether it promises what the group's own strategy does; always False for another client's assignor."""
+    own = family(what_if.assignor or "")
+    if library_strategy(what_if.assignor) is None or name == what_if.assignor:
         return False
     return family(name) in GENERAL if own in GENERAL else family(name) == own
 
 
 def _order(outcome: StrategyOutcome) -> tuple[bool, int, str]:
-    """Of equals the first is taken: cooperative forms first, they stop less; then those that move less."""
+    """Return the sort key of candidates: cooperative forms first, which stop less; then those that move less."""
     kind = family(outcome.strategy)
     place = GENERAL.index(kind) if kind in GENERAL else len(GENERAL)
     return outcome.protocol is not RebalanceProtocol.COOPERATIVE, place, outcome.strategy
 
 
 def _better(one: Figures, other: Figures) -> bool:
-    """Whether it is worth a change: by skew, else by stalls, else by moves."""
+    """Return whether a change is worth it: by skew, else by stalls, else by moves."""
     one_skew, other_skew = one.skew_mean or 1.0, other.skew_mean or 1.0
     if abs(one_skew - other_skew) >= SKEW_MIN:
         return one_skew < other_skew
@@ -118,21 +123,21 @@ def _static_saves(figures: Figures) -> bool:
     )
 
 
-def _sentence(found: WhatIf, own: StrategyOutcome, best: StrategyOutcome | None, *, static: bool) -> str:
+def _sentence(what_if: WhatIf, own: StrategyOutcome, best: StrategyOutcome | None, *, static: bool) -> str:
     count = own.figures.generations
-    refused = [each.refused for each in found.outcomes if each.refused is not None]
-    if refused and len(refused) == len(found.outcomes):
+    refused = [outcome.refused for outcome in what_if.outcomes if outcome.refused is not None]
+    if refused and len(refused) == len(what_if.outcomes):
         return f"There is nothing to choose from: {refused[0]}."
-    name = found.assignor or "its assignor"
+    name = what_if.assignor or "its assignor"
     if best is not None:
         text = f"Use {best.strategy} instead of {name}: {_gains(own.figures, best.figures)}"
-    elif known(found.assignor) is None:
+    elif library_strategy(what_if.assignor) is None:
         text = f"What {name} promises is not known here, so the figures are for comparing only"
     else:
         text = f"Nothing better than {name} is known for this group"
     text += _static(own if best is None else best, alone=best is None) if static else ""
     text += "."
-    if best is not None and found.copartitioned and family(best.strategy) in _PART:
+    if best is not None and what_if.copartitioned and family(best.strategy) in _PART:
         text += (
             " If the application joins topics by partition number, it must stay with an assignor that keeps equal "
             "numbers together, such as cooperative-copartitioned-sticky."
@@ -150,7 +155,7 @@ def _stall_matters(own: StrategyOutcome, best: StrategyOutcome | None) -> bool:
 
 
 def _gains(own: Figures, best: Figures) -> str:
-    """What gets better, and what gets worse."""
+    """Return what gets better and what gets worse, as text."""
     lines = list(_differences(own, best))
     better, worse = ([text for good, text in lines if good is wanted] for wanted in (True, False))
     return f"{_listed(better)}, though {_listed(worse)}" if worse else _listed(better)

@@ -1,7 +1,7 @@
-"""A group's recorded generations as a what-if needs them: rebalances in order, and what each one decided from.
+"""A group's recorded generations as input of a what-if: rebalances in order, and what each was decided from.
 
-What events do not say is not guessed: the racks and loads of partitions are unknown, and so are settings that only the
-leader knows (`serving` and `fidelity` say which strategies that concerns).
+Racks and loads of partitions are not in events, and so count as not known, like settings that only the leader has
+(`eligible_strategies` and `fidelity` name the strategies that need them).
 """
 
 from __future__ import annotations
@@ -20,23 +20,22 @@ __all__ = [
     "GENERATIONS_MAX",
     "RecordedHistory",
     "RecordedRebalance",
-    "came_back",
     "history_of",
     "identity",
-    "of_one_assignor",
+    "member_returned",
     "owned_by",
+    "since_last_assignor",
 ]
 
 GENERATIONS_MAX = 100_000
-"""Generations of one history; of more the newest count. A group that rebalances every minute has as many in ten weeks.
-"""
+"""Generations of one history, the newest ones: ten weeks of a group that rebalances every minute."""
 
 
 @dataclass(frozen=True)
 class RecordedRebalance:
-    """One episode: ``generations`` in order, of which the last one closed it.
+    """One episode: its ``generations`` in order, the last of which closed it.
 
-    ``before``: the event that it began from, None where that was not seen, or there was none.
+    ``before``: the event of the generation before; None where that was not observed, or there was none.
     """
 
     generations: tuple[GenerationEvent, ...]
@@ -44,20 +43,20 @@ class RecordedRebalance:
 
     @property
     def closing(self) -> GenerationEvent:
-        """The event that speaks for the whole."""
+        """The event of the last generation, which describes the whole episode."""
         return self.generations[-1]
 
     @property
     def returned(self) -> bool:
-        """Whether a static member came back into its place, so that nobody decided anything."""
-        return came_back(self.closing, self.before)
+        """Whether a static member came back to its partitions, so that no assignor ran."""
+        return member_returned(self.closing, self.before)
 
     @cached_property
     def roster(self) -> Roster:
-        """The members and what each asked for, in order; who owned what, and what they told, is left out."""
+        """The members and their subscriptions in order, without ownership and user data."""
         members = [
-            MemberSubscription(each.member_id, each.topics, each.instance_id, rack=each.rack or None)
-            for each in self.closing.members
+            MemberSubscription(member.member_id, member.topics, member.instance_id, rack=member.rack or None)
+            for member in self.closing.members
         ]
         topics = {topic: TopicMetadata(count) for topic, count in self.closing.topics.items()}
         return prepare_roster(GroupSubscription(topics, tuple(members), self.closing.group))
@@ -69,15 +68,16 @@ class RecordedRebalance:
 
     @cached_property
     def fresh(self) -> bool:
-        """Whether it began from an empty group, so that all partitions waited for its end."""
+        """Whether the group was empty before, so that all partitions waited for the end of the rebalance."""
         return self.before is not None and not self.before.members
 
 
 @dataclass(frozen=True)
 class RecordedHistory:
-    """One group's past: ``rebalances`` in order, each of them ended; ``generations`` they consist of.
+    """One group's past: ``rebalances`` in order, each of them ended, and the ``generations`` of which they consist.
 
-    ``lead``: ids of events that lead in: strategies go through them, and another part of the past counts them.
+    ``lead``: ids of events that lead in: strategies are replayed through them, but another part of the history counts
+    them.
     """
 
     cluster_id: str
@@ -87,64 +87,69 @@ class RecordedHistory:
     lead: frozenset[str] = frozenset()
 
     def counts(self, event: GenerationEvent) -> bool:
-        """Whether figures are to speak of it."""
+        """Return whether figures include this event."""
         return event.event_id not in self.lead
 
     @property
     def last(self) -> GenerationEvent | None:
-        """The newest event."""
+        """The newest event; None without any."""
         return self.generations[-1] if self.generations else None
 
     @cached_property
     def decided(self) -> tuple[RecordedRebalance, ...]:
-        """Rebalances in which somebody assigned partitions to somebody."""
-        return tuple(each for each in self.rebalances if each.closing.members and not each.returned)
+        """Rebalances in which an assignor assigned partitions to members."""
+        return tuple(rebalance for rebalance in self.rebalances if rebalance.closing.members and not rebalance.returned)
 
     @cached_property
     def assignor(self) -> str | None:
         """The assignor of the newest rebalance that had one."""
-        return next((each.closing.assignor for each in reversed(self.decided) if each.closing.assignor), None)
+        return next(
+            (rebalance.closing.assignor for rebalance in reversed(self.decided) if rebalance.closing.assignor), None
+        )
 
     @cached_property
     def protocol(self) -> RebalanceProtocol:
-        """The protocol of the newest rebalance that showed one."""
-        kinds = (each.closing.protocol for each in reversed(self.decided))
-        return next((each for each in kinds if each is not RebalanceProtocol.UNKNOWN), RebalanceProtocol.UNKNOWN)
+        """The protocol of the newest rebalance in which it is known."""
+        protocols = (rebalance.closing.protocol for rebalance in reversed(self.decided))
+        return next(
+            (protocol for protocol in protocols if protocol is not RebalanceProtocol.UNKNOWN), RebalanceProtocol.UNKNOWN
+        )
 
     @cached_property
     def group_type(self) -> GroupType:
-        """Who assigned in the end."""
+        """The type of the group in the end."""
         return self.last.group_type if self.last else GroupType.CLASSIC
 
     @cached_property
     def size(self) -> int:
-        """Members and owned partitions over all rebalances: what a replay has to look at."""
+        """Members and assigned partitions over all rebalances: the amount of work of a replay."""
         return sum(
-            len(each.closing.members) + sum(count_partitions(member.assigned) for member in each.closing.members)
-            for each in self.decided
+            len(rebalance.closing.members)
+            + sum(count_partitions(member.assigned) for member in rebalance.closing.members)
+            for rebalance in self.decided
         )
 
 
 def history_of(events: Iterable[Event], lead: Collection[str] = ()) -> RecordedHistory:
-    """The history in one group's ``events`` (other kinds are passed over), of each event the newest revision.
+    """Return the history in one group's ``events``; of each event the newest revision, other kinds are ignored.
 
     ``lead``: ids of those that only lead in, see `RecordedHistory`.
 
-    Left out are the parts of an event that was split by member and not put together again, what comes before a change
-    of the group's type, and an episode that has not ended.
+    Left out are: parts of an event that was split by member and not merged again, generations before a change of the
+    group's type, and an episode that has not ended.
     """
     newest: dict[str, GenerationEvent] = {}
     for event in events:
         if isinstance(event, GenerationEvent) and event.parts == 1:
-            known = newest.get(event.event_id)
-            if known is None or event.revision > known.revision:
+            earlier_revision = newest.get(event.event_id)
+            if earlier_revision is None or event.revision > earlier_revision.revision:
                 newest[event.event_id] = event
     ordered = sorted(newest.values(), key=lambda event: (event.timestamp_ms, event.generation))[-GENERATIONS_MAX:]
-    kept = _of_one_type(ordered)
+    kept = _since_last_type(ordered)
     rebalances = tuple(_rebalances(kept))
     last = kept[-1] if kept else None
-    named = (last.cluster_id, last.group) if last else ("", "")
-    return RecordedHistory(*named, tuple(kept), rebalances, frozenset(lead))
+    names = (last.cluster_id, last.group) if last else ("", "")
+    return RecordedHistory(*names, tuple(kept), rebalances, frozenset(lead))
 
 
 def identity(member: MemberSnapshot | MemberSubscription) -> str:
@@ -152,27 +157,27 @@ def identity(member: MemberSnapshot | MemberSubscription) -> str:
     return member.member_id if member.instance_id is None else member.instance_id
 
 
-def came_back(event: GenerationEvent, before: GenerationEvent | None) -> bool:
-    """Whether the generation stayed what it was; ``before`` is the event before, where that was seen."""
+def member_returned(event: GenerationEvent, before: GenerationEvent | None) -> bool:
+    """Return whether the generation stayed the same; ``before`` is the event before, where that was observed."""
     if event.previous_generation is None:
-        return False  # the first of a group, or of one that was deleted and made again
+        return False  # the first of a group, or of one that was deleted and created again
     return event.generation in {event.previous_generation, before.generation if before else None}
 
 
-def of_one_assignor(history: RecordedHistory) -> RecordedHistory:
-    """The same without what was before the last change of assignor: figures of two would speak of neither."""
-    for place in range(len(history.rebalances) - 1, -1, -1):
-        each = history.rebalances[place]
-        if each.closing.members and each.closing.assignor not in {None, history.assignor}:
-            return replace(history, rebalances=history.rebalances[place + 1 :])
+def since_last_assignor(history: RecordedHistory) -> RecordedHistory:
+    """Return the history since the last change of assignor, since figures of two assignors describe neither."""
+    for index in range(len(history.rebalances) - 1, -1, -1):
+        rebalance = history.rebalances[index]
+        if rebalance.closing.members and rebalance.closing.assignor not in {None, history.assignor}:
+            return replace(history, rebalances=history.rebalances[index + 1 :])
     return history
 
 
-def _of_one_type(events: Sequence[GenerationEvent]) -> Sequence[GenerationEvent]:
-    """From the last change of type on: a classic group's past says nothing about how a broker would go on."""
-    for place in range(len(events) - 1, 0, -1):
-        if events[place].group_type is not events[place - 1].group_type:
-            return events[place:]
+def _since_last_type(events: Sequence[GenerationEvent]) -> Sequence[GenerationEvent]:
+    """Return the events since the last change of group type: a classic past does not show how a broker assigns."""
+    for index in range(len(events) - 1, 0, -1):
+        if events[index].group_type is not events[index - 1].group_type:
+            return events[index:]
     return events
 
 
@@ -183,7 +188,7 @@ def _rebalances(events: Sequence[GenerationEvent]) -> Iterable[RecordedRebalance
         if running and event.episode_generation != running[0].episode_generation:
             running = []  # its end is missing
         if not running and before and event.previous_generation != before.generation:
-            before = None  # what it began from is missing, or the group was deleted and made again
+            before = None  # the event before is missing, or the group was deleted and created again
         running.append(event)
         if event.closes_episode:
             yield RecordedRebalance(tuple(running), before)
@@ -191,5 +196,5 @@ def _rebalances(events: Sequence[GenerationEvent]) -> Iterable[RecordedRebalance
 
 
 def owned_by(event: GenerationEvent) -> dict[str, TopicPartitions]:
-    """Identity -> what the recorded assignment gave it."""
-    return {identity(each): each.assigned for each in event.members}
+    """Return identity -> partitions of the recorded assignment."""
+    return {identity(member): member.assigned for member in event.members}

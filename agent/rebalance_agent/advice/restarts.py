@@ -1,8 +1,8 @@
-"""Members that went and came back within their session: rebalances that static membership (KIP-345) avoids.
+"""Members that left and came back within their session timeout: rebalances that static membership (KIP-345) avoids.
 
-Who comes back has another member id. It is taken for the same if it has the client id of one that went, and no other
-member has; groups whose members all have one client id show no restarts. What static membership costs is counted, too:
-partitions of a member that is away wait for it, instead of going to others.
+A member that comes back has another member id. It counts as the same one if it has the client id of one that left, and
+no other member has that; groups whose members all have one client id show no restarts. The cost of static membership is
+counted, too: partitions of an absent member wait for it instead of going to others.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _RESTART_CAUSES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """A member, by its identity before, that went in rebalance ``left`` and was back in ``back``.
+    """A member, by its previous ``identity``, that left in rebalance ``left`` and came back in rebalance ``back``.
 
-    These are places in the history's rebalances.
+    Both are indexes of the history's rebalances.
     """
 
     identity: str
@@ -49,56 +49,57 @@ class Restart:
 
 @dataclass(frozen=True)
 class AvoidableRebalances:
-    """``rebalances``: places of those that nothing but restarts caused; ``restarts``: these and all others."""
+    """``rebalances``: indexes of those that only restarts caused; ``restarts``: these restarts and all others."""
 
     rebalances: frozenset[int]
     restarts: tuple[Restart, ...]
 
     @cached_property
     def leaving(self) -> Mapping[int, Sequence[Restart]]:
-        """By the place of the rebalance in which they went."""
-        places: dict[int, list[Restart]] = {}
-        for each in self.restarts:
-            places.setdefault(each.left, []).append(each)
-        return places
+        """Restarts by the index of the rebalance in which the member left."""
+        by_rebalance: dict[int, list[Restart]] = {}
+        for restart in self.restarts:
+            by_rebalance.setdefault(restart.left, []).append(restart)
+        return by_rebalance
 
-    def waited(self, place: int, before: Assignment) -> float:
-        """Partition-seconds that what these members had ``before`` would have waited for their return."""
+    def waited(self, index: int, before: Assignment) -> float:
+        """Return the partition-seconds that what these members had ``before`` would have waited for their return."""
         return sum(
-            count_partitions(before.get(each.identity, {})) * each.away_seconds for each in self.leaving.get(place, ())
+            count_partitions(before.get(restart.identity, {})) * restart.away_seconds
+            for restart in self.leaving.get(index, ())
         )
 
 
 def avoidable(history: RecordedHistory) -> AvoidableRebalances:
-    """Restarts of dynamic members that were shorter than their session timeout."""
-    changes = [_Change(each) for each in history.rebalances]
+    """Return the restarts of dynamic members that were shorter than their session timeout."""
+    changes = [_Change(rebalance) for rebalance in history.rebalances]
     restarts = tuple(_restarts(changes))
     went: dict[int, set[str]] = {}
     came: dict[int, set[str]] = {}
-    for each in restarts:
-        went.setdefault(each.left, set()).add(each.client_id)
-        came.setdefault(each.back, set()).add(each.client_id)
+    for restart in restarts:
+        went.setdefault(restart.left, set()).add(restart.client_id)
+        came.setdefault(restart.back, set()).add(restart.client_id)
     only = (
-        place
-        for place, change in enumerate(changes)
-        if change.is_nothing_but(went.get(place, set()), came.get(place, set()))
+        index
+        for index, change in enumerate(changes)
+        if change.is_nothing_but(went.get(index, set()), came.get(index, set()))
     )
     return AvoidableRebalances(frozenset(only), restarts)
 
 
 class _Change:
-    """Who came and went in one rebalance, by client id."""
+    """Members that joined and left in one rebalance, by client id."""
 
     def __init__(self, rebalance: RecordedRebalance) -> None:
         self.rebalance = rebalance
         before = rebalance.before.members if rebalance.before else ()
         now = rebalance.closing.members
-        had, has = {identity(each) for each in before}, {identity(each) for each in now}
+        had, has = {identity(member) for member in before}, {identity(member) for member in now}
         known = rebalance.before is not None and bool(before)
-        self.gone = [each for each in before if identity(each) not in has]
-        self.joined = [each for each in now if identity(each) not in had] if known else []
-        self.clients = Counter(each.client_id for each in now)
-        self.clients_before = Counter(each.client_id for each in before)
+        self.gone = [member for member in before if identity(member) not in has]
+        self.joined = [member for member in now if identity(member) not in had] if known else []
+        self.clients = Counter(member.client_id for member in now)
+        self.clients_before = Counter(member.client_id for member in before)
 
     @property
     def started_ms(self) -> int:
@@ -115,23 +116,23 @@ class _Change:
         causes = set(self.rebalance.closing.causes)
         return (
             causes <= _RESTART_CAUSES
-            and {each.client_id for each in self.gone} <= went
-            and {each.client_id for each in self.joined} <= came
+            and {member.client_id for member in self.gone} <= went
+            and {member.client_id for member in self.joined} <= came
         )
 
 
 def _restarts(changes: Sequence[_Change]) -> Iterator[Restart]:
     waiting: dict[str, tuple[int, MemberSnapshot]] = {}
-    for place, change in enumerate(changes):
+    for index, change in enumerate(changes):
         for gone in change.gone:
             if gone.instance_id is None and gone.client_id and change.clients_before[gone.client_id] == 1:
-                waiting[gone.client_id] = (place, gone)
+                waiting[gone.client_id] = (index, gone)
         for joined in change.joined:
-            found = waiting.pop(joined.client_id, None)
-            if found is None or joined.instance_id is not None or change.clients[joined.client_id] != 1:
+            departure = waiting.pop(joined.client_id, None)
+            if departure is None or joined.instance_id is not None or change.clients[joined.client_id] != 1:
                 continue
-            left, gone = found
-            until_ms = change.ended_ms if left == place else change.started_ms
+            left, gone = departure
+            until_ms = change.ended_ms if left == index else change.started_ms
             away_ms = max(0, until_ms - changes[left].started_ms)
             if away_ms <= (gone.session_timeout_ms or SESSION_MS):
-                yield Restart(identity(gone), joined.client_id, left, place, away_ms / 1000)
+                yield Restart(identity(gone), joined.client_id, left, index, away_ms / 1000)

@@ -1,6 +1,6 @@
-"""A recorded history through another strategy: each rebalance decides from what the one before it had decided.
+"""Replays a recorded history through another strategy: each rebalance starts from that strategy's previous assignment.
 
-Both forms of a strategy decide alike, so that one pass serves the eager and the cooperative one.
+Both forms of a strategy make the same plan, so one pass serves the eager and the cooperative form.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import is_
 
-from rebalance_agent.advice.eligible_strategies import ReplaySettings, family, known
-from rebalance_agent.advice.move_counts import Assignment, MoveCounts, handed
+from rebalance_agent.advice.eligible_strategies import ReplaySettings, family, library_strategy
+from rebalance_agent.advice.move_counts import Assignment, MoveCounts, count_moves
 from rebalance_agent.advice.recorded_history import RecordedHistory, RecordedRebalance
 from rebalance_agent.assignors import Plan, Roster, Strategy
 from rebalance_agent.assignors.assignment_facts import count_moved, owners_of
@@ -20,22 +20,22 @@ from rebalance_agent.assignors.roster import MemberUserData, prepare_roster_agai
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.model.partitions import TopicPartitions, count_partitions
 
-__all__ = ["ReplayedRebalance", "carry"]
+__all__ = ["ReplayedRebalance", "replay_rebalances"]
 
 USER_DATA_MAX = 10_000
-"""Members' user data that are kept as read; some of it changes with every generation, most does not."""
+"""Decoded user data in the cache. Some changes with every generation, most does not."""
 
 _NOTHING: TopicPartitions = {}
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayedRebalance:
-    """What a strategy made of one rebalance.
+    """The decision of a strategy in one rebalance.
 
-    ``assignment`` by identity. ``given``: what changed hands since its own previous assignment, None where it has
-    nothing to begin from, as in the first one of all. ``needed``: the fewest changes of owner that the balance wanted;
-    None where nobody can tell. ``skew_ratio`` and ``imbalance``: of the group's own strategy measured against what
-    that promises, of all others against the best balance of counts.
+    ``assignment`` by identity. ``given``: what moved since its previous assignment; None where there is none, as in the
+    first rebalance. ``needed``: the fewest moves that the balance needed; None where that is not known. ``skew_ratio``
+    and ``imbalance``: measured, for the group's own strategy, against its promise; for all others against the best
+    balance of counts.
     """
 
     rebalance: RecordedRebalance
@@ -47,59 +47,61 @@ class ReplayedRebalance:
     imbalance: int
 
 
-def carry(
+def replay_rebalances(
     history: RecordedHistory, strategy: Strategy, settings: ReplaySettings | None = None
 ) -> Iterator[ReplayedRebalance]:
-    """Replay the rebalances in which somebody decided.
+    """Yield each rebalance in which an assignor ran, decided by ``strategy``.
 
-    After an empty group everybody starts anew; and so does the strategy where nobody saw what a rebalance began from.
+    After an empty group all members start anew; the strategy does so, too, where the previous event was not observed.
 
     Raises:
-        AssignmentError: a setting is not what the strategy takes.
+        AssignmentError: a setting is not valid.
     """
-    carrier = _Carrier(strategy, settings or ReplaySettings(), known(history.assignor))
+    replay = _Replay(strategy, settings or ReplaySettings(), library_strategy(history.assignor))
     for rebalance in history.rebalances:
         if not rebalance.closing.members:
-            carrier.forget()
+            replay.forget()
         elif not rebalance.returned:
             if rebalance.before is None:
-                carrier.begin()
-            yield carrier.decide(rebalance)
+                replay.begin()
+            yield replay.decide(rebalance)
 
 
-class _Carrier:
-    """One strategy on its way through one history."""
+class _Replay:
+    """The state of one strategy during one history."""
 
     def __init__(self, strategy: Strategy, settings: ReplaySettings, recorded: Strategy | None) -> None:
         self._strategy = strategy
         self._config = settings.config
         own = recorded is not None and family(recorded.name) == family(strategy.name)
         self._reader = recorded.reader if recorded and own and not strategy.only_owned else None
-        # One measure for all that stand in for another: what nobody asked for is no excuse for skew.
+        # All strategies but the group's own have one measure, so that their skews can be compared.
         self._promise = strategy.promise if own else by_count
         self._read: dict[bytes, MemberUserData | None] = {}
         self._had: Assignment | None = None
         self._copies: Mapping[str, TopicPartitions] = {}
 
     def begin(self) -> None:
-        """What was before is not known."""
+        """Start without a known previous assignment."""
         self._had, self._copies = None, {}
 
     def forget(self) -> None:
-        """Nobody is there."""
+        """Start from an empty group."""
         self._had, self._copies = {}, {}
 
     def decide(self, rebalance: RecordedRebalance) -> ReplayedRebalance:
-        """The next rebalance."""
+        """Decide the next rebalance."""
         before = self._had
         claims = [(before or {}).get(name, _NOTHING) for name in rebalance.identities]
         roster = self._roster(rebalance, claims)
         plan = self._strategy.plan(roster)
         after = dict(zip(rebalance.identities, plan, strict=True))
-        given = None if before is None else handed(before, after)
+        given = None if before is None else count_moves(before, after)
         loads = list(map(count_partitions, plan))
-        left = _left(roster, claims, plan, given)
-        found = balance_of(roster, self._promise(roster), loads, left, plain=sum(loads) <= sum(roster.partitions))
+        left = _count_left(roster, claims, plan, given)
+        balance_found = balance_of(
+            roster, self._promise(roster), loads, left, plain=sum(loads) <= sum(roster.partitions)
+        )
         self._had = after
         self._keep_copies(rebalance, roster, plan)
         moved = given.changed if given else 0
@@ -108,30 +110,30 @@ class _Carrier:
             assignment=after,
             given=given,
             moved=moved,
-            # What its owner could have kept and did not, beyond the fewest of that, was for nothing.
-            needed=None if found.moved_min is None else moved - (left - found.moved_min),
-            skew_ratio=found.skew_ratio,
-            imbalance=found.imbalance,
+            # Moves away from members that could have kept the partition, beyond the fewest, were not needed.
+            needed=None if balance_found.moved_min is None else moved - (left - balance_found.moved_min),
+            skew_ratio=balance_found.skew_ratio,
+            imbalance=balance_found.imbalance,
         )
 
     def _roster(self, rebalance: RecordedRebalance, claims: Sequence[TopicPartitions]) -> Roster:
-        by_count(rebalance.roster)  # all strategies are measured by it: it is worked out once
+        by_count(rebalance.roster)  # fills the roster's cache, which the rosters of all strategies share
         return prepare_roster_again(
             rebalance.roster,
             claims,
-            self._told(rebalance),
+            self._recorded_user_data(rebalance),
             self._strategy.config,
             self._config,
             [self._copies.get(name, _NOTHING) for name in rebalance.identities] if self._copies else None,
         )
 
-    def _told(self, rebalance: RecordedRebalance) -> Sequence[MemberUserData | None]:
-        """The settings that members told, without what they owned then."""
+    def _recorded_user_data(self, rebalance: RecordedRebalance) -> Sequence[MemberUserData | None]:
+        """Return the members' decoded user data; ownership in it is ignored."""
         members = rebalance.roster.members
         if self._reader is None:
             return (None,) * len(members)
-        said = {each.member_id: each.user_data for each in rebalance.closing.members}
-        return [self._read_one(said[each.member_id]) for each in members]
+        recorded = {member.member_id: member.user_data for member in rebalance.closing.members}
+        return [self._read_one(recorded[member.member_id]) for member in members]
 
     def _read_one(self, recorded: bytes | None) -> MemberUserData | None:
         if not recorded or self._reader is None:
@@ -150,10 +152,10 @@ class _Carrier:
             self._copies = dict(zip(rebalance.identities, self._strategy.standbys(roster, plan), strict=True))
 
 
-def _left(roster: Roster, claims: Sequence[TopicPartitions], plan: Plan, given: MoveCounts | None) -> int:
-    """How much of what members own does not stay with its owner."""
+def _count_left(roster: Roster, claims: Sequence[TopicPartitions], plan: Plan, given: MoveCounts | None) -> int:
+    """Return how many owned partitions do not stay with their owner."""
     if given and all(map(is_, claims, roster.ownership_index.holdings)):
         return sum(given.moved.values())
-    # Some of what was theirs is no longer: a topic that shrank, or that they do not want any more.
+    # Some claims are not valid: a topic shrank, or its subscription ended.
     names = (member.member_id for member in roster.members)
     return count_moved(roster, owners_of(roster, dict(zip(names, plan, strict=True))))

@@ -1,4 +1,4 @@
-"""One line on standard error while something is downloaded."""
+"""Progress of downloads, as one line on standard error."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MEGABYTE = 1_000_000
 
 
 class DownloadProgress:
-    """Says that a download runs: on a terminal one line that is rewritten, elsewhere one line at the start."""
+    """Shows that a download runs: on a terminal as a line that is rewritten, elsewhere as one line at the start."""
 
     def __init__(self, title: str, files: int, size: int, target: Path, stream: TextIO | None = None) -> None:
         """Announce ``files`` files of ``size`` bytes together that go to ``target``."""
@@ -37,7 +37,7 @@ class DownloadProgress:
             self._stream.flush()
 
     def advance(self, size: int) -> None:
-        """``size`` more bytes are here."""
+        """Add ``size`` bytes to those downloaded."""
         self._done += size
         if self._live:
             self._write(f" {100 * self._done // max(self._size, 1)} %")

@@ -1,4 +1,4 @@
-"""Errors of fetching. Part of the tree drawn in ``rebalance_agent.errors``."""
+"""Errors of downloads. Part of the tree in ``rebalance_agent.errors``."""
 
 from __future__ import annotations
 
@@ -8,4 +8,4 @@ __all__ = ["ArtifactError"]
 
 
 class ArtifactError(RebalanceAgentError):
-    """Jars or the Java runtime cannot be had, or are not the bytes that the lock file names."""
+    """Jars or the Java runtime cannot be obtained, or differ from the checksum in the lock file."""

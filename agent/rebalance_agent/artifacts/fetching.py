@@ -1,7 +1,7 @@
-"""The jars named by a lock file: fetched once, checked against their sha256, kept in one cache directory.
+"""Fetches the jars of a lock file once, verifies their sha256, and keeps them in one cache directory.
 
-A file gets its final name only after its bytes were verified, so whatever has that name may be used without
-hashing it again. One file lock per cache makes a second process wait for the first instead of downloading twice.
+A file gets its final name only after its bytes were verified, so a file of that name can be used without hashing it
+again. One file lock per cache makes a second process wait for the first instead of downloading twice.
 """
 
 from __future__ import annotations
@@ -22,20 +22,19 @@ from rebalance_agent.artifacts.lockfile import Artifact
 
 __all__ = ["Fetch", "cache_directory", "ensure_artifacts"]
 
-DOWNLOADS_MAX = 8  # parallel requests: polite to the registry, and more does not get faster
-ATTEMPTS_MAX = 3  # a registry now and then drops a connection; a wrong coordinate stays wrong
+DOWNLOADS_MAX = 8  # parallel requests: more are not faster, and load the registry
+ATTEMPTS_MAX = 3  # per jar: registries drop connections now and then
 
 
 Fetch = Callable[[Artifact, Path], Path]
-"""Brings one artifact into the given empty directory and returns the file's path; raises anything on failure."""
+"""Downloads one artifact into the given empty directory and returns the file's path; may raise anything."""
 
 
 def cache_directory() -> Path:
-    """``$REBALANCE_AGENT_CACHE``, else ``$XDG_CACHE_HOME/rebalance-agent``, else ``~/.cache/rebalance-agent``.
+    """Return ``$REBALANCE_AGENT_CACHE``, else ``$XDG_CACHE_HOME/rebalance-agent``, else ``~/.cache/rebalance-agent``.
 
     Raises:
-        ArtifactError: none of them can be told (no home directory).
-
+        ArtifactError: none of them is known (no home directory).
     """
     if own := os.environ.get("REBALANCE_AGENT_CACHE"):
         return Path(own).absolute()
@@ -51,14 +50,13 @@ def cache_directory() -> Path:
 def ensure_artifacts(
     artifacts: Sequence[Artifact], cache: Path, fetch: Fetch | None = None, *, title: str = "embedded Kafka"
 ) -> tuple[Path, ...]:
-    """Paths of ``artifacts`` in ``cache``, in their order, after fetching those that are not there yet.
+    """Return the paths of ``artifacts`` in ``cache``, in their order, after fetching those that are missing.
 
-    Needs no network when all are there. ``fetch`` is by default a download through jgo;
-    ``title`` is what progress calls them.
+    Needs no network when none is missing. ``fetch`` is by default a download through jgo; ``title`` is their name in
+    the progress line.
 
     Raises:
         ArtifactError: an artifact cannot be fetched or its checksum differs, or the cache is not writable.
-
     """
     folder = cache / "jars"
     if missing := _missing(artifacts, folder):
@@ -76,7 +74,7 @@ def ensure_artifacts(
 
 @contextmanager
 def _exclusive(path: Path) -> Iterator[None]:
-    """Hold the lock file at ``path``; the system frees it when the process ends, however it ends."""
+    """Hold the lock file at ``path``; the operating system releases it when the process ends."""
     with path.open("ab") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
@@ -93,14 +91,14 @@ def _missing(artifacts: Sequence[Artifact], folder: Path) -> list[Artifact]:
 
 
 def _fetch_all(missing: Sequence[Artifact], folder: Path, fetch: Fetch, title: str) -> None:
-    for leftover in folder.glob("incoming-*"):  # of a process that was killed: we hold the lock, so it is nobody's
+    for leftover in folder.glob("incoming-*"):  # of a killed process: this one holds the lock
         shutil.rmtree(leftover, ignore_errors=True)
     with (
         tempfile.TemporaryDirectory(prefix="incoming-", dir=folder) as incoming,
         DownloadProgress(title, len(missing), sum(artifact.size for artifact in missing), folder) as progress,
         ThreadPoolExecutor(DOWNLOADS_MAX) as pool,
     ):
-        # The big ones first: otherwise the last thread is left with 10 MB while the others have nothing to do.
+        # Large ones first: otherwise one thread ends with 10 MB while the others are idle.
         ordered = sorted(missing, key=lambda artifact: -artifact.size)
         futures = {pool.submit(_fetch_one, artifact, folder, Path(incoming), fetch): artifact for artifact in ordered}
         try:
@@ -114,7 +112,7 @@ def _fetch_all(missing: Sequence[Artifact], folder: Path, fetch: Fetch, title: s
 
 def _fetch_one(artifact: Artifact, folder: Path, incoming: Path, fetch: Fetch) -> None:
     for attempt in range(1, ATTEMPTS_MAX + 1):
-        own = Path(tempfile.mkdtemp(dir=incoming))  # a fresh one per attempt: jgo takes any file there for the whole
+        own = Path(tempfile.mkdtemp(dir=incoming))  # a new one per attempt: jgo takes any file there as complete
         try:
             path = fetch(artifact, own)
         except Exception as error:

@@ -25,13 +25,13 @@ __all__ = ["lock_text", "main"]
 
 
 def lock_text(artifacts: list[Artifact], roots: Sequence[str]) -> str:
-    """The lock file for ``artifacts``, sorted by coordinate so that a change of one is a change of one line."""
+    """Return the lock file for ``artifacts``, sorted by coordinate, so that a change of one jar changes one line."""
     head = [
         "# Written by python -m rebalance_agent.artifacts.lock. One jar per line:",
         "# group:artifact:version[:classifier] sha256 size",
         *(f"# root: {root}" for root in roots),
     ]
-    lines = sorted(f"{each.coordinate} {each.sha256} {each.size}" for each in artifacts)
+    lines = sorted(f"{artifact.coordinate} {artifact.sha256} {artifact.size}" for artifact in artifacts)
     return "\n".join((*head, *lines)) + "\n"
 
 
@@ -40,22 +40,22 @@ def _roots(path: Path) -> tuple[str, ...]:
 
 
 def _plain_name(name: str, version: str, classifier: str) -> str:
-    """The jar's name as Maven gives it."""
+    """Return the file name of a jar in Maven."""
     return "-".join(part for part in (name, version, classifier) if part) + ".jar"
 
 
-def _known(paths: Sequence[Path]) -> set[str]:
+def _names_in(paths: Sequence[Path]) -> set[str]:
     names: set[str] = set()
     for path in paths:
         if path.is_dir():
             names |= {jar.name for jar in path.glob("*.jar")}
         else:
             artifacts = parse_lock(path.read_text(encoding="ascii"))
-            names |= {_plain_name(each.name, each.version, each.classifier) for each in artifacts}
+            names |= {_plain_name(artifact.name, artifact.version, artifact.classifier) for artifact in artifacts}
     return names
 
 
-def _measured(coordinates: tuple[str, str, str, str], directory: Path) -> Artifact:
+def _downloaded(coordinates: tuple[str, str, str, str], directory: Path) -> Artifact:
     group, name, version, classifier = coordinates
     path = registry.fetch(Artifact(group, name, version, classifier, "", 0), directory)
     content = path.read_bytes()
@@ -63,21 +63,27 @@ def _measured(coordinates: tuple[str, str, str, str], directory: Path) -> Artifa
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Resolve, download, write; ``arguments`` as on the command line. Returns the exit status."""
+    """Resolve, download and write; ``arguments`` as on the command line. Returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", type=Path, metavar="FILE")
     parser.add_argument("--beyond", type=Path, action="append", default=[], metavar="PATH")
     parser.add_argument("coordinates", nargs="*", metavar="COORDINATE")
     options = parser.parse_intermixed_args(arguments)
     roots = tuple(options.coordinates) or _roots(options.file)
-    known = _known(options.beyond)
+    names_beyond = _names_in(options.beyond)
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(DOWNLOADS_MAX) as pool:
-        found = [each for each in registry.resolve(roots, Path(folder)) if _plain_name(*each[1:]) not in known]
-        artifacts = list(pool.map(lambda each: _measured(each, Path(folder)), found))
+        resolved = [
+            coordinates
+            for coordinates in registry.resolve(roots, Path(folder))
+            if _plain_name(*coordinates[1:]) not in names_beyond
+        ]
+        artifacts = list(pool.map(lambda coordinates: _downloaded(coordinates, Path(folder)), resolved))
     text = lock_text(artifacts, roots)
     parse_lock(text)
     options.file.write_text(text, encoding="ascii")
-    sys.stderr.write(f"{options.file.name}: {len(artifacts)} jars, {sum(each.size for each in artifacts)} bytes\n")
+    sys.stderr.write(
+        f"{options.file.name}: {len(artifacts)} jars, {sum(artifact.size for artifact in artifacts)} bytes\n"
+    )
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Lock files: which jars, with which bytes."""
+"""The format of lock files: jars, with their checksums and sizes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _COORDINATE = re.compile(r"[\w.-]+(:[\w.-]+){2,3}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """One jar: Maven coordinates, the sha256 of its bytes (hex) and its size in bytes."""
+    """One jar: Maven coordinates, the sha256 of its bytes (hexadecimal) and its size in bytes."""
 
     group: str
     name: str
@@ -31,17 +31,18 @@ class Artifact:
 
     @property
     def filename(self) -> str:
-        """Name in the cache. Holds the head of the checksum: another lock's jar cannot take its place."""
+        """Name in the cache, with the start of the checksum: jars of different locks have different names."""
         parts = (self.name, self.version, self.classifier, self.sha256[:12])
         return "-".join(part for part in parts if part) + ".jar"
 
 
 def parse_lock(text: str) -> tuple[Artifact, ...]:
-    """Artifacts of a lock file: ``group:artifact:version[:classifier] sha256 size`` per line, ``#`` for comments.
+    """Return the artifacts of a lock file.
+
+    Each line is ``group:artifact:version[:classifier] sha256 size``; ``#`` starts a comment.
 
     Raises:
         ArtifactError: a line has another form; names the line.
-
     """
     artifacts = []
     for number, line in enumerate(text.splitlines(), start=1):

@@ -1,7 +1,7 @@
-"""The one place that imports jgo, which knows the Maven registry.
+"""Access to the Maven registry through jgo; the only module that imports it.
 
-Every call has a repository directory of its own: nothing is read from or left in the user's ``~/.m2``. Mirrors come
-from the ``[repositories]`` of jgo's own configuration file and are asked before the public registry.
+Every call has a repository directory of its own: the user's ``~/.m2`` is neither read nor written. Mirrors come from
+``[repositories]`` in jgo's own configuration file and are asked before the public registry.
 """
 
 from __future__ import annotations
@@ -19,16 +19,19 @@ TIMEOUT_S = 60  # per request, until the next bytes
 
 
 def fetch(artifact: Artifact, directory: Path) -> Path:
-    """Download one jar into ``directory`` without reading any POM; jgo's and requests' errors come through."""
+    """Download one jar into ``directory`` without reading any POM; errors of jgo and requests are not wrapped."""
     component = _context(directory).project(artifact.group, artifact.name).at_version(artifact.version)
     return Path(component.artifact(classifier=artifact.classifier).resolve())
 
 
 def resolve(coordinates: tuple[str, ...], directory: Path) -> list[tuple[str, str, str, str]]:
-    """(group, artifact, version, classifier) of ``coordinates`` and all they need at run time. Takes about 20 s."""
+    """Return (group, artifact, version, classifier) of ``coordinates`` and of what they need. Takes about 20 s."""
     context = _context(directory)
     roots, others = context.resolver.resolve([context.create_dependency(coordinate) for coordinate in coordinates])
-    return [(each.groupId, each.artifactId, each.version, each.classifier) for each in (*roots, *others)]
+    return [
+        (component.groupId, component.artifactId, component.version, component.classifier)
+        for component in (*roots, *others)
+    ]
 
 
 def _context(directory: Path) -> MavenContext:

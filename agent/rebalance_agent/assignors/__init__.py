@@ -1,16 +1,20 @@
-"""Assignors as pure functions: what every member asked for goes in, who owns what comes out.
+"""Assignors as pure functions: the subscriptions of all members in, the owner of each partition out.
 
-No client, no clock, no state, no randomness that the input does not seed: the same code runs inside a consumer, in the
-command line and in the what-if. How it fits together:
+No client, no clock, no state, and no randomness except what the input seeds: the same code runs inside a consumer, in
+the command line and in the what-if.
 
-- ``roster``: a group made ready (order, subscriptions, settings, valid ownership), the same for every strategy.
-- ``balance``: who gets how many decided on counts, with a proof that nothing is better; then the partitions picked.
-- ``strategies``: one plan each, ``Roster -> Plan``; ``units``: those whose partitions stay together, with standbys.
-- ``strategy``: a plan with its wire name, settings, user data and promise; ``strategy_registry`` finds it by name.
-- ``cooperative_step``: what a cooperative form gives out in this round, and what only in the next.
-- ``internal_topics``: what must be there before anyone is assigned; ``measure_quality``: judges any assignment.
+- ``roster``: a group prepared for strategies (order, subscriptions, settings, valid ownership); ``subscribers``,
+  ``ownership_index``, ``claims``: its steps.
+- ``balance``: how many partitions each member gets, with a proof that no balance is better; then which ones.
+- ``strategies``: strategies of single partitions, one module each; ``units``: strategies that keep partitions together,
+  with standby copies.
+- ``strategy``: a plan with its name, settings, user data and promise; ``strategy_registry``: strategies by name;
+  ``strategy_settings``: their settings.
+- ``cooperative_step``: what a cooperative form assigns in this round, and what only in the next one.
+- ``internal_topics``: topics that must exist before the assignment; ``measure_quality``, ``assignment_facts``: measure
+  any assignment.
 
-How balance is found, and why it is exact, is told in ``docs/how-assignment-works.md``.
+``docs/how-assignment-works.md`` explains how the balance is found, and why it is exact.
 """
 
 from __future__ import annotations

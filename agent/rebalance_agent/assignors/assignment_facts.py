@@ -1,4 +1,4 @@
-"""What can be counted on any assignment: who owns what, what moved, how far topics spread, which racks were missed."""
+"""Counts facts about any assignment: moves, unassigned partitions, spread of topics, co-partitioning, racks."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Owners:
-    """``by_topic``: member -> its existing partitions of that topic, by place in the roster; ``given``: how many.
+    """The owners in an assignment, by index of the roster.
 
-    ``plain``: every partition has one owner at most, who subscribes to it, and nothing is given that does not exist.
+    ``by_topic``: member -> its partitions of the topic, without those that do not exist; ``given``: assigned partitions
+    of each topic. ``plain``: no partition has two owners, all owners subscribe, and all partitions exist.
     """
 
     by_topic: tuple[dict[int, tuple[int, ...]], ...]
@@ -34,7 +35,7 @@ class Owners:
 
 
 def owners_of(roster: Roster, target: Mapping[str, TopicPartitions]) -> Owners:
-    """Read ``target`` (by member id), which may be anybody's work."""
+    """Return the owners in ``target`` (by member id), which may be any client's assignment."""
     by_name: dict[str, dict[int, tuple[int, ...]]] = {topic: {} for topic in roster.topics}
     plain = target.keys() <= {member.member_id for member in roster.members}
     for member, subscription in enumerate(roster.members):
@@ -50,7 +51,7 @@ def owners_of(roster: Roster, target: Mapping[str, TopicPartitions]) -> Owners:
         numbers = sorted(chain.from_iterable(owners.values()))
         covered = len(numbers)
         if not (distinct(numbers, count) and in_order(owners.values())):
-            # Whatever it is, this makes sets of existing partitions of it.
+            # Not valid: reduce it to sets of existing partitions.
             existing = {member: _existing(held, count) for member, held in owners.items()}
             owners = {member: held for member, held in existing.items() if held}  # noqa: PLW2901
             covered = len(set(chain.from_iterable(owners.values())))
@@ -66,7 +67,7 @@ def _existing(numbers: Sequence[int], count: int) -> tuple[int, ...]:
 
 
 def count_moved(roster: Roster, owners: Owners) -> int:
-    """Owned partitions that do not stay with their owner."""
+    """Return the number of owned partitions that do not stay with their owner."""
     moved = 0
     for ownership, given in zip(roster.ownership, owners.by_topic, strict=True):
         for member, numbers in ownership.owned.items():
@@ -77,12 +78,12 @@ def count_moved(roster: Roster, owners: Owners) -> int:
 
 
 def count_unassigned(roster: Roster, owners: Owners) -> int:
-    """Partitions of subscribed topics that nobody gets."""
+    """Return the number of partitions of subscribed topics that have no owner."""
     return sum(roster.partitions) - sum(owners.given)
 
 
 def topic_spread(roster: Roster, owners: Owners, targets: Sequence[int]) -> dict[str, float]:
-    """Topic -> distinct owners / min(partitions, subscribers), 1 at most; without who is promised nothing."""
+    """Return topic -> distinct owners / min(partitions, subscribers whose target is above 0); at most 1."""
     spread = {}
     promised: dict[int, int] = {}
     for topic, count, subscribers, given in zip(
@@ -96,9 +97,9 @@ def topic_spread(roster: Roster, owners: Owners, targets: Sequence[int]) -> dict
 
 
 def copartition_breaks(roster: Roster, owners: Owners) -> int | None:
-    """Partition numbers that topics of equal count and subscribers give to different members.
+    """Return how many partition numbers of topics with equal counts and subscribers are on different members.
 
-    None where no two topics are alike, so that nothing could be broken.
+    None where no two topics are alike.
     """
     alike: dict[tuple[int, int], list[int]] = {}
     for topic, (count, subscribers) in enumerate(zip(roster.partitions, roster.subscribers, strict=True)):
@@ -127,9 +128,9 @@ def _broken(topics: Sequence[dict[int, tuple[int, ...]]], count: int) -> set[int
 
 
 def rack_misses(roster: Roster, owners: Owners) -> int | None:
-    """Partitions whose owner's rack holds no replica although some subscriber's rack does.
+    """Return how many partitions have no replica in their owner's rack although another subscriber's rack has one.
 
-    None where no member, or no partition, says its rack.
+    None where no member, or no partition, has a known rack.
     """
     racks = [member.rack or None for member in roster.members]
     if not any(racks) or not any(any(some) for metadata in roster.metadata for some in metadata.racks or ()):

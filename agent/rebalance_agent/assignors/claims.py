@@ -1,8 +1,8 @@
-"""Who really owns what: the claims of all members of a group, reduced to the ones that can be true.
+"""Reduces the members' claims to one topic to the valid ones.
 
-The newest generation that claims a partition wins; a partition that two members claim in that generation belongs to
-nobody (KAFKA-12984, KIP-792). What members claim of topics they no longer subscribe to, and partitions that do not
-exist, are void.
+The newest generation that claims a partition wins; a partition that two members claim in that generation belongs to no
+member (KAFKA-12984, KIP-792). Claims to topics that a member no longer subscribes to, and to partitions that do not
+exist, are ignored.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from dataclasses import dataclass, field
 __all__ = ["Claim", "TopicOwnership", "settle"]
 
 Claim = tuple[int, int, tuple[int, ...]]
-"""Generation, member (its place in the roster), partition numbers."""
+"""Generation, member (index in the roster), partition numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopicOwnership:
-    """One topic's partitions: ``owned`` by member, ascending; ``disputed`` partition -> members that still hold it.
+    """Ownership of one topic: ``owned`` by member, ascending; ``disputed`` partition -> members that still hold it.
 
-    Disputed partitions belong to nobody, but a cooperative rebalance must not hand them out while they are held.
+    Disputed partitions belong to no member, but a cooperative rebalance must not assign them while they are held.
     """
 
     owned: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     disputed: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
     def holders(self) -> dict[int, tuple[int, ...]]:
-        """Partition -> the members whose claim to it is the newest."""
+        """Return partition -> the members whose claim to it is the newest."""
         held: dict[int, tuple[int, ...]] = dict(self.disputed)
         for member, numbers in self.owned.items():
             held.update(dict.fromkeys(numbers, (member,)))
@@ -35,7 +35,7 @@ class TopicOwnership:
 
 
 def settle(claims: Sequence[Claim], partitions: int, subscribers: Collection[int]) -> TopicOwnership:
-    """Reduce the claims to one topic of ``partitions`` partitions. Time grows with the number of claimed partitions."""
+    """Return the valid ownership of a topic of ``partitions`` partitions. Linear in the claimed partitions."""
     newest: dict[int, int] = {}
     holders: dict[int, list[int]] = {}
     for generation, member, numbers in claims:

@@ -1,4 +1,4 @@
-"""The cooperative step (KIP-429): what another live member still holds is given out only after that one has let go."""
+"""The cooperative step (KIP-429): a partition that another live member holds is assigned only after its revocation."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ __all__ = ["withhold"]
 
 
 def withhold(roster: Roster, target: Plan) -> tuple[Plan, Plan]:
-    """Split ``target`` into what members get this round, and what they must revoke first, by present holder.
+    """Split ``target`` into what members get in this round, and what they must revoke first, by present holder.
 
-    Kept back is every partition that a member other than its new owner claims in the newest generation, also where two
-    claim it and so neither owns it.
+    A partition is withheld if a member other than its new owner claims it in the newest generation, also where two
+    members claim it and so neither owns it.
     """
     now: Plan = [dict(given) for given in target]
     revoking: list[dict[str, list[int]]] = [{} for _ in target]
@@ -34,7 +34,7 @@ def withhold(roster: Roster, target: Plan) -> tuple[Plan, Plan]:
                 unclaimed[topic] = frozenset(
                     () if topic in ownership_index.disputed else ownership_index.gaps[topic_index[topic]]
                 )
-            # Most of what is new to a member was nobody's, which costs less to see than who holds what.
+            # Most partitions that a member gains had no owner; that is cheaper to check than who holds them.
             if unclaimed[topic].issuperset(numbers if not had else set(numbers).difference(had)):
                 continue
             if topic not in held:

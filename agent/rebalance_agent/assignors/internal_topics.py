@@ -1,6 +1,6 @@
-"""Internal topics, checked before anyone is assigned: what a strategy writes and reads besides what is subscribed to.
+"""Checks a strategy's internal topics before the assignment: topics that it needs besides those subscribed to.
 
-Whoever runs a strategy calls `wanted_topics` to know which topics' metadata it needs, and `prepare` before ``assign``.
+Callers use `wanted_topics` to learn which topics' metadata a strategy needs, and call `prepare` before ``assign``.
 """
 
 from __future__ import annotations
@@ -16,36 +16,36 @@ from rebalance_agent.model.subscription import GroupSubscription, TopicMetadata
 __all__ = ["PROBLEMS_MAX", "TopicAdmin", "prepare", "wanted_topics"]
 
 PROBLEMS_MAX = 100
-"""Problems that one error spells out; of more it says how many there are."""
+"""Problems that one error lists; of further ones it states the number."""
 
 
 class TopicAdmin(Protocol):
-    """What may create topics. Replication, retention and the like are its business."""
+    """Creates topics. Replication factor, retention and other configuration are up to it."""
 
     def create_topics(self, topics: Mapping[str, int]) -> None:
-        """Create ``topics`` (name -> partitions) and return when they are there.
+        """Create ``topics`` (name -> partitions); return when they exist.
 
         Raises:
-            RebalanceAgentError: one of them cannot be created, or is there with another partition count.
+            RebalanceAgentError: a topic cannot be created, or exists with another partition count.
         """
         ...
 
 
 def wanted_topics(strategy: Strategy, group: GroupSubscription) -> Mapping[str, int]:
-    """Internal topic -> the partitions that ``strategy`` needs it to have for ``group``; 0 where that is not known.
+    """Return internal topic -> partitions that ``strategy`` needs it to have for ``group``; 0 where that is not known.
 
     Raises:
-        AssignmentError: a configured value is not what its setting takes.
+        AssignmentError: a configured value is not valid for its setting.
     """
     return {} if strategy.internal_topics is None else strategy.internal_topics(strategy.roster(group))
 
 
 def prepare(strategy: Strategy, group: GroupSubscription, admin: TopicAdmin | None = None) -> GroupSubscription:
-    """``group`` with all internal topics there: missing ones are created by ``admin``, if everything else is right.
+    """Return ``group`` with all internal topics; ``admin`` creates missing ones if there is no other problem.
 
     Raises:
         InternalTopicError: topics are missing and there is no ``admin``, or have a wrong partition count; names each.
-        AssignmentError: a configured value is not what its setting takes.
+        AssignmentError: a configured value is not valid for its setting.
         RebalanceAgentError: ``admin`` cannot create a topic.
     """
     wanted = wanted_topics(strategy, group)

@@ -1,14 +1,14 @@
-"""How good an assignment is, ours or another client's, measured on the target that its rounds lead to.
+"""Measures the quality of an assignment, of this library or another client, on the target that its rounds lead to.
 
-``moved_min`` is the fewest moves of any assignment with the same balance: the same loads, where members that are
-promised alike may swap theirs. It is exact
+``moved_min`` is the fewest moves of any assignment with the same balance: equal loads, where members with an equal
+promise may swap theirs. It is exact
 
-- where all members subscribe alike: a member can keep the lesser of what it owns and what it gets, and pairing the
-  largest with the largest keeps most;
-- where subscriptions are mixed and the balance is the best there is: the cheapest flow of ``placement``;
-- where they are mixed and the balance is not the best, as long as there are at most `SWAPS_MAX` ways to swap loads:
-  a flow for each. Finding the best way among more is as hard as it looks (there is no convexity left to lean on), so
-  beyond that members keep the loads they have, and the figure may be higher than the true minimum.
+- where all members subscribe alike: a member can keep at most the lesser of what it owns and what it gets, and matching
+  the largest with the largest keeps most;
+- where subscriptions are mixed and the balance is optimal: by the cheapest flow of ``placement``;
+- where they are mixed and the balance is not optimal, with at most `SWAPS_MAX` ways to swap loads: by one flow for
+  each. With more ways, members keep the loads they have, and the result may be above the true minimum: the problem is
+  not convex, and an exact search would take too long.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ from rebalance_agent.model.subscription import GroupAssignment, GroupSubscriptio
 __all__ = ["SWAPS_MAX", "Balance", "Judgement", "balance_of", "judge", "judgement"]
 
 SWAPS_MAX = 24
-"""Ways to swap loads that are tried for ``moved_min``, each with a flow of its own: four members in any order."""
+"""Ways to swap loads that are tried for ``moved_min``, one flow each: all orders of four members."""
 
 
 class Judgement(NamedTuple):
-    """``targets``: member id -> the partitions that its load was measured against."""
+    """The quality of an assignment; ``targets``: member id -> partitions that its load was measured against."""
 
     quality: AssignmentQuality
     targets: Mapping[str, int]
 
 
 class Balance(NamedTuple):
-    """What every judgement begins with; lists go by the roster's members. Names as in `AssignmentQuality`."""
+    """The balance of an assignment. Lists go by member of the roster; names are as in `AssignmentQuality`."""
 
     targets: Sequence[int]
     skew_ratio: float
@@ -58,18 +58,18 @@ class Balance(NamedTuple):
 
 
 def judge(group: GroupSubscription, assignment: GroupAssignment, strategy: Strategy | None = None) -> AssignmentQuality:
-    """The quality of `judgement`, and its errors."""
+    """Return the quality of `judgement`; raises as it does."""
     return judgement(group, assignment, strategy).quality
 
 
 def judgement(group: GroupSubscription, assignment: GroupAssignment, strategy: Strategy | None = None) -> Judgement:
-    """Measure ``assignment.target`` against what ``strategy`` promises; without one, against the best balance.
+    """Measure ``assignment.target`` against the promise of ``strategy``, or else against the best balance of counts.
 
-    The assignment may be anybody's: entries for topics or partitions that do not exist count as load and nothing else,
-    and members it leaves out have nothing.
+    The assignment may be any client's: entries for topics or partitions that do not exist count as load only, and
+    members that are missing in it have nothing.
 
     Raises:
-        AssignmentError: a member id appears twice, or a configured value is out of bounds.
+        AssignmentError: a configured value is out of bounds.
     """
     roster = prepare_roster(group) if strategy is None else strategy.roster(group)
     owners = owners_of(roster, assignment.target)
@@ -94,9 +94,9 @@ def judgement(group: GroupSubscription, assignment: GroupAssignment, strategy: S
 
 
 def balance_of(roster: Roster, promise: Promise, loads: Sequence[int], moved: int, *, plain: bool) -> Balance:
-    """Measure ``loads`` (by member) against ``promise``; of what members own, ``moved`` did not stay with its owner.
+    """Measure ``loads`` (by member) against ``promise``; ``moved``: owned partitions that left their owner.
 
-    ``plain``: as in `Owners`, which all our own plans are where each partition has one owner.
+    ``plain``: as in `Owners`; true for this library's own plans in which each partition has one owner.
     """
     best_balance = best(roster, promise)
     targets = promise.targets(best_balance[0] if best_balance else loads)
@@ -109,7 +109,7 @@ def balance_of(roster: Roster, promise: Promise, loads: Sequence[int], moved: in
 
 
 def _skew(load: int, target: int) -> float:
-    """Load over target, at least 1; for who is promised nothing, one more than the load."""
+    """Return load / target, at least 1; for a target of 0, the load plus 1."""
     return max(1.0, load / target if target else 1.0 + load)
 
 
@@ -156,7 +156,7 @@ def _kept_by_swaps(case: _Case) -> int:
 
 
 def _swaps(standing: Sequence[int], loads: Sequence[int]) -> Iterator[list[int]]:
-    """Every way in which members of equal standing can exchange loads, each distinct way once."""
+    """Yield each distinct way in which members of equal standing can exchange loads."""
     groups = _alike(standing)
     for way in itertools.product(*(_distinct_orders(sorted(loads[member] for member in group)) for group in groups)):
         swapped = list(loads)
@@ -167,7 +167,7 @@ def _swaps(standing: Sequence[int], loads: Sequence[int]) -> Iterator[list[int]]
 
 
 def _distinct_orders(loads: Sequence[int]) -> list[tuple[int, ...]]:
-    """The orders of ascending ``loads``, up to one more than is ever used."""
+    """Return the distinct orders of ascending ``loads``, at most `SWAPS_MAX` + 1 of them."""
     orders: list[tuple[int, ...]] = []
     current = list(loads)
     while len(orders) <= SWAPS_MAX:

@@ -1,8 +1,8 @@
-"""The claims of a whole group, settled: what each member owns, who owns what of each topic, and what nobody owns.
+"""Checks the claims of a whole group: what each member owns, by member and by topic, and what has no owner.
 
-Claims are nearly always in order, so that is asked first, of a whole topic at a time and without a look at each
-partition: sorted, the numbers that all members claim must be distinct and exist. Where they are, a member's claim is
-what it owns, and who owns what by topic is written down only if somebody asks. Otherwise topics are settled one by one.
+Claims are nearly always valid, so that is checked first, for a whole topic at once: sorted, the numbers that members
+claim must be distinct and exist. Then a member's claim is what it owns, and ownership by topic is built only if it is
+asked for. Otherwise topics are checked one by one.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from rebalance_agent.model.partitions import TopicPartitions
 __all__ = ["OwnershipByTopic", "OwnershipIndex", "build_index", "distinct", "in_order", "settle_all", "unowned"]
 
 _ALIKE_MIN = 4
-"""So many members with the same topics are read column by column; fewer are faster one by one."""
+"""Members with the same topics from which on they are read column by column; fewer are faster one by one."""
 
 
 @dataclass(frozen=True, slots=True)
 class OwnershipIndex:
-    """``ownership`` and ``gaps`` (what nobody owns) by topic, ``holdings`` by member: the same facts three ways.
+    """Ownership three ways: ``ownership`` and ``gaps`` (partitions without an owner) by topic, ``holdings`` by member.
 
-    A member whose claims all hold has the very mapping that it sent as its holdings: nothing is copied. ``disputed``:
-    topics with partitions that belong to nobody although somebody holds them.
+    If all claims of a member are valid, its holdings are the very mapping that it sent; nothing is copied.
+    ``disputed``: topics with partitions that have no owner although members hold them.
     """
 
     ownership: Sequence[TopicOwnership]
@@ -36,10 +36,10 @@ class OwnershipIndex:
 
 
 class OwnershipByTopic(Sequence[TopicOwnership]):
-    """Undisputed holdings by topic, put together at the first look: a million entries that sticky plans never read."""
+    """Undisputed holdings by topic, built at first use: up to a million entries, which sticky plans do not need."""
 
     def __init__(self, topics: Collection[str], holdings: Sequence[TopicPartitions]) -> None:
-        """``holdings`` by member, of no other than these ``topics``."""
+        """Keep ``holdings`` by member; all their topics are in ``topics``."""
         self._topics = topics
         self._holdings = holdings
         self._by_topic: tuple[TopicOwnership, ...] | None = None
@@ -81,9 +81,10 @@ def settle_all(
     subscribers: Sequence[tuple[int, ...]],
     subscriptions: Sequence[Sequence[str]],
 ) -> OwnershipIndex:
-    """Reduce what each member claims: its generation, topic -> numbers.
+    """Return the valid ownership from each member's claim: its generation, and topic -> numbers.
 
-    ``topics`` come with their partition counts, ``subscribers`` by topic and ``subscriptions`` by member say the same.
+    ``topics`` maps each topic to its partition count. ``subscribers`` by topic and ``subscriptions`` by member are the
+    same relation.
     """
     holdings = [owned for _, owned in claims]
     gaps = None
@@ -101,7 +102,7 @@ def _entitled(holdings: Sequence[TopicPartitions], subscriptions: Sequence[Seque
 
 
 def _gaps_of_plain(holdings: Sequence[TopicPartitions], topics: Mapping[str, int]) -> list[Sequence[int]] | None:
-    """What nobody owns by topic; None if claims meet or any is void."""
+    """Return the partitions without an owner by topic; None if two claims overlap or a claim is not valid."""
     claimed = _claimed_numbers(holdings, topics)
     if claimed is None:
         return None
@@ -118,7 +119,7 @@ def _gaps_of_plain(holdings: Sequence[TopicPartitions], topics: Mapping[str, int
 
 
 def _claimed_numbers(holdings: Sequence[TopicPartitions], topics: Mapping[str, int]) -> dict[str, list[int]] | None:
-    """Topic -> the numbers claimed of it; None if one claims another topic, or numbers out of order."""
+    """Return topic -> the numbers claimed; None if a claim has an unknown topic, or numbers out of order."""
     alike: dict[tuple[str, ...], list[TopicPartitions]] = {}
     for owned in holdings:
         alike.setdefault(tuple(owned), []).append(owned)
@@ -127,7 +128,7 @@ def _claimed_numbers(holdings: Sequence[TopicPartitions], topics: Mapping[str, i
         if not claimed.keys() >= set(names) or not all(in_order(owned.values()) for owned in group):
             return None
         if len(group) >= _ALIKE_MIN:
-            # Member by member first, since what one member brought lies close together in memory.
+            # Member by member first, since the numbers of one member are close together in memory.
             flat = [list(chain.from_iterable(owned.values())) for owned in group]
             if all(map(len(names).__eq__, map(len, flat))):
                 for topic, column in zip(names, zip(*flat, strict=True), strict=True):
@@ -143,17 +144,17 @@ def _claimed_numbers(holdings: Sequence[TopicPartitions], topics: Mapping[str, i
 
 
 def distinct(numbers: Sequence[int], count: int) -> bool:
-    """Whether ``numbers``, which are sorted, are different partitions of a topic of ``count``."""
+    """Return whether the sorted ``numbers`` are distinct partitions of a topic of ``count``."""
     if numbers and (numbers[0] < 0 or numbers[-1] >= count):
         return False
     if len(numbers) == count:
-        # As many as there are, all in bounds: distinct if and only if they are 0, 1, 2 ...
+        # As many as the topic has, all in bounds: distinct if and only if they are 0, 1, 2 ...
         return numbers == list(range(count))
     return len(set(numbers)) == len(numbers)
 
 
 def in_order(parts: Collection[Sequence[int]]) -> bool:
-    """Whether each of ``parts`` is some numbers, ascending."""
+    """Return whether each of ``parts`` has numbers, in ascending order."""
     lengths = set(map(len, parts))
     return 0 not in lengths and (
         lengths <= {1} or all(len(numbers) == 1 or list(numbers) == sorted(numbers) for numbers in parts)
@@ -179,7 +180,7 @@ def _settle_each(
 
 
 def build_index(ownership: Sequence[TopicOwnership], topics: Mapping[str, int], members: int) -> OwnershipIndex:
-    """The ledger of any ``ownership`` of ``topics`` with these partition counts."""
+    """Return the index of any ``ownership`` of ``topics`` (with their partition counts)."""
     holdings: list[dict[str, tuple[int, ...]]] = [{} for _ in range(members)]
     for topic, topic_ownership in zip(topics, ownership, strict=True):
         for member, numbers in topic_ownership.owned.items():
@@ -192,7 +193,7 @@ def build_index(ownership: Sequence[TopicOwnership], topics: Mapping[str, int], 
 
 
 def unowned(ownership: TopicOwnership, count: int) -> Sequence[int]:
-    """The partitions of a topic of ``count`` that nobody owns, ascending."""
+    """Return the partitions of a topic of ``count`` that have no owner, ascending."""
     if not ownership.owned:
         return range(count)
     return sorted(set(range(count)).difference(chain.from_iterable(ownership.owned.values())))

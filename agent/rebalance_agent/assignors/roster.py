@@ -1,6 +1,6 @@
-"""A group made ready for a strategy: ordered, checked, counted. The same first step for all of them.
+"""Prepares a group for strategies: members and topics in order, settings read, ownership checked.
 
-From here on members and topics are integers, places in `Roster.members` and `Roster.topics`.
+In a roster and in plans, members and topics are integers: indexes in `Roster.members` and `Roster.topics`.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from rebalance_agent.model.subscription import (
 __all__ = ["MemberUserData", "Plan", "Reader", "Roster", "RosterCache", "prepare_roster", "prepare_roster_again"]
 
 Plan = list[dict[str, tuple[int, ...]]]
-"""What each member is to own, by its place in the roster: topic -> ascending partition numbers."""
+"""The partitions of each member, by its index in the roster: topic -> ascending partition numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemberUserData:
-    """What a member says in its user data: settings by name, and what it has, as far as the strategy needs it.
+    """The content of a member's user data: settings by name, and what it has, as far as its strategy needs it.
 
-    ``owned`` was assigned in ``generation`` (-1: not said); ``standbys`` are partitions that it has a copy of.
+    ``owned`` was assigned in ``generation`` (-1: not known); ``standbys`` are partitions that it has a copy of.
     """
 
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -50,9 +50,9 @@ _T = TypeVar("_T")
 
 @dataclass(slots=True)
 class RosterCache:
-    """What has been worked out about a roster, so that it is not worked out again. No part of its value.
+    """Values derived from a roster, computed once; not part of its value.
 
-    ``even``: the promise of `promise.by_count`, which depends on nothing that is owned.
+    ``count_promise``: the result of `promise.by_count`, which does not depend on ownership.
     """
 
     ownership_index: OwnershipIndex | None = None
@@ -63,12 +63,12 @@ class RosterCache:
 
 @dataclass(frozen=True, slots=True)
 class Roster:
-    """A group in order.
+    """A group in order, ready for a strategy.
 
-    ``members`` are in Java's order, ``topics`` those that somebody subscribes to and that have partitions, sorted as
-    Java sorts strings. ``subscribers`` and ``ownership`` go by topic, ``settings`` (name -> values) and ``standbys``
-    (the copies that a member says it has) by member. Topics with the same subscribers share one tuple of them.
-    ``twins`` are member ids that appeared more than once: one subscription of each counts.
+    ``members`` are in Java's order; ``topics`` are those that have subscribers and partitions, sorted as Java sorts
+    strings. ``subscribers`` and ``ownership`` go by topic; ``settings`` (name -> values) and ``standbys`` (copies that
+    a member claims to have) by member. Topics with the same subscribers share one tuple of them, so that ``id()``
+    compares them. ``duplicate_ids`` are member ids that occurred more than once, of which one subscription each counts.
     """
 
     group: str
@@ -83,15 +83,15 @@ class Roster:
     unknown_topics: tuple[str, ...]
     user_data_errors: Mapping[str, str]
     duplicate_ids: tuple[str, ...] = ()
-    # Not an argument, so that `dataclasses.replace` begins with a blank sheet.
+    # Not an argument, so that `dataclasses.replace` starts with an empty cache.
     cache: RosterCache = field(default_factory=RosterCache, init=False, repr=False, compare=False)
 
     def of(self, setting: Setting[_T]) -> tuple[_T, ...]:
-        """Each member's value of its own ``setting``."""
+        """Return each member's value of ``setting``, which is not shared."""
         return self.settings[setting.name]
 
     def shared_by_all(self, setting: Setting[_T]) -> _T:
-        """The group's value of a shared ``setting``."""
+        """Return the group's value of a shared ``setting``."""
         value: _T = self.shared[setting.name]
         return value
 
@@ -102,27 +102,27 @@ class Roster:
 
     @property
     def ownership_index(self) -> OwnershipIndex:
-        """Ownership, and the same by member and what nobody owns."""
+        """Ownership by topic and by member, and the partitions without an owner."""
         if self.cache.ownership_index is None:
             topics = dict(zip(self.topics, self.partitions, strict=True))
             self.cache.ownership_index = build_index(self.ownership, topics, len(self.members))
         return self.cache.ownership_index
 
     def owned_counts(self) -> list[int]:
-        """How many partitions each member owns."""
+        """Return the number of partitions that each member owns."""
         if self.cache.owned_counts is None:
             self.cache.owned_counts = tuple(sum(map(len, owned.values())) for owned in self.ownership_index.holdings)
         return list(self.cache.owned_counts)
 
     def uniform(self) -> bool:
-        """Whether all members that subscribe to anything known subscribe to the same topics.
+        """Return whether all members with any known topic subscribe to the same topics.
 
         Equal subscribers are one shared tuple (see `Roster`), so identity decides.
         """
         return len({id(members) for members in self.subscribers}) <= 1
 
     def empty_plan(self) -> Plan:
-        """A plan that gives nobody anything yet."""
+        """Return a plan that assigns nothing."""
         return [{} for _ in self.members]
 
 
@@ -134,16 +134,16 @@ def prepare_roster(
     believe_owned: bool = True,
     only_owned: bool = False,
 ) -> Roster:
-    """Order and check ``group``; read its members' user data with ``reader``.
+    """Order and check ``group``, and read its members' user data with ``reader``.
 
-    User data that does not decode is that member's problem only: it gets the settings' configured or default values,
-    counts as owning what its subscription says, and is named in ``user_data_errors``. Of members with one id, only one
-    counts, whatever their order. ``believe_owned``: whether user data may say what is owned; under the cooperative
-    protocol the subscription alone does (KIP-429). ``only_owned``: it says nothing else, so that it is not even read
-    where the subscription says what is owned and since when.
+    User data that does not decode affects only its member, which gets configured or default settings, owns what its
+    subscription claims, and is named in ``user_data_errors``. Of members with equal ids one counts, whatever their
+    order. ``believe_owned``: whether ownership is read from user data; under the cooperative protocol only the
+    subscription counts (KIP-429). ``only_owned``: user data contains nothing but ownership, so it is not read where the
+    subscription states ownership and generation.
 
     Raises:
-        AssignmentError: a configured value is not what its setting takes.
+        AssignmentError: a configured value is not valid for its setting.
     """
     members, duplicate_ids = _without_duplicates(sorted(group.members, key=member_order))
     reports, errors = _read_user_data(members, reader, only_owned=only_owned)
@@ -190,13 +190,13 @@ def prepare_roster_again(
     config: Mapping[str, str] | None = None,
     standbys: Sequence[TopicPartitions] | None = None,
 ) -> Roster:
-    """The members of ``roster`` again, as a strategy with these ``settings`` reads them: nothing is ordered anew.
+    """Return ``roster`` for a strategy with these ``settings``, without ordering members and topics again.
 
-    By member: they claim ``holdings``, all since one generation, have copies of ``standbys``, and say in user data what
-    is in ``told``, ownership apart. All of them are configured with ``config``.
+    By member: ``holdings`` are owned, all since one generation; ``standbys`` are copied; ``reports`` is its user data,
+    whose ownership is ignored. ``config`` applies to all members.
 
     Raises:
-        AssignmentError: a configured value is not what its setting takes.
+        AssignmentError: a configured value is not valid for its setting.
     """
     ownership_index = settle_all(
         [(0, owned) for owned in holdings],
@@ -233,7 +233,7 @@ def _utf16(text: str) -> bytes:
 def _without_duplicates(
     members: Sequence[MemberSubscription],
 ) -> tuple[tuple[MemberSubscription, ...], tuple[str, ...]]:
-    """One member of each id, the one with the newest generation, and the ids that appeared more than once."""
+    """Return one member of each id, that with the newest generation, and the ids that occurred more than once."""
     by_id: dict[str, MemberSubscription] = {}
     duplicate_ids: dict[str, None] = {}
     for member in members:
@@ -245,7 +245,7 @@ def _without_duplicates(
 
 
 def _newest(member: MemberSubscription) -> tuple[int, str]:
-    # The text settles what the generation does not: any rule will do that does not depend on the input's order.
+    # `repr` breaks ties between equal generations: any rule will do that does not depend on the input's order.
     fields = (member.topics, member.instance_id, sorted(member.owned.items()), member.rack, member.user_data)
     return member.generation, repr((*fields, sorted(member.config.items()), sorted(member.standbys.items())))
 
@@ -271,11 +271,11 @@ def _read_user_data(
 def _claims(
     members: Sequence[MemberSubscription], reports: Sequence[MemberUserData | None]
 ) -> list[tuple[int, TopicPartitions]]:
-    """Each member's generation and what it says it owns."""
+    """Return each member's generation and the partitions that it claims to own."""
     claims = []
     for member, report in zip(members, reports, strict=True):
-        # What the subscription says outranks user data, which not every client keeps up to date.
-        # Each is as old as the place that says it: who missed an assignment goes on sending an older one.
+        # The subscription outranks user data, which not every client keeps up to date.
+        # Each has its own generation: a member that missed an assignment goes on sending an older one.
         stated, stated_since = (report.owned, report.generation) if report else ({}, UNKNOWN_GENERATION)
         if member.owned or not stated:
             owned, since, otherwise = member.owned, member.generation, stated_since
@@ -290,8 +290,8 @@ def _standbys(member: MemberSubscription, report: MemberUserData | None) -> Topi
 
 
 def _in_sets(claimed: TopicPartitions) -> TopicPartitions:
-    # Which copies there can be is for the plan to say, so that what it gave counts as kept: of a changelog that nobody
-    # subscribes to, a leader may know too little, or nothing.
+    # Copies are not checked against topics here: of a changelog without subscribers, a leader may have no metadata,
+    # and copies that an earlier plan assigned must still count as kept.
     return {topic: tuple(sorted(set(numbers))) for topic, numbers in claimed.items()}
 
 

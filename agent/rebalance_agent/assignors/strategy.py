@@ -1,4 +1,4 @@
-"""A strategy: a plan under the name that the coordinator knows it by, with all that clients and help texts need."""
+"""A strategy: a plan with the name, settings, user data and promise that clients and help texts need."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from rebalance_agent.model.subscription import UNKNOWN_GENERATION, GroupAssignme
 __all__ = ["COOPERATIVE_PREFIX", "Strategy", "Writer"]
 
 COOPERATIVE_PREFIX = "cooperative-"
-"""The coordinator negotiates by name alone, so a cooperative form is a name of its own."""
+"""Prefix of cooperative forms. The coordinator negotiates by name alone, so they need names of their own."""
 
 Writer = Callable[[MemberUserData], bytes]
-"""Encodes what a member tells as a strategy's user data."""
+"""Encodes a strategy's user data."""
 
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """An assignor. Immutable, and pure: equal groups get equal assignments.
+    """An assignor. Immutable and pure: equal groups get equal assignments.
 
-    ``name`` travels in JoinGroup; eager and cooperative forms have different names. ``config`` lists the settings that
-    a consumer may be configured with. ``reader`` and ``writer`` are None where members send no user data;
-    ``only_owned``: it says nothing but what a member owned, and since which generation.
+    ``name`` is the protocol name in JoinGroup; eager and cooperative forms have different ones. ``config`` lists the
+    settings of a consumer. ``reader`` and ``writer`` decode and encode user data, None where members send none;
+    ``only_owned``: it contains nothing but ownership and its generation.
 
-    ``standbys`` says who is to have which copies beside a plan; ``answer`` encodes a member's partitions and copies as
-    the user data of its assignment, and ``copies_in`` reads the copies there. ``redundancy`` is how many members get
-    each partition. ``internal_topics``: topics that must be there besides -> their partitions, 0 where that is not
-    known; see ``internal_topics.prepare``. None: there is no such thing. ``by_load``: partitions count by their loads,
-    which whoever runs the strategy is to find out before.
+    ``standbys`` assigns copies beside a plan; ``answer`` encodes a member's partitions and copies as user data of its
+    assignment, and ``copies_in`` decodes the copies from there. ``redundancy`` is how many members get each partition.
+    ``internal_topics``: topics that must exist besides -> their partitions, 0 where not known (see
+    ``internal_topics.prepare``); None: it needs none. ``by_load``: partitions are weighed by their loads, which the
+    caller has to look up.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Strategy:
     by_load: bool = False
 
     def cooperative(self) -> Strategy:
-        """The cooperative form: the same plan, but what moves is revoked first and given out in a follow-up."""
+        """Return the cooperative form: the same plan, but partitions that move are revoked before they are assigned."""
         return replace(
             self,
             name=COOPERATIVE_PREFIX + self.name,
@@ -72,27 +72,27 @@ class Strategy:
         generation: int = UNKNOWN_GENERATION,
         standbys: TopicPartitions | None = None,
     ) -> bytes | None:
-        """What a member with this ``config`` sends in its subscription; None for nothing.
+        """Return the user data of a member with this ``config`` for its subscription; None for none.
 
-        ``owned`` it was assigned in ``generation``, of ``standbys`` it has a copy.
+        ``owned`` was assigned in ``generation``; ``standbys`` are partitions that it has a copy of.
 
         Raises:
-            AssignmentError: a setting is not what it takes.
+            AssignmentError: a configured value is not valid for its setting.
         """
         settings = {setting.name: setting.of(config) for setting in self.config}
         return None if self.writer is None else self.writer(MemberUserData(settings, owned, generation, standbys or {}))
 
     def roster(self, group: GroupSubscription) -> Roster:
-        """``group`` as this strategy reads it.
+        """Return ``group`` prepared for this strategy.
 
         Raises:
-            AssignmentError: a configured value is not what its setting takes.
+            AssignmentError: a configured value is not valid for its setting.
         """
         eager = self.protocol is RebalanceProtocol.EAGER
         return prepare_roster(group, self.config, self.reader, believe_owned=eager, only_owned=self.only_owned)
 
     def assign(self, group: GroupSubscription) -> GroupAssignment:
-        """Decide who owns what. What is wrong with a member, its user data or a topic is reported and never raised.
+        """Assign all partitions. Problems of members, user data or topics are returned in the result, not raised.
 
         Raises:
             AssignmentError: as `roster`.
@@ -122,7 +122,7 @@ class Strategy:
     def _answers(
         self, members: Mapping[str, TopicPartitions], standbys: Mapping[str, TopicPartitions]
     ) -> tuple[dict[str, bytes], dict[str, str]]:
-        """User data for each member's assignment, and why there is none: for names that no broker would allow."""
+        """Return user data of assignments, and errors for names that no broker would allow; both by member id."""
         answers: dict[str, bytes] = {}
         errors: dict[str, str] = {}
         if self.answer is not None:
@@ -134,7 +134,7 @@ class Strategy:
         return answers, errors
 
     def targets(self, group: GroupSubscription) -> dict[str, int]:
-        """Member id -> the most partitions it has in an assignment that keeps this strategy's promise.
+        """Return member id -> the most partitions it has in an assignment that keeps this strategy's promise.
 
         Raises:
             AssignmentError: as `roster`.
@@ -152,5 +152,5 @@ def _by_member_id(roster: Roster, plan: Plan) -> dict[str, TopicPartitions]:
 
 def _in_order(given: dict[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
     topics = sorted(given)
-    # Most plans write topics in order: to look costs a tenth of writing them again.
+    # Most plans have topics in order: the check takes a tenth of the time of a copy.
     return given if topics == list(given) else {topic: given[topic] for topic in topics}

@@ -1,4 +1,4 @@
-"""All strategies by their names on the wire."""
+"""All strategies by name."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ _ALL = (
 STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
     {each.name: each for each in sorted(_ALL, key=lambda each: each.name)}
 )
-"""Name on the wire -> strategy, sorted by name."""
+"""Name -> strategy, sorted by name."""
 
 
 def strategy(name: str) -> Strategy:
-    """The strategy of that name.
+    """Return the strategy of that name.
 
     Raises:
-        AssignmentError: there is none; the text lists the names there are.
+        AssignmentError: there is none; the message lists the names.
     """
     found = STRATEGIES.get(name)
     if found is None:

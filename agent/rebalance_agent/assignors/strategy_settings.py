@@ -1,4 +1,4 @@
-"""The settings of a strategy as data, so that help, documentation and client adapters list the same ones."""
+"""The settings of strategies as data, for help texts, documentation and client adapters."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from rebalance_agent.errors import AssignmentError
 __all__ = ["INT32_MAX", "INT32_MIN", "TEXT_MAX", "Setting", "decimal_number", "whole_number"]
 
 INT32_MAX = 2**31 - 1
+"""Largest int32: upper bound of whole numbers that travel in user data."""
 INT32_MIN = -(2**31)
+"""Smallest int32."""
 
 DIGITS_MAX = 11
-"""Characters of an int32 with its sign; longer text is not worth parsing."""
+"""Characters of an int32 with its sign; longer text is rejected without parsing."""
 
 TEXT_MAX = 32_767
 """Characters of a setting's text: the longest string of the Kafka protocol."""
@@ -26,10 +28,10 @@ _DECIMAL = re.compile(r"-?[0-9]{1,20}(\.[0-9]{1,20})?")
 
 @dataclass(frozen=True, slots=True)
 class Setting(Generic[_T]):
-    """One key of a consumer's configuration: its default, what it may be, and what it means.
+    """One key of a consumer's configuration: default, valid values, meaning.
 
-    ``read`` turns text into a value, or raises ``ValueError``; ``values`` is what it takes, in words. A ``shared``
-    setting holds for the whole group: the one of the member that assigns counts. The others are each member's own.
+    ``read`` converts text to a value, or raises ``ValueError``; ``values`` describes the valid values. A ``shared``
+    setting applies to the whole group, with the value of the assigning member; other settings are each member's own.
     """
 
     name: str
@@ -40,16 +42,16 @@ class Setting(Generic[_T]):
     shared: bool = False
 
     def describe(self) -> str:
-        """The setting in one line of help."""
+        """Return one line of help."""
         whose = "; for the whole group" if self.shared else ""
         default = self.default if isinstance(self.default, int | float) else self.default or "-"
         return f"{self.name} (default {default}{whose}): {self.meaning}"
 
     def parse(self, text: str) -> _T:
-        """Read a configured value.
+        """Convert a configured text to a value.
 
         Raises:
-            AssignmentError: it is not what this setting takes.
+            AssignmentError: the text is not valid for this setting.
         """
         problem = f"must be {self.values}, not {text[:40]!r}"
         if len(text) <= TEXT_MAX:
@@ -60,7 +62,7 @@ class Setting(Generic[_T]):
         raise AssignmentError(f"{self.name}: {problem}")
 
     def of(self, config: Mapping[str, str]) -> _T:
-        """The value in ``config``, or the default.
+        """Return the value in ``config``, or the default.
 
         Raises:
             AssignmentError: as `parse`.
@@ -72,7 +74,7 @@ class Setting(Generic[_T]):
 def whole_number(
     name: str, default: int, minimum: int, maximum: int, meaning: str, *, shared: bool = False
 ) -> Setting[int]:
-    """A setting that is a whole number within bounds (inclusive)."""
+    """Return a setting that is a whole number from ``minimum`` to ``maximum`` (inclusive)."""
 
     def read(text: str) -> int:
         digits = text.removeprefix("-")
@@ -86,7 +88,7 @@ def whole_number(
 def decimal_number(
     name: str, default: float, minimum: float, maximum: float, meaning: str, *, shared: bool = False
 ) -> Setting[float]:
-    """A setting that is a decimal number within bounds (inclusive)."""
+    """Return a setting that is a decimal number from ``minimum`` to ``maximum`` (inclusive)."""
 
     def read(text: str) -> float:
         if _DECIMAL.fullmatch(text) and minimum <= float(text) <= maximum:

@@ -1,4 +1,4 @@
-"""Who subscribes to what, by topic: members with the same subscription are handled as one."""
+"""The subscribers of each topic. Members with equal subscriptions are handled together."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["subscribers_by_topic"]
 
 
 def subscribers_by_topic(members: Sequence[MemberSubscription]) -> dict[str, tuple[int, ...]]:
-    """Topic -> the places of its subscribers, ascending. Topics with the same subscribers share one tuple of them."""
+    """Return topic -> indexes of its subscribers, ascending. Topics with the same subscribers share one tuple."""
     kinds: dict[tuple[str, ...], list[int]] = {}
     for index, member in enumerate(members):
         kinds.setdefault(tuple(member.topics), []).append(index)
@@ -26,7 +26,7 @@ def subscribers_by_topic(members: Sequence[MemberSubscription]) -> dict[str, tup
     for topic, kind_list in kinds_of_topic.items():
         key = tuple(kind_list)
         if key not in merged:
-            # Kinds are numbered as members come: where no two subscribe alike, a kind's number is its member's place.
+            # Kinds are numbered in member order: if all subscriptions differ, a kind's number is its member's index.
             merged[key] = key if all_differ else tuple(sorted(index for kind in key for index in members_of_kind[kind]))
         by_topic[topic] = merged[key]
     return by_topic

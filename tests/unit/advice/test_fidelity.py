@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from rebalance_agent.advice import fidelity, history_of
 from rebalance_agent.advice.fidelity import input_of
-from rebalance_agent.advice.implementations import ANY, LIBRARY, ran_here, verdict
+from rebalance_agent.advice.implementations import ANY, LIBRARY, instrumented_generations, verdict
 from rebalance_agent.assignors import STRATEGIES
 from rebalance_agent.model.events import AssignEvent
 from rebalance_agent.model.group import GroupType
@@ -84,9 +84,11 @@ def test_a_leader_that_says_it_assigned_settles_whose_cooperative_sticky_it_was(
         for each in events
     ]
     assert {verdict(each).reason is None for each in events} == {False}
-    told = fidelity(history_of(events), ran_here([report(each.generation) for each in events]))
+    told = fidelity(history_of(events), instrumented_generations([report(each.generation) for each in events]))
     assert (told.checked, told.moves, told.skew) == (len([each for each in events if each.members]), 1.0, 1.0)
-    failed = fidelity(history_of(events), ran_here([report(each.generation, error="boom") for each in events]))
+    failed = fidelity(
+        history_of(events), instrumented_generations([report(each.generation, error="boom") for each in events])
+    )
     assert failed.checked == 0
 
 

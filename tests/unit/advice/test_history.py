@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from rebalance_agent.advice.recorded_history import history_of, of_one_assignor
+from rebalance_agent.advice.recorded_history import history_of, since_last_assignor
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.subscription import MemberSubscription
 from support.tracker.histories import generation, snapshot
@@ -87,7 +87,7 @@ def test_what_a_rebalance_began_from_is_not_guessed():
 
 def test_figures_are_of_one_assignor():
     events = [event(number, snapshot(A, {"t": (0, 1)}), assignor=name) for number, name in enumerate("aabbb", 1)]
-    found = of_one_assignor(history_of(events))
+    found = since_last_assignor(history_of(events))
     assert [each.closing.generation for each in found.rebalances] == [3, 4, 5]
     assert found.rebalances[0].before is events[1]
-    assert of_one_assignor(found) == found
+    assert since_last_assignor(found) == found

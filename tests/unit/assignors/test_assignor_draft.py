@@ -74,7 +74,7 @@ class TestProof:
 class TestBounds:
     def test_lowest_ranks_get_one_more_and_all_of_a_rank_alike(self):
         limits = bounds(range(4), (2, 2, 1, 3), (5, 5, 0, NO_EXTRA), (0, 0, 0, 0), 10)
-        assert (limits.least, limits.most) == ([2, 2, 2, 3], [3, 3, 2, 3])
+        assert (limits.min_loads, limits.max_loads) == ([2, 2, 2, 3], [3, 3, 2, 3])
 
     def test_what_stays_is_limited_by_who_may_have_one_more(self):
         assert bounds(range(3), (1, 1, 1), (0, 0, 0), (2, 2, 0), 4).kept == 3

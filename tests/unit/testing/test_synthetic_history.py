@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 
 from rebalance_agent.advice.fidelity import fidelity
-from rebalance_agent.advice.implementations import ran_here
+from rebalance_agent.advice.implementations import instrumented_generations
 from rebalance_agent.advice.recorded_history import history_of
 from rebalance_agent.model.episode import Basis, Trigger
 from rebalance_agent.model.events import AbortedEvent, AssignEvent, GenerationEvent, MemberEvent, event_id
@@ -98,7 +98,7 @@ def test_what_was_assigned_is_what_the_strategy_gives():
     checked = Counter()
     for number in range(FLEET.groups):
         events = events_of(number)
-        leaders = ran_here([each for each in events if isinstance(each, AssignEvent)])
+        leaders = instrumented_generations([each for each in events if isinstance(each, AssignEvent)])
         for line in fidelity(history_of(events), leaders).lines:
             assert line.same_assignment == line.checked, line.difference
             checked[line.assignor] += line.checked

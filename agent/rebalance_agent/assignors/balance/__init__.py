@@ -1,1 +1,8 @@
-"""Balance decided on counts, proven best, and kept with the fewest moves; then the partitions picked."""
+"""How many partitions each member gets, proven best and with the fewest moves; then which ones.
+
+- ``promise``: the share of each member; ``shares``: fair shares with mixed subscriptions; ``levels``: the check for one
+  level; ``group_levels``: a group of several levels, split.
+- ``placement``: partitions of each topic per member; ``draft``: a first attempt, ``bounds``: the proof that it is best;
+  ``exact``: the search where there is no proof; ``flow``: flows in networks; ``counts``: the result.
+- ``dealing``: from counts to partitions; ``slices``: dealing in turn; ``releasing``: what members give up.
+"""

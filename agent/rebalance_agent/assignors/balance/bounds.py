@@ -1,11 +1,11 @@
-"""The certificate of the best placement: each member's least and most load, and a limit on what can stay in place.
+"""Bounds of the best placement: each member's lowest and highest load, and how many partitions can stay in place.
 
-Imagine that every member could take any partition. That group is easier to balance than the real one, everything that
-is possible in the real one is possible in it, and its optimum is arithmetic. So an assignment of the real group that is
-as good as that optimum is best, however it was found, and nothing needs to be searched to prove it.
+Imagine that every member could take any partition. All assignments of the real group are possible in this imagined one,
+so its optimum is at least as good, and it is arithmetic. An assignment of the real group that reaches this optimum is
+therefore best, however it was found.
 
-Where fair shares come in levels (see ``shares``), all this holds for each level on its own: the best balance gives the
-topics that only members of a higher level may take to exactly those members, and nothing else.
+Where fair shares have levels (see ``shares``), this holds for each level on its own: in the best balance, topics that
+only members of higher levels subscribe to go to exactly those members, who get nothing else.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ __all__ = ["Bounds", "bounds"]
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The best loads are from ``least`` to ``most``, one more at the most; no more than ``kept`` stays in place."""
+    """Loads of the best balance by member: from ``min_loads`` to ``max_loads``, which differ by at most 1.
+
+    ``kept`` is an upper bound of the partitions that stay in place.
+    """
 
     min_loads: list[int]
     max_loads: list[int]
@@ -30,10 +33,10 @@ class Bounds:
 def bounds(
     members: Sequence[int], floors: Sequence[int], ranks: Sequence[int], owned: Sequence[int], partitions: int
 ) -> Bounds | None:
-    """What floors and ranks come to if each of ``members`` could take any of ``partitions``; None if they do not fit.
+    """Return the bounds if each of ``members`` could take any of ``partitions``; None if floors and ranks do not fit.
 
-    The lowest ranks get one more, all of a rank before any of the next. Within the rank where it runs out, those who
-    own more than their floor keep one more if they are the ones to get it. Others than ``members`` are left at 0.
+    The lowest ranks get one more, all members of a rank before any of the next. Within the last rank that gets some,
+    members that own more than their floor keep one more. Members outside ``members`` stay at 0.
     """
     min_loads, max_loads = [0] * len(floors), [0] * len(floors)
     members_by_rank: dict[int, list[int]] = {}

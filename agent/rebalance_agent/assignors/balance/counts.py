@@ -1,4 +1,4 @@
-"""Decisions on counts: how many partitions of each topic stay with, leave and go to every member."""
+"""A placement: how many partitions of each topic stay with, leave and go to every member."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from rebalance_agent.assignors.claims import TopicOwnership
 __all__ = ["NO_EXTRA", "Placement"]
 
 NO_EXTRA = -1
-"""The rank of a member whose share is whole: it never gets one more."""
+"""Rank of a member that never gets one more partition than its floor: its share is a whole number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """What changes for ``ownership``, and the ``loads`` by member that come of it.
+    """Changes to ``ownership``, and the resulting ``loads`` by member.
 
-    By topic: ``gains`` names a member once for each partition that is new to it, ``losses`` says how many of its own a
-    member gives up.
+    By topic: ``gains`` lists a member once per partition that is new to it; ``losses`` maps a member to the number of
+    its partitions that it gives up.
     """
 
     ownership: Sequence[TopicOwnership]
@@ -29,7 +29,7 @@ class Placement:
 
     @property
     def kept(self) -> int:
-        """How many partitions stay with their owner."""
+        """The number of partitions that stay with their owner."""
         return sum(self.loads) - sum(map(len, self.gains))
 
     @property

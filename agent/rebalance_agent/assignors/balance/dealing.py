@@ -1,6 +1,6 @@
-"""From counts to partitions: what is owned stays, the rest is dealt so that every topic spreads over many members.
+"""From counts to partitions: owned ones stay, others are dealt so that every topic spreads over many members.
 
-A plan begins as a copy of what the members own, so that only members and topics that change cost anything.
+A plan starts as a copy of what the members own, so that only members and topics that change take time.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ __all__ = ["balance"]
 
 
 def balance(roster: Roster, promise: Promise) -> Plan:
-    """Keep ``promise`` with the fewest moves.
+    """Return the plan that keeps ``promise`` with the fewest moves.
 
     Raises:
-        AssignmentError: the promise cannot be kept; not for promises made for this roster.
+        AssignmentError: the promise cannot be kept; does not occur for promises made for this roster.
     """
     if roster.uniform():
         return _deal(roster, fill(promise, roster.owned_counts(), sum(roster.partitions)))
@@ -33,7 +33,7 @@ def balance(roster: Roster, promise: Promise) -> Plan:
 
 
 def _deal(roster: Roster, loads: Sequence[int]) -> Plan:
-    """Equal subscriptions: everybody keeps up to its load, the others' room is dealt evenly over the topics."""
+    """Deal with equal subscriptions: members keep up to their load, others fill up evenly over the topics."""
     owned = roster.owned_counts()
     free = [max(0, load - have) for load, have in zip(loads, owned, strict=True)]
     if not any(owned) and max(free, default=0) - min(filter(None, free), default=0) <= 1:
@@ -51,12 +51,15 @@ def _deal(roster: Roster, loads: Sequence[int]) -> Plan:
 
 
 def _rounds(free: Sequence[int]) -> list[int]:
-    """Who has room, and first who has more of it: what `_turns` begins with where rooms differ by one at most."""
+    """Return the members with free places, those with more first.
+
+    It is the start of `_turns` where the numbers of free places differ by at most 1.
+    """
     return sorted((member for member, count in enumerate(free) if count), key=lambda member: -free[member])
 
 
 def _turns(free: Sequence[int]) -> list[int]:
-    """An order in which each member appears as often as it has room, and as evenly as can be."""
+    """Return an order in which each member occurs as often as it has free places, as evenly as possible."""
     alike: dict[int, list[int]] = {}
     for member, count in enumerate(free):
         if count:
@@ -66,7 +69,7 @@ def _turns(free: Sequence[int]) -> list[int]:
 
 
 def _pick(roster: Roster, placement: Placement) -> Plan:
-    """Mixed subscriptions: the placement says how many of each topic go to and leave each member."""
+    """Pick the partitions of a ``placement``, with mixed subscriptions."""
     plan: Plan = list(map(dict, roster.ownership_index.holdings))
     singles = single_numbers(roster.partitions)
     for index, (topic, count, gaps) in enumerate(
@@ -85,7 +88,7 @@ def _pick(roster: Roster, placement: Placement) -> Plan:
 
 
 def _take_back(plan: Plan, topic: str, losses: Mapping[int, int]) -> list[int]:
-    """What the members give up: the last of what they have."""
+    """Remove what members give up from ``plan``, the last of their partitions; return the numbers."""
     freed: list[int] = []
     for member, count in losses.items():
         numbers = plan[member].pop(topic)

@@ -1,8 +1,8 @@
-"""A first attempt at a placement, without search; nearly always it is the best one, and then it can prove it.
+"""A first attempt at a placement, without search. It is nearly always the best one, and then `bounds` proves it.
 
-Everybody keeps what it owns. What nobody owns goes to those who lack most, who has too many hands over to who has too
-few, one partition at a time and only where both subscribe. Each step may fail for a subscription that is missing: the
-exact search of `exact` is there for that. What is reached is compared with the certificate of `bounds`.
+Members keep what they own. Partitions without owner go to the members that lack most; members above their bounds hand
+partitions to members below, one at a time and only where both subscribe. A step fails where a subscription is missing;
+then the search of `exact` decides.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from rebalance_agent.assignors.roster import Roster
 __all__ = ["SWAP_CHECKS_MAX", "Draft", "deal_gaps", "draft"]
 
 SWAP_CHECKS_MAX = 300_000
-"""Places looked at for a swap before a draft is given up for the search: half a second. Good drafts need thousands."""
+"""Pools checked for a swap before a draft is given up for the search: half a second. Good drafts need thousands."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A placement of all partitions within the bounds; ``proven``: none keeps more of them in place."""
+    """A placement of all partitions within the bounds; ``proven``: no other one keeps more of them in place."""
 
     placement: Placement
     proven: bool
 
 
 def draft(roster: Roster, floors: Sequence[int], ranks: Sequence[int], levels: Sequence[int] = ()) -> Draft | None:
-    """Loads of ``floors``, and one more for the lowest of ``ranks``; None when that did not work out.
+    """Return a placement with loads of ``floors``, and one more for the lowest of ``ranks``; None if that failed.
 
-    ``levels`` by member, as in `Promise`; none is one for all.
+    ``levels`` by member, as in `Promise`; empty means one level.
     """
     key = (tuple(floors), tuple(ranks), tuple(levels))
     drafts: dict[tuple[tuple[int, ...], ...], Draft | None] = roster.cache.drafts
@@ -65,7 +65,7 @@ def _draft(roster: Roster, floors: Sequence[int], ranks: Sequence[int], levels: 
 def _limits(
     roster: Roster, floors: Sequence[int], ranks: Sequence[int], owned: Sequence[int], split: Split
 ) -> Bounds | None:
-    """The bounds of all levels; None if they do not fit, or higher levels do not have higher ranks."""
+    """Return the bounds of all levels; None if they do not fit, or if higher levels do not have higher ranks."""
     together = Bounds([0] * len(floors), [0] * len(floors), 0)
     partitions = roster.partitions
     highest = NO_EXTRA
@@ -82,14 +82,14 @@ def _limits(
 
 
 class _Pool:
-    """Topics with the same subscribers, ``places``: member -> the ones that it just got something of."""
+    """Topics with the same subscribers ``members``; ``topics``: member -> topics it has just got a partition of."""
 
     def __init__(self, members: Sequence[int]) -> None:
         self.members = members
         self.topics: dict[int, list[int]] = {}
 
     def take(self, member: int) -> int:
-        """One of the member's topics, which it gives away."""
+        """Remove and return one of the member's topics, of which it hands over a partition."""
         topics = self.topics[member]
         topic = topics.pop()
         if not topics:
@@ -98,7 +98,7 @@ class _Pool:
 
 
 class _DraftState:
-    """The counts while they are worked on: ``gaps``, ``gains`` and ``losses`` by topic, ``loads`` by member."""
+    """The counts of a draft in progress: ``gaps``, ``gains`` and ``losses`` by topic, ``loads`` by member."""
 
     def __init__(self, roster: Roster, split: Split) -> None:
         self.ownership = roster.ownership
@@ -115,7 +115,7 @@ class _DraftState:
             self.loads[member] -= lost
 
     def deal(self, goal: Sequence[int]) -> None:
-        """Give what nobody owns to members below their ``goal``."""
+        """Give partitions without owner to members below their ``goal``."""
         if not any(self.gaps):
             return
         lacking = [target - load for target, load in zip(goal, self.loads, strict=True)]
@@ -126,7 +126,7 @@ class _DraftState:
         self.loads = [target - lack for target, lack in zip(goal, lacking, strict=True)]
 
     def swap(self, goal: Sequence[int]) -> None:
-        """Where a gap's subscribers are all full, one of them takes it and passes on something else it just got."""
+        """Where all subscribers of a gap are at their goal, one takes it and hands on another partition it just got."""
         below = self._below(goal)
         if not (below and any(self.gaps)):
             return
@@ -139,7 +139,7 @@ class _DraftState:
                         break
 
     def _pools(self) -> dict[int, _Pool]:
-        """What members just got, topics with the same subscribers together (they share one tuple of them)."""
+        """Return what members have just got, by the (shared) tuple of a topic's subscribers."""
         pools: dict[int, _Pool] = {}
         for topic, (gains, members) in enumerate(zip(self.gains, self.subscribers, strict=True)):
             pool = pools.setdefault(id(members), _Pool(members))
@@ -158,7 +158,7 @@ class _DraftState:
             takers = below.intersection(pool.members) if pool is not here else ()
             givers = subscribers.intersection(pool.topics) if takers else ()
             if givers:
-                # A topic spreads over many members if who has none of it yet comes first.
+                # Members that have none of the topic yet come first, so that it spreads over many members.
                 giver = min(givers, key=lambda member: (member in self.gains[topic], member))
                 other = pool.take(giver)
                 gains = self.gains[other]
@@ -175,7 +175,7 @@ class _DraftState:
         return False
 
     def hand_over(self, limit: Sequence[int], goal: Sequence[int]) -> None:
-        """Members above their ``limit`` give to members below their ``goal``, one partition of a topic at a time."""
+        """Move partitions from members above ``limit`` to members below ``goal``, one of a topic at a time."""
         givers = {member for member, load in enumerate(self.loads) if load > limit[member]}
         takers = self._below(goal)
         has_moved = True
@@ -210,9 +210,10 @@ class _DraftState:
 
 
 def deal_gaps(subscribers: Sequence[Sequence[int]], gaps: Sequence[int], lacking: list[int]) -> dict[int, list[int]]:
-    """Give each topic's ``gaps`` to subscribers who are ``lacking`` most, which is counted down; topic -> takers.
+    """Give each topic's ``gaps`` to the subscribers with the highest ``lacking``; return topic -> takers.
 
-    Topics with few subscribers choose first. One to each in a round, so that a topic has many owners.
+    ``lacking`` is decremented. Topics with few subscribers come first. Each round gives one to each, so that a topic
+    has many owners.
     """
     dealt: dict[int, list[int]] = {}
     for topic in sorted((topic for topic, gap in enumerate(gaps) if gap), key=lambda topic: len(subscribers[topic])):
@@ -225,7 +226,7 @@ def deal_gaps(subscribers: Sequence[Sequence[int]], gaps: Sequence[int], lacking
                 round_takers = [member for member in round_takers if lacking[member] > 0]
                 if not round_takers:
                     break
-            # Where there is plenty for all, as many rounds at once as nobody has enough in.
+            # As many rounds at once as all takers still lack, if there are enough partitions.
             rounds = max(1, min(left // len(subscribers[topic]), smallest_lack))
             for member in round_takers:
                 lacking[member] -= rounds

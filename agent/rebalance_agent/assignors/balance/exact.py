@@ -1,7 +1,7 @@
-"""The best placement by search: a cheapest flow. It needs no luck, only more time than `draft`.
+"""The best placement by search, as a cheapest flow: slower than `draft`, but it always finds the optimum.
 
-Topics send their partitions to members; each kept one earns 1, each one above a member's floor costs its rank, and
-balance outweighs any number of moves. That is exact.
+Topics send their partitions to members. Each partition that stays earns 1, each one above a member's floor costs its
+rank, and balance outweighs any number of moves.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _SOURCE, _SINK, _TOPICS = 0, 1, 2
 
 
 def cheapest_flow(roster: Roster, floors: Sequence[int], ranks: Sequence[int], unassigned: int = 0) -> Placement | None:
-    """Place all but ``unassigned`` partitions; None when floors and ranks cannot be met.
+    """Place all but ``unassigned`` partitions; None if floors and ranks cannot be met.
 
-    Begins with everybody keeping what they own and the gaps dealt greedily, which is cheapest for what it places; the
-    flow then moves only what must move.
+    The initial flow keeps what members own and deals the gaps greedily, which is the cheapest way to send that much;
+    the search then moves only what must move.
     """
     owned = [
         {member: len(topic_ownership.owned[member]) for member in sorted(topic_ownership.owned)}

@@ -1,7 +1,7 @@
-"""Flows in a network: the most that fits, and the cheapest way to send it.
+"""Flows in a network: the maximum flow, and the cheapest one.
 
-Maximum flow is Dinic's; the cheapest is the primal-dual method: shortest distances once per price level (Dijkstra on
-reduced costs), then all that fits at that price (Dinic). Costs are whole numbers, so results are exact.
+The maximum flow is Dinic's; the cheapest is the primal-dual method: shortest distances once per price level (Dijkstra
+on reduced costs), then all that fits at that price (Dinic). Costs are whole numbers, so results are exact.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ __all__ = ["Network"]
 
 
 class Network:
-    """A directed network of ``nodes`` nodes that are numbered from 0.
+    """A directed network of ``nodes`` nodes, numbered from 0.
 
-    Arcs come in pairs: arc ``a`` and its reverse ``a ^ 1``; ``room[a]`` is what may still be sent along ``a``.
+    Arcs come in pairs: arc ``a`` and its reverse ``a ^ 1``; ``residual[a]`` is what can still be sent along ``a``.
     """
 
     def __init__(self, nodes: int) -> None:
-        """Begin without arcs."""
+        """Create a network without arcs."""
         self.arcs: list[list[int]] = [[] for _ in range(nodes)]
         self.head: list[int] = []
         self.residual: list[int] = []
@@ -26,10 +26,10 @@ class Network:
         self._price = [0] * nodes
 
     def add(self, tail: int, head: int, capacity: int, cost: int = 0, sent: int = 0) -> int:
-        """Add an arc of capacity ``room`` that already carries ``sent``; returns its number.
+        """Add an arc of ``capacity`` that already carries ``sent``; return its number.
 
-        What is already sent must be the cheapest possible use of the arcs that carry it: an arc with room has a cost
-        of at least 0, one that carries something of at most 0.
+        The initial flow must be the cheapest possible of its size: an arc with residual capacity has a cost of at least
+        0, one with flow of at most 0.
         """
         arc = len(self.head)
         self.head += (head, tail)
@@ -40,16 +40,16 @@ class Network:
         return arc
 
     def sent(self, arc: int) -> int:
-        """How much flows along ``arc``."""
+        """Return the flow along ``arc``."""
         return self.residual[arc ^ 1]
 
     def send_cheapest(self, source: int, sink: int) -> None:
-        """Send as much as fits, and among all ways to do so choose a cheapest."""
+        """Send as much as fits, in the cheapest way."""
         while self._reprice(source, sink):
             self.send(source, sink)
 
     def send(self, source: int, sink: int) -> None:
-        """Send as much as fits along arcs whose reduced cost is 0 (all, where no arc has a cost)."""
+        """Send as much as fits along arcs whose reduced cost is 0: all arcs, if none has a cost."""
         while True:
             level = self._levels(source, sink)
             if level[sink] < 0:
@@ -57,7 +57,7 @@ class Network:
             self._block(source, sink, level)
 
     def reachable(self, source: int) -> list[bool]:
-        """Which nodes more could be sent to: after `send`, the source's side of a minimum cut."""
+        """Return the nodes to which more could be sent: after `send`, the source's side of a minimum cut."""
         return [level >= 0 for level in self._levels(source, -1)]
 
     def _levels(self, source: int, sink: int) -> list[int]:
@@ -80,7 +80,7 @@ class Network:
         return level
 
     def _block(self, source: int, sink: int, level: list[int]) -> None:
-        """Fill the layered graph: walk down from the source, back out of dead ends, until nothing leads to the sink."""
+        """Saturate the layered graph: walk from the source, backtrack from dead ends, until no path is left."""
         head, residual, cost, price = self.head, self.residual, self.cost, self._price
         following = [0] * len(self.arcs)
         path: list[int] = []
@@ -111,7 +111,7 @@ class Network:
                 following[node] += 1
 
     def _reprice(self, source: int, sink: int) -> bool:
-        """Move the prices by the shortest distances from ``source``; False when the sink is out of reach."""
+        """Raise the prices by the shortest distances from ``source``; False when the sink cannot be reached."""
         head, residual, cost, price = self.head, self.residual, self.cost, self._price
         far = sum(map(abs, cost)) + 1
         distance = [far] * len(self.arcs)

@@ -1,4 +1,4 @@
-"""A group of several levels as so many groups: who may take what in the best balance."""
+"""Splits a group of several levels: the topics of each level, and which members may take them in the best balance."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["Split", "split_levels"]
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """``levels``: members and topics of each, lower ones first. ``subscribers`` by topic: those of its own level.
+    """``levels``: members and topics of each, lowest first. ``subscribers`` by topic: those of the topic's level.
 
-    ``outside``: the (topic, member) pairs where a member owns some of a topic that is not of its level.
+    ``outside``: (topic, member) pairs where a member owns partitions of a topic of another level.
     """
 
     levels: Sequence[tuple[Sequence[int], Sequence[int]]]
@@ -23,7 +23,7 @@ class Split:
 
 
 def split_levels(roster: Roster, levels: Sequence[int]) -> Split:
-    """Give each topic to the lowest level among its subscribers: higher ones have enough that nobody else may take."""
+    """Give each topic to the lowest level among its subscribers; higher levels have topics of their own."""
     if len(set(levels)) <= 1:
         return Split([(range(len(roster.members)), range(len(roster.topics)))], roster.subscribers, ())
     members: dict[int, list[int]] = {level: [] for level in sorted(set(levels))}

@@ -1,8 +1,8 @@
-"""Whether one density holds for a whole group: the usual case of mixed subscriptions, asked before any flow.
+"""Checks whether one density (load per weight) fits a whole group: the usual case of mixed subscriptions.
 
-A draft has whole loads around the fair shares. Who has more than its share has less than one partition too much, so
-every partition it holds could carry all of that to another subscriber. If all surplus reaches all deficit that way, the
-shares are met in fractions, and there are no levels to look for. The converse does not hold: a failure proves nothing.
+A draft has whole loads around the fair shares. A member above its share is so by less than one partition, so any of its
+partitions could, in fractions, carry that surplus to another subscriber. If all surplus can reach all deficit in this
+way, fractional shares of one density exist, and there are no levels. If not, that proves nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["one_density", "shows_one_level"]
 
 
 def one_density(roster: Roster, weights: Sequence[int]) -> list[Fraction]:
-    """Load per weight of each member if one density held for all; 0 for members without topics."""
+    """Return the load per weight of each member if one density fits all; 0 for members without topics."""
     members = _subscribed(roster)
     nothing = Fraction(0)
     if not members:
@@ -36,11 +36,11 @@ def _subscribed(roster: Roster) -> set[int]:
 
 
 def shows_one_level(roster: Roster, weights: Sequence[int], placement: Placement) -> bool:
-    """Whether ``placement`` can be evened out in fractions, by each giver to subscribers of topics that it holds."""
+    """Return whether ``placement`` can be evened out in fractions, by handing on parts of partitions."""
     members = _subscribed(roster)
     weight = sum(weights[member] for member in members)
     total = sum(roster.partitions)
-    # In parts of a partition, `weight` to the whole one, so that all numbers are whole.
+    # In units of 1 / `weight` of a partition, so that all numbers are whole.
     above = {member: over for member in members if (over := placement.loads[member] * weight - weights[member] * total)}
     if any(abs(over) >= weight for over in above.values()):
         return False

@@ -1,8 +1,7 @@
-"""How many partitions of each topic every member gets: the promise kept, with as many kept in place as that allows.
+"""How many partitions of each topic every member gets, so that a promise is kept and most partitions stay in place.
 
-Partitions of one topic are interchangeable but for who owned them, so all is decided on counts. Where subscriptions are
-equal it is arithmetic. Where they differ, a `draft` that proves itself best is as good as a search, and much faster;
-without proof, the search of `exact` decides.
+Partitions of one topic differ only in their owners, so all is decided on counts. With equal subscriptions that is
+arithmetic. With mixed ones, a `draft` that is proven best is used; otherwise the search of `exact`, which is slower.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ __all__ = ["best", "fill", "place"]
 
 
 def fill(promise: Promise, owned: Sequence[int], partitions: int) -> tuple[int, ...]:
-    """Each member's load where subscriptions are equal: ranks decide, then who owns it already, then member order."""
+    """Return each member's load with equal subscriptions; one more goes by rank, ownership, then member order."""
     loads = list(promise.floors)
     candidates = [member for member, rank in enumerate(promise.ranks) if rank != NO_EXTRA]
     candidates.sort(key=lambda member: (promise.ranks[member], owned[member] <= loads[member]))
@@ -35,9 +34,9 @@ def place(
     unassigned: int = 0,
     levels: Sequence[int] = (),
 ) -> Placement | None:
-    """Place all but ``unassigned`` partitions; None when floors and ranks cannot be met.
+    """Place all but ``unassigned`` partitions; None if floors and ranks cannot be met.
 
-    ``levels`` (see `Promise`) only help to find it fast.
+    ``levels`` (see `Promise`) only speed it up.
     """
     attempt = None if unassigned else draft(roster, floors, ranks, levels)
     if attempt is not None and attempt.proven:
@@ -46,7 +45,7 @@ def place(
 
 
 def best(roster: Roster, promise: Promise) -> tuple[tuple[int, ...], int] | None:
-    """Loads that keep ``promise``, and how many partitions can then stay in place; None if it cannot be kept."""
+    """Return loads that keep ``promise``, and how many partitions can then stay in place; None if it cannot be kept."""
     if roster.uniform():
         owned = roster.owned_counts()
         loads = fill(promise, owned, sum(roster.partitions))

@@ -1,4 +1,4 @@
-"""What a strategy promises each member, in whole partitions: the measure for skew, imbalance and needless moves."""
+"""The promise of a strategy to each member, in whole partitions: the measure of skew, imbalance and needless moves."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ __all__ = ["Promise", "by_count", "by_weight"]
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """By member: it gets ``floors`` partitions for certain, and at most one more.
+    """By member: ``floors`` partitions for certain, and at most one more.
 
-    Who gets one more goes by ``ranks``, lowest first, as far as subscriptions allow; equal ranks, equal right.
-    Members of equal ``standing`` are promised alike: the balance is the same if they swap what they have.
-    ``levels``: where fair shares come in levels, the place of a member's, lower densities first; none is one for all.
-    Strategies that balance something else than partitions promise a ceiling: ``floors`` without any one more.
+    One more is given by ``ranks``, lowest first, as far as subscriptions allow; members of equal rank are equal.
+    Members of equal ``standing`` have equal promises: the balance is the same if they swap what they have. ``levels``:
+    the index of a member's level where fair shares have levels, lower densities first; empty means one level.
+    Strategies that balance something other than partitions promise an upper bound: ``floors`` without one more.
     """
 
     standing: tuple[int, ...]
@@ -32,14 +32,14 @@ class Promise:
     levels: tuple[int, ...] = ()
 
     def targets(self, loads: Sequence[int]) -> list[int]:
-        """The most that each member may have when ``loads`` keep this promise: all of a rank may have what one has."""
+        """Return the most that each member may have if ``loads`` keep this promise; equal for all members of a rank."""
         raised = {
             rank for rank, load, low in zip(self.ranks, loads, self.floors, strict=True) if rank >= 0 and load > low
         }
         return [low + (rank in raised) for low, rank in zip(self.floors, self.ranks, strict=True)]
 
     def strain(self, loads: Sequence[int]) -> int | None:
-        """The sum of the ranks that ``loads`` raise by one, least in the best balance; None if out of bounds."""
+        """Return the sum of ranks of members with one more, lowest in the best balance; None if out of bounds."""
         total = 0
         for load, low, rank in zip(loads, self.floors, self.ranks, strict=True):
             if load == low:
@@ -51,10 +51,10 @@ class Promise:
 
 
 def by_count(roster: Roster) -> Promise:
-    """The best balance of partition counts that the subscriptions allow.
+    """Return the promise of the best balance of partition counts that the subscriptions allow.
 
-    The lexicographically best whole loads lie within one of the fair shares (Frank and Murota, 2022, on decreasingly
-    minimal elements), and of two members that could take one more, the one with the lower floor does.
+    The lexicographically best whole loads are within one of the fair shares (Frank and Murota, 2022, on decreasingly
+    minimal elements), and of two members that could take one more, that with the lower floor does.
     """
     if roster.cache.count_promise is None:
         roster.cache.count_promise = _fair(roster, [1] * len(roster.members), _by_floors)
@@ -63,14 +63,17 @@ def by_count(roster: Roster) -> Promise:
 
 
 def by_weight(roster: Roster, weights: Sequence[int]) -> Promise:
-    """Shares in proportion to ``weights``, rounded by largest remainder within each level of `fair_densities`."""
+    """Return the promise of shares in proportion to ``weights``, rounded by largest remainder within each level.
+
+    The levels are those of `fair_densities`.
+    """
     if len(set(weights)) <= 1:
         return by_count(roster)
     return _fair(roster, weights, lambda densities: _by_remainders(densities, weights))
 
 
 def _fair(roster: Roster, weights: Sequence[int], rounded: Callable[[Sequence[Fraction]], Promise]) -> Promise:
-    """The fair densities, ``rounded``: those of one level where that is plain to see."""
+    """Return the fair densities, ``rounded``: those of one level where a draft shows that there is only one."""
     promise = rounded(one_density(roster, weights))
     if roster.uniform():
         return promise
@@ -81,18 +84,18 @@ def _fair(roster: Roster, weights: Sequence[int], rounded: Callable[[Sequence[Fr
 
 
 def _by_floors(shares: Sequence[Fraction]) -> Promise:
-    # There are few levels and many members, who share one Fraction: it is rounded once, and compared once.
+    # Many members share the Fraction of their level: it is rounded and compared once per object.
     shared = {id(share): share for share in shares}
     floors = {key: floor(share) for key, share in shared.items()}
     ranks = {key: floors[key] if share > floors[key] else NO_EXTRA for key, share in shared.items()}
     keys = list(map(id, shares))
     low = tuple(map(floors.__getitem__, keys))
-    # Levels of one whole load may trade what they have above it: they are one level here.
+    # Levels with one floor may exchange what they have above it: they are one level here.
     return Promise((0,) * len(shares), low, tuple(map(ranks.__getitem__, keys)), low if len(set(low)) > 1 else ())
 
 
 def _by_remainders(densities: Sequence[Fraction], weights: Sequence[int]) -> Promise:
-    # A lower level cannot take from a higher one, so ranking lower levels first keeps every level's total in place.
+    # A lower level cannot take from a higher one, so ranking lower levels first keeps the total of every level.
     level = {density: index for index, density in enumerate(sorted(set(densities)))}
     floors: list[int] = []
     keys: list[tuple[int, int]] = []

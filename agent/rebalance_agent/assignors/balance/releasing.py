@@ -1,4 +1,4 @@
-"""What members give up who own more than their load, where all subscribe alike and any partition will do."""
+"""What members above their load give up, with equal subscriptions: any of their partitions will do."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ __all__ = ["release"]
 
 
 def release(plan: Plan, owned: Sequence[int], loads: Sequence[int]) -> dict[str, list[int]]:
-    """Take from ``plan`` what members own above their loads; topic -> numbers that are free now.
+    """Remove from ``plan`` what members own above their loads; return topic -> released numbers.
 
-    Every n-th partition goes, and each member begins to count elsewhere: a newcomer then gets some of every topic.
+    Every n-th partition is released, from a different offset for each member, so that a new member gets some of every
+    topic.
     """
     freed: dict[str, list[int]] = {}
     overfull = [member for member, have in enumerate(owned) if have > loads[member]]
@@ -26,7 +27,7 @@ def release(plan: Plan, owned: Sequence[int], loads: Sequence[int]) -> dict[str,
         ends = list(accumulate(len(given[topic]) for topic in topics))
         going: dict[str, set[int]] = {}
         for step in range(1, gone + 1):
-            # The places where (begin + place * gone) // have goes up: found, not looked for.
+            # The positions where (begin + position * gone) // have rises, computed directly.
             position = -((begin - step * have) // gone) - 1
             topic_index = bisect_right(ends, position)
             topic = topics[topic_index]

@@ -1,9 +1,9 @@
-"""What is fair when not everybody may take everything: shares in proportion to weight, as far as subscriptions allow.
+"""Fair shares with mixed subscriptions: in proportion to weight, as far as subscriptions allow.
 
-With equal subscriptions a member's share is the group's partitions times its part of all weights. With mixed ones no
-division can be proportional throughout, so the shares are the fairest there are: the highest load per weight is as low
-as it can be, then the next highest, and so on. These shares exist once (the lexicographically optimal base of a
-polymatroid: Fujishige 1980), in levels: a level's topics go to that level's members, all with one load per weight.
+With equal subscriptions, a member's share is the group's partitions times its part of all weights. With mixed ones no
+division may be proportional, so the shares are the fairest possible: the highest load per weight is as low as possible,
+then the next highest, and so on. These shares are unique (the lexicographically optimal base of a polymatroid:
+Fujishige 1980) and have levels: a level's topics go to that level's members, all with one load per weight.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["fair_densities"]
 def fair_densities(
     partitions: Sequence[int], subscribers: Sequence[tuple[int, ...]], weights: Sequence[int]
 ) -> list[Fraction]:
-    """Load per weight of each member: its fair share is this times its weight; 0 for members without topics.
+    """Return the load per weight of each member; its fair share is this times its weight. 0 for members without topics.
 
     ``partitions`` and ``subscribers`` go by topic, ``weights`` (> 0) by member.
     """
@@ -51,7 +51,7 @@ def fair_densities(
 
 
 def _classes(topics: dict[tuple[int, ...], int], members: int) -> dict[tuple[int, ...], list[int]]:
-    """Members by what they subscribe to: places of topic classes -> members. Members of one class share alike."""
+    """Return members by subscription: indexes of topic classes -> members. Members of one class get equal densities."""
     subscribed: list[list[int]] = [[] for _ in range(members)]
     for topic, takers in enumerate(topics):
         for member in takers:
@@ -71,9 +71,9 @@ def _crowded(
     total: int,
     weight: int,
 ) -> tuple[list[int], list[tuple[int, ...]]] | None:
-    """The topics that cannot be spread at one density over ``kinds``, with all members that may take them.
+    """Return the topics that do not fit at one density over ``kinds``, with all classes of members that may take them.
 
-    None when they can: a flow of every topic's partitions (scaled by ``weight``) into each class's part of ``total``.
+    None if all fit. A flow decides: every topic's partitions (times ``weight``) into each class's part of ``total``.
     """
     if len(kinds) == 1 or not topics:
         return None

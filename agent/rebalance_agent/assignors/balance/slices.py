@@ -1,4 +1,4 @@
-"""Dealing partitions in turn: by slices and with shared tuples, instead of a step for each partition."""
+"""Deals partitions in turn, by slices and with shared tuples instead of one step per partition."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ __all__ = ["deal_all", "deal_topic", "single_numbers"]
 
 
 def single_numbers(counts: Iterable[int]) -> list[tuple[int, ...]]:
-    """``(0,)``, ``(1,)`` and so on to the highest of ``counts``: one tuple for all topics, not a million of them."""
+    """Return ``(0,)``, ``(1,)`` ... up to the highest of ``counts``: tuples that all topics share."""
     return [(number,) for number in range(max(counts, default=0))]
 
 
 def deal_all(roster: Roster, takers: Sequence[int]) -> Plan:
-    """Give all partitions, topic by topic, to distinct ``takers`` in turn, whatever they own."""
+    """Return a plan that deals all partitions, topic by topic, to distinct ``takers`` in turn, whatever they own."""
     plan = roster.empty_plan()
     counts = roster.partitions
     singles = single_numbers(counts)
@@ -24,8 +24,8 @@ def deal_all(roster: Roster, takers: Sequence[int]) -> Plan:
     if takers and len(set(counts)) == 1 and (turns % counts[0] == 0 or counts[0] % turns == 0):
         return _deal_repeating(roster, takers, counts[0])
     if max(counts, default=0) <= turns:
-        # Nobody has two turns in a topic: each one's assignment is every n-th of all partitions in a row. Written
-        # member by member, as one dictionary at a time stays in the processor's cache where two thousand do not.
+        # No member has two turns in a topic: each gets every n-th of all partitions in a row. Written member by
+        # member, since one dictionary at a time stays in the processor's cache, and two thousand do not.
         names = list(chain.from_iterable(map(repeat, roster.topics, counts)))
         numbers = list(chain.from_iterable(singles[:count] for count in counts))
         for turn, member in enumerate(takers):
@@ -40,7 +40,7 @@ def deal_all(roster: Roster, takers: Sequence[int]) -> Plan:
 
 
 def _deal_repeating(roster: Roster, takers: Sequence[int], count: int) -> Plan:
-    """Where takers and partitions of a topic divide evenly, a member gets the same numbers of every topic it gets."""
+    """Deal where takers and partitions of a topic divide evenly: a member gets equal numbers of all its topics."""
     plan = roster.empty_plan()
     turns = len(takers)
     apart = max(1, turns // count)
@@ -50,7 +50,7 @@ def _deal_repeating(roster: Roster, takers: Sequence[int], count: int) -> Plan:
 
 
 def deal_topic(plan: Plan, topic: str, count: int, takers: Sequence[int], singles: Sequence[tuple[int, ...]]) -> None:
-    """Give ``count`` partitions to distinct ``takers`` in turn, who have nothing of the topic yet."""
+    """Deal ``count`` partitions in turn to distinct ``takers``, which have none of the topic yet."""
     if count <= len(takers):
         for single, member in zip(singles[:count], takers, strict=False):
             plan[member][topic] = single

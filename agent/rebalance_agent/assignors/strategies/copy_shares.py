@@ -1,8 +1,8 @@
 """How many copies every member gets when each partition goes to several: as evenly as subscriptions allow, exactly.
 
-No member takes two copies of one partition, so of a topic it takes at most all partitions once. Within that, the
-highest number of copies is as low as it can be, then the next highest, and so on. Everybody's number rises in step; who
-cannot take one more at some point never can again (Megiddo, 1974), and the others go on.
+A member takes no partition twice, so of a topic at most all partitions once. Within that, the highest number of copies
+is as low as possible, then the next highest, and so on. All numbers rise in step; a member that cannot take one more at
+some point never can again (Megiddo, 1974), and the others go on.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ __all__ = ["Shares", "copies_of", "share_copies"]
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """By member: it gets ``floors`` copies for certain, and one more by ``ranks``, lowest first (`NO_EXTRA`: never)."""
+    """By member: ``floors`` copies for certain, and one more by ``ranks``, lowest first (`NO_EXTRA`: never)."""
 
     floors: tuple[int, ...]
     ranks: tuple[int, ...]
 
 
 def copies_of(roster: Roster, redundancy: int) -> list[int]:
-    """How many copies each topic's partitions have: fewer than ``redundancy`` where fewer subscribe."""
+    """Return how many copies the partitions of each topic have: ``redundancy``, or fewer where fewer subscribe."""
     return [min(redundancy, len(subscribers)) for subscribers in roster.subscribers]
 
 
 def share_copies(roster: Roster, redundancy: int) -> Shares:
-    """The best balance of copies, over all ways to reach it."""
+    """Return the best balance of copies, as shares that cover all ways to reach it."""
     if roster.uniform():
         return _equal_shares(roster, redundancy)
     flow = _CopyFlow(roster, redundancy)
@@ -40,7 +40,7 @@ def share_copies(roster: Roster, redundancy: int) -> Shares:
     for low in set(loads):
         above = [member for member, load in enumerate(loads) if load == low + 1]
         level = [member for member, load in enumerate(loads) if load == low]
-        # Where one more can be handed on from a member to another without any other change, either may have it.
+        # Where one copy can be handed on from a member to another without any other change, either may have it.
         for member in (*flow.reach(above, level), *flow.reach(level, above, backwards=True)):
             floors[member] = ranks[member] = low
     return Shares(tuple(floors), tuple(ranks))
@@ -58,7 +58,7 @@ def _equal_shares(roster: Roster, redundancy: int) -> Shares:
 
 
 class _CopyFlow:
-    """Topics with equal subscribers as one, the members, and who can take how much of what."""
+    """Topics by equal subscribers, and the flow of their copies to members."""
 
     def __init__(self, roster: Roster, redundancy: int) -> None:
         self._partitions: dict[tuple[int, ...], int] = {}
@@ -69,7 +69,7 @@ class _CopyFlow:
         self._sent: dict[tuple[int, int], int] = {}
 
     def fill(self) -> list[int]:
-        """Everybody's number of copies."""
+        """Return each member's number of copies."""
         loads = [0] * self._members
         active = sorted({member for members in self._partitions for member in members})
         total = sum(count * min(self._redundancy, len(members)) for members, count in self._partitions.items())
@@ -92,7 +92,7 @@ class _CopyFlow:
         return raised
 
     def _send(self, limits: Sequence[int], one_more: Sequence[int] = ()) -> list[int]:
-        """The most copies that fit within ``limits``; on top of that, one more for as many as can of some members."""
+        """Return the most copies within ``limits``; then one more for as many members of ``one_more`` as possible."""
         first = 2 + len(self._partitions)
         network = Network(first + self._members)
         arcs = {}
@@ -102,7 +102,7 @@ class _CopyFlow:
                 arcs[index, member] = network.add(2 + index, first + member, count)
         sinks = [network.add(first + member, 1, limit) for member, limit in enumerate(limits)]
         network.send(0, 1)
-        # What has reached the sink stays there: sending more never lowers a limit that is full.
+        # Flow at the sink stays there: sending more never lowers the flow of a saturated limit.
         extra = {member: network.add(first + member, 1, 1) for member in one_more}
         if extra:
             network.send(0, 1)
@@ -113,7 +113,7 @@ class _CopyFlow:
         return loads
 
     def reach(self, givers: Sequence[int], takers: Sequence[int], *, backwards: bool = False) -> list[int]:
-        """Which takers one copy could end up with, if a giver handed it on; ``backwards`` turns all ways around."""
+        """Return the takers that a giver's copy could reach by being handed on; ``backwards`` reverses all arcs."""
         first = 1 + len(self._partitions)
         network = Network(first + self._members)
         for index, (members, count) in enumerate(self._partitions.items()):

@@ -1,4 +1,4 @@
-"""Dealing things in turn, so that neighbours go to different hands."""
+"""Deals items in turn, so that neighbours go to different takers."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _T = TypeVar("_T")
 
 
 def deal_evenly(items: Sequence[_T], shares: Mapping[_K, int]) -> dict[_K, list[_T]]:
-    """Give everybody as many ``items`` as it has room, each one's share spread over the whole sequence.
+    """Give each taker its share of ``items``, spread over the whole sequence.
 
-    ``rooms`` add up to the number of items.
+    ``shares`` (taker -> number of items) add up to the number of items.
     """
     turns = sorted(
         ((2 * turn + 1) / share, index) for index, share in enumerate(shares.values()) for turn in range(share)
@@ -27,7 +27,7 @@ def deal_evenly(items: Sequence[_T], shares: Mapping[_K, int]) -> dict[_K, list[
 
 
 def keep_evenly(items: Sequence[_T], count: int) -> tuple[list[_T], list[_T]]:
-    """``count`` of the items, spread over the whole sequence, and the others."""
+    """Return ``count`` of the items, spread over the whole sequence, and the others."""
     kept: list[_T] = []
     left: list[_T] = []
     reached = 0

@@ -1,7 +1,7 @@
 """``failover``: active and passive members. Every partition goes to the member with the highest priority.
 
-Topic by topic, the active is the subscriber with the highest priority; of equal ones who owns (most of) the topic
-already, then who owns most of all, then the first in member order: an equal newcomer never takes over.
+Per topic, the active member is the subscriber with the highest priority; of equal ones that which owns most of the
+topic, then most of all topics, then the first in member order: a new member of equal priority never takes over.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PRIORITY = whole_number(
 
 
 def failover(roster: Roster) -> Plan:
-    """Every topic wholly to its active member."""
+    """Return the plan that gives each topic to its active member."""
     plan = roster.empty_plan()
     for topic, active, count in zip(roster.topics, _actives(roster), roster.partitions, strict=True):
         plan[active][topic] = tuple(range(count))
@@ -34,7 +34,7 @@ def failover(roster: Roster) -> Plan:
 
 
 def promise_failover(roster: Roster) -> Promise:
-    """Everything for the active, nothing for the others."""
+    """Return the promise of all partitions of a topic for its active member, and none for others."""
     loads = [0] * len(roster.members)
     for active, count in zip(_actives(roster), roster.partitions, strict=True):
         loads[active] += count
@@ -55,7 +55,7 @@ def _actives(roster: Roster) -> list[int]:
 
 
 def read_priority(user_data: bytes) -> MemberUserData:
-    """The priority from a member's user data.
+    """Decode the priority from a member's user data.
 
     Raises:
         DecodeError: it is not one int32.
@@ -64,7 +64,7 @@ def read_priority(user_data: bytes) -> MemberUserData:
 
 
 def write_priority(user_data: MemberUserData) -> bytes:
-    """A member's user data; what it owns travels in the subscription itself."""
+    """Encode a member's user data; what it owns is in the subscription itself."""
     return encode_priority(user_data.settings[PRIORITY.name])
 
 

@@ -1,8 +1,8 @@
-"""Labels of members and affinities of topics: two settings in text form, and what the texts mean.
+"""Labels of members and affinities of topics: two settings in text form, and their parsers.
 
-Labels are ``key=value`` pairs separated by commas: ``zone=eu,tier=gold``. An affinity names for some topics the labels
-that members should have, pairs separated by semicolons, topics by commas: ``orders:zone=eu;tier=gold,clicks:zone=us``.
-Keys and values are letters, digits and ``. _ - /``.
+Labels are ``key=value`` pairs separated by commas: ``zone=eu,tier=gold``. An affinity lists the labels that owners of a
+topic should have, pairs separated by semicolons, topics by commas: ``orders:zone=eu;tier=gold,clicks:zone=us``. Keys
+and values are letters, digits and ``. _ - /``.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ Labels = frozenset[tuple[str, str]]
 """Keys with their values; a key has one value."""
 
 LABELS_MAX = 64
-"""Labels of one member, or of one topic's affinity: more than anybody can keep in mind."""
+"""Labels of one member, or of one topic's affinity."""
 
 _PAIR = re.compile(r"([A-Za-z0-9._/-]{1,255})=([A-Za-z0-9._/-]{1,255})")
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")  # what Kafka takes for a topic's name
 
 
 def labels_of(text: str) -> Labels:
-    """Read a member's labels; the empty text is none.
+    """Parse a member's labels; empty text means none.
 
     Raises:
-        ValueError: the text says what is wrong.
+        ValueError: the text is not valid; the message names the problem.
     """
     return _pairs(text, ",") if text else frozenset()
 
 
 def affinities_of(text: str) -> dict[str, Labels]:
-    """Read the labels that topics prefer; the empty text is none.
+    """Parse the labels that topics prefer; empty text means none.
 
     Raises:
-        ValueError: the text says what is wrong.
+        ValueError: the text is not valid; the message names the problem.
     """
     affinities: dict[str, Labels] = {}
     for part in text.split(",") if text else ():

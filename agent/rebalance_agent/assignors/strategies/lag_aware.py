@@ -1,11 +1,11 @@
-"""``lag-aware``: like ``sticky``, with a load for each partition (its lag, or its rate) in place of 1.
+"""``lag-aware``: like ``sticky``, with a load for each partition (its lag or its rate) instead of 1.
 
-Everybody keeps what it owns, up to ``assignment.max.count.factor`` times what the best balance of counts would give it;
-what nobody owns goes heaviest first to the least loaded; then partitions move from the most loaded to the least loaded
-members, as long as that makes the heavier of the two lighter and ``assignment.max.moves`` allows it. Where the highest
-load may then still be more than a third above the least possible, and dealing out the whole group afresh would make it
-lower within the allowed moves, that is done instead. The fresh deal does not depend on who owns what, so a group that
-has settled stays as it is.
+Members keep what they own, up to ``assignment.max.count.factor`` times their load in the best balance of counts;
+partitions without owner go, heaviest first, to the least loaded members; then partitions move from the most to the
+least loaded members, while that lowers the higher load of the two and ``assignment.max.moves`` allows it. If the
+highest load may still be more than a third above its lower bound, and a fresh deal of the whole group would lower it
+within the allowed moves, the fresh deal is used. It does not depend on ownership, so a group that has reached it keeps
+its assignment.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ COUNT_FACTOR = decimal_number(
 
 
 def lag_aware(roster: Roster) -> Plan:
-    """Loads as even as few moves make them, within the limits on counts and moves."""
+    """Return the plan with loads as even as few moves make them, within the limits on counts and moves."""
     items = weigh(roster)
     limits = _limits(roster)
     owners = _Owners(roster)
@@ -77,9 +77,9 @@ def lag_aware(roster: Roster) -> Plan:
 
 
 def promise_lag_aware(roster: Roster) -> Promise:
-    """No member above its limit of partitions; how many it gets below depends on their loads."""
+    """Return each member's limit of partitions; how many it gets below that depends on their loads."""
     limits = _limits(roster)
-    # A floor that nobody has to reach: that makes it the most that anybody may have.
+    # Floors without extras act as upper bounds, which members need not reach.
     return Promise((0,) * len(limits), limits, (NO_EXTRA,) * len(limits))
 
 
@@ -92,7 +92,7 @@ def _limits(roster: Roster) -> tuple[int, ...]:
 
 
 class _Owners:
-    """Who owns what, to count moves."""
+    """The owner of each partition, to count moves."""
 
     def __init__(self, roster: Roster) -> None:
         self.of = {
@@ -114,7 +114,7 @@ class _Owners:
 def _keep_owned(
     roster: Roster, items: Sequence[Sequence[Item]], limits: Sequence[int], owners: _Owners
 ) -> WeightedBins:
-    """Everybody keeps as much as the limits allow, the heaviest goes first; what is loose is given out."""
+    """Keep as much of what members own as the limits allow, lightest first, and give out the rest."""
     owned: list[list[Item]] = [[] for _ in limits]
     for (topic, number), member in owners.of.items():
         owned[member].append(items[topic][number])
@@ -128,7 +128,7 @@ def _keep_owned(
         )
         if bins is not None:
             return bins
-    # Somebody must let go of something, so that others can take what only they may take: as little as possible.
+    # Members must give up as little as possible, so that others can take what only they subscribe to.
     placement = place(roster, limits, [NO_EXTRA] * len(limits))
     kept: list[list[Item]] = [[] for _ in limits]
     for topic, counts in enumerate(placement.counts if placement else ()):
@@ -162,7 +162,7 @@ class _Outcome:
 def _even_out(
     roster: Roster, items: Sequence[Sequence[Item]], bins: WeightedBins, owners: _Owners, allowed: int
 ) -> _Outcome:
-    """Even out what everybody has settled in with, by the moves that are left."""
+    """Even out loads with the moves that are left."""
     moves = owners.moves(roster, _plan(roster, bins))
 
     def may_move(item: Item, giver: int, taker: int) -> bool:
@@ -179,7 +179,7 @@ def _even_out(
 
 
 def _fresh_deal(roster: Roster, items: Sequence[Sequence[Item]], limits: Sequence[int], owners: _Owners) -> _Outcome:
-    """The whole group dealt out whoever owns what; then members of one subscription swap, to keep what they own."""
+    """Deal the whole group regardless of ownership; then members of equal subscription swap bins to keep more."""
     bins = WeightedBins(roster, limits)
     bins.give_out((item for row in items for item in row), lambda _: True)
     bins.even_out(lambda _item, _giver, _taker: True)
@@ -187,7 +187,7 @@ def _fresh_deal(roster: Roster, items: Sequence[Sequence[Item]], limits: Sequenc
 
 
 def _swapped(roster: Roster, plan: Plan, owners: _Owners) -> Plan:
-    """The pair of member and hand that keeps most first, then the next."""
+    """Match members and bins of equal subscription greedily, the pair that keeps most partitions first."""
     alike: dict[tuple[int, ...], list[int]] = {}
     topic_index = {name: topic for topic, name in enumerate(roster.topics)}
     kind_of = topics_of_members(roster)
@@ -224,12 +224,12 @@ def _plan(roster: Roster, bins: WeightedBins) -> Plan:
 
 
 def _maximum(bins: WeightedBins, items: Sequence[Sequence[Item]]) -> int:
-    """The highest load, in its exact whole unit, without what counts add to weights."""
+    """Return the highest load, in its exact whole unit, without the 1 that each partition adds to its weight."""
     return max(bins.weights, default=0) // (sum(map(len, items)) + 1)
 
 
 def _maximum_lower_bound(items: Sequence[Sequence[Item]], members: int) -> Fraction:
-    """What no assignment's highest load can be below: the mean, and the heaviest partition. In the same unit."""
+    """Return a lower bound of the highest load: the mean, or the heaviest partition. Unit as in `_maximum`."""
     weights = [item[0] for row in items for item in row]
     loads = [weight // (len(weights) + 1) for weight in weights]
     return max(Fraction(sum(loads), max(1, members)), Fraction(max(loads, default=0)))

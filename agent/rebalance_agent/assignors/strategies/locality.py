@@ -1,8 +1,8 @@
-"""Who is near to what: which members miss a partition's racks, or the labels that its topic prefers.
+"""Locality: which members miss the racks of a partition, or the labels that its topic prefers.
 
-A rack is missed by a member whose known rack holds no replica, as long as another subscriber's rack holds one. Labels
-are missed by a member that does not have all that the topic prefers, as long as another subscriber does. Each miss
-counts one, so a partition can be missed twice. What nobody can avoid, and what is not known, is no miss.
+A member misses the racks if its known rack has no replica while another subscriber's rack has one. It misses the labels
+if it lacks one that the topic prefers while another subscriber has all. Each miss counts 1, so a partition has up to
+2. What no subscriber can avoid, and what is not known, is no miss.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ __all__ = ["Locality", "MemberKind", "Preference", "locality_of"]
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """What partitions would like in their owner. ``subscribers`` is who may own them, as in the roster.
+    """What partitions prefer in their owner. ``subscribers`` is who may own them, as in the roster.
 
-    ``racks`` hold replicas, ``labels`` are preferred; None where that makes no difference between the subscribers.
+    ``racks`` have replicas, ``labels`` are preferred; None where that makes no difference between the subscribers.
     """
 
     subscribers: tuple[int, ...]
@@ -31,34 +31,34 @@ class Preference:
 
 @dataclass(frozen=True, slots=True)
 class MemberKind:
-    """What wishes can tell members apart by: ``topics`` (places of subscriber tuples), rack, labels matched."""
+    """The properties of members that preferences distinguish: topics (see `topics_of_members`), rack, labels."""
 
     topics: tuple[int, ...]
     rack: str | None
     labels: frozenset[Labels]
 
     def misses(self, preference: Preference) -> int:
-        """How many of ``wish`` a member of this kind does not meet: 0, 1 or 2."""
+        """Return how many parts of ``preference`` members of this kind do not meet: 0, 1 or 2."""
         far = preference.racks is not None and self.rack is not None and self.rack not in preference.racks
         return far + (preference.labels is not None and preference.labels not in self.labels)
 
 
 @dataclass(frozen=True, slots=True)
 class Locality:
-    """``kinds`` by member; ``wishes`` by topic: one for each partition, equal ones the same object."""
+    """``kinds`` by member; ``preferences`` by topic: one for each partition, equal ones the same object."""
 
     kinds: tuple[MemberKind, ...]
     preferences: tuple[tuple[Preference, ...], ...]
 
     @property
     def matters(self) -> bool:
-        """Whether it makes a difference to anything who owns it."""
+        """Whether the owner makes a difference for any partition."""
         distinct = {id(preference): preference for row in self.preferences for preference in row}
         return any(preference.racks is not None or preference.labels is not None for preference in distinct.values())
 
 
 def locality_of(roster: Roster) -> Locality:
-    """Compare what members are with what partitions wish for."""
+    """Return the kinds of members and the preferences of partitions of ``roster``."""
     racks = [member.rack or None for member in roster.members]
     labels_by_text = {text: labels_of(text) for text in set(roster.of(LABELS))}
     labels = [labels_by_text[text] for text in roster.of(LABELS)]
@@ -94,7 +94,7 @@ def locality_of(roster: Roster) -> Locality:
 
 
 def _divides(affinity: Labels | None, labels: Sequence[Labels]) -> Labels | None:
-    """The affinity, if some subscribers have its labels and some do not."""
+    """Return the affinity if some subscribers have its labels and some do not; else None."""
     if affinity is None or len({affinity <= member_labels for member_labels in set(labels)}) == 1:
         return None
     return affinity

@@ -1,4 +1,4 @@
-"""Which members are alike: those that subscribe to the same known topics."""
+"""Classes of members: those that subscribe to the same known topics."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ __all__ = ["topics_of_members"]
 
 
 def topics_of_members(roster: Roster) -> list[tuple[int, ...]]:
-    """What each member subscribes to: equal for two members if and only if they subscribe to the same known topics.
+    """Return a tuple per member that is equal for two members if and only if they subscribe to the same known topics.
 
-    Topics with equal subscribers stand for each other: only the place of the first one is in the tuples.
+    Of topics with equal subscribers, the tuples contain only the index of the first.
     """
     subscribed: list[list[int]] = [[] for _ in roster.members]
     seen: set[int] = set()

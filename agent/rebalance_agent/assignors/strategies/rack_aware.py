@@ -1,10 +1,9 @@
-"""``rack-aware-sticky``: balance first, then the fewest misses, then the fewest moves; each exact.
+"""``rack-aware-sticky``: best balance first, then the fewest misses, then the fewest moves; each of them exact.
 
-A miss is a partition whose owner is in a rack without a replica of it, or does not have the labels that its topic
-prefers (see ``nearness``). Partitions with equal wishes are interchangeable but for who owned them, and so are members
-of one kind but for what they owned. One cheapest flow decides all three at once: wishes send their partitions to
-present owners, or to kinds of members and on to any member of the kind. A miss outweighs any number of moves, balance
-outweighs any number of misses.
+A miss is a partition whose owner's rack has no replica of it, or whose owner lacks labels that its topic prefers (see
+``locality``). Partitions with equal preferences differ only in their owners, and members of one kind only in what they
+own. One cheapest flow decides: preferences send their partitions to present owners, or to kinds of members and on to
+any member of the kind. A miss outweighs any number of moves, balance outweighs any number of misses.
 """
 
 from __future__ import annotations
@@ -37,11 +36,11 @@ __all__ = [
 _Partition = tuple[str, int]
 _SOURCE, _SINK, _FIRST = 0, 1, 2
 _MISSES_MAX = 2
-"""Misses of one partition: its racks and its labels."""
+"""Misses of one partition: racks and labels."""
 
 
 def rack_aware(roster: Roster) -> Plan:
-    """The best balance of counts; among those the fewest misses; among those the fewest moves."""
+    """Return the plan with the best balance of counts, then the fewest misses, then the fewest moves."""
     locality = locality_of(roster)
     if not locality.matters:
         return balance(roster, by_count(roster))
@@ -50,7 +49,7 @@ def rack_aware(roster: Roster) -> Plan:
 
 
 class _Pool:
-    """The partitions of one wish, by owner; ``None`` owns the others. Topics in order, their partitions ascending."""
+    """The partitions of one preference by owner (None: no owner). Topics in order, their partitions ascending."""
 
     def __init__(self) -> None:
         self.owned: dict[int | None, list[_Partition]] = {}
@@ -58,7 +57,7 @@ class _Pool:
 
 
 class _Flow:
-    """What the cheapest flow says. By place: of the wish, of the kind, of the member."""
+    """The cheapest flow, by indexes of preferences, kinds and members."""
 
     def __init__(self) -> None:
         self.kept: dict[tuple[int, int], int] = {}  # (wish, member) -> partitions that stay
@@ -86,7 +85,7 @@ def _members_of(locality: Locality) -> dict[MemberKind, list[int]]:
 
 
 def _cheapest(pools: dict[Preference, _Pool], locality: Locality, promise: Promise) -> _Flow:
-    """Send every partition to a member for the least cost of balance, misses and moves, in this order."""
+    """Send every partition to a member at the least cost of balance, misses and moves, in this order."""
     kinds = _members_of(locality)
     total = sum(pool.size for pool in pools.values())
     per_miss = total + 1
@@ -126,7 +125,7 @@ def _cheapest(pools: dict[Preference, _Pool], locality: Locality, promise: Promi
 def _deal(roster: Roster, pools: dict[Preference, _Pool], locality: Locality, flow: _Flow) -> Plan:
     """Pick the partitions, so that those of one topic spread over many members.
 
-    Nothing that its owner lets go of can come back to it: keeping it would have been cheaper.
+    A partition that leaves its owner cannot return to it: keeping it would have been cheaper.
     """
     kinds = _members_of(locality)
     given: list[list[_Partition]] = [[] for _ in roster.members]
@@ -156,10 +155,10 @@ def _deal(roster: Roster, pools: dict[Preference, _Pool], locality: Locality, fl
 
 
 def read_labelled(user_data: bytes) -> MemberUserData:
-    """Labels, last assignment and its generation from a member's user data.
+    """Decode labels, last assignment and its generation from a member's user data.
 
     Raises:
-        DecodeError: it breaks the format, or the labels are none.
+        DecodeError: it breaks the format, or the labels are not valid.
     """
     decoded = decode_labelled(user_data)
     try:
@@ -170,12 +169,12 @@ def read_labelled(user_data: bytes) -> MemberUserData:
 
 
 def write_labelled(user_data: MemberUserData) -> bytes:
-    """A member's user data under the eager protocol."""
+    """Encode a member's user data under the eager protocol."""
     return encode_labelled(LabelledUserData(user_data.settings[LABELS.name], user_data.owned, user_data.generation))
 
 
 def write_labels(user_data: MemberUserData) -> bytes:
-    """A member's user data under the cooperative protocol, where the subscription says what it owns."""
+    """Encode a member's user data under the cooperative protocol, where the subscription states what it owns."""
     return encode_labelled(LabelledUserData(user_data.settings[LABELS.name], generation=user_data.generation))
 
 

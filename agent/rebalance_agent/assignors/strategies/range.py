@@ -1,8 +1,8 @@
-"""``range``: per topic, one run of consecutive partitions for each member; Kafka's own, rack-aware since KIP-881.
+"""``range``: per topic, consecutive partitions for each member; Kafka's own, rack-aware since KIP-881.
 
-Source: Kafka's RangeAssignor. Without racks, arithmetic alone co-partitions topics of equal count and subscribers. With
-racks known, members first take partitions that have a replica in their rack (topics of equal count and subscribers
-together, so that they stay co-partitioned), then runs of what is left.
+Source: Kafka's RangeAssignor. Without racks, topics of equal count and subscribers are co-partitioned by arithmetic
+alone. With racks, members first take partitions that have a replica in their rack (topics of equal count and
+subscribers together, so that they stay co-partitioned), then runs of the rest.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["RANGE", "ranges"]
 
 
 def ranges(roster: Roster) -> Plan:
-    """The first ``partitions % members`` members get one partition more than the others, topic by topic."""
+    """Return the plan of runs; the first ``partitions % members`` members of a topic get one partition more."""
     racks = [member.rack or None for member in roster.members]
     topics = [_RackTopic(roster, topic, racks) for topic in range(len(roster.topics))] if any(racks) else []
     plan = roster.empty_plan()
@@ -41,9 +41,9 @@ def ranges(roster: Roster) -> Plan:
 
 
 def _row(count: int, members: int) -> list[tuple[int, ...]]:
-    """``count`` partitions in runs for ``members`` or, if there are fewer partitions, for the first of them.
+    """Return ``count`` partitions in runs for ``members``; if there are fewer partitions, for the first of them.
 
-    The same for all topics of that count and number of subscribers, so it is made once.
+    All topics of equal count and number of subscribers share the result.
     """
     quota, extra = divmod(count, members)
     starts = [index * quota + min(index, extra) for index in range(min(count, members) + 1)]
@@ -51,7 +51,7 @@ def _row(count: int, members: int) -> list[tuple[int, ...]]:
 
 
 class _RackTopic:
-    """One topic while it is handed out: what is left, and what each of its subscribers may still take."""
+    """One topic in progress: partitions left, and how many more each subscriber may take."""
 
     def __init__(self, roster: Roster, topic: int, racks: Sequence[str | None]) -> None:
         metadata = roster.metadata[topic]

@@ -1,10 +1,11 @@
 """``redundant``: every partition to several members, in different racks where racks are known.
 
-Copies are spread as evenly as subscriptions allow (`share_copies`); among all ways to do so, the fewest copies share a
-rack with another one of their partition; among those, the fewest copies are new to their holder. One cheapest flow
-decides: partitions with equal subscribers and equal present holders are one group, which sends its copies to racks and
-on to members, no more to a member than the group has partitions. Laid out rack by rack and member by member, the copies
-are then dealt around the group's partitions: nobody gets one twice, and no rack gets a second before it has all once.
+Copies are spread as evenly as subscriptions allow (`share_copies`); among all such ways, the fewest copies share a rack
+with another copy of their partition; among those, the fewest copies are new to their member. One cheapest flow decides:
+partitions with equal subscribers and equal present holders form a group, which sends its copies to racks and on to
+members, at most as many to a member as the group has partitions. In order of racks and members, the copies are then
+dealt around the group's partitions: no member gets a partition twice, and no rack gets a second copy before it has one
+of all.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from rebalance_agent.model.group import RebalanceProtocol
 __all__ = ["REDUNDANCY", "REDUNDANT", "promise_redundant", "redundancy", "redundant"]
 
 REDUNDANCY_MAX = 1000
-"""Members that get one partition; more is a group in which everybody has everything."""
+"""Members that get one partition; larger groups do not give every member everything."""
 
 REDUNDANCY = whole_number(
     name="assignment.redundancy",
@@ -41,7 +42,7 @@ _SOURCE, _SINK, _FIRST = 0, 1, 2
 
 @dataclass(slots=True)
 class _Alike:
-    """Partitions (number, topic) with the same subscribers and holders, and how many copies each has."""
+    """Partitions (number, topic) with the same subscribers and holders, and the number of copies of each."""
 
     subscribers: tuple[int, ...]
     holders: tuple[int, ...]
@@ -50,17 +51,17 @@ class _Alike:
 
 
 def redundancy(roster: Roster) -> int:
-    """How many members each partition is to go to."""
+    """Return how many members each partition is to go to."""
     return roster.shared_by_all(REDUNDANCY)
 
 
 def redundant(roster: Roster) -> Plan:
-    """The best balance of copies, the fewest that share a rack, the fewest new ones."""
+    """Return the plan with the best balance of copies, then the fewest that share a rack, then the fewest new ones."""
     groups = _groups(roster)
     racks = _racks(roster)
     given: list[dict[str, list[int]]] = [{} for _ in roster.members]
     for group, counts in zip(groups, _cheapest(groups, racks, share_copies(roster, redundancy(roster))), strict=True):
-        # Neighbours are of different topics, so that a member's copies are.
+        # Neighbours are of different topics, so that a member's copies are of different topics.
         group.partitions.sort()
         turn = 0
         for member in sorted(counts, key=lambda member: (racks[member], member)):
@@ -72,7 +73,7 @@ def redundant(roster: Roster) -> Plan:
 
 
 def promise_redundant(roster: Roster) -> Promise:
-    """The most copies that each member has in a best balance."""
+    """Return the most copies that each member has in a best balance."""
     shares = share_copies(roster, redundancy(roster))
     ceilings = tuple(low + (rank != NO_EXTRA) for low, rank in zip(shares.floors, shares.ranks, strict=True))
     # Stated as floors without extras, because copies, unlike partitions, add up to more than the group has.
@@ -94,12 +95,12 @@ def _groups(roster: Roster) -> list[_Alike]:
 
 
 def _racks(roster: Roster) -> list[tuple[str, int]]:
-    """Each member's rack; one of its own for a member whose rack is not known."""
+    """Return each member's rack; a member without a known rack has one of its own."""
     return [(member.rack, -1) if member.rack else ("", index) for index, member in enumerate(roster.members)]
 
 
 def _cheapest(groups: list[_Alike], racks: list[tuple[str, int]], shares: Shares) -> list[Mapping[int, int]]:
-    """By group: member -> how many of its copies."""
+    """Return, by group, member -> number of its copies."""
     total = sum(len(group.partitions) * group.copies for group in groups)
     per_clash = total + 1
     outweigh = (total + 1) * per_clash

@@ -1,6 +1,6 @@
-"""``roundrobin``, Kafka's own, and ``shuffled-roundrobin``, the same over members in an order of the group's own.
+"""``roundrobin``, Kafka's own, and ``shuffled-roundrobin``, which orders members pseudo-randomly for each group.
 
-Source: Kafka's RoundRobinAssignor. Dealing a topic to its subscribers in turn is slicing: no partition is looked at.
+Source: Kafka's RoundRobinAssignor. Dealing a topic to its subscribers in turn is done by slices, not per partition.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from rebalance_agent.model.subscription import MemberSubscription
 __all__ = ["ROUNDROBIN", "SHUFFLED_ROUNDROBIN", "roundrobin", "shuffled_roundrobin"]
 
 DIGEST_BYTES = 16
-"""Enough that two members never share a place in the shuffled order."""
+"""Bytes of a sort key: enough that two members never get equal ones."""
 
 
 def roundrobin(roster: Roster) -> Plan:
-    """All topic-partitions in order, dealt in turn to the members in order; who does not subscribe is passed over."""
+    """Deal all topic-partitions in order to members in order, skipping members that do not subscribe."""
     return _deal(roster, range(len(roster.members)))
 
 
 def shuffled_roundrobin(roster: Roster) -> Plan:
-    """As `roundrobin`, with the members in a pseudo-random order that nothing but their names and topics decides.
+    """Deal as `roundrobin`, with the members in a pseudo-random order that depends only on member names and topics.
 
-    Groups of many one-partition topics then do not all pile up on the members whose names sort first.
+    With many one-partition topics, the members whose names sort first then do not get more than others.
     """
     seed = hashlib.blake2b(digest_size=DIGEST_BYTES)
     for text in (*map(_name, roster.members), "", *roster.topics):
@@ -41,7 +41,7 @@ def shuffled_roundrobin(roster: Roster) -> Plan:
 
 
 def _name(member: MemberSubscription) -> str:
-    # A static member keeps its place over restarts, which change its member id.
+    # A static member keeps its position over restarts, which change its member id.
     return member.member_id if member.instance_id is None else member.instance_id
 
 
@@ -64,7 +64,7 @@ def _deal(roster: Roster, order: Sequence[int]) -> Plan:
     singles = single_numbers(roster.partitions)
     turn = 0
     for topic, count, subscribers in zip(roster.topics, roster.partitions, roster.subscribers, strict=True):
-        # Equal subscribers are one tuple (see Roster), and its identity is known without a look at all of it.
+        # Equal subscribers are one tuple (see Roster), so that identity compares them.
         if id(subscribers) not in circles:
             positions = sorted(map(position_of.__getitem__, subscribers))
             circles[id(subscribers)] = positions, [order[position] for position in positions] * 2

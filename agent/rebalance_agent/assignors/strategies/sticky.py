@@ -1,8 +1,8 @@
-"""``sticky`` and ``cooperative-sticky``: the best balance of partition counts, then as few moves as that allows.
+"""``sticky`` and ``cooperative-sticky``: the best balance of partition counts, then the fewest moves.
 
-Both speak the language of Kafka's own assignors of these names (KIP-54, KIP-341, KIP-429), so Java, librdkafka,
-franz-go and Python members share a group. Under the eager protocol, ownership travels in user data; under the
-cooperative one the subscription says it, and user data adds no more than the generation.
+Both use the wire formats of Kafka's assignors of these names (KIP-54, KIP-341, KIP-429), so Java, librdkafka, franz-go
+and Python members can share a group. Under the eager protocol, user data contains what a member owns; under the
+cooperative one, the subscription does, and user data contains the generation.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ __all__ = [
 
 
 def sticky(roster: Roster) -> Plan:
-    """The best balance of counts that the subscriptions allow, with the fewest moves."""
+    """Return the plan with the best balance of counts that subscriptions allow, and the fewest moves."""
     return balance(roster, by_count(roster))
 
 
 def read_previous(user_data: bytes) -> MemberUserData:
-    """A member's last assignment and its generation, as Kafka's ``StickyAssignor`` writes them.
+    """Decode a member's last assignment and its generation, in the format of Kafka's ``StickyAssignor``.
 
     Raises:
         DecodeError: it is neither version 1 nor version 0 of that schema.
@@ -49,12 +49,12 @@ def read_previous(user_data: bytes) -> MemberUserData:
 
 
 def write_previous(user_data: MemberUserData) -> bytes:
-    """A member's user data under the eager protocol."""
+    """Encode a member's user data under the eager protocol."""
     return encode_sticky(StickyUserData(user_data.owned, user_data.generation))
 
 
 def read_generation(user_data: bytes) -> MemberUserData:
-    """The generation of a cooperative member, in any of its clients' forms.
+    """Decode the generation of a cooperative member, in the format of any client.
 
     Raises:
         DecodeError: it is none of them.
@@ -63,12 +63,12 @@ def read_generation(user_data: bytes) -> MemberUserData:
 
 
 def write_generation(user_data: MemberUserData) -> bytes:
-    """A member's user data under the cooperative protocol."""
+    """Encode a member's user data under the cooperative protocol."""
     return encode_generation(user_data.generation)
 
 
 def _member_user_data(decoded: StickyUserData) -> MemberUserData:
-    # A generation below zero is none: no such claim is older than another.
+    # A generation below zero is unknown, and all unknown generations are equally old.
     return MemberUserData(owned=decoded.owned, generation=max(UNKNOWN_GENERATION, decoded.generation))
 
 

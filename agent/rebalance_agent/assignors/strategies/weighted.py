@@ -1,7 +1,7 @@
-"""``weighted-sticky``: partitions in proportion to members' weights, kept in place as far as that allows.
+"""``weighted-sticky``: partitions in proportion to members' weights, with the fewest moves.
 
-Weights 900, 90 and 10 on 100 partitions give 90, 9 and 1; what is left over by rounding goes by largest remainder, of
-equal ones first to who owns it already. With mixed subscriptions the shares are those of `fair_densities`.
+Weights 900, 90 and 10 on 100 partitions give 90, 9 and 1; the rest of rounding goes by largest remainder, among equal
+ones to present owners. With mixed subscriptions the shares are those of `fair_densities`.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ WEIGHT = whole_number(
 
 
 def weighted(roster: Roster) -> Plan:
-    """Members get their weight's share with the fewest moves."""
+    """Return the plan that gives members their weight's share with the fewest moves."""
     return balance(roster, promise_weighted(roster))
 
 
 def promise_weighted(roster: Roster) -> Promise:
-    """Each member's share by weight."""
+    """Return each member's share by weight."""
     return by_weight(roster, roster.of(WEIGHT))
 
 
 def read_weighted(user_data: bytes) -> MemberUserData:
-    """Weight and owned partitions from a member's user data.
+    """Decode weight and owned partitions from a member's user data.
 
     Raises:
         DecodeError: it breaks the format, or the weight is not above zero.
@@ -46,7 +46,7 @@ def read_weighted(user_data: bytes) -> MemberUserData:
 
 
 def write_weighted(user_data: MemberUserData) -> bytes:
-    """A member's user data."""
+    """Encode a member's user data."""
     return encode_weighted(WeightedUserData(user_data.settings[WEIGHT.name], user_data.owned))
 
 

@@ -1,8 +1,8 @@
-"""Partitions of different weight in members' hands: given out heaviest first, and evened out one by one.
+"""Partitions of different weight in bins, one per member: given out heaviest first, and evened out one by one.
 
-Giving out is longest-processing-time first (Graham, 1969). Everybody has a limit to the number of partitions it holds.
-All is exact: weights are whole numbers, and each partition weighs one unit more than its load, so small that no number
-of partitions adds up to a difference in load. Where loads are equal, counts then decide.
+Giving out is longest-processing-time first (Graham, 1969). Each member has a limit of partitions. All is exact: weights
+are whole numbers, and each partition weighs one unit more than its load, where the unit is so small that all partitions
+together add up to less than any difference of loads. Where loads are equal, counts then decide.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from rebalance_agent.assignors.roster import Roster
 __all__ = ["Item", "WeightedBins", "weigh"]
 
 Item = tuple[int, int, int]
-"""Weight, topic (its place in the roster), partition number."""
+"""Weight, topic (index in the roster), partition number."""
 
 STEPS_PER_PARTITION_MAX = 20
-"""Steps of `WeightedBins.even_out`: in practice about one per partition that moves; theory allows many more."""
+"""Steps per partition of `WeightedBins.even_out`. In practice it takes about one per partition that moves."""
 
 
 def weigh(roster: Roster) -> list[list[Item]]:
-    """Every partition by topic, weighed by its load. A load that is unknown, or no float from 0 up, counts as 1."""
+    """Return every partition by topic, with its weight. A load that is unknown, negative or not finite counts as 1."""
     ratios = [
         [_ratio(loads[number] if number < len(loads) else 1.0) for number in range(metadata.partitions)]
         for metadata in roster.metadata
@@ -46,10 +46,10 @@ def _ratio(load: float) -> tuple[int, int]:
 
 
 class WeightedBins:
-    """Who holds what. ``weights`` and ``counts`` go by member."""
+    """The partitions of each member; ``weights`` and ``counts`` go by member."""
 
     def __init__(self, roster: Roster, limits: Sequence[int]) -> None:
-        """Begin with empty hands; nobody ever holds more than its ``limits`` partitions."""
+        """Start with empty bins; a member never has more than its ``limits`` partitions."""
         classes = {id(members): members for members in roster.subscribers}
         order = {key: index for index, key in enumerate(classes)}
         self._class_of = [order[id(members)] for members in roster.subscribers]
@@ -68,14 +68,14 @@ class WeightedBins:
         self.counts = [0] * len(limits)
 
     def items(self, member: int) -> list[Item]:
-        """What a member holds, lightest first."""
+        """Return the items of a member, lightest first."""
         return sorted(item for items in self._held[member].values() for item in items)
 
     def add(self, member: int, item: Item) -> None:
-        """Put ``item`` into the hands of ``member``."""
+        """Add ``item`` to the bin of ``member``."""
         insort(self._held[member].setdefault(self._class_of[item[1]], []), item)
         self.counts[member] += 1
-        self._weigh_in(member, item[0])
+        self._change_weight(member, item[0])
 
     def _remove(self, member: int, item: Item) -> None:
         kind = self._class_of[item[1]]
@@ -84,28 +84,28 @@ class WeightedBins:
         if not items:
             del self._held[member][kind]
         self.counts[member] -= 1
-        self._weigh_in(member, -item[0])
+        self._change_weight(member, -item[0])
 
-    def _weigh_in(self, member: int, weight: int) -> None:
+    def _change_weight(self, member: int, weight: int) -> None:
         self.weights[member] += weight
         for kind in self._classes_of[member]:
             heapq.heappush(self._lightest[kind], (self.weights[member], member))
 
     def _lightest_with_capacity(self, kind: int) -> int | None:
-        """The subscriber with the least weight among those with room, the first of equals; None if all are full."""
+        """Return the lightest subscriber below its limit, the first of equals; None if all are at their limit."""
         heap = self._lightest[kind]
         while heap:
             weight, member = heap[0]
             if weight == self.weights[member] and self.counts[member] < self._limits[member]:
                 return member
-            heapq.heappop(heap)  # out of date; whoever gets room again is weighed in again
+            heapq.heappop(heap)  # out of date; a member that frees a place is pushed again
         return None
 
     def give_out(self, items: Iterable[Item], may_pass_on: Callable[[Item], bool]) -> bool:
-        """Give every item, heaviest first, to the lightest subscriber with room.
+        """Give every item, heaviest first, to the lightest subscriber below its limit.
 
-        Where all are full, room is made by passing other items on, as far as ``may_pass_on`` allows; False if there is
-        no way to do so.
+        Where all are at their limit, other items are passed on to free a place, as far as ``may_pass_on`` allows.
+        Returns False if that is not possible.
         """
         for item in sorted(items, key=lambda item: (-item[0], item[1:])):
             kind = self._class_of[item[1]]
@@ -118,7 +118,7 @@ class WeightedBins:
         return True
 
     def _free_capacity(self, kind: int, may_pass_on: Callable[[Item], bool]) -> int | None:
-        """Pass items on along a shortest way to somebody with room; the subscriber of ``kind`` who then has it."""
+        """Pass items along a shortest path to a member below its limit; return the subscriber freed, or None."""
         reached_by: dict[int, tuple[int, Item] | None] = dict.fromkeys(self._members_of[kind])
         queue = list(reached_by)
         for giver in queue:
@@ -142,11 +142,11 @@ class WeightedBins:
         return taker
 
     def even_out(self, may_move: Callable[[Item, int, int], bool]) -> None:
-        """Move items from heavier to the lightest members, as long as that makes the heavier of the two lighter.
+        """Move items from heavier to the lightest members while that lowers the weight of the heavier of the two.
 
-        The heaviest member that can be helped comes first; each time the item goes that evens the two out best. No
-        member ever gets as heavy as the giver was. Ends when nobody can be helped, or ``may_move`` (item, giver,
-        taker) says no.
+        The heaviest member with such a move comes first, and the item that evens the two out best is moved. No member
+        gets as heavy as the giver was. Ends when there is no such move, or when ``may_move`` (item, giver, taker)
+        returns False.
         """
         members = sorted(range(len(self.weights)), key=lambda member: -self.weights[member])
         for _ in range(STEPS_PER_PARTITION_MAX * sum(self.counts)):

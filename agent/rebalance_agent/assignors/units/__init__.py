@@ -1,1 +1,6 @@
-"""Partitions that stay together: co-partitioned topics and tasks, with standby copies elsewhere."""
+"""Strategies whose partitions stay together: co-partitioned topics and tasks, with standby copies on other members.
+
+- ``copartitioned``, ``tasks``: the strategies; ``subtopologies``: the setting that describes tasks.
+- ``units``: units and hosts of a roster; ``unit_assignment``: units to hosts; ``unit_promise``: the promise.
+- ``standby_spread``: standby copies to hosts; ``standbys``: settings and user data with standbys.
+"""

@@ -1,7 +1,7 @@
-"""``copartitioned-sticky``: topics that go together are consumed together, with standbys for their state.
+"""``copartitioned-sticky``: topics that belong together are consumed together, with standbys for their state.
 
 Topics with equal partition counts and equal subscribers form a group; partition ``n`` of all of them is one unit and
-lies on one member. The idea is that of Faust's assignor. See ``allotment`` for what is decided in which order.
+goes to one member, as in Faust's assignor. ``unit_assignment`` has the order of what is optimised.
 """
 
 from __future__ import annotations
@@ -54,27 +54,27 @@ CHANGELOG_TOPICS: Setting[Mapping[str, str]] = Setting(
     read=_changelogs,
     shared=True,
 )
-"""Its value: changelog -> the topic whose state it holds, the same topic where it is its own changelog."""
+"""Its value: changelog -> the topic whose state it holds, or the same topic if it is its own changelog."""
 
 
 def copartitioned(roster: Roster) -> Plan:
-    """Every unit to one member: balanced by group, then over all groups, then with the fewest moves."""
+    """Return the plan of units: balanced by group, then over all groups, then with the fewest moves."""
     return plan_units(roster, _kinds(roster), range(len(roster.members)))
 
 
 def copartitioned_standbys(roster: Roster, plan: Plan) -> Plan:
-    """The copies beside ``plan``."""
+    """Return the standby copies beside ``plan``."""
     count = roster.shared_by_all(NUM_STANDBYS)
     return plan_standbys(roster, _kinds(roster), range(len(roster.members)), count, plan)
 
 
 def promise_copartitioned(roster: Roster) -> Promise:
-    """Each member's share of every group, rounded up as far as all groups together allow."""
+    """Return each member's share of every group, rounded up as far as all groups together allow."""
     return promise_units(roster, _kinds(roster))
 
 
 def wanted_changelogs(roster: Roster) -> dict[str, int]:
-    """Changelogs that are topics of their own -> partitions: as many as the topic has whose state they hold.
+    """Return the changelogs that are topics of their own -> partitions: as many as the topic has whose state they hold.
 
     0: not known, because that topic has no metadata.
     """
@@ -92,7 +92,7 @@ def _kinds(roster: Roster) -> list[UnitKind]:
         count = roster.metadata[topics[0]].partitions
         copied = sorted(names)
         if changelogs:
-            # What others are active for is no copy.
+            # A topic that other members are active for is no copy.
             elsewhere = subscribed - names
             copied = [name for name, source in changelogs.items() if source in names and name not in elsewhere]
         kinds.append(UnitKind(topics, roster.subscribers[topics[0]], count, dict.fromkeys(copied, count)))

@@ -1,11 +1,10 @@
-"""Where standby copies go: never to the active's place, spread as evenly as can be, and kept where they are.
+"""Spreads standby copies over hosts: never on the active's host, as evenly as possible, and kept where they are.
 
-First every unit keeps the copies that it has, then each missing one goes to the emptiest place, of equally empty ones
-to the one that has the fewest copies of units with the same active: if an active goes, its units then find heirs in
-many places. What is uneven after that is evened out along chains (from a full place to another, and from there another
-copy to an emptier one) until no chain is left, which is the most even spread there is: such spreads are the integral
-points of a base polyhedron, where what no exchange can better is best. ``allotment`` spreads what rounding leaves over
-in the same way.
+First every unit keeps the copies that it has. Then each missing one goes to the emptiest host; of equally empty ones to
+that with the fewest copies of units with the same active, so that many hosts can take over when an active fails. Then
+copies move along chains (from a full host to another, and from there another copy to an emptier one) until no chain
+evens the loads further. That is the most even spread: such spreads are the integral points of a base polyhedron, where
+a spread that no exchange improves is optimal. ``unit_assignment`` spreads the rest of rounding in the same way.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ from typing import NamedTuple
 __all__ = ["NOWHERE", "Demand", "spread_copies"]
 
 NOWHERE = -1
-"""The active's place of what has no active."""
+"""Active host of a unit without active."""
 
 
 class Demand(NamedTuple):
-    """One unit's copies: how many are wanted, its active's place, who may take one, who has one (best first).
+    """The copies of one unit: how many, its active's host, hosts that may take one, hosts that have one (best first).
 
-    At least ``wanted`` of ``places`` are not ``active``.
+    At least ``wanted`` of ``hosts`` are not ``active``.
     """
 
     wanted: int
@@ -35,9 +34,9 @@ class Demand(NamedTuple):
 
 
 def spread_copies(demands: Sequence[Demand], sizes: Sequence[int], loads: Sequence[int] = ()) -> list[tuple[int, ...]]:
-    """The places of each unit's copies, ascending; loads are in proportion to ``sizes`` (of every place).
+    """Return the hosts of each unit's copies, ascending; loads are in proportion to ``sizes`` (of every host).
 
-    ``loads``: what every place has already.
+    ``loads``: what every host has already.
     """
     spread = _Spread(demands, sizes, loads)
     spread.keep()
@@ -51,33 +50,33 @@ class _Spread:
         self._demands = demands
         self._sizes = sizes
         self._loads = list(loads) or [0] * len(sizes)
-        # By active: how many copies of its units each place has.
+        # By active: how many copies of its units each host has.
         self._beside: dict[int, list[int]] = {demand.active: [0] * len(sizes) for demand in demands}
-        # By place: units with a copy there. The newest come last, and a dict gives them back last.
+        # By host: units with a copy there, in order of addition.
         self._units_on: list[dict[int, None]] = [{} for _ in sizes]
         self.hosts: list[set[int]] = [set() for _ in demands]
-        # Places in the order in which they take copies in turn: who is active for least comes first.
+        # Hosts in the order in which they take copies in turn: those with the fewest actives come first.
         actives = Counter(demand.active for demand in demands)
         self._order = sorted(range(len(sizes)), key=lambda host: actives[host] / sizes[host])
-        # Where to look for an empty place next, and how empty the emptiest was when last looked at: loads only grow.
+        # Where the search for an empty host continues, and a lower bound of loads, which only grow.
         self._turn = 0
         self._lowest = 0.0
 
     def keep(self) -> None:
-        """Keep as many of the copies that there are as are wanted, the best ones."""
+        """Keep as many of the existing copies as are wanted, the best ones."""
         for unit, demand in enumerate(self._demands):
             able = [host for host in demand.holders if host != demand.active and host in demand.hosts]
             for host in able[: demand.wanted]:
                 self._put(unit, host)
 
     def fill(self) -> None:
-        """Make the copies that are missing."""
+        """Add the missing copies."""
         for unit, demand in enumerate(self._demands):
             while len(self.hosts[unit]) < demand.wanted:
                 self._put(unit, self._emptiest(unit))
 
     def _emptiest(self, unit: int) -> int:
-        """The emptiest place that may have a copy of ``unit``, and of those the one that has fewest beside it."""
+        """Return the emptiest host that may have a copy of ``unit``; of equals that with fewest copies beside it."""
         beside = self._beside[self._demands[unit].active]
         usual = sum(beside) // len(beside)
         best = (inf, 0, -1)
@@ -88,14 +87,14 @@ class _Spread:
             candidate = (self._burden(host, 1), beside[host], turn)
             best = min(best, candidate)
             if candidate[0] <= self._lowest and candidate[1] <= usual:
-                # None is emptier, and it has no more than is usual: the others need not be looked at.
+                # No host is emptier, and it has at most the mean beside it: no need to check the others.
                 self._turn = turn + 1
                 return host
         self._lowest = min(self._burden(host, 1) for host in range(len(beside)))
         return self._order[best[2]]
 
     def even_out(self) -> None:
-        """Move copies along chains while one ends at a place that is less full than the one that it began at."""
+        """Move copies along chains while one ends at a host that is less full than the one at which it starts."""
         hosts = range(len(self._sizes))
         moving = True
         while moving:
@@ -109,7 +108,7 @@ class _Spread:
                     break
 
     def _relieve(self, full: int) -> bool:
-        """Move one copy away from ``full`` by the shortest chain that evens the loads; whether there is one."""
+        """Move one copy away from ``full`` by the shortest chain that evens the loads; return whether there is one."""
         limit = self._burden(full, -1)
         left = [host for host in range(len(self._sizes)) if host != full]
         reached_by: dict[int, tuple[int, int]] = {}
@@ -145,7 +144,7 @@ class _Spread:
         return host != demand.active and host not in self.hosts[unit] and host in demand.hosts
 
     def _burden(self, host: int, step: int) -> float:
-        # Twice the middle of a step of load, for the size; see allotment on why floats are exact enough here.
+        # Twice the middle of a step of load, per size; unit_assignment explains why floats are exact enough.
         return (2 * self._loads[host] + step) / self._sizes[host]
 
     def _put(self, unit: int, host: int) -> None:

@@ -1,4 +1,4 @@
-"""What the strategies with standbys have in common beside the plan: settings, and user data both ways."""
+"""Settings and user data that the strategies with standbys share."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 STANDBYS_MAX = 100
-"""Copies of one unit: more than anybody keeps, and few enough for a message."""
+"""Copies of one unit: more than are useful, and few enough for a message."""
 
 NUM_STANDBYS = whole_number(
     name="assignment.num.standbys",
@@ -61,10 +61,10 @@ PROCESS_ID = Setting(
 
 
 def topic_name(text: str) -> str:
-    """``text`` without blanks around it.
+    """Return ``text`` without surrounding blanks.
 
     Raises:
-        ValueError: Kafka allows no topic of that name.
+        ValueError: it is not a valid name of a Kafka topic.
     """
     name = text.strip()
     if _TOPIC.fullmatch(name) is None or name in {".", ".."}:
@@ -73,7 +73,7 @@ def topic_name(text: str) -> str:
 
 
 def read_standby_user_data(user_data: bytes) -> MemberUserData:
-    """Process, owned partitions and standby copies from a member's user data.
+    """Decode process, owned partitions and standby copies from a member's user data.
 
     Raises:
         DecodeError: it breaks the format.
@@ -83,7 +83,7 @@ def read_standby_user_data(user_data: bytes) -> MemberUserData:
 
 
 def write_standby_user_data(user_data: MemberUserData) -> bytes:
-    """A member's user data."""
+    """Encode a member's user data."""
     process_id = user_data.settings.get(PROCESS_ID.name, PROCESS_ID.default)
     return encode_standby_subscription(
         StandbyUserData(process_id, user_data.owned, user_data.generation, user_data.standbys)
@@ -91,12 +91,12 @@ def write_standby_user_data(user_data: MemberUserData) -> bytes:
 
 
 def answer_standbys(active: TopicPartitions, standbys: TopicPartitions) -> bytes:
-    """The user data of a member's assignment."""
+    """Encode the user data of a member's assignment."""
     return encode_standby_assignment(StandbyAssignment(active, standbys))
 
 
 def copies_in_answer(user_data: bytes) -> TopicPartitions:
-    """The standby copies that the user data of an assignment asks for.
+    """Decode the standby copies from the user data of an assignment.
 
     Raises:
         DecodeError: it breaks the format.

@@ -1,4 +1,4 @@
-"""Sub-topologies: which topics a task reads, writes again and keeps its state in; given as one setting."""
+"""Sub-topologies, given as one setting: the topics that a task reads, repartitions to, and keeps its state in."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _REPARTITION, _CHANGELOG = "repartition", "changelog"
 class SubTopology:
     """Topics whose partitions of one number are one task's.
 
-    It reads ``sources``, writes ``repartition`` topics for others to read (-> partitions, 0 where not stated) and keeps
-    its state in ``changelogs``; None: not said, empty: it has no state.
+    A task reads ``sources``, writes ``repartition`` topics that other tasks read (-> partitions, 0 where not stated)
+    and keeps its state in ``changelogs`` (None: not stated, empty: it has no state).
     """
 
     name: str
@@ -30,10 +30,10 @@ class SubTopology:
 
 
 def wanted_partitions(subtopologies: Sequence[SubTopology], found: Mapping[str, int]) -> dict[str, int]:
-    """Internal topic -> the partitions that it must have; 0 where that cannot be known.
+    """Return internal topic -> partitions that it must have; 0 where that cannot be known.
 
-    A repartition topic has what is stated, else as many as its writer has tasks; a changelog as many as there are
-    tasks: the most partitions of a source. ``found``: partitions of the topics that exist.
+    A repartition topic has what is stated, or else as many as its writer has tasks; a changelog has as many as there
+    are tasks: the most partitions of a source. ``found``: partitions of the topics that exist.
     """
     counts = dict(found)
     wanted = {topic: stated for subtopology in subtopologies for topic, stated in subtopology.repartition.items()}
@@ -44,7 +44,7 @@ def wanted_partitions(subtopologies: Sequence[SubTopology], found: Mapping[str, 
             readers[topic].append(subtopology)
     waiting = deque(subtopologies)
     while waiting:
-        # What one writes others read: they are looked at again when it grows, which ends since counts only rise.
+        # Readers of a repartition topic are checked again when its count rises; that ends, since counts only rise.
         subtopology = waiting.popleft()
         for topic, stated in subtopology.repartition.items():
             count = stated or _tasks(subtopology, counts)

@@ -1,8 +1,8 @@
-"""``task-sticky``: partitions in tasks, tasks to processes in proportion to their threads, state where it already is.
+"""``task-sticky``: partitions in tasks, tasks to processes in proportion to their threads, near existing state.
 
 The idea is that of Kafka Streams' assignor. A task is one partition number of a sub-topology's source topics; members
-with one process id are the threads of a process. A task goes to the process that ran it, else to one that has a copy
-of its state, as far as balance allows (see ``allotment``), and there to the thread that had it.
+with one process id are the threads of a process. A task goes to the process that ran it, or else to one that has a copy
+of its state, as far as balance allows (see ``unit_assignment``), and there to the thread that had it.
 """
 
 from __future__ import annotations
@@ -27,32 +27,32 @@ __all__ = ["TASK_STICKY", "promise_tasks", "task_standbys", "tasks", "wanted_int
 
 
 def tasks(roster: Roster) -> Plan:
-    """Every task to one member: balanced by sub-topology, then over all, then with the fewest moves."""
+    """Return the plan of tasks: balanced by sub-topology, then over all, then with the fewest moves."""
     return plan_units(roster, _kinds(roster), _processes(roster))
 
 
 def task_standbys(roster: Roster, plan: Plan) -> Plan:
-    """The copies beside ``plan``, in other processes than the task's."""
+    """Return the standby copies beside ``plan``, in other processes than the task's."""
     return plan_standbys(roster, _kinds(roster), _processes(roster), roster.shared_by_all(NUM_STANDBYS), plan)
 
 
 def promise_tasks(roster: Roster) -> Promise:
-    """Each thread's share of every sub-topology's tasks, rounded up as far as all of them together allow."""
+    """Return each thread's share of every sub-topology's tasks, rounded up as far as all of them together allow."""
     return promise_units(roster, _kinds(roster))
 
 
 def wanted_internal_topics(roster: Roster) -> dict[str, int]:
-    """Repartition and changelog topics -> partitions that they must have; 0: not known."""
+    """Return repartition and changelog topics -> partitions that they must have; 0: not known."""
     found = dict(zip(roster.topics, roster.partitions, strict=True))
     subtopologies = roster.shared_by_all(SUBTOPOLOGIES)
     return wanted_partitions(subtopologies, found)
 
 
 def _processes(roster: Roster) -> list[int]:
-    """Each member's process, numbered in member order."""
+    """Return each member's process as a number, in member order."""
     numbers: dict[tuple[str, str], int] = {}
     return [
-        # A text that is another member's id is still no other member's process.
+        # A process id that equals another member's id is still not that member's process.
         numbers.setdefault((text, "" if text else member.member_id), len(numbers))
         for member, text in zip(roster.members, roster.of(PROCESS_ID), strict=True)
     ]
@@ -76,7 +76,7 @@ def _kinds(roster: Roster) -> list[UnitKind]:
 
 
 def _kinds_of(roster: Roster, subtopology: SubTopology, sources: list[int]) -> list[UnitKind]:
-    """One kind of task; or, while members subscribe to different sources, one for each set of subscribers."""
+    """Return one kind of task, or one per set of subscribers while members subscribe to different sources."""
     parts: dict[int, list[int]] = {}
     for topic in sources:
         parts.setdefault(id(roster.subscribers[topic]), []).append(topic)
@@ -87,7 +87,7 @@ def _kinds_of(roster: Roster, subtopology: SubTopology, sources: list[int]) -> l
         units = max(partitions[topic] for topic in topics)
         copied = {roster.topics[topic]: partitions[topic] for topic in topics}
         if subtopology.changelogs is not None:
-            # The part with all task numbers has the state. What others are active for is no copy.
+            # The part with all task numbers has the state. A topic that other members are active for is no copy.
             own = set(copied)
             names = subtopology.changelogs if state is None else ()
             copied = {name: units for name in names if name in own or name not in roster.topics}

@@ -1,11 +1,11 @@
-"""Who takes which unit: a cheapest flow, so that balance, moves and the use of standbys are exact, in this order.
+"""Assigns units to hosts by a cheapest flow, so that balance, moves and the use of standbys are exact.
 
-A unit (see ``units``) goes to a *place*: a member, or a process with several. Units are of *kinds*. What is best:
+A unit (see ``units``) goes to a *host*: a member, or a process with several. Units have *kinds*. Optimised in order:
 
-1. of every kind, each place has its share, rounded up or down;
-2. over all kinds, places are as even as that allows, in units for their size;
+1. of every kind, each host has its share, rounded up or down;
+2. over all kinds, hosts are as even as that allows, in units per size;
 3. as many units as possible stay where they are;
-4. of those that do not, as many as possible go where a copy of them is.
+4. of the others, as many as possible go where a copy of them is.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SOURCE, _SINK, _FIRST = 0, 1, 2
 
 
 class Unit(NamedTuple):
-    """One unit: its kind, the places that have (equally much of) it, and those that hold a copy of it."""
+    """One unit: its kind, the hosts that have (equally much of) it, and those that have a copy of it."""
 
     kind: int
     owners: tuple[int, ...]
@@ -31,10 +31,10 @@ class Unit(NamedTuple):
 
 
 def assign_units(kinds: Sequence[Mapping[int, int]], sizes: Sequence[int], units: Sequence[Unit]) -> list[int]:
-    """Each unit's place.
+    """Return each unit's host.
 
-    ``kinds``: which places may take units of a kind, with the size that each counts with there (> 0). ``sizes``: of
-    every place, over all kinds. Owners and heirs of a unit are places of its kind.
+    ``kinds``: host -> its size (> 0) for the hosts that may take units of a kind. ``sizes``: of every host, over all
+    kinds. Owners and standby hosts of a unit are among the hosts of its kind.
     """
     network = _UnitFlow(kinds, sizes, units)
     network.solve()
@@ -42,7 +42,7 @@ def assign_units(kinds: Sequence[Mapping[int, int]], sizes: Sequence[int], units
 
 
 class _UnitFlow:
-    """Units of one kind, owners and heirs are interchangeable: a node for each such class, not for each unit."""
+    """The network: units of equal kind, owners and standby hosts share a node."""
 
     def __init__(self, kinds: Sequence[Mapping[int, int]], sizes: Sequence[int], units: Sequence[Unit]) -> None:
         self._classes: dict[Unit, list[int]] = {}
@@ -66,9 +66,9 @@ class _UnitFlow:
         self._pooled: list[dict[int, int]] = []
 
     def solve(self) -> None:
-        """Begin with everybody keeping what they have up to their sure share, then send the rest the cheapest way."""
+        """Start with hosts that keep what they have up to their certain share; send the rest in the cheapest way."""
         kept: list[dict[int, int]] = [dict.fromkeys(share, 0) for share in self._shares]
-        # A move costs more than all copies that go unused, and balance more than all moves.
+        # A move costs more than all unused copies, and balance more than all moves.
         move = self._count + 1
         for index, (unit, numbers) in enumerate(self._classes.items()):
             self._add_class(self._first_class + index, unit, len(numbers), kept[unit.kind], move)
@@ -103,9 +103,9 @@ class _UnitFlow:
                 if more:
                     network.add(slot, _FIRST + host, 1)
             self._pooled.append(arcs)
-        # What one more unit costs a place: the growth of load squared over size, which is least in total when loads are
-        # as even as they can be. Of two most even ways, a place has at most one more in one than in the other, so that
-        # with one of them known, only two steps of each place are in question. Only the order of costs matters.
+        # One more unit costs a host the growth of load squared over size, whose total is lowest when loads are as even
+        # as possible. In two most even ways, the loads of a host differ by at most one, so that with one way known,
+        # only two steps of each host are in question. Only the order of costs matters.
         steps = []
         for host, extras in enumerate(self._even_extras(loads)):
             if extras:
@@ -117,7 +117,7 @@ class _UnitFlow:
             network.add(_FIRST + host, _SINK, 1, cost=order[burden] * outweigh)
 
     def _even_extras(self, loads: Sequence[int]) -> list[int]:
-        """How many units beyond its sure ``loads`` each place has in one of the most even ways."""
+        """Return how many units beyond its certain ``loads`` each host has in one of the most even ways."""
         demands = []
         for total, share in zip(self._totals, self._shares, strict=True):
             rest = total - sum(sure for sure, _ in share.values())
@@ -127,7 +127,7 @@ class _UnitFlow:
         return [spread[host] for host in range(len(self._sizes))]
 
     def hosts(self) -> list[int]:
-        """Read the flow: the first units of a class stay or go to heirs, the others are dealt in turn."""
+        """Read the flow: the first units of a class stay or go to standby hosts, the others are dealt in turn."""
         result = [-1] * self._count
         pools: list[list[int]] = [[] for _ in self._pools]
         for unit, numbers in self._classes.items():
@@ -146,7 +146,7 @@ class _UnitFlow:
 
 
 def _share(units: int, hosts: Mapping[int, int]) -> dict[int, tuple[int, bool]]:
-    """Place -> its share of ``units``, rounded down, and whether it may have one more."""
+    """Return host -> its share of ``units``, rounded down, and whether it may have one more."""
     whole = sum(hosts.values())
     return {host: (units * size // whole, units * size % whole > 0) for host, size in hosts.items()}
 

@@ -1,4 +1,4 @@
-"""What strategies that give out units promise each member, in partitions."""
+"""The promise of strategies that assign units, in partitions."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["promise_units"]
 
 
 def promise_units(roster: Roster, kinds: Sequence[UnitKind]) -> Promise:
-    """The most that a member has in any assignment that is balanced in units.
+    """Return the most partitions that a member has in any assignment that is balanced in units.
 
-    A unit weighs as many partitions as it has, so no promise in partitions says exactly what a balance in units is:
-    every balanced assignment keeps this one, and most that keep it are balanced. It depends on nothing that is owned.
+    Units have different numbers of partitions, so no promise in partitions states a balance in units exactly: every
+    balanced assignment keeps this one, and most that keep it are balanced. It does not depend on ownership.
     """
     partitions = roster.partitions
     sure = [0] * len(roster.members)
@@ -35,7 +35,7 @@ def promise_units(roster: Roster, kinds: Sequence[UnitKind]) -> Promise:
     total, sharers = sum(kind.units for kind in kinds), len(set().union(*(kind.members for kind in kinds))) or 1
     ceilings = []
     for member, weights in enumerate(extras):
-        # Where subscriptions are equal, all kinds together are rounded up once; else each is for itself.
+        # With equal subscriptions, all kinds together are rounded up once; else each kind on its own.
         extra_units = -(-total // sharers) - units[member] if roster.uniform() else len(weights)
         ceilings.append(sure[member] + sum(sorted(weights, reverse=True)[: max(extra_units, 0)]))
     return Promise((0,) * len(ceilings), tuple(ceilings), (NO_EXTRA,) * len(ceilings))

@@ -1,8 +1,8 @@
-"""Units: partitions that stay together, and what is known of them. The common ground of the strategies with standbys.
+"""Units: partitions that stay together. The common part of the strategies with standbys.
 
 A *kind* of unit is some topics with the same subscribers; its unit ``n`` is partition ``n`` of each of them that has
-one. A member's *place* is itself, or its process with all the members there. Units go to places first, then to members:
-``allotment`` says what is best for the units themselves, ``standby_spread`` for their standbys.
+one. A member's *host* is itself, or its process with all members in it. Units go to hosts first, then to members:
+``unit_assignment`` places the units themselves, ``standby_spread`` their standbys.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ByTopic = Mapping[str, Mapping[int, Iterable[int]]]
 
 @dataclass(frozen=True, slots=True)
 class UnitKind:
-    """``topics`` (places in the roster) whose partitions of one number are a unit, and ``members``: their subscribers.
+    """Topics (indexes in the roster) whose partitions of one number are a unit, and ``members``: their subscribers.
 
     ``units``: how many there are, the most partitions of a topic. ``copied``: topic -> its partitions, for the topics
     that a standby copies: of unit ``n``, partition ``n`` of each that has one.
@@ -39,7 +39,7 @@ class UnitKind:
 
 
 def copartitions(roster: Roster) -> list[tuple[int, ...]]:
-    """Topics in groups of equal partition count and equal subscribers."""
+    """Return topics in groups of equal partition count and equal subscribers."""
     groups: dict[tuple[int, int], list[int]] = {}
     for topic, (count, members) in enumerate(zip(roster.partitions, roster.subscribers, strict=True)):
         # Topics with the same subscribers share one tuple, see Roster.
@@ -48,7 +48,7 @@ def copartitions(roster: Roster) -> list[tuple[int, ...]]:
 
 
 def plan_units(roster: Roster, kinds: Sequence[UnitKind], host_of: Sequence[int]) -> Plan:
-    """Give out all units; ``place_of`` says each member's place."""
+    """Return the plan of all units; ``host_of`` has each member's host."""
     assignment = _UnitAssignment(roster, kinds, host_of)
     units = [(kind, number) for kind, unit_kind in enumerate(kinds) for number in range(unit_kind.units)]
     hosts = assign_units(
@@ -68,9 +68,9 @@ def plan_units(roster: Roster, kinds: Sequence[UnitKind], host_of: Sequence[int]
 
 
 def plan_standbys(roster: Roster, kinds: Sequence[UnitKind], host_of: Sequence[int], count: int, plan: Plan) -> Plan:
-    """Up to ``count`` copies of each unit, at places other than that of its owner in ``plan``.
+    """Return up to ``count`` copies of each unit, on other hosts than that of its owner in ``plan``.
 
-    Who has a copy keeps it first, then who owned the unit until now.
+    Hosts that have a copy keep it first, then those that owned the unit until now.
     """
     units = [
         (kind, number) for kind, unit_kind in enumerate(kinds) if unit_kind.copied for number in range(unit_kind.units)
@@ -98,7 +98,7 @@ def plan_standbys(roster: Roster, kinds: Sequence[UnitKind], host_of: Sequence[i
 
 
 class _Held:
-    """Who has how much of each unit; ``contents`` is what units of a kind are made of, topic -> partitions."""
+    """How much of each unit members have; ``contents``: topic -> partitions, of which units of a kind consist."""
 
     def __init__(self, contents: Sequence[Mapping[str, int]], by_topic: _ByTopic) -> None:
         self._counts: list[dict[int, dict[int, int]]] = []
@@ -113,7 +113,7 @@ class _Held:
             self._counts.append(counts)
 
     def main_holders(self, kind: int, number: int) -> tuple[int, ...]:
-        """The members that have most partitions of a unit: nearly always one, who has all of it."""
+        """Return the members that have most partitions of a unit: nearly always one, which has all of it."""
         counts = self._counts[kind].get(number)
         if not counts:
             return ()
@@ -124,10 +124,10 @@ class _Held:
 
 
 class _UnitAssignment:
-    """A roster's units and places.
+    """The units and hosts of a roster.
 
-    ``contents``: by kind, what its units are made of, topic -> partitions; ``rooms``: by kind, place -> subscribers
-    there; ``sizes``: by place, all of them.
+    ``contents``: by kind, topic -> partitions, of which its units consist; ``host_sizes``: by kind, host -> subscribers
+    there; ``sizes``: by host, all members.
     """
 
     def __init__(self, roster: Roster, kinds: Sequence[UnitKind], host_of: Sequence[int]) -> None:
@@ -135,7 +135,7 @@ class _UnitAssignment:
         self._host_of = host_of
         busy = set[int]().union(*(kind.members for kind in kinds))
         at = Counter(host for member, host in enumerate(host_of) if member in busy)
-        # A place without subscribers takes nothing, whatever its size.
+        # A host without subscribers takes nothing, whatever its size.
         self.sizes = [at[host] or 1 for host in range(max(host_of, default=-1) + 1)]
         self.host_sizes: list[dict[int, int]] = []
         for kind in kinds:
@@ -150,14 +150,14 @@ class _UnitAssignment:
         self.copied = _Held([kind.copied for kind in kinds], _inverted(roster.standbys))
 
     def hosts(self, kind: int, members: Iterable[int]) -> tuple[int, ...]:
-        """The places of ``members`` that may take units of ``kind``, each once."""
+        """Return the hosts of ``members`` that may take units of ``kind``, each once."""
         host_sizes = self.host_sizes[kind]
         return tuple(dict.fromkeys(host for member in members if (host := self._host_of[member]) in host_sizes))
 
     def choose_members(
         self, units: Sequence[_UnitName], hosts: Sequence[int], first: _Held, second: _Held
     ) -> list[int]:
-        """Each unit's member within its place, preferably one that has it by ``first``, or else by ``second``."""
+        """Return each unit's member within its host, preferably one that has it by ``first``, or else by ``second``."""
         members: list[list[int]] = [[] for _ in self.sizes]
         for member, host in enumerate(self._host_of):
             members[host].append(member)
@@ -177,7 +177,7 @@ class _UnitAssignment:
     def _choose_within_host(
         self, members: Sequence[int], units: Sequence[_UnitName], first: _Held, second: _Held
     ) -> list[int]:
-        """The same for the units of one place; answers with positions in ``members``."""
+        """Return each unit's position in ``members``, which are those of one host."""
         kinds = {kind: turn for turn, kind in enumerate(dict.fromkeys(kind for kind, _ in units))}
         entitled = [set(self._kinds[kind].members) for kind in kinds]
         host_sizes = [
@@ -186,7 +186,7 @@ class _UnitAssignment:
         ]
 
         def positions(kind: int, holders: Iterable[int]) -> tuple[int, ...]:
-            # Whoever holds it but sits elsewhere is out of the question here.
+            # Holders on other hosts do not count here.
             return tuple(position for position in host_sizes[kinds[kind]] if members[position] in holders)
 
         return assign_units(
@@ -214,7 +214,7 @@ def _inverted(given: Sequence[Mapping[str, Iterable[int]]]) -> _ByTopic:
 def _as_plan(
     roster: Roster, contents: Sequence[Mapping[str, int]], units: Sequence[_UnitName], members: Sequence[int]
 ) -> Plan:
-    """Units as partitions: ``contents`` is what units of a kind are made of, topic -> partitions."""
+    """Return units as partitions; ``contents``: topic -> partitions, of which units of a kind consist."""
     plan: list[dict[str, list[int]]] = [{} for _ in roster.members]
     for (kind, number), member in zip(units, members, strict=True):
         for topic, count in contents[kind].items():

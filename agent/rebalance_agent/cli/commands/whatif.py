@@ -7,7 +7,15 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 
-from rebalance_agent.advice import RecordedHistory, ReplaySettings, fidelity, history_of, ran_here, recommend, what_if
+from rebalance_agent.advice import (
+    RecordedHistory,
+    ReplaySettings,
+    fidelity,
+    history_of,
+    instrumented_generations,
+    recommend,
+    what_if,
+)
 from rebalance_agent.api.query import NotKnownError
 from rebalance_agent.assignors import STRATEGIES, strategy
 from rebalance_agent.cli.inputs.groups_access import add_access_flags, quiet_logs
@@ -91,7 +99,8 @@ def run(options: argparse.Namespace) -> int:
         past = find_past(options)
         history = _history(past, options.group)
         comparison = what_if(history, names, settings)
-        checked = fidelity(history, ran_here([event for event in past.events if isinstance(event, AssignEvent)]))
+        assigned = [event for event in past.events if isinstance(event, AssignEvent)]
+        checked = fidelity(history, instrumented_generations(assigned))
     except NotKnownError as error:
         print(f"rebalance-agent whatif: {printable(str(error))}", file=sys.stderr)
         return 1
