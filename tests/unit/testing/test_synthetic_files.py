@@ -98,8 +98,8 @@ def test_the_command_refuses_what_is_wrong(tmp_path, capsys, wrong, says):
 def test_progress_is_told_now_and_then_only(capsys):
     clock = FakeClock()
     progress = pipeline_synthesize._Progress(FLEET, clock)
-    progress.tell(SynthesisResult(groups=1))
+    progress.print_line(SynthesisResult(groups=1))
     assert capsys.readouterr().err == ""
     clock.advance(3_000)
-    progress.tell(SynthesisResult(groups=2))
+    progress.print_line(SynthesisResult(groups=2))
     assert capsys.readouterr().err.startswith("2 of 4 groups")
