@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from rebalance_agent.advice.recorded_history import RecordedHistory
 from rebalance_agent.assignors import STRATEGIES, Strategy
 from rebalance_agent.assignors.strategy import COOPERATIVE_PREFIX
-from rebalance_agent.assignors.units.subtopologies import SUBTOPOLOGIES
 from rebalance_agent.model.group import GroupType
 
 __all__ = ["GENERAL", "MEMBERS_MAX", "SIZE_MAX", "ReplaySettings", "family", "library_strategy", "refusal"]
@@ -19,22 +18,18 @@ SIZE_MAX = 50_000_000
 MEMBERS_MAX = 20_000
 """Members of one rebalance, above what Kafka's coordinators can handle."""
 
-GENERAL = ("sticky", "shuffled-roundrobin", "roundrobin", "range")
-"""Families that promise any group the same: partitions spread evenly. Of equals, the earlier moves less."""
 
-_NEEDS: Mapping[str, tuple[str, str]] = {
-    "lag-aware": ("", "it goes by the partitions' lag or rate, which events do not record"),
-    "rack-aware-sticky": ("", "it goes by the racks of partitions, which events do not record"),
-    "task-sticky": (SUBTOPOLOGIES.name, f"it needs the application's sub-topologies, setting {SUBTOPOLOGIES.name}"),
-}
-"""Family -> the setting without which it cannot run, if one helps, and why."""
+def family(name: str) -> str:
+    """Return the name of a strategy's eager form; both forms make the same plan."""
+    return name.removeprefix(COOPERATIVE_PREFIX)
 
-_PURPOSES: Mapping[str, str] = {
-    "failover": "it lets one member work while the others wait; nothing recorded asks for that",
-    "redundant": "it gives every partition to several members; nothing recorded asks for that",
-    "weighted-sticky": "no weights are recorded, and with equal ones it does what sticky does",
+
+_SPREAD_RANKS = {
+    family(name): strategy.spread_rank for name, strategy in STRATEGIES.items() if strategy.spread_rank is not None
 }
-"""Family -> why it is for nobody who has not asked for it."""
+
+GENERAL: tuple[str, ...] = tuple(sorted(_SPREAD_RANKS, key=_SPREAD_RANKS.__getitem__))
+"""Families that promise any group the same, partitions spread evenly; those that move fewer partitions come first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +37,6 @@ class ReplaySettings:
     """Settings of a replay. ``config``: assignor settings of all members of the replayed group."""
 
     config: Mapping[str, str] = field(default_factory=dict)
-
-
-def family(name: str) -> str:
-    """Return the name of a strategy's eager form; both forms make the same plan."""
-    return name.removeprefix(COOPERATIVE_PREFIX)
 
 
 def refusal(history: RecordedHistory, strategy: Strategy, settings: ReplaySettings | None = None) -> str | None:
@@ -65,18 +55,18 @@ def refusal(history: RecordedHistory, strategy: Strategy, settings: ReplaySettin
 
 
 def _unfit(history: RecordedHistory, strategy: Strategy, settings: ReplaySettings) -> str | None:
-    kind = family(strategy.name)
-    if kind in _NEEDS and _NEEDS[kind][0] not in settings.config:
-        return _NEEDS[kind][1]
-    asked = kind == family(history.assignor or "") or any(each.name in settings.config for each in strategy.config)
-    if asked:
+    limits = strategy.replay_limits
+    if limits.refusal is not None and (limits.setting is None or limits.setting.name not in settings.config):
+        return limits.refusal
+    in_use = family(strategy.name) == family(history.assignor or "")
+    if in_use or any(setting.name in settings.config for setting in strategy.config):
         return None
-    if kind == "copartitioned-sticky" and not _anything_alike(history):
+    if limits.equal_counts and not _has_equal_counts(history):
         return "no two topics have equal partition counts, so that there is nothing to keep together"
-    return _PURPOSES.get(kind)
+    return limits.on_request
 
 
-def _anything_alike(history: RecordedHistory) -> bool:
+def _has_equal_counts(history: RecordedHistory) -> bool:
     counts = history.decided[-1].closing.topics.values()
     return len(set(counts)) < len(counts)
 

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from rebalance_agent.advice.eligible_strategies import family, library_strategy
+from rebalance_agent.assignors.replay_limits import ReplayLimits
 from rebalance_agent.model.events import AssignEvent, GenerationEvent, MemberSnapshot
 from rebalance_agent.model.group import GroupType
 
@@ -24,13 +25,6 @@ ANY = "any client"
 
 _GENERATION_BYTES = 4
 """Bytes of a cooperative member's user data that contains only a generation."""
-
-_UNRECORDED = {
-    "lag-aware": "it goes by the partitions' lag or rate, which events do not record",
-    "rack-aware-sticky": "it goes by the racks of partitions, which events do not record",
-    "task-sticky": "it goes by settings of the leader, which events do not record",
-    "copartitioned-sticky": "with standbys it goes by settings of the leader, which events do not record",
-}
 
 
 class ImplementationVerdict(NamedTuple):
@@ -65,25 +59,22 @@ def verdict(
         return ImplementationVerdict(
             "the broker's own", "the broker assigns, by rules that may change with its version"
         )
-    if library_strategy(name) is None:
+    strategy = library_strategy(name)
+    if strategy is None:
         return ImplementationVerdict("another client's own", f"{name or 'its assignor'} is no strategy of this library")
     if name in {"range", "roundrobin"}:
         if name == "range" and any(member.rack for member in event.members):
             return ImplementationVerdict(ANY, "members say racks, and those of the partitions are not recorded")
         return ImplementationVerdict(ANY, None)
     if family(name) != "sticky":
-        return ImplementationVerdict(LIBRARY, _unrecorded(event, name))
+        return ImplementationVerdict(LIBRARY, _unrecorded(event, strategy.replay_limits))
     return _sticky(event, claiming, instrumented=event.generation in instrumented)
 
 
-def _unrecorded(event: GenerationEvent, name: str) -> str | None:
-    if family(name) == "copartitioned-sticky" and not any(_has_user_data(member) for member in event.members):
+def _unrecorded(event: GenerationEvent, limits: ReplayLimits) -> str | None:
+    if limits.unrecorded_with_user_data and not any(member.user_data for member in event.members):
         return None
-    return _UNRECORDED.get(family(name))
-
-
-def _has_user_data(member: MemberSnapshot) -> bool:
-    return bool(member.user_data)
+    return limits.unrecorded
 
 
 def _sticky(event: GenerationEvent, claiming: Collection[str], *, instrumented: bool) -> ImplementationVerdict:

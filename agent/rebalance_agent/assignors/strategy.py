@@ -9,6 +9,7 @@ from typing import Any
 from rebalance_agent.assignors.balance.placement import best
 from rebalance_agent.assignors.balance.promise import Promise, by_count
 from rebalance_agent.assignors.cooperative_step import withhold
+from rebalance_agent.assignors.replay_limits import NO_LIMITS, ReplayLimits
 from rebalance_agent.assignors.roster import MemberUserData, Plan, Reader, Roster, prepare_roster
 from rebalance_agent.assignors.strategy_settings import Setting
 from rebalance_agent.errors import InvalidInputError
@@ -31,13 +32,19 @@ class Strategy:
 
     ``name`` is the protocol name in JoinGroup; eager and cooperative forms have different ones. ``config`` lists the
     settings of a consumer. ``reader`` and ``writer`` decode and encode user data, None where members send none;
-    ``only_owned``: it contains nothing but ownership and its generation.
+    ``only_owned``: it contains nothing but ownership and its generation. ``cooperative_form``: the strategy also has a
+    cooperative form, whose user data has the format of ``cooperative_reader`` and ``cooperative_writer`` where these
+    are given.
 
     ``standbys`` assigns copies beside a plan; ``answer`` encodes a member's partitions and copies as user data of its
     assignment, and ``copies_in`` decodes the copies from there. ``redundancy`` is how many members get each partition.
     ``internal_topics``: topics that must exist besides -> their partitions, 0 where not known (see
     ``internal_topics.prepare``); None: it needs none. ``by_load``: partitions are weighed by their loads, which the
     caller has to look up.
+
+    ``spread_rank`` and ``replay_limits`` are for advice: the rank among strategies that only promise an even spread
+    (those that move fewer partitions have lower ranks; None: it promises something else), and what recorded events
+    lack.
     """
 
     name: str
@@ -55,6 +62,11 @@ class Strategy:
     redundancy: Callable[[Roster], int] | None = None
     internal_topics: Callable[[Roster], Mapping[str, int]] | None = None
     by_load: bool = False
+    cooperative_form: bool = False
+    cooperative_reader: Reader | None = None
+    cooperative_writer: Writer | None = None
+    spread_rank: int | None = None
+    replay_limits: ReplayLimits = NO_LIMITS
 
     def cooperative(self) -> Strategy:
         """Return the cooperative form: the same plan, but partitions that move are revoked before they are assigned."""
@@ -63,6 +75,9 @@ class Strategy:
             name=COOPERATIVE_PREFIX + self.name,
             protocol=RebalanceProtocol.COOPERATIVE,
             summary=f"as {self.name}; what moves is revoked first and given out in a follow-up rebalance",
+            reader=self.cooperative_reader or self.reader,
+            writer=self.cooperative_writer or self.writer,
+            cooperative_form=False,
         )
 
     def user_data(

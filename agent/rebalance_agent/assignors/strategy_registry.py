@@ -1,48 +1,45 @@
-"""All strategies by name."""
+"""All strategies by name, collected from the modules of ``strategies`` and ``units``.
+
+Every `Strategy` at the top level of such a module is registered, and its cooperative form if it has one. So a new
+strategy is a new module, and no list names it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
+import importlib
+import pkgutil
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType, ModuleType
 
-from rebalance_agent.assignors.strategies.failover import FAILOVER
-from rebalance_agent.assignors.strategies.lag_aware import COOPERATIVE_LAG_AWARE, LAG_AWARE
-from rebalance_agent.assignors.strategies.rack_aware import COOPERATIVE_RACK_AWARE_STICKY, RACK_AWARE_STICKY
-from rebalance_agent.assignors.strategies.range import RANGE
-from rebalance_agent.assignors.strategies.redundant import REDUNDANT
-from rebalance_agent.assignors.strategies.roundrobin import ROUNDROBIN, SHUFFLED_ROUNDROBIN
-from rebalance_agent.assignors.strategies.sticky import COOPERATIVE_STICKY, STICKY
-from rebalance_agent.assignors.strategies.weighted import WEIGHTED_STICKY
+from rebalance_agent.assignors import strategies, units
 from rebalance_agent.assignors.strategy import Strategy
-from rebalance_agent.assignors.units.copartitioned import COPARTITIONED_STICKY
-from rebalance_agent.assignors.units.tasks import TASK_STICKY
 from rebalance_agent.errors import AssignmentError
 
-__all__ = ["STRATEGIES", "strategy"]
+__all__ = ["STRATEGIES", "collect", "strategy"]
 
-_ALL = (
-    COOPERATIVE_LAG_AWARE,
-    COOPERATIVE_RACK_AWARE_STICKY,
-    COOPERATIVE_STICKY,
-    COPARTITIONED_STICKY,
-    COPARTITIONED_STICKY.cooperative(),
-    FAILOVER,
-    FAILOVER.cooperative(),
-    LAG_AWARE,
-    RACK_AWARE_STICKY,
-    RANGE,
-    REDUNDANT,
-    ROUNDROBIN,
-    SHUFFLED_ROUNDROBIN,
-    STICKY,
-    TASK_STICKY,
-    TASK_STICKY.cooperative(),
-    WEIGHTED_STICKY,
-    WEIGHTED_STICKY.cooperative(),
-)
+
+def _modules(package: ModuleType) -> Iterator[ModuleType]:
+    for found in pkgutil.iter_modules(package.__path__):
+        yield importlib.import_module(f"{package.__name__}.{found.name}")
+
+
+def collect(modules: Iterable[ModuleType]) -> dict[str, Strategy]:
+    """Return the strategies at the top level of ``modules``, with their cooperative forms, by name.
+
+    Raises:
+        ValueError: two different strategies have one name.
+    """
+    by_name: dict[str, Strategy] = {}
+    for module in modules:
+        for eager in [value for value in vars(module).values() if isinstance(value, Strategy)]:
+            for form in (eager, eager.cooperative()) if eager.cooperative_form else (eager,):
+                if by_name.setdefault(form.name, form) != form:
+                    raise ValueError(f"{module.__name__}: another strategy is named {form.name}")
+    return by_name
+
 
 STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
-    {each.name: each for each in sorted(_ALL, key=lambda each: each.name)}
+    dict(sorted(collect((*_modules(strategies), *_modules(units))).items()))
 )
 """Name -> strategy, sorted by name."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from rebalance_agent.assignors.balance.counts import NO_EXTRA
 from rebalance_agent.assignors.balance.promise import Promise
+from rebalance_agent.assignors.replay_limits import ReplayLimits
 from rebalance_agent.assignors.roster import MemberUserData, Plan, Roster
 from rebalance_agent.assignors.strategy import Strategy
 from rebalance_agent.assignors.strategy_settings import INT32_MAX, INT32_MIN, whole_number
@@ -77,4 +78,8 @@ FAILOVER = Strategy(
     config=(PRIORITY,),
     reader=read_priority,
     writer=write_priority,
+    cooperative_form=True,
+    replay_limits=ReplayLimits(
+        on_request="it lets one member work while the others wait; nothing recorded asks for that",
+    ),
 )

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 from rebalance_agent.assignors.balance.counts import NO_EXTRA
 from rebalance_agent.assignors.balance.dealing import balance
 from rebalance_agent.assignors.balance.placement import best, place
 from rebalance_agent.assignors.balance.promise import Promise, by_count
+from rebalance_agent.assignors.replay_limits import ReplayLimits
 from rebalance_agent.assignors.roster import Plan, Roster
 from rebalance_agent.assignors.strategies.member_classes import topics_of_members
 from rebalance_agent.assignors.strategies.sticky import read_generation, read_previous, write_generation, write_previous
@@ -29,7 +30,6 @@ from rebalance_agent.errors import AssignmentError
 from rebalance_agent.model.group import RebalanceProtocol
 
 __all__ = [
-    "COOPERATIVE_LAG_AWARE",
     "COUNT_FACTOR",
     "LAG_AWARE",
     "MAX_MOVES",
@@ -235,6 +235,8 @@ def _maximum_lower_bound(items: Sequence[Sequence[Item]], members: int) -> Fract
     return max(Fraction(sum(loads), max(1, members)), Fraction(max(loads, default=0)))
 
 
+_UNRECORDED = "it goes by the partitions' lag or rate, which events do not record"
+
 LAG_AWARE = Strategy(
     name="lag-aware",
     protocol=RebalanceProtocol.EAGER,
@@ -247,6 +249,8 @@ LAG_AWARE = Strategy(
     writer=write_previous,
     only_owned=True,
     by_load=True,
+    cooperative_form=True,
+    cooperative_reader=read_generation,
+    cooperative_writer=write_generation,
+    replay_limits=ReplayLimits(unrecorded=_UNRECORDED, refusal=_UNRECORDED),
 )
-
-COOPERATIVE_LAG_AWARE = replace(LAG_AWARE.cooperative(), reader=read_generation, writer=write_generation)

@@ -8,12 +8,11 @@ any member of the kind. A miss outweighs any number of moves, balance outweighs 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from rebalance_agent.assignors.balance.counts import NO_EXTRA
 from rebalance_agent.assignors.balance.dealing import balance
 from rebalance_agent.assignors.balance.flow import Network
 from rebalance_agent.assignors.balance.promise import Promise, by_count
+from rebalance_agent.assignors.replay_limits import ReplayLimits
 from rebalance_agent.assignors.roster import MemberUserData, Plan, Roster
 from rebalance_agent.assignors.strategies.even_deal import deal_evenly, keep_evenly
 from rebalance_agent.assignors.strategies.labels import AFFINITY, LABELS, labels_of
@@ -25,7 +24,6 @@ from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.model.subscription import UNKNOWN_GENERATION
 
 __all__ = [
-    "COOPERATIVE_RACK_AWARE_STICKY",
     "RACK_AWARE_STICKY",
     "rack_aware",
     "read_labelled",
@@ -178,6 +176,8 @@ def write_labels(user_data: MemberUserData) -> bytes:
     return encode_labelled(LabelledUserData(user_data.settings[LABELS.name], generation=user_data.generation))
 
 
+_UNRECORDED = "it goes by the racks of partitions, which events do not record"
+
 RACK_AWARE_STICKY = Strategy(
     name="rack-aware-sticky",
     protocol=RebalanceProtocol.EAGER,
@@ -187,6 +187,7 @@ RACK_AWARE_STICKY = Strategy(
     config=(LABELS, AFFINITY),
     reader=read_labelled,
     writer=write_labelled,
+    cooperative_form=True,
+    cooperative_writer=write_labels,
+    replay_limits=ReplayLimits(unrecorded=_UNRECORDED, refusal=_UNRECORDED),
 )
-
-COOPERATIVE_RACK_AWARE_STICKY = replace(RACK_AWARE_STICKY.cooperative(), writer=write_labels)

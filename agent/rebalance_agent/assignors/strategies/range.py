@@ -130,4 +130,5 @@ RANGE = Strategy(
     protocol=RebalanceProtocol.EAGER,
     summary="consecutive partitions of each topic to members in order; co-partitions topics of equal count",
     plan=ranges,
+    spread_rank=3,
 )

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from rebalance_agent.assignors.balance.counts import NO_EXTRA
 from rebalance_agent.assignors.balance.flow import Network
 from rebalance_agent.assignors.balance.promise import Promise
+from rebalance_agent.assignors.replay_limits import ReplayLimits
 from rebalance_agent.assignors.roster import Plan, Roster
 from rebalance_agent.assignors.strategies.copy_shares import Shares, copies_of, share_copies
 from rebalance_agent.assignors.strategies.sticky import read_previous, write_previous
@@ -150,4 +151,7 @@ REDUNDANT = Strategy(
     writer=write_previous,
     only_owned=True,
     redundancy=redundancy,
+    replay_limits=ReplayLimits(
+        on_request="it gives every partition to several members; nothing recorded asks for that",
+    ),
 )

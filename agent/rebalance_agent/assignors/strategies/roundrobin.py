@@ -80,6 +80,7 @@ ROUNDROBIN = Strategy(
     protocol=RebalanceProtocol.EAGER,
     summary="all topic-partitions dealt in turn to members in order",
     plan=roundrobin,
+    spread_rank=2,
 )
 
 SHUFFLED_ROUNDROBIN = Strategy(
@@ -87,4 +88,5 @@ SHUFFLED_ROUNDROBIN = Strategy(
     protocol=RebalanceProtocol.EAGER,
     summary="as roundrobin, over members in a pseudo-random order of the group's own",
     plan=shuffled_roundrobin,
+    spread_rank=1,
 )

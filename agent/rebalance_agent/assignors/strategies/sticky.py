@@ -7,8 +7,6 @@ cooperative one, the subscription does, and user data contains the generation.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from rebalance_agent.assignors.balance.dealing import balance
 from rebalance_agent.assignors.balance.promise import by_count
 from rebalance_agent.assignors.roster import MemberUserData, Plan, Roster
@@ -24,7 +22,6 @@ from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.model.subscription import UNKNOWN_GENERATION
 
 __all__ = [
-    "COOPERATIVE_STICKY",
     "STICKY",
     "read_generation",
     "read_previous",
@@ -80,6 +77,8 @@ STICKY = Strategy(
     reader=read_previous,
     writer=write_previous,
     only_owned=True,
+    cooperative_form=True,
+    cooperative_reader=read_generation,
+    cooperative_writer=write_generation,
+    spread_rank=0,
 )
-
-COOPERATIVE_STICKY = replace(STICKY.cooperative(), reader=read_generation, writer=write_generation)

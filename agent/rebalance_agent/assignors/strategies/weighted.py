@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from rebalance_agent.assignors.balance.dealing import balance
 from rebalance_agent.assignors.balance.promise import Promise, by_weight
+from rebalance_agent.assignors.replay_limits import ReplayLimits
 from rebalance_agent.assignors.roster import MemberUserData, Plan, Roster
 from rebalance_agent.assignors.strategy import Strategy
 from rebalance_agent.assignors.strategy_settings import INT32_MAX, whole_number
@@ -59,4 +60,8 @@ WEIGHTED_STICKY = Strategy(
     config=(WEIGHT,),
     reader=read_weighted,
     writer=write_weighted,
+    cooperative_form=True,
+    replay_limits=ReplayLimits(
+        on_request="no weights are recorded, and with equal ones it does what sticky does",
+    ),
 )

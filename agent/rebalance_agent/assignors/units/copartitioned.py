@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rebalance_agent.assignors.balance.promise import Promise
+from rebalance_agent.assignors.replay_limits import ReplayLimits
 from rebalance_agent.assignors.roster import Plan, Roster
 from rebalance_agent.assignors.strategy import Strategy
 from rebalance_agent.assignors.strategy_settings import Setting
@@ -113,4 +114,10 @@ COPARTITIONED_STICKY = Strategy(
     answer=answer_standbys,
     copies_in=copies_in_answer,
     internal_topics=wanted_changelogs,
+    cooperative_form=True,
+    replay_limits=ReplayLimits(
+        unrecorded="with standbys it goes by settings of the leader, which events do not record",
+        unrecorded_with_user_data=True,
+        equal_counts=True,
+    ),
 )

@@ -8,6 +8,7 @@ of its state, as far as balance allows (see ``unit_assignment``), and there to t
 from __future__ import annotations
 
 from rebalance_agent.assignors.balance.promise import Promise
+from rebalance_agent.assignors.replay_limits import ReplayLimits
 from rebalance_agent.assignors.roster import Plan, Roster
 from rebalance_agent.assignors.strategy import Strategy
 from rebalance_agent.assignors.units.standbys import (
@@ -110,4 +111,10 @@ TASK_STICKY = Strategy(
     answer=answer_standbys,
     copies_in=copies_in_answer,
     internal_topics=wanted_internal_topics,
+    cooperative_form=True,
+    replay_limits=ReplayLimits(
+        unrecorded="it goes by settings of the leader, which events do not record",
+        refusal=f"it needs the application's sub-topologies, setting {SUBTOPOLOGIES.name}",
+        setting=SUBTOPOLOGIES,
+    ),
 )

@@ -1,0 +1,34 @@
+"""Limits of replaying recorded events through a strategy: events do not contain all inputs of an assignor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from rebalance_agent.assignors.strategy_settings import Setting
+
+__all__ = ["NO_LIMITS", "ReplayLimits"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayLimits:
+    """What ``rebalance_agent.advice`` must know about a strategy, as texts for a person; None: no limit.
+
+    - ``unrecorded``: an input that events do not contain, so that recorded decisions cannot be reproduced. With
+      ``unrecorded_with_user_data``, that holds only where members send user data.
+    - ``refusal``: why recorded groups cannot be replayed through it. With ``setting``, that holds only until this
+      setting is configured.
+    - ``on_request``: why it is no alternative for groups that do not use it and configure none of its settings.
+      ``equal_counts``: it is no alternative for them without topics of equal partition counts.
+    """
+
+    unrecorded: str | None = None
+    unrecorded_with_user_data: bool = False
+    refusal: str | None = None
+    setting: Setting[Any] | None = None
+    on_request: str | None = None
+    equal_counts: bool = False
+
+
+NO_LIMITS = ReplayLimits()
+"""Events contain all that the strategy needs, and it is an alternative for every group."""

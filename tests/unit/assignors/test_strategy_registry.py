@@ -1,0 +1,39 @@
+"""The registry collects every strategy of the modules beside it, and derives cooperative forms."""
+
+from types import ModuleType
+
+import pytest
+
+from rebalance_agent.assignors import STRATEGIES, Strategy
+from rebalance_agent.assignors.strategies.range import ranges
+from rebalance_agent.assignors.strategy import COOPERATIVE_PREFIX
+from rebalance_agent.assignors.strategy_registry import collect
+from rebalance_agent.model.group import RebalanceProtocol
+
+
+def test_names_are_sorted_and_each_strategy_stands_under_its_own():
+    assert list(STRATEGIES) == sorted(STRATEGIES)
+    assert all(name == strategy.name for name, strategy in STRATEGIES.items())
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_a_strategy_with_a_cooperative_form_is_there_twice_and_the_form_has_none_of_its_own(name):
+    strategy = STRATEGIES[name]
+    assert (COOPERATIVE_PREFIX + name in STRATEGIES) == strategy.cooperative_form
+    assert name.startswith(COOPERATIVE_PREFIX) == (strategy.protocol is RebalanceProtocol.COOPERATIVE)
+    if strategy.cooperative_form:
+        assert STRATEGIES[COOPERATIVE_PREFIX + name] == strategy.cooperative()
+
+
+def test_a_new_module_is_all_that_a_new_strategy_needs():
+    module = ModuleType("own")
+    module.OWN = Strategy("own", RebalanceProtocol.EAGER, "as range", ranges, cooperative_form=True)
+    assert list(collect([module])) == ["own", "cooperative-own"]
+
+
+def test_two_strategies_of_one_name_are_refused():
+    modules = [ModuleType("one"), ModuleType("two")]
+    for module in modules:
+        module.OWN = Strategy("own", RebalanceProtocol.EAGER, f"of {module.__name__}", ranges)
+    with pytest.raises(ValueError, match="two: another strategy is named own"):
+        collect(modules)
