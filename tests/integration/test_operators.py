@@ -111,7 +111,7 @@ def test_a_sidecar_hears_that_a_quiet_process_lives(kafka, names):
         member = Member(bootstrap, group, topic, f"http://127.0.0.1:{sidecar.role.events_port}", "quiet")
         eventually(lambda: sidecar.metric("kafka_rebalance_member_partitions", consumergroup=group, client_id="quiet"))
         beating.start()
-        eventually(lambda: any(client.pulse for client in sidecar.role._members._clients))
+        eventually(lambda: any(client.has_heartbeat for client in sidecar.role._members._clients))
         member.close()
         beating._period_seconds = 3600.0
 
