@@ -14,11 +14,12 @@ from typing import NamedTuple
 from rebalance_agent.advice.eligible_strategies import library_strategy
 from rebalance_agent.advice.implementations import ImplementationVerdict, members_with_claims, verdict
 from rebalance_agent.advice.move_counts import count_moves
-from rebalance_agent.advice.recorded_history import RecordedHistory, identity, member_returned, owned_by
+from rebalance_agent.advice.recorded_history import RecordedHistory, member_returned, owned_by
 from rebalance_agent.assignors import Strategy, judge
 from rebalance_agent.assignors.strategies.redundant import REDUNDANCY
 from rebalance_agent.errors import AssignmentError
 from rebalance_agent.model.events import GenerationEvent
+from rebalance_agent.model.member_changes import identity
 from rebalance_agent.model.partitions import TopicPartitions, count_partitions
 from rebalance_agent.model.subscription import (
     UNKNOWN_GENERATION,

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from rebalance_agent.advice.recorded_history import identity
 from rebalance_agent.assignors import STRATEGIES
 from rebalance_agent.assignors.strategy import COOPERATIVE_PREFIX
 from rebalance_agent.model.episode import Basis
 from rebalance_agent.model.events import Callback, GenerationEvent, MemberEvent, MemberSnapshot
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
+from rebalance_agent.model.member_changes import identity
 from rebalance_agent.model.partitions import pairs
 
 __all__ = [

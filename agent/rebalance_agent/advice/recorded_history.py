@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from rebalance_agent.assignors.roster import Roster, prepare_roster
-from rebalance_agent.model.events import Event, GenerationEvent, MemberSnapshot
+from rebalance_agent.model.events import Event, GenerationEvent
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
+from rebalance_agent.model.member_changes import identity
 from rebalance_agent.model.partitions import TopicPartitions, count_partitions
 from rebalance_agent.model.subscription import GroupSubscription, MemberSubscription, TopicMetadata
 
@@ -21,7 +22,6 @@ __all__ = [
     "RecordedHistory",
     "RecordedRebalance",
     "history_of",
-    "identity",
     "member_returned",
     "owned_by",
     "since_last_assignor",
@@ -150,11 +150,6 @@ def history_of(events: Iterable[Event], lead: Collection[str] = ()) -> RecordedH
     last = kept[-1] if kept else None
     names = (last.cluster_id, last.group) if last else ("", "")
     return RecordedHistory(*names, tuple(kept), rebalances, frozenset(lead))
-
-
-def identity(member: MemberSnapshot | MemberSubscription) -> str:
-    """What stays the same when a static member restarts (KIP-345)."""
-    return member.member_id if member.instance_id is None else member.instance_id
 
 
 def member_returned(event: GenerationEvent, before: GenerationEvent | None) -> bool:

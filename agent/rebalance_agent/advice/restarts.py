@@ -14,9 +14,10 @@ from functools import cached_property
 
 from rebalance_agent.advice.move_counts import Assignment
 from rebalance_agent.advice.predicted_stalls import SESSION_MS
-from rebalance_agent.advice.recorded_history import RecordedHistory, RecordedRebalance, identity
+from rebalance_agent.advice.recorded_history import RecordedHistory, RecordedRebalance
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.events import MemberSnapshot
+from rebalance_agent.model.member_changes import identity, member_changes
 from rebalance_agent.model.partitions import count_partitions
 
 __all__ = ["AvoidableRebalances", "Restart", "avoidable"]
@@ -94,10 +95,9 @@ class _Change:
         self.rebalance = rebalance
         before = rebalance.before.members if rebalance.before else ()
         now = rebalance.closing.members
-        had, has = {identity(member) for member in before}, {identity(member) for member in now}
-        known = rebalance.before is not None and bool(before)
-        self.gone = [member for member in before if identity(member) not in has]
-        self.joined = [member for member in now if identity(member) not in had] if known else []
+        changes = member_changes(before, now)
+        self.gone = changes.gone
+        self.joined = changes.joined if before else ()
         self.clients = Counter(member.client_id for member in now)
         self.clients_before = Counter(member.client_id for member in before)
 

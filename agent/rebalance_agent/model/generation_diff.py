@@ -9,9 +9,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from rebalance_agent.model.group import GroupSnapshot, Member
+from rebalance_agent.model.member_changes import identity, member_changes
 from rebalance_agent.model.partitions import pairs
 
-__all__ = ["GenerationDiff", "Owners", "Partition", "diff_generations", "identity", "owners"]
+__all__ = ["GenerationDiff", "Owners", "Partition", "diff_generations", "owners"]
 
 Partition = tuple[str, int]
 """Topic and partition number."""
@@ -46,11 +47,6 @@ class GenerationDiff:
     noop: bool
 
 
-def identity(member: Member) -> str:
-    """What stays the same when a member restarts: its instance id, or else its member id."""
-    return member.member_id if member.instance_id is None else member.instance_id
-
-
 def owners(group: GroupSnapshot | None, preferred: Collection[str] = ()) -> Owners:
     """Return the owner of each assigned partition; none without a group.
 
@@ -67,17 +63,15 @@ def owners(group: GroupSnapshot | None, preferred: Collection[str] = ()) -> Owne
 
 def diff_generations(before: GroupSnapshot | None, after: GroupSnapshot) -> GenerationDiff:
     """Compare two generations; ``before`` None means that the group had no members."""
-    old = {identity(member): member for member in before.members} if before else {}
-    new = {identity(member): member for member in after.members}
-    both = [(old[name], new[name]) for name in old if name in new]
+    changes = member_changes(before.members if before else (), after.members)
     had, has = _holders(before), _holders(after)
     taken = frozenset(partition for partition, names in had.items() if names - has.get(partition, set()))
     given = frozenset(partition for partition, names in has.items() if names - had.get(partition, set()))
     return GenerationDiff(
-        joined=tuple(member for name, member in new.items() if name not in old),
-        gone=tuple(member for name, member in old.items() if name not in new),
-        replaced=tuple(pair for pair in both if pair[0].member_id != pair[1].member_id),
-        resubscribed=tuple(pair for pair in both if _topics(pair[0]) != _topics(pair[1])),
+        joined=changes.joined,
+        gone=changes.gone,
+        replaced=changes.replaced,
+        resubscribed=tuple(pair for pair in changes.stayed if _topics(pair[0]) != _topics(pair[1])),
         assignor_changed=bool(before and before.protocol and after.protocol and before.protocol != after.protocol),
         taken=taken,
         given=given,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
+from rebalance_agent.model.member_changes import HasIdentity
 from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 
@@ -89,18 +90,8 @@ def is_cooperative(assignor: str) -> bool:
     return assignor.startswith("cooperative") or assignor == "stream"
 
 
-class HasIds(Protocol):
+class HasIds(HasIdentity, Protocol):
     """Any value that has the ids of a member."""
-
-    @property
-    def member_id(self) -> str:
-        """The id that the coordinator gave the member."""
-        ...
-
-    @property
-    def instance_id(self) -> str | None:
-        """The member's ``group.instance.id``; None for a dynamic member."""
-        ...
 
     @property
     def client_id(self) -> str:

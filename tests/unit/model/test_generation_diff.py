@@ -1,4 +1,5 @@
-from rebalance_agent.model.generation_diff import diff_generations, identity, owners
+from rebalance_agent.model.generation_diff import diff_generations, owners
+from rebalance_agent.model.member_changes import identity
 from support.tracker.tracking import member, record
 
 

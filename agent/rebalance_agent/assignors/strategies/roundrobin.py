@@ -13,6 +13,7 @@ from rebalance_agent.assignors.balance.slices import deal_all, deal_topic, singl
 from rebalance_agent.assignors.roster import Plan, Roster
 from rebalance_agent.assignors.strategy import Strategy
 from rebalance_agent.model.group import RebalanceProtocol
+from rebalance_agent.model.member_changes import identity
 from rebalance_agent.model.subscription import MemberSubscription
 
 __all__ = ["ROUNDROBIN", "SHUFFLED_ROUNDROBIN", "roundrobin", "shuffled_roundrobin"]
@@ -32,7 +33,8 @@ def shuffled_roundrobin(roster: Roster) -> Plan:
     With many one-partition topics, the members whose names sort first then do not get more than others.
     """
     seed = hashlib.blake2b(digest_size=DIGEST_BYTES)
-    for text in (*map(_name, roster.members), "", *roster.topics):
+    # A static member keeps its position over restarts, which change its member id.
+    for text in (*map(identity, roster.members), "", *roster.topics):
         data = text.encode("utf-8", "surrogatepass")
         seed.update(len(data).to_bytes(4, "big") + data)
     key = seed.digest()
@@ -40,15 +42,10 @@ def shuffled_roundrobin(roster: Roster) -> Plan:
     return _deal(roster, sorted(range(len(sort_keys)), key=sort_keys.__getitem__))
 
 
-def _name(member: MemberSubscription) -> str:
-    # A static member keeps its position over restarts, which change its member id.
-    return member.member_id if member.instance_id is None else member.instance_id
-
-
 def _sort_key(key: bytes, member: MemberSubscription) -> bytes:
     kind = b"s" if member.instance_id is not None else b"d"
     return hashlib.blake2b(
-        kind + _name(member).encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES, key=key
+        kind + identity(member).encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES, key=key
     ).digest()
 
 

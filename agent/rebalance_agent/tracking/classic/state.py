@@ -12,8 +12,9 @@ from functools import partial
 
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.events import AbortedEvent, Event, MemberEvent
-from rebalance_agent.model.generation_diff import identity, owners
+from rebalance_agent.model.generation_diff import owners
 from rebalance_agent.model.group import GroupSnapshot, GroupState
+from rebalance_agent.model.member_changes import identity
 from rebalance_agent.tracking.classic.aborted import aborted_events, cannot_follow, missing_between
 from rebalance_agent.tracking.classic.duplicates import RecordDeduplicator
 from rebalance_agent.tracking.classic.in_progress import InProgress

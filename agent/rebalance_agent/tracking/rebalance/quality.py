@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rebalance_agent.assignors import STRATEGIES, Judgement, judgement
 from rebalance_agent.errors import AssignmentError
-from rebalance_agent.model.generation_diff import identity
 from rebalance_agent.model.group import GroupType, Member
+from rebalance_agent.model.member_changes import identity
 from rebalance_agent.model.subscription import (
     UNKNOWN_GENERATION,
     GroupAssignment,

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from rebalance_agent.model.assignment_quality import AssignmentQuality
 from rebalance_agent.model.episode import Basis, Phases, Source, Trigger
 from rebalance_agent.model.events import GenerationEvent, MemberSnapshot, event_id
-from rebalance_agent.model.generation_diff import identity, owners
+from rebalance_agent.model.generation_diff import owners
 from rebalance_agent.model.group import GroupType, Member, RebalanceProtocol
+from rebalance_agent.model.member_changes import identity
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.completed_generation import Departure, Episode, Generation

@@ -15,9 +15,10 @@ from rebalance_agent.clock import Clock
 from rebalance_agent.model.episode import Stall, Trigger
 from rebalance_agent.model.events import MemberSnapshot
 from rebalance_agent.model.group import RebalanceProtocol
+from rebalance_agent.model.member_changes import identity
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.ui.sentences.group_detail import closing_event
-from rebalance_agent.ui.sentences.named_members import identity, member_names
+from rebalance_agent.ui.sentences.named_members import member_names
 
 __all__ = ["COLUMNS_MAX", "MEMBERS_MAX", "OwnedCount", "TimelineColumn", "TimelineColumns"]
 

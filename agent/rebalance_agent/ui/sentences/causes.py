@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.events import Callback, MemberSnapshot
-from rebalance_agent.ui.sentences.named_members import identity
 from rebalance_agent.ui.sentences.scene import Scene
 from rebalance_agent.ui.words import listed, plural, printable
 
@@ -49,9 +48,9 @@ def _joined(scene: Scene) -> str:
 
 
 def _resubscribed(scene: Scene) -> str:
-    changed = [each for each, old in _stayed(scene) if set(each.topics) != set(old.topics)]
-    added = sorted({topic for each, old in _stayed(scene) for topic in set(each.topics) - set(old.topics)})
-    dropped = sorted({topic for each, old in _stayed(scene) for topic in set(old.topics) - set(each.topics)})
+    changed = [new for old, new in scene.changes.stayed if set(new.topics) != set(old.topics)]
+    added = sorted({topic for old, new in scene.changes.stayed for topic in set(new.topics) - set(old.topics)})
+    dropped = sorted({topic for old, new in scene.changes.stayed for topic in set(old.topics) - set(new.topics)})
     what = [f"now with {_topics(added)}"] * bool(added) + [f"no longer with {_topics(dropped)}"] * bool(dropped)
     who = _all(scene, changed) if changed else "a member"
     return f"{who} changed {'its' if len(changed) <= 1 else 'their'} subscription" + (
@@ -108,7 +107,7 @@ def _reported_leaving(scene: Scene, member: MemberSnapshot) -> bool:
     return bool(scene.reports_of(member.member_id, [Callback.LEFT, Callback.REVOKED]))
 
 
-def _reasons(scene: Scene, leavers: list[MemberSnapshot]) -> str:
+def _reasons(scene: Scene, leavers: Sequence[MemberSnapshot]) -> str:
     # The reason in an assigned report is why the member joined, not why it left.
     ended = frozenset(Callback) - {Callback.ASSIGNED}
     return _in_brackets({report.reason for member in leavers for report in scene.reports_of(member.member_id, ended)})
@@ -119,12 +118,7 @@ def _in_brackets(reasons: Iterable[str | None]) -> str:
     return f" ({listed(texts, 3)})" if texts else ""
 
 
-def _stayed(scene: Scene) -> list[tuple[MemberSnapshot, MemberSnapshot]]:
-    old = {identity(each): each for each in scene.before.members} if scene.before else {}
-    return [(each, old[identity(each)]) for each in scene.closing.members if identity(each) in old]
-
-
-def _all(scene: Scene, members: list[MemberSnapshot]) -> str:
+def _all(scene: Scene, members: Sequence[MemberSnapshot]) -> str:
     if not members:
         return "a member"
     few = len(members) <= 3  # noqa: PLR2004 - with their hosts, more would be no readable sentence

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from rebalance_agent.api.shapes import GroupDetail, GroupMember, Rebalance, RebalanceDetail, RebalanceKind
 from rebalance_agent.model.events import GenerationEvent
+from rebalance_agent.model.member_changes import identity
 from rebalance_agent.model.partitions import claimed_partitions, to_ranges
-from rebalance_agent.ui.sentences.named_members import identity, member_names, moves, partitions_text
+from rebalance_agent.ui.sentences.named_members import member_names, moves, partitions_text
 from rebalance_agent.ui.words import UNKNOWN, ago, duration, plural, printable, stall_text
 
 __all__ = [

@@ -9,13 +9,13 @@ from typing import Protocol
 
 from rebalance_agent.model.events import MemberSnapshot, Workload
 from rebalance_agent.model.group import HasIds
+from rebalance_agent.model.member_changes import identity
 from rebalance_agent.model.partitions import TopicPartitions, to_ranges
 from rebalance_agent.ui.words import printable
 
 __all__ = [
     "NamedMember",
     "PartitionMove",
-    "identity",
     "member_names",
     "moves",
     "partitions_text",
@@ -47,11 +47,6 @@ class PartitionMove:
 def partitions_text(partitions: TopicPartitions) -> str:
     """``orders 0-4,7; payments 1``."""
     return "; ".join(f"{printable(topic)} {to_ranges(numbers)}" for topic, numbers in sorted(partitions.items()))
-
-
-def identity(member: NamedMember) -> str:
-    """The id that a restart of a static member does not change: its instance id, else its member id."""
-    return member.member_id if member.instance_id is None else member.instance_id
 
 
 def member_names(members: Iterable[NamedMember]) -> Mapping[str, str]:

@@ -8,7 +8,8 @@ from functools import cached_property
 
 from rebalance_agent.api.shapes import RebalanceDetail, RebalanceKind
 from rebalance_agent.model.events import Callback, GenerationEvent, MemberEvent, MemberSnapshot
-from rebalance_agent.ui.sentences.named_members import identity, member_names
+from rebalance_agent.model.member_changes import MemberChanges, identity, member_changes
+from rebalance_agent.ui.sentences.named_members import member_names
 from rebalance_agent.ui.words import printable
 
 __all__ = ["Scene", "scenes"]
@@ -46,23 +47,25 @@ class Scene:
         """Member id -> the newest snapshot of that member."""
         return {each.member_id: each for each in self._all_members()}
 
+    @cached_property
+    def changes(self) -> MemberChanges[MemberSnapshot]:
+        """Members that joined, left or stayed, from the generation before to the last one."""
+        return member_changes(self.before.members if self.before else (), self.closing.members)
+
     @property
-    def joined(self) -> list[MemberSnapshot]:
+    def joined(self) -> Sequence[MemberSnapshot]:
         """Members of the last generation that were not in the one before."""
-        had = {identity(each) for each in self.before.members} if self.before else set()
-        return [each for each in self.closing.members if identity(each) not in had]
+        return self.changes.joined
 
     @property
-    def gone(self) -> list[MemberSnapshot]:
+    def gone(self) -> Sequence[MemberSnapshot]:
         """Members of the generation before that are not in the last one."""
-        has = {identity(each) for each in self.closing.members}
-        return [each for each in self.before.members if identity(each) not in has] if self.before else []
+        return self.changes.gone
 
     @property
-    def replaced(self) -> list[MemberSnapshot]:
+    def replaced(self) -> Sequence[MemberSnapshot]:
         """Static members that came back with another member id."""
-        had = {identity(each): each.member_id for each in self.before.members} if self.before else {}
-        return [each for each in self.closing.members if had.get(identity(each), each.member_id) != each.member_id]
+        return [new for _, new in self.changes.replaced]
 
     def name(self, member: MemberSnapshot) -> str:
         """The member's name for people."""

@@ -1,0 +1,60 @@
+"""The identity of a member, and the members that joined, left or stayed between two generations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+__all__ = ["HasIdentity", "MemberChanges", "identity", "member_changes"]
+
+
+class HasIdentity(Protocol):
+    """Any value that has the two ids by which a member is recognised."""
+
+    @property
+    def member_id(self) -> str:
+        """The id that the coordinator gave the member."""
+        ...
+
+    @property
+    def instance_id(self) -> str | None:
+        """The member's ``group.instance.id``; None for a dynamic member."""
+        ...
+
+
+_Member = TypeVar("_Member", bound=HasIdentity)
+
+
+def identity(member: HasIdentity) -> str:
+    """Return the id that a static member keeps when it restarts (KIP-345): its instance id, or else its member id."""
+    return member.member_id if member.instance_id is None else member.instance_id
+
+
+@dataclass(frozen=True, slots=True)
+class MemberChanges(Generic[_Member]):
+    """Members of two generations, matched by identity.
+
+    ``joined`` are only in the second one, ``gone`` only in the first; ``stayed``: (old, new) of those in both, in the
+    order of the second.
+    """
+
+    joined: tuple[_Member, ...]
+    gone: tuple[_Member, ...]
+    stayed: tuple[tuple[_Member, _Member], ...]
+
+    @property
+    def replaced(self) -> tuple[tuple[_Member, _Member], ...]:
+        """(old, new) with one instance id and two member ids: static members that returned."""
+        return tuple(pair for pair in self.stayed if pair[0].member_id != pair[1].member_id)
+
+
+def member_changes(before: Iterable[_Member], after: Iterable[_Member]) -> MemberChanges[_Member]:
+    """Compare the members of two generations. Of members with one identity, the last one of a generation counts."""
+    old = {identity(member): member for member in before}
+    new = {identity(member): member for member in after}
+    return MemberChanges(
+        joined=tuple(member for name, member in new.items() if name not in old),
+        gone=tuple(member for name, member in old.items() if name not in new),
+        stayed=tuple((old[name], member) for name, member in new.items() if name in old),
+    )
