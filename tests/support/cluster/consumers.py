@@ -81,6 +81,12 @@ class Consumers:
         found: dict[str, Any] = self.node.get("pod", pod["metadata"]["name"], "--namespace", self.name)
         return found
 
+    def events(self, pod: dict[str, Any], reason: str) -> list[dict[str, Any]]:
+        """What Kubernetes' programs recorded of a pod for this reason."""
+        selector = f"--field-selector=reason={reason},involvedObject.name={pod['metadata']['name']}"
+        recorded: list[dict[str, Any]] = self.node.get("events", "--namespace", self.name, selector)["items"]
+        return recorded
+
     def settled(self, replicas: int) -> list[dict[str, Any]]:
         """The pods, when there are so many, all ready, and none of those that had to go is left."""
 

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from support.cluster import cgroups
 from support.cluster.network import ADDRESS
 
-__all__ = ["PAUSE", "PODS", "Place", "write_files"]
+__all__ = ["EVICTION_BYTES", "PAUSE", "PODS", "Place", "write_files", "write_kubelet"]
 
 PAUSE = "lab.local/pause:1"
 """The image that holds a pod's namespaces."""
 
 PODS = "10.88.0.0/16"
 
-POD_BYTES = 6 << 30
-"""Of memory that all pods have together; on a smaller machine all that it has."""
+EVICTION_BYTES = 1 << 30
+"""Kubelet evicts a pod when less memory than this is available on the node."""
 
 CNI_PLUGINS = "/usr/lib/cni"
 """Where Debian's containernetworking-plugins are."""
@@ -43,10 +42,15 @@ def write_files(place: Place, kubeconfig: Path) -> None:
     place.run.mkdir(parents=True, exist_ok=True)
     (place.root / "containerd.toml").write_text(_containerd(place), encoding="utf-8")
     (place.root / "cni" / "10-lab.conflist").write_text(_cni(place), encoding="utf-8")
-    (place.root / "kubelet.yaml").write_text(_kubelet(place), encoding="utf-8")
+    write_kubelet(place, EVICTION_BYTES)
     (place.root / "proxy.yaml").write_text(_proxy(kubeconfig), encoding="utf-8")
     # kubelet gives it to pods of host networks; the others get `clusterDNS`.
     (place.root / "resolv.conf").write_text(f"nameserver {ADDRESS}\n", encoding="ascii")
+
+
+def write_kubelet(place: Place, available: int) -> None:
+    """Write kubelet's configuration: it evicts a pod when fewer bytes of memory are ``available`` on the node."""
+    (place.root / "kubelet.yaml").write_text(_kubelet(place, available), encoding="utf-8")
 
 
 def _containerd(place: Place) -> str:
@@ -86,12 +90,9 @@ def _cni(place: Place) -> str:
 """
 
 
-def _kubelet(place: Place) -> str:
-    # Who reaches it is in this network already: the API server needs no certificate to fetch logs. Room on the disk and
-    # swap are the machine's business; cgroups may still be of version 1. Memory is short when pods have left less than
-    # a gibibyte of what is theirs, whatever the machine has besides: a pod that takes more and more does not get to the
-    # end of it, where the kernel would kill, within the 10 s between two looks of kubelet's.
-    reserved = max(0, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") - POD_BYTES)
+def _kubelet(place: Place, available: int) -> str:
+    # Clients are in this network already: the API server needs no certificate to fetch logs. Disk space and swap are
+    # the machine's business; cgroups may still be of version 1.
     return f"""\
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
@@ -108,8 +109,7 @@ resolvConf: {place.root}/resolv.conf
 clusterDNS: [{ADDRESS}]
 clusterDomain: cluster.local
 imageGCHighThresholdPercent: 100
-systemReserved: {{memory: "{reserved}"}}
-evictionHard: {{memory.available: 1Gi, nodefs.available: 1%, imagefs.available: 1%, nodefs.inodesFree: 1%}}
+evictionHard: {{memory.available: "{available}", nodefs.available: 1%, imagefs.available: 1%, nodefs.inodesFree: 1%}}
 evictionPressureTransitionPeriod: 5s
 registerNode: true
 """

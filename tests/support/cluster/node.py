@@ -15,7 +15,7 @@ import os
 import shutil
 import subprocess
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -24,7 +24,7 @@ from rebalance_agent.testing.kafka.java_process import GuardedProcess
 from support.cluster import cgroups, kube_tools
 from support.cluster.control_plane import ControlPlane, RefusedError
 from support.cluster.dns import Dns
-from support.cluster.files import Place, write_files
+from support.cluster.files import EVICTION_BYTES, Place, write_files, write_kubelet
 from support.cluster.leftovers import Sysctls, clean
 from support.cluster.network import ADDRESS, Network
 
@@ -55,6 +55,7 @@ class Node:
         self.place = place
         self._images = images
         self._running = contextlib.ExitStack()
+        self._kubelet: GuardedProcess | None = None
 
     def __enter__(self) -> Self:
         """Start everything; returns when the node is ready for pods."""
@@ -86,6 +87,42 @@ class Node:
     def get(self, *arguments: str) -> Any:
         """``kubectl get ... --output json``, parsed."""
         return json.loads(self.plane.kubectl("get", *arguments, "--output", "json"))
+
+    def memory(self) -> dict[str, Any]:
+        """The node's memory as kubelet sees it: ``availableBytes``, ``workingSetBytes`` and more."""
+        summary = json.loads(self.plane.kubectl("get", "--raw", "/api/v1/nodes/node1/proxy/stats/summary"))
+        memory: dict[str, Any] = summary["node"]["memory"]
+        return memory
+
+    @contextlib.contextmanager
+    def evicting_below(self, available_bytes: int) -> Iterator[None]:
+        """Let kubelet evict a pod when less memory is available on the node, for the length of a ``with``.
+
+        Kubelet reads its configuration at its start only, so it is started again; pods go on.
+        """
+        self._restart_kubelet(available_bytes)
+        try:
+            yield
+        finally:
+            self._restart_kubelet(EVICTION_BYTES)
+
+    def _restart_kubelet(self, eviction_bytes: int) -> None:
+        self._end_kubelet()
+        write_kubelet(self.place, eviction_bytes)
+        self._start_kubelet()
+        self._await(self._answers, "kubelet")
+        self._await(self._pods_ready, "kubelet")  # until it has probed them, services lead nowhere
+
+    def _answers(self) -> bool:
+        try:
+            return "availableBytes" in self.memory()
+        except (RefusedError, KeyError):
+            return False
+
+    def _pods_ready(self) -> bool:
+        running = self.get("pods", "--all-namespaces", "--field-selector=status.phase=Running")["items"]
+        conditions = [condition for pod in running for condition in pod["status"]["conditions"]]
+        return all(condition["status"] == "True" for condition in conditions if condition["type"] == "Ready")
 
     def images(self, archive: Path) -> None:
         """Make an archive's images known to containerd."""
@@ -127,31 +164,35 @@ class Node:
             "--bind-address=127.0.0.1",
             "--leader-elect=false",
         )
-        self._run(
-            started,
+        self._start_kubelet()
+        started.callback(self._end_kubelet)
+        self._run(started, "proxy", programs["kube-proxy"], f"--config={place.root / 'proxy.yaml'}")
+        self._await(self._ready, "kubelet")
+
+    def _start_kubelet(self) -> None:
+        place = self.place
+        self._kubelet = self._process(
             "kubelet",
-            programs["kubelet"],
+            kube_tools.program("kubelet"),
             f"--config={place.root / 'kubelet.yaml'}",
-            f"--kubeconfig={plane.access.kubeconfig(_KUBELET)}",
+            f"--kubeconfig={self.plane.access.kubeconfig(_KUBELET)}",
             "--hostname-override=node1",
             f"--node-ip={ADDRESS}",
             f"--root-dir={place.root / 'kubelet'}",
             f"--cert-dir={place.root / 'kubelet-pki'}",
         )
-        self._run(started, "proxy", programs["kube-proxy"], f"--config={place.root / 'proxy.yaml'}")
-        self._await(self._ready, "kubelet")
+
+    def _end_kubelet(self) -> None:
+        assert self._kubelet
+        _end(self._kubelet)
 
     def _run(self, started: contextlib.ExitStack, name: str, *command: str | Path) -> None:
         """Start a program that ends when this block does, or this process, however that ends."""
+        started.callback(_end, self._process(name, *command))
+
+    def _process(self, name: str, *command: str | Path) -> GuardedProcess:
         log = self.place.root / "log" / f"{name}.log"
-        process = GuardedProcess([str(each) for each in command], log, os.environ, [])
-
-        def end() -> None:
-            process.terminate()
-            if not process.exited.wait(END_SECONDS_MAX):
-                process.kill()
-
-        started.callback(end)
+        return GuardedProcess([str(argument) for argument in command], log, os.environ, [])
 
     def _await(self, condition: Callable[[], bool], name: str) -> None:
         clock, pause = SystemClock(), threading.Event()
@@ -181,3 +222,9 @@ class Node:
             return str(self.get("service", name, "--namespace", namespace)["spec"]["clusterIP"])
         except (RefusedError, subprocess.TimeoutExpired):  # who asked will ask again
             return None
+
+
+def _end(process: GuardedProcess) -> None:
+    process.terminate()
+    if not process.exited.wait(END_SECONDS_MAX):
+        process.kill()
