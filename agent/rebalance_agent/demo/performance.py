@@ -12,11 +12,10 @@ from rebalance_agent.demo.observed.coordinator_words import ask
 from rebalance_agent.demo.observed.summary import Summary, claim_of, seen_episode, seen_steps, summarise
 from rebalance_agent.demo.observed.watching import DemoObserver, answers
 from rebalance_agent.demo.processes.children import Children
-from rebalance_agent.demo.screens.board import Board, group_line, step_line
-from rebalance_agent.demo.screens.screen import Screen
+from rebalance_agent.demo.screens.screen import Board, Screen
 from rebalance_agent.demo.stage import SETTLE_SECONDS, Stage, choose_ports
 from rebalance_agent.demo.stories import GROUPS, STEPS, TOPICS
-from rebalance_agent.demo.timetable import StepRun, Timetable
+from rebalance_agent.demo.timetable import StepRun, Timetable, stable
 from rebalance_agent.testing import EmbeddedKafka
 
 __all__ = ["Performance"]
@@ -50,7 +49,9 @@ class Performance:
         self._children = children
         self._ports = choose_ports(GROUPS)
         self._stage = Stage(children, kafka.bootstrap_servers, self._ports)
-        self._watching = DemoObserver(self._ports.addresses["observer"], kafka.bootstrap_servers)
+        self._watching = DemoObserver(
+            self._ports.addresses["observer"].removesuffix("/metrics"), kafka.bootstrap_servers
+        )
         self._began = clock.monotonic()
         self._endless = not seconds
         self._end = self._began + (seconds or float("inf"))
@@ -93,6 +94,7 @@ class Performance:
             timetable.advance(self._watching.groups, self._stage.perform)
             self._look()
         self._until(self._events_complete, SETTLE_SECONDS_MAX)
+        self._look()
 
     # -- waiting -----------------------------------------------------------------------------------------------
 
@@ -114,32 +116,33 @@ class Performance:
 
     def _gathered(self, members: Mapping[str, int]) -> bool:
         groups = self._watching.groups
-        return all(groups[name].stable and groups[name].members == count for name, count in members.items())
+        return all(
+            name in groups and stable(groups[name]) and groups[name].members == count for name, count in members.items()
+        )
 
     def _events_complete(self) -> bool:
-        """Whether the events include all generations that the gauges show, so every episode has settled."""
+        """Whether the events include all generations that the API shows, so every episode has settled."""
         groups = self._watching.groups
-        newest = (self._watching.journal.newest(group.name) for group in GROUPS)
-        return all(event is not None and event.generation == groups[event.group].generation for event in newest)
+        newest = {group.name: self._watching.completed(group.name)[:1] for group in GROUPS}
+        return all(lines and lines[0].generation == groups[name].generation for name, lines in newest.items())
 
     def _look(self) -> None:
         self._children.require_alive()
-        groups = self._watching.groups
-        last = {group.name: next(reversed(self._watching.journal.episodes(group.name)), None) for group in GROUPS}
-        self._screen.show(
-            Board(
-                elapsed_seconds=self._clock.monotonic() - self._began,
-                addresses=tuple(self._ports.addresses.items()),
-                groups=tuple(group_line(group, groups[group.name], last[group.name]) for group in GROUPS),
-                steps=tuple(map(step_line, self._runs)),
-            )
-        )
+        elapsed_seconds = self._clock.monotonic() - self._began
+        self._screen.show(Board(elapsed_seconds, self._ports.addresses, self._watching.answer, self._runs))
+        for group in GROUPS:
+            for text in self._watching.explain_news(group.name):
+                self._screen.say(f"{elapsed_seconds:6.1f} s  {text}")
         self._pace.wait(TICK_SECONDS)
 
     def _states(self) -> str:
-        groups = self._watching.groups
-        now = ((group.name, groups[group.name]) for group in GROUPS)
-        return ", ".join(f"{name} {group.state or 'unseen'} with {group.members or 0}" for name, group in now)
+        seen = self._watching.groups
+        return ", ".join(
+            f"{group.name} {seen[group.name].state} with {seen[group.name].members}"
+            if group.name in seen
+            else f"{group.name} unseen"
+            for group in GROUPS
+        )
 
     # -- the end -----------------------------------------------------------------------------------------------
 
@@ -147,12 +150,13 @@ class Performance:
         names = [group.name for group in GROUPS]
         words: dict[str, CoordinatorView] | None = None
         for _ in range(ATTEMPTS_MAX):
-            groups = self._watching.groups
-            claims = {name: claim_of(self._watching.journal.newest(name), groups[name]) for name in names}
+            gauges = self._watching.gauges()
+            events = {name: self._watching.episodes(name) for name in names}
+            claims = {name: claim_of(next(reversed(events[name]), None), gauges[name]) for name in names}
             if not self._check:
                 break
             words = ask(self._kafka, names)
             if not any(group_differences(claims[name], words[name]) for name in names):
                 break
-        episodes = {name: [seen_episode(event) for event in self._watching.journal.episodes(name)] for name in names}
-        return summarise(GROUPS, groups, claims, episodes, seen_steps(self._runs, episodes), words)
+        episodes = {name: list(map(seen_episode, events[name])) for name in names}
+        return summarise(GROUPS, claims, episodes, seen_steps(self._runs, episodes), words)

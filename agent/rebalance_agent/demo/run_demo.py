@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,8 +18,8 @@ from rebalance_agent.demo.observed.summary import Summary, to_json
 from rebalance_agent.demo.performance import Performance
 from rebalance_agent.demo.processes.children import Children
 from rebalance_agent.demo.processes.interrupts import EXIT_INTERRUPTED, orderly_end
-from rebalance_agent.demo.screens.model_words import model_words
-from rebalance_agent.demo.screens.screen import Screen, choose
+from rebalance_agent.demo.screens.model_words import HEADINGS, model_rows
+from rebalance_agent.demo.screens.screen import Screen
 from rebalance_agent.demo.stories import GROUPS, STEPS, TOPICS
 from rebalance_agent.errors import RebalanceAgentError
 from rebalance_agent.testing import EmbeddedKafka
@@ -46,10 +47,11 @@ def run(options: Options, clock: Clock | None = None) -> int:
         RebalanceAgentError: Kafka cannot be fetched or started, or a process of the demo failed.
         KeyboardInterrupt: Ctrl-C ended a run with a time limit; raised after the cleanup.
     """
-    with orderly_end(), choose(options.headless) as screen, _run_directory(screen) as directory:
+    screen = Screen(sys.stdout, live=sys.stdout.isatty() and not options.headless)
+    with orderly_end(), screen, _run_directory(screen) as directory:
         summary, interrupted = _perform(options, clock or SystemClock(), screen, directory.path)
         screen.close(summary)
-        screen.say("\n" + model_words(GROUPS, STEPS, TOPICS))
+        screen.table(HEADINGS, model_rows(GROUPS, STEPS, TOPICS))
         _write(options.summary, summary)
         directory.keep = options.check and bool(summary.differences)
     if interrupted:

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 
+from rebalance_agent.api.shapes import GroupSummary
 from rebalance_agent.clock import Clock
-from rebalance_agent.demo.observed.scrape import GroupNow
 from rebalance_agent.demo.stories import Action, StoryStep
+from rebalance_agent.model.group import GroupState
 
-__all__ = ["StepRun", "Timetable"]
+__all__ = ["StepRun", "StepStatus", "Timetable", "stable"]
 
 CALM_SECONDS = 2.0
 """Seconds without change after which a group is calm: a cooperative follow-up of librdkafka comes after one second."""
@@ -29,6 +31,15 @@ STEP_SECONDS_MAX = 40.0
 """Time limit of a step; session timeouts, the longest waits, are at most 15 s."""
 
 
+class StepStatus(StrEnum):
+    """The status of a step."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    OVER = "over"
+    FAILED = "failed"
+
+
 @dataclass(slots=True)
 class StepRun:
     """One step and its progress. ``after``: group -> its generation when the step began; ``began``: monotonic time."""
@@ -40,9 +51,23 @@ class StepRun:
     problem: str = "did not begin in time"
 
     @property
+    def status(self) -> StepStatus:
+        """How far the step is."""
+        if self.began is None:
+            return StepStatus.WAITING
+        if self.over:
+            return StepStatus.OVER
+        return StepStatus.FAILED if self.problem else StepStatus.RUNNING
+
+    @property
     def running(self) -> bool:
         """Whether the step has begun and is neither over nor failed."""
-        return self.began is not None and not self.over and not self.problem
+        return self.status is StepStatus.RUNNING
+
+
+def stable(group: GroupSummary) -> bool:
+    """Whether the group is Stable and no rebalance is in progress."""
+    return group.state is GroupState.STABLE and group.running is None
 
 
 class Timetable:
@@ -62,7 +87,7 @@ class Timetable:
     @property
     def over(self) -> bool:
         """Whether all steps have ended, or the time is up."""
-        ended = all(run.over or (run.began is not None and run.problem) for run in self.runs)
+        ended = all(run.status in (StepStatus.OVER, StepStatus.FAILED) for run in self.runs)
         return ended or self._clock.monotonic() >= self._until
 
     def calm(self, group: str) -> bool:
@@ -70,7 +95,7 @@ class Timetable:
         since = self._calm_since.get(group)
         return since is not None and self._clock.monotonic() - since[1] >= CALM_SECONDS
 
-    def advance(self, groups: Mapping[str, GroupNow], perform: Callable[[Action], None]) -> None:
+    def advance(self, groups: Mapping[str, GroupSummary], perform: Callable[[Action], None]) -> None:
         """Update the groups, end the steps that are over, and begin the next one if it can begin."""
         self._look(groups)
         for run in self.runs:
@@ -80,11 +105,11 @@ class Timetable:
         if waiting is not None and not self.over and self._may_begin(waiting):
             self._begin(waiting, perform)
 
-    def _look(self, groups: Mapping[str, GroupNow]) -> None:
+    def _look(self, groups: Mapping[str, GroupSummary]) -> None:
         now = self._clock.monotonic()
         for group, members in self._members.items():
-            seen = groups.get(group, GroupNow())
-            if seen.generation is None or not seen.stable or seen.members != members:
+            seen = groups.get(group)
+            if seen is None or seen.generation is None or not stable(seen) or seen.members != members:
                 self._calm_since.pop(group, None)
             elif self._calm_since.get(group, (None, 0.0))[0] != seen.generation:
                 self._calm_since[group] = (seen.generation, now)

@@ -11,7 +11,7 @@ import datetime as dt
 import html
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from rebalance_agent.model.episode import Basis, Stall
 
@@ -36,7 +36,7 @@ __all__ = [
     "share",
     "shortened",
     "stall_text",
-    "stall_with_basis",
+    "table_text",
     "time_of_day",
     "wrapped",
 ]
@@ -212,10 +212,14 @@ def stall_text(stall: Stall | None) -> str:
     return upper if stall.basis is Basis.EXACT or lower == upper else f"{lower} - {upper}"
 
 
-def stall_with_basis(stall: Stall | None) -> str:
-    """``6.21 s exact``, ``0.50-6.21 s bound``, or `UNKNOWN`: in seconds, to compare with metrics."""
-    if stall is None:
-        return UNKNOWN
-    if stall.basis is Basis.EXACT:
-        return f"{stall.seconds:.2f} s exact"
-    return f"{stall.lower_seconds:.2f}-{stall.seconds:.2f} s bound"
+def table_text(headings: Sequence[str], rows: Sequence[Sequence[str]], right: Container[int] = ()) -> str:
+    """``rows`` under ``headings`` as aligned text; the columns ``right`` (by index) are aligned to the right."""
+    lines = [headings, *rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if index in right else cell.ljust(width)
+            for index, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )

@@ -11,7 +11,6 @@ from rebalance_agent.api.shapes import GroupDetail, GroupList, RebalanceDetail, 
 from rebalance_agent.cli.inputs.assign_io import group_from_json
 from rebalance_agent.cli.inputs.json_fields import parse_json
 from rebalance_agent.cli.inputs.raw_records import raw_record
-from rebalance_agent.cli.screens.watch_table import group_rows, table_text
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.event_json import json_object, value_from_json
 from rebalance_agent.ui.sentences.explanation import paragraphs
@@ -23,6 +22,7 @@ from rebalance_agent.ui.sentences.group_detail import (
     moves_title,
     rebalance_rows,
 )
+from rebalance_agent.ui.sentences.group_table import group_rows, groups_text
 from support.kafka.captured import CAPTURED
 from support.observer.api import api_of, ask
 from support.observer.views import full_view
@@ -66,7 +66,7 @@ def take_agent_answer(data):
 def _printed(found):
     match found:
         case GroupList():
-            return [table_text(group_rows(found))]
+            return [groups_text(group_rows(found))]
         case GroupDetail():
             return _closer(GroupCloseUp(found, (), None, None))
         case RebalanceList():

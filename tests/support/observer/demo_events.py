@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from rebalance_agent.api.view_shapes import build_summary
 from rebalance_agent.demo.observed.claims_check import Claim, CoordinatorView, SeenEpisode, SeenStep
-from rebalance_agent.demo.observed.scrape import GroupNow
 from rebalance_agent.demo.observed.summary import summarise
 from rebalance_agent.demo.stories import ClientLibrary, Expected, SlowDown, StoryGroup, StoryMember
 from rebalance_agent.model.episode import Basis, Evidence, Phases, Source, Stall, Trigger
 from rebalance_agent.model.events import GenerationEvent, MemberSnapshot
-from rebalance_agent.model.group import GroupType, RebalanceProtocol
+from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol
+from support.observer.views import full_view
 
 GROUP = StoryGroup("g", "a story", ClientLibrary.KAFKA_PYTHON, "range", "t", (StoryMember("one"), StoryMember("two")))
 EPISODE = SeenEpisode(
@@ -22,6 +25,7 @@ CLAIM = Claim(
     gauge_generation=7,
     gauge_members=2,
     gauge_owned={"one": 2, "two": 1},
+    group_type=GroupType.CLASSIC,
 )
 WORDS = CoordinatorView(
     generation=7,
@@ -68,6 +72,12 @@ def generation_event(generation=7, **fields):
     return GenerationEvent(**{**values, **fields})
 
 
+def group_summary(name="g", **fields):
+    """The API's line of a calm group."""
+    calm = {"state": GroupState.STABLE, "generation": 7, "members": 2, "running": None}
+    return replace(build_summary(full_view(name)), **{**calm, **fields})
+
+
 def snapshot(member_id, client_id, *partitions):
     """A member that was given ``partitions`` of the topic ``t``."""
     return MemberSnapshot(member_id, None, client_id, "/127.0.0.1", ("t",), {}, {"t": partitions})
@@ -75,6 +85,5 @@ def snapshot(member_id, client_id, *partitions):
 
 def summary(claim=CLAIM, words=WORDS, step=STEP):
     """The summary of one group and one step; ``words`` None: not checked."""
-    now = GroupNow(state="Stable", group_type="classic", generation=7, members=2, skew=1.5)
     asked = None if words is None else {"g": words}
-    return summarise((GROUP,), {"g": now}, {"g": claim}, {"g": [EPISODE]}, (step,), asked)
+    return summarise((GROUP,), {"g": claim}, {"g": [EPISODE]}, (step,), asked)

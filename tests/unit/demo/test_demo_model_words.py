@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rebalance_agent.demo.screens.model_words import model_words
+from rebalance_agent.demo.screens.model_words import HEADINGS, model_rows
 from rebalance_agent.demo.stories import (
     GROUPS,
     STEPS,
@@ -25,8 +25,9 @@ def table(group, topics):
 
 
 def rows(*story):
-    _, _, *lines = model_words(*story).splitlines()
-    return [[cell.strip() for cell in line.split("  ") if cell] for line in lines]
+    lines = model_rows(*story)
+    assert all(len(line) == len(HEADINGS) for line in lines)
+    return [list(line) for line in lines]
 
 
 def test_an_eager_join_stops_everything_once_and_a_cooperative_one_what_moves_in_two_generations():

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from rebalance_agent.demo.observed.scrape import GroupNow
+from rebalance_agent.demo.observed.gauges import GroupGauges
 from rebalance_agent.demo.observed.summary import claim_of, seen_episode, seen_steps, to_json
 from rebalance_agent.demo.stories import StoryStep
 from rebalance_agent.demo.timetable import StepRun
@@ -75,12 +75,12 @@ def test_a_group_that_runs_another_assignor_than_the_storys_is_a_difference_alth
 
 
 def test_a_claim_is_the_newest_event_and_the_gauges():
-    gauges = GroupNow(generation=7, members=2, owned={"one": 2, "two": 1})
+    gauges = GroupGauges(generation=7, members=2, owned={"one": 2, "two": 1})
     assert claim_of(generation_event(), gauges) == CLAIM
 
 
 def test_a_group_without_events_claims_nothing():
-    claim = claim_of(None, GroupNow())
+    claim = claim_of(None, GroupGauges())
     assert claim.generation is None
     assert claim.assignment == {}
 

@@ -3,10 +3,12 @@ from __future__ import annotations
 import pytest
 
 from rebalance_agent.clock import FakeClock
-from rebalance_agent.demo.observed.scrape import GroupNow
 from rebalance_agent.demo.stories import Expected, KillMember, StartMember, StoryStep
 from rebalance_agent.demo.timetable import CALM_SECONDS, PAUSE_SECONDS_MAX, STEP_SECONDS_MAX, Timetable
 from rebalance_agent.model.episode import Trigger
+from rebalance_agent.model.group import GroupState
+from rebalance_agent.tracking.views import RunningRebalance
+from support.observer.demo_events import group_summary
 
 TICK_MS = 100
 
@@ -31,7 +33,7 @@ class World:
 
 
 def stable(generation, members):
-    return GroupNow(state="Stable", generation=generation, members=members)
+    return group_summary(generation=generation, members=members)
 
 
 def join(name, group, members):
@@ -50,10 +52,10 @@ def test_a_step_begins_only_after_its_group_was_calm():
 @pytest.mark.parametrize(
     "restless",
     [
-        GroupNow(state="PreparingRebalance", generation=1, members=1),
-        GroupNow(state="Stable", generation=1, members=1, rebalancing_seconds=0.3),
-        GroupNow(state="Stable", generation=1, members=2),
-        GroupNow(state="Stable", generation=None, members=1),
+        group_summary(state=GroupState.PREPARING_REBALANCE, generation=1, members=1),
+        group_summary(running=RunningRebalance(0, 0), generation=1, members=1),
+        stable(1, 2),
+        stable(None, 1),
     ],
 )
 def test_a_restless_group_keeps_its_step_waiting(restless):

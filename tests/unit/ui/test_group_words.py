@@ -8,7 +8,7 @@ from rebalance_agent.model.events import MemberSnapshot, Workload
 from rebalance_agent.tracking.views import MemberLoad
 from rebalance_agent.ui.sentences.group_detail import GroupCloseUp, member_table
 from rebalance_agent.ui.sentences.named_members import PartitionMove, member_names, moves, partitions_text
-from rebalance_agent.ui.words import UNKNOWN, ago, duration, listed, moment, plural, printable, stall_text
+from rebalance_agent.ui.words import UNKNOWN, ago, duration, listed, moment, plural, printable, stall_text, table_text
 from support.observer.views import NOW, full_view
 
 
@@ -114,3 +114,8 @@ def test_a_member_whose_partitions_nobody_knows_is_not_one_that_has_none(assigne
     headings, (row,) = member_table(GroupCloseUp(build_detail(view, NOW), (), None, None))
     told = dict(zip(headings, row, strict=True))
     assert (told["partitions"], told["owns"]) == (shown, UNKNOWN)
+
+
+def test_columns_are_aligned_numbers_to_the_right():
+    assert table_text(("a", "bb"), [("long", "x")]) == "a     bb\nlong  x"
+    assert table_text(("a", "bb"), [("long", "x")], right=[1]) == "a     bb\nlong   x"

@@ -16,9 +16,9 @@ from rebalance_agent.cli.inputs.groups_access import (
     quiet_logs,
     wants_direct,
 )
-from rebalance_agent.cli.screens.watch_table import group_rows, matching, table_text
 from rebalance_agent.errors import InvalidInputError, RebalanceAgentError
 from rebalance_agent.runtime.watch.in_process import InProcessWatch
+from rebalance_agent.ui.sentences.group_table import group_rows, groups_text, matching
 from rebalance_agent.ui.words import printable
 
 __all__ = ["add_parser", "run"]
@@ -100,7 +100,7 @@ def _once(groups: GroupSource, direct: InProcessWatch | None, options: argparse.
     if missing or not complete:
         print(f"rebalance-agent watch: not everything has been read: {missing or 'there is more'}", file=sys.stderr)
     rows = matching(group_rows(answer, options.sort), options.filter)
-    print(table_text(rows))
+    print(groups_text(rows))
     if not rows:
         nothing = f"no group of {answer.total} is called so" if answer.total else "there are no groups"
         print(f"rebalance-agent watch: {nothing}", file=sys.stderr)

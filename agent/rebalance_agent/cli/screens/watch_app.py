@@ -18,15 +18,13 @@ from rebalance_agent.api.shapes import GroupList
 from rebalance_agent.cli.screens.watch_group import GroupScreen
 from rebalance_agent.cli.screens.watch_poll import PollAnswered, Poller, PollFailed
 from rebalance_agent.cli.screens.watch_rows import Rows
-from rebalance_agent.cli.screens.watch_table import COLUMNS, WatchRow, group_rows, matching
+from rebalance_agent.ui.sentences.group_table import COLUMNS, WatchRow, group_rows, matching
 from rebalance_agent.ui.words import plural, printable
 
 __all__ = ["GroupsScreen", "WatchApp"]
 
 ROWS_MAX = 500
 """Rows on screen; drawing more would take longer than the interval between polls."""
-
-_STATES = {"Stable": "green", "Empty": "dim"}
 
 
 class WatchApp(App[None]):
@@ -189,11 +187,7 @@ class GroupsScreen(Screen[None]):
 
 
 def _cells(row: WatchRow) -> list[Text]:
-    style = "bold yellow" if row.running else ""
-    cells = [
+    return [
         Text(cell, style, justify="right" if column.right else "left")
-        for column, cell in zip(COLUMNS, row.cells, strict=True)
+        for column, cell, style in zip(COLUMNS, row.cells, row.styles, strict=True)
     ]
-    if not row.running:
-        cells[1].stylize(_STATES.get(row.cells[1], ""))
-    return cells

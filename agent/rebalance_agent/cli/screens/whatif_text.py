@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 from rebalance_agent.advice import Fidelity, FidelityLine, Figures, Recommendation, StrategyOutcome, WhatIf
 from rebalance_agent.advice.eligible_strategies import family
 from rebalance_agent.advice.figures import STALLS_FIELDS
-from rebalance_agent.ui.words import UNKNOWN, plural, printable, wrapped
+from rebalance_agent.ui.words import UNKNOWN, plural, printable, table_text, wrapped
 
 __all__ = ["as_json", "text"]
 
 _HEADINGS = ("STRATEGY", "PROTOCOL", "SKEW", "WORST", "MOVED", "EXCESS", "STALLED")
+_NAMES = 2
+"""Columns with names, which are aligned to the left; the others are numbers."""
 
 
 def text(found: WhatIf, fidelity: Fidelity, advice: Recommendation, source: str) -> str:
@@ -21,7 +23,7 @@ def text(found: WhatIf, fidelity: Fidelity, advice: Recommendation, source: str)
     heading = f"{printable(found.group)}: {plural(count, 'rebalance')} replayed, from {where.rstrip('.')}."
     parts = [
         "\n".join([heading, *more]),
-        "\n".join(_table(found)),
+        _table(found),
         "\n".join(_refused(found.outcomes)),
         "\n".join([*_trust(found), *_fidelity(fidelity)]),
         wrapped(f"Recommendation: {printable(advice.sentence)}"),
@@ -63,22 +65,12 @@ def as_json(found: WhatIf, fidelity: Fidelity, advice: Recommendation, source: s
     }
 
 
-def _table(found: WhatIf) -> list[str]:
-    rows: list[tuple[str, ...]] = [_HEADINGS]
+def _table(found: WhatIf) -> str:
+    rows: list[tuple[str, ...]] = []
     if found.recorded.generations:
         rows.append(_row(f"{found.assignor or UNKNOWN} (recorded)", found.protocol.value, found.recorded))
     rows += [_row(each.strategy, each.protocol.value, each.figures) for each in found.outcomes if each.refused is None]
-    if len(rows) == 1:
-        return []
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADINGS))]
-    return [
-        "  ".join(
-            # Names are aligned to the left, numbers to the right.
-            cell.ljust(width) if column < 2 else cell.rjust(width)  # noqa: PLR2004
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
+    return table_text(_HEADINGS, rows, range(_NAMES, len(_HEADINGS))) if rows else ""
 
 
 def _row(name: str, protocol: str, figures: Figures) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from rebalance_agent.demo.stories import Expected, SlowDown
 from rebalance_agent.model.episode import Basis, Trigger
+from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.partitions import TopicPartitions, pairs, to_ranges, topic_partitions
 
 __all__ = [
@@ -44,6 +45,7 @@ class Claim:
     gauge_generation: int | None = None
     gauge_members: int | None = None
     gauge_owned: Mapping[str, int] = field(default_factory=dict)
+    group_type: GroupType | None = None
 
 
 @dataclass(frozen=True, slots=True)

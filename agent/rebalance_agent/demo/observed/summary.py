@@ -19,8 +19,7 @@ from rebalance_agent.demo.observed.claims_check import (
     step_differences,
     strategy_differences,
 )
-from rebalance_agent.demo.observed.journal import slowest_client
-from rebalance_agent.demo.observed.scrape import GroupNow
+from rebalance_agent.demo.observed.gauges import GroupGauges
 from rebalance_agent.demo.stories import SlowDown, StoryGroup
 from rebalance_agent.demo.timetable import StepRun
 from rebalance_agent.model.events import GenerationEvent
@@ -65,22 +64,24 @@ class Summary:
     differences: tuple[str, ...]
 
 
-def claim_of(newest: GenerationEvent | None, now: GroupNow) -> Claim:
+def claim_of(newest: GenerationEvent | None, gauges: GroupGauges) -> Claim:
     """Return what the agent reports of a group, from its newest event and its gauges."""
     members = newest.members if newest else ()
     return Claim(
+        group_type=newest.group_type if newest else None,
         generation=newest.generation if newest else None,
         protocol=newest.assignor if newest else None,
         assignment={member.member_id: member.assigned for member in members},
         clients={member.member_id: member.client_id for member in members},
-        gauge_generation=now.generation,
-        gauge_members=now.members,
-        gauge_owned=now.owned,
+        gauge_generation=gauges.generation,
+        gauge_members=gauges.members,
+        gauge_owned=gauges.owned,
     )
 
 
 def seen_episode(event: GenerationEvent) -> SeenEpisode:
     """Return an episode from its closing event."""
+    clients = {member.member_id: member.client_id for member in event.members}
     return SeenEpisode(
         group=event.group,
         trigger=event.trigger,
@@ -88,7 +89,7 @@ def seen_episode(event: GenerationEvent) -> SeenEpisode:
         causes=event.causes,
         stall_seconds=event.stall.seconds if event.stall else None,
         basis=event.stall.basis if event.stall else None,
-        slowest_client_id=slowest_client(event),
+        slowest_client_id=clients.get(event.slowest_member_id or ""),
         partitions={member.client_id: count_partitions(member.assigned) for member in event.members},
     )
 
@@ -107,7 +108,6 @@ def seen_steps(runs: Sequence[StepRun], episodes: Mapping[str, Sequence[SeenEpis
 
 def summarise(
     groups: tuple[StoryGroup, ...],
-    now: Mapping[str, GroupNow],
     claims: Mapping[str, Claim],
     episodes: Mapping[str, list[SeenEpisode]],
     steps: tuple[SeenStep, ...],
@@ -125,7 +125,7 @@ def summarise(
         rows[group.name] = GroupOutcome(
             client=group.client,
             assignor=claim.protocol or group.assignor,
-            group_type=now[group.name].group_type,
+            group_type=claim.group_type,
             generation=claim.generation,
             members=_counts(claim),
             rebalances=len(seen),

@@ -1,29 +1,39 @@
-"""Reads the observer's ``/metrics`` and the topic ``rebalance-events``, as any user of the agent would."""
+"""Reads the observer's API and ``/metrics`` and the topic ``rebalance-events``, as any user of the agent would."""
 
 from __future__ import annotations
 
-import json
 import threading
 import urllib.request
 from collections import defaultdict
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Self
 
+from rebalance_agent.api.history import EpisodeHistory
+from rebalance_agent.api.routes import GROUPS
+from rebalance_agent.api.shapes import GroupList, GroupSummary, Rebalance, RebalanceDetail, RebalanceKind
 from rebalance_agent.cluster.topic_reader import BEGINNING, TopicReader
-from rebalance_agent.demo.observed.journal import EVENTS_MAX, Journal
-from rebalance_agent.demo.observed.scrape import GroupNow, read_groups
+from rebalance_agent.demo.observed.gauges import GroupGauges, read_gauges
 from rebalance_agent.errors import ClusterError, InvalidInputError
-from rebalance_agent.model.event_json import event_from_json
+from rebalance_agent.model.event_json import event_from_json, json_object, value_from_json
+from rebalance_agent.model.events import Event, GenerationEvent
+from rebalance_agent.runtime.sinks.split_events import whole_events
+from rebalance_agent.ui.sentences.explanation import explanation_of
+from rebalance_agent.ui.sentences.group_detail import closing_event
+from rebalance_agent.ui.words import wrapped
 
 __all__ = ["EVENTS_TOPIC", "DemoObserver", "answers", "fetch"]
 
 EVENTS_TOPIC = "rebalance-events"
-SCRAPE_SECONDS = 0.25
-"""Pause between two scrapes, and timeout of a poll for events."""
+READ_SECONDS = 0.25
+"""Pause between two questions to the API, and timeout of a poll for events."""
+
+EVENTS_MAX = 500
+"""Maximum number of events of one poll."""
 
 FETCH_TIMEOUT_SECONDS = 5.0
-SCRAPE_BYTES_MAX = 16 << 20
-"""Maximum size of a response in bytes; the demo's scrapes have some 100 kB."""
+ANSWER_BYTES_MAX = 16 << 20
+"""Maximum size of a response in bytes; the demo's /metrics has some 100 kB."""
 
 _LOOPBACK = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # a proxy cannot reach ports on loopback
 
@@ -35,7 +45,7 @@ def fetch(url: str) -> str:
         OSError: there is no response in time, or it is not a success.
     """
     with _LOOPBACK.open(url, timeout=FETCH_TIMEOUT_SECONDS) as answer:
-        body: bytes = answer.read(SCRAPE_BYTES_MAX)
+        body: bytes = answer.read(ANSWER_BYTES_MAX)
     return body.decode()
 
 
@@ -49,21 +59,22 @@ def answers(url: str) -> bool:
 
 
 class DemoObserver:
-    """Reads metrics and events in two threads; other threads take the latest values from here.
+    """Reads groups and events in two threads; other threads take the latest values from here.
 
-    ``groups``: those of the last scrape, and an empty one for every other name.
+    ``answer``: the API's last list of groups; ``history``: the rebalances that the events tell of.
     """
 
-    def __init__(self, metrics_url: str, bootstrap_servers: str) -> None:
-        """Set the URL of the observer's /metrics and the brokers; reading starts with the context."""
-        self.groups: defaultdict[str, GroupNow] = defaultdict(GroupNow)
-        self.journal = Journal()
-        self._url = metrics_url
+    def __init__(self, url: str, bootstrap_servers: str) -> None:
+        """Set the observer's address and the brokers; reading starts with the context."""
+        self.answer = GroupList(0, 0, 0, ())
+        self.history = EpisodeHistory()
+        self._url = url
         self._bootstrap = bootstrap_servers
+        self._explained: set[tuple[str, int]] = set()
         self._stop = threading.Event()
         self._threads = [
             threading.Thread(target=target, name=name, daemon=True)
-            for target, name in ((self._scrape, "demo-scrape"), (self._read_events, "demo-events"))
+            for target, name in ((self._read_groups, "demo-groups"), (self._read_events, "demo-events"))
         ]
 
     def __enter__(self) -> Self:
@@ -78,20 +89,61 @@ class DemoObserver:
         for thread in self._threads:
             thread.join()
 
-    def _scrape(self) -> None:
-        while not self._stop.wait(SCRAPE_SECONDS):
-            # An observer that has ended is noticed as a child process; a busy one is scraped again.
-            with suppress(OSError, ValueError):
-                self.groups = defaultdict(GroupNow, read_groups(fetch(self._url)))
+    @property
+    def groups(self) -> dict[str, GroupSummary]:
+        """The groups of the last answer by name."""
+        return {summary.group: summary for summary in self.answer.groups}
+
+    def gauges(self) -> defaultdict[str, GroupGauges]:
+        """Read the gauges of each group from ``/metrics``; empty ones if it does not answer."""
+        try:
+            return read_gauges(fetch(f"{self._url}/metrics"))
+        except (OSError, ValueError):
+            return defaultdict(GroupGauges)
+
+    def completed(self, group: str) -> list[Rebalance]:
+        """The group's completed rebalances, newest first."""
+        known = self.history.rebalances(group)
+        return [line for line in known.rebalances if line.kind is RebalanceKind.COMPLETED] if known else []
+
+    def episodes(self, group: str) -> list[GenerationEvent]:
+        """The closing events of the group's completed rebalances, oldest first."""
+        events = (closing_event(detail) for detail in self._details(group))
+        return [event for event in events if event][::-1]
+
+    def explain_news(self, group: str) -> Iterator[str]:
+        """`explain`'s sentences on each rebalance that is new or has better evidence since the last call."""
+        lines = self.completed(group)
+        news = [index for index, line in enumerate(lines) if (line.id, line.revision) not in self._explained]
+        details = self._details(group) if news else []
+        for index in reversed(news):
+            self._explained.add((lines[index].id, lines[index].revision))
+            for paragraph in explanation_of(details[index:], (), 1).rebalances:
+                revised = " (revised)" if lines[index].revision else ""
+                yield f"{group}{revised}: {paragraph.heading}\n{wrapped(paragraph.text, ' ' * 10)}"
+
+    def _details(self, group: str) -> list[RebalanceDetail]:
+        details = (self.history.rebalance(group, line.id) for line in self.completed(group))
+        return [detail for detail in details if detail]
+
+    def _read_groups(self) -> None:
+        while not self._stop.wait(READ_SECONDS):
+            # An observer that has ended is noticed as a child process; a busy one is asked again.
+            with suppress(OSError, InvalidInputError):
+                self.answer = value_from_json(GroupList, json_object(fetch(f"{self._url}{GROUPS.path}")))
 
     def _read_events(self) -> None:
+        for event in whole_events(self._published()):
+            self.history.on_event(event)
+
+    def _published(self) -> Iterator[Event]:
         with TopicReader({"bootstrap.servers": self._bootstrap, "log_level": "0"}, EVENTS_TOPIC, {}) as reader:
             while not self._stop.is_set():
                 # Until the observer has created the topic there are no partitions, and reading only waits.
                 with suppress(ClusterError):
                     if not reader.positions:
                         reader.begin(dict.fromkeys(range(reader.partitions()), BEGINNING))
-                    for record in reader.read(EVENTS_MAX, SCRAPE_SECONDS):
+                    for record in reader.read(EVENTS_MAX, READ_SECONDS):
                         # Kinds of events that only a newer agent knows are skipped.
-                        with suppress(InvalidInputError, ValueError):
-                            self.journal.add(event_from_json(json.loads(record.value() or b"")))
+                        with suppress(InvalidInputError):
+                            yield event_from_json(json_object(record.value() or b""))

@@ -10,12 +10,11 @@ from collections.abc import Mapping, Sequence
 
 from rebalance_agent.assignors.strategy_registry import STRATEGIES
 from rebalance_agent.demo import stories
-from rebalance_agent.demo.screens.board import table_text
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.model.subscription import TopicMetadata
 from rebalance_agent.testing.simulation import Join, SimulatedMember, SimulationSettings, Timeline, simulate
 
-__all__ = ["model_words"]
+__all__ = ["HEADINGS", "model_rows"]
 
 HEADINGS = ("in the coordinator's model", "under", "generations", "partitions that stop")
 
@@ -28,16 +27,16 @@ SETTINGS = SimulationSettings(latency_ms=1)
 _COOPERATIVE = "cooperative-"
 
 
-def model_words(
+def model_rows(
     groups: Sequence[stories.StoryGroup], steps: Sequence[stories.StoryStep], topics: Mapping[str, int]
-) -> str:
-    """Return a table as text: each join into a group whose strategy has an eager and a cooperative form, under both.
+) -> list[tuple[str, ...]]:
+    """Return rows under `HEADINGS`: each join into a group whose strategy has both forms, under each of them.
 
     ``topics``: topic -> number of partitions.
     """
     named = {group.name: group for group in groups}
     joins = [action for step in steps for action in step.actions if isinstance(action, stories.StartMember)]
-    return table_text(HEADINGS, [row for join in joins for row in _rows(named[join.group], join.client_id, topics)])
+    return [row for join in joins for row in _rows(named[join.group], join.client_id, topics)]
 
 
 def _rows(group: stories.StoryGroup, joining: str, topics: Mapping[str, int]) -> list[tuple[str, ...]]:

@@ -1,19 +1,127 @@
-"""Chooses the demo's screen: a live view on a terminal, else plain lines."""
+"""Prints the demo's progress; on a terminal with a live view below it."""
 
 from __future__ import annotations
 
-import sys
-from typing import TextIO
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self, TextIO
 
-from rebalance_agent.demo.screens.live import LiveScreen
-from rebalance_agent.demo.screens.plain import PlainScreen
+from rich.box import SIMPLE_HEAD
+from rich.columns import Columns
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.table import Column, Table
+from rich.text import Text
 
-__all__ = ["Screen", "choose"]
+from rebalance_agent.api.shapes import GroupList
+from rebalance_agent.demo.observed.summary import Summary
+from rebalance_agent.demo.screens.closing_tables import STEP_HEADINGS, SUMMARY_HEADINGS, step_rows, summary_rows
+from rebalance_agent.demo.timetable import StepRun, StepStatus
+from rebalance_agent.ui.sentences.group_table import COLUMNS, group_rows, groups_text
 
-Screen = LiveScreen | PlainScreen
+__all__ = ["Board", "Screen", "draw"]
+
+FRAMES_PER_SECOND = 4
+
+PLAIN_CHARACTERS = 200
+"""Width of tables where standard output is no terminal."""
+
+_MARKS = {
+    StepStatus.WAITING: ("  ", "dim"),
+    StepStatus.RUNNING: ("> ", "bold yellow"),
+    StepStatus.OVER: ("✓ ", "green"),
+    StepStatus.FAILED: ("! ", "bold red"),
+}
 
 
-def choose(headless: bool, stream: TextIO | None = None) -> Screen:
-    """Return the live view if the stream (default: standard output) is a terminal and not ``headless``, else plain."""
-    out = stream or sys.stdout
-    return LiveScreen(out) if out.isatty() and not headless else PlainScreen(out)
+@dataclass(frozen=True, slots=True)
+class Board:
+    """The state at ``elapsed_seconds`` after the broker was ready; ``addresses``: of its processes, by name."""
+
+    elapsed_seconds: float
+    addresses: Mapping[str, str]
+    groups: GroupList
+    steps: Sequence[StepRun]
+
+
+class Screen:
+    """Prints texts and tables to ``stream``; ``live``: with the latest board below them, on a terminal."""
+
+    def __init__(self, stream: TextIO, *, live: bool) -> None:
+        """Print nothing yet."""
+        self._console = Console(file=stream, width=None if live else PLAIN_CHARACTERS)
+        self._live = Live(console=self._console, refresh_per_second=FRAMES_PER_SECOND, transient=True) if live else None
+        self._statuses: dict[str, StepStatus] = {}
+
+    def __enter__(self) -> Self:
+        """Start the live view."""
+        if self._live:
+            self._live.start()
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        """Stop the live view and restore the terminal."""
+        if self._live:
+            self._live.stop()
+
+    def say(self, text: str) -> None:
+        """Print ``text``."""
+        self._console.print(text, markup=False, highlight=False, emoji=False, soft_wrap=True)
+
+    def table(self, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Print a table."""
+        columns = (Column(heading, no_wrap=heading in ("group", "seen as"), overflow="fold") for heading in headings)
+        table = Table(*columns, box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+        for row in rows:
+            table.add_row(*map(Text, row))
+        self._console.print("", table)
+
+    def show(self, board: Board) -> None:
+        """Print the steps whose status changed; before the first one, the groups. Update the live view."""
+        for run in board.steps:
+            if run.status != self._statuses.get(run.step.name, StepStatus.WAITING):
+                if not self._statuses:
+                    self.say(f"\n{groups_text(group_rows(board.groups))}\n")
+                self._statuses[run.step.name] = run.status
+                self.say(f"{board.elapsed_seconds:6.1f} s  {_step_text(run)}")
+        if self._live:
+            self._live.update(draw(board))
+
+    def close(self, summary: Summary) -> None:
+        """Replace the live view by the closing tables and the differences."""
+        self.__exit__()
+        self.table(SUMMARY_HEADINGS, summary_rows(summary))
+        self.table(STEP_HEADINGS, step_rows(summary))
+        for line in summary.differences:
+            self.say(f"difference: {line}")
+
+
+def draw(board: Board) -> RenderableType:
+    """Return the board as a rich renderable: addresses, the groups as in `watch`, timetable."""
+    addresses = Columns([Text(f"{name} {url}", "dim") for name, url in board.addresses.items()], padding=(0, 2))
+    columns = (
+        Column(column.title, justify="right" if column.right else "left", no_wrap=column.title == "group")
+        for column in COLUMNS
+    )
+    title = f"{board.elapsed_seconds:.0f} s"
+    groups = Table(*columns, box=SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
+    for row in group_rows(board.groups):
+        groups.add_row(*map(Text, row.cells, row.styles))
+    steps = Table.grid()
+    for run in board.steps:
+        text = Text.assemble((f"{run.step.name}: ", "bold"), _happening(run))
+        if run.status is StepStatus.WAITING:
+            text.stylize("dim")
+        steps.add_row(Text(*_MARKS[run.status]), text)
+    return Group(addresses, groups, steps)
+
+
+def _happening(run: StepRun) -> str:
+    return run.problem if run.status is StepStatus.FAILED else run.step.text
+
+
+def _step_text(run: StepRun) -> str:
+    if run.status is StepStatus.OVER:
+        return f"  {run.step.name}: over"
+    mark, _ = _MARKS[run.status]
+    return f"{mark}{run.step.name}: {_happening(run)}"

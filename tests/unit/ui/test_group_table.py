@@ -5,10 +5,10 @@ import pytest
 from rebalance_agent.api.routes import SORT_KEYS
 from rebalance_agent.api.shapes import GroupList
 from rebalance_agent.api.view_shapes import build_summary
-from rebalance_agent.cli.screens.watch_table import COLUMNS, group_rows, matching, table_text
 from rebalance_agent.model.episode import Basis, Source, Stall
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.tracking.views import GroupView, RunningRebalance
+from rebalance_agent.ui.sentences.group_table import COLUMNS, group_rows, groups_text, matching
 from support.observer.views import NOW, full_view
 
 
@@ -58,7 +58,7 @@ def test_cells_say_what_is_known():
 
 
 def test_the_text_is_in_columns_numbers_to_the_right():
-    assert table_text(group_rows(FLEET)) == (
+    assert groups_text(group_rows(FLEET)) == (
         "GROUP    STATE               TYPE      GEN  MEMBERS  PARTITIONS  SKEW    RUNNING  LAST STALL  REBALANCES"
         "  LAST TRIGGER\n"
         "billing  PreparingRebalance  classic     2        2           6  1.33  1 min 5 s           -           2"
@@ -68,7 +68,7 @@ def test_the_text_is_in_columns_numbers_to_the_right():
         "orders   Stable              classic     2        2           6  1.33          -       6.2 s           2"
         "  member_joined"
     )
-    assert table_text([]).startswith("GROUP  STATE")
+    assert groups_text([]).startswith("GROUP  STATE")
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from rebalance_agent.api.query import GroupQuery
 from rebalance_agent.api.shapes import GroupList, GroupSummary
-from rebalance_agent.ui.words import UNKNOWN, duration, printable, stall_text
+from rebalance_agent.ui.words import UNKNOWN, duration, printable, stall_text, table_text
 
-__all__ = ["COLUMNS", "TableColumn", "WatchRow", "group_rows", "matching", "table_text"]
+__all__ = ["COLUMNS", "TableColumn", "WatchRow", "group_rows", "groups_text", "matching"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,12 @@ COLUMNS = (
 )
 
 
+_STATE = 1
+"""Index of the column of states."""
+
+_STATES = {"Stable": "green", "Empty": "dim"}
+
+
 @dataclass(frozen=True, slots=True)
 class WatchRow:
     """One group: ``cells`` under `COLUMNS`, safe to print; ``running``: whether it is rebalancing now."""
@@ -45,6 +51,13 @@ class WatchRow:
     group: str
     cells: tuple[str, ...]
     running: bool
+
+    @property
+    def styles(self) -> tuple[str, ...]:
+        """The style of each cell on a terminal, as `rich` names it."""
+        if self.running:
+            return ("bold yellow",) * len(self.cells)
+        return tuple(_STATES.get(cell, "") if index == _STATE else "" for index, cell in enumerate(self.cells))
 
 
 def group_rows(groups: GroupList, sort: str = "group") -> list[WatchRow]:
@@ -63,17 +76,10 @@ def matching(rows: Sequence[WatchRow], text: str) -> list[WatchRow]:
     return [row for row in rows if matches(row.group)]
 
 
-def table_text(rows: Sequence[WatchRow]) -> str:
+def groups_text(rows: Sequence[WatchRow]) -> str:
     """The rows as aligned text, with headings."""
-    lines = [tuple(column.title.upper() for column in COLUMNS), *(row.cells for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join(
-        "  ".join(
-            cell.rjust(width) if column.right else cell.ljust(width)
-            for column, cell, width in zip(COLUMNS, line, widths, strict=True)
-        ).rstrip()
-        for line in lines
-    )
+    right = {index for index, column in enumerate(COLUMNS) if column.right}
+    return table_text([column.title.upper() for column in COLUMNS], [row.cells for row in rows], right)
 
 
 def _row(group: GroupSummary, now_ms: int) -> WatchRow:
