@@ -18,7 +18,8 @@ from types import ModuleType
 from typing import NoReturn
 
 import rebalance_agent
-from rebalance_agent.errors import RebalanceAgentError
+from rebalance_agent.errors import AssignmentError, InvalidInputError, RebalanceAgentError
+from rebalance_agent.ui.words import printable
 
 __all__ = ["COMMANDS", "main"]
 
@@ -38,6 +39,9 @@ COMMANDS = {
     "whatif": ("what other assignors would have made of a group's rebalances", "agent"),
 }
 """Command -> its help text, and the extra that installs its packages (empty for none)."""
+
+EXIT_CODES: dict[type[RebalanceAgentError], int] = {InvalidInputError: 2, AssignmentError: 2, RebalanceAgentError: 1}
+"""Error -> exit code, the first that fits; a command whose codes are others sets ``exit_codes`` in its parser."""
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C: 128 + SIGINT, as shells report it."""
@@ -81,8 +85,10 @@ def _main(arguments: list[str]) -> int:
     except ModuleNotFoundError as error:
         return _missing(command, error)
     except RebalanceAgentError as error:
-        print(f"rebalance-agent {command}: {error}", file=sys.stderr)
-        return 1
+        text = "\n".join(map(printable, str(error).split("\n")))
+        print(f"rebalance-agent {command}: {text}", file=sys.stderr)
+        codes: dict[type[RebalanceAgentError], int] = getattr(options, "exit_codes", EXIT_CODES)
+        return next(code for kind, code in codes.items() if isinstance(error, kind))
 
 
 def _imported(name: str) -> ModuleType:

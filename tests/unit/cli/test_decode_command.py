@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from rebalance_agent.cli.commands import decode
+from rebalance_agent.cli.main import main
 
 TOMBSTONE = '{"key": "AAIAAWc=", "value": null, "timestamp": 5}'
 READ = {"kind": "group_metadata", "key_version": 2, "value_version": None, "group": "g", "record_timestamp": 5}
@@ -100,7 +101,7 @@ def test_a_file_is_read_and_one_that_is_not_there_is_exit_code_2(tmp_path, capsy
     path.write_text(TOMBSTONE + "\n")
     assert decode.run(parsed(str(path))) == 0
     assert json.loads(capsys.readouterr().out) == READ
-    assert decode.run(parsed(str(tmp_path / "missing"))) == 2
+    assert main(["decode", str(tmp_path / "missing")]) == 2
     assert capsys.readouterr().err == f"rebalance-agent decode: {tmp_path / 'missing'}: No such file or directory\n"
 
 

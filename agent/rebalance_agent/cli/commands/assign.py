@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import BinaryIO
 
 from rebalance_agent.assignors import STRATEGIES, Strategy, judge, strategy
 from rebalance_agent.assignors.internal_topics import prepare
 from rebalance_agent.assignors.strategy import COOPERATIVE_PREFIX
+from rebalance_agent.cli.command_parser import add_command
 from rebalance_agent.cli.inputs.assign_io import group_from_json, result_to_json, setting_text
 from rebalance_agent.cli.inputs.json_fields import INPUT_BYTES_MAX, parse_json
+from rebalance_agent.cli.inputs.line_files import bounded_lines, open_input
 from rebalance_agent.errors import AssignmentError, InvalidInputError
 from rebalance_agent.model.group import RebalanceProtocol
 
 __all__ = ["add_parser", "run"]
 
-EXIT_FOUND, EXIT_WRONG_INPUT = 1, 2
+EXIT_FOUND = 1
 
 INPUT_HELP = """\
 input, one group:
@@ -41,13 +41,13 @@ until the present one lets go, "quality" judges both together; null is what does
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Declare the command's arguments."""
-    parser = subparsers.add_parser(
+    parser = add_command(
+        subparsers,
         "assign",
-        help="assign partitions to a group's members as an assignor would, and judge the result",
-        description="Reads a group as JSON, prints the assignment that a strategy makes of it and its quality as JSON.",
-        epilog=f"{INPUT_HELP}\nstrategies (`rebalance-agent strategies` says what each promises, and its settings):\n"
+        "assign partitions to a group's members as an assignor would, and judge the result",
+        "Reads a group as JSON, prints the assignment that a strategy makes of it and its quality as JSON.",
+        f"{INPUT_HELP}\nstrategies (`rebalance-agent strategies` says what each promises, and its settings):\n"
         + textwrap.fill(", ".join(STRATEGIES), 99, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("file", metavar="FILE", help="the group; - reads standard input")
     parser.add_argument("--strategy", metavar="NAME", required=True, help="the assignor's name on the wire")
@@ -73,16 +73,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(args: argparse.Namespace) -> int:
     """Run the command; 0: done, 1: some lines were invalid (``--ndjson``), 2: wrong usage or input."""
-    try:
-        chosen = _choose(args.strategy, args.protocol)
-        config = _config(chosen, args.config)
-        with _open(args.file) as stream:
-            if args.ndjson:
-                return _answer_lines(chosen, config, stream)
-            _print(_answer(chosen, config, parse_json(stream.read(INPUT_BYTES_MAX + 1))))
-    except (AssignmentError, InvalidInputError) as error:
-        print(f"rebalance-agent assign: {error}", file=sys.stderr)
-        return EXIT_WRONG_INPUT
+    chosen = _choose(args.strategy, args.protocol)
+    config = _config(chosen, args.config)
+    with open_input(args.file) as stream:
+        if args.ndjson:
+            return _answer_lines(chosen, config, stream)
+        _print(_answer(chosen, config, parse_json(stream.read(INPUT_BYTES_MAX + 1))))
     return 0
 
 
@@ -109,19 +105,6 @@ def _config(chosen: Strategy, pairs: Sequence[str]) -> dict[str, str]:
     return config
 
 
-@contextmanager
-def _open(path: str) -> Iterator[BinaryIO]:
-    if path == "-":
-        yield sys.stdin.buffer
-        return
-    try:
-        stream = open(path, "rb")  # noqa: SIM115, PTH123 - closed below; "-" and paths look alike to the caller
-    except OSError as error:
-        raise InvalidInputError(path, error.strerror or "cannot be read") from None
-    with stream:
-        yield stream
-
-
 def _answer(chosen: Strategy, config: Mapping[str, str], data: object) -> dict[str, object]:
     identity = _identity(data)
     group = prepare(chosen, group_from_json(data, config))
@@ -132,7 +115,7 @@ def _answer(chosen: Strategy, config: Mapping[str, str], data: object) -> dict[s
 
 def _answer_lines(chosen: Strategy, config: Mapping[str, str], stream: BinaryIO) -> int:
     code = 0
-    for line in _lines(stream):
+    for line in bounded_lines(stream, INPUT_BYTES_MAX):
         data: object = None
         try:
             data = parse_json(line)
@@ -142,14 +125,6 @@ def _answer_lines(chosen: Strategy, config: Mapping[str, str], stream: BinaryIO)
             result = {**_readable_identity(data), "error": str(error)}
         _print(result)
     return code
-
-
-def _lines(stream: BinaryIO) -> Iterator[bytes]:
-    """The lines of ``stream``; one that is too long for `parse_json` is cut one byte above its limit."""
-    while line := stream.readline(INPUT_BYTES_MAX + 1):
-        yield line
-        while len(line) > INPUT_BYTES_MAX and not line.endswith(b"\n"):
-            line = stream.readline(INPUT_BYTES_MAX + 1)
 
 
 def _identity(data: object) -> dict[str, object]:

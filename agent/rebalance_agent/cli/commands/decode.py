@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
+from rebalance_agent.cli.command_parser import add_command
+from rebalance_agent.cli.inputs.line_files import bounded_lines, open_input
 from rebalance_agent.cli.inputs.raw_records import raw_record
 from rebalance_agent.errors import DecodeError, InvalidInputError
 from rebalance_agent.groupprotocol.record_json import record_json
@@ -60,13 +60,7 @@ example, generation and members of every group in a file of records:
 
 def add_parser(subparsers: Commands) -> None:
     """Add ``decode`` to the commands."""
-    parser = subparsers.add_parser(
-        "decode",
-        help="print records of __consumer_offsets as JSON",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = add_command(subparsers, "decode", "print records of __consumer_offsets as JSON", _DESCRIPTION, _EPILOG)
     parser.add_argument(
         "file", nargs="?", default="-", metavar="FILE", help="NDJSON of records; - (the default) is standard input"
     )
@@ -75,44 +69,22 @@ def add_parser(subparsers: Commands) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Decode ``args.file`` to standard output line by line; the exit code is as ``--help`` says."""
-    if args.file == "-":
-        return _decode_lines(sys.stdin.buffer)
-    try:
-        file = open(args.file, "rb")  # noqa: PTH123, SIM115 - only the opening may fail with exit code 2
-    except OSError as error:
-        print(f"rebalance-agent decode: {args.file}: {error.strerror}", file=sys.stderr)
-        return 2
-    with file:
-        return _decode_lines(file)
-
-
-def _decode_lines(file: BinaryIO) -> int:
     failed = False
-    for number, line in _lines(file):
-        try:
-            out = _decode_line(line)
-        except (DecodeError, InvalidInputError) as error:
-            out = {"error": f"line {number}: {error}"}
-            failed = True
-        print(json.dumps(out, separators=(",", ":")), flush=True)
+    with open_input(args.file) as file:
+        for number, line in enumerate(bounded_lines(file, LINE_BYTES_MAX), 1):
+            if line.isspace() and len(line) <= LINE_BYTES_MAX:
+                continue
+            try:
+                out = _decode_line(line)
+            except (DecodeError, InvalidInputError) as error:
+                out = {"error": f"line {number}: {error}"}
+                failed = True
+            print(json.dumps(out, separators=(",", ":")), flush=True)
     return 1 if failed else 0
 
 
-def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes | None]]:
-    """Numbers and lines that are not blank; None for a line that is too long, which is never read as a whole."""
-    number = 0
-    while line := file.readline(LINE_BYTES_MAX + 1):
-        number += 1
-        if len(line) > LINE_BYTES_MAX:
-            while line and not line.endswith(b"\n"):
-                line = file.readline(LINE_BYTES_MAX)
-            yield number, None
-        elif not line.isspace():
-            yield number, line
-
-
-def _decode_line(line: bytes | None) -> dict[str, Any]:
-    if line is None:
+def _decode_line(line: bytes) -> dict[str, Any]:
+    if len(line) > LINE_BYTES_MAX:
         raise InvalidInputError("", f"longer than {LINE_BYTES_MAX} bytes")
     record = raw_record(line)
     return record_json(decode_record(record.key, record.value), record.timestamp)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from rebalance_agent.cli.command_parser import number
 from rebalance_agent.demo.run_demo import Options
 from rebalance_agent.demo.run_demo import run as play
 
@@ -25,7 +26,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     parser.add_argument(
         "--seconds",
-        type=_seconds,
+        type=number(0, SECONDS_MAX, f"a number between 0 and {SECONDS_MAX:.0f}"),
         default=Options().seconds,
         metavar="N",
         help="length of the run once Kafka is ready; 0 goes on until Ctrl-C (default %(default)g)",
@@ -47,21 +48,4 @@ def run(options: argparse.Namespace) -> int:
     if options.summary and not options.summary.absolute().parent.is_dir():
         # Checked now, so that it does not fail after the run.
         options.parser.error(f"--summary: {options.summary.parent} is not a directory")
-    return play(
-        Options(
-            seconds=options.seconds,
-            headless=options.headless,
-            check=options.check,
-            summary=options.summary,
-        )
-    )
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = -1.0
-    if not 0 <= seconds <= SECONDS_MAX:
-        raise argparse.ArgumentTypeError(f"must be a number between 0 and {SECONDS_MAX:.0f}")
-    return seconds
+    return play(Options(options.seconds, options.headless, options.check, options.summary))

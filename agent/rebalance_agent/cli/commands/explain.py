@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rebalance_agent.api.group_source import GroupSource
 from rebalance_agent.api.query import NotKnownError
 from rebalance_agent.api.shapes import Rebalance, RebalanceDetail, RebalanceKind
-from rebalance_agent.cli.inputs.cluster_flags import cluster_settings
-from rebalance_agent.cli.inputs.groups_access import add_access_flags, agent_api, quiet_logs, wants_direct
-from rebalance_agent.clock import SystemClock
+from rebalance_agent.cli.command_parser import add_command, whole_number
+from rebalance_agent.cli.inputs.groups_access import (
+    add_access_flags,
+    agent_api,
+    past_in_cluster,
+    quiet_logs,
+    wants_direct,
+)
 from rebalance_agent.errors import RebalanceAgentError
 from rebalance_agent.model.event_json import event_to_json, value_to_json
 from rebalance_agent.model.events import Event
-from rebalance_agent.runtime.watch.history_reader import read_past
 from rebalance_agent.ui.sentences.explanation import LAST_MAX, paragraphs, whole_rebalances
 from rebalance_agent.ui.words import plural, printable
 
@@ -53,31 +56,20 @@ class _GroupPast:
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command and its flags."""
-    parser = subparsers.add_parser(
-        "explain",
-        help="a group's last rebalances in sentences",
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = add_command(subparsers, "explain", "a group's last rebalances in sentences", DESCRIPTION, EXAMPLES)
     parser.add_argument("group", metavar="GROUP", help="the group's id")
-    parser.add_argument("--last", type=_last, default=3, metavar="N", help="how many rebalances (default 3)")
+    parser.add_argument(
+        "--last", type=whole_number(1, LAST_MAX), default=3, metavar="N", help="how many rebalances (default 3)"
+    )
     parser.add_argument("--json", action="store_true", help="the same as JSON, with the whole events")
     add_access_flags(parser)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, exit_codes={NotKnownError: 1, RebalanceAgentError: 2})
 
 
 def run(options: argparse.Namespace) -> int:
     """Explain one group, and return the exit code."""
     quiet_logs()
-    try:
-        past = _from_cluster(options) if wants_direct(options) else _from_agent(agent_api(options), options)
-    except NotKnownError as error:
-        print(f"rebalance-agent explain: {printable(str(error))}", file=sys.stderr)
-        return 1
-    except RebalanceAgentError as error:
-        print(f"rebalance-agent explain: {printable(str(error))}", file=sys.stderr)
-        return 2
+    past = _from_cluster(options) if wants_direct(options) else _from_agent(agent_api(options), options)
     texts = paragraphs(past.details, past.rollouts, options.last)
     if options.json:
         print(json.dumps(_as_json(options, past, texts)))
@@ -106,11 +98,7 @@ def _detail(groups: GroupSource, group: str, line: Rebalance) -> RebalanceDetail
 
 
 def _from_cluster(options: argparse.Namespace) -> _GroupPast:
-    settings, properties = cluster_settings(options)
-    past = read_past(properties, settings.events_topic, options.group, SystemClock())
-    if not past.known:
-        where, *_ = past.source.splitlines()
-        raise NotKnownError(f"there is no group {options.group!r} in {where.rstrip('.')}")
+    past = past_in_cluster(options)
     details, rollouts = whole_rebalances(past.events, options.last)
     return _GroupPast(past.source, details, rollouts)
 
@@ -135,9 +123,3 @@ def _as_json(options: argparse.Namespace, past: _GroupPast, texts: Sequence[str]
         "rebalances": [value_to_json(each) for each in _completed(past.details)[: options.last]],
         "rollouts": [event_to_json(each) for each in past.rollouts],
     }
-
-
-def _last(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= LAST_MAX):
-        raise argparse.ArgumentTypeError(f"must be a whole number from 1 to {LAST_MAX}")
-    return int(text)

@@ -7,6 +7,8 @@ import difflib
 import importlib
 import sys
 
+from rebalance_agent.errors import InvalidInputError
+
 __all__ = ["STAGES", "add_parser", "run"]
 
 STAGES = {
@@ -63,5 +65,8 @@ def run(args: argparse.Namespace) -> int:
     options = parser.parse_args([args.stage, *args.rest])
     try:
         return int(options.run(options))
+    except InvalidInputError as error:
+        print(f"rebalance-agent pipeline {args.stage}: {error}", file=sys.stderr)
+        return 2
     finally:
         sys.stdout.flush()

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import textwrap
 from collections.abc import Iterable
 
 from rebalance_agent.assignors import STRATEGIES, Strategy, strategy
-from rebalance_agent.errors import AssignmentError
 from rebalance_agent.ui.words import LINE_CHARACTERS
 
 __all__ = ["add_parser", "run"]
-
-EXIT_WRONG_INPUT = 2
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -32,11 +28,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(args: argparse.Namespace) -> int:
     """Run the command; 0: done, 2: an unknown name."""
-    try:
-        chosen = [strategy(name) for name in args.name] or list(STRATEGIES.values())
-    except AssignmentError as error:
-        print(f"rebalance-agent strategies: {error}", file=sys.stderr)
-        return EXIT_WRONG_INPUT
+    chosen = [strategy(name) for name in args.name] or list(STRATEGIES.values())
     print(json.dumps([_as_json(each) for each in chosen], indent=2) if args.json else _as_text(chosen), flush=True)
     return 0
 

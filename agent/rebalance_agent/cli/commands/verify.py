@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import datetime as dt
 import json
-import math
 import sys
 from collections.abc import Mapping
 
 from rebalance_agent.audit.audit_report import AuditReport
+from rebalance_agent.cli.command_parser import add_command, number
 from rebalance_agent.cli.inputs.cluster_flags import add_cluster_flags
 from rebalance_agent.cli.inputs.groups_access import quiet_logs
 from rebalance_agent.cli.verify_reports import verified
@@ -51,13 +51,8 @@ SHOWN_MAX = 200
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command and its flags."""
-    parser = subparsers.add_parser(
-        "verify",
-        help="hold the published events against the coordinators' own log",
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    text = "hold the published events against the coordinators' own log"
+    parser = add_command(subparsers, "verify", text, DESCRIPTION, EXAMPLES)
     cluster = add_cluster_flags(parser, "a cluster")
     cluster.add_argument("--events-topic", metavar="TOPIC", help="where the events are (default: as `observe`)")
     files = parser.add_argument_group("files, plain or .gz")
@@ -89,7 +84,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     what.add_argument("--since", type=_time, metavar="TIME", help="ISO 8601, or milliseconds since the epoch")
     what.add_argument(
         "--grace-seconds",
-        type=_seconds,
+        type=number(0, sys.float_info.max, "seconds, 0 or more"),
         default=30.0,
         metavar="S",
         help="how long after a record its event may come",
@@ -99,17 +94,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     what.add_argument("--allow-empty", action="store_true", help="no group at all, told or recorded, is no error")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of lines")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, exit_codes={RebalanceAgentError: 2})
 
 
 def run(options: argparse.Namespace) -> int:
     """Verify, and return the exit code."""
     quiet_logs()
-    try:
-        reports = verified(options)
-    except RebalanceAgentError as error:
-        print(f"rebalance-agent verify: {printable(str(error))}", file=sys.stderr)
-        return 2
+    reports = verified(options)
     if options.json:
         print(json.dumps(_as_json(reports)))
     else:
@@ -154,16 +145,6 @@ def _report_json(report: AuditReport) -> dict[str, object]:
             for each in report.differences
         ],
     }
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = math.nan
-    if not 0 <= seconds < math.inf:
-        raise argparse.ArgumentTypeError("must be seconds, 0 or more")
-    return seconds
 
 
 def _time(text: str) -> int:

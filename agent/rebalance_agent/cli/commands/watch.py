@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from rebalance_agent.api.group_source import GroupSource
 from rebalance_agent.api.query import GroupQuery
 from rebalance_agent.api.routes import LIMIT_MAX, SORT_KEYS
+from rebalance_agent.cli.command_parser import add_command, number
 from rebalance_agent.cli.inputs.cluster_flags import cluster_settings
 from rebalance_agent.cli.inputs.groups_access import (
     add_access_flags,
@@ -16,7 +17,7 @@ from rebalance_agent.cli.inputs.groups_access import (
     quiet_logs,
     wants_direct,
 )
-from rebalance_agent.errors import InvalidInputError, RebalanceAgentError
+from rebalance_agent.errors import RebalanceAgentError
 from rebalance_agent.runtime.watch.in_process import InProcessWatch
 from rebalance_agent.ui.sentences.group_table import group_rows, groups_text, matching
 from rebalance_agent.ui.words import printable
@@ -48,18 +49,13 @@ SETTLE_SECONDS_MAX = 30.0
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command and its flags."""
-    parser = subparsers.add_parser(
-        "watch",
-        help="live table of groups and their rebalances",
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = add_command(subparsers, "watch", "live table of groups and their rebalances", DESCRIPTION, EXAMPLES)
     parser.add_argument("filter", nargs="?", default="", metavar="GROUPS", help="a part of the name, or a pattern")
     parser.add_argument("--once", action="store_true", help="print the table once as plain text")
     parser.add_argument("--sort", type=_sort, default="group", metavar="ORDER", help=f"one of {', '.join(SORT_KEYS)}")
+    interval = number(0.1, 3600, "a number from 0.1 to 3600")
     parser.add_argument(
-        "--interval", type=_interval, default=1.0, metavar="SECONDS", help="time between two looks (default 1)"
+        "--interval", type=interval, default=1.0, metavar="SECONDS", help="time between two looks (default 1)"
     )
     add_access_flags(parser)
     parser.set_defaults(run=run)
@@ -70,23 +66,19 @@ def run(options: argparse.Namespace) -> int:
     # Textual writes to standard error.
     once = options.once or not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
     quiet_logs()
-    try:
-        with ExitStack() as stack:
-            direct = None
-            groups: GroupSource
-            if wants_direct(options):
-                groups = direct = stack.enter_context(InProcessWatch(*cluster_settings(options)))
-            else:
-                groups = agent_api(options)
-            if once:
-                return _once(groups, direct, options)
-            from rebalance_agent.cli.screens.watch_app import WatchApp  # noqa: PLC0415 - printing once needs no Textual
+    with ExitStack() as stack:
+        direct = None
+        groups: GroupSource
+        if wants_direct(options):
+            groups = direct = stack.enter_context(InProcessWatch(*cluster_settings(options)))
+        else:
+            groups = agent_api(options)
+        if once:
+            return _once(groups, direct, options)
+        from rebalance_agent.cli.screens.watch_app import WatchApp  # noqa: PLC0415 - printing once needs no Textual
 
-            WatchApp(groups, direct.missing if direct else str, options.filter, options.sort, options.interval).run()
-            return 0
-    except InvalidInputError as error:
-        print(f"rebalance-agent watch: {error}", file=sys.stderr)
-        return 2
+        WatchApp(groups, direct.missing if direct else str, options.filter, options.sort, options.interval).run()
+    return 0
 
 
 def _once(groups: GroupSource, direct: InProcessWatch | None, options: argparse.Namespace) -> int:
@@ -111,13 +103,3 @@ def _sort(text: str) -> str:
     if text.removeprefix("-") not in SORT_KEYS:
         raise argparse.ArgumentTypeError(f"must be one of {', '.join(SORT_KEYS)}, with or without '-' in front")
     return text
-
-
-def _interval(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0.1 <= seconds <= 3600:  # noqa: PLR2004 - the bounds that the error names
-        raise argparse.ArgumentTypeError("must be a number from 0.1 to 3600")
-    return seconds

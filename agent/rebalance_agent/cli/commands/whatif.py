@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Mapping, Sequence
 
 from rebalance_agent.advice import (
@@ -18,13 +17,13 @@ from rebalance_agent.advice import (
 )
 from rebalance_agent.api.query import NotKnownError
 from rebalance_agent.assignors import STRATEGIES, strategy
+from rebalance_agent.cli.command_parser import add_command
 from rebalance_agent.cli.inputs.groups_access import add_access_flags, quiet_logs
 from rebalance_agent.cli.inputs.whatif_past import WhatIfInput, find_past
 from rebalance_agent.cli.screens.whatif_text import as_json, text
 from rebalance_agent.errors import InvalidInputError, RebalanceAgentError
 from rebalance_agent.model.events import AssignEvent
 from rebalance_agent.model.group import RebalanceProtocol
-from rebalance_agent.ui.words import printable
 
 __all__ = ["add_parser", "run"]
 
@@ -59,13 +58,8 @@ exit codes: 0 done, 1 the group is not known, 2 wrong usage, or nobody answers
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command and its flags."""
-    parser = subparsers.add_parser(
-        "whatif",
-        help="what other assignors would have made of a group's rebalances",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    text = "what other assignors would have made of a group's rebalances"
+    parser = add_command(subparsers, "whatif", text, DESCRIPTION, EPILOG)
     parser.add_argument("group", metavar="GROUP", help="the group's id")
     parser.add_argument(
         "--strategy",
@@ -88,25 +82,18 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--events", metavar="FILE", help="a file of events, one JSON object a line (.gz: compressed)")
     parser.add_argument("--json", action="store_true", help="the same as JSON")
     add_access_flags(parser)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, exit_codes={NotKnownError: 1, RebalanceAgentError: 2})
 
 
 def run(options: argparse.Namespace) -> int:
     """Replay and print the comparison; return the exit code."""
     quiet_logs()
-    try:
-        names, settings = _names(options.strategy, options.protocol), ReplaySettings(_config(options.assignor_config))
-        past = find_past(options)
-        history = _history(past, options.group)
-        comparison = what_if(history, names, settings)
-        assigned = [event for event in past.events if isinstance(event, AssignEvent)]
-        checked = fidelity(history, instrumented_generations(assigned))
-    except NotKnownError as error:
-        print(f"rebalance-agent whatif: {printable(str(error))}", file=sys.stderr)
-        return 1
-    except RebalanceAgentError as error:
-        print(f"rebalance-agent whatif: {printable(str(error))}", file=sys.stderr)
-        return 2
+    names, settings = _names(options.strategy, options.protocol), ReplaySettings(_config(options.assignor_config))
+    past = find_past(options)
+    history = _history(past, options.group)
+    comparison = what_if(history, names, settings)
+    assigned = [event for event in past.events if isinstance(event, AssignEvent)]
+    checked = fidelity(history, instrumented_generations(assigned))
     advice = recommend(comparison)
     if options.json:
         print(json.dumps(as_json(comparison, checked, advice, past.source)))

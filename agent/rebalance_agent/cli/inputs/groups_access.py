@@ -9,14 +9,17 @@ from collections.abc import Mapping
 
 import structlog
 
+from rebalance_agent.api.query import NotKnownError
 from rebalance_agent.cli.inputs.agent_api import AgentAddress, AgentApi
-from rebalance_agent.cli.inputs.cluster_flags import add_cluster_flags, names_cluster
+from rebalance_agent.cli.inputs.cluster_flags import add_cluster_flags, cluster_settings, names_cluster
+from rebalance_agent.clock import SystemClock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.http.bearer import checked_token
 from rebalance_agent.runtime.processes.logs import configure_logs
 from rebalance_agent.runtime.settings.kafka_config import read_secret
+from rebalance_agent.runtime.watch.history_reader import GroupPast, read_past
 
-__all__ = ["URL", "add_access_flags", "agent_api", "quiet_logs", "wants_direct"]
+__all__ = ["URL", "add_access_flags", "agent_api", "past_in_cluster", "quiet_logs", "wants_direct"]
 
 URL = "http://localhost:29308"
 """Default address: an observer on this machine."""
@@ -60,6 +63,20 @@ def agent_api(options: argparse.Namespace, environment: Mapping[str, str] = os.e
         token = checked_token("--token-file", read_secret("--token-file", options.token_file))
     url = options.url or environment.get("REBALANCE_AGENT_URL") or URL
     return AgentApi(AgentAddress(url, token, options.ca_file, options.cert_file, options.key_file))
+
+
+def past_in_cluster(options: argparse.Namespace) -> GroupPast:
+    """The past of ``options.group`` in the cluster that the flags name.
+
+    Raises:
+        NotKnownError: the cluster has no such group.
+        RebalanceAgentError: a setting is wrong, or the cluster does not answer.
+    """
+    settings, properties = cluster_settings(options)
+    past = read_past(properties, settings.events_topic, options.group, SystemClock())
+    if not past.known:
+        raise NotKnownError(f"there is no group {options.group!r} in {past.source.splitlines()[0].rstrip('.')}")
+    return past
 
 
 def quiet_logs() -> None:

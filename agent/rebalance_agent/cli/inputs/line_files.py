@@ -1,17 +1,46 @@
-"""Reads files of lines, plain or gzipped, with a bound on the length of a line."""
+"""Reads files of lines, plain or gzipped, and standard input, with a bound on the length of a line."""
 
 from __future__ import annotations
 
 import gzip
+import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, TypeVar, cast
 
 from rebalance_agent.errors import InvalidInputError
 
-__all__ = ["lines_of", "open_lines"]
+__all__ = ["bounded_lines", "open_input", "open_lines", "values_of"]
+
+_Value = TypeVar("_Value")
+
+
+@contextmanager
+def open_input(name: str) -> Iterator[BinaryIO]:
+    """Open a file for the block; ``-`` is standard input.
+
+    Raises:
+        InvalidInputError: the file cannot be opened.
+    """
+    if name == "-":
+        yield sys.stdin.buffer
+        return
+    try:
+        stream = Path(name).open("rb")  # noqa: SIM115 - closed below; only the opening may fail so
+    except OSError as error:
+        raise InvalidInputError(name, error.strerror or "cannot be read") from None
+    with stream:
+        yield stream
+
+
+def bounded_lines(stream: BinaryIO, bytes_max: int) -> Iterator[bytes]:
+    """The lines of ``stream``; a line that is longer is cut one byte above ``bytes_max``, and its rest passed over."""
+    while line := stream.readline(bytes_max + 1):
+        yield line
+        while len(line) > bytes_max and not line.endswith(b"\n"):
+            line = stream.readline(bytes_max + 1)
 
 
 @contextmanager
@@ -29,16 +58,21 @@ def open_lines(flag: str, name: str) -> Iterator[BinaryIO]:
         raise InvalidInputError(flag, f"{name}: {getattr(error, 'strerror', None) or error}") from None
 
 
-def lines_of(name: str, stream: BinaryIO, bytes_max: int) -> Iterator[tuple[int, bytes]]:
-    """(number from 1, line) of the lines that are not blank.
+def values_of(
+    name: str, stream: BinaryIO, bytes_max: int, parse: Callable[[bytes], _Value]
+) -> Iterator[tuple[int, _Value]]:
+    """(number from 1, parsed value) of the lines that are not blank.
 
     Raises:
-        InvalidInputError: a line is longer than ``bytes_max``; the rest of it is not read.
+        InvalidInputError: a line is longer than ``bytes_max``, or ``parse`` raised it; the error names the line.
     """
-    number = 0
-    while line := stream.readline(bytes_max + 1):
-        number += 1
+    for number, line in enumerate(bounded_lines(stream, bytes_max), 1):
         if len(line) > bytes_max:
             raise InvalidInputError(f"{name}, line {number}", f"is longer than {bytes_max} bytes")
-        if not line.isspace():
-            yield number, line
+        if line.isspace():
+            continue
+        try:
+            value = parse(line)
+        except InvalidInputError as error:
+            raise InvalidInputError(f"{name}, line {number}", str(error)) from None
+        yield number, value

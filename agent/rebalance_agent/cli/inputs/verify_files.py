@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rebalance_agent.audit.audited_group import RecordPosition
 from rebalance_agent.audit.entries import LogRecord
-from rebalance_agent.cli.inputs.line_files import lines_of, open_lines
+from rebalance_agent.cli.inputs.line_files import open_lines, values_of
 from rebalance_agent.cli.inputs.raw_records import raw_record
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.event_json import event_from_json, json_object
@@ -29,11 +29,8 @@ def events_in(flag: str, name: str) -> Iterator[tuple[Event, RecordPosition]]:
         InvalidInputError: the file cannot be read (names ``flag``), or a line is no event (names the line).
     """
     with open_lines(flag, name) as stream:
-        for number, line in lines_of(name, stream, LINE_BYTES_MAX):
-            try:
-                yield event_from_json(json_object(line)), RecordPosition(name, -1, number)
-            except InvalidInputError as error:
-                raise InvalidInputError(f"{name}, line {number}", str(error)) from None
+        for number, event in values_of(name, stream, LINE_BYTES_MAX, lambda line: event_from_json(json_object(line))):
+            yield event, RecordPosition(name, -1, number)
 
 
 def records_in(name: str) -> Iterator[LogRecord]:
@@ -44,11 +41,7 @@ def records_in(name: str) -> Iterator[LogRecord]:
     """
     next_offsets: dict[int, int] = {}
     with open_lines("--records", name) as stream:
-        for number, line in lines_of(name, stream, LINE_BYTES_MAX):
-            try:
-                raw = raw_record(line)
-            except InvalidInputError as error:
-                raise InvalidInputError(f"{name}, line {number}", str(error)) from None
+        for number, raw in values_of(name, stream, LINE_BYTES_MAX, raw_record):
             if raw.timestamp is None:
                 raise InvalidInputError(f"{name}, line {number}", "timestamp: is missing")
             partition = raw.partition or 0

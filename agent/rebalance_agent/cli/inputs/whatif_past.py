@@ -10,15 +10,12 @@ from typing import BinaryIO
 from rebalance_agent.api.group_source import GroupSource
 from rebalance_agent.api.query import NotKnownError
 from rebalance_agent.api.shapes import RebalanceKind
-from rebalance_agent.cli.inputs.cluster_flags import cluster_settings
-from rebalance_agent.cli.inputs.groups_access import agent_api, wants_direct
-from rebalance_agent.cli.inputs.line_files import lines_of, open_lines
-from rebalance_agent.clock import SystemClock
+from rebalance_agent.cli.inputs.groups_access import agent_api, past_in_cluster, wants_direct
+from rebalance_agent.cli.inputs.line_files import open_lines, values_of
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.event_json import event_from_json, json_object
 from rebalance_agent.model.events import Event, GenerationEvent
 from rebalance_agent.runtime.sinks.split_events import whole_events
-from rebalance_agent.runtime.watch.history_reader import read_past
 
 __all__ = ["EVENTS_MAX", "LINE_BYTES_MAX", "WhatIfInput", "find_past"]
 
@@ -50,10 +47,7 @@ def find_past(options: argparse.Namespace) -> WhatIfInput:
             raise InvalidInputError("--events", "is for a file alone, without --url and --bootstrap-servers")
         return _from_file(options.events, options.group)
     if direct:
-        settings, properties = cluster_settings(options)
-        past = read_past(properties, settings.events_topic, options.group, SystemClock())
-        if not past.known:
-            raise NotKnownError(f"there is no group {options.group!r} in {past.source.splitlines()[0].rstrip('.')}")
+        past = past_in_cluster(options)
         return WhatIfInput(past.events, past.source)
     return _from_agent(agent_api(options), options.group)
 
@@ -86,16 +80,13 @@ def _from_file(name: str, group: str) -> WhatIfInput:
 
 def _of_group(name: str, stream: BinaryIO, group: str) -> Iterator[Event]:
     """The group's events in the order of the file, which keeps the parts of a split event together."""
-    count = 0
-    for number, line in lines_of(name, stream, LINE_BYTES_MAX):
-        try:
-            data = json_object(line)
-            if not isinstance(data, dict) or data.get("group") != group:
-                continue
-            event = event_from_json(data)
-        except InvalidInputError as error:
-            raise InvalidInputError(f"{name}, line {number}", str(error)) from None
-        count += 1
-        if count > EVENTS_MAX:
+
+    def parsed(line: bytes) -> Event | None:
+        data = json_object(line)
+        return event_from_json(data) if isinstance(data, dict) and data.get("group") == group else None
+
+    values: Iterator[tuple[int, Event | None]] = values_of(name, stream, LINE_BYTES_MAX, parsed)
+    for count, event in enumerate(event for _, event in values if event):
+        if count == EVENTS_MAX:
             raise InvalidInputError("--events", f"{name} has more than {EVENTS_MAX} events of {group}: cut it shorter")
         yield event

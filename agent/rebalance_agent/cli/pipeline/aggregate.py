@@ -17,7 +17,6 @@ from rebalance_agent.cli.pipeline.pipeline_flags import (
     stage_parser,
 )
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.pipeline.stages import aggregate, judge
 from rebalance_agent.pipeline.tables.baselines_topic import BASELINES_TOPIC, publish_baselines
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
@@ -63,25 +62,21 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(options: argparse.Namespace) -> int:
     """Aggregate, and return the exit code."""
     progress = ProgressLines("aggregate", every_s=0)
-    try:
-        properties = cluster_settings(options)[1] if options.publish else {}
-        with open_tables(options, "aggregate", progress) as tables:
-            if options.dry_run:
-                print(json.dumps({"events": tables.read("events").count()}))
-                return 0
-            now_ms = SystemClock().now_ms()
-            aggregate(tables, now_ms, progress.print_line)
-            failed = print_broken(judge(tables, now_ms, progress.print_line), strict=options.strict)
-            if options.publish:
-                progress.print_line(f"baselines to {options.publish_to}")
-                clusters = {
-                    row["cluster_id"] for row in tables.read("generations").select("cluster_id").distinct().collect()
-                }
-                publish_baselines(tables.read("baselines"), properties, options.publish_to, clusters)
-            summary = _summary(tables) | {"broken": failed, "seconds": round(progress.seconds, 3)}
-    except InvalidInputError as error:
-        print(f"rebalance-agent pipeline aggregate: {error}", file=sys.stderr)
-        return 2
+    properties = cluster_settings(options)[1] if options.publish else {}
+    with open_tables(options, "aggregate", progress) as tables:
+        if options.dry_run:
+            print(json.dumps({"events": tables.read("events").count()}))
+            return 0
+        now_ms = SystemClock().now_ms()
+        aggregate(tables, now_ms, progress.print_line)
+        failed = print_broken(judge(tables, now_ms, progress.print_line), strict=options.strict)
+        if options.publish:
+            progress.print_line(f"baselines to {options.publish_to}")
+            clusters = {
+                row["cluster_id"] for row in tables.read("generations").select("cluster_id").distinct().collect()
+            }
+            publish_baselines(tables.read("baselines"), properties, options.publish_to, clusters)
+        summary = _summary(tables) | {"broken": failed, "seconds": round(progress.seconds, 3)}
     print(json.dumps(summary))
     return 1 if failed else 0
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import datetime as dt
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -82,23 +81,19 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(options: argparse.Namespace) -> int:
     """Backfill, and return the exit code."""
     progress = ProgressLines("backfill", every_s=0)
-    try:
-        properties = None if options.records else cluster_settings(options)[1]
-        facts = _facts_of(options) if options.records else LogFacts("")
-        with open_tables(options, "backfill", progress) as tables:
-            if properties is None:
-                records = records_of_files(tables.spark, options.records)
-            else:
-                now = topic_now(properties)
-                facts, records = now.facts, records_of_topic(tables.spark, properties, now)
-            partitions = ranges(records)
-            print_ranges(partitions, progress)
-            rows = replayed(records, facts, GroupPatterns(options.groups_allow, options.groups_deny))
-            kept, missing = keep(tables, rows, SystemClock(), write=not options.dry_run)
-            print_gaps(missing, progress)
-    except InvalidInputError as error:
-        print(f"rebalance-agent pipeline backfill: {error}", file=sys.stderr)
-        return 2
+    properties = None if options.records else cluster_settings(options)[1]
+    facts = _facts_of(options) if options.records else LogFacts("")
+    with open_tables(options, "backfill", progress) as tables:
+        if properties is None:
+            records = records_of_files(tables.spark, options.records)
+        else:
+            now = topic_now(properties)
+            facts, records = now.facts, records_of_topic(tables.spark, properties, now)
+        partitions = ranges(records)
+        print_ranges(partitions, progress)
+        rows = replayed(records, facts, GroupPatterns(options.groups_allow, options.groups_deny))
+        kept, missing = keep(tables, rows, SystemClock(), write=not options.dry_run)
+        print_gaps(missing, progress)
     summary = {
         "records": sum(each.records for each in partitions),
         "events": kept.events,

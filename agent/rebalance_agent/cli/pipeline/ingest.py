@@ -7,6 +7,7 @@ import json
 import sys
 import threading
 
+from rebalance_agent.cli.command_parser import number, whole_number
 from rebalance_agent.cli.inputs.cluster_flags import cluster_settings
 from rebalance_agent.cli.pipeline.pipeline_flags import (
     ProgressLines,
@@ -61,9 +62,20 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_tables_flags(parser)
     parser.add_argument("--events", metavar="DIR", help="files of events (*.ndjson, *.ndjson.gz) instead of Kafka")
     parser.add_argument("--topic", metavar="TOPIC", help="default: the setting events_topic, rebalance-events")
-    parser.add_argument("--every", type=_seconds, metavar="SECONDS", help="go on for ever, with a batch so often")
+    parser.add_argument(
+        "--every",
+        type=number(0, 86_400, "a number of seconds, at most 86400"),
+        metavar="SECONDS",
+        help="go on for ever, with a batch so often",
+    )
     parser.add_argument("--checkpoint", metavar="DIR", help="default: TABLES/_checkpoints/ingest-CLUSTER-TOPIC")
-    parser.add_argument("--records", type=_count, default=100_000, metavar="N", help="most of a batch (default 100000)")
+    parser.add_argument(
+        "--records",
+        type=whole_number(1, 10_000_000),
+        default=100_000,
+        metavar="N",
+        help="most of a batch (default 100000)",
+    )
     parser.add_argument(
         "--allow-loss", action="store_true", help="go on where the topic has deleted records that were never read"
     )
@@ -74,17 +86,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(options: argparse.Namespace) -> int:
     """Ingest, and return the exit code."""
     progress = ProgressLines("ingest")
-    try:
-        kafka = None if options.events else cluster_settings(options)
-        with open_tables(options, "ingest", None if kafka else progress) as tables:
-            if kafka is None:
-                done = _files(tables, options)
-            else:
-                settings, properties = kafka
-                done = _topic(tables, options, options.topic or settings.events_topic, properties, progress)
-    except InvalidInputError as error:
-        print(f"rebalance-agent pipeline ingest: {error}", file=sys.stderr)
-        return 2
+    kafka = None if options.events else cluster_settings(options)
+    with open_tables(options, "ingest", None if kafka else progress) as tables:
+        if kafka is None:
+            done = _files(tables, options)
+        else:
+            settings, properties = kafka
+            done = _topic(tables, options, options.topic or settings.events_topic, properties, progress)
     print(json.dumps({"events": done.events, "rejected": done.rejected, "seconds": round(progress.seconds, 3)}))
     return 0
 
@@ -124,19 +132,3 @@ def _topic(
 
 def _stopping() -> None:
     print("stopping after this batch; once more stops at once", file=sys.stderr, flush=True)
-
-
-def _seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1
-    if not 0 <= value <= 86_400:  # noqa: PLR2004
-        raise argparse.ArgumentTypeError("must be a number of seconds, at most 86400")
-    return value
-
-
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 1 <= int(text[:12]) <= 10_000_000):  # noqa: PLR2004
-        raise argparse.ArgumentTypeError("must be a whole number from 1 to 10000000")
-    return int(text)

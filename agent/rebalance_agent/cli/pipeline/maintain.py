@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 import datetime as dt
 import json
-import sys
 
+from rebalance_agent.cli.command_parser import whole_number
 from rebalance_agent.cli.pipeline.pipeline_flags import ProgressLines, add_tables_flags, open_tables, stage_parser
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.pipeline.tables.schemas import TABLES
 
@@ -37,27 +36,25 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add the stage and its flags."""
     parser = stage_parser(subparsers, "maintain", DESCRIPTION, EXAMPLES)
     add_tables_flags(parser)
-    parser.add_argument("--keep-days", type=_days, metavar="N", help="delete older rows (default: keep all)")
+    parser.add_argument(
+        "--keep-days", type=whole_number(1, 36_500), metavar="N", help="delete older rows (default: keep all)"
+    )
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Maintain the tables, and return the exit code."""
     progress = ProgressLines("maintain", every_s=0)
-    try:
-        with open_tables(options, "maintain", progress) as tables:
-            if options.dry_run:
-                print(json.dumps({"files": {name: tables.files(name) for name in TABLES}}))
-                return 0
-            deleted = _expire(tables, options.keep_days) if options.keep_days else 0
-            before = after = 0
-            for name in TABLES:
-                progress.print_line(name)
-                had, has = tables.compact(name)
-                before, after = before + had, after + has
-    except InvalidInputError as error:
-        print(f"rebalance-agent pipeline maintain: {error}", file=sys.stderr)
-        return 2
+    with open_tables(options, "maintain", progress) as tables:
+        if options.dry_run:
+            print(json.dumps({"files": {name: tables.files(name) for name in TABLES}}))
+            return 0
+        deleted = _expire(tables, options.keep_days) if options.keep_days else 0
+        before = after = 0
+        for name in TABLES:
+            progress.print_line(name)
+            had, has = tables.compact(name)
+            before, after = before + had, after + has
     print(json.dumps({"files_before": before, "files_after": after, "rows_deleted": deleted}))
     return 0
 
@@ -65,9 +62,3 @@ def run(options: argparse.Namespace) -> int:
 def _expire(tables: DeltaTables, days: int) -> int:
     today = dt.datetime.fromtimestamp(SystemClock().now_ms() / 1000, dt.UTC).date()
     return sum(tables.expire(name, column, today - dt.timedelta(days)) for name, column in DATED.items())
-
-
-def _days(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 1 <= int(text[:6]) <= 36_500):  # noqa: PLR2004
-        raise argparse.ArgumentTypeError("must be a whole number from 1 to 36500")
-    return int(text)

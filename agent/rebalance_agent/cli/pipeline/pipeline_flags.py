@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 
+from rebalance_agent.cli.command_parser import whole_number
 from rebalance_agent.cli.inputs.cluster_flags import add_cluster_flags
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.errors import InvalidInputError
@@ -54,7 +55,12 @@ def add_tables_flags(parser: argparse.ArgumentParser) -> None:
     spark.add_argument(
         "--driver-memory", type=_size, default="2g", metavar="SIZE", help="of a local Spark (default 2g)"
     )
-    spark.add_argument("--partitions", type=_partitions, metavar="N", help="of shuffles (default: one per processor)")
+    spark.add_argument(
+        "--partitions",
+        type=whole_number(1, PARTITIONS_MAX),
+        metavar="N",
+        help="of shuffles (default: one per processor)",
+    )
     spark.add_argument("--spark", action="append", metavar="KEY=VALUE", help="Spark property; repeatable")
     spark.add_argument("--ui", action="store_true", help="serve Spark's own web page while it runs")
 
@@ -63,12 +69,6 @@ def _size(text: str) -> str:
     if not re.fullmatch(r"[1-9][0-9]{0,6}[mMgG]", text):
         raise argparse.ArgumentTypeError("must be a size such as 512m or 4g")
     return text
-
-
-def _partitions(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 1 <= int(text[:6]) <= PARTITIONS_MAX):
-        raise argparse.ArgumentTypeError(f"must be a whole number from 1 to {PARTITIONS_MAX}")
-    return int(text)
 
 
 def add_kafka_flags(parser: argparse.ArgumentParser) -> None:

@@ -8,9 +8,9 @@ import json
 import sys
 from pathlib import Path
 
+from rebalance_agent.cli.command_parser import whole_number
 from rebalance_agent.cli.pipeline.pipeline_flags import ProgressLines, add_tables_flags, open_tables, stage_parser
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.pipeline.report.collect import collect
 from rebalance_agent.pipeline.report.report_page import page
 from rebalance_agent.pipeline.report.report_rows import DETAILS_MAX
@@ -39,7 +39,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--out", required=True, metavar="FILE", help="the file to write; - is standard output")
     parser.add_argument(
         "--details",
-        type=_details,
+        type=whole_number(0, DETAILS_MAX),
         default=20,
         metavar="N",
         help=f"groups with pictures of their own, the worst (default 20, at most {DETAILS_MAX})",
@@ -57,9 +57,6 @@ def run(options: argparse.Namespace) -> int:
         html = page(report).encode()
         if not options.dry_run:
             write_report(html, options.out)
-    except InvalidInputError as error:
-        print(f"rebalance-agent pipeline report: {error}", file=sys.stderr)
-        return 2
     except OSError as error:
         print(f"rebalance-agent pipeline report: {options.out}: {error.strerror}", file=sys.stderr)
         return 2
@@ -67,12 +64,6 @@ def run(options: argparse.Namespace) -> int:
     summary = json.dumps({**counts, "seconds": round(progress.seconds, 3)})
     print(summary, file=sys.stderr if options.out == "-" else sys.stdout)
     return 0
-
-
-def _details(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text[:9]) <= DETAILS_MAX):
-        raise argparse.ArgumentTypeError(f"must be a whole number from 0 to {DETAILS_MAX}")
-    return int(text)
 
 
 def write_report(html: bytes, out: str) -> None:

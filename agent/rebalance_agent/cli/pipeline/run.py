@@ -12,7 +12,6 @@ from rebalance_agent.cli.pipeline.aggregate import print_broken
 from rebalance_agent.cli.pipeline.pipeline_flags import ProgressLines, add_tables_flags, open_tables, stage_parser
 from rebalance_agent.cli.pipeline.report import write_report
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.pipeline.ingest.ingest_events import (
     count_rows,
     decoded,
@@ -79,9 +78,6 @@ def run(options: argparse.Namespace) -> int:
                 progress.print_line("report")
                 _report(tables, options.report, now_ms)
             summary = _summary(tables) | {"broken": failed, "seconds": round(progress.seconds, 3)}
-    except InvalidInputError as error:
-        print(f"rebalance-agent pipeline run: {error}", file=sys.stderr)
-        return 2
     except OSError as error:
         print(f"rebalance-agent pipeline run: {error.filename}: {error.strerror}", file=sys.stderr)
         return 2

@@ -9,6 +9,7 @@ import os
 import sys
 from pathlib import Path
 
+from rebalance_agent.cli.command_parser import add_command
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.testing.synthetic.event_files import SynthesisResult, synthesize
@@ -40,13 +41,8 @@ PROGRESS_EVERY_S = 2.0
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command and its flags."""
-    parser = subparsers.add_parser(
-        "synthesize",
-        help="write the history of a fleet that never lived, to try the pipeline without a cluster",
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    text = "write the history of a fleet that never lived, to try the pipeline without a cluster"
+    parser = add_command(subparsers, "synthesize", text, DESCRIPTION, EXAMPLES)
     parser.add_argument("--groups", type=int, default=50, metavar="N", help=f"at most {GROUPS_MAX:,} (default: 50)")
     parser.add_argument("--days", type=int, default=14, metavar="D", help=f"at most {DAYS_MAX:,} (default: 14)")
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="another seed, another fleet (default: 1)")

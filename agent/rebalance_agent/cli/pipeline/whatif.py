@@ -5,12 +5,10 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import sys
 
 from rebalance_agent.cli.pipeline.aggregate import print_broken
 from rebalance_agent.cli.pipeline.pipeline_flags import ProgressLines, add_tables_flags, open_tables, stage_parser
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.pipeline.stages import ADVISED, advise, fidelity_summary, judge
 
 __all__ = ["add_parser", "run"]
@@ -42,23 +40,19 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(options: argparse.Namespace) -> int:
     """Replay, and return the exit code."""
     progress = ProgressLines("whatif", every_s=0)
-    try:
-        with open_tables(options, "whatif", progress) as tables:
-            if options.dry_run:
-                print(json.dumps({"generations": tables.read("generations").count()}))
-                return 0
-            advise(tables, progress.print_line)
-            results = judge(tables, SystemClock().now_ms(), progress.print_line, ADVISED)
-            failed = print_broken(results, strict=options.strict)
-            summary = {
-                "groups": tables.read("recommendations").count(),
-                "rows": tables.read("whatif").count(),
-                "fidelity": dataclasses.asdict(fidelity_summary(tables)),
-                "broken": failed,
-                "seconds": round(progress.seconds, 3),
-            }
-    except InvalidInputError as error:
-        print(f"rebalance-agent pipeline whatif: {error}", file=sys.stderr)
-        return 2
+    with open_tables(options, "whatif", progress) as tables:
+        if options.dry_run:
+            print(json.dumps({"generations": tables.read("generations").count()}))
+            return 0
+        advise(tables, progress.print_line)
+        results = judge(tables, SystemClock().now_ms(), progress.print_line, ADVISED)
+        failed = print_broken(results, strict=options.strict)
+        summary = {
+            "groups": tables.read("recommendations").count(),
+            "rows": tables.read("whatif").count(),
+            "fidelity": dataclasses.asdict(fidelity_summary(tables)),
+            "broken": failed,
+            "seconds": round(progress.seconds, 3),
+        }
     print(json.dumps(summary))
     return 1 if failed else 0
