@@ -15,7 +15,7 @@ from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.rollout import RolloutEvent
 from rebalance_agent.tracking.observations import MemberReported
 from rebalance_agent.tracking.tracker import Tracker
-from rebalance_agent.ui.sentences.explanation import explain
+from support.observer.explaining import explain
 from support.observer.fakes import generation_event
 from support.tracker.tracking import T0, assigned, left, listed, member, record, revoked, tick, topics
 

@@ -13,9 +13,9 @@ from rebalance_agent.api.routes import SORT_KEYS
 from rebalance_agent.model.episode import Basis, FailureReason, Source, Stall, Trigger
 from rebalance_agent.model.events import AbortedEvent, Callback, GroupGoneEvent, MemberEvent, MemberSnapshot, Workload
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
-from rebalance_agent.ui.sentences.explanation import explain
 from support.examples import examples
 from support.observer.api import api_of
+from support.observer.explaining import explain
 from support.observer.fakes import generation_event
 from support.observer.views import full_view
 

@@ -16,7 +16,7 @@ from rebalance_agent.api.query import GroupQuery
 from rebalance_agent.api.routes import LIMIT_MAX
 from rebalance_agent.api.shapes import GroupList
 from rebalance_agent.cli.screens.watch_group import GroupScreen
-from rebalance_agent.cli.screens.watch_poll import PollAnswered, Poller, PollFailed
+from rebalance_agent.cli.screens.watch_poll import Poller
 from rebalance_agent.cli.screens.watch_rows import Rows
 from rebalance_agent.ui.sentences.group_table import COLUMNS, WatchRow, group_rows, matching
 from rebalance_agent.ui.words import plural, printable
@@ -81,7 +81,8 @@ class GroupsScreen(Screen[None]):
         self._interval = interval
         self._answer: GroupList | None = None
         self._error = ""
-        self._poller = Poller(self, lambda: groups.groups(GroupQuery(limit=LIMIT_MAX)), interval)
+        query = GroupQuery(limit=LIMIT_MAX)
+        self._poller = Poller(self, lambda: groups.groups(query), interval, self._show, self._fail)
 
     def compose(self) -> ComposeResult:
         """A line of status, the filter, the table, the keys."""
@@ -100,17 +101,6 @@ class GroupsScreen(Screen[None]):
     def on_unmount(self) -> None:
         """Stop polling."""
         self._poller.stop()
-
-    def on_poll_answered(self, message: PollAnswered) -> None:
-        """Show the new answer."""
-        if isinstance(message.answer, GroupList):
-            self._answer, self._error = message.answer, ""
-            self._draw()
-
-    def on_poll_failed(self, message: PollFailed) -> None:
-        """Show the error in the status line; the table stays, and polling continues."""
-        self._error = message.reason
-        self._draw()
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Apply the filter while it is typed."""
@@ -154,6 +144,15 @@ class GroupsScreen(Screen[None]):
     def action_turn(self) -> None:
         """Reverse the order."""
         self._sort = self._key if self._sort.startswith("-") else f"-{self._key}"
+        self._draw()
+
+    def _show(self, answer: GroupList) -> None:
+        self._answer, self._error = answer, ""
+        self._draw()
+
+    def _fail(self, reason: str) -> None:
+        """Show the error in the status line; the table stays, and polling continues."""
+        self._error = reason
         self._draw()
 
     @property

@@ -13,7 +13,7 @@ from textual.widgets import DataTable, Footer, Static
 
 from rebalance_agent.api.group_source import GroupSource
 from rebalance_agent.cli.screens.watch_detail import DetailPoll
-from rebalance_agent.cli.screens.watch_poll import PollAnswered, Poller, PollFailed
+from rebalance_agent.cli.screens.watch_poll import Poller
 from rebalance_agent.cli.screens.watch_rows import Rows
 from rebalance_agent.ui.sentences.group_detail import (
     MOVE_HEADINGS,
@@ -46,7 +46,7 @@ class GroupScreen(Screen[None]):
         """Polling starts when the screen is shown; ``interval``: seconds between polls."""
         super().__init__()
         self._group = name
-        self._poller = Poller(self, DetailPoll(groups, name), interval)
+        self._poller = Poller(self, DetailPoll(groups, name), interval, self._show, self._fail)
 
     def compose(self) -> ComposeResult:
         """A headline and three tables, one below the other."""
@@ -70,29 +70,25 @@ class GroupScreen(Screen[None]):
         """Stop polling."""
         self._poller.stop()
 
-    def on_poll_answered(self, message: PollAnswered) -> None:
-        """Show the new answer."""
-        close_up = message.answer
-        if not isinstance(close_up, GroupCloseUp):
-            return
+    def _show(self, close_up: GroupCloseUp) -> None:
         self._head(headline(close_up), "")
-        self._show("rebalances", REBALANCE_HEADINGS, rebalance_rows(close_up))
+        self._fill("rebalances", REBALANCE_HEADINGS, rebalance_rows(close_up))
         (headings, members), moved = member_table(close_up), move_rows(close_up)
-        self._show("members", headings, members[:MEMBERS_MAX])
-        self._show("moves", MOVE_HEADINGS, moved)
+        self._fill("members", headings, members[:MEMBERS_MAX])
+        self._fill("moves", MOVE_HEADINGS, moved)
         more = f" (the first {MEMBERS_MAX} of {len(members)})" if len(members) > MEMBERS_MAX else ""
         self.query_one("#members_title", Static).update(f"members{more}")
         self.query_one("#moves_title", Static).update(moves_title(close_up, moved))
 
-    def on_poll_failed(self, message: PollFailed) -> None:
+    def _fail(self, reason: str) -> None:
         """Show the error in the headline; the tables stay, and polling continues."""
-        self._head(f"{printable(message.reason)}; trying again", "bold red")
+        self._head(f"{printable(reason)}; trying again", "bold red")
 
     def _head(self, lines: str, style: str) -> None:
         text = Text(printable(self._group), "bold")
         text.append(f"\n{lines}", style or "not bold")
         self.query_one("#status", Static).update(text)
 
-    def _show(self, table: str, titles: Sequence[str], rows: Sequence[tuple[str, ...]]) -> None:
+    def _fill(self, table: str, titles: Sequence[str], rows: Sequence[tuple[str, ...]]) -> None:
         # Rows have no ids: their index is their key.
         self._tables[table].show(titles, [(str(index), [Text(cell) for cell in row]) for index, row in enumerate(rows)])

@@ -4,44 +4,35 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Generic, TypeVar
 
-from textual.message import Message
 from textual.message_pump import MessagePump
 
 from rebalance_agent.errors import RebalanceAgentError
 
-__all__ = ["PollAnswered", "PollFailed", "Poller"]
+__all__ = ["Poller"]
 
 _Answer = TypeVar("_Answer")
 
 
-class PollAnswered(Message):
-    """Message: a poll was answered."""
-
-    def __init__(self, answer: object) -> None:
-        """``answer``: the value that the poll returned."""
-        super().__init__()
-        self.answer = answer
-
-
-class PollFailed(Message):
-    """Message: a poll failed."""
-
-    def __init__(self, reason: str) -> None:
-        """``reason``: text for a person."""
-        super().__init__()
-        self.reason = reason
-
-
 class Poller(Generic[_Answer]):
-    """Calls ``ask`` every ``interval`` seconds in a thread; posts `PollAnswered` or `PollFailed` to ``screen``."""
+    """Calls ``ask`` every ``interval`` seconds in a thread; ``screen`` gets ``show(answer)`` or ``fail(reason)``."""
 
-    def __init__(self, screen: MessagePump, ask: Callable[[], _Answer], interval: float) -> None:
-        """Polling begins with `start`."""
+    def __init__(
+        self,
+        screen: MessagePump,
+        ask: Callable[[], _Answer],
+        interval: float,
+        show: Callable[[_Answer], None],
+        fail: Callable[[str], None],
+    ) -> None:
+        """Polling begins with `start`; ``show`` and ``fail`` are called where the screen handles its messages."""
         self._screen = screen
         self._ask = ask
         self._interval = interval
+        self._show = show
+        self._fail = fail
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="poller", daemon=True)
 
@@ -55,17 +46,15 @@ class Poller(Generic[_Answer]):
 
     def _run(self) -> None:
         while not self._stop.is_set():
-            self._post(self._message())
+            call = self._polled()
+            if not self._stop.is_set():
+                self._screen.call_later(call)
             self._stop.wait(self._interval)
 
-    def _message(self) -> Message:
+    def _polled(self) -> Callable[[], None]:
         try:
-            return PollAnswered(self._ask())
+            return partial(self._show, self._ask())
         except RebalanceAgentError as error:
-            return PollFailed(str(error))
+            return partial(self._fail, str(error))
         except Exception as error:  # noqa: BLE001 - shown on screen; the next poll may succeed
-            return PollFailed(f"internal error: {error!r}")
-
-    def _post(self, message: Message) -> None:
-        if not self._stop.is_set():
-            self._screen.post_message(message)
+            return partial(self._fail, f"internal error: {error!r}")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 
-from rebalance_agent.advice import Fidelity, FidelityLine, Figures, Recommendation, StrategyOutcome, WhatIf
+from rebalance_agent.advice import Fidelity, Figures, Recommendation, StrategyOutcome, WhatIf
 from rebalance_agent.advice.eligible_strategies import family
 from rebalance_agent.advice.figures import STALLS_FIELDS
 from rebalance_agent.ui.words import UNKNOWN, plural, printable, table_text, wrapped
@@ -52,15 +53,10 @@ def as_json(found: WhatIf, fidelity: Fidelity, advice: Recommendation, source: s
             "skew": fidelity.skew,
             "checked": fidelity.checked,
             "not_comparable": fidelity.not_comparable,
-            "lines": [_fidelity_line(each) for each in fidelity.lines],
+            "lines": [asdict(line) for line in fidelity.lines],
         },
         "recommendation": {
-            "strategy": advice.strategy,
-            "protocol": None if advice.protocol is None else advice.protocol.value,
-            "static_membership": advice.static_membership,
-            "saved_partition_seconds": advice.saved_partition_seconds,
-            "saved_moves": advice.saved_moves,
-            "sentence": advice.sentence,
+            name: value for name, value in asdict(advice).items() if name not in ("cluster_id", "group")
         },
     }
 
@@ -135,7 +131,3 @@ def _figures(figures: Figures) -> dict[str, object]:
         "imbalance_mean": figures.imbalance_mean,
         **{name: getattr(figures, name) if figures.stalls else None for name in STALLS_FIELDS},
     }
-
-
-def _fidelity_line(line: FidelityLine) -> dict[str, object]:
-    return {name: getattr(line, name) for name in line.__slots__}

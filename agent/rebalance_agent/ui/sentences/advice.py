@@ -11,15 +11,15 @@ from rebalance_agent.advice.observed_advice import (
     SlowCallback,
     observed_advice,
 )
-from rebalance_agent.ui.sentences.scene import Scene
+from rebalance_agent.ui.sentences.explained_rebalance import ExplainedRebalance
 from rebalance_agent.ui.words import duration, plural
 
 __all__ = ["advice"]
 
 
-def advice(scenes: Sequence[Scene]) -> str:
-    """The change that would have helped most, where ``scenes`` (oldest first) prove it; else empty."""
-    match observed_advice(scenes):
+def advice(rebalances: Sequence[ExplainedRebalance]) -> str:
+    """The change that would have helped most, where ``rebalances`` (oldest first) prove it; else empty."""
+    match observed_advice(rebalances):
         case SlowCallback(member, callback, callback_seconds, stall_seconds):
             return (
                 f"make the {callback} callback of {member} quicker: it ran {duration(callback_seconds)} "

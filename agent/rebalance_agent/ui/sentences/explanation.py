@@ -14,16 +14,14 @@ from rebalance_agent.model.partitions import to_ranges
 from rebalance_agent.model.rollout import RolloutEvent
 from rebalance_agent.ui.sentences.advice import advice
 from rebalance_agent.ui.sentences.causes import why
+from rebalance_agent.ui.sentences.explained_rebalance import ExplainedRebalance, explained_rebalances
 from rebalance_agent.ui.sentences.named_members import moves
-from rebalance_agent.ui.sentences.scene import Scene, scenes
 from rebalance_agent.ui.words import duration, listed, moment, plural, printable, wrapped
 
 __all__ = [
     "LAST_MAX",
     "Explanation",
     "Paragraph",
-    "explain",
-    "explain_rebalances",
     "explanation_of",
     "paragraphs",
     "whole_rebalances",
@@ -42,19 +40,11 @@ MOVES_LISTED_MAX = 6
 """Moves (topic, giver, taker) that are listed; the partitions of further ones are counted."""
 
 
-def explain(events: Iterable[Event], last: int = 3) -> str:
-    """Text of the ``last`` rebalances in one group's ``events`` (in order), oldest first, with advice."""
-    details, rollouts = whole_rebalances(events, last)
-    return explain_rebalances(details, rollouts, last)
-
-
-def explain_rebalances(details: Sequence[RebalanceDetail], rollouts: Sequence[Event], last: int) -> str:
-    """As `explain`, from rebalances newest first; one more than ``last`` gives the oldest one its state before."""
-    return "\n\n".join(paragraphs(details, rollouts, last)) + "\n"
-
-
 def paragraphs(details: Sequence[RebalanceDetail], rollouts: Sequence[Event], last: int) -> list[str]:
-    """One text per rebalance, oldest first, then per rollout that they belong to, then the advice."""
+    """One text per rebalance, oldest first, then per rollout that they belong to, then the advice.
+
+    ``details``: newest first; one more than ``last`` gives the oldest one its state before.
+    """
     explanation = explanation_of(details, rollouts, last)
     texts = [_wrapped(rebalance.heading, rebalance.text) for rebalance in explanation.rebalances]
     texts += [_wrapped("", rollout) for rollout in explanation.rollouts]
@@ -83,11 +73,11 @@ class Explanation(NamedTuple):
 
 def explanation_of(details: Sequence[RebalanceDetail], rollouts: Sequence[Event], last: int) -> Explanation:
     """Explain the ``last`` of ``details`` (newest first), and the rollouts that they belong to."""
-    shown = scenes(details, last)
-    since = min((scene.closing.timestamp_ms for scene in shown), default=0)
+    shown = explained_rebalances(details, last)
+    since = min((rebalance.closing.timestamp_ms for rebalance in shown), default=0)
     deploys = [event for event in rollouts if isinstance(event, RolloutEvent) and event.timestamp_ms >= since]
     return Explanation(
-        tuple(Paragraph(_heading(scene), tuple(_sentences(scene))) for scene in shown),
+        tuple(Paragraph(_heading(rebalance), tuple(_sentences(rebalance))) for rebalance in shown),
         tuple(map(_rollout, reversed(deploys))),
         advice(shown),
     )
@@ -107,25 +97,25 @@ def whole_rebalances(events: Iterable[Event], last: int) -> tuple[list[Rebalance
     return [detail for detail in details if detail], list(remembered.rollouts)
 
 
-def _heading(scene: Scene) -> str:
-    closing = scene.closing
+def _heading(rebalance: ExplainedRebalance) -> str:
+    closing = rebalance.closing
     assignor = printable(closing.assignor) if closing.assignor else ""
     kind = ", ".join(part for part in (assignor, closing.protocol) if part and part != RebalanceProtocol.UNKNOWN)
-    numbers = list(dict.fromkeys(each.generation for each in scene.generations))
+    numbers = list(dict.fromkeys(each.generation for each in rebalance.generations))
     noun = "generation" if closing.group_type is GroupType.CLASSIC else "group epoch"
     generations = f"{noun} {numbers[0]}" if len(numbers) == 1 else f"{noun}s {numbers[0]} to {numbers[-1]}"
     return f"{moment(closing.timestamp_ms)}, {generations}" + (f" ({kind})" if kind else "")
 
 
-def _sentences(scene: Scene) -> Iterator[str]:
-    yield why(scene)
-    if migrated := next((each.migrated_from for each in scene.generations if each.migrated_from), None):
-        yield f"With it the group went from the {migrated} to the {scene.closing.group_type} protocol."
-    yield from _course(scene)
-    yield from _slow(scene)
-    yield from _cost(scene)
-    yield from _moved(scene)
-    closing = scene.closing
+def _sentences(rebalance: ExplainedRebalance) -> Iterator[str]:
+    yield why(rebalance)
+    if migrated := next((each.migrated_from for each in rebalance.generations if each.migrated_from), None):
+        yield f"With it the group went from the {migrated} to the {rebalance.closing.group_type} protocol."
+    yield from _course(rebalance)
+    yield from _slow(rebalance)
+    yield from _cost(rebalance)
+    yield from _moved(rebalance)
+    closing = rebalance.closing
     if closing.flapping:
         yield f"{listed([printable(each) for each in closing.flapping])} came or went as so often before."
     if closing.unassigned and closing.members:
@@ -134,13 +124,13 @@ def _sentences(scene: Scene) -> Iterator[str]:
         yield "The group is empty now: nobody consumes."
 
 
-def _course(scene: Scene) -> Iterator[str]:
+def _course(rebalance: ExplainedRebalance) -> Iterator[str]:
     """The course of the rebalance: aborted generations, follow-ups, phases."""
-    if scene.aborted:
-        numbers = listed([str(each) for each in scene.aborted])
-        noun = "Generation" if len(scene.aborted) == 1 else "Generations"
+    if rebalance.aborted:
+        numbers = listed([str(each) for each in rebalance.aborted])
+        noun = "Generation" if len(rebalance.aborted) == 1 else "Generations"
         yield f"{noun} {numbers} had been begun before it and came to nothing."
-    first, closing = scene.generations[0], scene.closing
+    first, closing = rebalance.generations[0], rebalance.closing
     if not closing.members:
         return
     if closing.generation == closing.previous_generation:
@@ -163,25 +153,25 @@ def _course(scene: Scene) -> Iterator[str]:
         yield f"Nobody saw when it began; it ended with {plural(len(closing.members), 'member')}."
 
 
-def _slow(scene: Scene) -> Iterator[str]:
-    closing = scene.closing
-    member = scene.by_id.get(closing.slowest_member_id or "")
+def _slow(rebalance: ExplainedRebalance) -> Iterator[str]:
+    closing = rebalance.closing
+    member = rebalance.by_id.get(closing.slowest_member_id or "")
     if member is None or (closing.slowest_seconds or 0) < SLOW_SECONDS_MIN:
         return
-    callbacks = scene.reports_of(member.member_id, [Callback.REVOKED, Callback.LOST])
+    callbacks = rebalance.reports_of(member.member_id, [Callback.REVOKED, Callback.LOST])
     ran = max(0, callbacks[0].timestamp_ms - callbacks[0].started_ms) / 1000 if callbacks else 0
     part = f", of which its {callbacks[0].callback} callback ran {duration(ran)}" if callbacks else ""
-    name, waited = scene.name(member), duration(closing.slowest_seconds or 0)
+    name, waited = rebalance.name(member), duration(closing.slowest_seconds or 0)
     if closing.group_type is GroupType.CLASSIC:
         yield f"{name} was the last to be ready, {waited} after the start{part}."
     else:
         yield f"{name} took longest to give up what it was asked for: {waited}{part}."
 
 
-def _cost(scene: Scene) -> Iterator[str]:
-    stall = scene.closing.stall
+def _cost(rebalance: ExplainedRebalance) -> Iterator[str]:
+    stall = rebalance.closing.stall
     if stall is None:
-        if scene.closing.members:
+        if rebalance.closing.members:
             yield "What it cost is unknown."
         return
     if not stall.seconds:
@@ -191,7 +181,7 @@ def _cost(scene: Scene) -> Iterator[str]:
         f"Partitions stood still for {_span(stall)}; all in all {stall.partition_seconds:.1f} stalled "
         f"partition-seconds{'' if stall.basis is Basis.EXACT else ' are counted'}."
     )
-    again = sum(each.reprocessed_records or 0 for each in scene.reports)
+    again = sum(each.reprocessed_records or 0 for each in rebalance.reports)
     if again:
         yield f"{plural(again, 'record')} {_has(again)} to be consumed once more."
 
@@ -204,20 +194,20 @@ def _span(stall: Stall) -> str:
     return f"{span} at the longest (not all members report, so this is what the coordinator's records allow)"
 
 
-def _moved(scene: Scene) -> Iterator[str]:
-    closing = scene.closing
+def _moved(rebalance: ExplainedRebalance) -> Iterator[str]:
+    closing = rebalance.closing
     if closing.noop:
         yield "Afterwards everyone owned what they had owned."
         return
     if not closing.moved:
         return
-    if scene.before is None:
+    if rebalance.before is None:
         yield f"{plural(closing.moved, 'partition')} moved."
     else:
-        moved = [move for move in moves(scene.before.members, closing.members) if move.giver and move.taker]
+        moved = [move for move in moves(rebalance.before.members, closing.members) if move.giver and move.taker]
         texts = [
-            f"{printable(move.topic)} {to_ranges(move.partitions)} from {scene.names[move.giver or '']} "
-            f"to {scene.names[move.taker or '']}"
+            f"{printable(move.topic)} {to_ranges(move.partitions)} from {rebalance.names[move.giver or '']} "
+            f"to {rebalance.names[move.taker or '']}"
             for move in moved[:MOVES_LISTED_MAX]
         ]
         more = sum(len(move.partitions) for move in moved[MOVES_LISTED_MAX:])

@@ -12,7 +12,7 @@ from rebalance_agent.model.member_changes import MemberChanges, identity, member
 from rebalance_agent.ui.sentences.named_members import member_names
 from rebalance_agent.ui.words import printable
 
-__all__ = ["Scene", "scenes"]
+__all__ = ["ExplainedRebalance", "explained_rebalances"]
 
 
 ABORTED_MAX = 1_000
@@ -20,7 +20,7 @@ ABORTED_MAX = 1_000
 
 
 @dataclass(frozen=True)
-class Scene:
+class ExplainedRebalance:
     """One completed rebalance.
 
     ``generations``: in order; the last one completed it. ``before``: the generation it began from, None if that was not
@@ -92,7 +92,7 @@ class Scene:
             yield from event.members if event else ()
 
 
-def scenes(details: Sequence[RebalanceDetail], last: int) -> list[Scene]:
+def explained_rebalances(details: Sequence[RebalanceDetail], last: int) -> list[ExplainedRebalance]:
     """The ``last`` completed rebalances among ``details`` (newest first), in order, oldest first."""
     completed = [each for each in details if each.rebalance.kind is RebalanceKind.COMPLETED]
     aborted = [each.rebalance for each in details if each.rebalance.kind is RebalanceKind.ABORTED]
@@ -113,7 +113,7 @@ def scenes(details: Sequence[RebalanceDetail], last: int) -> list[Scene]:
             )
         )
         reports = tuple(each for each in detail.reports if isinstance(each, MemberEvent))
-        result.append(Scene(generations, before, reports, lost))
+        result.append(ExplainedRebalance(generations, before, reports, lost))
     return result[::-1]
 
 
