@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from confluent_kafka import Consumer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from rebalance_agent.demo.observed.claims_check import Claim, group_differences
+from rebalance_agent.demo.observed.claims_check import group_differences
 from rebalance_agent.demo.observed.coordinator_words import ONE_OFFSETS_PARTITION, ask
+from rebalance_agent.demo.observed.gauges import GroupGauges
 from rebalance_agent.testing import EmbeddedKafka
+from support.observer.demo_events import generation_event, snapshot
 
 pytestmark = pytest.mark.integration
 
@@ -41,17 +41,14 @@ def words(broker):
         consumer.close()
 
 
-def claim(words):
-    """The claim of someone who knows exactly what the coordinator knows."""
-    return Claim(
-        generation=words.generation,
-        protocol=words.protocol,
-        assignment=words.assignment,
-        clients=words.clients,
-        gauge_generation=words.generation,
-        gauge_members=1,
-        gauge_owned={"one": 3},
-    )
+def event(words, *partitions, **changes):
+    """The event of someone who knows exactly what the coordinator knows, but for ``changes``."""
+    (member,) = words.clients
+    members = (snapshot(member, "one", *(partitions or (0, 1, 2))),)
+    return generation_event(**{"generation": words.generation, "members": members, **changes})
+
+
+GAUGES = GroupGauges(generation=1, members=1, owned={"one": 3})
 
 
 def test_the_words_tell_generation_protocol_members_and_assignment(words):
@@ -60,16 +57,15 @@ def test_the_words_tell_generation_protocol_members_and_assignment(words):
     assert words.protocol == words.described_protocol == "range"
     assert words.clients == {member: "one"}
     assert words.assignment == {member: {"t": (0, 1, 2)}}
-    assert group_differences(claim(words), words) == []
+    assert group_differences(event(words), GAUGES, words) == []
 
 
 def test_a_corrupted_generation_is_seen(words):
-    assert group_differences(replace(claim(words), generation=2), words) != []
+    assert group_differences(event(words, generation=2), GAUGES, words) != []
 
 
 def test_a_corrupted_partition_is_seen(words):
-    (member,) = words.clients
-    assert group_differences(replace(claim(words), assignment={member: {"t": (0, 1)}}), words) != []
+    assert group_differences(event(words, 0, 1), GAUGES, words) != []
 
 
 def test_a_group_that_does_not_exist_has_nothing(broker):

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.demo.errors import DemoError
-from rebalance_agent.demo.observed.claims_check import CoordinatorView, group_differences
+from rebalance_agent.demo.observed.claims_check import CoordinatorView
 from rebalance_agent.demo.observed.coordinator_words import ask
-from rebalance_agent.demo.observed.summary import Summary, claim_of, seen_episode, seen_steps, summarise
+from rebalance_agent.demo.observed.summary import Summary, seen_steps, summarise
 from rebalance_agent.demo.observed.watching import DemoObserver, answers
 from rebalance_agent.demo.processes.children import Children
 from rebalance_agent.demo.screens.screen import Board, Screen
@@ -150,13 +150,10 @@ class Performance:
         names = [group.name for group in GROUPS]
         words: dict[str, CoordinatorView] | None = None
         for _ in range(ATTEMPTS_MAX):
-            gauges = self._watching.gauges()
-            events = {name: self._watching.episodes(name) for name in names}
-            claims = {name: claim_of(next(reversed(events[name]), None), gauges[name]) for name in names}
-            if not self._check:
+            episodes, gauges = {name: self._watching.episodes(name) for name in names}, self._watching.gauges()
+            if self._check:
+                words = ask(self._kafka, names)
+            summary = summarise(GROUPS, episodes, gauges, seen_steps(self._runs, episodes), words)
+            if not summary.differences:
                 break
-            words = ask(self._kafka, names)
-            if not any(group_differences(claims[name], words[name]) for name in names):
-                break
-        episodes = {name: list(map(seen_episode, events[name])) for name in names}
-        return summarise(GROUPS, claims, episodes, seen_steps(self._runs, episodes), words)
+        return summary

@@ -5,37 +5,26 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rebalance_agent.api.view_shapes import build_summary
-from rebalance_agent.demo.observed.claims_check import Claim, CoordinatorView, SeenEpisode, SeenStep
+from rebalance_agent.demo.observed.claims_check import CoordinatorView, SeenStep
+from rebalance_agent.demo.observed.gauges import GroupGauges
 from rebalance_agent.demo.observed.summary import summarise
-from rebalance_agent.demo.stories import ClientLibrary, Expected, SlowDown, StoryGroup, StoryMember
+from rebalance_agent.demo.stories import ClientLibrary, Expected, SlowDown, StoryGroup, StoryMember, StoryStep
 from rebalance_agent.model.episode import Basis, Evidence, Phases, Source, Stall, Trigger
 from rebalance_agent.model.events import GenerationEvent, MemberSnapshot
 from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol
 from support.observer.views import full_view
 
 GROUP = StoryGroup("g", "a story", ClientLibrary.KAFKA_PYTHON, "range", "t", (StoryMember("one"), StoryMember("two")))
-EPISODE = SeenEpisode(
-    "g", Trigger.MEMBER_JOINED, 7, (Trigger.MEMBER_JOINED,), 6.25, Basis.EXACT, "two", {"one": 2, "two": 1}
-)
-CLAIM = Claim(
-    generation=7,
-    protocol="range",
-    assignment={"m-1": {"t": (0, 1)}, "m-2": {"t": (2,)}},
-    clients={"m-1": "one", "m-2": "two"},
-    gauge_generation=7,
-    gauge_members=2,
-    gauge_owned={"one": 2, "two": 1},
-    group_type=GroupType.CLASSIC,
-)
 WORDS = CoordinatorView(
     generation=7,
     protocol="range",
-    clients=CLAIM.clients,
+    clients={"m-1": "one", "m-2": "two"},
     state="Stable",
     described_protocol="range",
-    assignment=CLAIM.assignment,
+    assignment={"m-1": {"t": (0, 1)}, "m-2": {"t": (2,)}},
 )
-STEP = SeenStep("slow consumer", (Expected("g", Trigger.MEMBER_JOINED, 2),), (EPISODE,), SlowDown("g", "two", 6.0))
+GAUGES = GroupGauges(generation=7, members=2, owned={"one": 2, "two": 1})
+SLOW = StoryStep("slow consumer", "", (SlowDown("g", "two", 6.0),), (Expected("g", Trigger.MEMBER_JOINED, 2),))
 
 
 def generation_event(generation=7, **fields):
@@ -83,7 +72,13 @@ def snapshot(member_id, client_id, *partitions):
     return MemberSnapshot(member_id, None, client_id, "/127.0.0.1", ("t",), {}, {"t": partitions})
 
 
-def summary(claim=CLAIM, words=WORDS, step=STEP):
+EVENT = generation_event()
+"""Agrees with `WORDS`."""
+
+SEEN = SeenStep(SLOW, (EVENT,))
+
+
+def summary(event=EVENT, words=WORDS, step=SEEN):
     """The summary of one group and one step; ``words`` None: not checked."""
     asked = None if words is None else {"g": words}
-    return summarise((GROUP,), {"g": claim}, {"g": [EPISODE]}, (step,), asked)
+    return summarise((GROUP,), {"g": [event]}, {"g": GAUGES}, (step,), asked)

@@ -5,43 +5,60 @@ from dataclasses import replace
 import pytest
 
 from rebalance_agent.demo.observed.claims_check import (
-    SeenEpisode,
     SeenStep,
     group_differences,
+    owned_counts,
     step_differences,
     strategy_differences,
 )
-from rebalance_agent.demo.stories import Expected, SlowDown
-from rebalance_agent.model.episode import Basis, Trigger
-from support.observer.demo_events import CLAIM, WORDS
+from rebalance_agent.demo.observed.gauges import GroupGauges
+from rebalance_agent.demo.stories import Expected, SlowDown, StoryStep
+from rebalance_agent.model.episode import Basis, Stall, Trigger
+from support.observer.demo_events import EVENT, GAUGES, WORDS, generation_event, snapshot
 
 
 def test_equal_words_are_no_difference():
-    assert group_differences(CLAIM, WORDS) == []
+    assert group_differences(EVENT, GAUGES, WORDS) == []
 
 
 @pytest.mark.parametrize(
-    ("claim", "difference"),
+    ("event", "gauges", "difference"),
     [
-        (replace(CLAIM, generation=8), "generation in the events: ours is 8, the coordinator's 7"),
-        (replace(CLAIM, gauge_generation=6), "generation on /metrics: ours is 6, the coordinator's 7"),
-        (replace(CLAIM, generation=None), "generation in the events: ours is None, the coordinator's 7"),
-        (replace(CLAIM, protocol="sticky"), "protocol: ours is sticky, the coordinator's range"),
-        (replace(CLAIM, gauge_members=3), "number of members on /metrics: ours is 3, the coordinator's 2"),
+        (replace(EVENT, generation=8), GAUGES, "generation in the events: ours is 8, the coordinator's 7"),
+        (EVENT, replace(GAUGES, generation=6), "generation on /metrics: ours is 6, the coordinator's 7"),
+        (replace(EVENT, assignor="sticky"), GAUGES, "protocol: ours is sticky, the coordinator's range"),
+        (EVENT, replace(GAUGES, members=3), "number of members on /metrics: ours is 3, the coordinator's 2"),
         (
-            replace(CLAIM, clients={"m-1": "one", "m-2": "other"}),
+            replace(EVENT, members=(snapshot("m-1", "one", 0, 1), snapshot("m-2", "other", 2))),
+            GAUGES,
             "client id of m-2: ours is other, the coordinator's two",
         ),
-        (replace(CLAIM, gauge_owned={"one": 2}), "partitions of two on /metrics: ours are 0, the coordinator's 1"),
+        (
+            EVENT,
+            replace(GAUGES, owned={"one": 2}),
+            "partitions of two on /metrics: ours are 0, the coordinator's 1",
+        ),
     ],
 )
-def test_one_corrupted_fact_is_one_difference_that_names_it(claim, difference):
-    assert group_differences(claim, WORDS) == [difference]
+def test_one_corrupted_fact_is_one_difference_that_names_it(event, gauges, difference):
+    assert group_differences(event, gauges, WORDS) == [difference]
+
+
+def test_a_group_without_an_event_differs_in_everything_that_events_tell():
+    assert group_differences(None, GAUGES, WORDS) == [
+        "generation in the events: ours is None, the coordinator's 7",
+        "protocol: ours is None, the coordinator's range",
+        "member one (m-1) is missing in ours",
+        "member two (m-2) is missing in ours",
+        "partitions of one that ours lacks: t 0-1",
+        "partitions of two that ours lacks: t 2",
+    ]
+    assert "generation on /metrics: ours is None, the coordinator's 7" in group_differences(None, GroupGauges(), WORDS)
 
 
 def test_one_corrupted_partition_is_named_on_both_sides():
-    claim = replace(CLAIM, assignment={"m-1": {"t": (0, 3)}, "m-2": {"t": (2,)}})
-    assert group_differences(claim, WORDS) == [
+    event = replace(EVENT, members=(snapshot("m-1", "one", 0, 3), snapshot("m-2", "two", 2)))
+    assert group_differences(event, GAUGES, WORDS) == [
         "partitions of one that only ours has: t 3",
         "partitions of one that ours lacks: t 1",
     ]
@@ -51,7 +68,7 @@ def test_a_member_that_only_one_side_knows_is_named_with_its_partitions():
     words = replace(
         WORDS, clients={"m-1": "one", "m-3": "three"}, assignment={"m-1": {"t": (0, 1)}, "m-3": {"t": (2,)}}
     )
-    assert group_differences(CLAIM, words) == [
+    assert group_differences(EVENT, GAUGES, words) == [
         "member three (m-3) is missing in ours",
         "member two (m-2) is only in ours",
         "partitions of two that only ours has: t 2",
@@ -62,7 +79,7 @@ def test_a_member_that_only_one_side_knows_is_named_with_its_partitions():
 
 
 def test_a_group_that_rebalances_is_a_difference():
-    assert group_differences(CLAIM, replace(WORDS, state="PreparingRebalance")) == [
+    assert group_differences(EVENT, GAUGES, replace(WORDS, state="PreparingRebalance")) == [
         "state: ours is Stable, the coordinator's PreparingRebalance"
     ]
 
@@ -75,12 +92,12 @@ def test_a_group_that_fell_back_to_its_clients_own_assignor_is_a_difference():
 
 
 EXPECTED = Expected("g", Trigger.MEMBER_JOINED, 3)
-SEEN = SeenEpisode("g", Trigger.MEMBER_JOINED, 5, (), 6.4, Basis.EXACT, "slow")
-SLOW = SlowDown("g", "slow", 6.0)
+SEEN = generation_event(5, stall=Stall(6.4, 6.4, 18.0, Basis.EXACT))
+SLOW = SlowDown("g", "two", 6.0)
 
 
-def step(*seen, slow=None, problem=""):
-    return SeenStep("join", (EXPECTED,), seen, slow, problem)
+def step(*seen, slow=None, problem="", expected=EXPECTED):
+    return SeenStep(StoryStep("join", "", (slow,) if slow else (), (expected,)), seen, problem)
 
 
 def test_one_episode_with_its_trigger_is_what_a_step_must_be():
@@ -114,8 +131,10 @@ def test_a_missing_doubled_or_misread_step_says_what_was_seen(seen, text):
 )
 def test_a_step_with_shares_must_end_with_just_these(partitions, differences):
     expected = replace(EXPECTED, partitions={"two": 4, "one": 12})
-    seen = replace(SEEN, partitions=partitions)
-    assert step_differences(SeenStep("join", (expected,), (seen,))) == differences
+    members = [snapshot(client, client, *range(count)) for client, count in partitions.items()]
+    seen = replace(SEEN, members=tuple(members))
+    assert owned_counts(seen) == partitions
+    assert step_differences(step(seen, expected=expected)) == differences
 
 
 def test_a_step_that_did_not_run_says_why():
@@ -124,17 +143,17 @@ def test_a_step_that_did_not_run_says_why():
 
 @pytest.mark.parametrize("stall", [6.0, 6.4, 7.0])
 def test_a_slow_consumer_stalls_its_group_for_its_delay_and_up_to_one_second_more(stall):
-    assert step_differences(step(replace(SEEN, stall_seconds=stall), slow=SLOW)) == []
+    assert step_differences(step(replace(SEEN, stall=replace(SEEN.stall, seconds=stall)), slow=SLOW)) == []
 
 
 @pytest.mark.parametrize(
     ("episode", "text"),
     [
-        (replace(SEEN, stall_seconds=5.999), "stall is 5.999 s, not 6 to 7 s"),
-        (replace(SEEN, stall_seconds=7.001), "stall is 7.001 s, not 6 to 7 s"),
-        (replace(SEEN, stall_seconds=None), "stall is unknown, not 6 to 7 s"),
-        (replace(SEEN, basis=Basis.BOUND), "stall is not exact but bound"),
-        (replace(SEEN, slowest_client_id="fast"), "the slowest member is fast, not slow"),
+        (replace(SEEN, stall=replace(SEEN.stall, seconds=5.999)), "stall is 5.999 s, not 6 to 7 s"),
+        (replace(SEEN, stall=replace(SEEN.stall, seconds=7.001)), "stall is 7.001 s, not 6 to 7 s"),
+        (replace(SEEN, stall=None), "stall is unknown, not 6 to 7 s"),
+        (replace(SEEN, stall=replace(SEEN.stall, basis=Basis.BOUND)), "stall is not exact but bound"),
+        (replace(SEEN, slowest_member_id="m-1"), "the slowest member is one, not two"),
     ],
 )
 def test_a_slow_consumer_that_is_not_measured_or_not_named_is_a_difference(episode, text):

@@ -7,11 +7,11 @@ import pytest
 
 from rebalance_agent.demo import run_demo as demo
 from rebalance_agent.demo.errors import DemoError
-from support.observer.demo_events import CLAIM, STEP, summary
+from support.observer.demo_events import EVENT, SEEN, snapshot, summary
 
-GENERATION_CORRUPTED = summary(claim=replace(CLAIM, generation=8))
-PARTITION_CORRUPTED = summary(claim=replace(CLAIM, assignment={"m-1": {"t": (0, 5)}, "m-2": {"t": (2,)}}))
-STEP_MISSED = summary(step=replace(STEP, seen=()))
+GENERATION_CORRUPTED = summary(event=replace(EVENT, generation=8))
+PARTITION_CORRUPTED = summary(event=replace(EVENT, members=(snapshot("m-1", "one", 0, 5), snapshot("m-2", "two", 2))))
+STEP_MISSED = summary(step=replace(SEEN, seen=()))
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_a_corrupted_generation_a_corrupted_partition_or_a_missed_step_ends_with
 
 
 def test_without_check_a_missed_step_is_shown_and_no_failure(ending):
-    code, kept, said = ending(summary(words=None, step=replace(STEP, seen=())))
+    code, kept, said = ending(summary(words=None, step=replace(SEEN, seen=())))
     assert (code, kept) == (0, False)
     assert "expected one episode member_joined, seen: none" in said
 

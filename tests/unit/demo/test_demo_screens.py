@@ -11,7 +11,7 @@ from rebalance_agent.demo import run_demo
 from rebalance_agent.demo.screens.screen import Board, Screen, draw
 from rebalance_agent.demo.stories import StoryStep
 from rebalance_agent.demo.timetable import StepRun, StepStatus
-from support.observer.demo_events import CLAIM, group_summary, summary
+from support.observer.demo_events import EVENT, group_summary, summary
 
 JOIN = StoryStep("join", "two joins", (), ())
 WAITING = StepRun(JOIN)
@@ -63,7 +63,7 @@ def test_a_long_line_stays_one_line():
 
 def test_the_closing_tables_name_the_slow_consumer_and_its_stall():
     stream = io.StringIO()
-    Screen(stream, live=False).close(summary(claim=replace(CLAIM, generation=8)))
+    Screen(stream, live=False).close(summary(event=replace(EVENT, generation=8)))
     text = stream.getvalue()
     assert "one=2 two=1" in text
     assert "6.25 s exact   two" in text

@@ -3,11 +3,11 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from rebalance_agent.demo.observed.gauges import GroupGauges
-from rebalance_agent.demo.observed.summary import claim_of, seen_episode, seen_steps, to_json
+from rebalance_agent.demo.observed.claims_check import slowest_client
+from rebalance_agent.demo.observed.summary import seen_steps, summarise, to_json
 from rebalance_agent.demo.stories import StoryStep
 from rebalance_agent.demo.timetable import StepRun
-from support.observer.demo_events import CLAIM, EPISODE, STEP, WORDS, generation_event, summary
+from support.observer.demo_events import EVENT, GAUGES, GROUP, SEEN, SLOW, WORDS, generation_event, summary
 
 STICKY = {"protocol": "sticky", "described_protocol": "sticky"}
 
@@ -56,7 +56,7 @@ def test_the_json_form_is_the_documented_one():
 
 
 def test_without_the_coordinators_words_groups_are_not_checked_and_steps_only_say_what_was_seen():
-    told = to_json(summary(words=None, step=replace(STEP, seen=())))
+    told = to_json(summary(words=None, step=replace(SEEN, seen=())))
     assert told["groups"]["g"]["check"] == "not checked"
     assert told["steps"][0]["check"] == "g: expected one episode member_joined, seen: none"
     assert told["slow_consumer"]["stall_seconds"] is None
@@ -64,47 +64,42 @@ def test_without_the_coordinators_words_groups_are_not_checked_and_steps_only_sa
 
 
 def test_a_difference_stands_at_its_group_and_in_the_list():
-    told = summary(claim=replace(CLAIM, generation=8))
+    told = summary(event=replace(EVENT, generation=8))
     assert told.groups["g"].check == "generation in the events: ours is 8, the coordinator's 7"
     assert told.differences == ("group g: generation in the events: ours is 8, the coordinator's 7",)
 
 
 def test_a_group_that_runs_another_assignor_than_the_storys_is_a_difference_although_both_sides_agree():
-    fell_back = summary(claim=replace(CLAIM, protocol="sticky"), words=replace(WORDS, **STICKY))
+    fell_back = summary(event=replace(EVENT, assignor="sticky"), words=replace(WORDS, **STICKY))
     assert fell_back.differences == ("group g: assignor: the story's is range, the coordinator's sticky",)
 
 
-def test_a_claim_is_the_newest_event_and_the_gauges():
-    gauges = GroupGauges(generation=7, members=2, owned={"one": 2, "two": 1})
-    assert claim_of(generation_event(), gauges) == CLAIM
-
-
-def test_a_group_without_events_claims_nothing():
-    claim = claim_of(None, GroupGauges())
-    assert claim.generation is None
-    assert claim.assignment == {}
+def test_a_group_without_events_has_nothing():
+    told = summarise((GROUP,), {"g": []}, {"g": GAUGES}, (), None).groups["g"]
+    assert (told.generation, told.members, told.assignor, told.stall_seconds) == (None, {}, "range", ())
 
 
 def run(name, after, **fields):
-    return StepRun(StoryStep(name, "", (), STEP.expected), {"g": after}, began=0.0, **fields)
+    return StepRun(StoryStep(name, "", (), SLOW.expected), {"g": after}, began=0.0, **fields)
 
 
 def test_a_step_owns_the_episodes_from_its_beginning_to_that_of_its_groups_next_step():
-    episodes = {"g": [replace(EPISODE, generation=number) for number in (1, 2, 3, 5, 6)]}
+    episodes = {"g": [replace(EVENT, generation=number) for number in (1, 2, 3, 5, 6)]}
     first, second = seen_steps([run("first", 1, problem="late"), run("second", 3)], episodes)
     assert [episode.generation for episode in first.seen] == [2, 3]
     assert [episode.generation for episode in second.seen] == [5, 6]
-    assert (first.name, first.problem, second.expected) == ("first", "late", STEP.expected)
+    assert (first.step.name, first.problem, second.step.expected) == ("first", "late", SLOW.expected)
 
 
 def test_a_step_that_did_not_begin_owns_nothing_and_says_so():
-    (step,) = seen_steps([StepRun(StoryStep("late", "", (), STEP.expected))], {"g": [EPISODE]})
+    (step,) = seen_steps([StepRun(StoryStep("late", "", (), SLOW.expected))], {"g": [EVENT]})
     assert step.seen == ()
     assert step.problem == "did not begin in time"
 
 
 def test_an_episode_is_seen_with_the_name_of_its_slowest_member():
-    assert seen_episode(generation_event()) == EPISODE
-    assert seen_episode(generation_event(slowest_member_id=None, stall=None)) == replace(
-        EPISODE, slowest_client_id=None, stall_seconds=None, basis=None
-    )
+    unknown = generation_event(slowest_member_id=None, stall=None)
+    (step,) = to_json(summary(event=unknown, step=replace(SEEN, seen=(unknown,))))["steps"]
+    (episode,) = step["seen"]
+    assert (episode["slowest"], episode["stall_seconds"], episode["basis"]) == (None, None, None)
+    assert slowest_client(EVENT) == "two"

@@ -6,46 +6,29 @@ Every difference is one line of text; no lines mean no difference.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-from rebalance_agent.demo.stories import Expected, SlowDown
-from rebalance_agent.model.episode import Basis, Trigger
-from rebalance_agent.model.group import GroupType
-from rebalance_agent.model.partitions import TopicPartitions, pairs, to_ranges, topic_partitions
+from rebalance_agent.demo.observed.gauges import GroupGauges
+from rebalance_agent.demo.stories import SlowDown, StoryStep
+from rebalance_agent.model.episode import Basis
+from rebalance_agent.model.events import GenerationEvent
+from rebalance_agent.model.partitions import TopicPartitions, count_partitions, pairs, to_ranges, topic_partitions
 
 __all__ = [
     "SLOW_MARGIN_SECONDS",
-    "Claim",
     "CoordinatorView",
-    "SeenEpisode",
     "SeenStep",
     "counts_text",
     "group_differences",
+    "owned_counts",
+    "slowest_client",
     "step_differences",
     "strategy_differences",
 ]
 
 SLOW_MARGIN_SECONDS = 1.0
 """Seconds by which a slow consumer's stall may exceed its delay: a heartbeat, a join and a sync."""
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """What the agent reports of a group: its newest ``generation`` event, and the observer's gauges.
-
-    ``assignment``: member id -> partitions; ``clients``: member id -> client id; ``gauge_owned``: client id -> number
-    of partitions.
-    """
-
-    generation: int | None
-    protocol: str | None
-    assignment: Mapping[str, TopicPartitions]
-    clients: Mapping[str, str] = field(default_factory=dict)
-    gauge_generation: int | None = None
-    gauge_members: int | None = None
-    gauge_owned: Mapping[str, int] = field(default_factory=dict)
-    group_type: GroupType | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,43 +47,43 @@ class CoordinatorView:
 
 
 @dataclass(frozen=True, slots=True)
-class SeenEpisode:
-    """One episode, from its closing event. ``partitions``: client id -> number of partitions after the episode."""
-
-    group: str
-    trigger: Trigger
-    generation: int
-    causes: tuple[Trigger, ...] = ()
-    stall_seconds: float | None = None
-    basis: Basis | None = None
-    slowest_client_id: str | None = None
-    partitions: Mapping[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class SeenStep:
-    """A step of the timetable, the episodes ``expected`` and ``seen``, and the ``problem`` if it did not run."""
+    """A step of the timetable, the closing events of the episodes ``seen``, and the ``problem`` if it did not run."""
 
-    name: str
-    expected: tuple[Expected, ...]
-    seen: tuple[SeenEpisode, ...]
-    slow: SlowDown | None = None
+    step: StoryStep
+    seen: tuple[GenerationEvent, ...]
     problem: str = ""
 
 
-def group_differences(claim: Claim, words: CoordinatorView) -> list[str]:
-    """Return the differences between the agent's report and the coordinator's."""
+def slowest_client(event: GenerationEvent) -> str | None:
+    """Return the client id of the slowest member of an episode; None if unknown."""
+    clients = {member.member_id: member.client_id for member in event.members}
+    return clients.get(event.slowest_member_id or "")
+
+
+def owned_counts(event: GenerationEvent) -> dict[str, int]:
+    """Return client id -> number of partitions after an episode."""
+    counts = {member.client_id: count_partitions(member.assigned) for member in event.members}
+    return dict(sorted(counts.items()))
+
+
+def group_differences(event: GenerationEvent | None, gauges: GroupGauges, words: CoordinatorView) -> list[str]:
+    """Return the differences between a group's newest ``event``, its ``gauges`` and the coordinator's ``words``."""
+    members = event.members if event else ()
+    clients = {member.member_id: member.client_id for member in members}
+    protocol = event.assignor if event else None
     facts = (
         ("state", "Stable", words.state),
-        ("generation in the events", claim.generation, words.generation),
-        ("generation on /metrics", claim.gauge_generation, words.generation),
-        ("protocol", claim.protocol, words.protocol),
-        ("protocol", claim.protocol, words.described_protocol),
-        ("number of members on /metrics", claim.gauge_members, len(words.clients)),
+        ("generation in the events", event.generation if event else None, words.generation),
+        ("generation on /metrics", gauges.generation, words.generation),
+        ("protocol", protocol, words.protocol),
+        ("protocol", protocol, words.described_protocol),
+        ("number of members on /metrics", gauges.members, len(words.clients)),
     )
     lines = [f"{what}: ours is {ours}, the coordinator's {theirs}" for what, ours, theirs in facts if ours != theirs]
-    lines += _member_differences(claim.clients, words.clients)
-    lines += _assignment_differences(claim, words)
+    lines += _member_differences(clients, words.clients)
+    assignment = {member.member_id: member.assigned for member in members}
+    lines += _assignment_differences(assignment, {**clients, **words.clients}, words.assignment, gauges.owned)
     return list(dict.fromkeys(lines))
 
 
@@ -122,19 +105,24 @@ def _member_differences(ours: Mapping[str, str], theirs: Mapping[str, str]) -> l
     return lines
 
 
-def _assignment_differences(claim: Claim, words: CoordinatorView) -> list[str]:
+def _assignment_differences(
+    assigned: Mapping[str, TopicPartitions],
+    clients: Mapping[str, str],
+    described: Mapping[str, TopicPartitions],
+    gauges: Mapping[str, int],
+) -> list[str]:
     lines = []
     owned: Counter[str] = Counter()
-    for member in sorted(claim.assignment.keys() | words.assignment.keys()):
-        name = words.clients.get(member) or claim.clients.get(member) or member
-        ours, theirs = pairs(claim.assignment.get(member, {})), pairs(words.assignment.get(member, {}))
+    for member in sorted(assigned.keys() | described.keys()):
+        name = clients.get(member, member)
+        ours, theirs = pairs(assigned.get(member, {})), pairs(described.get(member, {}))
         owned[name] += len(theirs)
         if ours - theirs:
             lines.append(f"partitions of {name} that only ours has: {_text(ours - theirs)}")
         if theirs - ours:
             lines.append(f"partitions of {name} that ours lacks: {_text(theirs - ours)}")
     for name, count in sorted(owned.items()):
-        gauge = claim.gauge_owned.get(name, 0)
+        gauge = gauges.get(name, 0)
         if gauge != count:
             lines.append(f"partitions of {name} on /metrics: ours are {gauge}, the coordinator's {count}")
     return lines
@@ -149,16 +137,17 @@ def step_differences(step: SeenStep) -> list[str]:
     if step.problem:
         return [step.problem]
     lines = []
-    for expected in step.expected:
-        seen = [episode for episode in step.seen if episode.group == expected.group]
-        if [episode.trigger for episode in seen] != [expected.trigger]:
-            triggers = ", ".join(f"{episode.trigger} (generation {episode.generation})" for episode in seen)
+    for expected in step.step.expected:
+        seen = [event for event in step.seen if event.group == expected.group]
+        slow = step.step.slow
+        if [event.trigger for event in seen] != [expected.trigger]:
+            triggers = ", ".join(f"{event.trigger} (generation {event.generation})" for event in seen)
             lines.append(f"{expected.group}: expected one episode {expected.trigger}, seen: {triggers or 'none'}")
-        elif expected.partitions and expected.partitions != seen[0].partitions:
-            ours, theirs = counts_text(seen[0].partitions), counts_text(expected.partitions)
+        elif expected.partitions and expected.partitions != owned_counts(seen[0]):
+            ours, theirs = counts_text(owned_counts(seen[0])), counts_text(expected.partitions)
             lines.append(f"{expected.group}: expected partitions {theirs}, seen: {ours or 'none'}")
-        elif step.slow is not None and step.slow.group == expected.group:
-            lines += _slow_differences(step.slow, seen)
+        elif slow is not None and slow.group == expected.group:
+            lines += _slow_differences(slow, seen[0])
     return lines
 
 
@@ -167,15 +156,14 @@ def counts_text(counts: Mapping[str, int]) -> str:
     return " ".join(f"{client}={count}" for client, count in sorted(counts.items()))
 
 
-def _slow_differences(slow: SlowDown, seen: Sequence[SeenEpisode]) -> list[str]:
-    (episode,) = seen
+def _slow_differences(slow: SlowDown, event: GenerationEvent) -> list[str]:
     lines = []
-    longest = slow.seconds + SLOW_MARGIN_SECONDS
-    if episode.stall_seconds is None or not slow.seconds <= episode.stall_seconds <= longest:
-        text = "unknown" if episode.stall_seconds is None else f"{episode.stall_seconds:.3f} s"
+    longest, stall, slowest = slow.seconds + SLOW_MARGIN_SECONDS, event.stall, slowest_client(event)
+    if stall is None or not slow.seconds <= stall.seconds <= longest:
+        text = "unknown" if stall is None else f"{stall.seconds:.3f} s"
         lines.append(f"{slow.group}: the slow consumer's stall is {text}, not {slow.seconds:g} to {longest:g} s")
-    if episode.basis is not Basis.EXACT:
-        lines.append(f"{slow.group}: the slow consumer's stall is not exact but {episode.basis}")
-    if episode.slowest_client_id != slow.client_id:
-        lines.append(f"{slow.group}: the slowest member is {episode.slowest_client_id}, not {slow.client_id}")
+    if stall is not None and stall.basis is not Basis.EXACT:
+        lines.append(f"{slow.group}: the slow consumer's stall is not exact but {stall.basis}")
+    if slowest != slow.client_id:
+        lines.append(f"{slow.group}: the slowest member is {slowest}, not {slow.client_id}")
     return lines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rebalance_agent.demo.observed.claims_check import counts_text
+from rebalance_agent.demo.observed.claims_check import counts_text, slowest_client
 from rebalance_agent.demo.observed.summary import Summary
 from rebalance_agent.ui.words import UNKNOWN
 
@@ -33,13 +33,13 @@ def summary_rows(summary: Summary) -> list[tuple[str, ...]]:
 def step_rows(summary: Summary) -> list[tuple[str, ...]]:
     """Return the rows of the closing table of steps, one for each expected group; the columns are `STEP_HEADINGS`."""
     rows: list[tuple[str, ...]] = []
-    for step, check in summary.steps:
-        for expected in step.expected:
-            seen = [episode for episode in step.seen if episode.group == expected.group]
-            triggers = _joined(episode.trigger for episode in seen)
-            stalls = _joined(f"{one.stall_seconds:.2f} s {one.basis}" for one in seen if one.stall_seconds is not None)
-            slowest = _joined(episode.slowest_client_id for episode in seen if episode.slowest_client_id)
-            rows.append((step.name, expected.group, triggers, stalls, slowest, check))
+    for seen_step, check in summary.steps:
+        for expected in seen_step.step.expected:
+            seen = [event for event in seen_step.seen if event.group == expected.group]
+            triggers = _joined(event.trigger for event in seen)
+            stalls = _joined(f"{event.stall.seconds:.2f} s {event.stall.basis}" for event in seen if event.stall)
+            slowest = _joined(filter(None, map(slowest_client, seen)))
+            rows.append((seen_step.step.name, expected.group, triggers, stalls, slowest, check))
     return rows
 
 
