@@ -171,20 +171,17 @@ def ago(now_ms: int, then_ms: int) -> str:
 
 def moment(at_ms: int) -> str:
     """``2026-11-21 14:02:11.352 UTC``; milliseconds since the epoch if no calendar date has that value."""
-    at = _calendar(at_ms)
-    return f"{at:%Y-%m-%d %H:%M:%S}.{at_ms % 1000:03} UTC" if at else f"{at_ms} ms"
+    return _formatted(at_ms, f"%Y-%m-%d %H:%M:%S.{at_ms % 1000:03} UTC")
 
 
 def moment_to_second(at_ms: int) -> str:
     """``2026-11-21 14:02:11 UTC``; milliseconds since the epoch if no calendar date has that value."""
-    at = _calendar(at_ms)
-    return f"{at:%Y-%m-%d %H:%M:%S} UTC" if at else f"{at_ms} ms"
+    return _formatted(at_ms, "%Y-%m-%d %H:%M:%S UTC")
 
 
 def time_of_day(at_ms: int) -> str:
     """``14:02:11``, UTC; milliseconds since the epoch if no calendar date has that value."""
-    at = _calendar(at_ms)
-    return f"{at:%H:%M:%S}" if at else f"{at_ms} ms"
+    return _formatted(at_ms, "%H:%M:%S")
 
 
 def minute(at: dt.datetime) -> str:
@@ -197,11 +194,11 @@ def day(at: dt.datetime) -> str:
     return f"{at.day} {at:%b}"
 
 
-def _calendar(at_ms: int) -> dt.datetime | None:
+def _formatted(at_ms: int, form: str) -> str:
     try:
-        return dt.datetime.fromtimestamp(at_ms / 1000, dt.UTC)
+        return f"{dt.datetime.fromtimestamp(at_ms / 1000, dt.UTC):{form}}"
     except (ValueError, OverflowError, OSError):
-        return None
+        return f"{at_ms} ms"
 
 
 def stall_text(stall: Stall | None) -> str:

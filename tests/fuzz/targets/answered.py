@@ -12,7 +12,7 @@ from unittest import mock
 from fuzz.target import KB, MB, Target
 from fuzz.targets.commands import answers
 from rebalance_agent.api.query import NotKnownError
-from rebalance_agent.cli.inputs.agent_api import AgentAddress, AgentApi, AgentError
+from rebalance_agent.cli.inputs.agent_api import AgentApi, AgentError
 from rebalance_agent.clients.confluent_kafka.group_position import generation_in
 from rebalance_agent.clients.confluent_kafka.statistics import Statistics
 from rebalance_agent.clock import FakeClock
@@ -87,7 +87,7 @@ def _of_sidecar(made):
 
 
 def _of_agent(made):
-    api = AgentApi(AgentAddress(URL))
+    api = AgentApi(URL)
     for asked in (api.groups, lambda: api.group("g")):
         with suppress(AgentError, NotKnownError):
             asked()

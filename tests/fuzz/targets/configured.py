@@ -12,7 +12,7 @@ from pathlib import Path
 from unittest import mock
 
 from fuzz.target import MB, Target
-from rebalance_agent.cli.inputs.agent_api import AgentAddress, AgentApi
+from rebalance_agent.cli.inputs.agent_api import AgentApi
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.gateway.group_rules import parse_rules
 from rebalance_agent.gateway.transport.free_ports import address_problem
@@ -80,7 +80,7 @@ def take_address(data):
     with contextlib.suppress(InvalidInputError):
         Endpoint.of(environ={URL_VARIABLE: url, TOKEN_VARIABLE: token})
     with contextlib.suppress(InvalidInputError):
-        AgentApi(AgentAddress(url))
+        AgentApi(url)
     with contextlib.suppress(ValueError):
         address_problem((webhook_target(url).host, 1))
     assert address_problem((url, 0))

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 
 from rebalance_agent.api.query import GroupQuery, NotKnownError
-from rebalance_agent.cli.inputs.agent_api import AgentAddress, AgentApi, AgentError
+from rebalance_agent.cli.inputs.agent_api import AgentApi, AgentError
 from rebalance_agent.cli.inputs.cluster_flags import cluster_settings
 from rebalance_agent.cli.inputs.groups_access import add_access_flags, agent_api, wants_direct
 from rebalance_agent.errors import InvalidInputError
@@ -45,7 +45,7 @@ def test_what_the_api_says_arrives_as_the_same_values(group):
     event = generation_event(group=group)
     api, *_ = api_of(full_view(group), full_view("other"), events=[event])
     with served(WebApp((), Readiness(), api=api)) as url:
-        agent = AgentApi(AgentAddress(url + "/"))
+        agent = AgentApi(url + "/")
         assert agent.groups() == api.groups()
         query = GroupQuery(match=("o*", "x&y"), states=(GroupState.STABLE,), types=(GroupType.CLASSIC,), sort="-skew")
         assert [each.group for each in agent.groups(query).groups] == ["other"]
@@ -65,9 +65,9 @@ def test_a_token_is_sent_and_missed_where_there_is_none(tmp_path):
 
     with served(app) as url:
         with pytest.raises(AgentError, match="give one with --token-file"):
-            AgentApi(AgentAddress(url)).groups()
+            AgentApi(url).groups()
         with pytest.raises(AgentError):
-            AgentApi(AgentAddress(url, token="secret")).groups()
+            AgentApi(url, token="secret").groups()
     assert heard == [None, "Bearer secret"]
 
 
@@ -83,7 +83,7 @@ def test_a_redirect_gets_no_token():
         served(answering("302 Found", b"", [("Location", other)])) as url,
         pytest.raises(AgentError, match="302"),
     ):
-        AgentApi(AgentAddress(url, token="secret")).groups()
+        AgentApi(url, token="secret").groups()
     assert heard == []
 
 
@@ -91,7 +91,7 @@ def test_a_redirect_gets_no_token():
 def test_a_redirect_to_nowhere_is_told_as_one(location):
     redirect = answering("302 Found", b"", [("Location", location)])
     with served(redirect) as url, pytest.raises(AgentError, match=r"refuses \(302\): Found$"):
-        AgentApi(AgentAddress(url)).groups()
+        AgentApi(url).groups()
 
 
 @pytest.mark.parametrize(
@@ -108,12 +108,12 @@ def test_a_redirect_to_nowhere_is_told_as_one(location):
 )
 def test_an_agent_that_answers_something_else_is_told_as_that(status, body, told):
     with served(answering(status, body)) as url, pytest.raises(AgentError, match=told):
-        AgentApi(AgentAddress(url)).groups()
+        AgentApi(url).groups()
 
 
 def test_nobody_at_home_is_said_with_the_address():
     with pytest.raises(AgentError, match=r"no agent answers at http://127\.0\.0\.1:1: .*refused"):
-        AgentApi(AgentAddress("http://127.0.0.1:1")).groups()
+        AgentApi("http://127.0.0.1:1").groups()
 
 
 @pytest.mark.parametrize(
@@ -121,15 +121,15 @@ def test_nobody_at_home_is_said_with_the_address():
 )
 def test_what_is_no_address_is_refused(url):
     with pytest.raises(InvalidInputError, match="--url: must be an address"):
-        AgentApi(AgentAddress(url))
+        AgentApi(url)
 
 
 def test_certificates_that_cannot_be_read_are_named(tmp_path):
     nothing = str(tmp_path / "nothing.pem")
     with pytest.raises(InvalidInputError, match=f"--ca-file: cannot read {nothing}"):
-        AgentApi(AgentAddress("https://x", ca_file=nothing))
+        AgentApi("https://x", ca_file=nothing)
     with pytest.raises(InvalidInputError, match=f"--cert-file: cannot read {nothing}"):
-        AgentApi(AgentAddress("https://x", cert_file=nothing))
+        AgentApi("https://x", cert_file=nothing)
 
 
 def options(*arguments):

@@ -14,7 +14,6 @@ from support.observer.views import NOW
 
 def column(number, held, *, stall=1.0, protocol=RebalanceProtocol.EAGER, **changes):
     given = TimelineColumn(
-        first=number,
         last=number,
         previous=number - 1,
         at_ms=NOW + number * 60_000,

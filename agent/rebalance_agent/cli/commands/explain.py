@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from rebalance_agent.api.group_source import GroupSource
 from rebalance_agent.api.query import NotKnownError
-from rebalance_agent.api.shapes import Rebalance, RebalanceDetail, RebalanceKind
+from rebalance_agent.api.shapes import RebalanceDetail, RebalanceKind
 from rebalance_agent.cli.command_parser import add_command, whole_number
 from rebalance_agent.cli.inputs.groups_access import (
     add_access_flags,
@@ -21,7 +21,7 @@ from rebalance_agent.cli.inputs.groups_access import (
 from rebalance_agent.errors import RebalanceAgentError
 from rebalance_agent.model.event_json import event_to_json, value_to_json
 from rebalance_agent.model.events import Event
-from rebalance_agent.ui.sentences.explanation import LAST_MAX, paragraphs, whole_rebalances
+from rebalance_agent.ui.sentences.explanation import LAST_MAX, last_rebalances, paragraphs, whole_rebalances
 from rebalance_agent.ui.words import plural, printable
 
 __all__ = ["add_parser", "run"]
@@ -81,20 +81,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _from_agent(groups: GroupSource, options: argparse.Namespace) -> _GroupPast:
-    """From an agent: only the rebalances that are explained, and one more as the state before the oldest."""
     remembered = groups.rebalances(options.group)
-    details: list[RebalanceDetail] = []
-    for line in remembered.rebalances:
-        if len(_completed(details)) > options.last:
-            break
-        details.append(_detail(groups, options.group, line))
+    details = last_rebalances(groups, remembered, options.last)
     return _GroupPast("what the agent has seen since it was started", details, remembered.rollouts)
-
-
-def _detail(groups: GroupSource, group: str, line: Rebalance) -> RebalanceDetail:
-    if line.kind is RebalanceKind.ABORTED:
-        return RebalanceDetail(group, line, (), ())
-    return groups.rebalance(group, line.id)
 
 
 def _from_cluster(options: argparse.Namespace) -> _GroupPast:

@@ -19,11 +19,12 @@ from rebalance_agent.api.query import NotKnownError
 from rebalance_agent.assignors import STRATEGIES, strategy
 from rebalance_agent.cli.command_parser import add_command
 from rebalance_agent.cli.inputs.groups_access import add_access_flags, quiet_logs
-from rebalance_agent.cli.inputs.whatif_past import WhatIfInput, find_past
+from rebalance_agent.cli.inputs.whatif_past import find_past
 from rebalance_agent.cli.screens.whatif_text import as_json, text
 from rebalance_agent.errors import InvalidInputError, RebalanceAgentError
 from rebalance_agent.model.events import AssignEvent
 from rebalance_agent.model.group import RebalanceProtocol
+from rebalance_agent.runtime.watch.history_reader import GroupPast
 
 __all__ = ["add_parser", "run"]
 
@@ -102,7 +103,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _history(past: WhatIfInput, group: str) -> RecordedHistory:
+def _history(past: GroupPast, group: str) -> RecordedHistory:
     history = history_of(past.events)
     if history.last is None:
         raise NotKnownError(f"no rebalance of {group!r} is known from {past.source.splitlines()[0]}")

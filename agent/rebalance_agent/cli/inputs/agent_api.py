@@ -7,7 +7,6 @@ import json
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TypeVar, cast
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -17,7 +16,7 @@ from rebalance_agent.errors import InvalidInputError, RebalanceAgentError
 from rebalance_agent.instrumentation.client_tls import client_context
 from rebalance_agent.model.event_json import json_object, value_from_json
 
-__all__ = ["ANSWER_BYTES_MAX", "ANSWER_TIMEOUT_S", "AgentAddress", "AgentApi", "AgentError"]
+__all__ = ["ANSWER_BYTES_MAX", "ANSWER_TIMEOUT_S", "AgentApi", "AgentError"]
 
 ANSWER_BYTES_MAX = 64 << 20
 """Bytes of an answer; one with ten thousand groups has about 6 MB."""
@@ -35,17 +34,6 @@ class AgentError(RebalanceAgentError):
     """The agent cannot be reached, or its answer is not that of an observer."""
 
 
-@dataclass(frozen=True, slots=True)
-class AgentAddress:
-    """An agent's web port and credentials: ``token`` is a bearer token; the files are PEM."""
-
-    url: str
-    token: str | None = None
-    ca_file: str | None = None
-    cert_file: str | None = None
-    key_file: str | None = None
-
-
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
     """Refuses redirects: a token is sent only to the address that the user gave."""
 
@@ -58,20 +46,27 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 class AgentApi:
     """A `GroupSource` that asks the observer at ``address`` over HTTP. Thread-safe."""
 
-    def __init__(self, access: AgentAddress) -> None:
-        """Validate the address and read the TLS files; no request is sent.
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        ca_file: str | None = None,
+        cert_file: str | None = None,
+        key_file: str | None = None,
+    ) -> None:
+        """Validate the address and read the TLS files (PEM); no request is sent. ``token``: a bearer token.
 
         Raises:
             InvalidInputError: the address is not http(s), or a file cannot be used.
         """
-        self.address = _base(access.url)
+        self.address = _base(url)
         self._headers = {"Accept": "application/json"}
-        if access.token:
-            self._headers["Authorization"] = f"Bearer {access.token}"
+        if token:
+            self._headers["Authorization"] = f"Bearer {token}"
         # No proxy: it would see the token unencrypted.
         handlers: list[urllib.request.BaseHandler] = [urllib.request.ProxyHandler({}), _NoRedirect()]
         if self.address.startswith("https:"):
-            files = ("--ca-file", access.ca_file), ("--cert-file", access.cert_file), ("--key-file", access.key_file)
+            files = ("--ca-file", ca_file), ("--cert-file", cert_file), ("--key-file", key_file)
             handlers.append(urllib.request.HTTPSHandler(context=client_context(*files)))
         self._opener = urllib.request.build_opener(*handlers)
 

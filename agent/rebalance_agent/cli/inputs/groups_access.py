@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import structlog
 
 from rebalance_agent.api.query import NotKnownError
-from rebalance_agent.cli.inputs.agent_api import AgentAddress, AgentApi
+from rebalance_agent.cli.inputs.agent_api import AgentApi
 from rebalance_agent.cli.inputs.cluster_flags import add_cluster_flags, cluster_settings, names_cluster
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.errors import InvalidInputError
@@ -62,7 +62,7 @@ def agent_api(options: argparse.Namespace, environment: Mapping[str, str] = os.e
     if options.token_file:
         token = checked_token("--token-file", read_secret("--token-file", options.token_file))
     url = options.url or environment.get("REBALANCE_AGENT_URL") or URL
-    return AgentApi(AgentAddress(url, token, options.ca_file, options.cert_file, options.key_file))
+    return AgentApi(url, token, options.ca_file, options.cert_file, options.key_file)
 
 
 def past_in_cluster(options: argparse.Namespace) -> GroupPast:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import BinaryIO
 
 from rebalance_agent.api.group_source import GroupSource
@@ -16,8 +15,9 @@ from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.event_json import event_from_json, json_object
 from rebalance_agent.model.events import Event, GenerationEvent
 from rebalance_agent.runtime.sinks.split_events import whole_events
+from rebalance_agent.runtime.watch.history_reader import GroupPast
 
-__all__ = ["EVENTS_MAX", "LINE_BYTES_MAX", "WhatIfInput", "find_past"]
+__all__ = ["EVENTS_MAX", "LINE_BYTES_MAX", "find_past"]
 
 LINE_BYTES_MAX = 4 << 20
 """Bytes of a line: four times the largest event that brokers accept by default (1 MiB)."""
@@ -26,15 +26,7 @@ EVENTS_MAX = 200_000
 """Events of one group from a file: more would take too much memory for a command."""
 
 
-@dataclass(frozen=True, slots=True)
-class WhatIfInput:
-    """One group's events in order, and their source in words."""
-
-    events: tuple[Event, ...]
-    source: str
-
-
-def find_past(options: argparse.Namespace) -> WhatIfInput:
+def find_past(options: argparse.Namespace) -> GroupPast:
     """The events of ``options.group`` from the source that the flags name.
 
     Raises:
@@ -47,16 +39,15 @@ def find_past(options: argparse.Namespace) -> WhatIfInput:
             raise InvalidInputError("--events", "is for a file alone, without --url and --bootstrap-servers")
         return _from_file(options.events, options.group)
     if direct:
-        past = past_in_cluster(options)
-        return WhatIfInput(past.events, past.source)
+        return past_in_cluster(options)
     return _from_agent(agent_api(options), options.group)
 
 
-def _from_agent(groups: GroupSource, group: str) -> WhatIfInput:
+def _from_agent(groups: GroupSource, group: str) -> GroupPast:
     lines = groups.rebalances(group).rebalances
     completed = [line for line in reversed(lines) if line.kind is RebalanceKind.COMPLETED]
     events = tuple(event for line in completed for event in _events(groups, group, line.id))
-    return WhatIfInput(events, "what the agent has seen since it was started")
+    return GroupPast(events, "what the agent has seen since it was started", known=True)
 
 
 def _events(groups: GroupSource, group: str, identity: str) -> Sequence[Event]:
@@ -66,7 +57,7 @@ def _events(groups: GroupSource, group: str, identity: str) -> Sequence[Event]:
         return ()  # evicted meanwhile: the agent keeps the last rebalances only
 
 
-def _from_file(name: str, group: str) -> WhatIfInput:
+def _from_file(name: str, group: str) -> GroupPast:
     with open_lines("--events", name) as stream:
         events = tuple(whole_events(_of_group(name, stream, group)))
     if not events:
@@ -75,7 +66,7 @@ def _from_file(name: str, group: str) -> WhatIfInput:
     if len(clusters) > 1:
         text = f"{name} has groups {group} of {len(clusters)} clusters, such as {clusters[0]} and {clusters[1]}"
         raise InvalidInputError("--events", f"{text}: leave one of them in it")
-    return WhatIfInput(events, name)
+    return GroupPast(events, name, known=True)
 
 
 def _of_group(name: str, stream: BinaryIO, group: str) -> Iterator[Event]:

@@ -107,20 +107,21 @@ def picture(
     columns: Sequence[TimelineColumn], running: RunningRebalance | None, layout: PictureLayout, title: str
 ) -> str:
     """The picture as SVG. ``columns``: oldest first, no more than the layout has, with at least one member."""
-    rows, _ = member_rows(columns, layout)
-    lines, spans = _RowLayout(len(rows), layout.over), _column_spans(columns, layout, running=running is not None)
-    skewed = layout.skew and any(each.skew_ratio is not None for each in columns)
-    canvas = Canvas(layout.width, lines.bottom + (_SKEW if skewed else 0) + _BELOW)
-    _draw_names(canvas, rows, lines, layout)
-    _draw_gaps(canvas, columns, spans, lines, layout)
-    _draw_rows(canvas, columns, spans, rows, lines)
+    members, _ = member_rows(columns, layout)
+    rows, spans = _RowLayout(len(members), layout.over), _column_spans(columns, layout, running=running is not None)
+    skewed = layout.skew and any(column.skew_ratio is not None for column in columns)
+    canvas = Canvas(layout.width, rows.bottom + (_SKEW if skewed else 0) + _BELOW)
+    drawing = _Drawing(canvas, layout, members, rows, tuple(zip(columns, spans, strict=True)))
+    drawing.names()
+    drawing.gaps()
+    drawing.bars()
     if running:
         tip = f"rebalances since {moment_to_second(running.started_ms)}: {standstill(running)}"
-        canvas.rect(spans[-1].end, _TOP, layout.now - 6, lines.bottom - _TOP, "running", tip, _row(0))
+        canvas.rect(spans[-1].end, _TOP, layout.now - 6, rows.bottom - _TOP, "running", tip, _row(0))
     if skewed:
-        _draw_skew(canvas, columns, spans, layout, lines.bottom, len(rows) + 1)
-    canvas.x_labels(_times(columns, spans, layout), canvas.height - 6)
-    words = f"{plural(len(rows), 'member')} over {plural(len(columns), 'rebalance')}; arrow keys explain it"
+        drawing.skew()
+    canvas.x_labels(drawing.times(), canvas.height - 6)
+    words = f"{plural(len(members), 'member')} over {plural(len(columns), 'rebalance')}; arrow keys explain it"
     return canvas.svg(title, words, " data-rows")
 
 
@@ -152,60 +153,80 @@ def _weight(column: TimelineColumn, after: Sequence[TimelineColumn]) -> float:
     return 1.0 + math.log10(1 + max(0, ends - column.at_ms) / 1000)
 
 
-def _draw_names(canvas: Canvas, rows: Sequence[str], lines: _RowLayout, layout: PictureLayout) -> None:
-    for top, member in zip(lines.tops, rows, strict=True):
-        shown = _end_of(member, layout.letters)
-        if layout.over:
-            canvas.text(0, top - 4, shown, "tick")
-        else:
-            canvas.text(layout.left - 8, top + lines.height / 2 + 4, shown, "tick", anchor="end")
+@dataclass(frozen=True, slots=True)
+class _Drawing:
+    """What is drawn on ``canvas``: the ``members`` in their ``rows``, and the columns with their coordinates."""
 
+    canvas: Canvas
+    layout: PictureLayout
+    members: Sequence[str]
+    rows: _RowLayout
+    columns: Sequence[tuple[TimelineColumn, _ColumnSpan]]
 
-def _draw_gaps(
-    canvas: Canvas,
-    columns: Sequence[TimelineColumn],
-    spans: Sequence[_ColumnSpan],
-    lines: _RowLayout,
-    layout: PictureLayout,
-) -> None:
-    bands = [(_TOP, lines.bottom - _TOP)]
-    if layout.over:  # names would be hard to read on a gap's colour
-        bands = [(top, lines.height) for top in lines.tops]
-    for column, span in zip(columns, spans, strict=True):
-        for top, high in bands:
-            canvas.rect(span.gap, top, span.start - span.gap, high, "stall")
-        middle = max(layout.left + _MARK / 2, (span.gap + span.start) / 2)
-        kind = f"{trigger_class(column.trigger)} trigger"
-        canvas.rect(middle - _MARK / 2, 8, _MARK, _MARK, kind, _summary(column), _row(0))
-        canvas.text(middle, 19, SIGNS[column.trigger], "sign", anchor="middle")
+    def names(self) -> None:
+        """Draw the members' names, before or above their rows."""
+        for top, member in zip(self.rows.tops, self.members, strict=True):
+            shown = _end_of(member, self.layout.letters)
+            if self.layout.over:
+                self.canvas.text(0, top - 4, shown, "tick")
+            else:
+                self.canvas.text(self.layout.left - 8, top + self.rows.height / 2 + 4, shown, "tick", anchor="end")
 
+    def gaps(self) -> None:
+        """Draw each rebalance: the gap of its stall, and the mark of its trigger."""
+        bands = [(_TOP, self.rows.bottom - _TOP)]
+        if self.layout.over:  # names would be hard to read on a gap's colour
+            bands = [(top, self.rows.height) for top in self.rows.tops]
+        for column, span in self.columns:
+            for top, high in bands:
+                self.canvas.rect(span.gap, top, span.start - span.gap, high, "stall")
+            middle = max(self.layout.left + _MARK / 2, (span.gap + span.start) / 2)
+            kind = f"{trigger_class(column.trigger)} trigger"
+            self.canvas.rect(middle - _MARK / 2, 8, _MARK, _MARK, kind, _summary(column), _row(0))
+            self.canvas.text(middle, 19, SIGNS[column.trigger], "sign", anchor="middle")
 
-def _draw_rows(
-    canvas: Canvas,
-    columns: Sequence[TimelineColumn],
-    spans: Sequence[_ColumnSpan],
-    rows: Sequence[str],
-    lines: _RowLayout,
-) -> None:
-    partitions_max = max((held.partitions for column in columns for held in column.held.values()), default=0)
-    for row, member in enumerate(rows):
-        y, high = lines.tops[row], lines.height
-        before: TimelineColumn | None = None
-        for column, span in zip(columns, spans, strict=True):
-            held = column.held.get(member)
-            had = before.held.get(member) if before else None
-            if held is not None:
-                shade = _shade(held.partitions, partitions_max)
-                wide = span.end - span.start
+    def bars(self) -> None:
+        """Draw what each member owned after each rebalance."""
+        columns = [column for column, _ in self.columns]
+        partitions_max = max((held.partitions for column in columns for held in column.held.values()), default=0)
+        for row, (member, y) in enumerate(zip(self.members, self.rows.tops, strict=True), 1):
+            for before, (column, span) in zip([None, *columns], self.columns, strict=False):
+                held = column.held.get(member)
+                if held is None:
+                    continue
+                shade, wide, high = _shade(held.partitions, partitions_max), span.end - span.start, self.rows.height
                 if _kept_consuming(column, before, member):
-                    canvas.rect(span.gap - 0.2, y, span.start - span.gap + 0.4, high, f"h{shade}")
+                    self.canvas.rect(span.gap - 0.2, y, span.start - span.gap + 0.4, high, f"h{shade}")
                 tip = f"{shortened(member, 60)}: {plural(held.partitions, 'partition')} {_when(column)}"
-                canvas.rect(span.start, y, wide - 0.4, high, f"h{shade}", tip, _row(row + 1))
-                written = str(held.partitions)
+                self.canvas.rect(span.start, y, wide - 0.4, high, f"h{shade}", tip, _row(row))
+                had, written = before.held.get(member) if before else None, str(held.partitions)
                 changed = had is None or had.partitions != held.partitions
                 if changed and wide >= _DIGIT * len(written) + 4:
-                    canvas.text(span.start + 3, y + high / 2 + 4, written, f"cell n{shade}")
-            before = column
+                    self.canvas.text(span.start + 3, y + high / 2 + 4, written, f"cell n{shade}")
+
+    def skew(self) -> None:
+        """Draw the curve of the skew below the rows."""
+        top, left = self.rows.bottom, self.layout.left
+        skew_max = max(1.5, *(column.skew_ratio or 1 for column, _ in self.columns))
+        up = Scale(1, skew_max, top + _SKEW - 8, top + 12)
+        for value in (1.0, skew_max):
+            self.canvas.line(left, up(value), self.columns[-1][1].end, up(value), "zero" if value == 1 else "grid")
+            words = f"skew {value:.2g}" if value == 1 else f"{value:.2g}"
+            self.canvas.text(left - 8, up(value) + 4, words, "tick", anchor="end")
+        with_skew = [(column, span) for column, span in self.columns if column.skew_ratio is not None]
+        points = [(x, up(column.skew_ratio or 1)) for column, span in with_skew for x in (span.start, span.end)]
+        self.canvas.path(points, "skew")
+        for column, span in with_skew:
+            tip = f"skew {column.skew_ratio:.2f} {_when(column)}"
+            self.canvas.dot(span.start, up(column.skew_ratio or 1), 2.4, "skew-dot", tip, _row(len(self.members) + 1))
+
+    def times(self) -> Iterator[tuple[float, str]]:
+        """(x, time) labels of the columns; with the date where it differs from the one before."""
+        day = ""
+        for column, span in self.columns:
+            text, x = moment_to_second(column.at_ms), max(span.start, self.layout.left + self.layout.first_label)
+            yield x, text[11:19] if text[:10] == day else text[5:16]
+            day = text[:10]
 
 
 def _kept_consuming(column: TimelineColumn, before: TimelineColumn | None, member: str) -> bool:
@@ -213,39 +234,6 @@ def _kept_consuming(column: TimelineColumn, before: TimelineColumn | None, membe
     if before is None or column.protocol is RebalanceProtocol.EAGER or column.previous != before.last:
         return False
     return column.held.get(member) == before.held.get(member)
-
-
-def _draw_skew(
-    canvas: Canvas,
-    columns: Sequence[TimelineColumn],
-    spans: Sequence[_ColumnSpan],
-    layout: PictureLayout,
-    top: float,
-    row: int,
-) -> None:
-    skew_max = max(1.5, *(column.skew_ratio or 1 for column in columns))
-    up = Scale(1, skew_max, top + _SKEW - 8, top + 12)
-    for value in (1.0, skew_max):
-        canvas.line(layout.left, up(value), spans[-1].end, up(value), "zero" if value == 1 else "grid")
-        words = f"skew {value:.2g}" if value == 1 else f"{value:.2g}"
-        canvas.text(layout.left - 8, up(value) + 4, words, "tick", anchor="end")
-    with_skew = [(column, span) for column, span in zip(columns, spans, strict=True) if column.skew_ratio is not None]
-    points = [(x, up(column.skew_ratio or 1)) for column, span in with_skew for x in (span.start, span.end)]
-    canvas.path(points, "skew")
-    for column, span in with_skew:
-        tip = f"skew {column.skew_ratio:.2f} {_when(column)}"
-        canvas.dot(span.start, up(column.skew_ratio or 1), 2.4, "skew-dot", tip, _row(row))
-
-
-def _times(
-    columns: Sequence[TimelineColumn], spans: Sequence[_ColumnSpan], layout: PictureLayout
-) -> Iterator[tuple[float, str]]:
-    """(x, time) labels of the columns; with the date where it differs from the one before."""
-    day = ""
-    for column, span in zip(columns, spans, strict=True):
-        text = moment_to_second(column.at_ms)
-        yield max(span.start, layout.left + layout.first_label), text[11:19] if text[:10] == day else text[5:16]
-        day = text[:10]
 
 
 def _summary(column: TimelineColumn) -> str:

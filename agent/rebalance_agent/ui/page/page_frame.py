@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from rebalance_agent import __version__
 from rebalance_agent.ui.svg.assets import asset
+from rebalance_agent.ui.svg.pieces import table_parts
 from rebalance_agent.ui.words import escaped, moment_to_second
 
 __all__ = [
@@ -107,12 +108,7 @@ def notes(remarks: Iterable[str]) -> str:
 
 def cells(headings: Sequence[str], rows: Iterable[Sequence[str]], caption: str) -> str:
     """A table of HTML cells; the first cell of a row is its heading."""
-    head = "".join(f'<th scope="col">{escaped(heading)}</th>' for heading in headings)
-    body = "".join(
-        f'<tr><th scope="row">{first}</th>{"".join(f"<td>{cell}</td>" for cell in rest)}</tr>' for first, *rest in rows
-    )
     return (
         f'<div class="scroll" role="region" tabindex="0" aria-label="{escaped(caption)}"><table>'
-        f'<caption class="sr">{escaped(caption)}</caption><thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
+        f'<caption class="sr">{escaped(caption)}</caption>{table_parts(headings, rows)}</table></div>'
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +12,7 @@ from rebalance_agent.api.group_source import GroupSource
 from rebalance_agent.api.history import EpisodeHistory
 from rebalance_agent.api.query import QUERY_MAX, GroupQuery, NotKnownError
 from rebalance_agent.api.routes import LIMIT_MAX
-from rebalance_agent.api.shapes import GroupDetail, RebalanceDetail, RebalanceKind, RebalanceList
+from rebalance_agent.api.shapes import GroupDetail, RebalanceKind, RebalanceList
 from rebalance_agent.clock import Clock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.http.answer import Answer
@@ -25,7 +24,7 @@ from rebalance_agent.ui.page.page_frame import HTML, STYLE, frame, note, notes, 
 from rebalance_agent.ui.page.sidecar_page import beside_content
 from rebalance_agent.ui.page.timeline_columns import TimelineColumns
 from rebalance_agent.ui.page.trouble import HOUR_MS, recent_rebalances
-from rebalance_agent.ui.sentences.explanation import explanation_of
+from rebalance_agent.ui.sentences.explanation import explanation_of, last_rebalances
 from rebalance_agent.ui.sentences.group_detail import GroupCloseUp
 from rebalance_agent.ui.words import escaped, printable, shortened
 
@@ -90,7 +89,7 @@ class GroupPages:
         if cached and cached[0] == key:
             return cached[1]
         columns, unread = self._columns.of(group, remembered.rebalances)
-        details = self._details(remembered)
+        details = last_rebalances(self._groups, remembered, EXPLAINED_REBALANCES)
         completed = [each for each in details if each.rebalance.kind is RebalanceKind.COMPLETED]
         last, before = [*completed, None, None][:2]
         close_up = GroupCloseUp(detail, remembered.rebalances, last, before)
@@ -104,19 +103,6 @@ class GroupPages:
             while len(self._cached) > CACHED_GROUPS_MAX:
                 self._cached.popitem(last=False)
         return content
-
-    def _details(self, remembered: RebalanceList) -> list[RebalanceDetail]:
-        """The last rebalances with their events: one more than are explained, as the state before the oldest one."""
-        details: list[RebalanceDetail] = []
-        for line in remembered.rebalances:
-            if sum(each.rebalance.kind is RebalanceKind.COMPLETED for each in details) > EXPLAINED_REBALANCES:
-                break
-            if line.kind is RebalanceKind.ABORTED:
-                details.append(RebalanceDetail(remembered.group, line, (), ()))
-                continue
-            with contextlib.suppress(NotKnownError):  # evicted meanwhile
-                details.append(self._groups.rebalance(remembered.group, line.id))
-        return details
 
 
 class Site:

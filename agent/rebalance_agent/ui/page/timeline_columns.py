@@ -46,11 +46,10 @@ class OwnedCount(NamedTuple):
 class TimelineColumn:
     """One rebalance, and the number of partitions that each member owned from then on.
 
-    ``first``, ``last``, ``previous``: generations. ``held``: by name (see `named_members`), so that a restarted
+    ``last``, ``previous``: generations. ``held``: by name (see `named_members`), so that a restarted
     client stays in its row; at most `MEMBERS_MAX` of all ``members``. ``started_ms``: None if not observed.
     """
 
-    first: int
     last: int
     previous: int | None
     at_ms: int
@@ -107,7 +106,6 @@ class TimelineColumns:
         names = member_names(event.members)
         members = sorted(event.members, key=lambda member: names[identity(member)])[:MEMBERS_MAX]
         return TimelineColumn(
-            first=line.generations[0].generation if line.generations else line.generation,
             last=line.generation,
             previous=line.previous_generation,
             at_ms=line.timestamp_ms,

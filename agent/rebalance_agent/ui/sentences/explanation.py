@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from rebalance_agent.api.group_source import GroupSource
 from rebalance_agent.api.history import EpisodeHistory, HistoryLimits
-from rebalance_agent.api.shapes import RebalanceDetail
+from rebalance_agent.api.query import NotKnownError
+from rebalance_agent.api.shapes import RebalanceDetail, RebalanceKind, RebalanceList
 from rebalance_agent.model.episode import Basis, Stall
 from rebalance_agent.model.events import Callback, Event
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
@@ -23,6 +26,7 @@ __all__ = [
     "Explanation",
     "Paragraph",
     "explanation_of",
+    "last_rebalances",
     "paragraphs",
     "whole_rebalances",
 ]
@@ -81,6 +85,23 @@ def explanation_of(details: Sequence[RebalanceDetail], rollouts: Sequence[Event]
         tuple(map(_rollout, reversed(deploys))),
         advice(shown),
     )
+
+
+def last_rebalances(groups: GroupSource, known: RebalanceList, last: int) -> list[RebalanceDetail]:
+    """The rebalances in ``known`` with their events, newest first, until one more than ``last`` are completed.
+
+    That one is the state before the oldest. Rebalances that ``groups`` has forgotten meanwhile are left out.
+    """
+    details: list[RebalanceDetail] = []
+    for line in known.rebalances:
+        if sum(detail.rebalance.kind is RebalanceKind.COMPLETED for detail in details) > last:
+            break
+        if line.kind is RebalanceKind.ABORTED:
+            details.append(RebalanceDetail(known.group, line, (), ()))
+            continue
+        with contextlib.suppress(NotKnownError):
+            details.append(groups.rebalance(known.group, line.id))
+    return details
 
 
 def whole_rebalances(events: Iterable[Event], last: int) -> tuple[list[RebalanceDetail], list[Event]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.ui.words import escaped
 
-__all__ = ["TABLE_ROWS_MAX", "figure", "legend", "table", "trigger_class", "trigger_name"]
+__all__ = ["TABLE_ROWS_MAX", "figure", "legend", "table", "table_parts", "trigger_class", "trigger_name"]
 
 TABLE_ROWS_MAX = 60
 """Rows of a figure's data table: it is for reading; all rows are in the pipeline's tables."""
@@ -74,9 +74,13 @@ def figure(
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table of texts; the first cell of a row is its heading."""
+    return f'<div class="scroll"><table>{table_parts(headings, (map(escaped, row) for row in rows))}</table></div>'
+
+
+def table_parts(headings: Sequence[str], rows: Iterable[Iterable[str]]) -> str:
+    """Head and body of a table; ``rows``: HTML of cells, of which the first is the row's heading."""
     head = "".join(f'<th scope="col">{escaped(heading)}</th>' for heading in headings)
     body = "".join(
-        f'<tr><th scope="row">{escaped(row[0])}</th>{"".join(f"<td>{escaped(cell)}</td>" for cell in row[1:])}</tr>'
-        for row in rows
+        f'<tr><th scope="row">{first}</th>{"".join(f"<td>{cell}</td>" for cell in rest)}</tr>' for first, *rest in rows
     )
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    return f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
