@@ -9,7 +9,8 @@ All of it works on one group's recorded events, with no clock and no client:
 - ``outcomes``: all of these for all strategies, as ``figures`` that add up over the parts of a long history.
 - ``fidelity``: whether recorded decisions can be reproduced, by assignor (``implementations``).
 - ``recommendation``: the recommendation, as one sentence.
-- ``observed_advice``: what a few rebalances prove without a replay; `explain` and the page word it.
+- ``observed_advice``: what a few rebalances (``observed_rebalance``) prove without a replay; `explain` and the page
+  word it.
 
 The command line and the pipeline call the same functions. ``docs/whatif.md`` states what they can know and what not.
 """

@@ -7,14 +7,14 @@ that static membership would have hidden, an eager protocol that stopped what co
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
+from rebalance_agent.advice.observed_rebalance import ObservedRebalance
 from rebalance_agent.assignors import STRATEGIES
 from rebalance_agent.assignors.strategy import COOPERATIVE_PREFIX
 from rebalance_agent.model.episode import Basis
-from rebalance_agent.model.events import Callback, GenerationEvent, MemberEvent, MemberSnapshot
+from rebalance_agent.model.events import Callback, MemberSnapshot
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.member_changes import identity
 from rebalance_agent.model.partitions import pairs
@@ -23,7 +23,6 @@ __all__ = [
     "EagerStop",
     "ExcessMoves",
     "ObservedAdvice",
-    "ObservedRebalance",
     "ShortRestart",
     "SlowCallback",
     "observed_advice",
@@ -34,44 +33,6 @@ SLOW_CALLBACK_SECONDS_MIN = 1.0
 
 SLOW_CALLBACK_SHARE_MIN = 0.5
 """Share of the stall that a callback must have taken to be called its reason."""
-
-
-class ObservedRebalance(Protocol):
-    """A completed rebalance with the generation it began from and the reports of its members."""
-
-    @property
-    def closing(self) -> GenerationEvent:
-        """The event of the last generation."""
-        ...
-
-    @property
-    def before(self) -> GenerationEvent | None:
-        """The event of the generation before the rebalance; None if it was not observed."""
-        ...
-
-    @property
-    def reports(self) -> Sequence[MemberEvent]:
-        """Callbacks that members reported, oldest first."""
-        ...
-
-    @property
-    def by_id(self) -> Mapping[str, MemberSnapshot]:
-        """Members of before and after, by member id."""
-        ...
-
-    @property
-    def joined(self) -> Sequence[MemberSnapshot]:
-        """Members of the last generation that were not in the one before."""
-        ...
-
-    @property
-    def gone(self) -> Sequence[MemberSnapshot]:
-        """Members of the generation before that are not in the last one."""
-        ...
-
-    def name(self, member: MemberSnapshot) -> str:
-        """The member's name for people."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

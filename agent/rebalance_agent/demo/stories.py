@@ -63,28 +63,22 @@ class StoryGroup:
     configured: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class StartMember:
+@dataclass(frozen=True)
+class _MemberAction:
+    group: str
+    client_id: str
+
+
+class StartMember(_MemberAction):
     """Start the member's process."""
 
-    group: str
-    client_id: str
 
-
-@dataclass(frozen=True, slots=True)
-class StopMember:
+class StopMember(_MemberAction):
     """Make the member close its consumer and end."""
 
-    group: str
-    client_id: str
 
-
-@dataclass(frozen=True, slots=True)
-class KillMember:
+class KillMember(_MemberAction):
     """End the member with SIGKILL; the coordinator notices at the session timeout."""
-
-    group: str
-    client_id: str
 
 
 @dataclass(frozen=True, slots=True)

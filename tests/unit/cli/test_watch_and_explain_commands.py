@@ -68,13 +68,14 @@ def test_on_a_terminal_the_live_table_is_run(agent, capsys, monkeypatch):
     ran = []
 
     class App:
-        def __init__(self, *arguments):
-            ran.append(arguments)
+        def __init__(self, first):
+            assert first == "screen"
 
         def run(self):
             ran.append("ran")
 
     monkeypatch.setattr(watch_app, "WatchApp", App)
+    monkeypatch.setattr(watch_app, "GroupsScreen", lambda *arguments: ran.append(arguments) or "screen")
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         monkeypatch.setattr(stream, "isatty", lambda: True)
     assert run(capsys, "watch", "ord", "--sort=-stall", "--interval", "2")[0] == 0

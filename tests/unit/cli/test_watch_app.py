@@ -74,7 +74,7 @@ def drive(story, source, **options):
     """Run ``story(app, pilot)`` with the app on a screen of its own."""
 
     async def run():
-        app = WatchApp(source, **{"interval": 0.05, **options})
+        app = WatchApp(GroupsScreen(source, **{"interval": 0.05, **options}))
         async with app.run_test(size=(140, 40)) as pilot:
             await story(app, pilot)
         return app

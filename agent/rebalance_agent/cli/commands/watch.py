@@ -75,9 +75,10 @@ def run(options: argparse.Namespace) -> int:
             groups = agent_api(options)
         if once:
             return _once(groups, direct, options)
-        from rebalance_agent.cli.screens.watch_app import WatchApp  # noqa: PLC0415 - printing once needs no Textual
+        from rebalance_agent.cli.screens.watch_app import GroupsScreen, WatchApp  # noqa: PLC0415 - printing once needs no Textual
 
-        WatchApp(groups, direct.missing if direct else str, options.filter, options.sort, options.interval).run()
+        missing = direct.missing if direct else str
+        WatchApp(GroupsScreen(groups, missing, options.filter, options.sort, options.interval)).run()
     return 0
 
 

@@ -41,17 +41,10 @@ class WatchApp(App[None]):
     .title { height: auto; padding: 1 1 0 1; text-style: bold; }
     """
 
-    def __init__(
-        self,
-        groups: GroupSource,
-        missing: Callable[[], str] = str,
-        filter_text: str = "",
-        sort: str = "group",
-        interval: float = 1.0,
-    ) -> None:
-        """``missing`` returns what the source has not read yet; ``filter_text``: the initial filter."""
+    def __init__(self, first: Screen[None]) -> None:
+        """``first``: the screen that it begins with."""
         super().__init__()
-        self._first = GroupsScreen(groups, missing, filter_text, sort, interval)
+        self._first = first
 
     def on_mount(self) -> None:
         """Show the screen with all groups."""
@@ -70,9 +63,14 @@ class GroupsScreen(Screen[None]):
     ]
 
     def __init__(
-        self, groups: GroupSource, missing: Callable[[], str], filter_text: str, sort: str, interval: float
+        self,
+        groups: GroupSource,
+        missing: Callable[[], str] = str,
+        filter_text: str = "",
+        sort: str = "group",
+        interval: float = 1.0,
     ) -> None:
-        """See `WatchApp`."""
+        """``missing`` returns what the source has not read yet; ``filter_text``: the initial filter."""
         super().__init__()
         self._groups = groups
         self._missing = missing

@@ -1,6 +1,6 @@
 """Groups and their rebalances in sentences and table rows, for `explain`, `watch` and the agent's page. Pure.
 
-- ``explanation``: the last rebalances of a group, from ``explained_rebalance`` (one rebalance with its context),
+- ``explanation``: the last rebalances of a group, from ``observed_rebalances`` (each with its context),
   ``causes`` (why it came) and ``advice`` (what would have helped).
 - ``group_table``: the table of all groups.
 - ``group_detail``: headline, members, rebalances and moves of one group as rows.

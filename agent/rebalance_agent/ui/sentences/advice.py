@@ -11,13 +11,13 @@ from rebalance_agent.advice.observed_advice import (
     SlowCallback,
     observed_advice,
 )
-from rebalance_agent.ui.sentences.explained_rebalance import ExplainedRebalance
+from rebalance_agent.advice.observed_rebalance import ObservedRebalance
 from rebalance_agent.ui.words import duration, plural
 
 __all__ = ["advice"]
 
 
-def advice(rebalances: Sequence[ExplainedRebalance]) -> str:
+def advice(rebalances: Sequence[ObservedRebalance]) -> str:
     """The change that would have helped most, where ``rebalances`` (oldest first) prove it; else empty."""
     match observed_advice(rebalances):
         case SlowCallback(member, callback, callback_seconds, stall_seconds):

@@ -4,52 +4,52 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from rebalance_agent.advice.observed_rebalance import ObservedRebalance
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.events import Callback, MemberSnapshot
-from rebalance_agent.ui.sentences.explained_rebalance import ExplainedRebalance
 from rebalance_agent.ui.words import listed, plural, printable
 
 __all__ = ["why"]
 
 
-def why(rebalance: ExplainedRebalance) -> str:
+def why(rebalance: ObservedRebalance) -> str:
     """One sentence with every cause of the rebalance."""
     parts = [_CAUSES[cause](rebalance) for cause in rebalance.closing.causes]
     return f"Why: {'; '.join(dict.fromkeys(parts))}."
 
 
-def _started(rebalance: ExplainedRebalance) -> str:
+def _started(rebalance: ObservedRebalance) -> str:
     return f"the group started with {_all(rebalance, rebalance.joined)}"
 
 
-def _failed(rebalance: ExplainedRebalance) -> str:
+def _failed(rebalance: ObservedRebalance) -> str:
     silent = [member for member in rebalance.gone if not _reported_leaving(rebalance, member)]
     return f"{_all(rebalance, silent)} failed, without a word"
 
 
-def _left(rebalance: ExplainedRebalance) -> str:
+def _left(rebalance: ObservedRebalance) -> str:
     leavers = [each for each in rebalance.gone if _reported_leaving(rebalance, each)]
     return f"{_all(rebalance, leavers or rebalance.gone)} left{_reasons(rebalance, leavers)}"
 
 
-def _gone(rebalance: ExplainedRebalance) -> str:
+def _gone(rebalance: ObservedRebalance) -> str:
     return f"{_all(rebalance, rebalance.gone)} went (left or failed: members that do not report look the same)"
 
 
-def _replaced(rebalance: ExplainedRebalance) -> str:
-    members = rebalance.replaced
+def _replaced(rebalance: ObservedRebalance) -> str:
+    members = [new for _, new in rebalance.changes.replaced]
     if not members:
         return "a static member came back"
     return f"{_all(rebalance, members)} came back under {'its' if len(members) == 1 else 'their'} instance id"
 
 
-def _joined(rebalance: ExplainedRebalance) -> str:
+def _joined(rebalance: ObservedRebalance) -> str:
     if rebalance.before is None:
         return "a member joined (nobody watched the generation before, so nobody can say which)"
     return f"{_all(rebalance, rebalance.joined)} joined" if rebalance.joined else "a member joined and went again"
 
 
-def _resubscribed(rebalance: ExplainedRebalance) -> str:
+def _resubscribed(rebalance: ObservedRebalance) -> str:
     changed = [new for old, new in rebalance.changes.stayed if set(new.topics) != set(old.topics)]
     added = sorted({topic for old, new in rebalance.changes.stayed for topic in set(new.topics) - set(old.topics)})
     dropped = sorted({topic for old, new in rebalance.changes.stayed for topic in set(old.topics) - set(new.topics)})
@@ -60,18 +60,18 @@ def _resubscribed(rebalance: ExplainedRebalance) -> str:
     )
 
 
-def _assignor(rebalance: ExplainedRebalance) -> str:
+def _assignor(rebalance: ObservedRebalance) -> str:
     before = rebalance.before.assignor if rebalance.before else None
     return f"the assignor changed from {before or 'another'} to {rebalance.closing.assignor or 'none'}"
 
 
-def _topics_changed(rebalance: ExplainedRebalance) -> str:
+def _topics_changed(rebalance: ObservedRebalance) -> str:
     before = rebalance.before.topics if rebalance.before else {}
     added = sorted(rebalance.closing.topics.keys() - before.keys()) if rebalance.before else []
     return f"topics appeared: {_topics(added)}" if added else "topics appeared or went"
 
 
-def _partitions_changed(rebalance: ExplainedRebalance) -> str:
+def _partitions_changed(rebalance: ObservedRebalance) -> str:
     before, after = rebalance.before.topics if rebalance.before else {}, rebalance.closing.topics
     grown = [
         f"{printable(topic)} grew from {plural(before[topic], 'partition')} to {after[topic]}"
@@ -81,7 +81,7 @@ def _partitions_changed(rebalance: ExplainedRebalance) -> str:
     return listed(grown) if grown else "a topic's partitions changed"
 
 
-def _rejoined(rebalance: ExplainedRebalance) -> str:
+def _rejoined(rebalance: ObservedRebalance) -> str:
     joined = (
         event
         for member in rebalance.closing.members
@@ -91,7 +91,7 @@ def _rejoined(rebalance: ExplainedRebalance) -> str:
     return f"members rejoined although nothing had changed{_in_brackets(reasons)}"
 
 
-_CAUSES: Mapping[Trigger, Callable[[ExplainedRebalance], str]] = {
+_CAUSES: Mapping[Trigger, Callable[[ObservedRebalance], str]] = {
     Trigger.GROUP_STARTED: _started,
     Trigger.MEMBER_FAILED: _failed,
     Trigger.MEMBER_LEFT: _left,
@@ -107,11 +107,11 @@ _CAUSES: Mapping[Trigger, Callable[[ExplainedRebalance], str]] = {
 }
 
 
-def _reported_leaving(rebalance: ExplainedRebalance, member: MemberSnapshot) -> bool:
+def _reported_leaving(rebalance: ObservedRebalance, member: MemberSnapshot) -> bool:
     return bool(rebalance.reports_of(member.member_id, [Callback.LEFT, Callback.REVOKED]))
 
 
-def _reasons(rebalance: ExplainedRebalance, leavers: Sequence[MemberSnapshot]) -> str:
+def _reasons(rebalance: ObservedRebalance, leavers: Sequence[MemberSnapshot]) -> str:
     # The reason in an assigned report is why the member joined, not why it left.
     ended = frozenset(Callback) - {Callback.ASSIGNED}
     return _in_brackets(
@@ -124,12 +124,23 @@ def _in_brackets(reasons: Iterable[str | None]) -> str:
     return f" ({listed(texts, 3)})" if texts else ""
 
 
-def _all(rebalance: ExplainedRebalance, members: Sequence[MemberSnapshot]) -> str:
+def _all(rebalance: ObservedRebalance, members: Sequence[MemberSnapshot]) -> str:
     if not members:
         return "a member"
     few = len(members) <= 3  # noqa: PLR2004 - with their hosts, more would be no readable sentence
-    names = sorted(rebalance.described(each) if few else rebalance.name(each) for each in members)
+    names = sorted(_described(rebalance, each) if few else rebalance.name(each) for each in members)
     return listed(names)
+
+
+def _described(rebalance: ObservedRebalance, member: MemberSnapshot) -> str:
+    """The member's name, client and node or host: ``orders-2 (client rdkafka, 10.0.0.7)``."""
+    name, where = rebalance.name(member), member.where
+    places = (
+        f"client {member.client_id}" if printable(member.client_id) not in ("", name.partition(" (")[0]) else "",
+        f"node {where.node}" if where and where.node else member.host.removeprefix("/"),
+    )
+    details = ", ".join(printable(place) for place in places if place)
+    return f"{name} ({details})" if details else name
 
 
 def _topics(topics: list[str]) -> str:

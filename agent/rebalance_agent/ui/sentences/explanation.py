@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from rebalance_agent.advice.observed_rebalance import ObservedRebalance
 from rebalance_agent.api.group_source import GroupSource
 from rebalance_agent.api.history import EpisodeHistory, HistoryLimits
 from rebalance_agent.api.query import NotKnownError
@@ -17,8 +18,8 @@ from rebalance_agent.model.partitions import to_ranges
 from rebalance_agent.model.rollout import RolloutEvent
 from rebalance_agent.ui.sentences.advice import advice
 from rebalance_agent.ui.sentences.causes import why
-from rebalance_agent.ui.sentences.explained_rebalance import ExplainedRebalance, explained_rebalances
 from rebalance_agent.ui.sentences.named_members import moves
+from rebalance_agent.ui.sentences.observed_rebalances import observed_rebalances
 from rebalance_agent.ui.words import duration, listed, moment, plural, printable, wrapped
 
 __all__ = [
@@ -77,7 +78,7 @@ class Explanation(NamedTuple):
 
 def explanation_of(details: Sequence[RebalanceDetail], rollouts: Sequence[Event], last: int) -> Explanation:
     """Explain the ``last`` of ``details`` (newest first), and the rollouts that they belong to."""
-    shown = explained_rebalances(details, last)
+    shown = observed_rebalances(details, last)
     since = min((rebalance.closing.timestamp_ms for rebalance in shown), default=0)
     deploys = [event for event in rollouts if isinstance(event, RolloutEvent) and event.timestamp_ms >= since]
     return Explanation(
@@ -118,7 +119,7 @@ def whole_rebalances(events: Iterable[Event], last: int) -> tuple[list[Rebalance
     return [detail for detail in details if detail], list(remembered.rollouts)
 
 
-def _heading(rebalance: ExplainedRebalance) -> str:
+def _heading(rebalance: ObservedRebalance) -> str:
     closing = rebalance.closing
     assignor = printable(closing.assignor) if closing.assignor else ""
     kind = ", ".join(part for part in (assignor, closing.protocol) if part and part != RebalanceProtocol.UNKNOWN)
@@ -128,7 +129,7 @@ def _heading(rebalance: ExplainedRebalance) -> str:
     return f"{moment(closing.timestamp_ms)}, {generations}" + (f" ({kind})" if kind else "")
 
 
-def _sentences(rebalance: ExplainedRebalance) -> Iterator[str]:
+def _sentences(rebalance: ObservedRebalance) -> Iterator[str]:
     yield why(rebalance)
     if migrated := next((each.migrated_from for each in rebalance.generations if each.migrated_from), None):
         yield f"With it the group went from the {migrated} to the {rebalance.closing.group_type} protocol."
@@ -145,7 +146,7 @@ def _sentences(rebalance: ExplainedRebalance) -> Iterator[str]:
         yield "The group is empty now: nobody consumes."
 
 
-def _course(rebalance: ExplainedRebalance) -> Iterator[str]:
+def _course(rebalance: ObservedRebalance) -> Iterator[str]:
     """The course of the rebalance: aborted generations, follow-ups, phases."""
     if rebalance.aborted:
         numbers = listed([str(each) for each in rebalance.aborted])
@@ -174,7 +175,7 @@ def _course(rebalance: ExplainedRebalance) -> Iterator[str]:
         yield f"Nobody saw when it began; it ended with {plural(len(closing.members), 'member')}."
 
 
-def _slow(rebalance: ExplainedRebalance) -> Iterator[str]:
+def _slow(rebalance: ObservedRebalance) -> Iterator[str]:
     closing = rebalance.closing
     member = rebalance.by_id.get(closing.slowest_member_id or "")
     if member is None or (closing.slowest_seconds or 0) < SLOW_SECONDS_MIN:
@@ -189,7 +190,7 @@ def _slow(rebalance: ExplainedRebalance) -> Iterator[str]:
         yield f"{name} took longest to give up what it was asked for: {waited}{part}."
 
 
-def _cost(rebalance: ExplainedRebalance) -> Iterator[str]:
+def _cost(rebalance: ObservedRebalance) -> Iterator[str]:
     stall = rebalance.closing.stall
     if stall is None:
         if rebalance.closing.members:
@@ -215,7 +216,7 @@ def _span(stall: Stall) -> str:
     return f"{span} at the longest (not all members report, so this is what the coordinator's records allow)"
 
 
-def _moved(rebalance: ExplainedRebalance) -> Iterator[str]:
+def _moved(rebalance: ObservedRebalance) -> Iterator[str]:
     closing = rebalance.closing
     if closing.noop:
         yield "Afterwards everyone owned what they had owned."

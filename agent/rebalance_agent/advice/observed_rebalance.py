@@ -1,0 +1,64 @@
+"""A completed rebalance with the state before it, its members' reports and their names. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from rebalance_agent.model.events import Callback, GenerationEvent, MemberEvent, MemberSnapshot
+from rebalance_agent.model.member_changes import MemberChanges, identity, member_changes
+
+__all__ = ["ObservedRebalance"]
+
+
+@dataclass(frozen=True)
+class ObservedRebalance:
+    """One completed rebalance.
+
+    ``generations``: in order; the last one completed it. ``before``: the generation it began from, None if that was not
+    observed. ``reports``: callbacks that members reported, oldest first. ``names``: identity -> name for people, of all
+    members before, during and after. ``aborted``: numbers of aborted generations.
+    """
+
+    generations: tuple[GenerationEvent, ...]
+    before: GenerationEvent | None
+    reports: tuple[MemberEvent, ...]
+    names: Mapping[str, str]
+    aborted: tuple[int, ...] = ()
+
+    @property
+    def closing(self) -> GenerationEvent:
+        """The event of the last generation."""
+        return self.generations[-1]
+
+    @cached_property
+    def by_id(self) -> Mapping[str, MemberSnapshot]:
+        """Member id -> the newest snapshot of that member."""
+        events = (self.before, *self.generations)
+        return {member.member_id: member for event in events if event for member in event.members}
+
+    @cached_property
+    def changes(self) -> MemberChanges[MemberSnapshot]:
+        """Members that joined, left or stayed, from the generation before to the last one."""
+        return member_changes(self.before.members if self.before else (), self.closing.members)
+
+    @property
+    def joined(self) -> Sequence[MemberSnapshot]:
+        """Members of the last generation that were not in the one before."""
+        return self.changes.joined
+
+    @property
+    def gone(self) -> Sequence[MemberSnapshot]:
+        """Members of the generation before that are not in the last one."""
+        return self.changes.gone
+
+    def name(self, member: MemberSnapshot) -> str:
+        """The member's name for people."""
+        return self.names[identity(member)]
+
+    def reports_of(self, member_id: str, callbacks: Iterable[Callback]) -> list[MemberEvent]:
+        """The member's reports of ``callbacks``, the longest callback first."""
+        kinds = frozenset(callbacks)
+        events = [event for event in self.reports if event.member_id == member_id and event.callback in kinds]
+        return sorted(events, key=lambda event: event.started_ms - event.timestamp_ms)

@@ -1,0 +1,46 @@
+"""The last rebalances of a group, from the answers of an agent. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rebalance_agent.advice.observed_rebalance import ObservedRebalance
+from rebalance_agent.api.shapes import RebalanceDetail, RebalanceKind
+from rebalance_agent.model.events import GenerationEvent, MemberEvent
+from rebalance_agent.ui.sentences.named_members import member_names
+
+__all__ = ["observed_rebalances"]
+
+ABORTED_MAX = 1_000
+"""Aborted generations in a row that are kept; a malformed record may claim any number."""
+
+
+def observed_rebalances(details: Sequence[RebalanceDetail], last: int) -> list[ObservedRebalance]:
+    """The ``last`` completed rebalances among ``details`` (newest first), in order, oldest first."""
+    completed = [each for each in details if each.rebalance.kind is RebalanceKind.COMPLETED]
+    aborted = [each.rebalance for each in details if each.rebalance.kind is RebalanceKind.ABORTED]
+    result = []
+    for index, detail in enumerate(completed[:last]):
+        generations = _generations(detail)
+        if not generations:
+            continue
+        first = generations[0].previous_generation
+        earlier = _generations(completed[index + 1]) if index + 1 < len(completed) else ()
+        before = earlier[-1] if earlier and earlier[-1].generation == first else None
+        lost = tuple(
+            sorted(
+                number
+                for each in aborted
+                if (first or 0) < each.generation < generations[-1].generation
+                for number in range((each.previous_generation or 0) + 1, each.generation + 1)[-ABORTED_MAX:]
+            )
+        )
+        reports = tuple(each for each in detail.reports if isinstance(each, MemberEvent))
+        events = (before, *generations) if before else generations
+        names = member_names(member for event in events for member in event.members)
+        result.append(ObservedRebalance(generations, before, reports, names, lost))
+    return result[::-1]
+
+
+def _generations(detail: RebalanceDetail) -> tuple[GenerationEvent, ...]:
+    return tuple(each for each in detail.events if isinstance(each, GenerationEvent))
