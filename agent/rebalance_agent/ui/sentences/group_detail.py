@@ -106,8 +106,8 @@ def member_table(close_up: GroupCloseUp) -> tuple[tuple[str, ...], list[tuple[st
 
 def move_rows(close_up: GroupCloseUp) -> list[tuple[str, ...]]:
     """Rows under `MOVE_HEADINGS`: moves of the last rebalance; none if nothing moved or the state before is unknown."""
-    last, before = closing_event(close_up.last), closing_event(close_up.before)
-    if last is None or before is None or not _follows(close_up):
+    last, before = closing_event(close_up.last), _event_before(close_up)
+    if last is None or before is None:
         return []
     names = {**member_names(before.members), **member_names(last.members)}
     return [
@@ -126,7 +126,7 @@ def moves_title(close_up: GroupCloseUp, rows: Sequence[tuple[str, ...]]) -> str:
     last = closing_event(close_up.last)
     if last is None:
         return "moves: no rebalance has settled since this agent watches"
-    if not _follows(close_up):
+    if _event_before(close_up) is None:
         return f"moves to generation {last.generation}: unknown, since nobody watched the generation before it"
     number = sum(claimed_partitions(ranges) for _, ranges, *_ in rows)
     return f"moves from generation {last.previous_generation} to {last.generation}: {plural(number, 'partition')}"
@@ -136,10 +136,11 @@ def _workload(member: GroupMember, attribute: str) -> str | None:
     return getattr(member.where, attribute) if member.where else None
 
 
-def _follows(close_up: GroupCloseUp) -> bool:
-    last, before = closing_event(close_up.last), closing_event(close_up.before)
+def _event_before(close_up: GroupCloseUp) -> GenerationEvent | None:
+    """The event of the generation from which the last rebalance began; None if it was not observed."""
+    before = closing_event(close_up.before)
     first = close_up.last.rebalance.previous_generation if close_up.last else None
-    return last is not None and before is not None and before.generation == first
+    return before if before and before.generation == first else None
 
 
 def names_by_id(close_up: GroupCloseUp) -> dict[str, str]:
