@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.errors import ListenError
-from rebalance_agent.gateway.connection_interceptor import ConnectionInterceptor, GroupPart
+from rebalance_agent.gateway.connection_interceptor import ConnectionInterceptor
 from rebalance_agent.gateway.gateway_counters import GatewayCounters
+from rebalance_agent.gateway.groups.group_interceptor import GroupInterceptor
 from rebalance_agent.gateway.rate_limited_log import RateLimitedLog
 from rebalance_agent.gateway.transport.addresses import Address
 from rebalance_agent.gateway.transport.broker_connections import connect
@@ -71,7 +72,7 @@ class Gateway:
     def __init__(
         self,
         addresses: ListenAddresses,
-        groups: Callable[[], GroupPart],
+        groups: Callable[[], GroupInterceptor],
         counts: GatewayCounters,
         health: Health,
         clock: Clock,
@@ -210,11 +211,11 @@ class Gateway:
 
     async def _broker(self, listener: BrokerListener | None) -> Link:
         if listener:
-            return await connect([listener.address], self._addresses.to_brokers)
+            return await connect(listener.address, self._addresses.to_brokers)
         servers = tuple(self._bootstrap)  # a copy: other connections rotate the list meanwhile
         for number, address in enumerate(servers):
             try:
-                link = await connect([address], self._addresses.to_brokers)
+                link = await connect(address, self._addresses.to_brokers)
             except RefusedError as error:
                 if number == len(servers) - 1:
                     self._report_bootstrap(str(error))

@@ -12,7 +12,7 @@ from kafka.protocol.metadata import FindCoordinatorResponse, MetadataResponse
 from kafka.protocol.producer import ProduceResponse
 
 from rebalance_agent.errors import DecodeError
-from rebalance_agent.gateway.transport.kafka_messages import open_response
+from rebalance_agent.gateway.transport.kafka_messages import open_frame
 from rebalance_agent.gateway.transport.request_head import RequestHead
 
 __all__ = ["NODES_MAX", "Address", "Nodes", "localized", "names_addresses"]
@@ -80,14 +80,14 @@ async def _metadata(head: RequestHead, frame: bytes, nodes: Nodes) -> bytes:
 
 
 async def _coordinators(head: RequestHead, frame: bytes, nodes: Nodes) -> bytes:
-    opened = open_response(FindCoordinatorResponse, head, frame)
+    opened = open_frame(FindCoordinatorResponse, head, frame)
     message = opened.message
     coordinators = message.coordinators if head.api_version >= _COORDINATORS_SINCE else [message]
     return opened.frame() if await _set(coordinators, nodes) else frame
 
 
 async def _cluster(head: RequestHead, frame: bytes, nodes: Nodes) -> bytes:
-    opened = open_response(DescribeClusterResponse, head, frame)
+    opened = open_frame(DescribeClusterResponse, head, frame)
     message = opened.message
     if head.api_version and message.endpoint_type == _CONTROLLERS:
         return frame
@@ -95,7 +95,7 @@ async def _cluster(head: RequestHead, frame: bytes, nodes: Nodes) -> bytes:
 
 
 async def _produced(head: RequestHead, frame: bytes, nodes: Nodes) -> bytes:
-    opened = open_response(ProduceResponse, head, frame)
+    opened = open_frame(ProduceResponse, head, frame)
     return opened.frame() if await _set(opened.message.node_endpoints, nodes) else frame
 
 

@@ -142,7 +142,7 @@ async def _trouble(address: Address, tls: ssl.SSLContext | None) -> str:
     if problem := address_problem(address):
         return problem
     try:
-        connection = await connect([address], tls)
+        connection = await connect(address, tls)
     except RefusedError as error:
         return str(error)
     try:
