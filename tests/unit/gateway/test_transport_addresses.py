@@ -311,7 +311,7 @@ async def test_a_connection_that_came_as_the_gateway_ended_is_closed():
     broker = await RawBroker().start()
     async with through(broker.port) as gateway:
         ours, theirs = socket.socketpair()
-        gateway._accepted_bootstrap(ours)
+        gateway._accepted(ours)
         await gateway.close()
         assert ours.fileno() < 0
         theirs.close()
