@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from rebalance_agent.cluster.backoff import Backoff
 from rebalance_agent.cluster.collector_context import CollectorContext, PollName
-from rebalance_agent.errors import ClusterError
+from rebalance_agent.cluster.worker import failure_reason
 
 __all__ = ["Poll"]
 
@@ -36,18 +36,12 @@ class Poll:
             return
         try:
             self._ask()
-        except ClusterError as error:
-            self._failed(begun, str(error))
         except Exception as error:  # noqa: BLE001 - a bug of ours must not end the polling
-            _log.exception("%s failed", self._name)
-            self._failed(begun, f"internal error: {error!r}")
+            ended = self._clock.monotonic()
+            self._not_before = ended + self._backoff.next()
+            self._health.unready(self._name, failure_reason(error, self._name, _log))
+            self._meters.polled(self._name, ended - begun, None)
         else:
             self._backoff.reset()
             self._health.ready(self._name)
             self._meters.polled(self._name, self._clock.monotonic() - begun, self._clock.now_ms())
-
-    def _failed(self, begun: float, reason: str) -> None:
-        ended = self._clock.monotonic()
-        self._not_before = ended + self._backoff.next()
-        self._health.unready(self._name, reason)
-        self._meters.polled(self._name, ended - begun, None)

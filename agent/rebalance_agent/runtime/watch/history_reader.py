@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.admin_client import Cluster
-from rebalance_agent.cluster.read_to_end import records_before
-from rebalance_agent.cluster.topic_reader import TopicReader, TopicRecord
+from rebalance_agent.cluster.read_to_end import present_records
+from rebalance_agent.cluster.topic_reader import TopicRecord
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC, offsets_partition
 from rebalance_agent.model.event_json import event_from_json, json_object
@@ -52,7 +52,7 @@ def _published(
 ) -> Iterator[Event]:
     """The events under ``key``; records that are not events of this or an older release are skipped."""
     encoded = key.encode("utf-8", "backslashreplace")
-    for message in _records(properties, cluster, topic, range(counts[topic]), clock):
+    for message in present_records(properties, cluster, topic, range(counts[topic]), BACKFILL_TUNING, clock):
         if message.key() == encoded:
             try:
                 yield event_from_json(json_object(message.value() or b""))
@@ -78,8 +78,9 @@ def _replayed(
         known = known or name == group
         return name == group
 
-    records = map(_past_record, _records(properties, cluster, OFFSETS_TOPIC, [partition], clock))
-    events = tuple(event for event in replay_log(records, facts, is_it) if not isinstance(event, UnreadableRecord))
+    records = present_records(properties, cluster, OFFSETS_TOPIC, [partition], BACKFILL_TUNING, clock)
+    replayed = replay_log(map(_past_record, records), facts, is_it)
+    events = tuple(event for event in replayed if not isinstance(event, UnreadableRecord))
     source = (
         f"what {OFFSETS_TOPIC} still holds.\nOlder records are compacted away; when a classic group's rebalance began, "
         "and what members report, is not in it"
@@ -90,13 +91,3 @@ def _replayed(
 def _past_record(message: TopicRecord) -> PastRecord:
     _, timestamp_ms = message.timestamp()
     return PastRecord(message.partition(), message.offset(), timestamp_ms, message.key() or b"", message.value())
-
-
-def _records(
-    properties: Mapping[str, str], cluster: Cluster, topic: str, partitions: range | list[int], clock: Clock
-) -> Iterator[TopicRecord]:
-    """Every record of these partitions up to their end offsets of now, in order within each."""
-    ends = cluster.end_offsets(topic, partitions)
-    with TopicReader(properties, topic, BACKFILL_TUNING) as reader:
-        for batch in records_before(ends, reader, clock):
-            yield from batch
