@@ -15,7 +15,7 @@ __all__ = ["ConnectionInterceptor"]
 
 @dataclass(frozen=True, slots=True)
 class ConnectionInterceptor:
-    """The `Interceptor` of one connection (see `rebalance_agent.gateway.transport.connection_relay`).
+    """Decides which frames of one connection are read, and may change these.
 
     It uses ``groups`` for frames of groups, and ``nodes`` for the addresses of brokers.
     """
@@ -24,25 +24,31 @@ class ConnectionInterceptor:
     groups: GroupInterceptor
 
     def reads_request(self, head: RequestHead) -> bool:
-        """ApiVersions requests, and those that the groups' part wants."""
+        """Whether a request is to be passed to `request`: ApiVersions, and those that the groups' part wants."""
         return head.api_key == API_VERSIONS or self.groups.wants(head)
 
     def observes(self, head: RequestHead) -> bool:
-        """See `Interceptor`."""
+        """Whether a request that is to be read is never changed, and may pass unread if it is large."""
         return head.api_key != API_VERSIONS and self.groups.observes(head)
 
     def reads_answer(self, head: RequestHead) -> bool:
-        """Responses with addresses or API versions, and those that the groups' part wants."""
+        """Whether the response to a request is to be passed to `response`; called after `request`.
+
+        Those are responses with addresses or API versions, and those that the groups' part wants.
+        """
         return head.api_key == API_VERSIONS or names_addresses(head) or self.groups.wants_answer(head)
 
     async def request(self, head: RequestHead, frame: bytes, ask: Ask) -> bytes:
-        """See `Interceptor`."""
+        """The frame to send to the broker instead. Raises DecodeError where ``frame`` cannot be read."""
         if head.api_key == API_VERSIONS:
             frame = with_known_version(head, frame)
         return await self.groups.request(head, frame, ask) if self.groups.wants(head) else frame
 
     async def response(self, head: RequestHead, frame: bytes) -> bytes:
-        """See `Interceptor`."""
+        """The frame to send to the client instead. There is no ``ask``: its response would come only after this one.
+
+        Raises DecodeError where ``frame`` cannot be read, RefusedError where the connection cannot go on.
+        """
         if self.groups.wants_answer(head):
             frame = self.groups.response(head, frame)
         if head.api_key == API_VERSIONS:
@@ -50,5 +56,5 @@ class ConnectionInterceptor:
         return await localized(head, frame, self.nodes) if names_addresses(head) else frame
 
     def closed(self) -> None:
-        """See `Interceptor`."""
+        """The connection was closed."""
         self.groups.closed()

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from rebalance_agent.clock import Clock
 from rebalance_agent.errors import ListenError
 from rebalance_agent.gateway.connection_interceptor import ConnectionInterceptor
+from rebalance_agent.gateway.connection_relay import ConnectionRelay
 from rebalance_agent.gateway.gateway_counters import GatewayCounters
 from rebalance_agent.gateway.groups.group_interceptor import GroupInterceptor
 from rebalance_agent.gateway.rate_limited_log import RateLimitedLog
@@ -19,7 +20,6 @@ from rebalance_agent.gateway.transport.addresses import Address
 from rebalance_agent.gateway.transport.broker_connections import connect
 from rebalance_agent.gateway.transport.broker_listeners import AcceptLoop, BrokerListener, BrokerListeners
 from rebalance_agent.gateway.transport.close_reason import CloseReason, RefusedError
-from rebalance_agent.gateway.transport.connection_relay import ConnectionRelay
 from rebalance_agent.gateway.transport.frame_memory import FrameMemoryBudget
 from rebalance_agent.gateway.transport.free_ports import listening_socket
 from rebalance_agent.gateway.transport.links import COPY_BYTES, Link, PlainLink, TlsLink, tuned

@@ -9,15 +9,16 @@ import struct
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.errors import DecodeError
+from rebalance_agent.gateway.connection_interceptor import ConnectionInterceptor
 from rebalance_agent.gateway.gateway_counters import GatewayCounters
 from rebalance_agent.gateway.transport.close_reason import CloseReason, RefusedError
 from rebalance_agent.gateway.transport.frame_forwarder import FrameForwarder
 from rebalance_agent.gateway.transport.frame_memory import FrameMemoryBudget
-from rebalance_agent.gateway.transport.kafka_messages import Ask, open_frame
+from rebalance_agent.gateway.transport.kafka_messages import open_frame
 from rebalance_agent.gateway.transport.links import Link
 from rebalance_agent.gateway.transport.produce_acks import PRODUCE, wants_no_answer
 from rebalance_agent.gateway.transport.request_head import HEAD_BYTES_MIN, RequestHead, read_head
@@ -30,7 +31,6 @@ __all__ = [
     "READ_REQUEST_BYTES_MAX",
     "REQUEST_BYTES_MAX",
     "ConnectionRelay",
-    "Interceptor",
 ]
 
 REQUEST_BYTES_MAX = 256 * 1024 * 1024
@@ -65,37 +65,6 @@ _ANSWER_BYTES_MIN = 4
 _log = logging.getLogger(__name__)
 
 
-class Interceptor(Protocol):
-    """Decides which frames of one connection are read, and may change these."""
-
-    def reads_request(self, head: RequestHead) -> bool:
-        """Whether this request is to be read, and passed to `request`."""
-        ...
-
-    def observes(self, head: RequestHead) -> bool:
-        """Whether this request, which is to be read, is never changed, and may pass unread if it is large."""
-        ...
-
-    def reads_answer(self, head: RequestHead) -> bool:
-        """Whether the response to this request is to be read, and passed to `response`; called after `request`."""
-        ...
-
-    async def request(self, head: RequestHead, frame: bytes, ask: Ask) -> bytes:
-        """The frame to send to the broker instead. Raises DecodeError where ``frame`` cannot be read."""
-        ...
-
-    async def response(self, head: RequestHead, frame: bytes) -> bytes:
-        """The frame to send to the client instead. There is no ``ask``: its response would come only after this one.
-
-        Raises DecodeError where ``frame`` cannot be read, RefusedError where the connection cannot go on.
-        """
-        ...
-
-    def closed(self) -> None:
-        """The connection was closed."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class _Sent:
     """A request in flight. ``shown``: its response is to be read; ``own_answer``: the gateway itself sent it."""
@@ -114,7 +83,7 @@ class ConnectionRelay:
 
     client: Link
     broker: Link
-    interceptor: Interceptor
+    interceptor: ConnectionInterceptor
     pipes: Pipes
     memory: FrameMemoryBudget
     counts: GatewayCounters
