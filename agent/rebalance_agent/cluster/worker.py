@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rebalance_agent.cluster.backoff import Backoff
 from rebalance_agent.errors import AccessDeniedError, ClusterError
@@ -38,11 +38,10 @@ class Worker:
     work: Callable[[threading.Event], None]
     health: Health
     denied: Callable[[str], None] | None = None
-    backoff: Backoff | None = None
+    backoff: Backoff = field(default_factory=Backoff)
 
     def __post_init__(self) -> None:
         """No thread runs before `start`."""
-        self._backoff = self.backoff or Backoff()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name=self.part, daemon=True)
 
@@ -60,7 +59,7 @@ class Worker:
 
     def working(self) -> None:
         """Reset the back-off: the work has made progress."""
-        self._backoff.reset()
+        self.backoff.reset()
 
     def _run(self) -> None:
         while not self._stop.is_set():
@@ -73,4 +72,4 @@ class Worker:
                     self.denied(reason)
                 else:
                     self.health.unready(self.part, reason)
-                self._stop.wait(DENIED_RETRY_S if is_denied else self._backoff.next())
+                self._stop.wait(DENIED_RETRY_S if is_denied else self.backoff.next())

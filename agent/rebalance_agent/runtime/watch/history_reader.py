@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from rebalance_agent.clock import Clock
@@ -36,23 +36,25 @@ def read_past(properties: Mapping[str, str], events_topic: str, group: str, cloc
     """
     cluster = Cluster(properties)
     cluster_id, counts = cluster.identify()
+
+    def records(topic: str, partitions: Collection[int]) -> Iterator[TopicRecord]:
+        return present_records(properties, cluster, topic, partitions, BACKFILL_TUNING, clock)
+
     if counts.get(events_topic):
-        events = tuple(
-            whole_events(_published(properties, cluster, events_topic, counts, f"{cluster_id}:{group}", clock))
-        )
+        published = records(events_topic, range(counts[events_topic]))
+        events = tuple(whole_events(_published(published, f"{cluster_id}:{group}")))
         if any(isinstance(event, GenerationEvent) for event in events):
             return GroupPast(events, f"the topic {events_topic}", known=True)
     if not counts.get(OFFSETS_TOPIC):
         return GroupPast((), f"{OFFSETS_TOPIC}, which is not there", known=False)
-    return _replayed(properties, cluster, cluster_id, counts, group, clock)
+    facts = LogFacts(cluster_id, counts, cluster.topic_ids(counts))
+    return _replayed(records(OFFSETS_TOPIC, [offsets_partition(group, counts[OFFSETS_TOPIC])]), facts, group)
 
 
-def _published(
-    properties: Mapping[str, str], cluster: Cluster, topic: str, counts: Mapping[str, int], key: str, clock: Clock
-) -> Iterator[Event]:
+def _published(records: Iterable[TopicRecord], key: str) -> Iterator[Event]:
     """The events under ``key``; records that are not events of this or an older release are skipped."""
     encoded = key.encode("utf-8", "backslashreplace")
-    for message in present_records(properties, cluster, topic, range(counts[topic]), BACKFILL_TUNING, clock):
+    for message in records:
         if message.key() == encoded:
             try:
                 yield event_from_json(json_object(message.value() or b""))
@@ -60,17 +62,8 @@ def _published(
                 continue
 
 
-def _replayed(
-    properties: Mapping[str, str],
-    cluster: Cluster,
-    cluster_id: str,
-    counts: Mapping[str, int],
-    group: str,
-    clock: Clock,
-) -> GroupPast:
-    """The events of a replay of the topic's records, without those that compaction has removed."""
-    facts = LogFacts(cluster_id, counts, cluster.topic_ids(counts))
-    partition = offsets_partition(group, counts[OFFSETS_TOPIC])
+def _replayed(records: Iterable[TopicRecord], facts: LogFacts, group: str) -> GroupPast:
+    """The events of a replay of the offsets topic's records, without those that compaction has removed."""
     known = False
 
     def is_it(name: str) -> bool:
@@ -78,7 +71,6 @@ def _replayed(
         known = known or name == group
         return name == group
 
-    records = present_records(properties, cluster, OFFSETS_TOPIC, [partition], BACKFILL_TUNING, clock)
     replayed = replay_log(map(_past_record, records), facts, is_it)
     events = tuple(event for event in replayed if not isinstance(event, UnreadableRecord))
     source = (

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import kafka
 import kafka.errors
@@ -21,6 +20,7 @@ from rebalance_agent.clients.confluent_assignors.member.thread_handover import A
 from rebalance_agent.clients.confluent_assignors.offsets import Offsets, OffsetStore
 from rebalance_agent.clock import Clock
 from rebalance_agent.errors import ClusterError
+from rebalance_agent.model.subscription import UNKNOWN_GENERATION
 
 __all__ = ["MembershipThread"]
 
@@ -99,9 +99,10 @@ class MembershipThread:
         return not self._thread.is_alive()
 
     @property
-    def group_metadata(self) -> Any | None:  # noqa: ANN401 - kafka-python's ConsumerGroupMetadata
-        """kafka-python's group metadata (generation and ids); None before the first join."""
-        return None if self._member is None else self._member.group_metadata()
+    def identity(self) -> tuple[int, str]:
+        """Generation and member id; -1 and an empty text before the first join."""
+        metadata = self._member.group_metadata() if self._member else None
+        return (UNKNOWN_GENERATION, "") if metadata is None else (metadata.generation_id, metadata.member_id)
 
     @property
     def standbys(self) -> frozenset[tuple[str, int]]:
