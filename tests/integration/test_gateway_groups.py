@@ -126,7 +126,7 @@ def test_a_restarted_gateway_causes_no_rebalance_and_knows_again_who_has_what(ka
         eventually(lambda: shares(one) == [16])
     assigned = one.assigned
     with gateway(kafka.bootstrap_servers, rules, **listen) as second:
-        eventually(lambda: second.groups.members == 1)
+        eventually(lambda: len(second.groups.entries) == 1)
         assert one.assigned == assigned
         other = started(second.bootstrap, group, topic)
         eventually(lambda: shares(one, other) == [8, 8], told=second.outcomes)

@@ -23,7 +23,7 @@ from kafka.protocol.metadata import (
     MetadataResponse,
 )
 
-from rebalance_agent.gateway.transport.kafka_messages import open_response
+from rebalance_agent.gateway.transport.kafka_messages import open_frame
 from rebalance_agent.gateway.transport.request_head import read_head
 from support.gateway.gatewaying import free_base, gatewaying
 from support.observer.observing import create_topic, eventually
@@ -94,7 +94,7 @@ def test_what_a_broker_really_answers_is_given_back_byte_for_byte(kafka, topic):
     for kind, message in read_apis(topic):
         frame = frame_of(message)
         (answer,) = answered(kafka.bootstrap_servers, frame)
-        assert open_response(kind, read_head(frame), answer).frame() == answer, message
+        assert open_frame(kind, read_head(frame), answer).frame() == answer, message
 
 
 def untouched(topic):

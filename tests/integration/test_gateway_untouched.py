@@ -9,7 +9,7 @@ from kafka.protocol.metadata import ApiVersionsRequest, ApiVersionsResponse
 
 from rebalance_agent.gateway.transport.addresses import names_addresses
 from rebalance_agent.gateway.transport.api_versions import API_VERSIONS
-from rebalance_agent.gateway.transport.kafka_messages import open_response
+from rebalance_agent.gateway.transport.kafka_messages import open_frame
 from rebalance_agent.gateway.transport.request_head import read_head
 from support.gateway.frames import apis, framed
 from support.gateway.recorder import Recorder
@@ -40,7 +40,7 @@ NEVER_ANSWERED = {(24, 4), (24, 5)}
 def every_version(address):
     """API key and version of all that the broker offers."""
     frame = framed(ApiVersionsRequest(version=0))
-    answer = open_response(ApiVersionsResponse, read_head(frame), exchanged(address, frame)[4:]).message
+    answer = open_frame(ApiVersionsResponse, read_head(frame), exchanged(address, frame)[4:]).message
     return [
         (each.api_key, version) for each in answer.api_keys for version in range(each.min_version, each.max_version + 1)
     ]

@@ -16,7 +16,7 @@ from kafka.protocol.consumer.group import (
 
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.groups.gateway_groups import FrameOutcome
-from rebalance_agent.gateway.transport.kafka_messages import open_request, open_response
+from rebalance_agent.gateway.transport.kafka_messages import open_frame
 from rebalance_agent.gateway.transport.request_head import RequestHead
 from support.gateway.coordinator import ToyCoordinator
 from support.gateway.frames import VERSIONS, group_frames
@@ -95,9 +95,9 @@ def test_what_is_sent_instead_is_of_the_same_version_and_header(frame):
     got = talk.response(head, answer)
     if key in (11, 14):
         kinds = {11: (JoinGroupRequest, JoinGroupResponse), 14: (SyncGroupRequest, SyncGroupResponse)}[key]
-        before, after = open_request(kinds[0], head, request), open_request(kinds[0], head, sent)
+        before, after = open_frame(kinds[0], head, request), open_frame(kinds[0], head, sent)
         assert (after.header, after.version) == (before.header, before.version)
-        before, after = open_response(kinds[1], head, answer), open_response(kinds[1], head, got)
+        before, after = open_frame(kinds[1], head, answer), open_frame(kinds[1], head, got)
         assert (after.header, after.version) == (before.header, before.version)
     else:
         assert (sent, got) == (request, answer)

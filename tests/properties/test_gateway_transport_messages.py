@@ -12,7 +12,7 @@ from kafka.protocol.producer import ProduceResponse
 
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.transport.addresses import localized, names_addresses
-from rebalance_agent.gateway.transport.kafka_messages import open_request, open_response
+from rebalance_agent.gateway.transport.kafka_messages import open_frame
 from rebalance_agent.gateway.transport.request_head import RequestHead
 from support.kafka.wire_values import framed_answers, messages
 
@@ -43,7 +43,7 @@ def head(kind, version):
 def test_an_answer_that_is_not_changed_is_the_same_bytes(kind, data):
     version = data.draw(versions(kind))
     frame = data.draw(framed_answers(kind, version))
-    assert open_response(kind, head(kind, version), frame).frame() == frame
+    assert open_frame(kind, head(kind, version), frame).frame() == frame
 
 
 @each_request
@@ -53,7 +53,7 @@ def test_a_request_that_is_not_changed_is_the_same_bytes(kind, data):
     message = data.draw(messages(kind, version))
     message.with_header(correlation_id=7, client_id=data.draw(st.none() | st.text(max_size=20)))
     frame = bytes(message.encode(header=True))
-    assert open_request(kind, head(kind, version), frame).frame() == frame
+    assert open_frame(kind, head(kind, version), frame).frame() == frame
 
 
 @given(data=st.data(), error=st.sampled_from([0, 35, 42]))
@@ -66,7 +66,7 @@ def test_api_versions_are_read_in_every_version_and_in_version_0_if_theirs_is_no
     body.with_header(correlation_id=7)
     unknown = error == UNSUPPORTED_VERSION
     frame = bytes((body if unknown else message).encode(header=True))
-    opened = open_response(ApiVersionsResponse, head(ApiVersionsResponse, version), frame)
+    opened = open_frame(ApiVersionsResponse, head(ApiVersionsResponse, version), frame)
     assert opened.version == (0 if unknown else version)
     assert opened.frame() == frame
 
@@ -77,9 +77,9 @@ def test_what_is_cut_short_or_too_long_is_refused(kind, data):
     version = data.draw(versions(kind))
     frame = data.draw(framed_answers(kind, version))
     with pytest.raises(DecodeError):
-        open_response(kind, head(kind, version), frame[: data.draw(st.integers(0, len(frame) - 1))])
+        open_frame(kind, head(kind, version), frame[: data.draw(st.integers(0, len(frame) - 1))])
     with pytest.raises(DecodeError):
-        open_response(kind, head(kind, version), frame + b"\0")
+        open_frame(kind, head(kind, version), frame + b"\0")
 
 
 class Anywhere:
@@ -95,7 +95,7 @@ def test_mutated_bytes_raise_nothing_but_a_decode_error(kind, data):
     for _ in range(data.draw(st.integers(1, 5))):
         frame[data.draw(st.integers(0, len(frame) - 1))] = data.draw(st.integers(0, 255))
     with contextlib.suppress(DecodeError):
-        open_response(kind, head(kind, version), bytes(frame))
+        open_frame(kind, head(kind, version), bytes(frame))
     if names_addresses(head(kind, version)):
         with contextlib.suppress(DecodeError, StopIteration):
             localized(head(kind, version), bytes(frame), Anywhere()).send(None)
@@ -105,4 +105,4 @@ def test_mutated_bytes_raise_nothing_but_a_decode_error(kind, data):
 @given(data=st.data())
 def test_any_bytes_raise_nothing_but_a_decode_error(kind, data):
     with contextlib.suppress(DecodeError):
-        open_response(kind, head(kind, data.draw(versions(kind))), data.draw(st.binary(max_size=300)))
+        open_frame(kind, head(kind, data.draw(versions(kind))), data.draw(st.binary(max_size=300)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from rebalance_agent.assignors import Strategy
@@ -58,54 +58,47 @@ class TopicSource(TopicAdmin, Protocol):
         ...
 
 
+@dataclass(eq=False)
 class Participant:
     """Subscription, decisions and assignment of one consumer. Consumers of one process share no state.
 
     ``owned`` was assigned in ``generation``, with copies of ``standbys``. They are kept until the next assignment. An
     outdated claim does no harm, since each claim carries its generation.
+
+    A member of ``group``.
+
+    Args:
+        strategies: those that the consumer lists.
+        config: settings of the strategies.
+        group: the consumer group.
+        rack: the consumer's rack (KIP-881).
+        loads: asked by the leader for strategies that balance loads.
+        internal_topics: looks up internal topics that a strategy needs; without it they are not checked.
+        create_internal_topics: whether missing internal topics are created.
+        held_standbys: reports the application's copies; by default those last assigned.
+
+    Raises:
+        AssignmentError: a setting has a value that its strategy does not accept.
     """
 
-    def __init__(
-        self,
-        strategies: Iterable[Strategy],
-        config: Mapping[str, str],
-        *,
-        group: str,
-        rack: str | None = None,
-        loads: Loads | None = None,
-        internal_topics: TopicSource | None = None,
-        create_internal_topics: bool = False,
-        held_standbys: HeldStandbys | None = None,
-    ) -> None:
-        """A member of ``group``.
+    strategies: Iterable[Strategy]
+    config: Mapping[str, str]
+    group: str = field(kw_only=True)
+    rack: str | None = None
+    loads: Loads | None = None
+    internal_topics: TopicSource | None = None
+    create_internal_topics: bool = False
+    held_standbys: HeldStandbys | None = None
 
-        Args:
-            strategies: those that the consumer lists.
-            config: settings of the strategies.
-            group: the consumer group.
-            rack: the consumer's rack (KIP-881).
-            loads: asked by the leader for strategies that balance loads.
-            internal_topics: looks up internal topics that a strategy needs; without it they are not checked.
-            create_internal_topics: whether missing internal topics are created.
-            held_standbys: reports the application's copies; by default those last assigned.
-
-        Raises:
-            AssignmentError: a setting has a value that its strategy does not accept.
-
-        """
-        for strategy in strategies:
+    def __post_init__(self) -> None:
+        """Check the settings; nothing is owned yet."""
+        for strategy in self.strategies:
             for setting in strategy.config:
-                setting.of(config)
+                setting.of(self.config)
         self.owned: TopicPartitions = {}
         self.generation = UNKNOWN_GENERATION
         self.standbys: TopicPartitions = {}
-        self._config = config
-        self._group = group
-        self._rack = rack
-        self._loads = loads
-        self._internal_topics = internal_topics
-        self._create_internal_topics = create_internal_topics
-        self._copies = HeldCopies(held_standbys, group)
+        self._copies = HeldCopies(self.held_standbys, self.group)
 
     def subscription(self, strategy: Strategy, topics: Iterable[str], *, held: TopicPartitions | None = None) -> bytes:
         """The member's ``ConsumerProtocolSubscription`` for ``strategy``, encoded.
@@ -120,10 +113,10 @@ class Participant:
             ConsumerSubscription(
                 version=NEWEST_VERSION,
                 topics=tuple(sorted(topics)),
-                user_data=strategy.user_data(self._config, owned, self.generation, standbys),
+                user_data=strategy.user_data(self.config, owned, self.generation, standbys),
                 owned_partitions=owned,
                 generation_id=self.generation,
-                rack_id=self._rack,
+                rack_id=self.rack,
             )
         )
 
@@ -137,14 +130,14 @@ class Participant:
                 cannot be looked up or created.
         """
         shared = with_shared_names(members)
-        group = self._prepared(strategy, GroupSubscription(topics, shared, self._group, self._config))
-        if strategy.by_load and self._loads is not None:
-            group = replace(group, topics=self._loaded(group.topics, self._loads))
+        group = self._prepared(strategy, GroupSubscription(topics, shared, self.group, self.config))
+        if strategy.by_load and self.loads is not None:
+            group = replace(group, topics=self._loaded(group.topics, self.loads))
         assignment = strategy.assign(group)
         for member_id, problem in assignment.user_data_errors.items():
-            _logger.warning("group %s, member %s: user data not used: %s", self._group, member_id, problem)
+            _logger.warning("group %s, member %s: user data not used: %s", self.group, member_id, problem)
         if assignment.unknown_topics:
-            _logger.info("group %s: no metadata yet for topics %s", self._group, ", ".join(assignment.unknown_topics))
+            _logger.info("group %s: no metadata yet for topics %s", self.group, ", ".join(assignment.unknown_topics))
         return AssignDecision(group, assignment, strategy)
 
     @staticmethod
@@ -165,19 +158,19 @@ class Participant:
             try:
                 standbys = strategy.copies_in(user_data)
             except DecodeError as error:
-                _logger.warning("group %s: the assignment's user data is not used: %s", self._group, error)
+                _logger.warning("group %s: the assignment's user data is not used: %s", self.group, error)
         self.owned, self.generation, self.standbys = owned, generation, standbys
 
     def _prepared(self, strategy: Strategy, group: GroupSubscription) -> GroupSubscription:
         needed = wanted_topics(strategy, group)
-        if self._internal_topics is None or not needed:
+        if self.internal_topics is None or not needed:
             return group
         subscribed = {topic for member in group.members for topic in member.topics}
         if unseen := (subscribed | needed.keys()) - group.topics.keys():
-            counts = self._internal_topics.partitions_of(unseen)
+            counts = self.internal_topics.partitions_of(unseen)
             internal = {topic: TopicMetadata(count) for topic, count in counts.items()}
             group = replace(group, topics={**group.topics, **internal})
-        return prepare(strategy, group, self._internal_topics if self._create_internal_topics else None)
+        return prepare(strategy, group, self.internal_topics if self.create_internal_topics else None)
 
     @staticmethod
     def _loaded(topics: Mapping[str, TopicMetadata], loads: Loads) -> Mapping[str, TopicMetadata]:

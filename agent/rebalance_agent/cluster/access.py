@@ -67,7 +67,7 @@ class AccessCheck:
             try:
                 access[topic] = TopicAccess(Existence.THERE, _operations(futures[topic].result()))
             except KafkaException as error:
-                access[topic] = TopicAccess(self._absent(error, f"describing topic {topic}"))
+                access[topic] = TopicAccess(_existence(error, f"describing topic {topic}"))
         return access
 
     def sees_every_topic(self) -> bool:
@@ -83,15 +83,10 @@ class AccessCheck:
         """What is allowed on a group, whether or not it exists; `Existence.HIDDEN` where not even describing it is."""
         future = self._ask(self._admin.describe_consumer_groups, [name], include_authorized_operations=True)[name]
         try:
-            answer = future.result()
+            return _operations(future.result())
         except KafkaException as error:
-            cause = error.args[0]
-            if cause.code() in DENIED:
-                return Existence.HIDDEN
-            if cause.code() != KafkaError.GROUP_ID_NOT_FOUND:
-                raise _failure(cause, f"describing group {name}") from None
-            return None
-        return _operations(answer)
+            hidden = _existence(error, f"describing group {name}") is Existence.HIDDEN
+            return Existence.HIDDEN if hidden else None
 
     def may_create(self, topic: str, partitions: int) -> bool:
         """Whether the topic may be created, or exists: brokers validate the request and do not carry it out."""
@@ -100,20 +95,8 @@ class AccessCheck:
         try:
             future.result()
         except KafkaException as error:
-            code = error.args[0].code()
-            if code not in (*DENIED, KafkaError.TOPIC_ALREADY_EXISTS):
-                raise _failure(error.args[0], f"asking whether topic {topic} may be created") from None
-            return bool(code == KafkaError.TOPIC_ALREADY_EXISTS)
+            return _existence(error, f"asking whether topic {topic} may be created") is Existence.THERE
         return True
-
-    @staticmethod
-    def _absent(error: KafkaException, doing: str) -> Existence:
-        cause = error.args[0]
-        if cause.code() in DENIED:
-            return Existence.HIDDEN
-        if cause.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
-            return Existence.ABSENT
-        raise _failure(cause, doing)
 
 
 def _operations(answer: Any) -> Operations:  # noqa: ANN401 - one of several descriptions of the client
@@ -126,5 +109,16 @@ def _no_such_name() -> str:
     return f"{uuid.uuid4().hex}-asked-by-rebalance-agent"
 
 
-def _failure(error: KafkaError, doing: str) -> ClusterError:
-    return ClusterError(f"{doing}: {error.str()}")
+_EXISTENCE = {
+    **dict.fromkeys(DENIED, Existence.HIDDEN),
+    KafkaError.UNKNOWN_TOPIC_OR_PART: Existence.ABSENT,
+    KafkaError.GROUP_ID_NOT_FOUND: Existence.ABSENT,
+    KafkaError.TOPIC_ALREADY_EXISTS: Existence.THERE,
+}
+
+
+def _existence(error: KafkaException, doing: str) -> Existence:
+    cause = error.args[0]
+    if cause.code() not in _EXISTENCE:
+        raise ClusterError(f"{doing}: {cause.str()}") from None
+    return _EXISTENCE[cause.code()]

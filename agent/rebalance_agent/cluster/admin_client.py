@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from confluent_kafka import (
     OFFSET_INVALID,
@@ -39,6 +39,9 @@ _TUNING = {
     # which is shorter than the interval of our polls.
     "metadata.max.age.ms": "1000",
 }
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
 
 DESCRIBED_MAX = 500
 """Topics described in one request: an answer of a few hundred kilobytes."""
@@ -82,19 +85,15 @@ class Cluster:
 
     def identify(self) -> tuple[str, dict[str, int]]:
         """The cluster id, and the partition count of every topic that this principal may describe."""
-        try:
+        with self._doing("reading metadata"):
             metadata = self._admin.list_topics(timeout=ANSWER_TIMEOUT_S)
-        except KafkaException as error:
-            self._fail(error, "reading metadata")
         counts = {name: len(topic.partitions) for name, topic in metadata.topics.items() if topic.error is None}
         return metadata.cluster_id or "", counts
 
     def brokers(self) -> dict[int, tuple[str, int]]:
         """Node id -> host and port of every broker."""
-        try:
+        with self._doing("reading metadata"):
             metadata = self._admin.list_topics("", timeout=ANSWER_TIMEOUT_S)
-        except KafkaException as error:
-            self._fail(error, "reading metadata")
         return {node: (str(broker.host), broker.port) for node, broker in metadata.brokers.items()}
 
     def topic_ids(self, topics: Iterable[str]) -> dict[str, str]:
@@ -109,10 +108,8 @@ class Cluster:
 
     def topic_id(self, topic: str) -> str:
         """The id of ``topic`` as Kafka prints it: a topic that is created again under its old name has another id."""
-        try:
+        with self._doing(f"asking for the id of {topic}"):
             return _id_text(self._topics([topic])[topic].result().topic_id)
-        except KafkaException as error:
-            self._fail(error, f"asking for the id of {topic}")
 
     def _topics(self, names: list[str]) -> dict[str, Future[Any]]:
         return self._ask(self._admin.describe_topics, TopicCollection(names))
@@ -120,10 +117,8 @@ class Cluster:
     def list_groups(self, states: Collection[GroupState] = ()) -> GroupListing:
         """Groups in any of ``states`` (empty: all); without groups in a state that `GroupState` does not have."""
         options = {"states": {STATES[state] for state in states}} if states else {}
-        try:
+        with self._doing("listing groups"):
             answer = self._ask.for_one(self._admin.list_consumer_groups, **options)
-        except KafkaException as error:
-            self._fail(error, "listing groups")
         groups = tuple(group for listed in answer.valid if (group := listed_group(listed)))
         if answer.errors and not answer.valid:
             self._fail(answer.errors[0], "listing groups")
@@ -140,27 +135,14 @@ class Cluster:
 
     def _describe(self, groups: Sequence[str]) -> dict[str, Any]:
         """Group -> its coordinator's answer; None where the coordinator has no such group."""
-        answers: dict[str, Any] = {}
-        failure = None
-        for name, future in self._ask(self._admin.describe_consumer_groups, list(groups)).items():
-            try:
-                answers[name] = future.result()
-            except KafkaException as error:
-                if error.args[0].code() == KafkaError.GROUP_ID_NOT_FOUND:
-                    answers[name] = None
-                else:
-                    failure = error
-        if failure is not None and not answers:
-            self._fail(failure, "describing groups")
-        return answers
+        futures = self._ask(self._admin.describe_consumer_groups, list(groups))
+        return self._answered(futures, _described, "describing groups")
 
     def end_offsets(self, topic: str, partitions: Iterable[int], *, stable: bool = False) -> dict[int, int]:
         """Partition -> end offset; with ``stable`` the last stable offset, before the first open transaction."""
         futures = self._ends([(topic, number) for number in partitions], stable)
-        try:
+        with self._doing(f"asking for the end of {topic}"):
             return {number: _offset(future) for (_, number), future in futures.items()}
-        except KafkaException as error:
-            self._fail(error, f"asking for the end of {topic}")
 
     def start_offsets(self, topic: str, partitions: Iterable[int]) -> dict[int, int]:
         """Partition -> the first offset that can still be read."""
@@ -174,39 +156,16 @@ class Cluster:
     def _list_offsets(self, topic: str, partitions: Iterable[int], spec: OffsetSpec) -> dict[int, int]:
         asked = {TopicPartition(topic, number): spec for number in partitions}
         futures = self._ask(self._admin.list_offsets, asked) if asked else {}
-        try:
+        with self._doing(f"asking for offsets of {topic}"):
             return {partition.partition: _offset(future) for partition, future in futures.items()}
-        except KafkaException as error:
-            self._fail(error, f"asking for offsets of {topic}")
 
     def ends(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
         """End offsets of partitions of any topics, in one call; without partitions that have no leader or are gone."""
-        futures = self._ends(partitions, stable=False)
-        ends, failure = {}, None
-        for partition, future in futures.items():
-            try:
-                ends[partition] = _offset(future)
-            except KafkaException as error:
-                failure = error
-        if failure is not None and not ends:
-            self._fail(failure, "asking for the ends of partitions")
-        return ends
+        return self._answered(self._ends(partitions, stable=False), _offset, "asking for the ends of partitions")
 
     def committed(self, groups: Iterable[str]) -> dict[str, dict[Partition, int]]:
         """Group -> its committed offsets outside open transactions; without groups whose coordinator failed."""
-        offsets, failure = {}, None
-        for name, future in self._ask(self._committed, groups).items():
-            try:
-                answer = future.result().topic_partitions or ()
-            except KafkaException as error:
-                failure = error
-            else:
-                offsets[name] = {
-                    (commit.topic, commit.partition): commit.offset for commit in answer if commit.offset >= 0
-                }
-        if failure is not None and not offsets:
-            self._fail(failure, "asking for committed offsets")
-        return offsets
+        return self._answered(self._ask(self._committed, groups), _commits, "asking for committed offsets")
 
     def _committed(self, groups: Iterable[str], request_timeout: float) -> dict[str, Future[Any]]:
         # librdkafka takes one group per request; the requests are sent at once.
@@ -231,10 +190,8 @@ class Cluster:
         """
         resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
         future = self._ask(self._admin.describe_configs, [resource])[resource]
-        try:
+        with self._doing(f"reading the settings of {topic}"):
             setting = future.result().get(name)
-        except KafkaException as error:
-            self._fail(error, f"reading the settings of {topic}")
         return None if setting is None or setting.value is None else str(setting.value)
 
     def create_topic(self, name: str, partitions: int, config: Mapping[str, str]) -> bool:
@@ -264,6 +221,29 @@ class Cluster:
         if error.code() == KafkaError._ALL_BROKERS_DOWN:  # noqa: SLF001 - librdkafka's own codes begin so
             self._lost = True
 
+    def _answered(
+        self, futures: Mapping[_Key, Future[Any]], read: Callable[[Future[Any]], _Value], doing: str
+    ) -> dict[_Key, _Value]:
+        """What ``read`` takes from each answer, without answers that are errors; fails where all of them are."""
+        values: dict[_Key, _Value] = {}
+        failure = None
+        for key, future in futures.items():
+            try:
+                values[key] = read(future)
+            except KafkaException as error:
+                failure = error
+        if failure is not None and not values:
+            self._fail(failure, doing)
+        return values
+
+    @contextlib.contextmanager
+    def _doing(self, what: str) -> Iterator[None]:
+        """Raise the client's errors as errors of this package."""
+        try:
+            yield
+        except KafkaException as error:
+            self._fail(error, what)
+
     def _fail(self, error: KafkaException | KafkaError, doing: str) -> NoReturn:
         # "Timed out" alone does not help: the connections' own errors come by the error callback only.
         self._last_error = ""
@@ -283,6 +263,22 @@ def _offset(answer: Future[Any]) -> int:
     if offset == OFFSET_INVALID:
         raise KafkaException(KafkaError(KafkaError._TRANSPORT, "its leader went"))  # noqa: SLF001 - librdkafka's own
     return offset
+
+
+def _described(answer: Future[Any]) -> Any:  # noqa: ANN401 - the client's own type
+    """The description in an answer to DescribeGroups; None where the coordinator has no such group."""
+    try:
+        return answer.result()
+    except KafkaException as error:
+        if error.args[0].code() == KafkaError.GROUP_ID_NOT_FOUND:
+            return None
+        raise
+
+
+def _commits(answer: Future[Any]) -> dict[Partition, int]:
+    """The offsets in an answer to OffsetFetch."""
+    commits = answer.result().topic_partitions or ()
+    return {(commit.topic, commit.partition): commit.offset for commit in commits if commit.offset >= 0}
 
 
 def _id_text(topic_id: object) -> str:

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import Any, Protocol, cast
 
 import structlog
 from confluent_kafka import KafkaException, Producer
 
+from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.errors import ClusterError
 
 __all__ = [
     "REPLACE_WAIT_MAX_S",
     "REPLACE_WAIT_S",
     "SILENT",
-    "KafkaProducer",
-    "TopicCreator",
-    "confluent_producer",
     "create_topic",
     "flush",
 ]
@@ -31,36 +28,7 @@ SILENT.disabled = True
 """Discards the fatal errors that librdkafka writes to stderr itself: our log has them already."""
 
 
-class KafkaProducer(Protocol):
-    """The methods of ``confluent_kafka.Producer`` that the agent uses."""
-
-    def produce(self, topic: str, **record: Any) -> None:  # noqa: ANN401
-        """Queue a record; raises BufferError when the queue is full."""
-        ...
-
-    def poll(self, timeout: float) -> int:
-        """Run the delivery callbacks that are due."""
-        ...
-
-    def flush(self, timeout: float) -> int:
-        """Wait until all records are sent; return how many are left."""
-        ...
-
-
-class TopicCreator(Protocol):
-    """The method of `cluster.admin_client.Cluster` that creates topics."""
-
-    def create_topic(self, name: str, partitions: int, config: Mapping[str, str]) -> bool:
-        """Create a topic; False if it exists already."""
-        ...
-
-
-def confluent_producer(settings: dict[str, Any]) -> KafkaProducer:
-    """A librdkafka producer with these settings."""
-    return cast("KafkaProducer", Producer(settings))
-
-
-def flush(producer: KafkaProducer, timeout: float) -> int:
+def flush(producer: Producer, timeout: float) -> int:
     """Wait at most ``timeout`` seconds until all is sent; return how many are left. Raises no KafkaException."""
     try:
         return producer.flush(timeout)
@@ -68,7 +36,7 @@ def flush(producer: KafkaProducer, timeout: float) -> int:
         return producer.flush(0)  # a fatal error is raised once; the second call returns the number
 
 
-def create_topic(cluster: TopicCreator, topic: str, partitions: int, config: Mapping[str, str], effect: str) -> bool:
+def create_topic(cluster: Cluster, topic: str, partitions: int, config: Mapping[str, str], effect: str) -> bool:
     """Create ``topic`` if it is missing; where that fails, log the ``effect`` and the command, and return False."""
     log = structlog.get_logger("rebalance_agent.own_topics")
     try:

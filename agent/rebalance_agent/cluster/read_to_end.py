@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from rebalance_agent.clock import Clock
+from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.cluster.topic_reader import BEGINNING, TopicReader, TopicRecord
 from rebalance_agent.errors import ClusterError
 
-__all__ = ["SILENCE_MAX_S", "records_before"]
+__all__ = ["SILENCE_MAX_S", "present_records", "records_before"]
 
 BATCH_MAX = 5_000
 """Records per read."""
@@ -19,6 +20,25 @@ WAIT_S = 0.1
 
 SILENCE_MAX_S = 30.0
 """Seconds without progress after which reading fails: a broker that has records sends them sooner."""
+
+
+def present_records(
+    properties: Mapping[str, str],
+    cluster: Cluster,
+    topic: str,
+    partitions: Collection[int],
+    tuning: Mapping[str, str],
+    clock: Clock,
+) -> Iterator[TopicRecord]:
+    """Every record of these partitions up to their end offsets of now, in order within each.
+
+    Raises:
+        ClusterError: as `records_before`.
+    """
+    ends = cluster.end_offsets(topic, partitions)
+    with TopicReader(properties, topic, tuning) as reader:
+        for batch in records_before(ends, reader, clock):
+            yield from batch
 
 
 def records_before(ends: Mapping[int, int], reader: TopicReader, clock: Clock) -> Iterator[list[TopicRecord]]:

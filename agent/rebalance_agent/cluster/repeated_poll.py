@@ -4,50 +4,43 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from rebalance_agent.cluster.backoff import Backoff
 from rebalance_agent.cluster.collector_context import CollectorContext, PollName
-from rebalance_agent.errors import ClusterError
+from rebalance_agent.cluster.worker import failure_reason
 
 __all__ = ["Poll"]
 
 _log = logging.getLogger(__name__)
 
 
+@dataclass(eq=False, repr=False)
 class Poll:
-    """Calls ``ask`` whenever it is called itself, and reports health under ``name``. One caller at a time."""
+    """Calls ``ask`` whenever it is called itself, and reports health under ``name``. One caller at a time.
 
-    def __init__(
-        self, name: PollName, ask: Callable[[], None], context: CollectorContext, backoff: Backoff | None = None
-    ) -> None:
-        """``ask`` raises `ClusterError` where the cluster does not answer."""
-        self._name = name
-        self._ask = ask
-        self._health = context.health
-        self._meters = context.meters
-        self._clock = context.clock
-        self._backoff = backoff or Backoff(max_s=5.0)
-        self._not_before = float("-inf")
+    ``ask`` raises `ClusterError` where the cluster does not answer.
+    """
+
+    name: PollName
+    ask: Callable[[], None]
+    context: CollectorContext
+    backoff: Backoff = field(default_factory=lambda: Backoff(max_s=5.0))
+    not_before: float = field(default=float("-inf"), init=False)
 
     def __call__(self) -> None:
         """Ask, unless the back-off of earlier failures is still running. Never raises."""
-        begun = self._clock.monotonic()
-        if begun < self._not_before:
+        begun = self.context.clock.monotonic()
+        if begun < self.not_before:
             return
         try:
-            self._ask()
-        except ClusterError as error:
-            self._failed(begun, str(error))
+            self.ask()
         except Exception as error:  # noqa: BLE001 - a bug of ours must not end the polling
-            _log.exception("%s failed", self._name)
-            self._failed(begun, f"internal error: {error!r}")
+            ended = self.context.clock.monotonic()
+            self.not_before = ended + self.backoff.next()
+            self.context.health.unready(self.name, failure_reason(error, self.name, _log))
+            self.context.meters.polled(self.name, ended - begun, None)
         else:
-            self._backoff.reset()
-            self._health.ready(self._name)
-            self._meters.polled(self._name, self._clock.monotonic() - begun, self._clock.now_ms())
-
-    def _failed(self, begun: float, reason: str) -> None:
-        ended = self._clock.monotonic()
-        self._not_before = ended + self._backoff.next()
-        self._health.unready(self._name, reason)
-        self._meters.polled(self._name, ended - begun, None)
+            self.backoff.reset()
+            self.context.health.ready(self.name)
+            self.context.meters.polled(self.name, self.context.clock.monotonic() - begun, self.context.clock.now_ms())

@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from rebalance_agent.cluster.backoff import Backoff
 from rebalance_agent.errors import AccessDeniedError, ClusterError
 from rebalance_agent.health import Health
 
-__all__ = ["DENIED_RETRY_S", "Worker"]
+__all__ = ["DENIED_RETRY_S", "Worker", "failure_reason"]
 
 DENIED_RETRY_S = 60.0
 """Seconds until work that lacks a right is tried again: more often would only fill the broker's log."""
@@ -18,26 +19,31 @@ DENIED_RETRY_S = 60.0
 _log = logging.getLogger(__name__)
 
 
-class Worker:
-    """Runs ``work(stop)`` in a daemon thread. Failures are reported under ``part``; ``work`` itself reports ready."""
+def failure_reason(error: Exception, part: str, log: logging.Logger) -> str:
+    """Why ``part`` does not work, in words; an error that is none of the cluster's is a bug of ours, and logged."""
+    if isinstance(error, ClusterError):
+        return str(error)
+    log.error("%s failed", part, exc_info=error)
+    return f"internal error: {error!r}"
 
-    def __init__(
-        self,
-        part: str,
-        work: Callable[[threading.Event], None],
-        health: Health,
-        *,
-        denied: Callable[[str], None] | None = None,
-        backoff: Backoff | None = None,
-    ) -> None:
-        """``denied`` is called with the reason when a right is missing; it then reports the readiness itself."""
-        self.part = part
-        self._work = work
-        self._health = health
-        self._denied = denied
-        self._backoff = backoff or Backoff()
+
+@dataclass(eq=False)
+class Worker:
+    """Runs ``work(stop)`` in a daemon thread. Failures are reported under ``part``; ``work`` itself reports ready.
+
+    ``denied`` is called with the reason when a right is missing; it then reports the readiness itself.
+    """
+
+    part: str
+    work: Callable[[threading.Event], None]
+    health: Health
+    denied: Callable[[str], None] | None = None
+    backoff: Backoff = field(default_factory=Backoff)
+
+    def __post_init__(self) -> None:
+        """No thread runs before `start`."""
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=part, daemon=True)
+        self._thread = threading.Thread(target=self._run, name=self.part, daemon=True)
 
     def start(self) -> None:
         """Start the thread."""
@@ -53,24 +59,17 @@ class Worker:
 
     def working(self) -> None:
         """Reset the back-off: the work has made progress."""
-        self._backoff.reset()
+        self.backoff.reset()
 
     def _run(self) -> None:
         while not self._stop.is_set():
             try:
-                self._work(self._stop)
+                self.work(self._stop)
                 continue
-            except AccessDeniedError as error:
-                if self._denied:
-                    self._denied(str(error))
-                else:
-                    self._health.unready(self.part, str(error))
-                wait = DENIED_RETRY_S
-            except ClusterError as error:
-                self._health.unready(self.part, str(error))
-                wait = self._backoff.next()
             except Exception as error:  # noqa: BLE001 - a bug of ours must not stop a part for good
-                _log.exception("%s failed", self.part)
-                self._health.unready(self.part, f"internal error: {error!r}")
-                wait = self._backoff.next()
-            self._stop.wait(wait)
+                reason, is_denied = failure_reason(error, self.part, _log), isinstance(error, AccessDeniedError)
+                if is_denied and self.denied:
+                    self.denied(reason)
+                else:
+                    self.health.unready(self.part, reason)
+                self._stop.wait(DENIED_RETRY_S if is_denied else self.backoff.next())

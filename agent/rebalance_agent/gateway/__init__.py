@@ -5,6 +5,7 @@ forwards everything else unchanged. It stores no records and is no client librar
 Of ``kafka`` (kafka-python) it uses the message classes alone.
 
 - ``gateway_server``: listeners and connections; ``transport``: frames; ``groups``: the requests of consumer groups.
-- ``connection_interceptor``: connects the two; ``group_rules``: which groups are rewritten, with which strategy.
+- ``connection_relay``: joins one client's connection and one broker's; ``connection_interceptor``: changes its frames.
+- ``group_rules``: which groups are rewritten, with which strategy.
 - ``gateway_counters``: its metrics; ``rate_limited_log``: its warnings.
 """

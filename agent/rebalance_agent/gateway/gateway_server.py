@@ -11,14 +11,15 @@ from dataclasses import dataclass
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.errors import ListenError
-from rebalance_agent.gateway.connection_interceptor import ConnectionInterceptor, GroupPart
+from rebalance_agent.gateway.connection_interceptor import ConnectionInterceptor
+from rebalance_agent.gateway.connection_relay import ConnectionRelay
 from rebalance_agent.gateway.gateway_counters import GatewayCounters
+from rebalance_agent.gateway.groups.group_interceptor import GroupInterceptor
 from rebalance_agent.gateway.rate_limited_log import RateLimitedLog
 from rebalance_agent.gateway.transport.addresses import Address
 from rebalance_agent.gateway.transport.broker_connections import connect
 from rebalance_agent.gateway.transport.broker_listeners import AcceptLoop, BrokerListener, BrokerListeners
 from rebalance_agent.gateway.transport.close_reason import CloseReason, RefusedError
-from rebalance_agent.gateway.transport.connection_relay import ConnectionRelay
 from rebalance_agent.gateway.transport.frame_memory import FrameMemoryBudget
 from rebalance_agent.gateway.transport.free_ports import listening_socket
 from rebalance_agent.gateway.transport.links import COPY_BYTES, Link, PlainLink, TlsLink, tuned
@@ -71,13 +72,13 @@ class Gateway:
     def __init__(
         self,
         addresses: ListenAddresses,
-        groups: Callable[[], GroupPart],
+        groups: Callable[[], GroupInterceptor],
         counts: GatewayCounters,
         health: Health,
         clock: Clock,
     ) -> None:
         """``groups`` makes the groups' part of a new connection."""
-        self._health, self._reached, self._complete = health, True, True
+        self._health, self._failing = health, set[str]()
         self._addresses, self._groups, self._counts, self._clock = addresses, groups, counts, clock
         self._listeners = BrokerListeners(
             addresses.listen[0], addresses.port_base, addresses.advertised, self._accepted, self._on_ports, clock
@@ -107,7 +108,7 @@ class Gateway:
         host, port = self._addresses.listen
         try:
             self._listeners.start()
-            self._accept_loop = AcceptLoop(listening_socket(host, port), self._accepted_bootstrap, self._warnings)
+            self._accept_loop = AcceptLoop(listening_socket(host, port), self._accepted, self._warnings)
         except OSError as error:
             self._listeners.close()
             raise ListenError(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
@@ -147,10 +148,7 @@ class Gateway:
         if self._connections:
             _log.warning("%s connections were still open at the end of the drain", len(self._connections))
 
-    def _accepted_bootstrap(self, sock: socket.socket) -> None:
-        self._accepted(sock, None)
-
-    def _accepted(self, sock: socket.socket, listener: BrokerListener | None) -> None:
+    def _accepted(self, sock: socket.socket, listener: BrokerListener | None = None) -> None:
         if len(self._connections) >= CONNECTIONS_MAX:
             sock.close()
             self._refused(RefusedError(CloseReason.ROOM, f"{CONNECTIONS_MAX} connections are open"), "a new client")
@@ -210,39 +208,36 @@ class Gateway:
 
     async def _broker(self, listener: BrokerListener | None) -> Link:
         if listener:
-            return await connect([listener.address], self._addresses.to_brokers)
+            return await connect(listener.address, self._addresses.to_brokers)
         servers = tuple(self._bootstrap)  # a copy: other connections rotate the list meanwhile
         for number, address in enumerate(servers):
             try:
-                link = await connect([address], self._addresses.to_brokers)
+                link = await connect(address, self._addresses.to_brokers)
             except RefusedError as error:
                 if number == len(servers) - 1:
-                    self._report_bootstrap(str(error))
+                    self._report(BOOTSTRAP, str(error))
                     raise
                 continue
-            self._report_bootstrap(None)
+            self._report(BOOTSTRAP)
             # The next client begins with the server that accepted this one.
             self._bootstrap[:] = servers[number:] + servers[:number]
             return link
         raise RefusedError(CloseReason.UNREACHABLE, "no bootstrap servers are set")
 
-    def _report_bootstrap(self, problem: str | None) -> None:
-        """Report whether the last attempt to reach the cluster succeeded."""
-        if problem is not None:
-            self._health.unready(BOOTSTRAP, problem)
-        elif not self._reached:
-            self._health.ready(BOOTSTRAP)
-        self._reached = problem is None
+    def _report(self, part: str, problem: str = "") -> None:
+        """Report a part with a ``problem``, and that it works again."""
+        if problem:
+            self._failing.add(part)
+            self._health.unready(part, problem)
+        elif part in self._failing:
+            self._failing.remove(part)
+            self._health.ready(part)
 
     def _on_ports(self, number: int, problems: Mapping[int, str]) -> None:
         self._counts.brokers(number, len(problems))
-        if problems:
-            node, problem = next(iter(problems.items()))
-            more = f"; and {len(problems) - 1} more" if len(problems) > 1 else ""
-            self._health.unready(BROKERS, f"broker {node}: {problem}{more}")
-        elif not self._complete:
-            self._health.ready(BROKERS)
-        self._complete = not problems
+        node, problem = next(iter(problems.items()), (0, ""))
+        more = f"; and {len(problems) - 1} more" if len(problems) > 1 else ""
+        self._report(BROKERS, problem and f"broker {node}: {problem}{more}")
 
     def _refused(self, error: RefusedError, peer: str) -> None:
         self._counts.refused(error.refusal)

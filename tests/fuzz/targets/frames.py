@@ -22,7 +22,7 @@ from rebalance_agent.gateway.groups.observed_apis import (
 from rebalance_agent.gateway.groups.sync_group import SyncGroupHandler
 from rebalance_agent.gateway.transport.addresses import localized, names_addresses
 from rebalance_agent.gateway.transport.api_versions import API_VERSIONS, with_offered_versions
-from rebalance_agent.gateway.transport.kafka_messages import open_response
+from rebalance_agent.gateway.transport.kafka_messages import open_frame
 from rebalance_agent.gateway.transport.produce_acks import PRODUCE, wants_no_answer
 from rebalance_agent.gateway.transport.request_head import read_head
 from support.gateway.frames import VERSIONS, apis, filled, framed, group_frames
@@ -79,9 +79,9 @@ def take_answer(data):
         elif names_addresses(head):
             asyncio.run(localized(head, frame, Listeners()))
         if (head.api_key, head.api_version) == (METADATA, METADATA_VERSION):
-            topics_of(open_response(apis()[METADATA].response, head, frame).message, ["orders", "t"], racks=True)
+            topics_of(open_frame(apis()[METADATA].response, head, frame).message, ["orders", "t"], racks=True)
         if (head.api_key, head.api_version) == (DESCRIBE_GROUPS, DESCRIBE_VERSION):
-            described_assignment(open_response(apis()[DESCRIBE_GROUPS].response, head, frame).message, "orders", "m")
+            described_assignment(open_frame(apis()[DESCRIBE_GROUPS].response, head, frame).message, "orders", "m")
     except DecodeError:
         return
 

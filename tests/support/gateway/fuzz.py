@@ -20,7 +20,7 @@ from rebalance_agent.clock import SystemClock
 from rebalance_agent.gateway.groups import GroupInterceptors, parse_rules
 from rebalance_agent.gateway.groups.gateway_groups import FrameOutcome
 from rebalance_agent.gateway.transport.close_reason import CloseReason
-from rebalance_agent.gateway.transport.kafka_messages import open_request
+from rebalance_agent.gateway.transport.kafka_messages import open_frame
 from rebalance_agent.gateway.transport.request_head import read_head
 from support.gateway.coordinator import ToyCoordinator
 from support.gateway.frames import VERSIONS, apis, filled, framed, group_frames
@@ -268,7 +268,7 @@ class HostileBroker:
         head = read_head(frame)
         if (kind := REQUESTS.get(head.api_key)) is None:
             return frame_of(frame[4:8] + frame[8:])
-        answer = await self._toy(open_request(kind, head, frame).message)
+        answer = await self._toy(open_frame(kind, head, frame).message)
         answer.with_header(correlation_id=head.correlation_id)
         return frame_of(bytes(answer.encode(header=True)))
 

@@ -27,7 +27,7 @@ from kafka.protocol.producer import TxnOffsetCommitRequest, TxnOffsetCommitRespo
 
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.gateway.groups import GroupInterceptors, parse_rules
-from rebalance_agent.gateway.transport.kafka_messages import open_request, open_response
+from rebalance_agent.gateway.transport.kafka_messages import open_frame
 from rebalance_agent.gateway.transport.request_head import read_head
 from rebalance_agent.groupprotocol.consumer_protocol import decode_assignment, encode_assignment, encode_subscription
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
@@ -78,12 +78,12 @@ class Line:
         head = read_head(frame)
         if self.talk.wants(head):
             frame = await self.talk.request(head, frame, self.ask)
-        asked = open_request(type(message), head, frame).message
+        asked = open_frame(type(message), head, frame).message
         self.sent.append(asked)
         answer = await self.answer(asked)
         answer.with_header(correlation_id=head.correlation_id)
         self.answered.append(answer)
-        return open_response(
+        return open_frame(
             RESPONSES[type(message)], head, self.talk.response(head, bytes(answer.encode(header=True)))
         ).message
 
@@ -121,7 +121,7 @@ class RealBroker:
         await self._writer.drain()
         (size,) = struct.unpack(">i", await self._reader.readexactly(4))
         answer = await self._reader.readexactly(size)
-        return open_response(RESPONSES[type(message)[None]], read_head(frame), answer).message
+        return open_frame(RESPONSES[type(message)[None]], read_head(frame), answer).message
 
     async def close(self):
         self._writer.close()

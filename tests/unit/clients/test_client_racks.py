@@ -82,7 +82,7 @@ def test_confluents_client_rack_is_in_the_members_subscription(monkeypatch, sile
         events_url="",
     )
     try:
-        member = consumer._membership._connect()
+        member = consumer._membership.connect()
         try:
             member.follow(["t"])
             assert racks(member._coordinator.group_protocols()) == {"rack-aware-sticky": "r7", "sticky": "r7"}

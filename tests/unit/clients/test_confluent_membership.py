@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from types import SimpleNamespace
 
 import kafka.errors
 import pytest
@@ -64,7 +65,7 @@ class FakeMember:
         return {TopicPartition("t", 3)}
 
     def group_metadata(self):
-        return "metadata"
+        return SimpleNamespace(generation_id=7, member_id="m-1")
 
 
 class World:
@@ -117,9 +118,9 @@ def world():
 
 
 def test_nothing_is_connected_before_something_is_subscribed(world):
-    assert world.membership.group_metadata is None
+    assert world.membership.identity == (-1, "")
     world.join()
-    assert world.membership.group_metadata == "metadata"
+    assert world.membership.identity == (7, "m-1")
     assert world.member.calls == [("follow", ("t",))]
 
 

@@ -467,7 +467,7 @@ def test_the_member_is_told_what_it_is_to_ask_the_application(monkeypatch):
     monkeypatch.setattr(consumer_module, "MemberConsumer", lambda *_arguments, **options: options)
     with Consumer(config, events_url="", **asked) as consumer:
         assert consumer.standbys() == []
-        assert asked.items() <= consumer._membership._connect().items()
+        assert asked.items() <= consumer._membership.connect().items()
 
 
 def test_closing_in_a_callback_is_refused_for_the_group_waits_for_it():

@@ -211,7 +211,7 @@ def test_who_leaves_says_why(version):
     (left,) = told(one, Callback.LEFT)
     assert (left.partitions, left.member_id) == ({"t": (3,)}, one.member_id)
     assert left.reason == ("the consumer is being closed" if version >= 5 else None)
-    assert one.gateway.groups.members == 0
+    assert len(one.gateway.groups.entries) == 0
 
 
 def test_refused_commits_go_with_the_next_event():
@@ -314,7 +314,7 @@ def test_what_a_fenced_process_hears_is_not_told_of_the_one_that_took_its_place(
         await assigned(old, {"t": (0,)})
         broker.generation -= 1  # a static member comes back into the same one
         await assigned(new, {"t": (0,)})
-        (seat,) = old.gateway.groups._shared.entries
+        (seat,) = old.gateway.groups.entries
         seat.membership.member_id = new.member_id = "another"  # as a coordinator says
         for kind in (HeartbeatRequest, SyncGroupRequest, JoinGroupRequest):
             broker.errors[kind] = 82
@@ -330,7 +330,7 @@ def test_what_a_fenced_process_hears_is_not_told_of_the_one_that_took_its_place(
         Callback.ASSIGNED,
         Callback.ASSIGNED,
     ]
-    assert list(old.gateway.groups._shared.entries) == [seat]
+    assert list(old.gateway.groups.entries) == [seat]
 
 
 def test_who_is_gone_without_a_word_is_not_waited_for_for_ever():

@@ -11,7 +11,7 @@ from kafka.protocol.metadata import MetadataResponse
 from rebalance_agent.gateway.groups.assignment_recovery import recover
 from rebalance_agent.gateway.groups.consumer_heartbeats import _named
 from rebalance_agent.gateway.groups.leader_decision import topics_of
-from rebalance_agent.gateway.transport.kafka_messages import open_response
+from rebalance_agent.gateway.transport.kafka_messages import open_frame
 from rebalance_agent.gateway.transport.request_head import RequestHead
 from rebalance_agent.model.subscription import TopicMetadata
 from support.gateway.frames import framed
@@ -19,7 +19,7 @@ from support.gateway.frames import framed
 
 def read(message):
     """As it comes over the wire."""
-    return open_response(type(message), RequestHead(message.API_KEY, message.version, 1), framed(message)).message
+    return open_frame(type(message), RequestHead(message.API_KEY, message.version, 1), framed(message)).message
 
 
 def partitions(version, replicas):

@@ -154,7 +154,7 @@ def test_who_leaves_has_left_when_the_coordinator_has_answered():
     one.answer(head, {"member_epoch": -1})
     assert one.told()[-1] == (Callback.LEFT, {"t": (0,)}, 2)
     assert one.gateway.events[-1].timestamp_ms == one.gateway.clock.now_ms() - 500
-    assert one.gateway.groups.members == 0
+    assert len(one.gateway.groups.entries) == 0
 
 
 def test_who_is_gone_before_the_coordinator_has_answered_has_left_too():
@@ -213,7 +213,7 @@ def test_a_process_whose_place_was_taken_does_not_take_it_back():
     late = one.send(2, instance_id="i")
     Member(one.gateway).beat(0, {"member_epoch": 2, "member_id": "n"}, member_id="n", **names)
     one.answer(late, {"member_epoch": 2})
-    assert [seat.membership.member_id for seat in one.gateway.groups._shared.entries] == ["n"]
+    assert [seat.membership.member_id for seat in one.gateway.groups.entries] == ["n"]
 
 
 def test_a_list_of_topics_that_cannot_be_read_is_no_fault_of_ours():

@@ -18,7 +18,7 @@ from kafka.protocol.producer import TxnOffsetCommitRequest
 
 from rebalance_agent.gateway.groups.client_membership import REASON_MAX
 from rebalance_agent.gateway.groups.gateway_groups import COMPLAINTS_MAX, NAME_MAX, PROBLEM_MAX
-from rebalance_agent.gateway.transport.kafka_messages import open_request
+from rebalance_agent.gateway.transport.kafka_messages import open_frame
 from rebalance_agent.gateway.transport.request_head import read_head
 from rebalance_agent.model.events import Callback
 from support.gateway.coordinator import ToyCoordinator
@@ -46,7 +46,7 @@ class Flying:
         self = cls()
         frame = line.framed(message)
         self.line, self.head = line, read_head(frame)
-        self.sent = open_request(type(message), self.head, await line.talk.request(self.head, frame, line.ask)).message
+        self.sent = open_frame(type(message), self.head, await line.talk.request(self.head, frame, line.ask)).message
         self.shown = line.talk.wants_answer(self.head)
         return self
 
@@ -118,7 +118,7 @@ def test_who_leaves_has_left_when_the_coordinator_says_so_and_stopped_when_it_as
         asked_ms,
         asked_ms,
     )
-    assert one.gateway.groups.members == 0
+    assert len(one.gateway.groups.entries) == 0
 
 
 @pytest.mark.parametrize("version", [2, 4])
@@ -132,7 +132,7 @@ def test_who_is_not_let_go_has_not_left(version):
         request = leave(one, 4) if version == 4 else None
         request = request or LeaveGroupRequest(version=2, group_id=one.group, member_id=one.member_id)
         await (await Flying.send(one.line, request)).land()
-        members = one.gateway.groups.members
+        members = len(one.gateway.groups.entries)
         await one.join()
         return members
 
@@ -192,7 +192,7 @@ def test_who_joins_again_before_the_answer_has_left_once():
         one.member_id, one.generation = "", -1
         await one.join()
         await one.sync({one.member_id: {"t": (0,)}})
-        before = one.gateway.groups.members
+        before = len(one.gateway.groups.entries)
         flying.line.talk.closed()
         return before
 
@@ -285,7 +285,7 @@ def test_an_answer_under_way_is_told_of_the_process_that_asked_though_another_ha
         await new.join()
         await new.sync({})
         await new.heartbeat()
-        (seat,) = old.gateway.groups._shared.entries
+        (seat,) = old.gateway.groups.entries
         seat.membership.member_id = "another"  # as a coordinator says
         broker.errors[kind] = 82
         await flying.land()
@@ -321,7 +321,7 @@ def test_correlation_ids_are_the_clients_who_may_repeat_them():
 
 
 def test_complaints_are_told_once_and_kept_short(caplog):
-    shared = Gateway().groups._shared
+    shared = Gateway().groups
     for _ in range(2):
         shared.complain(logging.ERROR, "g" * 40_000, "c" * 40_000, "p" * 40_000)
     (record,) = caplog.records

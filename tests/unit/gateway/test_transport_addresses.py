@@ -19,7 +19,7 @@ from rebalance_agent.gateway.transport import broker_connections as brokers
 from rebalance_agent.gateway.transport import broker_listeners as listeners
 from rebalance_agent.gateway.transport import free_ports as ports
 from rebalance_agent.gateway.transport.close_reason import CloseReason, RefusedError
-from rebalance_agent.gateway.transport.kafka_messages import open_response
+from rebalance_agent.gateway.transport.kafka_messages import open_frame
 from rebalance_agent.gateway.transport.request_head import read_head
 from support.gateway.gatewaying import free_base
 from support.gateway.transport import (
@@ -107,7 +107,7 @@ class Scripted:
         self.next = answer
         frame = request(api_key, answer.version, 7) if api_key else produce(answer.version)
         await self.client.send(frame)
-        return open_response(type(answer), read_head(frame), await self.client.receive()).message
+        return open_frame(type(answer), read_head(frame), await self.client.receive()).message
 
 
 def where(brokers):
@@ -311,7 +311,7 @@ async def test_a_connection_that_came_as_the_gateway_ended_is_closed():
     broker = await RawBroker().start()
     async with through(broker.port) as gateway:
         ours, theirs = socket.socketpair()
-        gateway._accepted_bootstrap(ours)
+        gateway._accepted(ours)
         await gateway.close()
         assert ours.fileno() < 0
         theirs.close()
@@ -337,12 +337,12 @@ async def test_a_bootstrap_port_that_is_taken_is_told():
 async def test_clients_that_come_at_once_each_try_every_bootstrap_server(monkeypatch):
     broker, release, connect = await RawBroker().start(), [], brokers.connect
 
-    async def connected(addresses, tls):
-        if addresses == [NOWHERE]:
+    async def connected(address, tls):
+        if address == NOWHERE:
             release.append(asyncio.Event())
             await release[-1].wait()
             raise RefusedError(CloseReason.UNREACHABLE, "nobody is there")
-        return await connect(addresses, tls)
+        return await connect(address, tls)
 
     monkeypatch.setattr(gateway_module, "connect", connected)
     async with through(1, broker.port, bootstrap=(NOWHERE, (HOST, broker.port))) as gateway:
@@ -374,13 +374,13 @@ async def test_of_a_name_with_many_addresses_those_that_answer_are_found(monkeyp
 
     monkeypatch.setattr(loop, "getaddrinfo", found)
     monkeypatch.setattr(loop, "sock_connect", connected)
-    link = await brokers.connect([("kafka", broker.port)], None)
+    link = await brokers.connect(("kafka", broker.port), None)
     await link.write(frame_of(request(18, 0, 1)))
     await eventually(lambda: broker.came)
     await link.close()
     real[:] = []
     with pytest.raises(RefusedError, match=r"kafka port .* did not answer within"):
-        await brokers.connect([("kafka", broker.port)], None)
+        await brokers.connect(("kafka", broker.port), None)
     await broker.stop()
 
 
@@ -460,7 +460,7 @@ async def test_api_versions_of_a_version_to_come_are_answered_with_the_ones_that
         frame = bytearray(message.encode(header=True))
         frame[2:4] = struct.pack(">h", 9)
         await client.send(bytes(frame))
-        opened = open_response(ApiVersionsResponse, read_head(bytes(frame)), await client.receive())
+        opened = open_frame(ApiVersionsResponse, read_head(bytes(frame)), await client.receive())
         assert asked[0] > 1_000, "one that the broker cannot know either"
         assert opened.message.error_code == 35
         assert [(each.api_key, each.max_version) for each in opened.message.api_keys] == [(18, 4), (3, 13)]

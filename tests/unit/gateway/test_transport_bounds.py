@@ -12,7 +12,7 @@ from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.rate_limited_log import AGAIN_SECONDS, RateLimitedLog
 from rebalance_agent.gateway.transport import splice as splicing
 from rebalance_agent.gateway.transport.bounded import PARTS_MAX, BoundedBytes
-from rebalance_agent.gateway.transport.kafka_messages import open_request, open_response
+from rebalance_agent.gateway.transport.kafka_messages import open_frame
 from rebalance_agent.gateway.transport.request_head import RequestHead
 from rebalance_agent.gateway.transport.splice import Pipes
 
@@ -22,7 +22,7 @@ HEAD = RequestHead(10, 6, 7)
 def test_a_varint_without_end_is_no_long_number():
     frame = bytes(4) + b"\0" + bytes(4) + b"\xff" * 2_000_000
     with pytest.raises(DecodeError, match="varint"):
-        open_response(FindCoordinatorResponse, HEAD, frame)
+        open_frame(FindCoordinatorResponse, HEAD, frame)
 
 
 def test_tagged_fields_in_each_of_many_structs_are_refused():
@@ -34,7 +34,7 @@ def test_tagged_fields_in_each_of_many_structs_are_refused():
         bytes(8) + b"\0\0\0" + b"\x02g" + bytes(8) + b"\x01\0\x09consumer" + count + protocol * (number - 1) + b"\x01\0"
     )
     with pytest.raises(DecodeError, match="too many structs"):
-        open_request(JoinGroupRequest, RequestHead(11, 9, 7), frame)
+        open_frame(JoinGroupRequest, RequestHead(11, 9, 7), frame)
 
 
 def test_a_frame_has_so_many_parts():
@@ -42,10 +42,10 @@ def test_a_frame_has_so_many_parts():
         head = struct.pack(">hhih", 11, 4, 1, 0) + struct.pack(">h1sii", 1, b"g", 1, 1)
         return head + struct.pack(">hh8si", 0, 8, b"consumer", number) + bytes(6 * number)
 
-    known = len(open_request(JoinGroupRequest, RequestHead(11, 4, 1), frame(10_000)).message.protocols)
+    known = len(open_frame(JoinGroupRequest, RequestHead(11, 4, 1), frame(10_000)).message.protocols)
     assert known == 10_000
     with pytest.raises(DecodeError, match=f"more than {PARTS_MAX} parts"):
-        open_request(JoinGroupRequest, RequestHead(11, 4, 1), frame(PARTS_MAX // 2))
+        open_frame(JoinGroupRequest, RequestHead(11, 4, 1), frame(PARTS_MAX // 2))
 
 
 @pytest.mark.parametrize("key", [slice(0, 4), slice(2, 4), slice(3, 1), slice(-1, 2)])

@@ -17,7 +17,7 @@ from kafka.protocol.producer import ProduceRequest
 
 from fuzz.mutations import mutated
 from rebalance_agent.clock import FakeClock
-from rebalance_agent.gateway.transport import connection_relay as relay
+from rebalance_agent.gateway import connection_relay as relay
 from rebalance_agent.gateway.transport import frame_forwarder as lane
 from rebalance_agent.gateway.transport import links
 from rebalance_agent.gateway.transport.close_reason import CloseReason

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rebalance_agent.clock import FakeClock
+from rebalance_agent.cluster import read_to_end
 from rebalance_agent.offsets_topic.snapshots.codec import StoredRecord
 from rebalance_agent.runtime.watch import audit_source as verifying
 from rebalance_agent.runtime.watch.audit_source import VerifiedCluster
@@ -62,7 +63,7 @@ def test_since_when_retention_has_deleted_nothing(monkeypatch, partitions, since
     topic, clock = Topic(*partitions), FakeClock()
     clock.advance(NOW_MS - clock.now_ms())
     monkeypatch.setattr(verifying, "Cluster", lambda _properties: topic)
-    monkeypatch.setattr(verifying, "TopicReader", lambda *_: topic)
+    monkeypatch.setattr(read_to_end, "TopicReader", lambda *_: topic)
     told = []
     cluster = VerifiedCluster({}, clock)
     assert cluster.events(EVENTS, lambda *each: told.append(each)) == since_ms

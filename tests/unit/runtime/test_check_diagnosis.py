@@ -9,7 +9,8 @@ import threading
 
 import pytest
 
-from rebalance_agent.runtime.preflight.diagnosis import connection_trouble, diagnose, split_server, tls_trouble
+from rebalance_agent.runtime.preflight.diagnosis import connection_trouble, diagnose, tls_trouble
+from rebalance_agent.runtime.settings.roles import split_server
 from support.kafka.certificates import Authority, needs_openssl
 
 
@@ -71,7 +72,7 @@ def test_a_server_is_read_as_librdkafka_reads_it(server, found):
 
 
 def test_a_port_that_is_no_number_is_refused():
-    with pytest.raises(ValueError, match="invalid literal"):
+    with pytest.raises(ValueError, match="must be host:port"):
         split_server("kafka:x")
 
 

@@ -17,7 +17,7 @@ from rebalance_agent.errors import ClusterError, InvalidInputError
 from rebalance_agent.http.health import Readiness
 from rebalance_agent.http.server import HttpServer
 from rebalance_agent.model.group import GroupState, GroupType
-from rebalance_agent.runtime.listeners.listener_security import web_tls
+from rebalance_agent.runtime.listeners.listener_security import listener_tls
 from rebalance_agent.runtime.listeners.web import WebApp
 from rebalance_agent.runtime.preflight import gateway_checks as module
 from rebalance_agent.runtime.preflight.findings import FindingStatus, exit_code
@@ -166,7 +166,7 @@ def test_each_broker_has_its_own_address_and_port_here(cluster, monkeypatch):
 def test_ports_that_a_running_agent_has_are_no_failure(cluster, tmp_path, secured):
     made = Authority(tmp_path).issue("gateway")
     files = {"tls_cert_file": str(made.chain), "tls_key_file": str(made.key)} if secured else {}
-    tls = web_tls(GatewaySettings(**FREE | files), SystemClock())
+    tls = listener_tls(GatewaySettings(**FREE | files), "tls_", SystemClock())
     web = HttpServer(HOST, 0, WebApp((), Readiness()), tls=tls)
     web.start()
     try:

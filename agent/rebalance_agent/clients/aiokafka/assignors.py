@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from rebalance_agent.assignors import Strategy
 from rebalance_agent.clients.aiokafka.cluster_metadata import topic_metadata
@@ -16,11 +16,12 @@ from rebalance_agent.clients.aiokafka.joining import Joining
 from rebalance_agent.clients.participant import Participant
 from rebalance_agent.instrumentation.assign_decision import AssignDecision
 from rebalance_agent.instrumentation.assignor_shapes import assignment_of
+from rebalance_agent.instrumentation.instrumented_assignor import InstrumentedAssignor
 from rebalance_agent.instrumentation.suppress import quietly
 from rebalance_agent.model.partitions import topic_partitions
 from rebalance_agent.model.subscription import GroupAssignment, GroupSubscription, MemberSubscription
 
-__all__ = ["Assignor", "JoinedMember", "PlainAssignor", "StrategyAssignor", "WrappedAssignor"]
+__all__ = ["Assignor", "JoinedMember", "PlainAssignor", "StrategyAssignor"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,29 +30,6 @@ class JoinedMember:
 
     subscription: MemberSubscription
     metadata: Any
-
-
-class WrappedAssignor(Protocol):
-    """The assignor behind an `Assignor`. ``decision`` is its last one."""
-
-    decision: AssignDecision | None
-
-    @property
-    def name(self) -> str:
-        """The strategy's name in the group protocol."""
-        ...
-
-    def metadata(self, topics: Iterable[str]) -> Any:  # noqa: ANN401
-        """The member's subscription."""
-        ...
-
-    def assign(self, cluster: Any, members: list[JoinedMember]) -> Mapping[str, Any]:  # noqa: ANN401
-        """Assign for the group; member id -> assignment."""
-        ...
-
-    def on_assignment(self, assignment: Any, generation: int) -> None:  # noqa: ANN401
-        """Keep the member's assignment of ``generation``."""
-        ...
 
 
 class StrategyAssignor:
@@ -128,9 +106,11 @@ class PlainAssignor:
 
 
 class Assignor:
-    """A `WrappedAssignor` with the methods and arguments that aiokafka expects."""
+    """A `StrategyAssignor` or `PlainAssignor`, instrumented, with the methods and arguments that aiokafka expects."""
 
-    def __init__(self, inner: WrappedAssignor, joining: Joining, generation: Callable[[], int], *, last: bool) -> None:
+    def __init__(
+        self, inner: InstrumentedAssignor, joining: Joining, generation: Callable[[], int], *, last: bool
+    ) -> None:
         """Call ``inner``. ``generation`` returns the current one; ``last``: it is the last of the consumer's list."""
         self._inner = inner
         self._joining = joining
@@ -140,7 +120,7 @@ class Assignor:
     @property
     def name(self) -> str:
         """The assignor's name in the group protocol."""
-        return self._inner.name
+        return str(self._inner.name)
 
     def metadata(self, topics: Iterable[str]) -> Any:  # noqa: ANN401
         """The member's subscription: a struct of aiokafka, or bytes."""

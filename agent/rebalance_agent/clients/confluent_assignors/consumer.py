@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Any, Self
 
 import confluent_kafka
@@ -229,9 +228,7 @@ class Consumer(GroupMethods, DataMethods):
         """As confluent-kafka's."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_raised: object) -> None:
         """Close the consumer."""
         self.close()
 

@@ -10,7 +10,6 @@ from rebalance_agent.clients.confluent_assignors.group_metadata import group_met
 from rebalance_agent.clients.confluent_assignors.member.membership_thread import MembershipThread
 from rebalance_agent.clients.confluent_assignors.offsets import listed
 from rebalance_agent.clients.confluent_assignors.rebalancing import Rebalancing
-from rebalance_agent.model.subscription import UNKNOWN_GENERATION
 
 __all__ = ["CLOSED", "GroupMethods"]
 
@@ -51,17 +50,14 @@ class GroupMethods:
     def memberid(self) -> str | None:
         """The member id from the group's coordinator; None before the first join."""
         self._check_open()
-        metadata = self._membership.group_metadata
-        return None if metadata is None else metadata.member_id or None
+        _generation, member_id = self._membership.identity
+        return member_id or None
 
     def consumer_group_metadata(self) -> object:
         """As confluent-kafka's, for ``send_offsets_to_transaction``: the member's generation and ids."""
         self._check_open()
-        metadata = self._membership.group_metadata
-        generation = UNKNOWN_GENERATION if metadata is None else metadata.generation_id
-        member_id = "" if metadata is None else metadata.member_id
         settings = self._settings
-        return group_metadata(self._data, settings.group, generation, member_id, settings.instance_id)
+        return group_metadata(self._data, settings.group, *self._membership.identity, settings.instance_id)
 
     def _check_open(self) -> None:
         if self._closed:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import confluent_kafka
@@ -26,28 +26,24 @@ class Callbacks:
     on_lost: Callback | None = None
 
 
+@dataclass(eq=False)
 class Rebalancing:
     """A rebalance listener that calls ``assign`` or ``unassign`` after a callback that has not done so.
 
     A callback's exception is raised from the application's ``poll``, after that.
+
+    Assign partitions to ``data``; ``commit`` gets the uncommitted offsets of revoked ones.
     """
 
-    def __init__(
-        self,
-        consumer: Any,  # noqa: ANN401 - what the user's callbacks are called with
-        data: confluent_kafka.Consumer,
-        offset_store: OffsetStore,
-        commit: Callable[[Offsets], None],
-        *,
-        cooperative: bool,
-    ) -> None:
-        """Assign partitions to ``data``; ``commit`` gets the uncommitted offsets of revoked ones."""
+    consumer: Any
+    data: confluent_kafka.Consumer
+    offset_store: OffsetStore
+    commit: Callable[[Offsets], None]
+    cooperative: bool = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Begin outside of a rebalance."""
         self.callbacks = Callbacks()
-        self._consumer = consumer
-        self._data = data
-        self._offset_store = offset_store
-        self._commit = commit
-        self._cooperative = cooperative
         self._assigning = False
         self._revoking = False
         self._lost = False
@@ -57,10 +53,10 @@ class Rebalancing:
         partitions = listed(assigned)
         self._assigning = True
         try:
-            _call(self.callbacks.on_assign, self._consumer, partitions)
+            _call(self.callbacks.on_assign, self.consumer, partitions)
         finally:
             if self._assigning:
-                (self.incremental_assign if self._cooperative else self.assign)(partitions)
+                (self.incremental_assign if self.cooperative else self.assign)(partitions)
 
     def on_partitions_revoked(self, revoked: Iterable[tuple[str, int]]) -> None:
         """Run ``on_revoke``, stop reading ``revoked``, and commit stored offsets; the group waits meanwhile."""
@@ -76,55 +72,55 @@ class Rebalancing:
 
     def positions(self, partitions: Iterable[tuple[str, int]]) -> dict[tuple[str, int], int]:
         """Partition -> stored offset, for those that have one."""
-        return self._offset_store.positions(partitions)
+        return self.offset_store.positions(partitions)
 
     def assign(self, partitions: list[TopicPartition]) -> None:
         """``consumer.assign()`` in ``on_assign``."""
         self._inside(self._assigning, "assign() outside of on_assign: who is assigned what is the group's to say")
         self._assigning = False
-        self._data.assign(partitions)
-        self._offset_store.disown(self._offset_store.owned)
-        self._offset_store.own((each.topic, each.partition) for each in partitions)
+        self.data.assign(partitions)
+        self.offset_store.disown(self.offset_store.owned)
+        self.offset_store.own((each.topic, each.partition) for each in partitions)
 
     def incremental_assign(self, partitions: list[TopicPartition]) -> None:
         """``consumer.incremental_assign()`` in ``on_assign``."""
         self._inside(self._assigning, "incremental_assign() outside of on_assign")
         self._assigning = False
-        self._data.incremental_assign(partitions)
-        self._offset_store.own((each.topic, each.partition) for each in partitions)
+        self.data.incremental_assign(partitions)
+        self.offset_store.own((each.topic, each.partition) for each in partitions)
 
     def unassign(self) -> None:
         """``consumer.unassign()`` in ``on_revoke`` or ``on_lost``."""
         self._inside(self._revoking, "unassign() outside of on_revoke and on_lost: call unsubscribe() to leave")
-        self._data.unassign()
-        self._settle(self._offset_store.disown(self._offset_store.owned))
+        self.data.unassign()
+        self._settle(self.offset_store.disown(self.offset_store.owned))
 
     def incremental_unassign(self, partitions: list[TopicPartition]) -> None:
         """``consumer.incremental_unassign()`` in ``on_revoke`` or ``on_lost``."""
         self._inside(self._revoking, "incremental_unassign() outside of on_revoke and on_lost")
-        self._data.incremental_unassign(partitions)
-        self._settle(self._offset_store.disown((each.topic, each.partition) for each in partitions))
+        self.data.incremental_unassign(partitions)
+        self._settle(self.offset_store.disown((each.topic, each.partition) for each in partitions))
 
     def _end(self, partitions: Iterable[tuple[str, int]], callback: Callback | None) -> None:
         going = frozenset((topic, number) for topic, number in partitions)
         self._revoking = True
         try:
-            _call(callback, self._consumer, listed(going))
+            _call(callback, self.consumer, listed(going))
         finally:
             try:
-                self._release(going & self._offset_store.owned)
+                self._release(going & self.offset_store.owned)
             finally:
                 self._revoking = False
 
     def _release(self, left: frozenset[tuple[str, int]]) -> None:
-        if left and left == self._offset_store.owned:
+        if left and left == self.offset_store.owned:
             self.unassign()
         elif left:
             self.incremental_unassign(listed(left))
 
     def _settle(self, due: Offsets) -> None:
         if due and not self._lost:
-            self._commit(due)
+            self.commit(due)
 
     @staticmethod
     def _inside(allowed: bool, text: str) -> None:

@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import confluent_kafka
 
@@ -105,7 +105,9 @@ class Consumer(confluent_kafka.Consumer):
             topics,
             # An object that cannot be called is passed on: confluent-kafka refuses it.
             **{
-                name: partial(_run_callback, callback, own) if callable(own.get(callback, _ignore)) else own[callback]
+                name: partial(Consumer._run, callback=callback, own=own)
+                if callable(own.get(callback, _ignore))
+                else own[callback]
                 for name, callback in _NAMES.items()
             },
         )
@@ -142,7 +144,7 @@ class Consumer(confluent_kafka.Consumer):
         with self._instrumentation.leaving():
             return super().__exit__(*raised)
 
-    def _run(self, callback: Callback, own: Mapping[Callback, OnRebalance], partitions: Any) -> None:  # noqa: ANN401
+    def _run(self, partitions: Any, *, callback: Callback, own: Mapping[Callback, OnRebalance]) -> None:  # noqa: ANN401
         users = {f"on_partitions_{name}": partial(function, self) for name, function in own.items()}
         methods: dict[str, Callable[..., Any]] = {
             "on_partitions_assigned": _ignore,
@@ -169,15 +171,6 @@ class Consumer(confluent_kafka.Consumer):
 
 
 _NAMES = {"on_assign": Callback.ASSIGNED, "on_revoke": Callback.REVOKED, "on_lost": Callback.LOST}
-
-
-def _run_callback(
-    callback: Callback,
-    own: Mapping[Callback, OnRebalance],
-    consumer: confluent_kafka.Consumer,
-    partitions: Any,  # noqa: ANN401
-) -> None:
-    cast("Consumer", consumer)._run(callback, own, partitions)  # noqa: SLF001 - our own class
 
 
 def _cooperative(settings: Mapping[str, Any]) -> bool:

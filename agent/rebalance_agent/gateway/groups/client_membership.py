@@ -47,22 +47,25 @@ class _Moment:
         return round(self.seconds - other.seconds, 6)
 
 
+@dataclass(eq=False)
 class ClientMembership:
     """What a consumer owns, and the progress of its rebalance. Each method is called when its event happens.
 
     ``owned``, ``generation``: the last assignment and its generation; ``generation`` is -1 where that is unknown.
+    ``emit`` takes its events.
     """
 
-    def __init__(self, group: str, client_id: str, instance_id: str | None, clock: Clock, emit: Emit) -> None:
-        """A consumer that is seen for the first time; ``emit`` takes its events."""
-        self.group = group
-        self.client_id = client_id
-        self.instance_id = instance_id
+    group: str
+    client_id: str
+    instance_id: str | None
+    clock: Clock
+    emit: Emit
+
+    def __post_init__(self) -> None:
+        """A consumer that is seen for the first time."""
         self.member_id = ""
         self.generation = -1
         self.owned: TopicPartitions = {}
-        self._clock = clock
-        self._publish = emit
         self._process = uuid.uuid4().hex
         self._sequence = 0
         self._announced: _Moment | None = None
@@ -172,7 +175,7 @@ class ClientMembership:
         if has - owned_before:
             self._assigned, self._assigned_at = event, now
         else:
-            self._publish(event)
+            self.emit(event)
 
     def advanced(self, epoch: int) -> None:
         """The coordinator returned a new ``epoch`` without a change of the assignment."""
@@ -230,7 +233,7 @@ class ClientMembership:
     ) -> None:
         """Our assignor ran for ``generation``, which the consumer leads, or failed with ``error``."""
         self._sequence += 1
-        self._publish(
+        self.emit(
             AssignEvent(
                 event_id=process_event_id(AssignEvent.KIND, self._process, self._sequence),
                 group=self.group,
@@ -265,12 +268,12 @@ class ClientMembership:
         event, self._assigned = self._assigned, None
         if event is not None:
             at_ms = self._now().ms if at_ms is None else at_ms
-            self._publish(replace(event, timestamp_ms=max(event.started_ms, at_ms)))
+            self.emit(replace(event, timestamp_ms=max(event.started_ms, at_ms)))
 
     def _emit(
         self, callback: Callback, partitions: TopicPartitions, started_ms: int, at_ms: int, reason: str | None = None
     ) -> None:
-        self._publish(self._event(callback, partitions, started_ms, at_ms, reason))
+        self.emit(self._event(callback, partitions, started_ms, at_ms, reason))
 
     def _event(
         self, callback: Callback, partitions: TopicPartitions, started_ms: int, at_ms: int, reason: str | None
@@ -297,4 +300,4 @@ class ClientMembership:
         )
 
     def _now(self) -> _Moment:
-        return _Moment(self._clock.now_ms(), self._clock.monotonic())
+        return _Moment(self.clock.now_ms(), self.clock.monotonic())

@@ -15,7 +15,6 @@ from kafka.protocol.metadata import MetadataRequest
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.groups.assignment_recovery import DESCRIBE_SECONDS
 from rebalance_agent.gateway.groups.frame_handler import NO_ERROR, PASS, FrameHandler, FrameResult, note_loss
-from rebalance_agent.gateway.groups.gateway_groups import GatewayGroups
 from rebalance_agent.gateway.groups.member_entries import MemberEntry
 from rebalance_agent.gateway.transport.kafka_messages import Ask, OpenedFrame
 from rebalance_agent.gateway.transport.request_head import RequestHead
@@ -54,10 +53,6 @@ class ConsumerHeartbeatHandler(FrameHandler):
 
     API_KEY = HEARTBEAT_KEY
     VERSION_MAX = HEARTBEAT_VERSIONS[-1]
-
-    def __init__(self, shared: GatewayGroups) -> None:
-        """The handler of one connection."""
-        self._shared = shared
 
     def open_request(self, head: RequestHead, frame: bytes) -> OpenedFrame:
         """Read it by our own table: kafka-python has no class for this API."""

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.groups.client_membership import ClientMembership
-from rebalance_agent.gateway.transport.kafka_messages import Ask, OpenedFrame, open_request, open_response
+from rebalance_agent.gateway.groups.gateway_groups import GatewayGroups
+from rebalance_agent.gateway.transport.kafka_messages import Ask, OpenedFrame, open_frame
 from rebalance_agent.gateway.transport.request_head import RequestHead
 
 __all__ = [
@@ -58,6 +59,10 @@ class FrameHandler:
     VERSION_MAX: ClassVar[int]
     STRICT: ClassVar[bool] = False
 
+    def __init__(self, shared: GatewayGroups) -> None:
+        """The handler of one connection."""
+        self._shared = shared
+
     def __init_subclass__(cls) -> None:
         """Take API key and newest version from kafka-python's class, where there is one."""
         if "REQUEST" in vars(cls):
@@ -69,7 +74,7 @@ class FrameHandler:
         Raises:
             DecodeError: it breaks its schema.
         """
-        return _without_nulls(open_request(self.REQUEST, head, frame))
+        return _without_nulls(open_frame(self.REQUEST, head, frame))
 
     def open_response(self, head: RequestHead, frame: bytes) -> OpenedFrame:
         """Decode the response to a request with ``head``.
@@ -77,7 +82,7 @@ class FrameHandler:
         Raises:
             DecodeError: it breaks its schema.
         """
-        return _without_nulls(open_response(self.RESPONSE, head, frame))
+        return _without_nulls(open_frame(self.RESPONSE, head, frame))
 
     async def request(self, message: Any, client_id: str, ask: Ask) -> FrameResult:  # noqa: ANN401 - kafka-python is untyped
         """Handle a request, and change its message where needed."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from enum import StrEnum
 
 from rebalance_agent.clock import Clock
-from rebalance_agent.gateway.group_rules import Rules
+from rebalance_agent.gateway.group_rules import ASSIGN_SECONDS, Rules
 from rebalance_agent.gateway.groups.client_membership import Alive, ClientMembership, Emit
 from rebalance_agent.gateway.groups.member_entries import MemberEntries
 
@@ -55,25 +56,27 @@ Count = Callable[[FrameOutcome], None]
 """Counts an outcome. Never raises."""
 
 
+@dataclass(eq=False)
 class GatewayGroups:
-    """The rules, the members, and the threads that assign."""
+    """The rules, the members, and the threads that assign.
 
-    def __init__(
-        self, rules: Rules, emit: Emit, alive: Alive, clock: Clock, count: Count, assign_seconds: float, rack: str
-    ) -> None:
-        """``emit`` takes the members' events; a group may wait ``assign_seconds`` for our assignor.
+    ``emit`` takes members' events, ``alive`` heartbeats and ``count`` outcomes, on the event loop's thread. A group
+    waits at most ``assign_seconds`` for our assignor; see `budget_seconds`. ``rack``: the rack of members that send
+    none; empty where it is unknown.
 
-        ``rack``: the rack of members that send none; empty where it is unknown.
+    ``awaiting``: members with an assignment from which they have not fetched yet. ``topic_names``: by topic id.
+    """
 
-        ``awaiting``: members with an assignment from which they have not fetched yet. ``topic_names``: by topic id.
-        """
-        self.alive = alive
-        self.rules = rules
-        self.emit = emit
-        self.clock = clock
-        self.count = count
-        self.assign_seconds = assign_seconds
-        self.rack = rack
+    rules: Rules
+    emit: Emit
+    clock: Clock
+    alive: Alive = lambda _process: None
+    count: Count = lambda _outcome: None
+    assign_seconds: float = ASSIGN_SECONDS
+    rack: str = ""
+
+    def __post_init__(self) -> None:
+        """Begin without members."""
         self.entries = MemberEntries()
         self.awaiting: set[ClientMembership] = set()
         self.topic_names: dict[str, str] = {}
@@ -106,5 +109,7 @@ class GatewayGroups:
             _logger.log(level, "group %r, client %r: %s", *complaint)
 
     def close(self) -> None:
-        """Stop the threads that assign."""
+        """Publish the events that still wait for a fetch, and stop the threads that assign."""
+        for entry in self.entries:
+            entry.membership.settle()
         self.executor.shutdown(wait=False, cancel_futures=True)

@@ -7,13 +7,10 @@ import struct
 from collections import deque
 from typing import Any
 
-from rebalance_agent.clock import Clock
 from rebalance_agent.errors import DecodeError
-from rebalance_agent.gateway.group_rules import ASSIGN_SECONDS, Rules
-from rebalance_agent.gateway.groups.client_membership import Alive, Emit
 from rebalance_agent.gateway.groups.consumer_heartbeats import ConsumerHeartbeatHandler
 from rebalance_agent.gateway.groups.frame_handler import FrameHandler
-from rebalance_agent.gateway.groups.gateway_groups import Count, FrameOutcome, GatewayGroups
+from rebalance_agent.gateway.groups.gateway_groups import FrameOutcome, GatewayGroups
 from rebalance_agent.gateway.groups.join_group import JoinGroupHandler
 from rebalance_agent.gateway.groups.observed_apis import (
     FetchHandler,
@@ -46,41 +43,12 @@ _Waiting = tuple[RequestHead, FrameHandler, Any]
 _logger = logging.getLogger(__name__)
 
 
-class GroupInterceptors:
+class GroupInterceptors(GatewayGroups):
     """The groups of one gateway; makes a `GroupInterceptor` for each connection."""
-
-    def __init__(
-        self,
-        rules: Rules,
-        emit: Emit,
-        clock: Clock,
-        *,
-        alive: Alive = lambda _process: None,
-        count: Count = lambda _outcome: None,
-        assign_seconds: float = ASSIGN_SECONDS,
-        rack: str = "",
-    ) -> None:
-        """``emit`` takes members' events, ``alive`` heartbeats and ``count`` outcomes, on the event loop's thread.
-
-        A group waits at most ``assign_seconds`` for our assignor; see `budget_seconds`. ``rack``: the rack of members
-        that send none.
-        """
-        self._shared = GatewayGroups(rules, emit, alive, clock, count, assign_seconds, rack)
-
-    @property
-    def members(self) -> int:
-        """The number of remembered members."""
-        return len(self._shared.entries)
 
     def for_connection(self) -> GroupInterceptor:
         """The interceptor of a new connection."""
-        return GroupInterceptor(self._shared)
-
-    def close(self) -> None:
-        """Publish the events that still wait for a fetch, and stop assigning."""
-        for entry in self._shared.entries:
-            entry.membership.settle()
-        self._shared.close()
+        return GroupInterceptor(self)
 
 
 class GroupInterceptor:

@@ -59,7 +59,7 @@ class JoinGroupHandler(FrameHandler):
 
     def __init__(self, shared: GatewayGroups) -> None:
         """The handler of one connection."""
-        self._shared = shared
+        super().__init__(shared)
         self._recent: dict[str, MemberEntry] = {}
 
     async def request(self, message: Any, client_id: str, ask: Ask) -> FrameResult:  # noqa: ANN401, ARG002

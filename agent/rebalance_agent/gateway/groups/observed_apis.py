@@ -30,7 +30,6 @@ from rebalance_agent.gateway.groups.frame_handler import (
     FrameResult,
     note_loss,
 )
-from rebalance_agent.gateway.groups.gateway_groups import GatewayGroups
 from rebalance_agent.gateway.groups.member_entries import MemberEntry
 from rebalance_agent.gateway.transport.kafka_messages import Ask
 
@@ -61,10 +60,6 @@ class HeartbeatHandler(FrameHandler):
 
     REQUEST = HeartbeatRequest
     RESPONSE = HeartbeatResponse
-
-    def __init__(self, shared: GatewayGroups) -> None:
-        """The handler of one connection."""
-        self._shared = shared
 
     async def request(self, message: Any, client_id: str, ask: Ask) -> FrameResult:  # noqa: ANN401 - kafka-python is untyped
         """Note that the member is alive; recover what an unknown one owns."""
@@ -105,17 +100,13 @@ class LeaveGroupHandler(FrameHandler):
     REQUEST = LeaveGroupRequest
     RESPONSE = LeaveGroupResponse
 
-    def __init__(self, shared: GatewayGroups) -> None:
-        """The handler of one connection."""
-        self._entries = shared.entries
-
     async def request(self, message: Any, client_id: str, ask: Ask) -> FrameResult:  # noqa: ANN401, ARG002
         """Note which members ask to leave, and when."""
         members = [(member.member_id, member.group_instance_id, member.reason) for member in message.members or ()]
         leaving = []
         for member_id, instance_id, reason in members or [(message.member_id, None, None)]:
             names = message.group_id, member_id or "", instance_id
-            if entry := self._entries.find(*names):
+            if entry := self._shared.entries.find(*names):
                 entry.membership.leaving(reason)
                 leaving.append(_Leaving(entry.membership, *names))
         return FrameResult(memory=tuple(leaving)) if leaving else PASS
@@ -140,7 +131,7 @@ class LeaveGroupHandler(FrameHandler):
 
     def _left(self, leaving: _Leaving) -> None:
         leaving.membership.left()
-        self._entries.forget(leaving.group, leaving.member_id, leaving.instance_id)
+        self._shared.entries.forget(leaving.group, leaving.member_id, leaving.instance_id)
 
 
 class OffsetCommitHandler(FrameHandler):
@@ -149,13 +140,9 @@ class OffsetCommitHandler(FrameHandler):
     REQUEST = OffsetCommitRequest
     RESPONSE = OffsetCommitResponse
 
-    def __init__(self, shared: GatewayGroups) -> None:
-        """The handler of one connection."""
-        self._entries = shared.entries
-
     async def request(self, message: Any, client_id: str, ask: Ask) -> FrameResult:  # noqa: ANN401, ARG002
         """Note the member of the commit."""
-        entry = self._entries.find(message.group_id, message.member_id, message.group_instance_id)
+        entry = self._shared.entries.find(message.group_id, message.member_id, message.group_instance_id)
         return PASS if entry is None else FrameResult(memory=_Sent(entry.membership, self._generation(message)))
 
     def response(self, message: Any, memory: _Sent) -> bool:  # noqa: ANN401
@@ -196,10 +183,6 @@ class FetchHandler(FrameHandler):
 
     REQUEST = FetchRequest
     RESPONSE = FetchResponse
-
-    def __init__(self, shared: GatewayGroups) -> None:
-        """The handler of one connection."""
-        self._shared = shared
 
     async def request(self, message: Any, client_id: str, ask: Ask) -> FrameResult:  # noqa: ANN401, ARG002
         """Match the Fetch with members by client id and partitions; newer versions have topic ids only."""

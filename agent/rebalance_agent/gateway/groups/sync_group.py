@@ -22,7 +22,7 @@ from rebalance_agent.gateway.groups.frame_handler import (
     FrameResult,
     note_loss,
 )
-from rebalance_agent.gateway.groups.gateway_groups import FrameOutcome, GatewayGroups
+from rebalance_agent.gateway.groups.gateway_groups import FrameOutcome
 from rebalance_agent.gateway.groups.leader_decision import LeaderDecision, budget_seconds, decide
 from rebalance_agent.gateway.groups.member_entries import MemberEntry
 from rebalance_agent.gateway.groups.offered_protocols import Offer
@@ -53,10 +53,6 @@ class SyncGroupHandler(FrameHandler):
     REQUEST = SyncGroupRequest
     RESPONSE = SyncGroupResponse
     STRICT = True
-
-    def __init__(self, shared: GatewayGroups) -> None:
-        """The handler of one connection."""
-        self._shared = shared
 
     async def request(self, message: Any, client_id: str, ask: Ask) -> FrameResult:  # noqa: ANN401
         """Name our strategy where the group chose it; for the leader, assign."""

@@ -1,6 +1,6 @@
 """The gateway's transport: connections between consumers and brokers, frame by frame.
 
-- ``connection_relay``: joins one client's connection and one broker's; ``frame_forwarder``: one direction of it.
+- ``frame_forwarder``: one direction of a connection between a client and a broker.
 - ``links``: a connection, plaintext or TLS; ``splice``: moves bytes in the kernel; ``broker_connections`` connects.
 - ``broker_listeners``: a port for every broker; ``free_ports``: its sockets.
 - ``request_head``, ``produce_acks``: read the first bytes of a frame; ``kafka_messages``, ``bounded``: whole frames.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import struct
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 from kafka.protocol.admin import DescribeClusterResponse
@@ -12,7 +12,7 @@ from kafka.protocol.metadata import FindCoordinatorResponse, MetadataResponse
 from kafka.protocol.producer import ProduceResponse
 
 from rebalance_agent.errors import DecodeError
-from rebalance_agent.gateway.transport.kafka_messages import open_response
+from rebalance_agent.gateway.transport.kafka_messages import open_frame
 from rebalance_agent.gateway.transport.request_head import RequestHead
 
 __all__ = ["NODES_MAX", "Address", "Nodes", "localized", "names_addresses"]
@@ -45,7 +45,7 @@ def names_addresses(head: RequestHead) -> bool:
     """Whether the response to this request may contain a broker's address."""
     if head.api_key == ProduceResponse.API_KEY:
         return head.api_version >= _ENDPOINTS_SINCE
-    return head.api_key in _REWRITES
+    return head.api_key == MetadataResponse.API_KEY or head.api_key in _BROKERS
 
 
 async def localized(head: RequestHead, frame: bytes, nodes: Nodes) -> bytes:
@@ -54,7 +54,12 @@ async def localized(head: RequestHead, frame: bytes, nodes: Nodes) -> bytes:
     Raises:
         DecodeError: it cannot be read, so it might contain real addresses.
     """
-    return await _REWRITES[head.api_key](head, frame, nodes)
+    if head.api_key == MetadataResponse.API_KEY:
+        return await _metadata(head, frame, nodes)
+    kind, brokers, identified = _BROKERS[head.api_key]
+    opened = open_frame(kind, head, frame)
+    named = await _set(brokers(opened.message, head.api_version), nodes, identified=identified)
+    return opened.frame() if named else frame
 
 
 async def _metadata(head: RequestHead, frame: bytes, nodes: Nodes) -> bytes:
@@ -79,32 +84,20 @@ async def _metadata(head: RequestHead, frame: bytes, nodes: Nodes) -> bytes:
     return frame[:begin] + bytes(field.encode(brokers, **how)) + frame[end:]
 
 
-async def _coordinators(head: RequestHead, frame: bytes, nodes: Nodes) -> bytes:
-    opened = open_response(FindCoordinatorResponse, head, frame)
-    message = opened.message
-    coordinators = message.coordinators if head.api_version >= _COORDINATORS_SINCE else [message]
-    return opened.frame() if await _set(coordinators, nodes) else frame
+def _coordinators(message: Any, version: int) -> Any:  # noqa: ANN401 - kafka-python is untyped
+    return message.coordinators if version >= _COORDINATORS_SINCE else [message]
 
 
-async def _cluster(head: RequestHead, frame: bytes, nodes: Nodes) -> bytes:
-    opened = open_response(DescribeClusterResponse, head, frame)
-    message = opened.message
-    if head.api_version and message.endpoint_type == _CONTROLLERS:
-        return frame
-    return opened.frame() if await _set(message.brokers, nodes, identified="broker_id") else frame
+def _cluster(message: Any, version: int) -> Any:  # noqa: ANN401
+    return () if version and message.endpoint_type == _CONTROLLERS else message.brokers
 
 
-async def _produced(head: RequestHead, frame: bytes, nodes: Nodes) -> bytes:
-    opened = open_response(ProduceResponse, head, frame)
-    return opened.frame() if await _set(opened.message.node_endpoints, nodes) else frame
-
-
-_REWRITES: Mapping[int, Callable[[RequestHead, bytes, Nodes], Awaitable[bytes]]] = {
-    MetadataResponse.API_KEY: _metadata,
-    FindCoordinatorResponse.API_KEY: _coordinators,
-    DescribeClusterResponse.API_KEY: _cluster,
-    ProduceResponse.API_KEY: _produced,
+_BROKERS: Mapping[int, tuple[Any, Callable[[Any, int], Any], str]] = {
+    FindCoordinatorResponse.API_KEY: (FindCoordinatorResponse, _coordinators, "node_id"),
+    DescribeClusterResponse.API_KEY: (DescribeClusterResponse, _cluster, "broker_id"),
+    ProduceResponse.API_KEY: (ProduceResponse, lambda message, _version: message.node_endpoints, "node_id"),
 }
+"""API key -> its response's class, what returns the brokers of a response in a version, and the field of their ids."""
 
 
 async def _set(brokers: Iterable[Any], nodes: Nodes, *, complete: bool = False, identified: str = "node_id") -> bool:

@@ -10,7 +10,7 @@ from kafka.protocol.consumer import FetchResponse, JoinGroupResponse, SyncGroupR
 from kafka.protocol.metadata import ApiVersionsResponse, FindCoordinatorResponse, MetadataResponse
 from kafka.protocol.producer import ProduceResponse
 
-from rebalance_agent.gateway.transport.kafka_messages import open_response
+from rebalance_agent.gateway.transport.kafka_messages import open_frame
 from rebalance_agent.gateway.transport.request_head import RequestHead
 
 __all__ = ["API_VERSIONS", "NEWEST", "NOT_OFFERED", "with_known_version", "with_offered_versions"]
@@ -61,7 +61,7 @@ def with_offered_versions(head: RequestHead, frame: bytes) -> bytes:
     Raises:
         DecodeError: it cannot be read.
     """
-    opened = open_response(ApiVersionsResponse, _readable(head), frame)
+    opened = open_frame(ApiVersionsResponse, _readable(head), frame)
     apis = opened.message.api_keys or ()  # kafka-python accepts null where the schema does not
     before = [(api.api_key, api.max_version) for api in apis]
     opened.message.api_keys = [api for api in apis if _cap(api)]

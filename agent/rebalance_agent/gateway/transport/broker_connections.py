@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import socket
 import ssl
-from collections.abc import Sequence
 
 from rebalance_agent.gateway.transport.addresses import Address
 from rebalance_agent.gateway.transport.close_reason import CloseReason, RefusedError
@@ -18,23 +17,22 @@ CONNECT_SECONDS_MAX = 10.0
 """Longest connect to one host, TLS included, as in Kafka's clients (socket.connection.setup.timeout.ms)."""
 
 
-async def connect(addresses: Sequence[Address], tls: ssl.SSLContext | None) -> Link:
-    """A link to the first of ``addresses`` that accepts a connection.
+async def connect(address: Address, tls: ssl.SSLContext | None) -> Link:
+    """A link to ``address``.
 
     Raises:
-        RefusedError: none accepts; the text says why the last one did not.
+        RefusedError: it accepts no connection; the text says why.
     """
-    problem = "no address is known"
-    for host, port in addresses:
-        try:
-            async with asyncio.timeout(CONNECT_SECONDS_MAX):
-                return await _connect_host(host, port, tls)
-        except TimeoutError:
-            problem = f"{host} port {port} did not answer within {CONNECT_SECONDS_MAX:.0f} s"
-        except ssl.SSLCertVerificationError as error:
-            problem = f"the certificate of {host} port {port} is not trusted: {error.verify_message}"
-        except (OSError, ValueError) as error:  # ssl.SSLError is an OSError; a name that can be none is a ValueError
-            problem = f"{host} port {port}: {getattr(error, 'strerror', None) or error}"
+    host, port = address
+    try:
+        async with asyncio.timeout(CONNECT_SECONDS_MAX):
+            return await _connect_host(host, port, tls)
+    except TimeoutError:
+        problem = f"{host} port {port} did not answer within {CONNECT_SECONDS_MAX:.0f} s"
+    except ssl.SSLCertVerificationError as error:
+        problem = f"the certificate of {host} port {port} is not trusted: {error.verify_message}"
+    except (OSError, ValueError) as error:  # ssl.SSLError is an OSError; a name that can be none is a ValueError
+        problem = f"{host} port {port}: {getattr(error, 'strerror', None) or error}"
     raise RefusedError(CloseReason.UNREACHABLE, problem)
 
 

@@ -14,7 +14,6 @@ from rebalance_agent.gateway.transport.addresses import NODES_MAX, Address
 from rebalance_agent.gateway.transport.free_ports import (
     PORT_MAX,
     address_problem,
-    broker_port,
     ephemeral_ports,
     listening_socket,
     reserved_socket,
@@ -179,7 +178,7 @@ class BrokerListeners:
         """Open the broker's port, if it is not; or note why that cannot be."""
         before, listener.problem = listener.problem, address_problem(listener.address)
         if listener.accept_loop is None and not listener.problem:
-            listener.problem = self._listen(listener, broker_port(self._port_base, listener.node))
+            listener.problem = self._listen(listener, self._port_base and self._port_base + listener.node)
         if listener.problem and listener.problem != before:
             self._warnings.warn("shut", "broker %s is down to clients here: %s", listener.node, listener.problem)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rebalance_agent.gateway.transport.addresses import Address
 
-__all__ = ["PORT_MAX", "address_problem", "broker_port", "ephemeral_ports", "listening_socket", "reserved_socket"]
+__all__ = ["PORT_MAX", "address_problem", "ephemeral_ports", "listening_socket", "reserved_socket"]
 
 PORT_MAX = 65_535
 """The highest TCP port."""
@@ -41,11 +41,6 @@ def reserved_socket(host: str) -> socket.socket:
         sock.close()
         raise
     return sock
-
-
-def broker_port(base: int, node: int) -> int:
-    """The port for the broker with id ``node``; 0 (any free port) where ``base`` is 0."""
-    return base + node if base else 0
 
 
 def ephemeral_ports(path: Path = RANGE) -> range:

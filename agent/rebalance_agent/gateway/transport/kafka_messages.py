@@ -18,7 +18,7 @@ from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.transport.bounded import BoundedBytes
 from rebalance_agent.gateway.transport.request_head import RequestHead
 
-__all__ = ["Ask", "OpenedFrame", "open_request", "open_response"]
+__all__ = ["Ask", "OpenedFrame", "open_frame"]
 
 Ask = Callable[[Any], Awaitable[Any]]
 """Sends a request of the gateway (a kafka-python message with its version) on the client's connection, and so with its
@@ -44,25 +44,13 @@ class OpenedFrame:
         return self.header + bytes(self.message.encode())
 
 
-def open_request(kind: Any, head: RequestHead, frame: bytes) -> OpenedFrame:  # noqa: ANN401 - kafka-python is untyped
-    """Decode a request; ``kind`` is kafka-python's class for it.
+def open_frame(kind: Any, head: RequestHead, frame: bytes) -> OpenedFrame:  # noqa: ANN401 - kafka-python is untyped
+    """Decode a request with ``head``, or the response to it; ``kind`` is kafka-python's class for it.
 
     Raises:
         DecodeError: the bytes do not follow their schema, or bytes are left over.
     """
-    return _open(kind, head.api_version, frame)
-
-
-def open_response(kind: Any, head: RequestHead, frame: bytes) -> OpenedFrame:  # noqa: ANN401
-    """Decode the response to a request with ``head``.
-
-    Raises:
-        DecodeError: as `open_request`.
-    """
-    return _open(kind, head.api_version, frame)
-
-
-def _open(kind: Any, version: int, frame: bytes) -> OpenedFrame:  # noqa: ANN401
+    version = head.api_version
     try:
         stream = io.BytesIO(frame)
         kind.parse_header(stream, version=version)

@@ -8,7 +8,6 @@ import select
 import socket
 import struct
 from collections.abc import Callable
-from typing import Protocol
 
 from rebalance_agent.gateway.transport.splice import Pipe, Pipes
 
@@ -37,36 +36,6 @@ _RESET = struct.pack("ii", 1, 0)
 
 _KEEPALIVE = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
 """TCP keep-alive: a vanished peer is detected after two minutes; brokers close idle connections after ten."""
-
-
-class Link(Protocol):
-    """One connection. A read and a write may wait at the same time, but not two reads or two writes."""
-
-    peer: str
-
-    async def read(self, size_max: int) -> bytes:
-        """The next bytes, at most ``size_max``; empty at the end. Raises ConnectionError when the connection broke."""
-        ...
-
-    async def write(self, data: bytes | bytearray | memoryview) -> None:
-        """Write all of ``data`` to the socket's buffer. Raises ConnectionError when the connection broke."""
-        ...
-
-    def end(self) -> None:
-        """Close the writing direction; reading goes on."""
-        ...
-
-    def abort(self) -> None:
-        """Break the connection: unsent bytes are lost."""
-        ...
-
-    async def close(self) -> None:
-        """Close the connection; written bytes still arrive."""
-        ...
-
-    def hung_up(self) -> bool:
-        """Whether the peer has closed the connection, even if there are bytes left to read."""
-        ...
 
 
 def tuned(sock: socket.socket) -> socket.socket:
@@ -100,7 +69,7 @@ class PlainLink:
         return self._fd
 
     async def read(self, size_max: int) -> bytes:
-        """See `Link`."""
+        """The next bytes, at most ``size_max``; empty at the end. Raises ConnectionError when the connection broke."""
         while True:
             if self._drained:
                 await self.readable()
@@ -117,7 +86,7 @@ class PlainLink:
             return data
 
     async def write(self, data: bytes | bytearray | memoryview) -> None:
-        """See `Link`."""
+        """Write all of ``data`` to the socket's buffer. Raises ConnectionError when the connection broke."""
         with memoryview(data) as view:
             sent = 0
             while sent < len(view):
@@ -148,22 +117,22 @@ class PlainLink:
         await self._wait("writer")
 
     def end(self) -> None:
-        """See `Link`."""
+        """Close the writing direction; reading goes on."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_WR)
 
     def abort(self) -> None:
-        """See `Link`."""
+        """Break the connection: unsent bytes are lost."""
         with contextlib.suppress(OSError):
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
         self._let_go()
 
     async def close(self) -> None:
-        """See `Link`."""
+        """Close the connection; written bytes still arrive."""
         self._let_go()
 
     def hung_up(self) -> bool:
-        """See `Link`."""
+        """Whether the peer has closed the connection, even if there are bytes left to read."""
         poll = select.poll()
         poll.register(self._fd, _HUNG_UP)
         return bool(poll.poll(0))
@@ -207,7 +176,7 @@ class PlainLink:
 
 
 class TlsLink:
-    """A TLS connection by asyncio's streams."""
+    """A TLS connection by asyncio's streams, with the methods of a `PlainLink`."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, peer: str) -> None:
         """Take over the streams of a connection after its handshake."""
@@ -216,14 +185,14 @@ class TlsLink:
         self._writer = writer
 
     async def read(self, size_max: int) -> bytes:
-        """See `Link`."""
+        """See `PlainLink`."""
         try:
             return await self._reader.read(size_max)
         except OSError as error:  # includes ssl.SSLError
             raise ConnectionResetError(str(error)) from None
 
     async def write(self, data: bytes | bytearray | memoryview) -> None:
-        """See `Link`."""
+        """See `PlainLink`."""
         try:
             self._writer.write(data)
             await self._writer.drain()
@@ -231,25 +200,29 @@ class TlsLink:
             raise ConnectionResetError(str(error)) from None
 
     def end(self) -> None:
-        """See `Link`; TLS has no half-close, so this closes both directions."""
+        """See `PlainLink`; TLS has no half-close, so this closes both directions."""
         self._writer.close()
 
     def abort(self) -> None:
-        """See `Link`."""
+        """See `PlainLink`."""
         self._writer.transport.abort()
 
     def hung_up(self) -> bool:
-        """See `Link`; only asyncio knows it for TLS."""
+        """See `PlainLink`; only asyncio knows it for TLS."""
         return self._reader.at_eof() or self._writer.transport.is_closing()
 
     async def close(self) -> None:
-        """See `Link`."""
+        """See `PlainLink`."""
         self._writer.close()
         try:
             async with asyncio.timeout(CLOSE_SECONDS_MAX):
                 await self._writer.wait_closed()
         except (OSError, TimeoutError):
             self._writer.transport.abort()
+
+
+Link = PlainLink | TlsLink
+"""One connection. A read and a write may wait at the same time, but not two reads or two writes."""
 
 
 async def move(source: Link, target: Link, size: int, pipes: Pipes, came: Callable[[], None]) -> int:

@@ -32,14 +32,13 @@ async def wants_no_answer(head: RequestHead, first: Callable[[int], Awaitable[by
     """
     if not 0 <= head.api_version <= ProduceRequest.max_version:
         raise DecodeError(f"Produce v{head.api_version}: known are versions up to {ProduceRequest.max_version}")
-    try:
-        return _acks(head.api_version, await first(_OFTEN_ENOUGH_BYTES)) == 0
-    except (ValueError, struct.error):
-        pass
-    try:
-        return _acks(head.api_version, await first(_ALWAYS_ENOUGH_BYTES)) == 0
-    except (ValueError, struct.error) as error:
-        raise DecodeError(f"Produce v{head.api_version} breaks its schema: {error}") from None
+    problem: Exception | None = None
+    for size in (_OFTEN_ENOUGH_BYTES, _ALWAYS_ENOUGH_BYTES):
+        try:
+            return _acks(head.api_version, await first(size)) == 0
+        except (ValueError, struct.error) as error:
+            problem = error
+    raise DecodeError(f"Produce v{head.api_version} breaks its schema: {problem}")
 
 
 def _acks(version: int, first: bytes) -> int:

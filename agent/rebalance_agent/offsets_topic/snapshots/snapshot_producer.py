@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError, KafkaException, Producer
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.agent_topics import (
     REPLACE_WAIT_MAX_S,
     REPLACE_WAIT_S,
     SILENT,
-    KafkaProducer,
-    confluent_producer,
     flush,
 )
 from rebalance_agent.cluster.backoff import Backoff
@@ -29,18 +27,18 @@ class SnapshotProducer:
         settings: Mapping[str, Any],
         clock: Clock,
         failed: Callable[[str], None],
-        make: Callable[[dict[str, Any]], KafkaProducer] | None = None,
+        make: Callable[[dict[str, Any]], Producer] | None = None,
     ) -> None:
         """``failed`` is called with the reason why a record was not queued, or why there is no producer for now."""
         self._settings = {**settings, "logger": SILENT}
         self._clock = clock
         self._failed = failed
-        self._make = make or confluent_producer
+        self._make = make or Producer
         self._backoff = Backoff(REPLACE_WAIT_S, REPLACE_WAIT_MAX_S)
         self._reopen_at = float("-inf")
         self._sent = 0
         self._callbacks: dict[int, Callable[[str | None], None]] = {}
-        self._producer: KafkaProducer | None = None
+        self._producer: Producer | None = None
         self._open()
 
     @property
@@ -94,7 +92,7 @@ class SnapshotProducer:
         except KafkaException as error:  # such as a missing certificate file
             self._wait(_reason(error))
 
-    def _give_up(self, producer: KafkaProducer, reason: str) -> None:
+    def _give_up(self, producer: Producer, reason: str) -> None:
         self._producer = None
         self._wait(reason)
         flush(producer, 0)

@@ -11,8 +11,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import structlog
+from confluent_kafka import Producer
 
-from rebalance_agent.cluster.agent_topics import KafkaProducer, create_topic
+from rebalance_agent.cluster.agent_topics import create_topic
 from rebalance_agent.cluster.collector_context import CollectorContext
 from rebalance_agent.cluster.topic_reader import TopicRecord
 from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
@@ -64,7 +65,7 @@ class SnapshotStore:
         owner: str,
         made_from: str,
         *,
-        make: Callable[[dict[str, Any]], KafkaProducer] | None = None,
+        make: Callable[[dict[str, Any]], Producer] | None = None,
         reader: SnapshotReader | None = None,
     ) -> None:
         """Keep snapshots in ``topic`` for ``owner``; ``made_from`` names the cluster and the filter of groups."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+from typing import Literal
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.http.bearer import Bearer, checked_token
@@ -10,9 +11,12 @@ from rebalance_agent.http.reloaded_files import Reloaded
 from rebalance_agent.http.server_tls import ServerTls, TlsFiles
 from rebalance_agent.instrumentation.client_tls import client_context
 from rebalance_agent.runtime.settings.kafka_config import read_secret
-from rebalance_agent.runtime.settings.roles import AgentSettings, ListeningSettings
+from rebalance_agent.runtime.settings.roles import AgentSettings
 
-__all__ = ["bearer_of", "events_tls", "token_file", "web_tls", "webhook_tls"]
+__all__ = ["TlsPrefix", "bearer_of", "listener_tls", "tls_paths", "token_file", "webhook_tls"]
+
+TlsPrefix = Literal["tls_", "events_tls_", "gateway_tls_"]
+"""Begins the names of a listener's TLS settings: the read-only one's, that for events, that for Kafka clients."""
 
 
 def token_file(field: str, path: str, clock: Clock) -> Reloaded[str]:
@@ -33,23 +37,20 @@ def bearer_of(field: str, path: str, clock: Clock) -> Bearer | None:
     return Bearer(token_file(field, path, clock).get) if path else None
 
 
-def web_tls(settings: AgentSettings, clock: Clock) -> ServerTls | None:
-    """TLS of the read-only listener; None where it is not configured.
+def tls_paths(settings: AgentSettings, prefix: TlsPrefix) -> tuple[str, str, str]:
+    """The paths of a listener's certificate, its key and its clients' authority; empty where they are not set."""
+    cert, key, clients = (getattr(settings, f"{prefix}{name}_file") for name in ("cert", "key", "client_ca"))
+    return cert, key, clients
+
+
+def listener_tls(settings: AgentSettings, prefix: TlsPrefix, clock: Clock) -> ServerTls | None:
+    """TLS of the listener whose settings begin with ``prefix``; None where it is not configured.
 
     Raises:
         InvalidInputError: naming the setting whose file is missing or cannot be used.
     """
-    return _tls(settings.tls_cert_file, settings.tls_key_file, settings.tls_client_ca_file, "tls_", clock)
-
-
-def events_tls(settings: ListeningSettings, clock: Clock) -> ServerTls | None:
-    """TLS of the listener for events; None where it is not configured.
-
-    Raises:
-        InvalidInputError: naming the setting whose file is missing or cannot be used.
-    """
-    files = settings.events_tls_cert_file, settings.events_tls_key_file, settings.events_tls_client_ca_file
-    return _tls(*files, "events_tls_", clock)
+    paths = tls_paths(settings, prefix)
+    return ServerTls(TlsFiles(*paths, prefix), clock) if any(paths) else None
 
 
 def webhook_tls(settings: AgentSettings, clock: Clock) -> Reloaded[ssl.SSLContext]:
@@ -61,7 +62,3 @@ def webhook_tls(settings: AgentSettings, clock: Clock) -> Reloaded[ssl.SSLContex
     names = "events_webhook_ca_file", "events_webhook_cert_file", "events_webhook_key_file"
     ca, cert, key = ((name, str(getattr(settings, name))) for name in names)
     return Reloaded([path for _, path in (ca, cert, key) if path], lambda: client_context(ca, cert, key), clock)
-
-
-def _tls(cert: str, key: str, clients: str, prefix: str, clock: Clock) -> ServerTls | None:
-    return ServerTls(TlsFiles(cert, key, clients, prefix), clock) if cert or key or clients else None

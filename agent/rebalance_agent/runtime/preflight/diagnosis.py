@@ -12,13 +12,10 @@ from collections.abc import Mapping
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.instrumentation.client_tls import trusting_context
 
-__all__ = ["TIMEOUT_S", "connection_trouble", "diagnose", "split_server", "tls_trouble"]
+__all__ = ["TIMEOUT_S", "connection_trouble", "diagnose", "tls_trouble"]
 
 TIMEOUT_S = 3.0
 """Longest wait for a connection or a handshake, in seconds; a server on another continent takes less than one."""
-
-DEFAULT_PORT = 9092
-"""Kafka's port, which librdkafka uses where none is given."""
 
 _HTTP = int.from_bytes(b"HTTP", "big")
 """The size that a Kafka client reads from the start of an HTTP answer."""
@@ -37,18 +34,6 @@ _VERIFICATION = {
     64: "is for another address: connect by a name that it has, or have it issued for this one",
 }
 """OpenSSL's X509_V_ERR number -> what is wrong with a certificate, and how to correct it."""
-
-
-def split_server(server: str) -> tuple[str, int]:
-    """Host and port of one entry of ``bootstrap.servers``, which may begin with a protocol.
-
-    Raises:
-        ValueError: the port is not a number.
-    """
-    host, colon, port = server.strip().rpartition("://")[2].rpartition(":")
-    if not colon or port.endswith("]"):
-        host, port = server.strip().rpartition("://")[2], str(DEFAULT_PORT)
-    return host.strip("[]"), int(port)
 
 
 def diagnose(host: str, port: int, properties: Mapping[str, str], error: str) -> tuple[str, str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["Finding", "FindingStatus", "exit_code"]
+__all__ = ["Finding", "FindingStatus", "exit_code", "failed", "passed", "skipped"]
 
 
 class FindingStatus(StrEnum):
@@ -37,6 +37,21 @@ class Finding:
     fix: str = ""
     reached: bool | None = None
     """Whether the cluster was reached through this server; None where the check is not of a server."""
+
+
+def failed(name: str, detail: str, fix: str, purpose: str = "", *, reached: bool | None = None) -> Finding:
+    """A check that failed."""
+    return Finding(name, FindingStatus.FAILED, purpose, detail, fix=fix, reached=reached)
+
+
+def skipped(name: str, detail: str) -> Finding:
+    """A check that is not needed, or cannot be made now."""
+    return Finding(name, FindingStatus.SKIPPED, detail=detail)
+
+
+def passed(name: str, detail: str, purpose: str = "", *, reached: bool | None = None) -> Finding:
+    """A check that found what is needed."""
+    return Finding(name, FindingStatus.OK, purpose, detail, reached=reached)
 
 
 def exit_code(findings: Iterable[Finding]) -> int:

@@ -15,6 +15,17 @@ WIDTH = 110
 INDENT = " " * 9
 ACLS = "kafka-acls.sh"
 
+_JSON_FIELDS = {
+    "name": "name",
+    "status": "status",
+    "for": "purpose",
+    "detail": "detail",
+    "without": "lost",
+    "degraded_mode": "mode",
+    "fix": "fix",
+}
+"""Name in the JSON report -> field of a `Finding`, in order."""
+
 _VERDICTS = {0: "ok", 1: "incomplete", 2: "unreachable"}
 
 
@@ -53,21 +64,7 @@ def closing(findings: Iterable[Finding]) -> str:
 def json_report(role: str, principal: str, findings: Sequence[Finding]) -> str:
     """All findings as one JSON object; empty texts are left out."""
     checks = [
-        {
-            "name": finding.name,
-            "status": finding.status.value,
-            **{
-                name: text
-                for name, text in (
-                    ("for", finding.purpose),
-                    ("detail", finding.detail),
-                    ("without", finding.lost),
-                    ("degraded_mode", finding.mode),
-                    ("fix", finding.fix),
-                )
-                if text
-            },
-        }
+        {name: text for name, field in _JSON_FIELDS.items() if (text := str(getattr(finding, field)))}
         for finding in findings
     ]
     verdict = _VERDICTS[exit_code(findings)]

@@ -18,7 +18,7 @@ from rebalance_agent.gateway.transport.broker_connections import connect
 from rebalance_agent.gateway.transport.close_reason import RefusedError
 from rebalance_agent.gateway.transport.free_ports import PORT_MAX, address_problem, ephemeral_ports
 from rebalance_agent.model.group import GroupState
-from rebalance_agent.runtime.preflight.findings import Finding, FindingStatus
+from rebalance_agent.runtime.preflight.findings import Finding, FindingStatus, failed, passed, skipped
 from rebalance_agent.runtime.preflight.local_checks import free_address
 from rebalance_agent.runtime.preflight.server_checks import SERVERS_MAX
 from rebalance_agent.runtime.processes.gateway import listen_addresses
@@ -42,21 +42,17 @@ def gateway_findings(settings: GatewaySettings, properties: Mapping[str, str], c
     try:
         where = listen_addresses(settings, properties, clock)
     except InvalidInputError as error:
-        yield Finding(
-            "gateway", FindingStatus.FAILED, "clients connect to it", str(error), fix=f"correct {error.field}"
-        )
+        yield failed("gateway", str(error), f"correct {error.field}", "clients connect to it")
         return
     yield free_address(settings, "gateway_listen", settings.gateway_listen, "clients begin there")
     if settings.gateway_tls_cert_file:
-        yield Finding(f"file {settings.gateway_tls_cert_file}", FindingStatus.OK, detail="can be read and used")
+        yield passed(f"file {settings.gateway_tls_cert_file}", "can be read and used")
     rules = parse_rules(settings.gateway_groups)
     for rule in rules:
         how = rule.strategy.protocol.value
-        yield Finding(f"rule {rule}", FindingStatus.OK, detail=f"for clients that give partitions up the {how} way")
+        yield passed(f"rule {rule}", f"for clients that give partitions up the {how} way")
     if not list(rules):
-        yield Finding(
-            "gateway_groups", FindingStatus.SKIPPED, detail="no group gets a strategy: frames are only passed on"
-        )
+        yield skipped("gateway_groups", "no group gets a strategy: frames are only passed on")
     servers = [*_reached({f"{host}:{port}": (host, port) for host, port in where.bootstrap}, where.to_brokers)]
     yield from servers
     if any(server.reached for server in servers):
@@ -67,8 +63,7 @@ def _cluster(settings: GatewaySettings, cluster: Cluster, where: ListenAddresses
     try:
         brokers = cluster.brokers()
     except ClusterError as error:
-        detail = f"are known as soon as a client asks for them: {error}"
-        yield Finding("brokers", FindingStatus.SKIPPED, detail=detail)
+        yield skipped("brokers", f"are known as soon as a client asks for them: {error}")
         return
     tried = dict(sorted(brokers.items())[:SERVERS_MAX])
     yield from _reached({f"broker {node}": address for node, address in tried.items()}, where.to_brokers)
@@ -76,9 +71,7 @@ def _cluster(settings: GatewaySettings, cluster: Cluster, where: ListenAddresses
         yield from (_port(where.port_base + node, node, settings) for node in tried)
     if len(brokers) > SERVERS_MAX:
         left = len(brokers) - SERVERS_MAX
-        yield Finding(
-            "more brokers", FindingStatus.SKIPPED, detail=f"{left} of {len(brokers)} and their ports were not tried"
-        )
+        yield skipped("more brokers", f"{left} of {len(brokers)} and their ports were not tried")
     yield from _groups(cluster, rules)
 
 
@@ -88,31 +81,30 @@ def _groups(cluster: Cluster, rules: Rules) -> Iterator[Finding]:
         names = sorted(listed.group for listed in cluster.list_groups().groups if rules.of(listed.group))
         described = cluster.describe_groups(names[:GROUPS_MAX]) if names else []
     except ClusterError as error:
-        yield Finding("groups", FindingStatus.SKIPPED, detail=f"whether rules fit their groups is not known: {error}")
+        yield skipped("groups", f"whether rules fit their groups is not known: {error}")
         return
     if list(rules) and not names:
-        detail = "none that a rule names is there now, or none that may be described (Describe on Group)"
-        yield Finding("groups", FindingStatus.SKIPPED, detail=detail)
+        yield skipped(
+            "groups", "none that a rule names is there now, or none that may be described (Describe on Group)"
+        )
     for now in described:
         if now.state is GroupState.DEAD or (rule := rules.of(now.group)) is None:
             continue
         name, purpose = f"group {now.group[:200]!r}", f"gets {rule.strategy.name}"
         if problem := rewrite_obstacle(rule, now):
-            yield Finding(name, FindingStatus.FAILED, purpose, problem, fix="correct --gateway-groups, or the clients")
+            yield failed(name, problem, "correct --gateway-groups, or the clients", purpose)
         else:
-            yield Finding(
-                name, FindingStatus.OK, purpose, f"{len(now.members)} members, {now.assignor or 'no assignor'}"
-            )
+            yield passed(name, f"{len(now.members)} members, {now.assignor or 'no assignor'}", purpose)
     if len(names) > GROUPS_MAX:
         left = len(names) - GROUPS_MAX
-        yield Finding("more groups", FindingStatus.SKIPPED, detail=f"{left} of {len(names)} were not looked at")
+        yield skipped("more groups", f"{left} of {len(names)} were not looked at")
 
 
 def _port(port: int, node: int, settings: GatewaySettings) -> Finding:
     name, fix = f"port {port} of broker {node}", "choose another base: --gateway-port-base"
     purpose = "clients reach the broker by it"
     if port > PORT_MAX:
-        return Finding(name, FindingStatus.FAILED, purpose, "there is none of that number", fix=fix)
+        return failed(name, "there is none of that number", fix, purpose)
     host = settings.gateway_listen.rpartition(":")[0]
     finding = free_address(settings, "gateway_port_base", f"{host}:{port}", purpose)
     detail, ephemeral = finding.detail, ephemeral_ports()
@@ -132,9 +124,9 @@ def _reached(addresses: Mapping[str, Address], tls: ssl.SSLContext | None) -> It
         full, purpose = f"gateway to {name}", "its clients' connections go there"
         if problem:
             fix = "correct bootstrap.servers, security.protocol or ssl.*"
-            yield Finding(full, FindingStatus.FAILED, purpose, problem, fix=fix, reached=False)
+            yield failed(full, problem, fix, purpose, reached=False)
         else:
-            yield Finding(full, FindingStatus.OK, purpose, f"{host}:{port} answers, {how}", reached=True)
+            yield passed(full, f"{host}:{port} answers, {how}", purpose, reached=True)
 
 
 async def _trouble(address: Address, tls: ssl.SSLContext | None) -> str:
@@ -142,7 +134,7 @@ async def _trouble(address: Address, tls: ssl.SSLContext | None) -> str:
     if problem := address_problem(address):
         return problem
     try:
-        connection = await connect([address], tls)
+        connection = await connect(address, tls)
     except RefusedError as error:
         return str(error)
     try:

@@ -13,12 +13,19 @@ from pathlib import Path
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.runtime.listeners.events_listener import events_endpoint
-from rebalance_agent.runtime.listeners.listener_security import bearer_of, events_tls, token_file, web_tls, webhook_tls
+from rebalance_agent.runtime.listeners.configured_listeners import events_endpoint
+from rebalance_agent.runtime.listeners.listener_security import (
+    bearer_of,
+    listener_tls,
+    tls_paths,
+    token_file,
+    webhook_tls,
+)
 from rebalance_agent.runtime.preflight.diagnosis import TIMEOUT_S, connection_trouble, tls_trouble
-from rebalance_agent.runtime.preflight.findings import Finding, FindingStatus
+from rebalance_agent.runtime.preflight.findings import Finding, failed, passed
+from rebalance_agent.runtime.settings.flags import flag
 from rebalance_agent.runtime.settings.roles import AgentSettings, ListeningSettings, split_address
-from rebalance_agent.runtime.sinks.configured_sinks import SinkSet
+from rebalance_agent.runtime.sinks.configured_sinks import configured_webhook
 from rebalance_agent.runtime.sinks.file_sink import EventsFile
 from rebalance_agent.runtime.sinks.webhook_sink import webhook_target
 
@@ -50,25 +57,22 @@ def local_findings(settings: AgentSettings, clock: Clock) -> Iterator[Finding]:
 
 def _files(settings: AgentSettings, clock: Clock) -> Iterator[Finding]:
     # The first path that is set names the row: a part of a certificate, key and authority alone is wrong, too.
-    tls = settings.tls_cert_file or settings.tls_key_file or settings.tls_client_ca_file
     files: list[tuple[str, Callable[[], object]]] = [
-        (tls, lambda: web_tls(settings, clock)),
+        (next(filter(None, tls_paths(settings, "tls_")), ""), lambda: listener_tls(settings, "tls_", clock)),
         (settings.web_token_file, lambda: bearer_of("web_token_file", settings.web_token_file, clock)),
     ]
     if settings.events_webhook:
         token = settings.events_webhook_token_file
         files.append((token, lambda: token_file("events_webhook_token_file", token, clock)))
     if isinstance(settings, ListeningSettings) and settings.events_listen:
-        tls = settings.events_tls_cert_file or settings.events_tls_key_file or settings.events_tls_client_ca_file
+        tls = next(filter(None, tls_paths(settings, "events_tls_")), "")
         files += [
-            (tls, lambda: events_tls(settings, clock)),
+            (tls, lambda: listener_tls(settings, "events_tls_", clock)),
             (settings.events_token_file, lambda: bearer_of("events_token_file", settings.events_token_file, clock)),
         ]
     for path, load in files:
         if path:
-            yield _built(f"file {path}", "", load) or Finding(
-                f"file {path}", FindingStatus.OK, detail="can be read and used"
-            )
+            yield _built(f"file {path}", "", load) or passed(f"file {path}", "can be read and used")
 
 
 def _built(name: str, purpose: str, build: Callable[[], object]) -> Finding | None:
@@ -76,7 +80,7 @@ def _built(name: str, purpose: str, build: Callable[[], object]) -> Finding | No
     try:
         build()
     except InvalidInputError as error:
-        return Finding(name, FindingStatus.FAILED, purpose, str(error), fix=f"correct {error.field}")
+        return failed(name, str(error), f"correct {error.field}", purpose)
     return None
 
 
@@ -97,16 +101,9 @@ def free_address(settings: AgentSettings, setting: str, address: str, purpose: s
             probe.bind(where)
     except OSError as error:
         if _agent_answers(settings):
-            return Finding(name, FindingStatus.OK, purpose, "an agent listens there now")
-        flag = "--" + setting.replace("_", "-")
-        return Finding(
-            name,
-            FindingStatus.FAILED,
-            purpose,
-            f"cannot be listened on: {error.strerror}",
-            fix=f"choose another: {flag}",
-        )
-    return Finding(name, FindingStatus.OK, purpose, "is free")
+            return passed(name, "an agent listens there now", purpose)
+        return failed(name, f"cannot be listened on: {error.strerror}", f"choose another: {flag(setting)}", purpose)
+    return passed(name, "is free", purpose)
 
 
 def _agent_answers(settings: AgentSettings) -> bool:
@@ -145,40 +142,29 @@ def _events_file(settings: AgentSettings) -> Finding:
     if _missing(path):
         # The file is not created to find out: a check changes nothing.
         if not os.access(Path(os.path.realpath(path)).parent, os.W_OK | os.X_OK):
-            return Finding(name, FindingStatus.FAILED, purpose, "cannot be written", fix=fix)
+            return failed(name, "cannot be written", fix, purpose)
     elif refused := _built(name, purpose, lambda: EventsFile(path, bytes_max, files_max)):
         return replace(refused, fix=fix)
-    return Finding(name, FindingStatus.OK, purpose, "can be written")
+    return passed(name, "can be written", purpose)
 
 
 def _missing(path: str) -> bool:
     try:
         Path(path).stat()
-    except FileNotFoundError:
-        return True
-    except OSError:
-        return False  # opening it fails with the reason
+    except OSError as error:
+        return isinstance(error, FileNotFoundError)  # else opening it fails with the reason
     return False
-
-
-class _NotCounted:
-    """`SinkCounts` of sinks that are made and never started."""
-
-    def events_published(self, kind: str, sink: str, number: int = 1) -> None: ...
-
-    def events_dropped(self, where: str, number: int = 1) -> None: ...
 
 
 def _webhook(settings: AgentSettings, clock: Clock) -> Finding:
     target = webhook_target(settings.events_webhook)
     # Without the path, which may be secret.
     name, purpose = f"events_webhook {target.scheme}://{target.host}:{target.port}", "events are posted to it"
-    alone = settings.model_copy(update={"events_file": ""})
-    if refused := _built(name, purpose, lambda: SinkSet(alone, _NotCounted(), clock)):
+    if refused := _built(name, purpose, lambda: configured_webhook(settings, clock)):
         return refused
     trouble = connection_trouble(target.host, target.port)
     if not trouble and target.scheme == "https":
         trouble = tls_trouble(target.host, target.port, webhook_tls(settings, clock).get())
     if trouble:
-        return Finding(name, FindingStatus.FAILED, purpose, trouble[0], fix=trouble[1])
-    return Finding(name, FindingStatus.OK, purpose, "takes connections; nothing was posted")
+        return failed(name, *trouble, purpose)
+    return passed(name, "takes connections; nothing was posted", purpose)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.errors import ClusterError, InvalidInputError
-from rebalance_agent.runtime.preflight.findings import Finding, FindingStatus
+from rebalance_agent.runtime.preflight.findings import Finding, failed, passed, skipped
 from rebalance_agent.runtime.preflight.local_checks import local_findings
 from rebalance_agent.runtime.preflight.rights_checks import rights_findings
 from rebalance_agent.runtime.preflight.server_checks import ReachableServers, other_brokers, reach, servers_of
@@ -28,7 +28,7 @@ def findings(settings: AgentSettings, properties: Mapping[str, str], clock: Cloc
             return  # clients log in through it; it may have no login of its own
     servers = servers_of(properties)
     if not servers:
-        yield Finding("cluster", FindingStatus.SKIPPED, detail="no bootstrap.servers are set: the agent idles")
+        yield skipped("cluster", "no bootstrap.servers are set: the agent idles")
         return
     if settings.events_topic:
         yield from _refused_producer(settings.events_topic, properties)
@@ -38,7 +38,7 @@ def findings(settings: AgentSettings, properties: Mapping[str, str], clock: Cloc
         yield server.finding
     clusters = {server.cluster_id for server in tried if server.finding.reached}
     if not clusters:
-        yield Finding("cluster", FindingStatus.SKIPPED, detail="no server could be reached, so nothing more is known")
+        yield skipped("cluster", "no server could be reached, so nothing more is known")
         return
     brokers = {node: address for server in tried for node, address in (server.brokers or {}).items()}
     yield _cluster(clusters, brokers)
@@ -47,7 +47,7 @@ def findings(settings: AgentSettings, properties: Mapping[str, str], clock: Cloc
     try:
         yield from rights_findings(settings, properties, clock)
     except ClusterError as error:
-        yield Finding("rights", FindingStatus.FAILED, detail=str(error), fix="look after the cluster, and check again")
+        yield failed("rights", str(error), "look after the cluster, and check again")
 
 
 def _refused_producer(topic: str, properties: Mapping[str, str]) -> Iterator[Finding]:
@@ -56,13 +56,11 @@ def _refused_producer(topic: str, properties: Mapping[str, str]) -> Iterator[Fin
         events_producer(properties)
     except InvalidInputError as error:
         purpose = "events are published there, each once"
-        yield Finding(f"events_topic {topic}", FindingStatus.FAILED, purpose, str(error), fix=f"correct {error.field}")
+        yield failed(f"events_topic {topic}", str(error), f"correct {error.field}", purpose)
 
 
 def _cluster(clusters: set[str], brokers: Mapping[int, str]) -> Finding:
     if len(clusters) > 1:
         several = f"the servers belong to different clusters: {', '.join(sorted(clusters))}"
-        return Finding("cluster", FindingStatus.FAILED, detail=several, fix="leave one cluster's in bootstrap.servers")
-    return Finding(
-        "cluster", FindingStatus.OK, detail=f"id {min(clusters)}, {len(brokers)} broker{'s' * (len(brokers) != 1)}"
-    )
+        return failed("cluster", several, "leave one cluster's in bootstrap.servers")
+    return passed("cluster", f"id {min(clusters)}, {len(brokers)} broker{'s' * (len(brokers) != 1)}")

@@ -5,39 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
 
-from rebalance_agent.cluster.access import Existence, Operations, TopicAccess
+from rebalance_agent.cluster.access import AccessCheck, Existence, Operations, TopicAccess
 from rebalance_agent.runtime.preflight.rights import EVERYTHING, Right
 
-__all__ = ["AccessProbe", "ProbeResult", "RightsProbe", "prove"]
+__all__ = ["ProbeResult", "RightsProbe", "prove"]
 
 CREATED_PARTITIONS = 1
 """Partitions in the request that only validates a topic's creation: a number that no policy forbids."""
-
-
-class AccessProbe(Protocol):
-    """The methods of `cluster.access.AccessCheck` that probes call."""
-
-    def topics(self, names: Iterable[str]) -> Mapping[str, TopicAccess]:
-        """Topic -> whether it exists, and the operations allowed on it."""
-        ...
-
-    def sees_every_topic(self) -> bool:
-        """Whether topics of any name may be described."""
-        ...
-
-    def sees_every_group(self) -> bool:
-        """Whether groups of any name may be described."""
-        ...
-
-    def group(self, name: str) -> Operations | Existence:
-        """The operations allowed on a group."""
-        ...
-
-    def may_create(self, topic: str, partitions: int) -> bool:
-        """Whether the topic may be created."""
-        ...
 
 
 class ProbeResult(Enum):
@@ -59,7 +34,7 @@ class RightsProbe:
     detail: str = ""
 
 
-def prove(rights: Iterable[Right], access: AccessProbe) -> dict[Right, RightsProbe]:
+def prove(rights: Iterable[Right], access: AccessCheck) -> dict[Right, RightsProbe]:
     """Right -> the result of its probe, in order.
 
     Raises:
@@ -70,7 +45,7 @@ def prove(rights: Iterable[Right], access: AccessProbe) -> dict[Right, RightsPro
     return {right: _proof(right, topics, access) for right in rights}
 
 
-def _proof(right: Right, topics: Mapping[str, TopicAccess], access: AccessProbe) -> RightsProbe:
+def _proof(right: Right, topics: Mapping[str, TopicAccess], access: AccessCheck) -> RightsProbe:
     if right.name == EVERYTHING:
         sees = access.sees_every_group if right.resource == "Group" else access.sees_every_topic
         return RightsProbe(ProbeResult.HELD) if sees() else _some(right)
@@ -85,7 +60,7 @@ def _proof(right: Right, topics: Mapping[str, TopicAccess], access: AccessProbe)
     return RightsProbe(ProbeResult.MISSING) if topic.existence is Existence.HIDDEN else _among(right, topic.operations)
 
 
-def _creation(right: Right, topic: TopicAccess, access: AccessProbe) -> RightsProbe:
+def _creation(right: Right, topic: TopicAccess, access: AccessCheck) -> RightsProbe:
     if topic.existence is Existence.THERE:
         return RightsProbe(ProbeResult.UNUSED, "the topic is there")
     if access.may_create(right.name, CREATED_PARTITIONS):

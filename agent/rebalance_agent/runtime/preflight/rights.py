@@ -47,15 +47,14 @@ class Right:
 
 def agent_rights(settings: AgentSettings) -> tuple[Right, ...]:
     """The rights that a role with these settings needs, most important first."""
+    events = _event_rights(settings.events_topic)
     if isinstance(settings, ObserverSettings):
-        return (
-            *_group_rights(settings),
-            *_event_rights(settings.events_topic, read=True),
-            *_replica_rights(settings.replicas_group),
-            *_state_rights(settings.state_topic),
-            *_baselines_rights(settings.baselines_topic),
-        )
-    return _event_rights(settings.events_topic, read=False)
+        write, create = events
+        lost = "members' own times are not known: stalls stay bounds, callbacks and pods are not told"
+        why = "reads what sidecars report of their members"
+        read = Right("Read", "Topic", settings.events_topic, "members-unheard", why, lost)
+        events = (*_group_rights(settings), write, read, create, *_topic_rights(settings))
+    return tuple(right for right in events if right.name)
 
 
 def _group_rights(settings: ObserverSettings) -> tuple[Right, ...]:
@@ -100,60 +99,31 @@ def _group_rights(settings: ObserverSettings) -> tuple[Right, ...]:
     )
 
 
-def _event_rights(topic: str, *, read: bool) -> tuple[Right, ...]:
-    if not topic:
-        return ()
-    write = Right(
-        "Write",
-        "Topic",
-        topic,
-        "events-unpublished",
-        "publishes the events",
-        "events are counted as dropped (rebalance_agent_events_dropped_total); metrics and log go on",
-    )
-    create = Right(
-        "Create",
-        "Topic",
-        topic,
-        "events-unpublished",
-        "creates the topic where it is missing",
-        "no events until somebody creates the topic",
-    )
-    read_reports = Right(
-        "Read",
-        "Topic",
-        topic,
-        "members-unheard",
-        "reads what sidecars report of their members",
-        "members' own times are not known: stalls stay bounds, callbacks and pods are not told",
-    )
-    return (write, read_reports, create) if read else (write, create)
-
-
-def _replica_rights(group: str) -> tuple[Right, ...]:
-    if not group:
-        return ()
-    why = "shares the groups to report with the other replicas"
-    lost = "this replica gets no share and reports no group: /readyz is 503, part `ownership`"
-    return (Right("Read", "Group", group, "unshared", why, lost),)
-
-
-def _state_rights(topic: str) -> tuple[Right, ...]:
-    if not topic:
-        return ()
-    lost = "each start reads the whole offsets topic, and rebalances that ended unwatched or unsettled are not told"
+def _event_rights(topic: str) -> tuple[Right, ...]:
+    mode = "events-unpublished"
+    lost = "events are counted as dropped (rebalance_agent_events_dropped_total); metrics and log go on"
+    uncreated = "no events until somebody creates the topic"
     return (
-        Right("Write", "Topic", topic, "state-unsaved", "keeps snapshots to go on from after a restart", lost),
-        Right("Read", "Topic", topic, "state-unsaved", "takes up the snapshots of its predecessor", lost),
-        Right("Create", "Topic", topic, "state-unsaved", "creates the topic where it is missing", lost),
+        Right("Write", "Topic", topic, mode, "publishes the events", lost),
+        Right("Create", "Topic", topic, mode, "creates the topic where it is missing", uncreated),
     )
 
 
-def _baselines_rights(topic: str) -> tuple[Right, ...]:
-    if not topic:
-        return ()
-    why = "takes up what the pipeline says is normal for each group, where one runs"
-    return (Right("Read", "Topic", topic, "baselines-unread", why, "kafka_rebalance_stall_baseline_seconds is absent"),)
+def _topic_rights(settings: ObserverSettings) -> tuple[Right, ...]:
+    """Rights of the replicas' group, and to the topics of snapshots and baselines; without a name where not used."""
+    group, state, baselines = settings.replicas_group, settings.state_topic, settings.baselines_topic
+    shares = "shares the groups to report with the other replicas"
+    unshared = "this replica gets no share and reports no group: /readyz is 503, part `ownership`"
+    lost = "each start reads the whole offsets topic, and rebalances that ended unwatched or unsettled are not told"
+    normal = "takes up what the pipeline says is normal for each group, where one runs"
+    absent = "kafka_rebalance_stall_baseline_seconds is absent"
+    return (
+        Right("Read", "Group", group, "unshared", shares, unshared),
+        Right("Write", "Topic", state, "state-unsaved", "keeps snapshots to go on from after a restart", lost),
+        Right("Read", "Topic", state, "state-unsaved", "takes up the snapshots of its predecessor", lost),
+        Right("Create", "Topic", state, "state-unsaved", "creates the topic where it is missing", lost),
+        Right("Read", "Topic", baselines, "baselines-unread", normal, absent),
+    )
 
 
 def acl_command(right: Right, principal: str, servers: str) -> str:

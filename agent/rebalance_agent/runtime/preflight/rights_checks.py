@@ -45,15 +45,8 @@ def rights_findings(settings: AgentSettings, properties: Mapping[str, str], cloc
     for right, proof in prove(rights, cluster.access).items():
         seen = _seen(right, proof, settings, properties, cluster, clock)
         missing = seen.verdict is ProbeResult.MISSING
-        yield Finding(
-            str(right),
-            _STATUS[seen.verdict],
-            right.why,
-            seen.detail,
-            right.lost if missing else "",
-            right.mode if missing else "",
-            acl_command(right, principal, servers) if missing else "",
-        )
+        effects = (right.lost, right.mode, acl_command(right, principal, servers)) if missing else ()
+        yield Finding(str(right), _STATUS[seen.verdict], right.why, seen.detail, *effects)
 
 
 def _seen(

@@ -19,9 +19,10 @@ from confluent_kafka.admin import AdminClient
 from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.acls import mechanism_of
 from rebalance_agent.cluster.admin_answers import REQUEST_TIMEOUT_S
-from rebalance_agent.runtime.preflight.diagnosis import diagnose, split_server
-from rebalance_agent.runtime.preflight.findings import Finding, FindingStatus
+from rebalance_agent.runtime.preflight.diagnosis import diagnose
+from rebalance_agent.runtime.preflight.findings import Finding, failed, passed, skipped
 from rebalance_agent.runtime.settings.kafka_config import without_secrets
+from rebalance_agent.runtime.settings.roles import split_server
 
 __all__ = ["SERVERS_MAX", "ReachableServers", "other_brokers", "reach", "servers_of"]
 
@@ -65,9 +66,7 @@ def reach(servers: Sequence[str], properties: Mapping[str, str], clock: Clock) -
     )
     if len(servers) > SERVERS_MAX:
         left = len(servers) - SERVERS_MAX
-        yield ReachableServers(
-            Finding("more servers", FindingStatus.SKIPPED, detail=f"{left} of {len(servers)} were not tried")
-        )
+        yield ReachableServers(skipped("more servers", f"{left} of {len(servers)} were not tried"))
 
 
 def other_brokers(
@@ -88,10 +87,7 @@ def _reach(name: str, server: str, properties: Mapping[str, str], clock: Clock) 
     try:
         host, port = split_server(server)
     except ValueError:
-        finding = Finding(
-            name, FindingStatus.FAILED, detail="is not host:port", fix="correct bootstrap.servers", reached=False
-        )
-        return ReachableServers(finding)
+        return ReachableServers(failed(name, "is not host:port", "correct bootstrap.servers", reached=False))
     begun = clock.monotonic()
     errors: list[KafkaError] = []
     settings: dict[str, Any] = {**properties, "bootstrap.servers": server, "error_cb": errors.append}
@@ -100,12 +96,11 @@ def _reach(name: str, server: str, properties: Mapping[str, str], clock: Clock) 
         answer = _await(admin, errors, clock)
     except KafkaException as error:
         what, fix = diagnose(host, port, properties, without_secrets(_reason(errors, error.args[0]), properties))
-        return ReachableServers(Finding(name, FindingStatus.FAILED, detail=what, fix=fix, reached=False))
+        return ReachableServers(failed(name, what, fix, reached=False))
     took_ms = round((clock.monotonic() - begun) * 1000)
-    finding = Finding(name, FindingStatus.OK, detail=f"{_security(properties)}; answered in {took_ms} ms", reached=True)
-    return ReachableServers(
-        finding, answer.cluster_id or "", {node.id: f"{node.host}:{node.port}" for node in answer.nodes}
-    )
+    finding = passed(name, f"{_security(properties)}; answered in {took_ms} ms", reached=True)
+    brokers = {node.id: f"{node.host}:{node.port}" for node in answer.nodes}
+    return ReachableServers(finding, answer.cluster_id or "", brokers)
 
 
 def _await(admin: AdminClient, errors: list[KafkaError], clock: Clock) -> Any:  # noqa: ANN401 - the client's own type

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import resource
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 
 import structlog
 
@@ -18,14 +19,14 @@ from rebalance_agent.gateway.gateway_server import CONNECTIONS_MAX, Gateway, Lis
 from rebalance_agent.gateway.groups import GroupInterceptors, parse_rules
 from rebalance_agent.gateway.transport.addresses import NODES_MAX, Address
 from rebalance_agent.http.loopback import is_loopback
-from rebalance_agent.http.server_tls import ServerTls, TlsFiles
 from rebalance_agent.metrics.export.text import TextFormat
 from rebalance_agent.metrics.metric import ExporterRole
 from rebalance_agent.model.events import Event
+from rebalance_agent.runtime.listeners.listener_security import listener_tls
 from rebalance_agent.runtime.processes.sidecar import Sidecar
 from rebalance_agent.runtime.settings.broker_tls import broker_tls
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
-from rebalance_agent.runtime.settings.roles import split_address
+from rebalance_agent.runtime.settings.roles import split_address, split_server
 
 __all__ = ["GATEWAY", "GatewayRole", "listen_addresses"]
 
@@ -38,7 +39,6 @@ STOP_CHECK_SECONDS = 0.2
 DESCRIPTORS_MAX = 2 * CONNECTIONS_MAX + NODES_MAX + 500
 """File descriptors: two per connection, one per broker's port, and some for pipes, posts and scrapes."""
 
-KAFKA_PORT = 9092
 ANY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - compared with, not listened on
 
 
@@ -65,7 +65,7 @@ def listen_addresses(settings: GatewaySettings, properties: Mapping[str, str], c
         advertised,
         settings.gateway_port_base,
         to_brokers=broker_tls(properties),
-        from_clients=tls.context if (tls := _client_tls(settings, clock)) else None,
+        from_clients=tls.context if (tls := listener_tls(settings, "gateway_tls_", clock)) else None,
     )
 
 
@@ -87,7 +87,6 @@ class GatewayRole:
             settings, properties, clock=clock, role=ExporterRole.GATEWAY, pages=(self._counts.text,)
         )
         self._gateway: Gateway | None = None
-        self._failure: BaseException | None = None
 
     @property
     def gateway_port(self) -> int:
@@ -112,26 +111,17 @@ class GatewayRole:
         """
         self._sidecar.health.starting((GATEWAY,))
         ended, listening = threading.Event(), threading.Event()
-        thread = threading.Thread(target=self._loop, args=(stop, ended, listening), name="gateway")
-        thread.start()
-        try:
-            listening.wait()
-            if self._failure is None:
-                self._sidecar.run(ended)
-        finally:
-            stop.set()
-            thread.join()
-        if self._failure:
-            raise self._failure
-
-    def _loop(self, stop: threading.Event, ended: threading.Event, listening: threading.Event) -> None:
-        try:
-            asyncio.run(self._serve(stop, listening))
-        except BaseException as error:  # noqa: BLE001 - `run` raises it in the main thread
-            self._failure = error
-        finally:
-            listening.set()
-            ended.set()
+        with ThreadPoolExecutor(1, "gateway") as threads:
+            serving = threads.submit(asyncio.run, self._serve(stop, listening))
+            serving.add_done_callback(lambda _serving: ended.set())
+            serving.add_done_callback(lambda _serving: listening.set())
+            try:
+                listening.wait()
+                if not ended.is_set():
+                    self._sidecar.run(ended)
+            finally:
+                stop.set()
+        serving.result()
 
     async def _serve(self, stop: threading.Event, listening: threading.Event) -> None:
         _allow_descriptors()
@@ -175,8 +165,8 @@ class GatewayRole:
             await gateway.open_ports(brokers)
             return
 
-    def _emit(self, event: Event | Sequence[Event]) -> None:
-        self._sidecar.accept(event if isinstance(event, Sequence) else (event,), 0)
+    def _emit(self, event: Event) -> None:
+        self._sidecar.accept((event,), 0)
 
 
 async def _watch(stop: threading.Event, stopped: asyncio.Event) -> None:
@@ -193,23 +183,12 @@ def _allow_descriptors() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
 
 
-def _client_tls(settings: GatewaySettings, clock: Clock) -> ServerTls | None:
-    cert, key, clients = (
-        settings.gateway_tls_cert_file,
-        settings.gateway_tls_key_file,
-        settings.gateway_tls_client_ca_file,
-    )
-    return ServerTls(TlsFiles(cert, key, clients, "gateway_tls_"), clock) if cert or key or clients else None
-
-
 def _servers(text: str) -> tuple[Address, ...]:
     """The addresses in ``bootstrap.servers``, as librdkafka reads them: with or without a protocol and a port."""
     addresses = []
     for server in filter(None, map(str.strip, text.split(","))):
-        address = server.rpartition("://")[2]
         try:
-            has_port = ":" in address.rpartition("]")[2] if address.startswith("[") else ":" in address
-            addresses.append(split_address(address if has_port else f"{address}:{KAFKA_PORT}"))
+            addresses.append(split_server(server))
         except ValueError as error:
             raise InvalidInputError("kafka.bootstrap.servers", f"{server}: {error}") from None
     if not addresses:

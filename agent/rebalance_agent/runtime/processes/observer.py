@@ -14,7 +14,6 @@ from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.cluster.inbox import Inbox
 from rebalance_agent.cluster.name_filters import NameFilter
 from rebalance_agent.http.health import Readiness
-from rebalance_agent.http.server import HttpServer
 from rebalance_agent.metrics.export.agent_metrics import AgentMetrics
 from rebalance_agent.metrics.export.baselines_page import BaselinesPage
 from rebalance_agent.metrics.export.groups_page import GroupsPage
@@ -24,16 +23,13 @@ from rebalance_agent.metrics.group_metric import SeriesLimits
 from rebalance_agent.metrics.metric import ExporterRole
 from rebalance_agent.model.events import Event, Workload
 from rebalance_agent.polls.baseline_reader import Baselines, BaselinesReader
-from rebalance_agent.runtime.listeners.events_listener import events_server
-from rebalance_agent.runtime.listeners.listener_security import bearer_of, web_tls
-from rebalance_agent.runtime.listeners.web import HEALTH_PATHS, WebApp
+from rebalance_agent.runtime.listeners.configured_listeners import events_server, web_server
 from rebalance_agent.runtime.preflight.rights_watch import watch_rights
 from rebalance_agent.runtime.processes.logged_health import LoggedHealth
 from rebalance_agent.runtime.processes.memory import GIVE_BACK_EVERY_S, give_back
 from rebalance_agent.runtime.processes.process import CLUSTER, identify_cluster
 from rebalance_agent.runtime.processes.ticker import Ticker
-from rebalance_agent.runtime.settings.redacted import shown_settings
-from rebalance_agent.runtime.settings.roles import ObserverSettings, split_address
+from rebalance_agent.runtime.settings.roles import ObserverSettings
 from rebalance_agent.runtime.sinks.configured_sinks import SinkSet
 from rebalance_agent.runtime.sinks.pending_events import PendingEvents
 from rebalance_agent.runtime.sinks.sinks import ClusterEvents
@@ -80,25 +76,10 @@ class Observer:
             ExporterRole.OBSERVER, readiness, configured=self._configured, folded=lambda: self._page.folded, text=text
         )
         self._health = LoggedHealth(readiness, self._metrics.reconnected)
-        host, port = split_address(settings.listen)
         api = GroupsApi(self.views, self._history, self._clock)
-        web = WebApp(
-            (self._page.pieces, normal.text, self._phases.text, self._metrics.text),
-            readiness,
-            site=Site(readiness, groups=GroupPages(api, self._history, self._clock)),
-            api=api,
-            config=lambda: shown_settings(settings),
-            bearer=bearer_of("web_token_file", settings.web_token_file, self._clock),
-            health_open=not settings.web_token_for_health,
-        )
-        self._server = HttpServer(
-            host,
-            port,
-            web,
-            tls=web_tls(settings, self._clock),
-            urgent=HEALTH_PATHS,
-            on_cut=self._metrics.connection_cut,
-        )
+        pages = (self._page.pieces, normal.text, self._phases.text, self._metrics.text)
+        site = Site(readiness, groups=GroupPages(api, self._history, self._clock))
+        self._server = web_server(settings, pages, readiness, site, self._metrics, self._clock, api)
         self._sinks = SinkSet(settings, self._metrics, self._clock)
         self._posted = PendingEvents(Workload(), lambda number: self._metrics.events_dropped("agent", number))
         self._posts = (

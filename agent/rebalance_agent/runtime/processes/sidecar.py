@@ -12,20 +12,17 @@ import structlog
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.http.health import Readiness
-from rebalance_agent.http.server import HttpServer
 from rebalance_agent.metrics.export.agent_metrics import AgentMetrics
 from rebalance_agent.metrics.export.member_metrics import MemberMetrics
 from rebalance_agent.metrics.export.text import TextFormat
 from rebalance_agent.metrics.metric import ExporterRole
 from rebalance_agent.model.events import WHERE_MAX, Event, Workload
-from rebalance_agent.runtime.listeners.events_listener import events_server
-from rebalance_agent.runtime.listeners.listener_security import bearer_of, web_tls
-from rebalance_agent.runtime.listeners.web import HEALTH_PATHS, Page, WebApp
+from rebalance_agent.runtime.listeners.configured_listeners import events_server, web_server
+from rebalance_agent.runtime.listeners.web import Page
 from rebalance_agent.runtime.preflight.rights_watch import watch_rights
 from rebalance_agent.runtime.processes.logged_health import LoggedHealth
 from rebalance_agent.runtime.processes.process import CLUSTER, identify_cluster, watch_cluster
-from rebalance_agent.runtime.settings.redacted import shown_settings
-from rebalance_agent.runtime.settings.roles import SidecarSettings, split_address
+from rebalance_agent.runtime.settings.roles import SidecarSettings
 from rebalance_agent.runtime.sinks.configured_sinks import SinkSet
 from rebalance_agent.runtime.sinks.pending_events import PendingEvents
 from rebalance_agent.ui.page.site import Site
@@ -82,23 +79,9 @@ class Sidecar:
         where = where or workload()
         self._kafka = PendingEvents(where, self._dropped) if self._configured and settings.events_topic else None
         self._local = PendingEvents(where, self._dropped)
-        host, port = split_address(settings.listen)
-        web = WebApp(
-            (self._members.text, *pages, self._metrics.text),
-            readiness,
-            site=Site(readiness, consumers=self._members.consumers),
-            config=lambda: shown_settings(settings),
-            bearer=bearer_of("web_token_file", settings.web_token_file, clock),
-            health_open=not settings.web_token_for_health,
-        )
-        self._web = HttpServer(
-            host,
-            port,
-            web,
-            tls=web_tls(settings, clock),
-            urgent=HEALTH_PATHS,
-            on_cut=self._metrics.connection_cut,
-        )
+        pages = (self._members.text, *pages, self._metrics.text)
+        site = Site(readiness, consumers=self._members.consumers)
+        self._web = web_server(settings, pages, readiness, site, self._metrics, clock)
         self._events = events_server(settings, self.accept, self._metrics, clock, self._members.alive)
 
     @property

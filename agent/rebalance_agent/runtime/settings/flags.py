@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import typing
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic.fields import FieldInfo
@@ -14,6 +15,9 @@ from rebalance_agent.runtime.settings.kafka_config import SECRET_PROPERTIES, pro
 from rebalance_agent.runtime.settings.roles import ENV_PREFIX, AgentSettings
 
 __all__ = ["add_flags", "default_text", "environment_variable", "flag", "flag_values", "kafka_flags"]
+
+
+_METAVARS: Mapping[object, str] = {bool: "true|false", int: "N", float: "SECONDS"}
 
 
 def add_flags(parser: argparse.ArgumentParser, *models: type[AgentSettings]) -> None:
@@ -91,11 +95,4 @@ def _help(name: str, field: FieldInfo) -> str:
 
 
 def _metavar(field: FieldInfo) -> str:
-    if field.annotation is bool:
-        return "true|false"
-    if field.annotation is int:
-        return "N"
-    if field.annotation is float:
-        return "SECONDS"
-    choices = typing.get_args(field.annotation)
-    return "|".join(choices) if choices else "TEXT"
+    return _METAVARS.get(field.annotation) or "|".join(typing.get_args(field.annotation)) or "TEXT"

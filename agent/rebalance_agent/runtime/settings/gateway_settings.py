@@ -4,53 +4,34 @@ from __future__ import annotations
 
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
-from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.gateway.group_rules import ASSIGN_SECONDS, RULE_TEXT_MAX, parse_rules
-from rebalance_agent.runtime.settings.roles import TEXT_MAX, SidecarSettings, overlap, split_address
+from rebalance_agent.runtime.settings.roles import Address, SidecarSettings, Text, checked, overlap, split_address
 
 __all__ = ["GatewaySettings", "as_given"]
 
 
-def _address(text: str) -> str:
-    split_address(text)
-    return text
-
-
-def _rules(text: str) -> str:
-    try:
-        parse_rules(text)
-    except InvalidInputError as error:
-        raise ValueError(error.problem) from None
-    return text
-
-
-def _host(text: str) -> str:
-    if text:
-        split_address(f"[{text}]:0" if ":" in text else f"{text}:0")
-    return text
-
-
-_Text = Annotated[str, Field(max_length=TEXT_MAX)]
+def _host(text: str) -> None:
+    split_address(f"[{text}]:0" if ":" in text else f"{text}:0")
 
 
 class GatewaySettings(SidecarSettings):
     """``rebalance-agent gateway``."""
 
-    gateway_listen: Annotated[_Text, AfterValidator(_address)] = Field(
+    gateway_listen: Address = Field(
         "127.0.0.1:29092", description="bootstrap address for clients: what their bootstrap.servers names"
     )
     gateway_port_base: int = Field(
         29_400, ge=0, le=65_000, description="a broker's port is this plus its node id; 0: any free port"
     )
-    gateway_advertised_host: Annotated[_Text, AfterValidator(_host)] = Field(
+    gateway_advertised_host: Annotated[Text, checked(_host)] = Field(
         "", description="host that clients are told for every broker; empty: that of gateway_listen"
     )
     gateway_beyond_loopback: bool = Field(
         default=False, description="whether gateway_listen may be an address that other machines reach"
     )
-    gateway_groups: Annotated[str, AfterValidator(_rules), Field(max_length=RULE_TEXT_MAX)] = Field(
+    gateway_groups: Annotated[str, checked(parse_rules), Field(max_length=RULE_TEXT_MAX)] = Field(
         "",
         description="groups that get one of our strategies: PATTERN=STRATEGY[,assignment.KEY=VALUE...]; ... "
         "(a regular expression of the whole name); empty: none, frames are only passed on",
@@ -61,14 +42,14 @@ class GatewaySettings(SidecarSettings):
         le=60,
         description="how long a group waits for our assignor before its client's own result goes on",
     )
-    gateway_rack: _Text = Field(
+    gateway_rack: Text = Field(
         "", description="rack of consumers that do not tell theirs when they join (client.rack); empty: it is not known"
     )
-    gateway_tls_cert_file: _Text = Field(
+    gateway_tls_cert_file: Text = Field(
         "", description="PEM file with the certificate for clients; empty: they come without TLS"
     )
-    gateway_tls_key_file: _Text = Field("", description="PEM file with its key, unencrypted")
-    gateway_tls_client_ca_file: _Text = Field(
+    gateway_tls_key_file: Text = Field("", description="PEM file with its key, unencrypted")
+    gateway_tls_client_ca_file: Text = Field(
         "", description="PEM file with who signs the certificates that clients must have; empty: they need none"
     )
     gateway_drain_seconds: float = Field(

@@ -8,6 +8,7 @@ would overwrite a setting of that name.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
@@ -22,18 +23,25 @@ from rebalance_agent.tracking.patterns.copartition import Copartitioned
 __all__ = [
     "ENV_PREFIX",
     "HIDDEN_GROUPS",
+    "Address",
     "AgentSettings",
     "ListeningSettings",
     "ObserverSettings",
     "SidecarSettings",
+    "Text",
+    "checked",
     "overlap",
     "split_address",
+    "split_server",
 ]
 
 ENV_PREFIX = "REBALANCE_AGENT_"
 
 HIDDEN_GROUPS = r"__.*|_confluent.*|rebalance-agent.*|console-consumer-\d+"
 """Default of ``groups_deny``, a regular expression: internal groups, the agent's own, those of console consumers."""
+
+KAFKA_PORT = 9092
+"""Kafka's port, which librdkafka uses where none is given."""
 
 TEXT_MAX = 1_000
 """Most characters of a text setting: a longer one is a mistake."""
@@ -67,25 +75,43 @@ def split_address(address: str) -> tuple[str, int]:
     return host.removeprefix("[").removesuffix("]"), int(port)
 
 
-def _address(text: str) -> str:
-    split_address(text)
-    return text
+def split_server(server: str) -> tuple[str, int]:
+    """Host and port of one entry of ``bootstrap.servers``, as librdkafka reads it: protocol and port may be absent.
+
+    Raises:
+        ValueError: see `split_address`.
+    """
+    address = server.strip().rpartition("://")[2]
+    has_port = ":" in address.rpartition("]")[2] if address.startswith("[") else ":" in address
+    return split_address(address if has_port else f"{address}:{KAFKA_PORT}")
 
 
-def _pattern(text: str) -> str:
+def checked(check: Callable[[str], object], *, empty: bool = True) -> AfterValidator:
+    """A validator of a text: ``check`` raises where it is wrong. ``empty``: an empty text is taken unchecked."""
+
+    def validate(text: str) -> str:
+        try:
+            if text or not empty:
+                check(text)
+        except InvalidInputError as error:
+            raise ValueError(error.problem) from None
+        return text
+
+    return AfterValidator(validate)
+
+
+def _pattern(text: str) -> None:
     try:
         re.compile(text)
     except (re.error, OverflowError, RecursionError) as error:
         raise ValueError(f"is not a regular expression: {error}") from None
-    return text
 
 
-def _topic(text: str) -> str:
-    if text and (not TOPIC_NAME.fullmatch(text) or text in (".", "..")):
+def _topic(text: str) -> None:
+    if not TOPIC_NAME.fullmatch(text) or text in (".", ".."):
         raise ValueError("is not a topic name (letters, digits, '.', '_', '-'; at most 249)")
     if text in INTERNAL_TOPICS:
         raise ValueError("is a topic of the brokers' own")
-    return text
 
 
 def overlap(one: tuple[str, int], other: tuple[str, int]) -> bool:
@@ -94,34 +120,19 @@ def overlap(one: tuple[str, int], other: tuple[str, int]) -> bool:
     return one[1] == other[1] != 0 and (len(hosts) == 1 or bool(hosts & WILDCARDS) or hosts <= LOOPBACKS)
 
 
-def _replicas_group(text: str) -> str:
-    if text and not text.startswith("rebalance-agent"):
+def _replicas_group(text: str) -> None:
+    if not text.startswith("rebalance-agent"):
         raise ValueError("must begin with rebalance-agent, by which it is hidden from what is shown")
-    return text
 
 
-def _copartitioned(text: str) -> str:
-    try:
-        Copartitioned.parse(text)
-    except InvalidInputError as error:
-        raise ValueError(error.problem) from None
-    return text
-
-
-def _webhook(text: str) -> str:
-    if text:
-        webhook_target(text)
-    return text
-
-
-_File = Annotated[str, Field(max_length=TEXT_MAX)]
-_Webhook = Annotated[str, AfterValidator(_webhook), Field(max_length=TEXT_MAX)]
-_PerhapsAddress = Annotated[str, AfterValidator(lambda text: text and _address(text)), Field(max_length=TEXT_MAX)]
-_Address = Annotated[str, AfterValidator(_address), Field(max_length=TEXT_MAX)]
-_Pattern = Annotated[str, AfterValidator(_pattern), Field(max_length=TEXT_MAX)]
-_Topic = Annotated[str, AfterValidator(_topic)]
-_ReplicasGroup = Annotated[str, AfterValidator(_replicas_group), Field(max_length=TEXT_MAX)]
-_Declarations = Annotated[str, AfterValidator(_copartitioned), Field(max_length=DECLARATIONS_TEXT_MAX)]
+Text = Annotated[str, Field(max_length=TEXT_MAX)]
+Address = Annotated[str, checked(split_address, empty=False), Field(max_length=TEXT_MAX)]
+_PerhapsAddress = Annotated[str, checked(split_address), Field(max_length=TEXT_MAX)]
+_Webhook = Annotated[str, checked(webhook_target), Field(max_length=TEXT_MAX)]
+_Pattern = Annotated[str, checked(_pattern), Field(max_length=TEXT_MAX)]
+_Topic = Annotated[str, checked(_topic)]
+_ReplicasGroup = Annotated[str, checked(_replicas_group), Field(max_length=TEXT_MAX)]
+_Declarations = Annotated[str, checked(Copartitioned.parse), Field(max_length=DECLARATIONS_TEXT_MAX)]
 _KafkaProperties = Annotated[dict[str, str], BeforeValidator(kafka_properties)]
 
 
@@ -142,7 +153,7 @@ class AgentSettings(BaseSettings):
         description="Kafka client property under librdkafka's name; KEY.file=PATH takes the value from a file",
     )
     events_topic: _Topic = Field("rebalance-events", description="topic of the published events; empty publishes none")
-    events_file: _File = Field("", description="file that events are appended to, a line of JSON each; empty: none")
+    events_file: Text = Field("", description="file that events are appended to, a line of JSON each; empty: none")
     events_file_bytes: int = Field(
         100 * 1024 * 1024, ge=1024, le=1 << 40, description="size at which that file is put aside as .1, .2, ..."
     )
@@ -151,28 +162,28 @@ class AgentSettings(BaseSettings):
     events_webhook_form: Literal["ndjson", "json"] = Field(
         "ndjson", description="form of its body: a line of JSON for each event, or one JSON list"
     )
-    events_webhook_token_file: _File = Field("", description="file with the bearer token that it is sent; empty: none")
-    events_webhook_ca_file: _File = Field(
+    events_webhook_token_file: Text = Field("", description="file with the bearer token that it is sent; empty: none")
+    events_webhook_ca_file: Text = Field(
         "", description="PEM file with who signs its certificate; empty: whom the system trusts"
     )
-    events_webhook_cert_file: _File = Field(
+    events_webhook_cert_file: Text = Field(
         "", description="PEM file with the certificate that it is shown; empty: none"
     )
-    events_webhook_key_file: _File = Field(
+    events_webhook_key_file: Text = Field(
         "", description="PEM file with the key of that certificate, unencrypted; empty: in the same file"
     )
     events_webhook_seconds: float = Field(
         60.0, ge=1, le=3600, description="how long a batch of events is tried before it is dropped"
     )
-    listen: _Address = Field(
+    listen: Address = Field(
         "0.0.0.0:29308", description="where /metrics, /healthz, /readyz, /config and the API are served"
     )
-    tls_cert_file: _File = Field("", description="PEM file with the certificate of `listen`; empty: no TLS")
-    tls_key_file: _File = Field("", description="PEM file with its key, unencrypted")
-    tls_client_ca_file: _File = Field(
+    tls_cert_file: Text = Field("", description="PEM file with the certificate of `listen`; empty: no TLS")
+    tls_key_file: Text = Field("", description="PEM file with its key, unencrypted")
+    tls_client_ca_file: Text = Field(
         "", description="PEM file with who signs the certificates that clients must have; empty: they need none"
     )
-    web_token_file: _File = Field("", description="file with the bearer token that requests must carry; empty: none")
+    web_token_file: Text = Field("", description="file with the bearer token that requests must carry; empty: none")
     web_token_for_health: bool = Field(
         default=False, description="whether /healthz and /readyz ask for that token, too"
     )
@@ -204,14 +215,14 @@ class ListeningSettings(AgentSettings):
         description="where sidecars without Kafka POST what their members report; beyond loopback it takes a token or "
         "clients' certificates; empty: nowhere",
     )
-    events_token_file: _File = Field(
+    events_token_file: Text = Field(
         "", description="file with the bearer token that posts must carry; empty asks for none"
     )
-    events_tls_cert_file: _File = Field(
+    events_tls_cert_file: Text = Field(
         "", description="PEM file with the certificate of `events_listen`; empty: no TLS"
     )
-    events_tls_key_file: _File = Field("", description="PEM file with its key, unencrypted")
-    events_tls_client_ca_file: _File = Field(
+    events_tls_key_file: Text = Field("", description="PEM file with its key, unencrypted")
+    events_tls_client_ca_file: Text = Field(
         "", description="PEM file with who signs the certificates that senders must have; empty: they need none"
     )
 
@@ -276,8 +287,8 @@ class ObserverSettings(ListeningSettings):
 class SidecarSettings(ListeningSettings):
     """``rebalance-agent sidecar``."""
 
-    listen: _Address = Field("0.0.0.0:29308", description="where /metrics, /healthz, /readyz and /config are served")
-    events_listen: _Address = Field(
+    listen: Address = Field("0.0.0.0:29308", description="where /metrics, /healthz, /readyz and /config are served")
+    events_listen: Address = Field(
         "127.0.0.1:29309",
         description="where consumers POST their events; beyond loopback it takes a token or clients' certificates",
     )

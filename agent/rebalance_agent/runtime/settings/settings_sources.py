@@ -61,7 +61,8 @@ def load(model: type[_Settings], file: str | None, flags: Mapping[str, Any]) -> 
     try:
         return model(**merged)
     except ValidationError as error:
-        raise SettingsErrors((_path(each["loc"]), _text(each)) for each in error.errors(include_input=False)) from None
+        problems = [(".".join(map(str, wrong["loc"])), _text(wrong)) for wrong in error.errors(include_input=False)]
+        raise SettingsErrors(problems) from None
 
 
 def misspelt_environment(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
@@ -122,10 +123,6 @@ def _is_text(value: object) -> bool:
     if isinstance(value, Mapping):
         return all(map(_is_text, value.items()))
     return all(map(_is_text, value)) if isinstance(value, list | tuple) else True
-
-
-def _path(location: tuple[int | str, ...]) -> str:
-    return ".".join(map(str, location))
 
 
 def _text(error: Mapping[str, Any]) -> str:

@@ -6,16 +6,18 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 
 from rebalance_agent.clock import Clock
-from rebalance_agent.cluster.agent_topics import TopicCreator, create_topic
+from rebalance_agent.cluster.admin_client import Cluster
+from rebalance_agent.cluster.agent_topics import create_topic
+from rebalance_agent.metrics.export.agent_metrics import AgentMetrics
 from rebalance_agent.runtime.listeners.listener_security import token_file, webhook_tls
 from rebalance_agent.runtime.settings.roles import AgentSettings
 from rebalance_agent.runtime.sinks.file_sink import EventsFile
 from rebalance_agent.runtime.sinks.publisher import EVENTS_PARTITIONS, Publisher
 from rebalance_agent.runtime.sinks.queued_sink import QueuedSink
-from rebalance_agent.runtime.sinks.sinks import Sink, SinkCounts, SinkFanout
+from rebalance_agent.runtime.sinks.sinks import Sink, SinkFanout
 from rebalance_agent.runtime.sinks.webhook_sink import Webhook, webhook_target
 
-__all__ = ["FILE", "KAFKA", "WEBHOOK", "SinkSet"]
+__all__ = ["FILE", "KAFKA", "WEBHOOK", "SinkSet", "configured_webhook"]
 
 # Names of the sinks, in metrics and logs.
 KAFKA = "kafka"
@@ -29,7 +31,7 @@ class SinkSet:
     ``publisher``: the Kafka sink, None before that or where events do not go to Kafka.
     """
 
-    def __init__(self, settings: AgentSettings, counts: SinkCounts, clock: Clock) -> None:
+    def __init__(self, settings: AgentSettings, counts: AgentMetrics, clock: Clock) -> None:
         """Open the file and check the webhook's settings; nothing is sent yet.
 
         Raises:
@@ -40,7 +42,7 @@ class SinkSet:
         self._open: list[tuple[str, Sink]] = []
         self._local: list[tuple[str, Sink]] = []
         if settings.events_webhook:
-            self._local.append((WEBHOOK, QueuedSink(WEBHOOK, _webhook(settings, clock), counts)))
+            self._local.append((WEBHOOK, QueuedSink(WEBHOOK, configured_webhook(settings, clock), counts)))
         if settings.events_file:
             file = EventsFile(settings.events_file, settings.events_file_bytes, settings.events_file_count)
             self._local.append((FILE, QueuedSink(FILE, file, counts)))
@@ -55,7 +57,7 @@ class SinkSet:
         stack.callback(self._close)
         return self._started(self._local)
 
-    def connect(self, properties: Mapping[str, str], cluster: TopicCreator) -> SinkFanout:
+    def connect(self, properties: Mapping[str, str], cluster: Cluster) -> SinkFanout:
         """Start the Kafka sink, if there is an ``events_topic``; the topic is created where it is missing.
 
         Raises:
@@ -83,7 +85,12 @@ class SinkSet:
         SinkFanout(self._open, self._counts.events_dropped).close(self._settings.stop_seconds)
 
 
-def _webhook(settings: AgentSettings, clock: Clock) -> Webhook:
+def configured_webhook(settings: AgentSettings, clock: Clock) -> Webhook:
+    """The target of the webhook's sink.
+
+    Raises:
+        InvalidInputError: naming the setting that cannot be used.
+    """
     token = settings.events_webhook_token_file
     return Webhook(
         webhook_target(settings.events_webhook),

@@ -8,14 +8,12 @@ from functools import partial
 from typing import Any
 
 import structlog
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError, KafkaException, Producer
 
 from rebalance_agent.cluster.agent_topics import (
     REPLACE_WAIT_MAX_S,
     REPLACE_WAIT_S,
     SILENT,
-    KafkaProducer,
-    confluent_producer,
     flush,
 )
 from rebalance_agent.cluster.backoff import Backoff
@@ -38,10 +36,10 @@ POLL_S = 0.2
 """Longest wait of one poll for acknowledgements, in seconds."""
 
 _Deliver = Callable[[KafkaError | None, object], None]
-_Make = Callable[[dict[str, Any]], KafkaProducer]
+_Make = Callable[[dict[str, Any]], Producer]
 
 
-def events_producer(properties: Mapping[str, str], make: _Make = confluent_producer) -> KafkaProducer:
+def events_producer(properties: Mapping[str, str], make: _Make = Producer) -> Producer:
     """An idempotent producer whose messages all replicas acknowledge.
 
     Raises:
@@ -74,7 +72,7 @@ class Publisher:
         *,
         published: Callable[[str], None],
         dropped: Callable[[int], None],
-        make: _Make = confluent_producer,
+        make: _Make = Producer,
     ) -> None:
         """``published(kind)`` and ``dropped(number)`` may be called from any thread.
 

@@ -10,9 +10,9 @@ from typing import NamedTuple, Protocol
 import structlog
 
 from rebalance_agent.errors import RebalanceAgentError
+from rebalance_agent.metrics.export.agent_metrics import AgentMetrics
 from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.events import Event
-from rebalance_agent.runtime.sinks.sinks import SinkCounts
 
 __all__ = ["BATCH_BYTES_MAX", "BATCH_MAX", "QUEUE_BYTES_MAX", "QUEUE_MAX", "Deliver", "DeliveryError", "QueuedSink"]
 
@@ -61,7 +61,7 @@ class _Line(NamedTuple):
 class QueuedSink:
     """A `Sink` that holds the newest events until they are delivered. Thread-safe."""
 
-    def __init__(self, name: str, target: Deliver, counts: SinkCounts) -> None:
+    def __init__(self, name: str, target: Deliver, counts: AgentMetrics) -> None:
         """``name``: the sink's name in metrics and logs."""
         self._name, self._target, self._counts = name, target, counts
         self._log = structlog.get_logger("rebalance_agent.sinks").bind(sink=name)

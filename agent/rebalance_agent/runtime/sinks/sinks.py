@@ -10,7 +10,7 @@ import structlog
 
 from rebalance_agent.model.events import Event
 
-__all__ = ["ClusterEvents", "Sink", "SinkCounts", "SinkFanout"]
+__all__ = ["ClusterEvents", "Sink", "SinkFanout"]
 
 
 class Sink(Protocol):
@@ -26,18 +26,6 @@ class Sink(Protocol):
 
     def close(self, timeout: float) -> None:
         """Send waiting events, ``timeout`` seconds at most; the rest is counted as dropped."""
-        ...
-
-
-class SinkCounts(Protocol):
-    """Counters of every sink, called from any thread. ``sink``: kafka, file or webhook."""
-
-    def events_published(self, kind: str, sink: str, number: int = 1) -> None:
-        """Count events that were delivered: acknowledged, written, answered with success."""
-        ...
-
-    def events_dropped(self, where: str, number: int = 1) -> None:
-        """Count events that were lost on the way to the sink ``where``."""
         ...
 
 

@@ -87,31 +87,30 @@ class _Answer(NamedTuple):
 _NO_ANSWER = _Answer(0)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Webhook:
-    """Delivers batches. It follows no redirect and uses no proxy, so that a token goes to the target alone."""
+    """Delivers batches. It follows no redirect and uses no proxy, so that a token goes to the target alone.
 
-    def __init__(
-        self,
-        target: WebhookTarget,
-        clock: Clock,
-        *,
-        form: Literal["ndjson", "json"] = "ndjson",
-        token: Callable[[], str] | None = None,
-        context: Callable[[], ssl.SSLContext] = client_context,
-        seconds: float = 60.0,
-        backoff: Callable[[], Backoff] = lambda: Backoff(first_s=0.5, max_s=WAIT_MAX_S),
-    ) -> None:
-        """``form``: a line for each event, or one JSON list. ``seconds``: longest time for one batch.
+    ``form``: a line for each event, or one JSON list. ``seconds``: longest time for one batch. ``token`` and
+    ``context`` (TLS) are called for each POST, so that changed files take effect.
+    """
 
-        ``token`` and ``context`` (TLS) are called for each POST, so that changed files take effect.
+    target: WebhookTarget = field(kw_only=False)
+    clock: Clock = field(kw_only=False)
+    form: Literal["ndjson", "json"] = "ndjson"
+    token: Callable[[], str] | None = None
+    context: Callable[[], ssl.SSLContext] = client_context
+    seconds: float = 60.0
+    backoff: Callable[[], Backoff] = lambda: Backoff(first_s=0.5, max_s=WAIT_MAX_S)
+
+    def __post_init__(self) -> None:
+        """Check the target.
 
         Raises:
             InvalidInputError: a token would go unencrypted over a network.
         """
-        if token and target.scheme == "http" and not is_loopback(target.host):
+        if self.token and self.target.scheme == "http" and not is_loopback(self.target.host):
             raise InvalidInputError("events_webhook", "must be https where a token is sent beyond loopback")
-        self._target, self._clock, self._form, self._token = target, clock, form, token
-        self._context, self._seconds, self._backoff = context, seconds, backoff
 
     def deliver(self, lines: Sequence[bytes], given_up: threading.Event) -> None:
         """POST until the batch is accepted, leaving out lines that a 400 names as wrong, as a sidecar's answer does.
@@ -119,15 +118,15 @@ class Webhook:
         Raises:
             DeliveryError: the batch, or one of its lines, was refused, or the time is over.
         """
-        end = self._clock.monotonic() + self._seconds
-        backoff, left, refused = self._backoff(), [*range(len(lines))], ""
+        end = self.clock.monotonic() + self.seconds
+        backoff, left, refused = self.backoff(), [*range(len(lines))], ""
         while left:
             answer, reason = _NO_ANSWER, ""
             try:
                 answer = self._post(self._body([lines[index] for index in left]), given_up)
-                reason = f"{self._target.shown} answered {answer.status}"
+                reason = f"{self.target.shown} answered {answer.status}"
             except (OSError, http.client.HTTPException) as error:
-                reason = f"{self._target.shown}: {error or type(error).__name__}"
+                reason = f"{self.target.shown}: {error or type(error).__name__}"
             if answer.status in _SUCCESS:
                 break
             pause = 0.0
@@ -138,7 +137,7 @@ class Webhook:
                 raise DeliveryError(reason)
             else:
                 pause = max(backoff.next(), min(answer.wait, WAIT_MAX_S))
-            if self._clock.monotonic() + pause >= end or given_up.wait(pause):
+            if self.clock.monotonic() + pause >= end or given_up.wait(pause):
                 raise DeliveryError(reason)
         if refused:
             raise DeliveryError(refused, left)
@@ -147,7 +146,7 @@ class Webhook:
         """Nothing is kept open."""
 
     def _body(self, lines: Sequence[bytes]) -> bytes:
-        return b"\n".join(lines) + b"\n" if self._form == "ndjson" else b"[" + b",".join(lines) + b"]"
+        return b"\n".join(lines) + b"\n" if self.form == "ndjson" else b"[" + b",".join(lines) + b"]"
 
     def _post(self, body: bytes, given_up: threading.Event) -> _Answer:
         connection, done = self._connection(), threading.Event()
@@ -155,25 +154,25 @@ class Webhook:
             connection.connect()
             # A server may send byte by byte, so that the socket's timeout never expires.
             threading.Thread(target=_cut_off, args=(connection.sock, done, given_up), daemon=True).start()
-            connection.request("POST", self._target.path, body, self._headers())
+            connection.request("POST", self.target.path, body, self._headers())
             answer = connection.getresponse()
             text = answer.read(ANSWER_BYTES_MAX)
-            line = _line_of(text) if answer.status == HTTPStatus.BAD_REQUEST and self._form == "ndjson" else 0
+            line = _line_of(text) if answer.status == HTTPStatus.BAD_REQUEST and self.form == "ndjson" else 0
             return _Answer(answer.status, _seconds(answer.headers.get("Retry-After", "")), line)
         finally:
             done.set()
             connection.close()
 
     def _connection(self) -> http.client.HTTPConnection:
-        host, port = self._target.host, self._target.port
-        if self._target.scheme == "https":
-            return http.client.HTTPSConnection(host, port, timeout=ATTEMPT_SECONDS, context=self._context())
+        host, port = self.target.host, self.target.port
+        if self.target.scheme == "https":
+            return http.client.HTTPSConnection(host, port, timeout=ATTEMPT_SECONDS, context=self.context())
         return http.client.HTTPConnection(host, port, timeout=ATTEMPT_SECONDS)
 
     def _headers(self) -> dict[str, str]:
-        kind = EVENTS_TYPE if self._form == "ndjson" else "application/json"
+        kind = EVENTS_TYPE if self.form == "ndjson" else "application/json"
         headers = {"Content-Type": kind, "User-Agent": "rebalance-agent"}
-        return headers | ({"Authorization": f"Bearer {self._token()}"} if self._token else {})
+        return headers | ({"Authorization": f"Bearer {self.token()}"} if self.token else {})
 
 
 def _cut_off(connected: socket.socket, done: threading.Event, given_up: threading.Event) -> None:

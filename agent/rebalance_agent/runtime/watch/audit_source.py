@@ -12,8 +12,8 @@ from rebalance_agent.audit.ledger import Ledger
 from rebalance_agent.audit.lifetime_counters import COUNTERS
 from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.admin_client import Cluster
-from rebalance_agent.cluster.read_to_end import records_before
-from rebalance_agent.cluster.topic_reader import TopicReader, TopicRecord
+from rebalance_agent.cluster.read_to_end import present_records
+from rebalance_agent.cluster.topic_reader import TopicRecord
 from rebalance_agent.errors import ClusterError, InvalidInputError
 from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
 from rebalance_agent.groupprotocol.group_fact import COMMIT_KEYS_END
@@ -65,7 +65,7 @@ class VerifiedCluster:
         partitions = range(self._counts[topic])
         cut = {number for number, start in self._cluster.start_offsets(topic, partitions).items() if start > 0}
         since_ms = dict.fromkeys(cut, self._clock.now_ms())
-        for message in self._records(topic, partitions):
+        for message in self._records(topic):
             number = message.partition()
             if number in cut:
                 cut.discard(number)
@@ -86,7 +86,7 @@ class VerifiedCluster:
         """
         if OFFSETS_TOPIC not in self._counts:
             raise ClusterError(f"this cluster has no {OFFSETS_TOPIC} yet, or this principal may not see it")
-        for message in self._records(OFFSETS_TOPIC, range(self._counts[OFFSETS_TOPIC])):
+        for message in self._records(OFFSETS_TOPIC):
             key, partition, offset = message.key() or b"", message.partition(), message.offset()
             timestamp_ms = message.timestamp()[1]
             if key < COMMIT_KEYS_END:  # nearly all of the topic: offset commits
@@ -97,11 +97,9 @@ class VerifiedCluster:
             for ledger in ledgers:
                 ledger.add_record(record)
 
-    def _records(self, topic: str, partitions: range) -> Iterator[TopicRecord]:
-        ends = self._cluster.end_offsets(topic, partitions)
-        with TopicReader(self._properties, topic, BACKFILL_TUNING) as reader:
-            for batch in records_before(ends, reader, self._clock):
-                yield from batch
+    def _records(self, topic: str) -> Iterator[TopicRecord]:
+        partitions = range(self._counts[topic])
+        return present_records(self._properties, self._cluster, topic, partitions, BACKFILL_TUNING, self._clock)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
 
 import structlog
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.inbox import Inbox
-from rebalance_agent.model.events import Event
 from rebalance_agent.runtime.watch.event_sinks import EventSink, ObservationListener
 from rebalance_agent.tracking.observations import Observation, Tick
+from rebalance_agent.tracking.tracker import Tracker
 from rebalance_agent.tracking.views import GroupView
 
-__all__ = ["JUDGED_AT_ONCE", "JUDGE_AFTER_S", "Core", "Tracking"]
+__all__ = ["JUDGED_AT_ONCE", "JUDGE_AFTER_S", "Core"]
 
 TICK_S = 0.1
 """Longest time between two ticks of the tracker, in seconds: how late a settled stall may show."""
@@ -35,33 +34,12 @@ JUDGE_PAUSE_S = 0.01
 """Seconds between two such rounds: 10,000 groups are judged within some ten seconds, and observations hardly wait."""
 
 
-class Tracking(Protocol):
-    """The methods of `tracking.tracker.Tracker` that the core calls."""
-
-    @property
-    def behind(self) -> bool:
-        """Whether it needs another tick soon."""
-        ...
-
-    def observe(self, observation: Observation) -> tuple[Event, ...]:
-        """Take one observation; the events that follow from it."""
-        ...
-
-    def view(self, group: str, *, judged: bool = True) -> GroupView | None:
-        """A group now; None if it is gone. Not ``judged``: without the assignor's judgement, which costs the most."""
-        ...
-
-    def changed(self) -> Iterable[str]:
-        """The groups whose view changed since the last call."""
-        ...
-
-
 class Core:
     """Passes observations from the inbox to the tracker, its events to the sinks, and keeps a view of every group."""
 
     def __init__(
         self,
-        tracker: Tracking,
+        tracker: Tracker,
         inbox: Inbox,
         clock: Clock,
         sinks: Sequence[EventSink],

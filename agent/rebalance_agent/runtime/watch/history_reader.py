@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.admin_client import Cluster
-from rebalance_agent.cluster.read_to_end import records_before
-from rebalance_agent.cluster.topic_reader import TopicReader, TopicRecord
+from rebalance_agent.cluster.read_to_end import present_records
+from rebalance_agent.cluster.topic_reader import TopicRecord
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC, offsets_partition
 from rebalance_agent.model.event_json import event_from_json, json_object
@@ -36,23 +36,25 @@ def read_past(properties: Mapping[str, str], events_topic: str, group: str, cloc
     """
     cluster = Cluster(properties)
     cluster_id, counts = cluster.identify()
+
+    def records(topic: str, partitions: Collection[int]) -> Iterator[TopicRecord]:
+        return present_records(properties, cluster, topic, partitions, BACKFILL_TUNING, clock)
+
     if counts.get(events_topic):
-        events = tuple(
-            whole_events(_published(properties, cluster, events_topic, counts, f"{cluster_id}:{group}", clock))
-        )
+        published = records(events_topic, range(counts[events_topic]))
+        events = tuple(whole_events(_published(published, f"{cluster_id}:{group}")))
         if any(isinstance(event, GenerationEvent) for event in events):
             return GroupPast(events, f"the topic {events_topic}", known=True)
     if not counts.get(OFFSETS_TOPIC):
         return GroupPast((), f"{OFFSETS_TOPIC}, which is not there", known=False)
-    return _replayed(properties, cluster, cluster_id, counts, group, clock)
+    facts = LogFacts(cluster_id, counts, cluster.topic_ids(counts))
+    return _replayed(records(OFFSETS_TOPIC, [offsets_partition(group, counts[OFFSETS_TOPIC])]), facts, group)
 
 
-def _published(
-    properties: Mapping[str, str], cluster: Cluster, topic: str, counts: Mapping[str, int], key: str, clock: Clock
-) -> Iterator[Event]:
+def _published(records: Iterable[TopicRecord], key: str) -> Iterator[Event]:
     """The events under ``key``; records that are not events of this or an older release are skipped."""
     encoded = key.encode("utf-8", "backslashreplace")
-    for message in _records(properties, cluster, topic, range(counts[topic]), clock):
+    for message in records:
         if message.key() == encoded:
             try:
                 yield event_from_json(json_object(message.value() or b""))
@@ -60,17 +62,8 @@ def _published(
                 continue
 
 
-def _replayed(
-    properties: Mapping[str, str],
-    cluster: Cluster,
-    cluster_id: str,
-    counts: Mapping[str, int],
-    group: str,
-    clock: Clock,
-) -> GroupPast:
-    """The events of a replay of the topic's records, without those that compaction has removed."""
-    facts = LogFacts(cluster_id, counts, cluster.topic_ids(counts))
-    partition = offsets_partition(group, counts[OFFSETS_TOPIC])
+def _replayed(records: Iterable[TopicRecord], facts: LogFacts, group: str) -> GroupPast:
+    """The events of a replay of the offsets topic's records, without those that compaction has removed."""
     known = False
 
     def is_it(name: str) -> bool:
@@ -78,8 +71,8 @@ def _replayed(
         known = known or name == group
         return name == group
 
-    records = map(_past_record, _records(properties, cluster, OFFSETS_TOPIC, [partition], clock))
-    events = tuple(event for event in replay_log(records, facts, is_it) if not isinstance(event, UnreadableRecord))
+    replayed = replay_log(map(_past_record, records), facts, is_it)
+    events = tuple(event for event in replayed if not isinstance(event, UnreadableRecord))
     source = (
         f"what {OFFSETS_TOPIC} still holds.\nOlder records are compacted away; when a classic group's rebalance began, "
         "and what members report, is not in it"
@@ -90,13 +83,3 @@ def _replayed(
 def _past_record(message: TopicRecord) -> PastRecord:
     _, timestamp_ms = message.timestamp()
     return PastRecord(message.partition(), message.offset(), timestamp_ms, message.key() or b"", message.value())
-
-
-def _records(
-    properties: Mapping[str, str], cluster: Cluster, topic: str, partitions: range | list[int], clock: Clock
-) -> Iterator[TopicRecord]:
-    """Every record of these partitions up to their end offsets of now, in order within each."""
-    ends = cluster.end_offsets(topic, partitions)
-    with TopicReader(properties, topic, BACKFILL_TUNING) as reader:
-        for batch in records_before(ends, reader, clock):
-            yield from batch

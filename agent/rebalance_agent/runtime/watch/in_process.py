@@ -90,27 +90,24 @@ class InProcessWatch:
         Raises:
             ClusterError: no broker has answered yet.
         """
-        self._answering()
-        return self._api.groups(query)
+        return self._answering().groups(query)
 
     def group(self, name: str) -> GroupDetail:
         """One group."""
-        self._answering()
-        return self._api.group(name)
+        return self._answering().group(name)
 
     def rebalances(self, name: str) -> RebalanceList:
         """A group's rebalances since this process began to watch, newest first."""
-        self._answering()
-        return self._api.rebalances(name)
+        return self._answering().rebalances(name)
 
     def rebalance(self, name: str, identity: str) -> RebalanceDetail:
         """One rebalance with its events."""
-        self._answering()
-        return self._api.rebalance(name, identity)
+        return self._answering().rebalance(name, identity)
 
-    def _answering(self) -> None:
+    def _answering(self) -> GroupsApi:
         if self._watch is None:
             raise ClusterError(f"the cluster: {self._readiness.reasons()[CLUSTER] or 'connecting'}")
+        return self._api
 
     def _views(self) -> tuple[GroupView, ...]:
         return self._watch.views() if self._watch else ()

@@ -32,26 +32,23 @@ class Commit:
     done: threading.Event = field(default_factory=threading.Event)
 
 
+@dataclass(eq=False)
 class Committer:
-    """A queue of commits and the thread that sends them."""
+    """A queue of commits and the thread that sends them.
 
-    def __init__(
-        self,
-        send: Callable[[Offsets], None],
-        offset_store: OffsetStore,
-        on_commit: Callable[[Commit], None],
-        clock: Clock,
-        interval_seconds: float | None,
-    ) -> None:
-        """Commit on request, and what ``offset_store`` has stored every ``interval_seconds``, if that is not None.
+    Commit on request, and what ``offset_store`` has stored every ``interval_seconds``, if that is not None.
 
-        ``send`` commits, and raises `KafkaException`. ``on_commit`` is called after commits that no caller waits for.
-        """
-        self._send = send
-        self._offset_store = offset_store
-        self._on_commit = on_commit
-        self._clock = clock
-        self._interval = interval_seconds
+    ``send`` commits, and raises `KafkaException`. ``on_commit`` is called after commits that no caller waits for.
+    """
+
+    send: Callable[[Offsets], None]
+    offset_store: OffsetStore
+    on_commit: Callable[[Commit], None]
+    clock: Clock
+    interval_seconds: float | None
+
+    def __post_init__(self) -> None:
+        """Nothing is sent before `start`."""
         self._changed = threading.Condition()
         self._queue: deque[Commit] = deque()
         self._stopping = False
@@ -92,10 +89,10 @@ class Committer:
             self._changed.notify_all()
 
     def _run(self) -> None:
-        due = self._clock.monotonic() + (self._interval or 0.0)
+        due = self.clock.monotonic() + (self.interval_seconds or 0.0)
         while True:
             with self._changed:
-                left = None if self._interval is None else max(0.0, due - self._clock.monotonic())
+                left = None if self.interval_seconds is None else max(0.0, due - self.clock.monotonic())
                 self._changed.wait_for(lambda: self._queue or self._stopping, left)
                 batch = list(self._queue)
                 self._queue.clear()
@@ -103,17 +100,17 @@ class Committer:
                     return
             for request in _batched(batch):
                 self._carry_out(request)
-            if self._interval is not None and self._clock.monotonic() >= due:
-                due = self._clock.monotonic() + self._interval
-                if offsets := self._offset_store.due():
+            if self.interval_seconds is not None and self.clock.monotonic() >= due:
+                due = self.clock.monotonic() + self.interval_seconds
+                if offsets := self.offset_store.due():
                     self._carry_out([Commit(offsets, waited_for=False)])
 
     def _carry_out(self, commits: list[Commit]) -> None:
         offsets = {partition: offset for commit in commits for partition, offset in commit.offsets.items()}
         error = None
         try:
-            self._send(offsets)
-            self._offset_store.committed(offsets)
+            self.send(offsets)
+            self.offset_store.committed(offsets)
         except KafkaException as failed:
             error = failed.args[0]
             _logger.info("offsets not committed: %s", error)
@@ -121,7 +118,7 @@ class Committer:
             commit.error = error
             commit.done.set()
             if not commit.waited_for:
-                self._on_commit(commit)
+                self.on_commit(commit)
 
 
 def _batched(commits: list[Commit]) -> list[list[Commit]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -104,23 +105,16 @@ def _visible_topics(admin: KafkaAdminClient) -> list[str]:
     return [topic["name"] for topic in admin.describe_topics() if not topic["is_internal"]]
 
 
+@dataclass(eq=False)
 class _Listener(AsyncConsumerRebalanceListener):  # type: ignore[misc] # kafka-python is untyped
     """Rebalance listener on kafka-python's I/O loop, which sends heartbeats while it waits for the application."""
 
-    def __init__(
-        self,
-        member: MemberConsumer,
-        timed: RebalanceListener,
-        handover: ThreadHandover,
-        poll_interval: PollInterval,
-        wakeup: WakeupNotifier,
-    ) -> None:
-        self.timed = timed
-        self.muted = False
-        self._member = member
-        self._handover = handover
-        self._poll_interval = poll_interval
-        self._wakeup = wakeup
+    member: MemberConsumer
+    timed: RebalanceListener
+    handover: ThreadHandover
+    poll_interval: PollInterval
+    wakeup: WakeupNotifier
+    muted: bool = False
 
     async def on_partitions_revoked(self, revoked: Iterable[kafka.TopicPartition]) -> None:
         if revoked and not self.muted:
@@ -128,9 +122,9 @@ class _Listener(AsyncConsumerRebalanceListener):  # type: ignore[misc] # kafka-p
 
     async def on_partitions_assigned(self, assigned: Iterable[kafka.TopicPartition]) -> None:
         # Paused and with a position, so that kafka-python requests neither records nor offsets.
-        self._member.pause(*assigned)
+        self.member.pause(*assigned)
         for partition in assigned:
-            self._member.seek(partition, 0)
+            self.member.seek(partition, 0)
         await self._on_application_thread(partial(self.timed.on_partitions_assigned, frozenset(assigned)))
 
     async def on_partitions_lost(self, lost: Iterable[kafka.TopicPartition]) -> None:
@@ -138,9 +132,9 @@ class _Listener(AsyncConsumerRebalanceListener):  # type: ignore[misc] # kafka-p
             await self._on_application_thread(partial(self.timed.on_partitions_lost, frozenset(lost)))
 
     async def _on_application_thread(self, run: Callable[[], object]) -> None:
-        task = Task(run, self._wakeup.notify)
-        self._handover.offer(task)
+        task = Task(run, self.wakeup.notify)
+        self.handover.offer(task)
         while not task.done:
-            if self._poll_interval.exceeded and self._handover.withdraw(task):
+            if self.poll_interval.exceeded and self.handover.withdraw(task):
                 raise Abandoned
-            await self._wakeup(min(_CHECK_SECONDS, max(self._poll_interval.remaining_seconds, 0.001)))
+            await self.wakeup(min(_CHECK_SECONDS, max(self.poll_interval.remaining_seconds, 0.001)))

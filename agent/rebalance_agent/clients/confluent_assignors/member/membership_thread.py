@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import kafka
 import kafka.errors
@@ -20,6 +20,7 @@ from rebalance_agent.clients.confluent_assignors.member.thread_handover import A
 from rebalance_agent.clients.confluent_assignors.offsets import Offsets, OffsetStore
 from rebalance_agent.clock import Clock
 from rebalance_agent.errors import ClusterError
+from rebalance_agent.model.subscription import UNKNOWN_GENERATION
 
 __all__ = ["MembershipThread"]
 
@@ -41,38 +42,32 @@ REJOIN_SECONDS = 0.05
 """Delay between attempts to commit while the member joins: SyncGroup follows JoinGroup soon."""
 
 
+@dataclass(eq=False)
 class MembershipThread:
-    """Joins and leaves on request, and commits. Its methods may be called by other threads."""
+    """Joins and leaves on request, and commits. Its methods may be called by other threads.
 
-    def __init__(
-        self,
-        connect: Callable[[], MemberConsumer],
-        handover: ThreadHandover,
-        poll_interval: PollInterval,
-        offset_store: OffsetStore,
-        report: Callable[[KafkaError], None],
-        clock: Clock,
-        refresh_seconds: float,
-    ) -> None:
-        """No thread runs before `subscribe`.
+    No thread runs before `subscribe`.
 
-        Args:
-            connect: makes the member, when it is first needed.
-            handover: passes callbacks to the application's thread.
-            poll_interval: tells whether the application still polls.
-            offset_store: the owned partitions.
-            report: called with errors that the application's poll has to return.
-            clock: for commits and patterns.
-            refresh_seconds: how often patterns are matched against the cluster's topics.
+    Args:
+        connect: makes the member, when it is first needed.
+        handover: passes callbacks to the application's thread.
+        poll_interval: tells whether the application still polls.
+        offset_store: the owned partitions.
+        report: called with errors that the application's poll has to return.
+        clock: for commits and patterns.
+        refresh_seconds: how often patterns are matched against the cluster's topics.
+    """
 
-        """
-        self._connect = connect
-        self._handover = handover
-        self._poll_interval = poll_interval
-        self._offset_store = offset_store
-        self._report = report
-        self._clock = clock
-        self._refresh_seconds = refresh_seconds
+    connect: Callable[[], MemberConsumer]
+    handover: ThreadHandover
+    poll_interval: PollInterval
+    offset_store: OffsetStore
+    report: Callable[[KafkaError], None]
+    clock: Clock
+    refresh_seconds: float
+
+    def __post_init__(self) -> None:
+        """No thread runs before `subscribe`."""
         self._changed = threading.Condition()
         self._requested: SubscribeCall | None = None
         self._closing = False
@@ -104,9 +99,10 @@ class MembershipThread:
         return not self._thread.is_alive()
 
     @property
-    def group_metadata(self) -> Any | None:  # noqa: ANN401 - kafka-python's ConsumerGroupMetadata
-        """kafka-python's group metadata (generation and ids); None before the first join."""
-        return None if self._member is None else self._member.group_metadata()
+    def identity(self) -> tuple[int, str]:
+        """Generation and member id; -1 and an empty text before the first join."""
+        metadata = self._member.group_metadata() if self._member else None
+        return (UNKNOWN_GENERATION, "") if metadata is None else (metadata.generation_id, metadata.member_id)
 
     @property
     def standbys(self) -> frozenset[tuple[str, int]]:
@@ -120,7 +116,7 @@ class MembershipThread:
             KafkaException: the coordinator refuses the commit (``UNKNOWN_MEMBER_ID``, ``ILLEGAL_GENERATION``,
                 ``FENCED_INSTANCE_ID``, ...), or cannot be reached.
         """
-        until = self._clock.monotonic() + COMMIT_MS / 1000
+        until = self.clock.monotonic() + COMMIT_MS / 1000
         while True:
             try:
                 with self._in_group:
@@ -129,7 +125,7 @@ class MembershipThread:
                         raise KafkaException(not_a_member())
                     member.commit(offsets, timeout_ms=COMMIT_MS)
             except kafka.errors.RebalanceInProgressError as error:
-                if self._clock.monotonic() > until:
+                if self.clock.monotonic() > until:
                     raise KafkaException(confluent_error(error)) from error
                 threading.Event().wait(REJOIN_SECONDS)
             except kafka.errors.KafkaError as error:
@@ -173,20 +169,20 @@ class MembershipThread:
             self._revoke_owned()
             self._leave()
             return
-        member = self._member = self._member or self._connect()
+        member = self._member = self._member or self.connect()
         self._follow(member, requested)
         if not self._topics:
-            self._pause(self._refresh_seconds)
+            self._pause(self.refresh_seconds)
             return
         member.poll(timeout_ms=POLL_MS)
-        if self._poll_interval.exceeded:
+        if self.poll_interval.exceeded:
             self._leave_late()
 
     def _follow(self, member: MemberConsumer, requested: SubscribeCall) -> None:
         current = self._subscribed
-        now = self._clock.monotonic()
+        now = self.clock.monotonic()
         unchanged = current is not None and current[0] is requested
-        if unchanged and not (requested.has_patterns and now - self._listed_seconds >= self._refresh_seconds):
+        if unchanged and not (requested.has_patterns and now - self._listed_seconds >= self.refresh_seconds):
             return
         topics = requested.resolve(member.list_topics)
         self._listed_seconds = now
@@ -201,25 +197,25 @@ class MembershipThread:
     def _revoke_owned(self) -> None:
         """Have owned partitions revoked before the member leaves on request."""
         member = self._member
-        owned = self._offset_store.owned
+        owned = self.offset_store.owned
         if member is None or not owned:
             return
         callback = member.revoked_callback if member.joined else member.lost_callback
         task = Task(partial(callback, _partitions(owned)))
-        self._handover.offer(task)
-        while not self._handover.await_done(task, RETRY_SECONDS):
-            if self._poll_interval.exceeded and self._handover.withdraw(task):
+        self.handover.offer(task)
+        while not self.handover.await_done(task, RETRY_SECONDS):
+            if self.poll_interval.exceeded and self.handover.withdraw(task):
                 self._leave_late()
                 return
 
     def _leave_late(self) -> None:
         """Leave the group because the application polls too rarely (KIP-62), and report it at its next poll."""
-        late_ms = max(0, round(-1000 * self._poll_interval.remaining_seconds))
+        late_ms = max(0, round(-1000 * self.poll_interval.remaining_seconds))
         self._leave()
-        self._report(
+        self.report(
             KafkaError(
                 KafkaError._MAX_POLL_EXCEEDED,  # noqa: SLF001
-                f"Application maximum poll interval ({self._poll_interval.interval_ms}ms) exceeded by {late_ms}ms "
+                f"Application maximum poll interval ({self.poll_interval.interval_ms}ms) exceeded by {late_ms}ms "
                 "(adjust max.poll.interval.ms for long-running message processing): leaving group",
             )
         )
@@ -228,11 +224,11 @@ class MembershipThread:
     def _hand_over_lost(self) -> None:
         """Have the lost callback run by the application, and wait for that."""
         member = self._member
-        owned = self._offset_store.owned
+        owned = self.offset_store.owned
         callback = partial(member.lost_callback, _partitions(owned)) if member is not None and owned else _nothing
         task = Task(callback)
-        self._handover.offer(task)
-        while not self._handover.await_done(task, RETRY_SECONDS):
+        self.handover.offer(task)
+        while not self.handover.await_done(task, RETRY_SECONDS):
             pass
 
     def _leave(self) -> None:
@@ -245,7 +241,7 @@ class MembershipThread:
         """Leave for good: another consumer has joined with this one's ``group.instance.id``."""
         self._fenced_by = error
         self._leave()
-        self._report(confluent_error(error))
+        self.report(confluent_error(error))
         self._hand_over_lost()
 
     def _close(self) -> None:
@@ -260,7 +256,7 @@ class MembershipThread:
         if text != last_failure:
             _logger.warning("the group cannot be joined: %s", text)
             if not (isinstance(error, ClusterError) or getattr(error, "retriable", False)):
-                self._report(confluent_error(error))
+                self.report(confluent_error(error))
         return text
 
     def _pause(self, seconds: float) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
-
 from rebalance_agent.clock import Clock
 
 __all__ = ["PollInterval"]
@@ -22,9 +20,7 @@ class PollInterval:
     def __enter__(self) -> None:
         self._inside += 1
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_raised: object) -> None:
         # Reentrant: a callback may poll or commit.
         self._last_poll = self._clock.monotonic()
         self._inside -= 1

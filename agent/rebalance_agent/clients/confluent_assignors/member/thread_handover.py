@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 
 __all__ = ["Abandoned", "Task", "ThreadHandover"]
 
@@ -16,14 +17,13 @@ class Abandoned(Exception):  # noqa: N818 - no error, but the end of the waiting
     """The application did not poll in time to run the task."""
 
 
+@dataclass(eq=False)
 class Task:
-    """A task for the application's thread. ``on_done`` is called there after ``run``."""
+    """A task for the application's thread, which calls ``run`` there, and then ``on_done``."""
 
-    def __init__(self, run: Callable[[], object], on_done: Callable[[], object] = lambda: None) -> None:
-        """A task that calls ``run``."""
-        self.run = run
-        self.on_done = on_done
-        self.done = False
+    run: Callable[[], object]
+    on_done: Callable[[], object] = lambda: None
+    done: bool = False
 
 
 class ThreadHandover:

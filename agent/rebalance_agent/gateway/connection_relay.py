@@ -9,15 +9,16 @@ import struct
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.errors import DecodeError
+from rebalance_agent.gateway.connection_interceptor import ConnectionInterceptor
 from rebalance_agent.gateway.gateway_counters import GatewayCounters
 from rebalance_agent.gateway.transport.close_reason import CloseReason, RefusedError
 from rebalance_agent.gateway.transport.frame_forwarder import FrameForwarder
 from rebalance_agent.gateway.transport.frame_memory import FrameMemoryBudget
-from rebalance_agent.gateway.transport.kafka_messages import Ask, open_response
+from rebalance_agent.gateway.transport.kafka_messages import open_frame
 from rebalance_agent.gateway.transport.links import Link
 from rebalance_agent.gateway.transport.produce_acks import PRODUCE, wants_no_answer
 from rebalance_agent.gateway.transport.request_head import HEAD_BYTES_MIN, RequestHead, read_head
@@ -30,7 +31,6 @@ __all__ = [
     "READ_REQUEST_BYTES_MAX",
     "REQUEST_BYTES_MAX",
     "ConnectionRelay",
-    "Interceptor",
 ]
 
 REQUEST_BYTES_MAX = 256 * 1024 * 1024
@@ -65,37 +65,6 @@ _ANSWER_BYTES_MIN = 4
 _log = logging.getLogger(__name__)
 
 
-class Interceptor(Protocol):
-    """Decides which frames of one connection are read, and may change these."""
-
-    def reads_request(self, head: RequestHead) -> bool:
-        """Whether this request is to be read, and passed to `request`."""
-        ...
-
-    def observes(self, head: RequestHead) -> bool:
-        """Whether this request, which is to be read, is never changed, and may pass unread if it is large."""
-        ...
-
-    def reads_answer(self, head: RequestHead) -> bool:
-        """Whether the response to this request is to be read, and passed to `response`; called after `request`."""
-        ...
-
-    async def request(self, head: RequestHead, frame: bytes, ask: Ask) -> bytes:
-        """The frame to send to the broker instead. Raises DecodeError where ``frame`` cannot be read."""
-        ...
-
-    async def response(self, head: RequestHead, frame: bytes) -> bytes:
-        """The frame to send to the client instead. There is no ``ask``: its response would come only after this one.
-
-        Raises DecodeError where ``frame`` cannot be read, RefusedError where the connection cannot go on.
-        """
-        ...
-
-    def closed(self) -> None:
-        """The connection was closed."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class _Sent:
     """A request in flight. ``shown``: its response is to be read; ``own_answer``: the gateway itself sent it."""
@@ -105,30 +74,25 @@ class _Sent:
     own_answer: asyncio.Future[bytes] | None = None
 
 
+@dataclass(eq=False)
 class ConnectionRelay:
-    """Forwards frames until both sides have ended. No bytes of this connection affect other connections."""
+    """Forwards frames until both sides have ended. No bytes of this connection affect other connections.
 
-    def __init__(
-        self,
-        client: Link,
-        broker: Link,
-        interceptor: Interceptor,
-        pipes: Pipes,
-        memory: FrameMemoryBudget,
-        counts: GatewayCounters,
-        clock: Clock,
-    ) -> None:
-        """The relay owns both links from now on, and closes them."""
-        self._client, self._broker, self._interceptor, self._counts, self._clock = (
-            client,
-            broker,
-            interceptor,
-            counts,
-            clock,
-        )
-        self._memory = memory
-        self._up = FrameForwarder(client, broker, pipes, counts.up, clock)
-        self._down = FrameForwarder(broker, client, pipes, counts.down, clock)
+    It owns both links, and closes them.
+    """
+
+    client: Link
+    broker: Link
+    interceptor: ConnectionInterceptor
+    pipes: Pipes
+    memory: FrameMemoryBudget
+    counts: GatewayCounters
+    clock: Clock
+
+    def __post_init__(self) -> None:
+        """Nothing is forwarded before `run`."""
+        self._up = FrameForwarder(self.client, self.broker, self.pipes, self.counts.up, self.clock)
+        self._down = FrameForwarder(self.broker, self.client, self.pipes, self.counts.down, self.clock)
         self._in_flight: deque[_Sent] = deque()
         self._slot_freed = asyncio.Event()
         self._own_ids = itertools.count(1)
@@ -154,15 +118,15 @@ class ConnectionRelay:
         finally:
             for task in (requests, answers):
                 task.cancel()
-            self._client.abort()
-            self._broker.abort()
+            self.client.abort()
+            self.broker.abort()
             await asyncio.gather(requests, answers, return_exceptions=True)
             self._fail_pending()
-            self._interceptor.closed()
+            self.interceptor.closed()
 
     async def _close(self) -> None:
-        await self._client.close()
-        await self._broker.close()
+        await self.client.close()
+        await self.broker.close()
 
     async def _both(self, requests: asyncio.Task[None], answers: asyncio.Task[None]) -> None:
         waiting: set[asyncio.Task[None]] = {requests, answers}
@@ -174,7 +138,7 @@ class ConnectionRelay:
             )
             for task in done:
                 task.result()
-            now = self._clock.monotonic()
+            now = self.clock.monotonic()
             if ended_at is None and done:
                 ended_at = now
             if waiting and ended_at is not None and now - ended_at > END_SECONDS_MAX:
@@ -184,7 +148,7 @@ class ConnectionRelay:
     def _still_blocked(self, before: int) -> int:
         """Detect a client that is gone while the broker accepts nothing: unread requests hide the end of its stream."""
         now = self._up.blocked
-        if now >= 0 and now == before and self._client.hung_up():
+        if now >= 0 and now == before and self.client.hung_up():
             raise RefusedError(CloseReason.STUCK, "the client is gone, and the broker takes nothing")
         return now
 
@@ -200,26 +164,26 @@ class ConnectionRelay:
                 self._slot_freed.clear()
                 await self._up.flush()
                 await self._slot_freed.wait()
-            if self._interceptor.reads_request(head) and not (
-                size > OBSERVED_BYTES_MAX and self._interceptor.observes(head)
+            if self.interceptor.reads_request(head) and not (
+                size > OBSERVED_BYTES_MAX and self.interceptor.observes(head)
             ):
                 await self._show_request(head, size)
             elif head.api_key == PRODUCE and await wants_no_answer(head, self._up.first):
                 await self._up.pass_on()
             else:
-                await self._up.pass_on(self._registered(_Sent(head, self._interceptor.reads_answer(head))))
-        self._broker.end()
+                await self._up.pass_on(self._registered(_Sent(head, self.interceptor.reads_answer(head))))
+        self.broker.end()
 
     async def _show_request(self, head: RequestHead, size: int) -> None:
         if size > READ_REQUEST_BYTES_MAX:
             raise RefusedError(CloseReason.OVERSIZED, f"a request of API {head.api_key} has {size} bytes")
         await self._up.flush()  # earlier frames do not wait for memory
-        async with self._memory.taken(size):
+        async with self.memory.taken(size):
             frame = await self._up.whole()
-            start = self._clock.monotonic()
-            changed = await self._interceptor.request(head, frame, self._ask)
-            await self._up.put(changed, self._registered(_Sent(head, self._interceptor.reads_answer(head))))
-        self._counts.read(head.api_key, self._clock.monotonic() - start)
+            start = self.clock.monotonic()
+            changed = await self.interceptor.request(head, frame, self._ask)
+            await self._up.put(changed, self._registered(_Sent(head, self.interceptor.reads_answer(head))))
+        self.counts.read(head.api_key, self.clock.monotonic() - start)
 
     async def _answers(self) -> None:
         while (size := await self._down.next()) is not None:
@@ -235,21 +199,21 @@ class ConnectionRelay:
             else:
                 await self._down.pass_on()
         self._fail_pending()
-        self._client.end()
+        self.client.end()
 
     async def _show_answer(self, sent: _Sent, size: int) -> None:
         if size > READ_ANSWER_BYTES_MAX:
             raise RefusedError(CloseReason.OVERSIZED, f"an answer of API {sent.head.api_key} has {size} bytes")
         await self._down.flush()
-        async with self._memory.taken(size, urgent=bool(sent.own_answer)):
+        async with self.memory.taken(size, urgent=bool(sent.own_answer)):
             frame = await self._down.whole()
             if sent.own_answer:
                 if not sent.own_answer.done():
                     sent.own_answer.set_result(frame)
                 return
-            start = self._clock.monotonic()
-            await self._down.put(await self._interceptor.response(sent.head, frame))
-        self._counts.read(sent.head.api_key, self._clock.monotonic() - start)
+            start = self.clock.monotonic()
+            await self._down.put(await self.interceptor.response(sent.head, frame))
+        self.counts.read(sent.head.api_key, self.clock.monotonic() - start)
 
     async def _ask(self, message: Any) -> Any:  # noqa: ANN401 - kafka-python is untyped
         head = RequestHead(message.API_KEY, message.API_VERSION, -next(self._own_ids))
@@ -264,7 +228,7 @@ class ConnectionRelay:
         # The caller may be cancelled, but not within a frame: the next frame would be read as its rest.
         await asyncio.wait((sending,))
         sending.result()
-        return open_response(kind, head, await answer).message
+        return open_frame(kind, head, await answer).message
 
     def _registered(self, sent: _Sent) -> Callable[[], None]:
         return lambda: self._in_flight.append(sent)

@@ -1,4 +1,4 @@
-"""Makes the listener for posted events, with its token and TLS, from settings."""
+"""Makes the listeners, for readers and for posted events, with their tokens and TLS, from settings."""
 
 from __future__ import annotations
 
@@ -10,15 +10,47 @@ from rebalance_agent.api.events_endpoint import EventsApp
 from rebalance_agent.api.events_settings import EventsSettings
 from rebalance_agent.clock import Clock
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.http.answer import Answer
+from rebalance_agent.http.health import Readiness
 from rebalance_agent.http.loopback import is_loopback
 from rebalance_agent.http.server import HttpServer
 from rebalance_agent.http.server_tls import ServerTls
 from rebalance_agent.metrics.export.agent_metrics import AgentMetrics
 from rebalance_agent.model.events import Event
-from rebalance_agent.runtime.listeners.listener_security import bearer_of, events_tls
-from rebalance_agent.runtime.settings.roles import ListeningSettings, split_address
+from rebalance_agent.runtime.listeners.listener_security import bearer_of, listener_tls
+from rebalance_agent.runtime.listeners.web import HEALTH_PATHS, Page, WebApp
+from rebalance_agent.runtime.settings.redacted import shown_settings
+from rebalance_agent.runtime.settings.roles import AgentSettings, ListeningSettings, split_address
+from rebalance_agent.ui.page.site import Site
 
-__all__ = ["events_endpoint", "events_server"]
+__all__ = ["events_endpoint", "events_server", "web_server"]
+
+
+def web_server(
+    settings: AgentSettings,
+    pages: Sequence[Page],
+    readiness: Readiness,
+    site: Site,
+    metrics: AgentMetrics,
+    clock: Clock,
+    api: Callable[[str, str], Answer] | None = None,
+) -> HttpServer:
+    """The server, not started yet; ``pages``, ``site`` and ``api`` as in `WebApp`.
+
+    Raises:
+        InvalidInputError: naming the setting whose file cannot be used.
+    """
+    app = WebApp(
+        pages,
+        readiness,
+        site=site,
+        api=api,
+        config=lambda: shown_settings(settings),
+        bearer=bearer_of("web_token_file", settings.web_token_file, clock),
+        health_open=not settings.web_token_for_health,
+    )
+    tls = listener_tls(settings, "tls_", clock)
+    return HttpServer(*split_address(settings.listen), app, tls=tls, urgent=HEALTH_PATHS, on_cut=metrics.connection_cut)
 
 
 def events_endpoint(settings: ListeningSettings, clock: Clock) -> tuple[EventsSettings, ServerTls | None]:
@@ -30,7 +62,7 @@ def events_endpoint(settings: ListeningSettings, clock: Clock) -> tuple[EventsSe
     """
     host, port = split_address(settings.events_listen)
     bearer = bearer_of("events_token_file", settings.events_token_file, clock)
-    tls = events_tls(settings, clock)
+    tls = listener_tls(settings, "events_tls_", clock)
     try:
         return EventsSettings(host, port, bearer, mutual_tls=bool(tls and tls.mutual)), tls
     except InvalidInputError as error:
