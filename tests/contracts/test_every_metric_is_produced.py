@@ -32,7 +32,6 @@ from rebalance_agent.model.events import AssignEvent, process_event_id
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.tracking.observations import (
     DescribedGroup,
-    DescribedMember,
     GroupDescribed,
     LoadsSeen,
     MemberReported,
@@ -40,7 +39,7 @@ from rebalance_agent.tracking.observations import (
 from rebalance_agent.tracking.patterns.copartition import Copartitioned
 from rebalance_agent.tracking.patterns.loads import GroupLoads
 from rebalance_agent.tracking.tracker import Tracker
-from rebalance_agent.tracking.views import StallHistogram
+from rebalance_agent.tracking.views import MemberLoad, StallHistogram
 from support.observer.scrapes import families
 from support.tracker.epochs import current, fact, gone, joins, named, target
 from support.tracker.tracking import T0, WHOLE, assigned, left, listed, member, record, revoked, tell, tick, topics
@@ -167,7 +166,7 @@ def streams():
 
 
 def described():
-    members = [DescribedMember(name, None, name, "/h", {"t": (0,)}) for name in "ab"]
+    members = [MemberLoad(name, None, name, "/h", {"t": (0,)}) for name in "ab"]
     for at, some in ((1_000, members), (2_000, members[:1])):
         yield GroupDescribed(T0 + at, DescribedGroup("g", GroupState.STABLE, GroupType.CLASSIC, "range", tuple(some)))
 

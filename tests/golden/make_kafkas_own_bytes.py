@@ -14,9 +14,7 @@ from typing import Any
 
 import jpype
 
-from rebalance_agent.groupprotocol.tables.consumer_groups import CONSUMER_TABLES
-from rebalance_agent.groupprotocol.tables.share_groups import SHARE_TABLES
-from rebalance_agent.groupprotocol.tables.streams_groups import STREAMS_TABLES
+from rebalance_agent.groupprotocol.tables import GROUP_METADATA, RECORDS
 from rebalance_agent.groupprotocol.wire.message import Message
 from rebalance_agent.groupprotocol.wire.primitives import BYTES, STRING, UUID, Array
 from rebalance_agent.groupprotocol.wire.schema import Struct
@@ -60,7 +58,7 @@ def records() -> Iterator[dict[str, Any]]:
         yield record(serde, f"group metadata, value v{version}", 2, {"group": "orders"}, value)
     connect = group_value(3, "connect", [(b"\0\1connect's own", b"\0\2bytes")])
     yield record(serde, "a group of Kafka Connect", 2, {"group": "connect"}, group.encode(3, connect))
-    for table in (*CONSUMER_TABLES, *SHARE_TABLES, *STREAMS_TABLES):
+    for table in (RECORDS[version] for version in RECORDS if version > GROUP_METADATA.key.versions[-1]):
         key = KafkasMessage(table.key.name).encode(0, sample(table.key, 0))[2:]
         value = KafkasMessage(table.value.name).encode(0, sample(table.value, 0))
         version = table.key.versions[0].to_bytes(2, "big")

@@ -9,9 +9,9 @@ from collections import defaultdict
 
 import pytest
 
-from rebalance_agent.groupprotocol.classic_group import classic_group
 from rebalance_agent.groupprotocol.consumer_protocol import ASSIGNMENT, SUBSCRIPTION
-from rebalance_agent.groupprotocol.epoch_facts import EPOCH_FACTS, epoch_fact
+from rebalance_agent.groupprotocol.epoch_facts import EPOCH_FACTS
+from rebalance_agent.groupprotocol.group_fact import group_fact
 from rebalance_agent.groupprotocol.records import decode_record
 from rebalance_agent.groupprotocol.tables import GROUP_METADATA, RECORDS
 from rebalance_agent.groupprotocol.tables.consumer_groups import CONSUMER_GROUP_PARTITION_METADATA
@@ -71,8 +71,10 @@ def test_nothing_is_unknown_and_the_same_bytes_are_written_again(row):
 @ROWS
 def test_what_tells_of_a_rebalance_is_told(row):
     record = READ[row]
-    told = classic_group(record) or epoch_fact(record)
-    assert (told is not None) == (not record.tombstone and record.kind in {GROUP_METADATA.kind, *EPOCH_FACTS})
+    fact = group_fact(record)
+    assert (fact is not None and fact.value is not None) == (
+        not record.tombstone and record.kind in {GROUP_METADATA.kind, *EPOCH_FACTS}
+    )
 
 
 def told():

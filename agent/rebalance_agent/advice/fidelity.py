@@ -57,17 +57,12 @@ class FidelityLine:
 
     def __add__(self, other: FidelityLine) -> FidelityLine:
         """Add the lines of two parts of one history."""
-        return replace(
-            self,
-            checked=self.checked + other.checked,
-            same_moves=self.same_moves + other.same_moves,
-            same_skew=self.same_skew + other.same_skew,
-            same_assignment=self.same_assignment + other.same_assignment,
-            not_comparable=self.not_comparable + other.not_comparable,
-            agreeing=self.agreeing + other.agreeing,
-            reason=self.reason or other.reason,
-            difference=self.difference or other.difference,
-        )
+        counts = {name: getattr(self, name) + getattr(other, name) for name in _COUNTS}
+        texts = {name: getattr(self, name) or getattr(other, name) for name in ("reason", "difference")}
+        return replace(self, **counts, **texts)
+
+
+_COUNTS = ("checked", "same_moves", "same_skew", "same_assignment", "not_comparable", "agreeing")
 
 
 @dataclass(frozen=True, slots=True)

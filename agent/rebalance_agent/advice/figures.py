@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import takewhile
 
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 
-__all__ = ["STALLS_FIELDS", "Figures", "Replayed", "StrategyOutcome", "Sums", "WhatIf", "merged"]
+__all__ = ["STALLS_FIELDS", "Figures", "Replayed", "StrategyOutcome", "WhatIf", "merged"]
 
 STALLS_FIELDS = ("stalled_partition_seconds", "avoided", "avoided_partition_seconds", "waited_partition_seconds")
 """Fields of `Figures` that are meaningful only if ``stalls`` is above 0."""
@@ -62,21 +62,34 @@ class Figures:
         """Mean imbalance in partitions; None without generations."""
         return self.imbalance_sum / self.generations if self.generations else None
 
+    @classmethod
+    def of(cls, line: Replayed, *, avoided: bool, waited: float) -> Figures:
+        """Return the figures of one rebalance.
+
+        ``avoided``: static membership would have avoided it, at the cost of ``waited`` partition-seconds.
+        """
+        stalled = line.stalled_partition_seconds
+        return cls(
+            generations=1,
+            moved=line.moved,
+            excess=line.excess or 0,
+            skew_sum=line.skew_ratio,
+            skew_max=max(1.0, line.skew_ratio),
+            imbalance_sum=line.imbalance,
+            stalls=int(stalled is not None),
+            stalled_partition_seconds=stalled or 0.0,
+            avoided=int(avoided and stalled is not None),
+            avoided_partition_seconds=stalled or 0.0 if avoided else 0.0,
+            waited_partition_seconds=waited,
+        )
+
     def __add__(self, other: Figures) -> Figures:
         """Add the figures of two parts of one history."""
-        return Figures(
-            generations=self.generations + other.generations,
-            moved=self.moved + other.moved,
-            excess=self.excess + other.excess,
-            skew_sum=self.skew_sum + other.skew_sum,
-            skew_max=max(self.skew_max, other.skew_max),
-            imbalance_sum=self.imbalance_sum + other.imbalance_sum,
-            stalls=self.stalls + other.stalls,
-            stalled_partition_seconds=self.stalled_partition_seconds + other.stalled_partition_seconds,
-            avoided=self.avoided + other.avoided,
-            avoided_partition_seconds=self.avoided_partition_seconds + other.avoided_partition_seconds,
-            waited_partition_seconds=self.waited_partition_seconds + other.waited_partition_seconds,
-        )
+        sums = {name: getattr(self, name) + getattr(other, name) for name in _SUMS}
+        return Figures(**sums, skew_max=max(self.skew_max, other.skew_max))
+
+
+_SUMS = tuple(field.name for field in fields(Figures) if field.name != "skew_max")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,48 +143,3 @@ def merged(parts: Sequence[WhatIf]) -> WhatIf:
         predicted=sum((part.predicted for part in parts), Figures()),
         outcomes=tuple(outcomes),
     )
-
-
-class Sums:
-    """Accumulates `Figures`."""
-
-    def __init__(self) -> None:
-        """Start at zero."""
-        self._lines = self._moved = self._excess = self._imbalance = self._stalls = self._avoided = 0
-        self._skew, self._skew_max, self._stalled, self._avoided_seconds, self._waited = 0.0, 1.0, 0.0, 0.0, 0.0
-
-    def add(self, line: Replayed, *, avoided: bool, waited: float) -> None:
-        """Add one rebalance.
-
-        ``avoided``: static membership would have avoided it, at the cost of ``waited`` partition-seconds.
-        """
-        self._lines += 1
-        self._moved += line.moved
-        self._excess += line.excess or 0
-        self._skew += line.skew_ratio
-        self._skew_max = max(self._skew_max, line.skew_ratio)
-        self._imbalance += line.imbalance
-        self._waited += waited
-        if line.stalled_partition_seconds is None:
-            return
-        self._stalls += 1
-        self._stalled += line.stalled_partition_seconds
-        if avoided:
-            self._avoided += 1
-            self._avoided_seconds += line.stalled_partition_seconds
-
-    def figures(self) -> Figures:
-        """Return the sums."""
-        return Figures(
-            generations=self._lines,
-            moved=self._moved,
-            excess=self._excess,
-            skew_sum=self._skew,
-            skew_max=self._skew_max,
-            imbalance_sum=self._imbalance,
-            stalls=self._stalls,
-            stalled_partition_seconds=self._stalled,
-            avoided=self._avoided,
-            avoided_partition_seconds=self._avoided_seconds,
-            waited_partition_seconds=self._waited if self._avoided else 0.0,
-        )

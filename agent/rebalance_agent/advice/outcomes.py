@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from rebalance_agent.advice.eligible_strategies import ReplaySettings, family, refusal
-from rebalance_agent.advice.figures import Figures, Replayed, StrategyOutcome, Sums, WhatIf
+from rebalance_agent.advice.figures import Figures, Replayed, StrategyOutcome, WhatIf
 from rebalance_agent.advice.move_counts import Assignment, count_moves
 from rebalance_agent.advice.predicted_stalls import Behaviour, behaviour_of, predict_stall
 from rebalance_agent.advice.recorded_history import RecordedHistory, owned_by, since_last_assignor
@@ -109,18 +109,23 @@ def _both(
 ) -> dict[RebalanceProtocol, Figures]:
     """Return the figures under either protocol."""
     indexes = _indexes(history)
-    sums = {protocol: Sums() for protocol in (RebalanceProtocol.EAGER, RebalanceProtocol.COOPERATIVE)}
+    sums = {protocol: Figures() for protocol in (RebalanceProtocol.EAGER, RebalanceProtocol.COOPERATIVE)}
     before: Assignment = {}
     for replayed in replay_rebalances(history, chosen, settings):
         key = id(replayed.rebalance)
         index = indexes[key]
         if history.counts(replayed.rebalance.closing):
             waited = restarts.waited(index, before)
-            for protocol, total in sums.items():
+            for protocol in sums:
                 line = _replayed(replayed, behaviours[key], protocol)
-                total.add(line, avoided=index in restarts.rebalances, waited=waited)
+                sums[protocol] += Figures.of(line, avoided=index in restarts.rebalances, waited=waited)
         before = replayed.assignment
-    return {protocol: total.figures() for protocol, total in sums.items()}
+    return {protocol: _total(figures) for protocol, figures in sums.items()}
+
+
+def _total(sums: Figures) -> Figures:
+    """Return the sums of all rebalances: where static membership avoids none of them, nothing waits for its members."""
+    return sums if sums.avoided else replace(sums, waited_partition_seconds=0.0)
 
 
 def _recorded(
@@ -128,7 +133,7 @@ def _recorded(
 ) -> tuple[Figures, Figures]:
     """Return the measured figures, and those of the same moves with predicted stalls."""
     indexes = _indexes(history)
-    measured, predicted = Sums(), Sums()
+    measured, predicted = Figures(), Figures()
     began = False
     for rebalance in history.decided:
         closing, behaviour, index = rebalance.closing, behaviours[id(rebalance)], indexes[id(rebalance)]
@@ -151,10 +156,10 @@ def _recorded(
             stalled_partition_seconds=stalled,
         )
         avoided, waited = index in restarts.rebalances, restarts.waited(index, before or {})
-        predicted.add(line, avoided=avoided, waited=waited)
+        predicted += Figures.of(line, avoided=avoided, waited=waited)
         known = None if stalled is None or closing.stall is None else closing.stall.partition_seconds
-        measured.add(replace(line, stalled_partition_seconds=known), avoided=avoided, waited=waited)
-    return measured.figures(), predicted.figures()
+        measured += Figures.of(replace(line, stalled_partition_seconds=known), avoided=avoided, waited=waited)
+    return _total(measured), _total(predicted)
 
 
 def _indexes(history: RecordedHistory) -> dict[int, int]:

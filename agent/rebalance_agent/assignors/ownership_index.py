@@ -7,72 +7,45 @@ asked for. Otherwise topics are checked one by one.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
-from typing import overload
 
 from rebalance_agent.assignors.claims import TopicOwnership, settle
 from rebalance_agent.model.partitions import TopicPartitions
 
-__all__ = ["OwnershipByTopic", "OwnershipIndex", "build_index", "distinct", "in_order", "settle_all", "unowned"]
+__all__ = ["OwnershipIndex", "build_index", "distinct", "in_order", "settle_all"]
 
 _ALIKE_MIN = 4
 """Members with the same topics from which on they are read column by column; fewer are faster one by one."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class OwnershipIndex:
     """Ownership three ways: ``ownership`` and ``gaps`` (partitions without an owner) by topic, ``holdings`` by member.
 
     If all claims of a member are valid, its holdings are the very mapping that it sent; nothing is copied.
-    ``disputed``: topics with partitions that have no owner although members hold them.
+    ``disputed``: topics with partitions that have no owner although members hold them; their ownership does not follow
+    from the holdings, so then ``settled`` is the ownership of all ``topics``.
     """
 
-    ownership: Sequence[TopicOwnership]
+    topics: Collection[str]
     gaps: Sequence[Sequence[int]]
     holdings: Sequence[TopicPartitions]
+    settled: tuple[TopicOwnership, ...] | None = None
     disputed: frozenset[str] = frozenset()
 
-
-class OwnershipByTopic(Sequence[TopicOwnership]):
-    """Undisputed holdings by topic, built at first use: up to a million entries, which sticky plans do not need."""
-
-    def __init__(self, topics: Collection[str], holdings: Sequence[TopicPartitions]) -> None:
-        """Keep ``holdings`` by member; all their topics are in ``topics``."""
-        self._topics = topics
-        self._holdings = holdings
-        self._by_topic: tuple[TopicOwnership, ...] | None = None
-
-    def _all(self) -> tuple[TopicOwnership, ...]:
-        if self._by_topic is None:
-            owned: dict[str, dict[int, tuple[int, ...]]] = {topic: {} for topic in self._topics}
-            for member, held in enumerate(self._holdings):
-                for topic, numbers in held.items():
-                    owned[topic][member] = numbers
-            self._by_topic = tuple(map(TopicOwnership, owned.values()))
-        return self._by_topic
-
-    def __len__(self) -> int:
-        return len(self._topics)
-
-    def __iter__(self) -> Iterator[TopicOwnership]:
-        return iter(self._all())
-
-    @overload
-    def __getitem__(self, index: int) -> TopicOwnership: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[TopicOwnership]: ...
-
-    def __getitem__(self, index: int | slice) -> TopicOwnership | Sequence[TopicOwnership]:
-        return self._all()[index]
-
-    def __eq__(self, other: object) -> bool:
-        return self._all() == tuple(other) if isinstance(other, (OwnershipByTopic, tuple)) else NotImplemented
-
-    def __hash__(self) -> int:
-        raise TypeError("ownership holds mappings, and has no hash")
+    @cached_property
+    def ownership(self) -> tuple[TopicOwnership, ...]:
+        """Ownership by topic, built at first use: up to a million entries, which sticky plans do not need."""
+        if self.settled is not None:
+            return self.settled
+        owned: dict[str, dict[int, tuple[int, ...]]] = {topic: {} for topic in self.topics}
+        for member, held in enumerate(self.holdings):
+            for topic, numbers in held.items():
+                owned[topic][member] = numbers
+        return tuple(map(TopicOwnership, owned.values()))
 
 
 def settle_all(
@@ -91,7 +64,7 @@ def settle_all(
     if all(len(members) == len(claims) for members in subscribers) or _entitled(holdings, subscriptions):
         gaps = _gaps_of_plain(holdings, topics)
     if gaps is not None:
-        return OwnershipIndex(OwnershipByTopic(topics, holdings), gaps, holdings)
+        return OwnershipIndex(topics, gaps, holdings)
     return _settle_each(claims, topics, subscribers)
 
 
@@ -182,18 +155,14 @@ def _settle_each(
 def build_index(ownership: Sequence[TopicOwnership], topics: Mapping[str, int], members: int) -> OwnershipIndex:
     """Return the index of any ``ownership`` of ``topics`` (with their partition counts)."""
     holdings: list[dict[str, tuple[int, ...]]] = [{} for _ in range(members)]
-    for topic, topic_ownership in zip(topics, ownership, strict=True):
-        for member, numbers in topic_ownership.owned.items():
+    gaps: list[Sequence[int]] = []
+    for (topic, count), topic_ownership in zip(topics.items(), ownership, strict=True):
+        owned = topic_ownership.owned
+        for member, numbers in owned.items():
             holdings[member][topic] = numbers
-    gaps = [unowned(topic_ownership, count) for topic_ownership, count in zip(ownership, topics.values(), strict=True)]
+        everything = range(count)
+        gaps.append(sorted(set(everything).difference(*owned.values())) if owned else everything)
     disputed = frozenset(
         topic for topic, topic_ownership in zip(topics, ownership, strict=True) if topic_ownership.disputed
     )
-    return OwnershipIndex(tuple(ownership), gaps, holdings, disputed)
-
-
-def unowned(ownership: TopicOwnership, count: int) -> Sequence[int]:
-    """Return the partitions of a topic of ``count`` that have no owner, ascending."""
-    if not ownership.owned:
-        return range(count)
-    return sorted(set(range(count)).difference(chain.from_iterable(ownership.owned.values())))
+    return OwnershipIndex(topics, gaps, holdings, tuple(ownership), disputed)

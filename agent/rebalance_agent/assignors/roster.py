@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from rebalance_agent.assignors.claims import TopicOwnership
-from rebalance_agent.assignors.ownership_index import OwnershipIndex, build_index, settle_all
+from rebalance_agent.assignors.ownership_index import OwnershipIndex, settle_all
 from rebalance_agent.assignors.strategy_settings import Setting
 from rebalance_agent.assignors.subscribers import subscribers_by_topic
 from rebalance_agent.errors import DecodeError
@@ -20,6 +20,7 @@ from rebalance_agent.model.subscription import (
     GroupSubscription,
     MemberSubscription,
     TopicMetadata,
+    java_order,
     member_order,
 )
 
@@ -55,7 +56,6 @@ class RosterCache:
     ``count_promise``: the result of `promise.by_count`, which does not depend on ownership.
     """
 
-    ownership_index: OwnershipIndex | None = None
     count_promise: Any = None
     owned_counts: tuple[int, ...] | None = None
     drafts: dict[tuple[tuple[int, ...], ...], Any] = field(default_factory=dict)
@@ -66,7 +66,7 @@ class Roster:
     """A group in order, ready for a strategy.
 
     ``members`` are in Java's order; ``topics`` are those that have subscribers and partitions, sorted as Java sorts
-    strings. ``subscribers`` and ``ownership`` go by topic; ``settings`` (name -> values) and ``standbys`` (copies that
+    strings. ``subscribers`` go by topic; ``settings`` (name -> values) and ``standbys`` (copies that
     a member claims to have) by member. Topics with the same subscribers share one tuple of them, so that ``id()``
     compares them. ``duplicate_ids`` are member ids that occurred more than once, of which one subscription each counts.
     """
@@ -76,7 +76,7 @@ class Roster:
     topics: tuple[str, ...]
     metadata: tuple[TopicMetadata, ...]
     subscribers: tuple[tuple[int, ...], ...]
-    ownership: Sequence[TopicOwnership]
+    ownership_index: OwnershipIndex
     settings: Mapping[str, tuple[Any, ...]]
     shared: Mapping[str, Any]
     standbys: tuple[TopicPartitions, ...]
@@ -101,12 +101,9 @@ class Roster:
         return [topic.partitions for topic in self.metadata]
 
     @property
-    def ownership_index(self) -> OwnershipIndex:
-        """Ownership by topic and by member, and the partitions without an owner."""
-        if self.cache.ownership_index is None:
-            topics = dict(zip(self.topics, self.partitions, strict=True))
-            self.cache.ownership_index = build_index(self.ownership, topics, len(self.members))
-        return self.cache.ownership_index
+    def ownership(self) -> Sequence[TopicOwnership]:
+        """Ownership by topic."""
+        return self.ownership_index.ownership
 
     def owned_counts(self) -> list[int]:
         """Return the number of partitions that each member owns."""
@@ -150,27 +147,22 @@ def prepare_roster(
     if not believe_owned:
         reports = [report and replace(report, owned={}) for report in reports]
     by_topic = subscribers_by_topic(members)
-    topics = tuple(
-        sorted(
-            (topic for topic in by_topic if topic in group.topics and group.topics[topic].partitions > 0),
-            key=_utf16,
-        )
-    )
+    existing = (topic for topic in by_topic if topic in group.topics and group.topics[topic].partitions > 0)
+    topics = tuple(sorted(existing, key=java_order))
     metadata = tuple(group.topics[topic] for topic in topics)
     subscribers = tuple(by_topic[topic] for topic in topics)
-    ownership_index = settle_all(
-        _claims(members, reports),
-        {topic: group.topics[topic].partitions for topic in topics},
-        subscribers,
-        [member.topics for member in members],
-    )
-    roster = Roster(
+    return Roster(
         group=group.group,
         members=members,
         topics=topics,
         metadata=metadata,
         subscribers=subscribers,
-        ownership=ownership_index.ownership,
+        ownership_index=settle_all(
+            _claims(members, reports),
+            {topic: group.topics[topic].partitions for topic in topics},
+            subscribers,
+            [member.topics for member in members],
+        ),
         settings={setting.name: _values(setting, members, reports) for setting in settings if not setting.shared},
         shared={setting.name: setting.of(group.config) for setting in settings if setting.shared},
         standbys=tuple(_standbys(member, report) for member, report in zip(members, reports, strict=True)),
@@ -178,8 +170,6 @@ def prepare_roster(
         user_data_errors=errors,
         duplicate_ids=duplicate_ids,
     )
-    roster.cache.ownership_index = ownership_index
-    return roster
 
 
 def prepare_roster_again(
@@ -198,36 +188,27 @@ def prepare_roster_again(
     Raises:
         AssignmentError: a configured value is not valid for its setting.
     """
-    ownership_index = settle_all(
-        [(0, owned) for owned in holdings],
-        dict(zip(roster.topics, roster.partitions, strict=True)),
-        roster.subscribers,
-        [member.topics for member in roster.members],
-    )
     values = {setting.name: setting.of(config or {}) for setting in settings}
+    shared = {setting.name: values[setting.name] for setting in settings if setting.shared}
     again = replace(
         roster,
-        ownership=ownership_index.ownership,
+        ownership_index=settle_all(
+            [(0, owned) for owned in holdings],
+            dict(zip(roster.topics, roster.partitions, strict=True)),
+            roster.subscribers,
+            [member.topics for member in roster.members],
+        ),
         settings={
-            each.name: tuple(
-                [
-                    report.settings.get(each.name, values[each.name]) if report else values[each.name]
-                    for report in reports
-                ]
-            )
-            for each in settings
-            if not each.shared
+            name: tuple([report.settings.get(name, value) if report else value for report in reports])
+            for name, value in values.items()
+            if name not in shared
         },
-        shared={each.name: values[each.name] for each in settings if each.shared},
+        shared=shared,
         standbys=tuple(map(_in_sets, standbys)) if standbys else ({},) * len(holdings),
         user_data_errors={},
     )
-    again.cache.ownership_index, again.cache.count_promise = ownership_index, roster.cache.count_promise
+    again.cache.count_promise = roster.cache.count_promise
     return again
-
-
-def _utf16(text: str) -> bytes:
-    return text.encode("utf-16-be", "surrogatepass")
 
 
 def _without_duplicates(

@@ -8,7 +8,8 @@ from confluent_kafka import ConsumerGroupState, ConsumerGroupType
 
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.model.partitions import TopicPartitions, existing, topic_partitions
-from rebalance_agent.tracking.observations import DescribedGroup, DescribedMember, ListedGroup
+from rebalance_agent.tracking.observations import DescribedGroup, ListedGroup
+from rebalance_agent.tracking.views import MemberLoad
 
 __all__ = ["STATES", "described_group", "group_state", "listed_group"]
 
@@ -44,7 +45,7 @@ def described_group(answer: Any) -> DescribedGroup | None:  # noqa: ANN401
     if (state := group_state(answer)) is None:
         return None
     members = (
-        DescribedMember(
+        MemberLoad(
             member.member_id,
             member.group_instance_id,
             member.client_id,

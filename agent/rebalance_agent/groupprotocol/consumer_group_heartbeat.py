@@ -9,8 +9,7 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from rebalance_agent.errors import DecodeError
-from rebalance_agent.groupprotocol.wire.byte_reader import Reader, WireError
+from rebalance_agent.groupprotocol.wire.byte_reader import Reader, decode_whole
 from rebalance_agent.groupprotocol.wire.primitives import INT16, INT32, STRING, UUID, Array, Codec
 from rebalance_agent.groupprotocol.wire.schema import Field, Struct, struct_codec
 
@@ -58,13 +57,13 @@ def decode_heartbeat(version: int, frame: bytes) -> dict[str, Any]:
     Raises:
         DecodeError: the bytes are not one.
     """
-    reader = Reader(frame)
-    try:
+
+    def read(reader: Reader) -> dict[str, Any]:
         reader.take(_REQUEST_HEAD_BYTES)
         reader.sized(_SHORT, nullable=True)  # the client id, which is never compact
         return _body(reader, _REQUESTS[version])
-    except WireError as error:
-        raise DecodeError(error.describe(f"ConsumerGroupHeartbeatRequest v{version}")) from None
+
+    return decode_whole(f"ConsumerGroupHeartbeatRequest v{version}", frame, read)
 
 
 def decode_heartbeat_answer(version: int, frame: bytes) -> dict[str, Any]:
@@ -73,12 +72,12 @@ def decode_heartbeat_answer(version: int, frame: bytes) -> dict[str, Any]:
     Raises:
         DecodeError: the bytes are not one.
     """
-    reader = Reader(frame)
-    try:
+
+    def read(reader: Reader) -> dict[str, Any]:
         reader.take(_ANSWER_HEAD_BYTES)
         return _body(reader, _ANSWERS[version])
-    except WireError as error:
-        raise DecodeError(error.describe(f"ConsumerGroupHeartbeatResponse v{version}")) from None
+
+    return decode_whole(f"ConsumerGroupHeartbeatResponse v{version}", frame, read)
 
 
 def _body(reader: Reader, codec: Codec) -> dict[str, Any]:
@@ -86,5 +85,4 @@ def _body(reader: Reader, codec: Codec) -> dict[str, Any]:
         reader.uvarint()
         reader.take(reader.uvarint())
     fields: dict[str, Any] = codec.read(reader)
-    reader.end()
     return fields

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from rebalance_agent.groupprotocol.records import Record
 from rebalance_agent.groupprotocol.tables import consumer_groups as consumer
 from rebalance_agent.groupprotocol.tables import share_groups as share
 from rebalance_agent.groupprotocol.tables import streams_groups as streams
@@ -24,18 +23,12 @@ from rebalance_agent.model.epoch_groups import (
 from rebalance_agent.model.group import GroupType, is_cooperative
 from rebalance_agent.model.partitions import TopicPartitions, existing
 
-__all__ = ["EPOCH_FACTS", "epoch_fact"]
+__all__ = ["EPOCH_FACTS"]
 
 _Fields = Mapping[str, Any]
 
 _STATES = {0: MemberState.STABLE, 1: MemberState.UNREVOKED, 2: MemberState.UNRELEASED}
 _STREAMS_STATES = {1: MemberState.STABLE, 2: MemberState.UNREVOKED, 3: MemberState.UNRELEASED}
-
-
-def epoch_fact(record: Record) -> EpochFact | None:
-    """Return the fact in the record; None for a tombstone, an unknown value version, and kinds without such a fact."""
-    row = EPOCH_FACTS.get(record.kind)
-    return None if row is None or record.value is None else row[2](record.value)
 
 
 def _group_epoch(value: _Fields) -> GroupEpoch:
@@ -64,23 +57,16 @@ def _consumer_member(value: _Fields) -> EpochMember:
     )
 
 
-def _share_member(value: _Fields) -> EpochMember:
+def _plain_member(value: _Fields) -> EpochMember:
+    """Return a member of a share or streams group; share members state topics, streams members a process."""
     return EpochMember(
         client_id=value["client_id"],
         client_host=value["client_host"],
+        instance_id=value.get("instance_id"),
         rack=value["rack_id"],
-        topics=tuple(value["subscribed_topic_names"]),
-    )
-
-
-def _streams_member(value: _Fields) -> EpochMember:
-    return EpochMember(
-        client_id=value["client_id"],
-        client_host=value["client_host"],
-        instance_id=value["instance_id"],
-        rack=value["rack_id"],
-        rebalance_timeout_ms=value["rebalance_timeout_ms"],
-        process=value["process_id"],
+        topics=tuple(value.get("subscribed_topic_names", ())),
+        rebalance_timeout_ms=value.get("rebalance_timeout_ms", -1),
+        process=value.get("process_id"),
     )
 
 
@@ -92,22 +78,14 @@ def _streams_target(value: _Fields) -> MemberTarget:
     return MemberTarget(_tasks(value["active_tasks"]), _tasks((*value["standby_tasks"], *value["warmup_tasks"])))
 
 
-def _consumer_current(value: _Fields) -> CurrentAssignment:
+def _current(value: _Fields) -> CurrentAssignment:
     return CurrentAssignment(
         epoch=value["member_epoch"],
         previous_epoch=value["previous_member_epoch"],
         state=_STATES.get(value["state"], MemberState.UNKNOWN),
         assigned=_by(value["assigned_partitions"], "topic_id"),
-        revoking=_by(value["partitions_pending_revocation"], "topic_id"),
-    )
-
-
-def _share_current(value: _Fields) -> CurrentAssignment:
-    return CurrentAssignment(
-        epoch=value["member_epoch"],
-        previous_epoch=value["previous_member_epoch"],
-        state=_STATES.get(value["state"], MemberState.UNKNOWN),
-        assigned=_by(value["assigned_partitions"], "topic_id"),
+        # In a share group nothing is revoked: members share partitions.
+        revoking=_by(value.get("partitions_pending_revocation", ()), "topic_id"),
     )
 
 
@@ -165,21 +143,21 @@ EPOCH_FACTS: Mapping[str, tuple[GroupType, type[EpochFact], Callable[[_Fields], 
         (consumer.CONSUMER_GROUP_MEMBER_METADATA, EpochMember, _consumer_member),
         (consumer.CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA, TargetEpoch, _target_epoch),
         (consumer.CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER, MemberTarget, _target),
-        (consumer.CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT, CurrentAssignment, _consumer_current),
+        (consumer.CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT, CurrentAssignment, _current),
         (consumer.CONSUMER_GROUP_REGULAR_EXPRESSION, ResolvedPattern, _pattern),
     ),
     **_rows(
         GroupType.SHARE,
         (share.SHARE_GROUP_METADATA, GroupEpoch, _group_epoch),
-        (share.SHARE_GROUP_MEMBER_METADATA, EpochMember, _share_member),
+        (share.SHARE_GROUP_MEMBER_METADATA, EpochMember, _plain_member),
         (share.SHARE_GROUP_TARGET_ASSIGNMENT_METADATA, TargetEpoch, _target_epoch),
         (share.SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER, MemberTarget, _target),
-        (share.SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT, CurrentAssignment, _share_current),
+        (share.SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT, CurrentAssignment, _current),
     ),
     **_rows(
         GroupType.STREAMS,
         (streams.STREAMS_GROUP_METADATA, GroupEpoch, _group_epoch),
-        (streams.STREAMS_GROUP_MEMBER_METADATA, EpochMember, _streams_member),
+        (streams.STREAMS_GROUP_MEMBER_METADATA, EpochMember, _plain_member),
         (streams.STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA, TargetEpoch, _target_epoch),
         (streams.STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER, MemberTarget, _streams_target),
         (streams.STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT, CurrentAssignment, _streams_current),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from rebalance_agent.groupprotocol.classic_group import member_assignment, member_subscription
 from rebalance_agent.groupprotocol.records import UNKNOWN, Record
 from rebalance_agent.groupprotocol.tables import GROUP_METADATA
+from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 
 __all__ = ["record_json"]
 
@@ -54,30 +56,15 @@ def _with_decoded_members(record: Record) -> Mapping[str, Any]:
     members = [
         {
             **member,
-            "subscription": _subscription(protocol_type, member["subscription"]),
-            "assignment": _assignment(protocol_type, member["assignment"]),
+            "subscription": _decoded(
+                member_subscription(protocol_type, member["subscription"]), member["subscription"]
+            ),
+            "assignment": _decoded(member_assignment(protocol_type, member["assignment"]), member["assignment"]),
         }
         for member in value["members"]
     ]
     return {**value, "members": members}
 
 
-def _subscription(protocol_type: str, data: bytes) -> dict[str, Any]:
-    subscription = member_subscription(protocol_type, data)
-    if subscription is None:
-        return {"raw": data}
-    return {
-        "version": subscription.version,
-        "topics": subscription.topics,
-        "user_data": subscription.user_data,
-        "owned_partitions": subscription.owned_partitions,
-        "generation_id": subscription.generation_id,
-        "rack_id": subscription.rack_id,
-    }
-
-
-def _assignment(protocol_type: str, data: bytes) -> dict[str, Any]:
-    assignment = member_assignment(protocol_type, data)
-    if assignment is None:
-        return {"raw": data}
-    return {"version": assignment.version, "partitions": assignment.partitions, "user_data": assignment.user_data}
+def _decoded(value: ConsumerSubscription | ConsumerAssignment | None, data: bytes) -> dict[str, Any]:
+    return {"raw": data} if value is None else asdict(value)

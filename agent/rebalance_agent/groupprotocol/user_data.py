@@ -16,14 +16,13 @@ All numbers are big-endian.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
-from rebalance_agent.errors import DecodeError, InvalidInputError
+from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.groupprotocol.consumer_protocol import TOPIC_PARTITIONS, from_rows, to_rows
 from rebalance_agent.groupprotocol.sticky_fast_decoder import StickyUserData, decode_fast
-from rebalance_agent.groupprotocol.wire.byte_reader import Reader, WireError, as_text
+from rebalance_agent.groupprotocol.wire.byte_reader import Reader, WireError, as_text, decode_whole
 from rebalance_agent.groupprotocol.wire.message import Message
 from rebalance_agent.groupprotocol.wire.primitives import INT32, STRING, Form
 from rebalance_agent.groupprotocol.wire.schema import Field
@@ -55,7 +54,6 @@ _LABELLED = Message(
     versions=range(1),
     append_only=True,
 )
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +79,7 @@ def decode_weighted(data: bytes) -> WeightedUserData:
     Raises:
         DecodeError: the bytes are not that, or the weight is not above zero.
     """
-    return _whole("weighted-sticky user data", data, _read_weighted)
+    return decode_whole("weighted-sticky user data", data, _read_weighted)
 
 
 def encode_weighted(user_data: WeightedUserData) -> bytes:
@@ -107,7 +105,7 @@ def decode_priority(data: bytes) -> int:
     Raises:
         DecodeError: the bytes are not one int32.
     """
-    return _whole("failover user data", data, _read_int32)
+    return decode_whole("failover user data", data, _read_int32)
 
 
 def encode_priority(priority: int) -> bytes:
@@ -125,7 +123,7 @@ def decode_sticky(data: bytes) -> StickyUserData:
     Raises:
         DecodeError: the bytes are neither.
     """
-    return decode_fast(data) or _whole("sticky user data", data, _read_sticky)
+    return decode_fast(data) or decode_whole("sticky user data", data, _read_sticky)
 
 
 def encode_sticky(user_data: StickyUserData) -> bytes:
@@ -148,8 +146,8 @@ def decode_cooperative_sticky(data: bytes) -> StickyUserData:
         DecodeError: the bytes are neither.
     """
     if len(data) == _INT32.size:
-        return StickyUserData(generation=_whole("cooperative-sticky user data", data, _read_int32))
-    return _whole("cooperative-sticky user data", data, _read_sticky)
+        return StickyUserData(generation=decode_whole("cooperative-sticky user data", data, _read_int32))
+    return decode_whole("cooperative-sticky user data", data, _read_sticky)
 
 
 def encode_generation(generation: int) -> bytes:
@@ -201,16 +199,6 @@ def _read_sticky(reader: Reader) -> StickyUserData:
 
 def _read_int32(reader: Reader) -> int:
     return reader.number(_INT32)
-
-
-def _whole(what: str, data: bytes, read: Callable[[Reader], _T]) -> _T:
-    reader = Reader(data)
-    try:
-        value = read(reader)
-        reader.end()
-    except WireError as error:
-        raise DecodeError(error.describe(what)) from None
-    return value
 
 
 def _pack(field_name: str, number: int) -> bytes:

@@ -7,7 +7,7 @@ It has no effects, no clients and no clock, and imports only ``errors``.
 - ``partitions``: partitions by topic, and their text form.
 - ``generation_diff``: changes between two generations; ``member_changes``: those of members, and a member's identity.
 - ``episode``: trigger, phases and stall of a rebalance; ``rollout``: members replaced by a deploy.
-- ``events``: the published events; ``event_json``: these and other values as JSON; ``events_post``: their HTTP
-  contract.
+- ``events``: the published events; ``group_event``: their common part; ``event_json``: these and other values as JSON;
+  ``events_post``: their HTTP contract.
 - ``baseline``: normal stalls of a group by hour of the week.
 """

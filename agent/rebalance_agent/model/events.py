@@ -15,8 +15,9 @@ from typing import ClassVar
 
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.assignment_quality import AssignmentQuality
-from rebalance_agent.model.episode import Evidence, FailureReason, Phases, Source, Stall, Trigger
+from rebalance_agent.model.episode import Evidence, FailureReason, Phases, Stall, Trigger
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
+from rebalance_agent.model.group_event import GroupEvent
 from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.rollout import RolloutEvent
 
@@ -99,7 +100,7 @@ class MemberSnapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class GenerationEvent:
+class GenerationEvent(GroupEvent):
     """One generation that the coordinator completed.
 
     ``episode_generation`` is the first generation of its episode. The event with ``closes_episode`` carries ``stall``,
@@ -112,12 +113,6 @@ class GenerationEvent:
 
     KIND: ClassVar[str] = "generation"
 
-    event_id: str
-    cluster_id: str
-    group: str
-    timestamp_ms: int
-    source: Source
-    group_type: GroupType
     generation: int
     previous_generation: int | None
     episode_generation: int
@@ -166,7 +161,7 @@ class GenerationEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class AbortedEvent:
+class AbortedEvent(GroupEvent):
     """A generation that the coordinator started and never completed: its number is missing in the log.
 
     ``generations``: how many were missing in a row, of which this is the last.
@@ -174,12 +169,6 @@ class AbortedEvent:
 
     KIND: ClassVar[str] = "aborted"
 
-    event_id: str
-    cluster_id: str
-    group: str
-    timestamp_ms: int
-    source: Source
-    group_type: GroupType
     generation: int
     reason: FailureReason
     revision: int = 0
@@ -187,17 +176,11 @@ class AbortedEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupGoneEvent:
+class GroupGoneEvent(GroupEvent):
     """The coordinator deleted the group (a tombstone)."""
 
     KIND: ClassVar[str] = "group_gone"
 
-    event_id: str
-    cluster_id: str
-    group: str
-    timestamp_ms: int
-    source: Source
-    group_type: GroupType
     revision: int = 0
 
 

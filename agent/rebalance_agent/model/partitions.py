@@ -29,8 +29,6 @@ TopicPartitions = Mapping[str, tuple[int, ...]]
 PARTITION_MAX = 1_000_000
 """Upper bound of partition numbers (exclusive), above any Kafka topic's: bounds the memory that a range can claim."""
 
-_RANGE_MAX = 2 * len(str(PARTITION_MAX)) + 1  # characters of the longest valid range
-
 RANGE_TEXT_MAX = 8_000_000
 """Characters of one range text: a million single numbers. A longer text is rejected before it is split."""
 

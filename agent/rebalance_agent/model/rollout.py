@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from rebalance_agent.model.episode import Source
-from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.group_event import GroupEvent
 
 __all__ = ["RolloutEvent"]
 
 
 @dataclass(frozen=True, slots=True)
-class RolloutEvent:
+class RolloutEvent(GroupEvent):
     """Several members of a group were replaced within a short time: the sum of those rebalances.
 
     `tracking.patterns.rollouts` detects it. Published when it is detected, and again with ``closed`` and a higher
@@ -25,12 +24,6 @@ class RolloutEvent:
 
     KIND: ClassVar[str] = "rollout"
 
-    event_id: str
-    cluster_id: str
-    group: str
-    timestamp_ms: int
-    source: Source
-    group_type: GroupType
     started_ms: int
     first_generation: int
     last_generation: int

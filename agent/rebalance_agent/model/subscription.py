@@ -18,6 +18,7 @@ __all__ = [
     "GroupSubscription",
     "MemberSubscription",
     "TopicMetadata",
+    "java_order",
     "member_order",
     "with_shared_names",
 ]
@@ -121,10 +122,11 @@ def member_order(member: MemberSubscription) -> tuple[bool, bytes, bytes]:
     Strings compare by UTF-16 code units, as in Java; the member id breaks ties between equal instance ids.
     """
     instance = member.instance_id
-    return (instance is None, _utf16(instance or ""), _utf16(member.member_id))
+    return (instance is None, java_order(instance or ""), java_order(member.member_id))
 
 
-def _utf16(text: str) -> bytes:
+def java_order(text: str) -> bytes:
+    """Return the sort key of a string in Java: its UTF-16 code units."""
     return text.encode("utf-16-be", "surrogatepass")
 
 

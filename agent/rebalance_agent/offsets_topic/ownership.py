@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Mapping
-from typing import Protocol
 
 from confluent_kafka import OFFSET_END, Consumer, KafkaError, KafkaException, TopicPartition
 
@@ -21,7 +20,7 @@ from rebalance_agent.errors import AccessDeniedError, ClusterError
 from rebalance_agent.groupprotocol.coordinator_partition import offsets_partition
 from rebalance_agent.health import Health
 
-__all__ = ["OWNERSHIP_PART", "FullOwnership", "Ownership", "SharedOwnership"]
+__all__ = ["OWNERSHIP_PART", "Ownership", "SharedOwnership"]
 
 OWNERSHIP_PART = "ownership"
 """The part's name in readiness."""
@@ -49,28 +48,11 @@ HANDOVER_LOOK_S = 0.05
 """Seconds between two looks for these snapshots."""
 
 
-class Ownership(Protocol):
-    """The share of the offsets topic that one observer owns. Methods may be called from any thread."""
+class Ownership:
+    """The share of the offsets topic that one observer owns: all partitions, unless it shares them.
 
-    def on_partition_count(self, partitions: int) -> None:
-        """Set the topic's number of partitions; 0 where it does not exist yet."""
-        ...
-
-    def topic_denied(self, *, yes: bool) -> None:
-        """Set whether reading the topic is denied (``yes``): then nothing is shared, and every group is described."""
-        ...
-
-    def partitions(self) -> frozenset[int] | None:
-        """The partitions that this observer owns now; None while that is not known."""
-        ...
-
-    def owns(self, group: str) -> bool:
-        """Whether this observer reports on the group."""
-        ...
-
-
-class FullOwnership:
-    """The share of an observer that owns all partitions: the default."""
+    Methods may be called from any thread.
+    """
 
     def __init__(self) -> None:
         """The number of partitions is not known yet."""
@@ -81,18 +63,18 @@ class FullOwnership:
         self._count = partitions
 
     def topic_denied(self, *, yes: bool) -> None:
-        """Do nothing: nothing is shared."""
+        """Set whether reading the topic is denied (``yes``): then nothing is shared, and every group is described."""
 
     def partitions(self) -> frozenset[int] | None:
-        """All partitions; None while their number is not known."""
+        """The partitions that this observer owns now; None while that is not known."""
         return None if self._count is None else frozenset(range(self._count))
 
     def owns(self, _group: str) -> bool:
-        """True for every group."""
+        """Whether this observer reports on the group."""
         return True
 
 
-class SharedOwnership:
+class SharedOwnership(Ownership):
     """The share of one of several observers with the same ``group_id``; empty before the first assignment."""
 
     def __init__(
@@ -107,19 +89,15 @@ class SharedOwnership:
 
         ``stored``: whether each of these partitions has a snapshot, or never gets one.
         """
+        super().__init__()
         self._properties = properties
         self._topic = topic
         self._group_id = group_id
         self._health = health
         self._stored = stored
-        self._count = 0
         self._owned: frozenset[int] | None = None
         self._topic_denied = False
         self.worker = Worker(OWNERSHIP_PART, self._follow, health)
-
-    def on_partition_count(self, partitions: int) -> None:
-        """Set the topic's number of partitions; 0 where it does not exist yet."""
-        self._count = partitions
 
     def topic_denied(self, *, yes: bool) -> None:
         """Set whether reading the topic is denied (``yes``): then this observer reports on every group."""
@@ -131,10 +109,8 @@ class SharedOwnership:
 
     def owns(self, group: str) -> bool:
         """Whether the group's partition is in the share."""
-        if self._topic_denied:
-            return True
         owned, count = self._owned, self._count
-        return bool(owned and count) and offsets_partition(group, count) in (owned or ())
+        return self._topic_denied or bool(owned and count and offsets_partition(group, count) in owned)
 
     def _follow(self, stop: threading.Event) -> None:
         # librdkafka looks for a missing subscribed topic again only after minutes.

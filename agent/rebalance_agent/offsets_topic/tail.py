@@ -22,9 +22,10 @@ from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
 from rebalance_agent.offsets_topic.backfill_reader import BackfillReader
 from rebalance_agent.offsets_topic.emit import ObservationEmitter
 from rebalance_agent.offsets_topic.group_records import GroupRecords
-from rebalance_agent.offsets_topic.ownership import FullOwnership, Ownership
-from rebalance_agent.offsets_topic.snapshots.reader import Snapshot, Snapshots
+from rebalance_agent.offsets_topic.ownership import Ownership
+from rebalance_agent.offsets_topic.snapshots.reader import Snapshot
 from rebalance_agent.offsets_topic.snapshots.rebase import SnapshotRebase
+from rebalance_agent.offsets_topic.snapshots.store import SnapshotStore
 from rebalance_agent.tracking.observations import Backfilled, PartitionsOwned, TailReached
 
 __all__ = ["OFFSETS_PART", "TAIL_TUNING", "OffsetsTail"]
@@ -75,7 +76,7 @@ class OffsetsTail:
         topic: str = OFFSETS_TOPIC,
         on_records: Callable[[Sequence[TopicRecord], Mapping[int, int]], None] | None = None,
         ownership: Ownership | None = None,
-        snapshots: Snapshots | None = None,
+        snapshots: SnapshotStore | None = None,
         on_resumed: Callable[[int], None] = lambda _since_ms: None,
         on_late: Callable[[], None] = lambda: None,
     ) -> None:
@@ -89,7 +90,7 @@ class OffsetsTail:
         self._denied = denied
         self._records = GroupRecords(context)
         self._topic = topic
-        self._ownership = ownership or FullOwnership()
+        self._ownership = ownership or Ownership()
         self._snapshots = snapshots
         self._rebase = SnapshotRebase(snapshots, BackfillReader(context, topic, self._records)) if snapshots else None
         self._on_resumed = on_resumed

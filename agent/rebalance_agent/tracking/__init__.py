@@ -9,7 +9,7 @@ No I/O, no threads, no clock: time is an argument. Four packages and the files t
 - ``tracker`` is the entry point. ``observations`` lists its inputs, ``views`` its output.
 - ``groups`` holds every group, ``deadlines`` when each is due, ``record_router`` passes records to a group's state.
 - ``tracked_group`` is the base of both states; ``tracker_context`` is what all groups of a tracker share.
-- ``build_view`` makes the `GroupView`; ``polled_groups`` makes it for groups known only from DescribeGroups.
+- ``build_view`` makes the `GroupView`; ``polled_group`` makes it for groups known only from DescribeGroups.
 - ``completed_generation``: one generation as its record shows it; ``member_reports``: what members reported.
 - ``poll_evidence``: when ListGroups polls first saw a rebalance; ``observed_record``: a record as an observation.
 - ``cluster_topics``: the cluster's topics; ``log_replay``: feeds the retained records of a partition to a tracker.

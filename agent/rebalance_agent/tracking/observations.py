@@ -13,14 +13,13 @@ from rebalance_agent.model.epoch_groups import EpochFact, EpochMember, MemberTar
 from rebalance_agent.model.events import AssignEvent, MemberEvent
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.model.group import GroupSnapshot, GroupState, GroupType
-from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.tracking.patterns.loads import GroupLoads
+from rebalance_agent.tracking.views import MemberLoad
 
 __all__ = [
     "Backfilled",
     "CommitsSeen",
     "DescribedGroup",
-    "DescribedMember",
     "EpochRecord",
     "GroupDescribed",
     "GroupRecord",
@@ -145,25 +144,14 @@ class GroupsListed:
 
 
 @dataclass(frozen=True, slots=True)
-class DescribedMember:
-    """A member in a DescribeGroups response, without its subscription and timeouts."""
-
-    member_id: str
-    instance_id: str | None
-    client_id: str
-    host: str
-    assigned: TopicPartitions
-
-
-@dataclass(frozen=True, slots=True)
 class DescribedGroup:
-    """A group in a DescribeGroups response, which has no generation."""
+    """A group in a DescribeGroups response, which has no generation; members have no subscription."""
 
     group: str
     state: GroupState
     group_type: GroupType
     assignor: str | None
-    members: tuple[DescribedMember, ...]
+    members: tuple[MemberLoad, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from rebalance_agent.tracking.classic.state import ClassicState
 from rebalance_agent.tracking.epoch.state import EpochState
 from rebalance_agent.tracking.groups import GroupStates, State
 from rebalance_agent.tracking.observations import Backfilled, EpochRecord, GroupRecord
-from rebalance_agent.tracking.polled_groups import PolledGroups
+from rebalance_agent.tracking.polled_group import PolledGroup
 from rebalance_agent.tracking.tracked_group import PendingDeletion
 from rebalance_agent.tracking.tracker_context import TrackerContext
 
@@ -19,7 +19,7 @@ __all__ = ["RecordRouter"]
 class RecordRouter:
     """Finds or creates the state of a record's group and passes the record to it."""
 
-    def __init__(self, groups: GroupStates, polled: PolledGroups, context: TrackerContext) -> None:
+    def __init__(self, groups: GroupStates, polled: dict[str, PolledGroup], context: TrackerContext) -> None:
         """``groups`` holds the states. A group stays in ``polled`` until it is known from records."""
         self._groups, self._polled, self._context = groups, polled, context
 
@@ -51,7 +51,7 @@ class RecordRouter:
     def _refresh(self, state: State) -> None:
         """Note that a state changed. Once a group is known from records, its polled view is dropped."""
         if state.known:
-            self._polled.replace(state.group)
+            self._polled.pop(state.group, None)
         self._groups.refresh(state)
 
     def _begin(self, record: GroupRecord | EpochRecord, before: State | None) -> State:

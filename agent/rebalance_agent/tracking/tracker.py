@@ -18,6 +18,7 @@ from rebalance_agent.tracking.groups import GroupStates
 from rebalance_agent.tracking.observations import (
     Backfilled,
     CommitsSeen,
+    DescribedGroup,
     EpochRecord,
     GroupDescribed,
     GroupRecord,
@@ -33,7 +34,7 @@ from rebalance_agent.tracking.observations import (
 from rebalance_agent.tracking.patterns.copartition import Copartitioned
 from rebalance_agent.tracking.patterns.loads import GroupLoads
 from rebalance_agent.tracking.poll_evidence import OVERTAKEN_MAX_MS, ClockOffset, PollEvidence
-from rebalance_agent.tracking.polled_groups import PolledGroups
+from rebalance_agent.tracking.polled_group import PolledGroup
 from rebalance_agent.tracking.record_router import RecordRouter
 from rebalance_agent.tracking.tracker_context import TrackerContext
 from rebalance_agent.tracking.views import GroupView
@@ -72,7 +73,7 @@ class Tracker:
             copartitioned or Copartitioned(),
         )
         self._groups = GroupStates(self._context)
-        self._polled = PolledGroups(self._groups.mark_changed)
+        self._polled: dict[str, PolledGroup] = {}
         self._router = RecordRouter(self._groups, self._polled, self._context)
         self._latest_ms = 0
         self._loaded: set[str] = set()
@@ -97,11 +98,12 @@ class Tracker:
         """
         if (state := self._groups.get(group)) and state.known:
             return state.view(judged=judged)
-        return self._polled.view(group)
+        polled = self._polled.get(group)
+        return polled.view() if polled else None
 
     def groups(self) -> Collection[str]:
         """Return the names of all groups that have a view, sorted."""
-        return sorted({*self._polled.names(), *self._groups.known()})
+        return sorted({*self._polled, *self._groups.known()})
 
     def unsettled(self, group: str) -> bool:
         """Whether records of the group may still lead to events."""
@@ -147,7 +149,7 @@ class Tracker:
             case GroupDescribed(value=value):
                 state = self._groups.get(value.group)
                 if state is None or not state.known:
-                    self._polled.describe(value, observation.at_ms)
+                    self._describe(value, observation.at_ms)
             case LoadsSeen():
                 self._load(observation)
             case CommitsSeen():
@@ -158,22 +160,34 @@ class Tracker:
     def _own(self, owned: PartitionsOwned) -> None:
         """Drop the groups of partitions that another observer owns now, without events."""
         self._groups.own(owned.partitions, owned.of)
-        for name in list(self._polled.names()):
+        for name in list(self._polled):
             if offsets_partition(name, owned.of) not in owned.partitions:
-                self._polled.drop(name)
+                self._drop_polled(name)
         self._groups.backfilled &= owned.partitions
         # Earlier polls did not ask for the groups of new partitions: a group's absence from them is no evidence.
         self._context.polls.forget()
 
     # Polls, topics, loads, reports and the clock
 
+    def _describe(self, value: DescribedGroup, at_ms: int) -> None:
+        if value.state is GroupState.DEAD:
+            self._drop_polled(value.group)
+        elif polled := self._polled.get(value.group):
+            polled.describe(value, at_ms)
+        else:
+            self._polled[value.group] = PolledGroup(value, at_ms, self._groups.mark_changed)
+
+    def _drop_polled(self, name: str) -> None:
+        if self._polled.pop(name, None):
+            self._groups.mark_changed(name)
+
     def _list(self, poll: GroupsListed) -> Iterator[Event]:
         rebalancing: set[str] = set()
         for listed in poll.groups:
             if listed.state in REBALANCING:
                 rebalancing.add(listed.group)
-            if listed.group in self._polled:
-                self._polled.list_state(listed.group, listed.state, poll.answered_ms)
+            if polled := self._polled.get(listed.group):
+                polled.list_state(listed.state, poll.answered_ms)
             elif listed.state in REBALANCING:
                 yield from self._groups.catch_up(listed.group, poll.answered_ms)
                 if isinstance(state := self._groups.get_or_create(listed.group, poll.answered_ms), ClassicState):
@@ -185,8 +199,8 @@ class Tracker:
         if poll.complete and (not poll.states or poll.states >= REBALANCING):
             yield from self._settle_unlisted(rebalancing, poll)
         if poll.complete and not poll.states:
-            for name in set(self._polled.names()) - {listed.group for listed in poll.groups}:
-                self._polled.drop(name)
+            for name in self._polled.keys() - {listed.group for listed in poll.groups}:
+                self._drop_polled(name)
 
     def _settle_unlisted(self, rebalancing: set[str], poll: GroupsListed) -> Iterator[Event]:
         for name in sorted(self._groups.rebalancing - rebalancing):
@@ -209,7 +223,8 @@ class Tracker:
             if state := self._groups.get(name):
                 state.history.load(loads)
                 self._groups.refresh(state)
-            self._polled.load(name, loads)
+            if polled := self._polled.get(name):
+                polled.load(loads)
         self._loaded = set(seen.groups)
 
     def _report(self, report: MemberReported, now_ms: int) -> None:
@@ -227,7 +242,8 @@ class Tracker:
         latest_ms, self._latest_ms = self._latest_ms, now_ms
         if now_ms < latest_ms - OVERTAKEN_MAX_MS:
             self._context.topics.set_back(now_ms)
-            self._polled.set_back(now_ms)
+            for polled in self._polled.values():
+                polled.set_back(now_ms)
             yield from self._groups.restart(latest_ms, now_ms)
 
 

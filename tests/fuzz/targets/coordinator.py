@@ -12,8 +12,7 @@ from rebalance_agent.api.groups_api import GroupsApi
 from rebalance_agent.api.history import EpisodeHistory
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.errors import DecodeError
-from rebalance_agent.groupprotocol.classic_group import classic_group
-from rebalance_agent.groupprotocol.epoch_facts import epoch_fact
+from rebalance_agent.groupprotocol.group_fact import group_fact
 from rebalance_agent.groupprotocol.record_json import record_json
 from rebalance_agent.groupprotocol.records import decode_record, record_kind
 from rebalance_agent.groupprotocol.tables import RECORDS
@@ -50,8 +49,7 @@ def take_record(data):
     if record is None:
         return
     assert record.kind == record_kind(key)
-    classic_group(record)
-    epoch_fact(record)
+    group_fact(record)
     json.dumps(record_json(record, 5))
 
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from rebalance_agent.advice import fidelity, history_of, merged, recommend, what_if
-from rebalance_agent.advice.figures import Replayed, Sums
+from rebalance_agent.advice.figures import Figures, Replayed
 from rebalance_agent.model.group import GroupType
 from support.tracker.histories import clustered
 
@@ -102,8 +102,6 @@ def test_parts_before_a_change_of_assignor_or_type_do_not_count():
 
 def test_what_waits_for_a_restart_counts_even_if_the_stall_is_not_known():
     line = Replayed(1, 0, 0, 0, 0, 1.0, 0, None)
-    sums = Sums()
-    sums.add(line, avoided=True, waited=50.0)
-    sums.add(replace(line, stalled_partition_seconds=60.0), avoided=True, waited=0.0)
-    found = sums.figures()
+    stalled = replace(line, stalled_partition_seconds=60.0)
+    found = Figures.of(line, avoided=True, waited=50.0) + Figures.of(stalled, avoided=True, waited=0.0)
     assert (found.avoided, found.avoided_partition_seconds, found.waited_partition_seconds) == (1, 60.0, 50.0)

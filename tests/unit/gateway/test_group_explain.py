@@ -4,13 +4,14 @@ import pytest
 
 from rebalance_agent.gateway.groups import explain, parse_rules, rewrite_obstacle
 from rebalance_agent.model.group import GroupState, GroupType
-from rebalance_agent.tracking.observations import DescribedGroup, DescribedMember
+from rebalance_agent.tracking.observations import DescribedGroup
+from rebalance_agent.tracking.views import MemberLoad
 
 RULES = parse_rules("orders=weighted-sticky,assignment.consumer.weight=300; slow-.*=cooperative-sticky")
 
 
 def group(name="orders", assignor="range", members=1, kind=GroupType.CLASSIC, state=GroupState.STABLE):
-    each = tuple(DescribedMember(f"m-{n}", None, f"client-{n}", "/10.0.0.7", {"t": (0, 1)}) for n in range(members))
+    each = tuple(MemberLoad(f"m-{n}", None, f"client-{n}", "/10.0.0.7", {"t": (0, 1)}) for n in range(members))
     return DescribedGroup(name, state, kind, assignor, each)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rebalance_agent.groupprotocol.epoch_facts import epoch_fact
+from rebalance_agent.groupprotocol.group_fact import group_fact
 from rebalance_agent.groupprotocol.records import decode_record
 from rebalance_agent.groupprotocol.tables import consumer_groups as consumer
 from rebalance_agent.groupprotocol.tables import share_groups as share
@@ -40,7 +40,8 @@ def test_a_member_that_speaks_the_classic_protocol_is_eager_unless_all_its_assig
 ):
     listed = [{"name": name, "metadata": b""} for name in assignors]
     metadata = {"session_timeout_ms": 45_000, "supported_protocols": listed} if assignors else None
-    member = epoch_fact(decode_record(KEY, TABLE.value.encode(0, {**FIELDS, "classic_member_metadata": metadata})))
+    value = TABLE.value.encode(0, {**FIELDS, "classic_member_metadata": metadata})
+    member = group_fact(decode_record(KEY, value)).value
     assert (member.classic, member.eager) == (classic, eager)
     assert member.session_timeout_ms == (45_000 if assignors else None)
 
@@ -80,4 +81,4 @@ OF_TOPICS = {"assigned_partitions": TOPICS, "partitions_pending_revocation": TOP
 )
 def test_numbers_that_no_partition_has_are_left_out(table, fields, fact):
     key = table.key.encode(table.key.versions[0], {"group": "g", "member_id": "m"})
-    assert epoch_fact(decode_record(key, table.value.encode(0, fields))) == fact
+    assert group_fact(decode_record(key, table.value.encode(0, fields))).value == fact

@@ -6,7 +6,7 @@ from confluent_kafka import KafkaError, TopicPartition
 from rebalance_agent.errors import AccessDeniedError, ClusterError
 from rebalance_agent.groupprotocol.coordinator_partition import offsets_partition
 from rebalance_agent.offsets_topic import ownership
-from rebalance_agent.offsets_topic.ownership import OWNERSHIP_PART, FullOwnership, SharedOwnership
+from rebalance_agent.offsets_topic.ownership import OWNERSHIP_PART, Ownership, SharedOwnership
 from support.observer.fakes import Calls
 
 NAMES = [f"group-{number}" for number in range(20)]
@@ -23,7 +23,7 @@ def _partitions(*numbers):
 
 
 def test_one_observer_has_all_partitions_as_soon_as_they_are_counted():
-    everything = FullOwnership()
+    everything = Ownership()
     assert everything.partitions() is None
     everything.on_partition_count(3)
     assert everything.partitions() == {0, 1, 2}

@@ -25,7 +25,8 @@ from rebalance_agent.runtime.preflight.gateway_checks import gateway_findings
 from rebalance_agent.runtime.preflight.plan import findings
 from rebalance_agent.runtime.processes.gateway import listen_addresses
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
-from rebalance_agent.tracking.observations import DescribedGroup, DescribedMember, ListedGroup
+from rebalance_agent.tracking.observations import DescribedGroup, ListedGroup
+from rebalance_agent.tracking.views import MemberLoad
 from support.gateway.gatewaying import free_base
 from support.gateway.transport import RawBroker
 from support.kafka.certificates import Authority, needs_openssl
@@ -87,9 +88,7 @@ def broker(answer=None):
 
 
 def group(name, assignor, kind=GroupType.CLASSIC):
-    return DescribedGroup(
-        name, GroupState.STABLE, kind, assignor, (DescribedMember("m", None, "c", "/h", {"t": (0,)}),)
-    )
+    return DescribedGroup(name, GroupState.STABLE, kind, assignor, (MemberLoad("m", None, "c", "/h", {"t": (0,)}),))
 
 
 def checked(port, **settings):

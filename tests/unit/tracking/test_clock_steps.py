@@ -8,8 +8,9 @@ import pytest
 
 from rebalance_agent.model.episode import Evidence, Trigger
 from rebalance_agent.model.group import GroupState, GroupType
-from rebalance_agent.tracking.observations import DescribedGroup, DescribedMember, GroupDescribed
+from rebalance_agent.tracking.observations import DescribedGroup, GroupDescribed
 from rebalance_agent.tracking.poll_evidence import CLOCK_JUMP_MS
+from rebalance_agent.tracking.views import MemberLoad
 from support.tracker.tracking import (
     T0,
     assigned,
@@ -113,7 +114,7 @@ def test_topics_that_come_and_grow_after_it_are_seen():
 @pytest.mark.parametrize("state", [GroupState.STABLE, GroupState.PREPARING_REBALANCE])
 def test_what_polls_describe_after_it_is_shown(state):
     def described(at, *names):
-        shown = tuple(DescribedMember(name, None, name, "/h", {}) for name in names)
+        shown = tuple(MemberLoad(name, None, name, "/h", {}) for name in names)
         return GroupDescribed(T0 + at, DescribedGroup("g", GroupState.STABLE, GroupType.CLASSIC, "range", shown))
 
     tracker, _ = watch(described(1_000, "a"), tick(20_000))

@@ -14,8 +14,9 @@ from rebalance_agent.model.epoch_groups import (
     Topology,
 )
 from rebalance_agent.model.group import GroupState, GroupType
-from rebalance_agent.tracking.observations import DescribedGroup, DescribedMember, GroupDescribed
-from rebalance_agent.tracking.polled_groups import _PASSIVE_ASSIGNORS
+from rebalance_agent.tracking.observations import DescribedGroup, GroupDescribed
+from rebalance_agent.tracking.polled_group import _PASSIVE_ASSIGNORS
+from rebalance_agent.tracking.views import MemberLoad
 from support.tracker.epochs import fact
 from support.tracker.tracking import T0, WHOLE, member, record, topics, watch
 
@@ -108,7 +109,7 @@ def test_a_partition_with_two_owners_has_one_owner_too_many_and_hides_nothing():
     ],
 )
 def test_a_poll_shows_idle_members_where_it_can_know(state, assignor, idle):
-    members = tuple(DescribedMember(name, None, "c", "/h", given) for name, given in (("a", {"t": (0,)}), ("b", {})))
+    members = tuple(MemberLoad(name, None, "c", "/h", given) for name, given in (("a", {"t": (0,)}), ("b", {})))
     described = DescribedGroup("g", state, GroupType.CLASSIC, assignor, members)
     assert viewed(GroupDescribed(T0, described)).idle_members == idle
 

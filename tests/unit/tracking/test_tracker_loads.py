@@ -4,11 +4,11 @@ from rebalance_agent.model.epoch_groups import GroupEpoch, TargetEpoch
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.tracking.observations import (
     DescribedGroup,
-    DescribedMember,
     GroupDescribed,
     LoadsSeen,
 )
 from rebalance_agent.tracking.patterns.loads import GroupLoads
+from rebalance_agent.tracking.views import MemberLoad
 from support.tracker.epochs import current, fact, joins, named
 from support.tracker.tracking import T0, WHOLE, member, record, tell, tick, tombstone, topics, watch
 
@@ -80,7 +80,7 @@ def test_loads_of_groups_that_are_gone_or_never_were_change_nothing():
 
 
 def test_polled_groups_have_loads_too():
-    shown = tuple(DescribedMember(name, None, "c", "/h", {"t": given}) for name, given in (("a", (0, 1)), ("b", (2,))))
+    shown = tuple(MemberLoad(name, None, "c", "/h", {"t": given}) for name, given in (("a", (0, 1)), ("b", (2,))))
     group = DescribedGroup("g", GroupState.STABLE, GroupType.CLASSIC, "range", shown)
     tracker, _ = watch(GroupDescribed(T0, group))
     tracker.changed()

@@ -6,10 +6,10 @@ from rebalance_agent.assignors import STRATEGIES
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.tracking.groups import UNKNOWN_GROUPS_MAX
-from rebalance_agent.tracking.observations import DescribedGroup, DescribedMember, GroupDescribed, LoadsSeen
+from rebalance_agent.tracking.observations import DescribedGroup, GroupDescribed, LoadsSeen
 from rebalance_agent.tracking.patterns.loads import GroupLoads
 from rebalance_agent.tracking.tracker import REBALANCING
-from rebalance_agent.tracking.views import partition_seconds_at
+from rebalance_agent.tracking.views import MemberLoad, partition_seconds_at
 from support.tracker.tracking import (
     REBALANCE_MS,
     T0,
@@ -28,7 +28,7 @@ ALL = (0, 1, 2, 3)
 
 
 def described(at, *members, state=GroupState.STABLE, group="g", assignor="range"):
-    shown = tuple(DescribedMember(name, None, f"client-{name}", "/h", {"t": given}) for name, given in members)
+    shown = tuple(MemberLoad(name, None, f"client-{name}", "/h", {"t": given}) for name, given in members)
     return GroupDescribed(T0 + at, DescribedGroup(group, state, GroupType.CLASSIC, assignor, shown))
 
 

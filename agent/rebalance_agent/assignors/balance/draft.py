@@ -58,7 +58,7 @@ def _draft(roster: Roster, floors: Sequence[int], ranks: Sequence[int], levels: 
         low <= load <= high for low, load, high in zip(limits.min_loads, state.loads, limits.max_loads, strict=True)
     ):
         return None
-    placement = Placement(roster.ownership, state.gains, state.losses, state.loads)
+    placement = Placement(roster.ownership_index, state.gains, state.losses, state.loads)
     return Draft(placement, proven=placement.kept == limits.kept)
 
 
@@ -101,7 +101,7 @@ class _DraftState:
     """The counts of a draft in progress: ``gaps``, ``gains`` and ``losses`` by topic, ``loads`` by member."""
 
     def __init__(self, roster: Roster, split: Split) -> None:
-        self.ownership = roster.ownership
+        self.ownership_index = roster.ownership_index
         self.subscribers = split.subscribers
         self.loads = roster.owned_counts()
         self.gaps = [len(numbers) for numbers in roster.ownership_index.gaps]
@@ -181,7 +181,8 @@ class _DraftState:
         has_moved = True
         while givers and takers and has_moved:
             has_moved = False
-            for topic, (topic_ownership, members) in enumerate(zip(self.ownership, self.subscribers, strict=True)):
+            ownership = self.ownership_index.ownership
+            for topic, (topic_ownership, members) in enumerate(zip(ownership, self.subscribers, strict=True)):
                 losses = self.losses[topic]
                 giving = [
                     m

@@ -72,4 +72,4 @@ def _read(
             loads[member] += 1
         for member, count in lost.items():
             loads[member] -= count
-    return Placement(roster.ownership, gains, losses, loads)
+    return Placement(roster.ownership_index, gains, losses, loads)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
@@ -23,13 +23,19 @@ class Promise:
     One more is given by ``ranks``, lowest first, as far as subscriptions allow; members of equal rank are equal.
     Members of equal ``standing`` have equal promises: the balance is the same if they swap what they have. ``levels``:
     the index of a member's level where fair shares have levels, lower densities first; empty means one level.
-    Strategies that balance something other than partitions promise an upper bound: ``floors`` without one more.
+    Strategies that balance something other than partitions promise an upper bound (`at_most`).
     """
 
     standing: tuple[int, ...]
     floors: tuple[int, ...]
     ranks: tuple[int, ...]
     levels: tuple[int, ...] = ()
+
+    @classmethod
+    def at_most(cls, ceilings: Iterable[int], standing: tuple[int, ...] | None = None) -> Promise:
+        """Return the promise of an upper bound: floors without one more, which members need not reach."""
+        floors = tuple(ceilings)
+        return cls(standing or (0,) * len(floors), floors, (NO_EXTRA,) * len(floors))
 
     def targets(self, loads: Sequence[int]) -> list[int]:
         """Return the most that each member may have if ``loads`` keep this promise; equal for all members of a rank."""

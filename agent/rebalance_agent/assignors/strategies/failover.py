@@ -6,7 +6,6 @@ topic, then most of all topics, then the first in member order: a new member of 
 
 from __future__ import annotations
 
-from rebalance_agent.assignors.balance.counts import NO_EXTRA
 from rebalance_agent.assignors.balance.promise import Promise
 from rebalance_agent.assignors.replay_limits import ReplayLimits
 from rebalance_agent.assignors.roster import MemberUserData, Plan, Roster
@@ -39,7 +38,7 @@ def promise_failover(roster: Roster) -> Promise:
     loads = [0] * len(roster.members)
     for active, count in zip(_actives(roster), roster.partitions, strict=True):
         loads[active] += count
-    return Promise(roster.of(PRIORITY), tuple(loads), (NO_EXTRA,) * len(loads))
+    return Promise.at_most(loads, standing=roster.of(PRIORITY))
 
 
 def _actives(roster: Roster) -> list[int]:

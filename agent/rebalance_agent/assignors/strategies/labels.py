@@ -8,6 +8,7 @@ and values are letters, digits and ``. _ - /``.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from rebalance_agent.assignors.strategy_settings import Setting
 
@@ -69,11 +70,6 @@ def _checked_labels(text: str) -> str:
     return text
 
 
-def _checked_affinity(text: str) -> str:
-    affinities_of(text)
-    return text
-
-
 LABELS: Setting[str] = Setting(
     name="assignment.consumer.labels",
     default="",
@@ -82,12 +78,12 @@ LABELS: Setting[str] = Setting(
     read=_checked_labels,
 )
 
-AFFINITY: Setting[str] = Setting(
+AFFINITY: Setting[Mapping[str, Labels]] = Setting(
     name="assignment.topic.affinity",
-    default="",
+    default={},
     meaning="labels that topics prefer in their owners: orders:zone=eu;tier=gold,clicks:zone=us"
     " (a member matches that has all of a topic's labels)",
     values="topics with labels such as orders:zone=eu;tier=gold,clicks:zone=us",
-    read=_checked_affinity,
+    read=affinities_of,
     shared=True,
 )

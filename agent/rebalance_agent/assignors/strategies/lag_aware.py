@@ -78,9 +78,7 @@ def lag_aware(roster: Roster) -> Plan:
 
 def promise_lag_aware(roster: Roster) -> Promise:
     """Return each member's limit of partitions; how many it gets below that depends on their loads."""
-    limits = _limits(roster)
-    # Floors without extras act as upper bounds, which members need not reach.
-    return Promise((0,) * len(limits), limits, (NO_EXTRA,) * len(limits))
+    return Promise.at_most(_limits(roster))
 
 
 def _limits(roster: Roster) -> tuple[int, ...]:

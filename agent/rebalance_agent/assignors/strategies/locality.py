@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rebalance_agent.assignors.roster import Roster
-from rebalance_agent.assignors.strategies.labels import AFFINITY, LABELS, Labels, affinities_of, labels_of
+from rebalance_agent.assignors.strategies.labels import AFFINITY, LABELS, Labels, labels_of
 from rebalance_agent.assignors.strategies.member_classes import topics_of_members
 
 __all__ = ["Locality", "MemberKind", "Preference", "locality_of"]
@@ -62,7 +62,7 @@ def locality_of(roster: Roster) -> Locality:
     racks = [member.rack or None for member in roster.members]
     labels_by_text = {text: labels_of(text) for text in set(roster.of(LABELS))}
     labels = [labels_by_text[text] for text in roster.of(LABELS)]
-    affinities = affinities_of(roster.shared_by_all(AFFINITY))
+    affinities = roster.shared_by_all(AFFINITY)
     preferred_labels = set(affinities.values())
     matched_by_text = {
         text: frozenset(preferred for preferred in preferred_labels if preferred <= has)

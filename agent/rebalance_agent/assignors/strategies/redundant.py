@@ -76,9 +76,8 @@ def redundant(roster: Roster) -> Plan:
 def promise_redundant(roster: Roster) -> Promise:
     """Return the most copies that each member has in a best balance."""
     shares = share_copies(roster, redundancy(roster))
-    ceilings = tuple(low + (rank != NO_EXTRA) for low, rank in zip(shares.floors, shares.ranks, strict=True))
-    # Stated as floors without extras, because copies, unlike partitions, add up to more than the group has.
-    return Promise((0,) * len(ceilings), ceilings, (NO_EXTRA,) * len(ceilings))
+    # An upper bound, because copies, unlike partitions, add up to more than the group has.
+    return Promise.at_most(low + (rank != NO_EXTRA) for low, rank in zip(shares.floors, shares.ranks, strict=True))
 
 
 def _groups(roster: Roster) -> list[_Alike]:

@@ -1,6 +1,7 @@
 """Strategies whose partitions stay together: co-partitioned topics and tasks, with standby copies on other members.
 
-- ``copartitioned``, ``tasks``: the strategies; ``subtopologies``: the setting that describes tasks.
-- ``units``: units and hosts of a roster; ``unit_assignment``: units to hosts; ``unit_promise``: the promise.
+- ``copartitioned``, ``tasks``: the strategies; ``unit_strategy``: what they share;
+  ``subtopologies``: the setting that describes tasks.
+- ``units``: units and hosts of a roster; ``unit_assignment``: units to hosts.
 - ``standby_spread``: standby copies to hosts; ``standbys``: settings and user data with standbys.
 """

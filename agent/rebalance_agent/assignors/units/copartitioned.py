@@ -8,31 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rebalance_agent.assignors.balance.promise import Promise
 from rebalance_agent.assignors.replay_limits import ReplayLimits
-from rebalance_agent.assignors.roster import Plan, Roster
-from rebalance_agent.assignors.strategy import Strategy
+from rebalance_agent.assignors.roster import Roster
 from rebalance_agent.assignors.strategy_settings import Setting
-from rebalance_agent.assignors.units.standbys import (
-    NUM_STANDBYS,
-    answer_standbys,
-    copies_in_answer,
-    read_standby_user_data,
-    topic_name,
-    write_standby_user_data,
-)
-from rebalance_agent.assignors.units.unit_promise import promise_units
-from rebalance_agent.assignors.units.units import UnitKind, copartitions, plan_standbys, plan_units
-from rebalance_agent.model.group import RebalanceProtocol
+from rebalance_agent.assignors.units.standbys import topic_name
+from rebalance_agent.assignors.units.unit_strategy import unit_strategy
+from rebalance_agent.assignors.units.units import UnitKind, copartitions
 
-__all__ = [
-    "CHANGELOG_TOPICS",
-    "COPARTITIONED_STICKY",
-    "copartitioned",
-    "copartitioned_standbys",
-    "promise_copartitioned",
-    "wanted_changelogs",
-]
+__all__ = ["CHANGELOG_TOPICS", "COPARTITIONED_STICKY"]
 
 
 def _changelogs(text: str) -> dict[str, str]:
@@ -58,23 +41,7 @@ CHANGELOG_TOPICS: Setting[Mapping[str, str]] = Setting(
 """Its value: changelog -> the topic whose state it holds, or the same topic if it is its own changelog."""
 
 
-def copartitioned(roster: Roster) -> Plan:
-    """Return the plan of units: balanced by group, then over all groups, then with the fewest moves."""
-    return plan_units(roster, _kinds(roster), range(len(roster.members)))
-
-
-def copartitioned_standbys(roster: Roster, plan: Plan) -> Plan:
-    """Return the standby copies beside ``plan``."""
-    count = roster.shared_by_all(NUM_STANDBYS)
-    return plan_standbys(roster, _kinds(roster), range(len(roster.members)), count, plan)
-
-
-def promise_copartitioned(roster: Roster) -> Promise:
-    """Return each member's share of every group, rounded up as far as all groups together allow."""
-    return promise_units(roster, _kinds(roster))
-
-
-def wanted_changelogs(roster: Roster) -> dict[str, int]:
+def _wanted_changelogs(roster: Roster) -> dict[str, int]:
     """Return the changelogs that are topics of their own -> partitions: as many as the topic has whose state they hold.
 
     0: not known, because that topic has no metadata.
@@ -100,21 +67,14 @@ def _kinds(roster: Roster) -> list[UnitKind]:
     return kinds
 
 
-COPARTITIONED_STICKY = Strategy(
-    name="copartitioned-sticky",
-    protocol=RebalanceProtocol.EAGER,
-    summary="the same partition number of all topics of equal partition count to one member, balanced and with the "
+COPARTITIONED_STICKY = unit_strategy(
+    "copartitioned-sticky",
+    "the same partition number of all topics of equal partition count to one member, balanced and with the "
     "fewest moves; standbys on other members, who take over",
-    plan=copartitioned,
-    promise=promise_copartitioned,
-    config=(NUM_STANDBYS, CHANGELOG_TOPICS),
-    reader=read_standby_user_data,
-    writer=write_standby_user_data,
-    standbys=copartitioned_standbys,
-    answer=answer_standbys,
-    copies_in=copies_in_answer,
-    internal_topics=wanted_changelogs,
-    cooperative_form=True,
+    _kinds,
+    lambda roster: range(len(roster.members)),
+    config=(CHANGELOG_TOPICS,),
+    internal_topics=_wanted_changelogs,
     replay_limits=ReplayLimits(
         unrecorded="with standbys it goes by settings of the leader, which events do not record",
         unrecorded_with_user_data=True,

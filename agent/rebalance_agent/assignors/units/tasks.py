@@ -7,42 +7,17 @@ of its state, as far as balance allows (see ``unit_assignment``), and there to t
 
 from __future__ import annotations
 
-from rebalance_agent.assignors.balance.promise import Promise
 from rebalance_agent.assignors.replay_limits import ReplayLimits
-from rebalance_agent.assignors.roster import Plan, Roster
-from rebalance_agent.assignors.strategy import Strategy
-from rebalance_agent.assignors.units.standbys import (
-    NUM_STANDBYS,
-    PROCESS_ID,
-    answer_standbys,
-    copies_in_answer,
-    read_standby_user_data,
-    write_standby_user_data,
-)
+from rebalance_agent.assignors.roster import Roster
+from rebalance_agent.assignors.units.standbys import PROCESS_ID
 from rebalance_agent.assignors.units.subtopologies import SUBTOPOLOGIES, SubTopology, wanted_partitions
-from rebalance_agent.assignors.units.unit_promise import promise_units
-from rebalance_agent.assignors.units.units import UnitKind, copartitions, plan_standbys, plan_units
-from rebalance_agent.model.group import RebalanceProtocol
+from rebalance_agent.assignors.units.unit_strategy import unit_strategy
+from rebalance_agent.assignors.units.units import UnitKind, copartitions
 
-__all__ = ["TASK_STICKY", "promise_tasks", "task_standbys", "tasks", "wanted_internal_topics"]
-
-
-def tasks(roster: Roster) -> Plan:
-    """Return the plan of tasks: balanced by sub-topology, then over all, then with the fewest moves."""
-    return plan_units(roster, _kinds(roster), _processes(roster))
+__all__ = ["TASK_STICKY"]
 
 
-def task_standbys(roster: Roster, plan: Plan) -> Plan:
-    """Return the standby copies beside ``plan``, in other processes than the task's."""
-    return plan_standbys(roster, _kinds(roster), _processes(roster), roster.shared_by_all(NUM_STANDBYS), plan)
-
-
-def promise_tasks(roster: Roster) -> Promise:
-    """Return each thread's share of every sub-topology's tasks, rounded up as far as all of them together allow."""
-    return promise_units(roster, _kinds(roster))
-
-
-def wanted_internal_topics(roster: Roster) -> dict[str, int]:
+def _wanted_internal_topics(roster: Roster) -> dict[str, int]:
     """Return repartition and changelog topics -> partitions that they must have; 0: not known."""
     found = dict(zip(roster.topics, roster.partitions, strict=True))
     subtopologies = roster.shared_by_all(SUBTOPOLOGIES)
@@ -82,36 +57,27 @@ def _kinds_of(roster: Roster, subtopology: SubTopology, sources: list[int]) -> l
     for topic in sources:
         parts.setdefault(id(roster.subscribers[topic]), []).append(topic)
     kinds = []
-    state = None
     partitions = roster.partitions
-    for topics in sorted(parts.values(), key=lambda topics: -max(partitions[topic] for topic in topics)):
+    for index, topics in enumerate(sorted(parts.values(), key=lambda part: -max(partitions[topic] for topic in part))):
         units = max(partitions[topic] for topic in topics)
         copied = {roster.topics[topic]: partitions[topic] for topic in topics}
         if subtopology.changelogs is not None:
             # The part with all task numbers has the state. A topic that other members are active for is no copy.
             own = set(copied)
-            names = subtopology.changelogs if state is None else ()
+            names = subtopology.changelogs if index == 0 else ()
             copied = {name: units for name in names if name in own or name not in roster.topics}
-        state = True
         kinds.append(UnitKind(tuple(topics), roster.subscribers[topics[0]], units, copied))
     return kinds
 
 
-TASK_STICKY = Strategy(
-    name="task-sticky",
-    protocol=RebalanceProtocol.EAGER,
-    summary="partitions in tasks, tasks to processes in proportion to their threads, where they ran or their state is; "
+TASK_STICKY = unit_strategy(
+    "task-sticky",
+    "partitions in tasks, tasks to processes in proportion to their threads, where they ran or their state is; "
     "standbys in other processes",
-    plan=tasks,
-    promise=promise_tasks,
-    config=(NUM_STANDBYS, PROCESS_ID, SUBTOPOLOGIES),
-    reader=read_standby_user_data,
-    writer=write_standby_user_data,
-    standbys=task_standbys,
-    answer=answer_standbys,
-    copies_in=copies_in_answer,
-    internal_topics=wanted_internal_topics,
-    cooperative_form=True,
+    _kinds,
+    _processes,
+    config=(PROCESS_ID, SUBTOPOLOGIES),
+    internal_topics=_wanted_internal_topics,
     replay_limits=ReplayLimits(
         unrecorded="it goes by settings of the leader, which events do not record",
         refusal=f"it needs the application's sub-topologies, setting {SUBTOPOLOGIES.name}",

@@ -88,7 +88,7 @@ def _state(rule: Rule | None, now: DescribedGroup | None, unknown: str) -> Itera
     yield from _entry("Now", text)
     for member in now.members[:MEMBERS_SHOWN_MAX]:
         name = _shown(member.instance_id or member.client_id)
-        yield from _entry("", f"{name} on {_shown(member.host)}: {count_partitions(member.assigned)} partitions")
+        yield from _entry("", f"{name} on {_shown(member.host)}: {count_partitions(member.assigned or {})} partitions")
     if len(now.members) > MEMBERS_SHOWN_MAX:
         yield from _entry("", f"and {len(now.members) - MEMBERS_SHOWN_MAX} more")
     if rule is not None and (verdict := _verdict(rule, now)):

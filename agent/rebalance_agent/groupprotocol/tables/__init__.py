@@ -12,17 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rebalance_agent.groupprotocol.tables.classic_groups import CLASSIC_TABLES, GROUP_METADATA, OFFSET_COMMIT
-from rebalance_agent.groupprotocol.tables.consumer_groups import CONSUMER_TABLES
+from rebalance_agent.groupprotocol.tables import classic_groups, consumer_groups, share_groups, streams_groups
+from rebalance_agent.groupprotocol.tables.classic_groups import GROUP_METADATA, OFFSET_COMMIT
 from rebalance_agent.groupprotocol.tables.kind import RecordTable
-from rebalance_agent.groupprotocol.tables.share_groups import SHARE_TABLES
-from rebalance_agent.groupprotocol.tables.streams_groups import STREAMS_TABLES
 
 __all__ = ["GROUP_METADATA", "OFFSET_COMMIT", "RECORDS", "RecordTable"]
 
 RECORDS: Mapping[int, RecordTable] = {
     version: table
-    for table in (*CLASSIC_TABLES, *CONSUMER_TABLES, *SHARE_TABLES, *STREAMS_TABLES)
+    for module in (classic_groups, consumer_groups, share_groups, streams_groups)
+    for table in vars(module).values()
+    if isinstance(table, RecordTable)
     for version in table.key.versions
 }
-"""Version of the key -> table."""
+"""Version of the key -> table: every `RecordTable` at the top level of these modules."""

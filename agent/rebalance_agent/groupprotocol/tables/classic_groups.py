@@ -11,7 +11,7 @@ from rebalance_agent.groupprotocol.wire.message import Message
 from rebalance_agent.groupprotocol.wire.primitives import BYTES, INT32, INT64, STRING, UUID, ZERO_UUID, Array
 from rebalance_agent.groupprotocol.wire.schema import Field, Struct
 
-__all__ = ["CLASSIC_TABLES", "GROUP_METADATA", "OFFSET_COMMIT"]
+__all__ = ["GROUP_METADATA", "OFFSET_COMMIT"]
 
 OFFSET_COMMIT = RecordTable(
     "offset_commit",
@@ -64,5 +64,3 @@ GROUP_METADATA = RecordTable(
         flexible_since=4,
     ),
 )
-
-CLASSIC_TABLES = (OFFSET_COMMIT, GROUP_METADATA)

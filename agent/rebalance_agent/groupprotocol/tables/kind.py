@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from rebalance_agent.groupprotocol.wire.message import Message
 from rebalance_agent.groupprotocol.wire.primitives import INT32, INT64, STRING, UUID, Array
 from rebalance_agent.groupprotocol.wire.schema import Field, Struct
 
-__all__ = ["TOPIC_PARTITIONS", "RecordTable", "group_key", "member_key", "target_metadata", "value"]
+__all__ = ["TARGET_EPOCH", "TOPIC_PARTITIONS", "RecordTable", "member_table", "table"]
 
 TOPIC_PARTITIONS = Array(Struct(Field("topic_id", UUID), Field("partitions", Array(INT32))))
 """Array of partitions by topic id."""
@@ -23,25 +25,23 @@ class RecordTable:
     value: Message
 
 
-def group_key(name: str, version: int, *more: Field) -> Message:
-    """Return the schema of the key that Kafka calls ``name``: the group id, then the fields of ``more``."""
-    return Message(name, Field("group", STRING), *more, versions=range(version, version + 1))
+TARGET_EPOCH = (Field("assignment_epoch", INT32), Field("assignment_timestamp", INT64, tag=0, default=0))
+"""The target assignment's epoch and timestamp (epoch milliseconds, 0: not set)."""
 
 
-def member_key(name: str, version: int) -> Message:
-    """Return the schema of a key with group id and member id."""
-    return group_key(name, version, Field("member_id", STRING))
+def table(kind: str, key_version: int, *value: Field, key: Iterable[Field] = (), newest: int = 0) -> RecordTable:
+    """Return the table of ``kind``: keys of the group id and ``key``, values in versions 0 to ``newest``.
 
-
-def value(name: str, *fields: Field, newest: int = 0) -> Message:
-    """Return the schema of a value with versions 0 to ``newest``, all of them flexible (KIP-482)."""
-    return Message(name, *fields, versions=range(newest + 1), flexible_since=0)
-
-
-def target_metadata(name: str) -> Message:
-    """Return the schema of the target assignment's epoch and timestamp (epoch milliseconds, 0: not set)."""
-    return value(
-        name,
-        Field("assignment_epoch", INT32),
-        Field("assignment_timestamp", INT64, tag=0, default=0),
+    All values are flexible (KIP-482). Kafka's names follow from the kind: the key of ``share_group_metadata`` is
+    ``ShareGroupMetadataKey``.
+    """
+    name = kind.title().replace("_", "")
+    return RecordTable(
+        kind,
+        Message(f"{name}Key", Field("group", STRING), *key, versions=range(key_version, key_version + 1)),
+        Message(f"{name}Value", *value, versions=range(newest + 1), flexible_since=0),
     )
+
+
+member_table = partial(table, key=(Field("member_id", STRING),))
+"""`table` with keys of group id and member id."""

@@ -6,7 +6,7 @@ tasks.
 
 from __future__ import annotations
 
-from rebalance_agent.groupprotocol.tables.kind import RecordTable, group_key, member_key, target_metadata, value
+from rebalance_agent.groupprotocol.tables.kind import TARGET_EPOCH, member_table, table
 from rebalance_agent.groupprotocol.wire.primitives import INT8, INT16, INT32, INT64, STRING, UINT16, Array
 from rebalance_agent.groupprotocol.wire.schema import Field, Struct
 
@@ -17,45 +17,34 @@ __all__ = [
     "STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER",
     "STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA",
     "STREAMS_GROUP_TOPOLOGY",
-    "STREAMS_TABLES",
 ]
 
 _PAIRS = Array(Struct(Field("key", STRING), Field("value", STRING)))
 
-STREAMS_GROUP_METADATA = RecordTable(
+STREAMS_GROUP_METADATA = table(
     "streams_group_metadata",
-    group_key("StreamsGroupMetadataKey", 17),
-    value(
-        "StreamsGroupMetadataValue",
-        Field("epoch", INT32),
-        Field("metadata_hash", INT64),
-        Field("validated_topology_epoch", INT32, tag=0, default=-1),
-        Field("last_assignment_configs", _PAIRS, nullable_since=0, tag=1, default=()),
-    ),
+    17,
+    Field("epoch", INT32),
+    Field("metadata_hash", INT64),
+    Field("validated_topology_epoch", INT32, tag=0, default=-1),
+    Field("last_assignment_configs", _PAIRS, nullable_since=0, tag=1, default=()),
 )
 
-STREAMS_GROUP_MEMBER_METADATA = RecordTable(
+STREAMS_GROUP_MEMBER_METADATA = member_table(
     "streams_group_member_metadata",
-    member_key("StreamsGroupMemberMetadataKey", 19),
-    value(
-        "StreamsGroupMemberMetadataValue",
-        Field("instance_id", STRING, nullable_since=0),
-        Field("rack_id", STRING, nullable_since=0),
-        Field("client_id", STRING),
-        Field("client_host", STRING),
-        Field("rebalance_timeout_ms", INT32),
-        Field("topology_epoch", INT32),
-        Field("process_id", STRING),
-        Field("user_endpoint", Struct(Field("host", STRING), Field("port", UINT16)), nullable_since=0),
-        Field("client_tags", _PAIRS),
-    ),
+    19,
+    Field("instance_id", STRING, nullable_since=0),
+    Field("rack_id", STRING, nullable_since=0),
+    Field("client_id", STRING),
+    Field("client_host", STRING),
+    Field("rebalance_timeout_ms", INT32),
+    Field("topology_epoch", INT32),
+    Field("process_id", STRING),
+    Field("user_endpoint", Struct(Field("host", STRING), Field("port", UINT16)), nullable_since=0),
+    Field("client_tags", _PAIRS),
 )
 
-STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA = RecordTable(
-    "streams_group_target_assignment_metadata",
-    group_key("StreamsGroupTargetAssignmentMetadataKey", 20),
-    target_metadata("StreamsGroupTargetAssignmentMetadataValue"),
-)
+STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA = table("streams_group_target_assignment_metadata", 20, *TARGET_EPOCH)
 
 _TASK = (Field("subtopology_id", STRING), Field("partitions", Array(INT32)))
 _TASKS = Array(Struct(*_TASK))
@@ -63,32 +52,26 @@ _DATED_TASKS = Array(
     Struct(*_TASK, Field("assignment_epochs", Array(INT32), nullable_since=0, tag=0, default=())),
 )
 
-STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER = RecordTable(
+STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER = member_table(
     "streams_group_target_assignment_member",
-    member_key("StreamsGroupTargetAssignmentMemberKey", 21),
-    value(
-        "StreamsGroupTargetAssignmentMemberValue",
-        Field("active_tasks", _TASKS),
-        Field("standby_tasks", _TASKS),
-        Field("warmup_tasks", _TASKS),
-    ),
+    21,
+    Field("active_tasks", _TASKS),
+    Field("standby_tasks", _TASKS),
+    Field("warmup_tasks", _TASKS),
 )
 
-STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT = RecordTable(
+STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT = member_table(
     "streams_group_current_member_assignment",
-    member_key("StreamsGroupCurrentMemberAssignmentKey", 22),
-    value(
-        "StreamsGroupCurrentMemberAssignmentValue",
-        Field("member_epoch", INT32),
-        Field("previous_member_epoch", INT32),
-        Field("state", INT8),
-        Field("active_tasks", _DATED_TASKS),
-        Field("standby_tasks", _DATED_TASKS),
-        Field("warmup_tasks", _DATED_TASKS),
-        Field("active_tasks_pending_revocation", _DATED_TASKS),
-        Field("standby_tasks_pending_revocation", _DATED_TASKS),
-        Field("warmup_tasks_pending_revocation", _DATED_TASKS),
-    ),
+    22,
+    Field("member_epoch", INT32),
+    Field("previous_member_epoch", INT32),
+    Field("state", INT8),
+    Field("active_tasks", _DATED_TASKS),
+    Field("standby_tasks", _DATED_TASKS),
+    Field("warmup_tasks", _DATED_TASKS),
+    Field("active_tasks_pending_revocation", _DATED_TASKS),
+    Field("standby_tasks_pending_revocation", _DATED_TASKS),
+    Field("warmup_tasks_pending_revocation", _DATED_TASKS),
 )
 
 _INTERNAL_TOPICS = Array(
@@ -100,43 +83,31 @@ _INTERNAL_TOPICS = Array(
     )
 )
 
-STREAMS_GROUP_TOPOLOGY = RecordTable(
+STREAMS_GROUP_TOPOLOGY = table(
     "streams_group_topology",
-    group_key("StreamsGroupTopologyKey", 23),
-    value(
-        "StreamsGroupTopologyValue",
-        Field("epoch", INT32),
-        Field(
-            "subtopologies",
-            Array(
-                Struct(
-                    Field("subtopology_id", STRING),
-                    Field("source_topics", Array(STRING)),
-                    Field("source_topic_regex", Array(STRING)),
-                    Field("state_changelog_topics", _INTERNAL_TOPICS),
-                    Field("repartition_sink_topics", Array(STRING)),
-                    Field("repartition_source_topics", _INTERNAL_TOPICS),
-                    Field(
-                        "copartition_groups",
-                        Array(
-                            Struct(
-                                Field("source_topics", Array(INT16)),
-                                Field("source_topic_regex", Array(INT16)),
-                                Field("repartition_source_topics", Array(INT16)),
-                            )
-                        ),
+    23,
+    Field("epoch", INT32),
+    Field(
+        "subtopologies",
+        Array(
+            Struct(
+                Field("subtopology_id", STRING),
+                Field("source_topics", Array(STRING)),
+                Field("source_topic_regex", Array(STRING)),
+                Field("state_changelog_topics", _INTERNAL_TOPICS),
+                Field("repartition_sink_topics", Array(STRING)),
+                Field("repartition_source_topics", _INTERNAL_TOPICS),
+                Field(
+                    "copartition_groups",
+                    Array(
+                        Struct(
+                            Field("source_topics", Array(INT16)),
+                            Field("source_topic_regex", Array(INT16)),
+                            Field("repartition_source_topics", Array(INT16)),
+                        )
                     ),
-                )
-            ),
+                ),
+            )
         ),
     ),
-)
-
-STREAMS_TABLES = (
-    STREAMS_GROUP_METADATA,
-    STREAMS_GROUP_MEMBER_METADATA,
-    STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA,
-    STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER,
-    STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT,
-    STREAMS_GROUP_TOPOLOGY,
 )

@@ -6,8 +6,14 @@ Source: the "Protocol Primitive Types" of the Kafka protocol guide; KIP-482 for 
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
+from typing import TypeVar
 
-__all__ = ["Reader", "WireError", "as_text", "write_uvarint"]
+from rebalance_agent.errors import DecodeError
+
+__all__ = ["Reader", "WireError", "as_text", "decode_whole", "write_uvarint"]
+
+_T = TypeVar("_T")
 
 UVARINT_BYTES_MAX = 5
 """Bytes of an unsigned varint: Kafka's have 32 bits, seven in each byte."""
@@ -140,6 +146,21 @@ class Reader:
         """
         if self.left:
             raise WireError(f"{self.left} bytes too many", self.at)
+
+
+def decode_whole(what: str, data: bytes, read: Callable[[Reader], _T]) -> _T:
+    """Return what ``read`` reads, which must be all of ``data``; ``what`` names it in errors.
+
+    Raises:
+        DecodeError: the bytes break the format, or some are left.
+    """
+    reader = Reader(data)
+    try:
+        value = read(reader)
+        reader.end()
+    except WireError as error:
+        raise DecodeError(error.describe(what)) from None
+    return value
 
 
 def as_text(content: bytes, end: int) -> str:

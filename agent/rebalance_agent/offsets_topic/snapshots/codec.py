@@ -42,9 +42,6 @@ KEY_VERSION = 1
 MARKER_BYTES_MAX = 4_096
 """Bytes of a marker that are read; real ones have a few hundred."""
 
-OWNER_BYTES_MAX = 32_767
-"""Bytes of an owner, which is a group id: Kafka's limit."""
-
 _KEY = struct.Struct(">BBHi")  # key version, kind, length of the owner, partition
 _VALUE = struct.Struct(">Bqqq")  # version, series, offset, timestamp
 _SUMMED = struct.Struct(">qqI")  # offset, timestamp, length of the key

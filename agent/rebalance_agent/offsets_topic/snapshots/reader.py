@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 from rebalance_agent.cluster.collector_context import CollectorContext, SnapshotProblem
 from rebalance_agent.cluster.read_to_end import records_before
-from rebalance_agent.cluster.topic_reader import TopicReader, TopicRecord
+from rebalance_agent.cluster.topic_reader import TopicReader
 from rebalance_agent.errors import AccessDeniedError, ClusterError, InvalidInputError
 from rebalance_agent.offsets_topic.snapshots.codec import SnapshotAssembly, StoredRecord
 
@@ -18,7 +17,6 @@ __all__ = [
     "UNREADABLE_MAX_S",
     "Snapshot",
     "SnapshotReader",
-    "Snapshots",
 ]
 
 SNAPSHOT_BYTES_MAX = 512 * 1024 * 1024
@@ -49,38 +47,6 @@ class Snapshot:
     records: tuple[StoredRecord, ...]
 
 
-class Snapshots(Protocol):
-    """A store of snapshots, as the tail uses it. Called from one thread."""
-
-    def load(self, bounds: Mapping[int, tuple[int, int]]) -> dict[int, Snapshot]:
-        """The usable snapshots by partition; ``bounds``: partition -> start offset and end offset.
-
-        Raises:
-            ClusterError: brokers do not answer; the caller is to try again.
-        """
-        ...
-
-    def begin(self, partition: int, base: Iterable[TopicRecord], snapshot: Snapshot | None) -> None:
-        """All old records of a partition are known: by ``snapshot``, else ``base`` is the last one of each key."""
-        ...
-
-    def see(self, record: TopicRecord) -> None:
-        """Take a record of a group that the tail read."""
-        ...
-
-    def reached(self, positions: Mapping[int, int]) -> None:
-        """The tail has read these partitions (partition -> next offset), whose old records are all known."""
-        ...
-
-    def missing(self, partitions: Collection[int]) -> frozenset[int]:
-        """Those of ``partitions`` that must `begin` again, with all records read so far."""
-        ...
-
-    def drop(self, partitions: Collection[int]) -> None:
-        """Forget these partitions: another observer owns them now."""
-        ...
-
-
 class SnapshotReader:
     """Loads snapshots from ``topic``. Where one cannot be used, the offsets topic itself is read.
 
@@ -96,7 +62,7 @@ class SnapshotReader:
         self._unreadable_since: float | None = None
 
     def load(self, bounds: Mapping[int, tuple[int, int]], made_from: str) -> dict[int, Snapshot]:
-        """See `Snapshots`; snapshots with another ``made_from`` are not used.
+        """Return the usable snapshots by partition (see `SnapshotStore`); not those with another ``made_from``.
 
         Raises:
             ClusterError: brokers do not answer, and have not for `UNREADABLE_MAX_S` yet.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from rebalance_agent.offsets_topic.backfill_reader import BackfillReader
-from rebalance_agent.offsets_topic.snapshots.reader import Snapshots
+from rebalance_agent.offsets_topic.snapshots.store import SnapshotStore
 
 __all__ = ["SnapshotRebase"]
 
@@ -13,7 +13,7 @@ __all__ = ["SnapshotRebase"]
 class SnapshotRebase:
     """Gives a store the last old record of each key of partitions whose snapshots must begin anew."""
 
-    def __init__(self, snapshots: Snapshots, backfill: BackfillReader) -> None:
+    def __init__(self, snapshots: SnapshotStore, backfill: BackfillReader) -> None:
         """``backfill`` is used for ``snapshots`` alone."""
         self._snapshots = snapshots
         self._backfill = backfill

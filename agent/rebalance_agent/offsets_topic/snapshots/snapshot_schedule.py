@@ -8,9 +8,10 @@ from typing import Protocol
 from rebalance_agent.clock import Clock
 from rebalance_agent.model.events import Event
 from rebalance_agent.offsets_topic.snapshots.coverage import Coverage
+from rebalance_agent.offsets_topic.snapshots.store import SnapshotStore
 from rebalance_agent.tracking.observations import Backfilled, Observation, PartitionsOwned, TailReached
 
-__all__ = ["EVERY_S", "CoverageSource", "PublishProgress", "SnapshotSchedule"]
+__all__ = ["EVERY_S", "PublishProgress", "SnapshotSchedule"]
 
 EVERY_S = 5.0
 """Seconds between two snapshots: about what a restart has to read again, besides unsettled rebalances."""
@@ -30,23 +31,11 @@ class PublishProgress(Protocol):
         ...
 
 
-class CoverageSource(Protocol):
-    """The methods of `SnapshotStore` that the schedule calls."""
-
-    def cover(self, positions: Mapping[int, int]) -> None:
-        """All offsets before ``positions`` need not be read again."""
-        ...
-
-    def serve(self) -> None:
-        """Process what Kafka has acknowledged."""
-        ...
-
-
 class SnapshotSchedule:
     """Takes the tracker's events, and every observation after the tracker. Used by the tracker's thread."""
 
     def __init__(
-        self, store: CoverageSource, coverage: Coverage, progress: PublishProgress | None, clock: Clock
+        self, store: SnapshotStore, coverage: Coverage, progress: PublishProgress | None, clock: Clock
     ) -> None:
         """``progress``: that of publishing events; None where no events are published."""
         self._store = store

@@ -96,7 +96,11 @@ class SnapshotStore:
     # The tail's thread
 
     def load(self, bounds: Mapping[int, tuple[int, int]]) -> dict[int, Snapshot]:
-        """See `offsets_topic.snapshots.reader.Snapshots`."""
+        """Return the usable snapshots by partition; ``bounds``: partition -> start offset and end offset.
+
+        Raises:
+            ClusterError: brokers do not answer; the caller is to try again.
+        """
         begun = self._context.clock.monotonic()
         snapshots = self._reader.load(bounds, self._made_from) if self._prepare() else {}
         self._log.info(
@@ -127,7 +131,7 @@ class SnapshotStore:
         return bool(existing)
 
     def begin(self, partition: int, base: Iterable[TopicRecord], snapshot: Snapshot | None) -> None:
-        """See `offsets_topic.snapshots.reader.Snapshots`."""
+        """All old records of a partition are known: by ``snapshot``, else ``base`` is the last one of each key."""
         with self._lock:
             state = self._state(partition)
             if not state.missed:
@@ -135,7 +139,7 @@ class SnapshotStore:
                 state.begin(base, snapshot, self._context.clock.now_ms(), kept)
 
     def see(self, record: TopicRecord) -> None:
-        """See `offsets_topic.snapshots.reader.Snapshots`."""
+        """Take a record of a group that the tail read."""
         with self._lock:
             state = self._state(record.partition())
             if state.missed:
@@ -145,13 +149,13 @@ class SnapshotStore:
                 self._too_large(state, "its events wait to be published")
 
     def reached(self, positions: Mapping[int, int]) -> None:
-        """See `offsets_topic.snapshots.reader.Snapshots`."""
+        """The tail has read these partitions (partition -> next offset), whose old records are all known."""
         with self._lock:
             for partition, position in positions.items():
                 self._state(partition).reached = position
 
     def missing(self, partitions: Collection[int]) -> frozenset[int]:
-        """See `offsets_topic.snapshots.reader.Snapshots`."""
+        """Return those of ``partitions`` that must `begin` again, with all records read so far."""
         with self._lock:
             if not (self._count and self._producer.working):
                 return frozenset()
@@ -166,7 +170,7 @@ class SnapshotStore:
         return restarted
 
     def drop(self, partitions: Collection[int]) -> None:
-        """See `offsets_topic.snapshots.reader.Snapshots`."""
+        """Forget these partitions: another observer owns them now."""
         with self._lock:
             for partition in partitions:
                 self._partitions.pop(partition, None)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rebalance_agent.cluster.collector_context import CollectorContext
 from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
-from rebalance_agent.offsets_topic.ownership import OWNERSHIP_PART, FullOwnership, SharedOwnership
+from rebalance_agent.offsets_topic.ownership import OWNERSHIP_PART, Ownership, SharedOwnership
 from rebalance_agent.offsets_topic.snapshots.coverage import Coverage
 from rebalance_agent.offsets_topic.snapshots.snapshot_schedule import PublishProgress, SnapshotSchedule
 from rebalance_agent.offsets_topic.snapshots.store import SnapshotStore
@@ -38,7 +38,7 @@ class ObserverShare:
         self.ownership = (
             SharedOwnership(context.properties, OFFSETS_TOPIC, group, context.health, self._stored)
             if group
-            else FullOwnership()
+            else Ownership()
         )
         self.tail_context = context
         shows, owns = context.shows, self.ownership.owns

@@ -77,16 +77,20 @@ class _Moves:
 
 def settle(cluster_id: str, episode: Episode, reports: MemberReports, topics: ClusterTopics) -> Settlement:
     """Return the events of an episode as known now. Pure: equal episodes and reports give equal events."""
-    phases = [phases_of(before, after, reports) for before, after in episode.steps()]
+    steps = episode.steps()
+    phases = [phases_of(before, after, reports) for before, after in steps]
     slowness = find_slowness(episode, phases[0].started_ms, reports)
-    moves = [_moves(before, after, reports) for before, after in episode.steps()]
+    moves = [_moves(before, after, reports) for before, after in steps]
+    last = len(steps) - 1
     events = [
         _event(
             cluster_id, episode, index, phases[index], _causes(episode, index, reports, topics), moves[index], reports
         )
-        for index in range(len(episode.generations) - 1)
+        for index in range(last)
     ]
-    events.append(_closing(cluster_id, episode, phases[-1], moves, slowness, reports, topics))
+    # The closing event is of the last generation, with the sums of the whole episode.
+    causes, total = episode_causes(episode, reports, topics), _total(episode, moves)
+    events.append(_event(cluster_id, episode, last, phases[last], causes, total, reports, slowness=slowness))
     return Settlement(tuple(events), slowness)
 
 
@@ -121,32 +125,14 @@ def _knows_as_much(new: GenerationEvent, old: GenerationEvent) -> bool:
     return old.stall.basis is Basis.BOUND and width <= known
 
 
-def _closing(
-    cluster_id: str,
-    episode: Episode,
-    phases: Phases,
-    moves: list[_Moves],
-    slowness: Slowness,
-    reports: MemberReports,
-    topics: ClusterTopics,
-) -> GenerationEvent:
-    """Build the closing event: of the last generation, with the sums of the whole episode."""
+def _total(episode: Episode, moves: list[_Moves]) -> _Moves:
     whole = difference(episode.before, episode.last)
-    return _event(
-        cluster_id,
-        episode,
-        len(moves) - 1,
-        phases,
-        episode_causes(episode, reports, topics),
-        _Moves(
-            moved=len(whole.moved),
-            revoked=sum(step.revoked for step in moves),
-            assigned=sum(step.assigned for step in moves),
-            lost=sum(step.lost for step in moves),
-            noop=whole.noop and not episode.last.returned,
-        ),
-        reports,
-        slowness=slowness,
+    return _Moves(
+        moved=len(whole.moved),
+        revoked=sum(step.revoked for step in moves),
+        assigned=sum(step.assigned for step in moves),
+        lost=sum(step.lost for step in moves),
+        noop=whole.noop and not episode.last.returned,
     )
 
 

@@ -1,0 +1,94 @@
+"""The strategies that assign units: one plan, promise and user data for all, which differ in their units and hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from rebalance_agent.assignors.balance.promise import Promise
+from rebalance_agent.assignors.replay_limits import ReplayLimits
+from rebalance_agent.assignors.roster import Plan, Roster
+from rebalance_agent.assignors.strategy import Strategy
+from rebalance_agent.assignors.strategy_settings import Setting
+from rebalance_agent.assignors.units.standbys import (
+    NUM_STANDBYS,
+    answer_standbys,
+    copies_in_answer,
+    read_standby_user_data,
+    write_standby_user_data,
+)
+from rebalance_agent.assignors.units.units import UnitKind, plan_standbys, plan_units
+from rebalance_agent.model.group import RebalanceProtocol
+
+__all__ = ["unit_strategy"]
+
+
+def unit_strategy(
+    name: str,
+    summary: str,
+    kinds: Callable[[Roster], list[UnitKind]],
+    host_of: Callable[[Roster], Sequence[int]],
+    *,
+    config: tuple[Setting[Any], ...],
+    internal_topics: Callable[[Roster], Mapping[str, int]],
+    replay_limits: ReplayLimits,
+) -> Strategy:
+    """Return the strategy that assigns the units of ``kinds``, with standbys on other hosts (``host_of`` by member).
+
+    Units are balanced by kind, then over all kinds, then with the fewest moves.
+    """
+
+    def plan(roster: Roster) -> Plan:
+        return plan_units(roster, kinds(roster), host_of(roster))
+
+    def promise(roster: Roster) -> Promise:
+        return _promise(roster, kinds(roster))
+
+    def standbys(roster: Roster, active: Plan) -> Plan:
+        return plan_standbys(roster, kinds(roster), host_of(roster), roster.shared_by_all(NUM_STANDBYS), active)
+
+    return Strategy(
+        name=name,
+        protocol=RebalanceProtocol.EAGER,
+        summary=summary,
+        plan=plan,
+        promise=promise,
+        config=(NUM_STANDBYS, *config),
+        reader=read_standby_user_data,
+        writer=write_standby_user_data,
+        standbys=standbys,
+        answer=answer_standbys,
+        copies_in=copies_in_answer,
+        internal_topics=internal_topics,
+        cooperative_form=True,
+        replay_limits=replay_limits,
+    )
+
+
+def _promise(roster: Roster, kinds: Sequence[UnitKind]) -> Promise:
+    """Return the most partitions that a member has in any assignment that is balanced in units.
+
+    Units have different numbers of partitions, so no promise in partitions states a balance in units exactly: every
+    balanced assignment keeps this one, and most that keep it are balanced. It does not depend on ownership.
+    """
+    partitions = roster.partitions
+    sure = [0] * len(roster.members)
+    units = [0] * len(roster.members)
+    extras: list[list[int]] = [[] for _ in roster.members]
+    for kind in kinds:
+        floor, rest = divmod(kind.units, len(kind.members))
+        # Lower numbers are in more topics, where counts differ: the heaviest units come first.
+        load = sum(min(floor, partitions[topic]) for topic in kind.topics)
+        weight = sum(floor < partitions[topic] for topic in kind.topics)
+        for member in kind.members:
+            sure[member] += load
+            units[member] += floor
+            if rest:
+                extras[member].append(weight)
+    total, sharers = sum(kind.units for kind in kinds), len(set().union(*(kind.members for kind in kinds))) or 1
+    ceilings = []
+    for member, weights in enumerate(extras):
+        # With equal subscriptions, all kinds together are rounded up once; else each kind on its own.
+        extra_units = -(-total // sharers) - units[member] if roster.uniform() else len(weights)
+        ceilings.append(sure[member] + sum(sorted(weights, reverse=True)[: max(extra_units, 0)]))
+    return Promise.at_most(ceilings)

@@ -1,0 +1,110 @@
+"""Groups known only from DescribeGroups: their view at each poll, without generations and episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+
+from rebalance_agent.model.episode import Source
+from rebalance_agent.model.group import SETTLED, GroupState, GroupType
+from rebalance_agent.model.partitions import TopicPartitions
+from rebalance_agent.tracking.observations import DescribedGroup
+from rebalance_agent.tracking.patterns.loads import GroupLoads, LoadHistory
+from rebalance_agent.tracking.rebalance.counters import CounterTotals
+from rebalance_agent.tracking.views import GroupView, MemberLoad
+
+__all__ = ["PolledGroup"]
+
+_PASSIVE_ASSIGNORS = frozenset({"cooperative-failover", "failover", "stream"})
+"""Assignors that leave some members without active partitions on purpose: passive or standby members."""
+
+_Shares = Mapping[str, TopicPartitions | None]
+"""Assigned partitions by member id; a missing member's assignment is unknown."""
+
+
+class PolledGroup:
+    """The descriptions of one group; differences between two of them are counted, not explained."""
+
+    def __init__(self, value: DescribedGroup, at_ms: int, changed: Callable[[str], None]) -> None:
+        """Start with the first description, observed at ``at_ms``; ``changed`` is called when the view changes."""
+        self._changed = changed
+        self._version = 0
+        self._value = _sorted(value)
+        self._first_seen_ms = at_ms
+        self._at_ms = at_ms
+        self._totals = CounterTotals(at_ms)
+        self._settled: _Shares | None = None
+        self._shares: _Shares = {}
+        self._loads = LoadHistory()
+        self._share(value)
+        self._change()
+
+    def describe(self, value: DescribedGroup, at_ms: int) -> None:
+        """Take a description; one that is older than the last is ignored."""
+        value = _sorted(value)
+        if at_ms >= self._at_ms and value != self._value:
+            self._share(value)
+            self._value, self._at_ms = value, at_ms
+            self._change()
+
+    def list_state(self, state: GroupState, at_ms: int) -> None:
+        """Take the group's state from ListGroups; one that is older than the last description is ignored."""
+        if at_ms >= self._at_ms and state is not self._value.state:
+            self._value, self._at_ms = replace(self._value, state=state), at_ms
+            self._change()
+
+    def set_back(self, now_ms: int) -> None:
+        """Handle a clock that was set back to ``now_ms``: the next description is not taken for an old one."""
+        self._at_ms = min(self._at_ms, now_ms)
+
+    def load(self, loads: GroupLoads) -> None:
+        """Take new loads of the group's partitions."""
+        if self._loads.take(loads):
+            self._change()
+
+    def view(self) -> GroupView:
+        """Build the view, which has no generation, subscriptions or stalls."""
+        value = self._value
+        members = tuple(replace(member, assigned=self._shares.get(member.member_id)) for member in value.members)
+        skews = self._loads.skews(members)
+        return GroupView(
+            group=value.group,
+            group_type=value.group_type,
+            source=Source.ADMIN,
+            state=value.state,
+            version=self._version,
+            first_seen_ms=self._first_seen_ms,
+            assignor=value.assignor or None,
+            members=members,
+            static_members=sum(member.instance_id is not None for member in value.members),
+            idle_members=self._idle(members),
+            lag_skew_ratio=skews.lag,
+            rate_skew_ratio=skews.rate,
+            counters=self._totals.counters,
+            counted_until_ms=self._at_ms,
+        )
+
+    def _change(self) -> None:
+        self._version += 1
+        self._changed(self._value.group)
+
+    def _share(self, value: DescribedGroup) -> None:
+        """Take the members' assignments. While a classic group rebalances brokers return none: the last are kept."""
+        if value.group_type is GroupType.CLASSIC and value.state not in SETTLED:
+            return
+        self._shares = {member.member_id: member.assigned for member in value.members}
+        if value.state in SETTLED:  # in others only some may have their partitions yet
+            if self._settled not in (None, self._shares):
+                self._totals.change_polled()
+            self._settled = self._shares
+
+    def _idle(self, members: Collection[MemberLoad]) -> int | None:
+        """Count members without partitions; None while the group rebalances, or if the assignor does so on purpose."""
+        if self._value.state not in SETTLED or self._value.assignor in _PASSIVE_ASSIGNORS:
+            return None
+        known = all(member.assigned is not None for member in members)
+        return sum(not member.assigned for member in members) if known else None
+
+
+def _sorted(value: DescribedGroup) -> DescribedGroup:
+    return replace(value, members=tuple(sorted(value.members, key=lambda member: member.member_id)))
