@@ -22,7 +22,7 @@ COPY requirements/build.lock requirements/
 RUN --mount=type=secret,id=pip.conf,target=/etc/pip.conf \
     --mount=type=secret,id=ca.pem,target=/etc/ssl/certs/ca-certificates.crt \
     python3 -m venv /tools && \
-    /tools/bin/pip install --quiet --require-hashes --only-binary :all: --requirement requirements/build.lock
+    /tools/bin/pip install --quiet --require-hashes --no-deps --only-binary :all: --requirement requirements/build.lock
 
 FROM tools AS wheel
 COPY LICENSE README.md pyproject.toml ./
@@ -35,7 +35,7 @@ RUN --mount=type=secret,id=pip.conf,target=/etc/pip.conf \
     --mount=type=secret,id=ca.pem,target=/etc/ssl/certs/ca-certificates.crt \
     python3 -m venv --without-pip /opt/rebalance-agent && \
     /tools/bin/pip --python /opt/rebalance-agent/bin/python install --quiet \
-      --require-hashes --only-binary :all: --requirement requirements/agent.lock
+      --require-hashes --no-deps --only-binary :all: --requirement requirements/agent.lock
 COPY --from=wheel /wheel /wheel
 RUN /tools/bin/pip --python /opt/rebalance-agent/bin/python install --quiet --no-index --no-deps /wheel/*.whl
 
@@ -44,7 +44,7 @@ COPY requirements/pipeline.lock requirements/
 # pyspark comes as source, and is built with the tools above: what isolated builds download, nobody has locked.
 RUN --mount=type=secret,id=pip.conf,target=/etc/pip.conf \
     --mount=type=secret,id=ca.pem,target=/etc/ssl/certs/ca-certificates.crt \
-    /tools/bin/pip wheel --quiet --require-hashes --no-build-isolation --only-binary :all: --no-binary pyspark \
+    /tools/bin/pip wheel --quiet --require-hashes --no-deps --no-build-isolation --only-binary :all: --no-binary pyspark \
       --wheel-dir /packages --requirement requirements/pipeline.lock && \
     python3 -m venv --without-pip /opt/rebalance-agent && \
     /tools/bin/pip --python /opt/rebalance-agent/bin/python install --quiet --no-index --no-deps /packages/*.whl && \

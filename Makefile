@@ -26,10 +26,12 @@ define announce
 endef
 NO_VENV = { echo "Python's venv module is missing. On Debian: apt-get install python3-venv" >&2; exit 1; }
 
+# A lock names all that is needed: pip must resolve nothing. Else `coverage[toml]`, which somebody asks for, is looked for
+# anew, and found in a version that is not locked as soon as there is one.
 $(STAMP): requirements/dev.lock pyproject.toml
 	$(call announce,$(VENV),870 MB)
 	@$(PYTHON) -m venv $(VENV) || $(NO_VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: --no-binary pyspark -r requirements/dev.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --only-binary :all: --no-binary pyspark -r requirements/dev.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
@@ -39,7 +41,7 @@ $(VENV)-demo/.complete: requirements/demo.lock
 	@$(PYTHON) -m venv --without-pip $(VENV)-demo || $(NO_VENV)
 	@pip="$(PYTHON) -m pip --python $(VENV)-demo/bin/python"; $$pip --version >/dev/null 2>&1 || \
 	  { pip="$(VENV)-demo/bin/python -m pip"; $(PYTHON) -m venv $(VENV)-demo; } || $(NO_VENV); \
-	  $$pip install --disable-pip-version-check --require-hashes --only-binary :all: -r requirements/demo.lock
+	  $$pip install --disable-pip-version-check --require-hashes --no-deps --only-binary :all: -r requirements/demo.lock
 	@touch $@
 
 demo: $(DEMO)/.complete ## show real rebalances on an embedded Kafka (ARGS="--seconds 60 --headless --check")

@@ -45,6 +45,7 @@ def python(lock: Path = FOLDER / "audit.lock") -> str:
                 "--disable-pip-version-check",
                 "--no-compile",
                 "--require-hashes",
+                "--no-deps",
                 "--only-binary=:all:",
             )
             _run([str(environment / "bin" / "python"), "-m", "pip", "install", *asked, "-r", str(lock)])
