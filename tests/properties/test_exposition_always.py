@@ -1,6 +1,5 @@
 """What holds for every view, name and body, however hostile."""
 
-import io
 import json
 from dataclasses import replace
 
@@ -17,6 +16,7 @@ from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.events_post import EVENTS_PATH
 from rebalance_agent.model.group import STATES, GroupType
 from rebalance_agent.tracking.views import MemberLoad
+from support.observer.asked import ask
 from support.observer.scrapes import families
 from support.observer.views import NOW, full_view, member_event
 
@@ -105,20 +105,15 @@ bodies = st.lists(
 
 @given(bodies)
 def test_a_body_is_accepted_as_a_whole_or_not_at_all(body):
-    accepted, statuses = [], []
+    accepted = []
     app = EventsApp(lambda events, _dropped: accepted.append(events), FakeClock())
-    environ = {
-        "REQUEST_METHOD": "POST",
-        "PATH_INFO": EVENTS_PATH,
-        "CONTENT_LENGTH": str(len(body)),
-        "wsgi.input": io.BytesIO(body),
-    }
-    answer = json.loads(b"".join(app(environ, lambda status, _headers: statuses.append(status))))
+    status, _, answer = ask(app, EVENTS_PATH, "POST", body, content_length=str(len(body)))
+    answer = json.loads(answer)
     lines = [line for line in body.split(b"\n") if line.strip()]
-    if statuses == ["200 OK"]:
+    if status == 200:
         assert answer == {"accepted": len(lines)}
         assert [len(events) for events in accepted] == [len(lines)]
     else:
-        assert statuses == ["400 Bad Request"]
+        assert status == 400
         assert body.split(b"\n")[answer["line"] - 1].strip()
         assert accepted == []

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rebalance_agent.http.connection import Limits
+from rebalance_agent.http.messages import Response
 from rebalance_agent.http.server import HttpServer
 from support.examples import examples
 
@@ -16,10 +17,8 @@ LAST = b"GET /end HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
 slow = settings(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-def echo(environ, start_response):
-    body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0)) + environ["PATH_INFO"].encode()
-    start_response("200 OK", [("Content-Length", str(len(body)))])
-    return [body]
+def echo(request):
+    return Response("200 OK", "text/plain", request.body + request.path.encode())
 
 
 @pytest.fixture(scope="module")

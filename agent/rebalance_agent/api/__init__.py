@@ -7,5 +7,5 @@ It asks no broker: every request is answered from memory.
 - ``openapi``, ``api_page``: the OpenAPI document and ``docs/api.md``, written from routes and shapes.
 - ``group_source``: the four questions about groups, as a Protocol.
 - ``groups_api``: the handler of ``/api/v1/``; ``history``: the last rebalances of each group.
-- ``events_endpoint``, ``events_settings``, ``posted_events``: the WSGI application that takes members' events.
+- ``events_endpoint``, ``events_settings``, ``posted_events``: the application that takes members' events.
 """

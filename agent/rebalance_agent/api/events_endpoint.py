@@ -1,17 +1,17 @@
-"""``POST /v1/events`` as a WSGI application: takes newline-delimited JSON from the consumers beside the sidecar."""
+"""The application behind ``POST /v1/events``: takes newline-delimited JSON from the consumers beside the sidecar."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
-from wsgiref.types import StartResponse, WSGIEnvironment
 
 from rebalance_agent.api.events_settings import EventsSettings
 from rebalance_agent.api.posted_events import LineError, parse_events
 from rebalance_agent.clock import Clock
+from rebalance_agent.http.messages import Request, Response
 from rebalance_agent.http.token_bucket import TokenBucket
 from rebalance_agent.model.events import Event
 from rebalance_agent.model.events_post import ALIVE_HEADER, DROPPED_HEADER, EVENTS_PATH
@@ -58,30 +58,26 @@ class EventsApp:
         self._rejected = rejected
         self._alive = alive
 
-    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        """The WSGI entry."""
+    def __call__(self, request: Request) -> Response:
+        """Answer a request."""
         headers: list[tuple[str, str]] = []
         try:
-            status, answer = HTTPStatus.OK, self._post(environ)
+            status, answer = HTTPStatus.OK, self._post(request)
         except _RefusedError as refused:
-            status, answer = refused.status, refused.answer
-            headers = refused.headers
+            status, answer, headers = refused.status, refused.answer, refused.headers
             self._rejected(status)
-        body = json.dumps(answer).encode() + b"\n"
-        start_response(
-            f"{status.value} {status.phrase}",
-            [("Content-Type", "application/json"), ("Content-Length", str(len(body))), *headers],
+        return Response(
+            f"{status.value} {status.phrase}", "application/json", json.dumps(answer).encode() + b"\n", headers
         )
-        return [body]
 
-    def _post(self, environ: WSGIEnvironment) -> _Answer:
-        if environ.get("PATH_INFO") != EVENTS_PATH:
+    def _post(self, request: Request) -> _Answer:
+        if request.path != EVENTS_PATH:
             raise _RefusedError(HTTPStatus.NOT_FOUND, {"error": f"there is only {EVENTS_PATH}"})
-        if environ["REQUEST_METHOD"] != "POST":
+        if request.method != "POST":
             raise _RefusedError(HTTPStatus.METHOD_NOT_ALLOWED, {"error": "only POST"}, Allow="POST")
-        self._authorize(environ)
-        dropped, process = self._dropped(environ), self._process(environ)
-        lines = self._lines(environ)
+        self._authorize(request)
+        dropped, process = self._dropped(request), self._process(request)
+        lines = self._lines(request)
         self._pace(sum(1 for line in lines if line.strip()))
         try:
             events = parse_events(lines)
@@ -97,18 +93,18 @@ class EventsApp:
             self._alive(process)
         return {"accepted": len(events)}
 
-    def _authorize(self, environ: WSGIEnvironment) -> None:
-        if "HTTP_ORIGIN" in environ:
+    def _authorize(self, request: Request) -> None:
+        if "origin" in request.headers:
             # Browsers let any page post to loopback, and always send Origin with it.
             raise _RefusedError(HTTPStatus.FORBIDDEN, {"error": "not for web pages"})
         bearer = self._settings.bearer
-        if bearer and not bearer.allows(environ):
+        if bearer and not bearer.allows(request):
             raise _RefusedError(
                 HTTPStatus.UNAUTHORIZED, {"error": "a bearer token is required"}, WWW_Authenticate="Bearer"
             )
 
-    def _dropped(self, environ: WSGIEnvironment) -> int:
-        text = environ.get("HTTP_" + DROPPED_HEADER.upper().replace("-", "_"), "0")
+    def _dropped(self, request: Request) -> int:
+        text = request.headers.get(DROPPED_HEADER.lower(), "0")
         number = _number(text)
         if number is None:
             raise _RefusedError(
@@ -117,24 +113,23 @@ class EventsApp:
         return number
 
     @staticmethod
-    def _process(environ: WSGIEnvironment) -> str:
-        text: str = environ.get("HTTP_" + ALIVE_HEADER.upper().replace("-", "_"), "")
+    def _process(request: Request) -> str:
+        text = request.headers.get(ALIVE_HEADER.lower(), "")
         if text and not PROCESS_ID.fullmatch(text):
             raise _RefusedError(
                 HTTPStatus.BAD_REQUEST, {"error": f"{ALIVE_HEADER}: must be a process's id", "field": ALIVE_HEADER}
             )
         return text
 
-    def _lines(self, environ: WSGIEnvironment) -> list[bytes]:
-        length = _number(environ.get("CONTENT_LENGTH") or "")
-        if length is None or environ.get("HTTP_TRANSFER_ENCODING"):
+    def _lines(self, request: Request) -> list[bytes]:
+        length = _number(request.headers.get("content-length", ""))
+        if length is None or "transfer-encoding" in request.headers:
             raise _RefusedError(HTTPStatus.LENGTH_REQUIRED, {"error": "Content-Length is required"})
         if length > self._settings.body_bytes_max:
             raise _too_large(f"a body must have at most {self._settings.body_bytes_max} bytes")
-        body: bytes = environ["wsgi.input"].read(length)
-        if len(body) < length:
+        if len(request.body) < length:
             raise _RefusedError(HTTPStatus.BAD_REQUEST, {"error": "the body ended early"})
-        lines = body.split(b"\n", self._settings.lines_max + 1)
+        lines = request.body.split(b"\n", self._settings.lines_max + 1)
         if len(lines) > self._settings.lines_max + 1 or (len(lines) > self._settings.lines_max and lines[-1]):
             raise _too_large(f"a body must have at most {self._settings.lines_max} lines")
         return lines

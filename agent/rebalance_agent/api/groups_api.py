@@ -24,7 +24,7 @@ from rebalance_agent.api.shapes import (
 from rebalance_agent.api.view_shapes import build_detail, build_summary
 from rebalance_agent.clock import Clock
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.http.answer import Answer
+from rebalance_agent.http.messages import Answer
 from rebalance_agent.model.event_json import value_to_json
 from rebalance_agent.tracking.views import GroupView
 

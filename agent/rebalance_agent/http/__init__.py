@@ -1,10 +1,11 @@
 """A bounded HTTP server: connections, TLS, bearer tokens, rate limits, readiness. It knows no Kafka and no metric.
 
-It is the only package that imports ``cheroot``.
+It is the only package that imports ``h11``.
 
-- ``server``: `HttpServer`, around a WSGI application; cheroot parses requests, connections are our own.
+- ``server``: `HttpServer`, around an application; ``messages``: the `Request` and `Response` that it deals in.
+- ``exchange``: one request, parsed by h11, and its answer.
 - ``connections``, ``connection``: one thread waits for every connection and gives complete requests to workers.
 - ``server_tls``, ``reloaded_files``: the server's TLS context, made anew when its files change.
 - ``bearer``, ``loopback``, ``token_bucket``: who may send a request, and how many a second.
-- ``health``: which parts of the process work; ``answer``: the type of a complete answer.
+- ``health``: which parts of the process work.
 """

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Callable
-from wsgiref.types import WSGIEnvironment
 
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.http.messages import Request
 
 __all__ = ["TOKEN_MIN", "Bearer", "checked_token"]
 
@@ -37,8 +37,8 @@ class Bearer:
         self._token: Callable[[], str] = (lambda: token) if isinstance(token, str) else token
         checked_token("token", self._token())
 
-    def allows(self, environ: WSGIEnvironment) -> bool:
+    def allows(self, request: Request) -> bool:
         """Whether the header ``Authorization: Bearer`` has the token. Compares in constant time."""
-        scheme, _, given = environ.get("HTTP_AUTHORIZATION", "").partition(" ")
+        scheme, _, given = request.headers.get("authorization", "").partition(" ")
         token = given.strip().encode("utf-8", "replace")
         return scheme.lower() == "bearer" and hmac.compare_digest(token, self._token().encode())

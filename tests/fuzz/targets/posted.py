@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from rebalance_agent.tracking.observations import MemberReported, Tick
 from rebalance_agent.tracking.tracker import Tracker
 from rebalance_agent.ui.page.site import Site
 from support.browsers.webpages import well_formed
+from support.observer.asked import ask
 from support.observer.fakes import generation_event
 from support.observer.scrapes import families
 from support.observer.views import NOW, assign_event, member_event
@@ -39,16 +39,10 @@ def take_post(data):
     """A body: refused as a whole, or counted, shown, and published as it came."""
     accepted, metrics = [], MemberMetrics(FakeClock(NOW))
     app = EventsApp(lambda events, _dropped: accepted.extend(events), FakeClock(NOW))
-    environ = {
-        "REQUEST_METHOD": "POST",
-        "PATH_INFO": EVENTS_PATH,
-        "CONTENT_LENGTH": str(len(data)),
-        "wsgi.input": io.BytesIO(data),
-    }
-    statuses = []
-    answer = json.loads(b"".join(app(environ, lambda status, _headers: statuses.append(status))))
-    if statuses != ["200 OK"]:
-        assert statuses[0].split()[0] in {"400", "413", "429"}, statuses
+    status, _, answer = ask(app, EVENTS_PATH, "POST", data, content_length=str(len(data)))
+    answer = json.loads(answer)
+    if status != 200:
+        assert status in {400, 413, 429}, status
         assert accepted == []
         return
     assert answer == {"accepted": len(accepted)}

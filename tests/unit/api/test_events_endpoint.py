@@ -1,4 +1,3 @@
-import io
 import json
 
 import pytest
@@ -9,6 +8,7 @@ from rebalance_agent.clock import FakeClock
 from rebalance_agent.http.bearer import Bearer
 from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.events_post import ALIVE_HEADER, DROPPED_HEADER, EVENTS_PATH
+from support.observer.asked import ask
 from support.observer.views import assign_event, member_event
 
 TOKEN = "0123456789abcdef"
@@ -28,20 +28,10 @@ class Sidecar:
             self.alive.append,
         )
 
-    def post(self, body=b"", method="POST", path=EVENTS_PATH, **environ):
+    def post(self, body=b"", method="POST", path=EVENTS_PATH, **headers):
         """Status, JSON of the answer, headers."""
-        given = {}
-        answer = self.app(
-            {
-                "REQUEST_METHOD": method,
-                "PATH_INFO": path,
-                "CONTENT_LENGTH": str(len(body)),
-                "wsgi.input": io.BytesIO(body),
-                **environ,
-            },
-            lambda status, headers: given.update(status=int(status.split()[0]), headers=dict(headers)),
-        )
-        return given["status"], json.loads(b"".join(answer)), given["headers"]
+        status, answered, answer = ask(self.app, path, method, body, **{"content_length": str(len(body)), **headers})
+        return status, json.loads(answer), answered
 
 
 def body(*events):
@@ -59,28 +49,28 @@ def test_events_are_handed_on_in_order():
 
 def test_the_senders_drops_are_handed_on_even_without_events():
     sidecar = Sidecar()
-    assert sidecar.post(HTTP_X_REBALANCE_AGENT_DROPPED="17")[0] == 200
+    assert sidecar.post(x_rebalance_agent_dropped="17")[0] == 200
     assert sidecar.accepted == [((), 17)]
 
 
 @pytest.mark.parametrize("text", ["-1", "many", "1.5", "", "9" * 16, "٣"])
 def test_a_drop_count_that_is_none_is_refused(text):
     sidecar = Sidecar()
-    status, answer, _ = sidecar.post(body(member_event()), HTTP_X_REBALANCE_AGENT_DROPPED=text)
+    status, answer, _ = sidecar.post(body(member_event()), x_rebalance_agent_dropped=text)
     assert (status, answer["field"]) == (400, DROPPED_HEADER)
     assert sidecar.accepted == []
 
 
 def test_a_process_that_only_says_that_it_lives_is_heard():
     sidecar = Sidecar()
-    assert sidecar.post(HTTP_X_REBALANCE_AGENT_ALIVE="0af3")[:2] == (200, {"accepted": 0})
+    assert sidecar.post(x_rebalance_agent_alive="0af3")[:2] == (200, {"accepted": 0})
     assert sidecar.alive == ["0af3"]
 
 
 @pytest.mark.parametrize("text", ["a b", "x" * 65, "\u0663", "a\n"])
 def test_a_process_id_that_is_none_is_refused(text):
     sidecar = Sidecar()
-    status, answer, _ = sidecar.post(HTTP_X_REBALANCE_AGENT_ALIVE=text)
+    status, answer, _ = sidecar.post(x_rebalance_agent_alive=text)
     assert (status, answer["field"]) == (400, ALIVE_HEADER)
     assert sidecar.alive == []
 
@@ -95,23 +85,23 @@ def test_one_bad_line_refuses_the_whole_body_and_is_named():
 
 
 @pytest.mark.parametrize(
-    ("environ", "status"),
+    ("headers", "status"),
     [
         ({"path": "/v1/event"}, 404),
         ({"path": "/metrics"}, 404),
         ({"method": "GET"}, 405),
         ({"method": "PUT"}, 405),
-        ({"CONTENT_LENGTH": ""}, 411),
-        ({"CONTENT_LENGTH": "-5"}, 411),
-        ({"CONTENT_LENGTH": "5", "HTTP_TRANSFER_ENCODING": "chunked"}, 411),
-        ({"CONTENT_LENGTH": str(1024 * 1024 + 1)}, 413),
-        ({"CONTENT_LENGTH": "100"}, 400),
-        ({"HTTP_ORIGIN": "https://example.org"}, 403),
+        ({"content_length": ""}, 411),
+        ({"content_length": "-5"}, 411),
+        ({"content_length": "5", "transfer_encoding": "chunked"}, 411),
+        ({"content_length": str(1024 * 1024 + 1)}, 413),
+        ({"content_length": "100"}, 400),
+        ({"origin": "https://example.org"}, 403),
     ],
 )
-def test_what_is_no_post_of_events_is_refused(environ, status):
+def test_what_is_no_post_of_events_is_refused(headers, status):
     sidecar = Sidecar()
-    assert sidecar.post(b"", **environ)[0] == status
+    assert sidecar.post(b"", **headers)[0] == status
     assert sidecar.accepted == []
     assert sidecar.rejected == [status]
 
@@ -144,7 +134,7 @@ def test_a_sender_that_is_too_fast_is_told_when_to_come_back():
 )
 def test_a_post_without_the_token_is_refused(given):
     sidecar = Sidecar(host="0.0.0.0", bearer=Bearer(TOKEN))
-    status, _, headers = sidecar.post(body(member_event()), **({} if given is None else {"HTTP_AUTHORIZATION": given}))
+    status, _, headers = sidecar.post(body(member_event()), **({} if given is None else {"authorization": given}))
     assert (status, headers["WWW-Authenticate"]) == (401, "Bearer")
     assert sidecar.accepted == []
 
@@ -152,12 +142,12 @@ def test_a_post_without_the_token_is_refused(given):
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer"])
 def test_a_post_with_the_token_is_accepted(scheme):
     sidecar = Sidecar(host="0.0.0.0", bearer=Bearer(TOKEN))
-    assert sidecar.post(body(member_event()), HTTP_AUTHORIZATION=f"{scheme} {TOKEN}")[0] == 200
+    assert sidecar.post(body(member_event()), authorization=f"{scheme} {TOKEN}")[0] == 200
 
 
 def test_the_token_is_asked_for_before_anything_is_read():
     sidecar = Sidecar(bearer=Bearer(TOKEN))
-    assert sidecar.post(b"", CONTENT_LENGTH=str(2**40))[0] == 401
+    assert sidecar.post(b"", content_length=str(2**40))[0] == 401
 
 
 def test_a_sink_that_fails_is_no_fault_of_the_sender():

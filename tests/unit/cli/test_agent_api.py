@@ -12,6 +12,7 @@ from rebalance_agent.cli.inputs.cluster_flags import cluster_settings
 from rebalance_agent.cli.inputs.groups_access import add_access_flags, agent_api, wants_direct
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.http.health import Readiness
+from rebalance_agent.http.messages import Response
 from rebalance_agent.http.server import HttpServer
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.runtime.listeners.web import WebApp
@@ -33,11 +34,7 @@ def served(app):
 
 
 def answering(status, body, headers=()):
-    def app(_environ, start_response):
-        start_response(status, [("Content-Type", "application/json"), *headers])
-        return [body]
-
-    return app
+    return lambda _request: Response(status, "application/json", body, headers)
 
 
 @pytest.mark.parametrize("group", [HOSTILE, "..", "a/b", "a%2Fb", "."])
@@ -59,9 +56,9 @@ def test_what_the_api_says_arrives_as_the_same_values(group):
 def test_a_token_is_sent_and_missed_where_there_is_none(tmp_path):
     heard = []
 
-    def app(environ, start_response):
-        heard.append(environ.get("HTTP_AUTHORIZATION"))
-        return answering("401 Unauthorized", b'{"error": "a bearer token is required"}')(environ, start_response)
+    def app(request):
+        heard.append(request.headers.get("authorization"))
+        return answering("401 Unauthorized", b'{"error": "a bearer token is required"}')(request)
 
     with served(app) as url:
         with pytest.raises(AgentError, match="give one with --token-file"):
@@ -74,9 +71,9 @@ def test_a_token_is_sent_and_missed_where_there_is_none(tmp_path):
 def test_a_redirect_gets_no_token():
     heard = []
 
-    def elsewhere(environ, start_response):
-        heard.append(environ)
-        return answering("200 OK", b"{}")(environ, start_response)
+    def elsewhere(request):
+        heard.append(request)
+        return answering("200 OK", b"{}")(request)
 
     with (
         served(elsewhere) as other,

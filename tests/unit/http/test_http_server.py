@@ -160,7 +160,7 @@ def test_a_connection_serves_scrape_after_scrape():
 
 
 def test_an_application_that_fails_answers_500_and_is_logged_not_printed(capfd, caplog):
-    def broken(_environ, _start_response):
+    def broken(_request):
         raise RuntimeError("oh no")
 
     with serving(broken) as server:

@@ -14,6 +14,7 @@ import pytest
 from rebalance_agent.clock import FakeClock, SystemClock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.http.connection import Limits
+from rebalance_agent.http.messages import Response
 from rebalance_agent.http.reloaded_files import LOOK_AGAIN_S
 from rebalance_agent.http.server import HttpServer
 from rebalance_agent.http.server_tls import ServerTls, TlsFiles
@@ -36,9 +37,8 @@ def files(certificate, clients=None):
     return TlsFiles(str(certificate.chain), str(certificate.key), str(clients.certificate.chain) if clients else "")
 
 
-def app(environ, start_response):
-    start_response("200 OK", [])
-    return [environ["wsgi.url_scheme"].encode()]
+def app(request):
+    return Response("200 OK", "text/plain", request.path.encode())
 
 
 @contextmanager
@@ -72,7 +72,7 @@ def get(server, context, times=1):
 
 def test_requests_over_tls_are_answered_on_one_connection(authority, certificate):
     with serving(files(certificate)) as server:
-        assert get(server, client(authority), times=3) == b"https"
+        assert get(server, client(authority), times=3) == b"/"
 
 
 def test_older_versions_than_tls_1_2_are_refused(authority, certificate):
@@ -83,7 +83,7 @@ def test_older_versions_than_tls_1_2_are_refused(authority, certificate):
 def test_with_a_ca_of_clients_only_they_are_served(authority, certificate, tmp_path):
     other = Authority(tmp_path / "other")
     with serving(files(certificate, authority)) as server:
-        assert get(server, client(authority, authority.issue("scraper"))) == b"https"
+        assert get(server, client(authority, authority.issue("scraper"))) == b"/"
         for own in (None, other.issue("stranger")):
             with pytest.raises(OSError, match=r"(?i)alert|reset|EOF|pipe"):
                 get(server, client(authority, own))
@@ -104,7 +104,7 @@ def test_handshakes_that_never_come_keep_nobody_from_being_served(authority, cer
         for connection in slow[::2]:
             connection.sendall(b"\x16\x03\x01\x02\x00\x01")  # a handshake's first bytes
         try:
-            assert get(server, client(authority)) == b"https"
+            assert get(server, client(authority)) == b"/"
         finally:
             for connection in slow:
                 connection.close()
@@ -129,7 +129,7 @@ def test_garbage_after_the_handshake_begins_is_quiet(authority, certificate, cap
             rude.sendall(b"\x16" + b"garbage" * 100)
             while rude.recv(100):
                 pass
-        assert get(server, client(authority)) == b"https"
+        assert get(server, client(authority)) == b"/"
     assert caplog.text == ""
 
 

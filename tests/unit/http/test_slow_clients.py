@@ -11,6 +11,7 @@ import pytest
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.http.connection import Limits
 from rebalance_agent.http.connections import Connections
+from rebalance_agent.http.messages import Response
 from rebalance_agent.http.server import HttpServer
 
 HEAD = b"GET / HTTP/1.1\r\nHost: h\r\n"
@@ -24,12 +25,8 @@ def _counted_anew():
     COUNTED.clear()
 
 
-def app(environ, start_response):
-    if environ["PATH_INFO"] == "/body":
-        environ["wsgi.input"].read(1000)
-    body = LARGE if environ["PATH_INFO"] == "/large" else b"ok"
-    start_response("200 OK", [("Content-Length", str(len(body)))])
-    return (body[at : at + 65_536] for at in range(0, len(body), 65_536))
+def app(request):
+    return Response("200 OK", "text/plain", LARGE if request.path == "/large" else b"ok")
 
 
 @contextmanager

@@ -28,15 +28,15 @@ def _sidecars():
 @pytest.mark.parametrize("made", [_observers, _sidecars])
 def test_it_waits_for_nobody_who_reads_other_pages(made):
     server = made()
-    usual, entered, over = server._http.wsgi_app, threading.Semaphore(0), threading.Event()
+    usual, entered, over = server._app, threading.Semaphore(0), threading.Event()
 
-    def app(environ, start_response):
-        if environ["PATH_INFO"] not in HEALTH_PATHS:
+    def app(request):
+        if request.path not in HEALTH_PATHS:
             entered.release()
             over.wait()
-        return usual(environ, start_response)
+        return usual(request)
 
-    server._http.wsgi_app = app
+    server._app = app
     with ExitStack() as stack:
         server.start()
         stack.callback(server.stop)

@@ -19,6 +19,7 @@ from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.http.messages import Request
 from rebalance_agent.runtime.processes.logs import configure_logs
 from rebalance_agent.runtime.processes.observer import Observer
 from rebalance_agent.runtime.processes.sidecar import Sidecar
@@ -26,6 +27,7 @@ from rebalance_agent.runtime.settings.kafka_config import SECRET_PROPERTIES, cli
 from rebalance_agent.runtime.settings.redacted import REDACTED, shown_settings
 from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings
 from rebalance_agent.runtime.settings.settings_sources import load
+from support.observer.asked import joined
 
 LOGS = {"log_level": "debug", "log_format": "json"}
 EXAMPLE = "s3cr3t0123456789"
@@ -93,9 +95,8 @@ def _logged():
 
 def _get(role, path, token):
     """A page of a role's own listener's application, without the listener."""
-    app = role._server._http.wsgi_app if isinstance(role, Observer) else role._web._http.wsgi_app
-    environ = {"REQUEST_METHOD": "GET", "PATH_INFO": path, "HTTP_AUTHORIZATION": f"Bearer {token}"}
-    return b"".join(app(environ, lambda _status, _headers: None))
+    app = role._server._app if isinstance(role, Observer) else role._web._app
+    return joined(app(Request("GET", path, {"authorization": f"Bearer {token}"})).body)
 
 
 @given(secrets, places, st.sampled_from([(Observer, ObserverSettings), (Sidecar, SidecarSettings)]))

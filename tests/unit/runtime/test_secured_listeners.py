@@ -10,6 +10,7 @@ from structlog.testing import capture_logs
 
 from rebalance_agent.clock import FakeClock, SystemClock
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.http.messages import Request
 from rebalance_agent.http.reloaded_files import LOOK_AGAIN_S
 from rebalance_agent.instrumentation.client_tls import CA_VARIABLE, CERT_VARIABLE, KEY_VARIABLE
 from rebalance_agent.instrumentation.endpoint import Endpoint, PostStatus
@@ -88,7 +89,7 @@ def test_a_token_is_read_again_when_its_file_changes(tmp_path):
     bearer = bearer_of("web_token_file", str(held), clock)
 
     def allows(letter):
-        return bearer.allows({"HTTP_AUTHORIZATION": f"Bearer {letter * 16}"})
+        return bearer.allows(Request("GET", "/", {"authorization": f"Bearer {letter * 16}"}))
 
     assert (allows("a"), allows("b")) == (True, False)
     held.write_text("b" * 16 + "\n")

@@ -14,6 +14,7 @@ from rebalance_agent.api.posted_events import LINE_BYTES_MAX
 from rebalance_agent.clock import FakeClock, SystemClock
 from rebalance_agent.cluster.backoff import Backoff
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.http.messages import Response
 from rebalance_agent.http.reloaded_files import LOOK_AGAIN_S
 from rebalance_agent.http.server import HttpServer
 from rebalance_agent.http.server_tls import ServerTls, TlsFiles
@@ -232,10 +233,9 @@ def taking(certificate, clients=None):
     """The URL of a server with TLS, and what was posted to it; ``clients``: who signs theirs."""
     posted = []
 
-    def app(environ, start_response):
-        posted.append(environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])))
-        start_response("204 No Content", [])
-        return []
+    def app(request):
+        posted.append(request.body)
+        return Response("200 OK", "text/plain", b"")
 
     files = TlsFiles(str(certificate.chain), str(certificate.key), str(clients.chain) if clients else "")
     server = HttpServer("127.0.0.1", 0, app, tls=ServerTls(files, SystemClock()))

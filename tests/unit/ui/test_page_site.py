@@ -15,6 +15,7 @@ from rebalance_agent.runtime.listeners.web import WebApp
 from rebalance_agent.tracking.views import MemberLoad
 from rebalance_agent.ui.page.group_list import group_link
 from rebalance_agent.ui.page.site import ASSETS, GroupPages, Site
+from support.observer.asked import ask
 from support.observer.views import NOW, full_view, member_event
 from support.tracker.histories import clustered, generation
 
@@ -29,17 +30,10 @@ def site(views=(), events=(), readiness=None):
     return Site(readiness or Readiness(), groups=GroupPages(api, history, clock))
 
 
-def get(pages, address="", bearer=None, **environ):
-    told = {}
+def get(pages, address="", bearer=None, **headers):
     app = WebApp((), Readiness(), site=pages, bearer=bearer)
-    path, _, query = f"/{address}".partition("?")
-    body = b"".join(
-        app(
-            {"REQUEST_METHOD": "GET", "PATH_INFO": path, "QUERY_STRING": query, **environ},
-            lambda status, headers: told.update(status=int(status.split()[0]), headers=dict(headers)),
-        )
-    )
-    return told["status"], told["headers"], body.decode()
+    status, headers, body = ask(app, f"/{address}", **headers)
+    return status, headers, body.decode()
 
 
 class Tags(HTMLParser):
@@ -149,9 +143,9 @@ def test_a_page_that_is_asked_for_again_is_sent_only_if_it_changed():
     pages = site(views)
     _, headers, _ = get(pages)
     tag = headers["ETag"]
-    assert get(pages, HTTP_IF_NONE_MATCH=tag)[::2] == (304, "")
+    assert get(pages, if_none_match=tag)[::2] == (304, "")
     views[0] = full_view("g", running=None, unassigned=3, version=8)
-    status, headers, _ = get(pages, HTTP_IF_NONE_MATCH=tag)
+    status, headers, _ = get(pages, if_none_match=tag)
     assert status == 200
     assert headers["ETag"] != tag
 
@@ -169,12 +163,12 @@ def test_nothing_but_its_own_files_may_run():
 def test_whom_no_token_is_known_of_is_told_nothing_but_asked_for_it():
     pages, bearer = site([full_view("secret-group")]), Bearer(TOKEN)
     for address in ("", "group?name=secret-group"):
-        status, headers, page = get(pages, address, bearer, HTTP_ACCEPT="text/html,*/*")
+        status, headers, page = get(pages, address, bearer, accept="text/html,*/*")
         assert (status, headers["WWW-Authenticate"]) == (401, "Bearer")
         assert 'type="password"' in page
         assert "secret-group" not in page
         assert get(pages, address, bearer)[2].startswith("{")
-        assert get(pages, address, bearer, HTTP_AUTHORIZATION=f"Bearer {TOKEN}")[0] == 200
+        assert get(pages, address, bearer, authorization=f"Bearer {TOKEN}")[0] == 200
     assert {get(pages, path[1:], bearer)[0] for path in ASSETS} == {200}
 
 

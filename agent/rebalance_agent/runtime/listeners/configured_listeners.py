@@ -10,9 +10,9 @@ from rebalance_agent.api.events_endpoint import EventsApp
 from rebalance_agent.api.events_settings import EventsSettings
 from rebalance_agent.clock import Clock
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.http.answer import Answer
 from rebalance_agent.http.health import Readiness
 from rebalance_agent.http.loopback import is_loopback
+from rebalance_agent.http.messages import Answer
 from rebalance_agent.http.server import HttpServer
 from rebalance_agent.http.server_tls import ServerTls
 from rebalance_agent.metrics.export.agent_metrics import AgentMetrics

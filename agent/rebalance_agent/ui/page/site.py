@@ -15,8 +15,8 @@ from rebalance_agent.api.routes import LIMIT_MAX
 from rebalance_agent.api.shapes import GroupDetail, RebalanceKind, RebalanceList
 from rebalance_agent.clock import Clock
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.http.answer import Answer
 from rebalance_agent.http.health import Readiness
+from rebalance_agent.http.messages import Answer
 from rebalance_agent.metrics.export.clients_seen import ConsumerStatus
 from rebalance_agent.ui.page.group_list import FleetSummary, listing, parsed_query
 from rebalance_agent.ui.page.group_page import group_content

@@ -1,0 +1,67 @@
+"""A request and its answer, both complete and in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from urllib.parse import unquote
+
+__all__ = ["CHUNK_BYTES", "Answer", "Application", "Request", "Response", "chunks"]
+
+CHUNK_BYTES = 1 << 16
+"""Bytes read or sent at a time: `Limits.wait_seconds` bounds each, so that a slow reader may take a large page."""
+
+Answer = tuple[str, str, bytes]
+"""Status line without the HTTP version (``200 OK``), content type, body."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request. ``target`` is its path and query as sent, ``headers`` are by name in lower case.
+
+    ``body`` is shorter than the header ``content-length`` says where the client ended it early.
+    """
+
+    method: str
+    target: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+
+    @property
+    def path(self) -> str:
+        """The path, decoded."""
+        return unquote(self.target.partition("?")[0])
+
+    @property
+    def query(self) -> str:
+        """The query string as sent; empty without one."""
+        return self.target.partition("?")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """An `Answer` with headers of its own. The body may be in pieces, which are never joined."""
+
+    status: str
+    content_type: str
+    body: bytes | list[bytes]
+    headers: Sequence[tuple[str, str]] = ()
+
+
+Application = Callable[[Request], Response]
+"""Answers the requests of a listener, in several threads. An exception becomes the answer 500."""
+
+
+def chunks(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The pieces in chunks of `CHUNK_BYTES`; the last one may be smaller."""
+    waiting, size = [], 0
+    for piece in pieces:
+        waiting.append(piece)
+        size += len(piece)
+        if size >= CHUNK_BYTES:
+            whole = b"".join(waiting)
+            yield from (whole[at : at + CHUNK_BYTES] for at in range(0, size - CHUNK_BYTES + 1, CHUNK_BYTES))
+            waiting = [whole[size - size % CHUNK_BYTES :]]
+            size %= CHUNK_BYTES
+    if size:
+        yield b"".join(waiting)
