@@ -79,7 +79,6 @@ def test_the_rows_are_what_the_events_add_up_to(filled):
             "partitions",
             "rebalances",
             "skew_max",
-            "stall_max",
         ):
             assert getattr(mine, name) == getattr(theirs, name), name
         assert mine.stalled_partition_seconds == pytest.approx(theirs.stalled_partition_seconds)

@@ -118,14 +118,12 @@ def _group(fleet, name, closing, costs):
         stalled_partition_seconds=cost,
         partition_seconds=float(partitions * fleet.days * PERIOD_S),
         stall_p95=stalls[int(len(stalls) * 0.95)] if stalls else None,
-        stall_max=stalls[-1] if stalls else None,
         skew_max=max((each.skew_ratio for each in closing if each.skew_ratio), default=None),
         trigger=Counter(each.trigger.value for each in closing).most_common(1)[0][0],
         flapping=closing[-1].flapping or (),
         costs=tuple(costs),
         recommended="cooperative-sticky" if clustered else None,
         saved_partition_seconds=0.7 * cost if clustered else None,
-        saved_moves=12 if clustered else None,
         sentence="cooperative-sticky would have saved 70 % of the standstill, and spread the topics evenly."
         if clustered
         else None,
@@ -171,9 +169,6 @@ def _episode(each):
         reconcile_seconds=each.reconcile_seconds,
         stall_seconds=each.stall.seconds if each.stall else None,
         stall_basis=each.stall.basis.value if each.stall else None,
-        stalled_partition_seconds=each.stall.partition_seconds if each.stall else None,
         skew_ratio=each.skew_ratio,
-        moved=each.moved,
-        needed=each.needed,
-        slowest=slowest,
+        slowest_client_id=slowest,
     )

@@ -102,7 +102,7 @@ def evil_report():
     )
     detail = ReportGroup(
         key,
-        episodes=(EpisodeRow(1, SINCE, EVIL, 1.0, 0.1, None, 1.0, EVIL, 1.0, 1.5, 1, 1, EVIL),),
+        episodes=(EpisodeRow(1, SINCE, EVIL, 1.0, 0.1, None, 1.0, EVIL, 1.5, EVIL),),
         owners=(OwnersRow(1, SINCE, EVIL, {EVIL: 3}),),
         whatif=(WhatIfRow(EVIL, 1, None, 1, 1.0, 1.0, 1, 1.0), WhatIfRow(EVIL, 1, EVIL)),
         baselines=(BaselineRow(1, 1, 1.0),),
@@ -205,9 +205,7 @@ def test_a_fleet_of_two_thousand_groups_stays_below_twenty_megabytes():
         ReportGroup(
             row.key,
             episodes=tuple(
-                EpisodeRow(
-                    each, SINCE + each * day / 4, "member_joined", 1.0, 1.0, 1.0, 9.0, "bound", 9.0, 1.0 + each / 9
-                )
+                EpisodeRow(each, SINCE + each * day / 4, "member_joined", 1.0, 1.0, 1.0, 9.0, "bound", 1.0 + each / 9)
                 for each in range(2 * EPISODES_MAX)
             ),
             owners=tuple(

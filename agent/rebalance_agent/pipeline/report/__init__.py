@@ -4,9 +4,9 @@
   that members are shown by.
 - ``collect``: reads these rows from the tables, with ``fleet_totals``, ``group_totals``, ``detail_rows`` and
   ``report_columns``. Only these five modules import Spark.
-- ``charts``: the kinds of charts, as SVG; ``group_links``: names of groups and links to them.
-- ``fleet_part``, ``group_part``: the two parts of the page; ``report_page``: the whole page, with ``report.css`` and
-  ``report.js``.
+- ``charts``: the kinds of charts, as SVG; ``all_groups``: the table of all groups, and their names.
+- ``fleet_part``, ``group_part``: the charts of all groups and of single groups; ``report_page``: the whole page, with
+  ``report.css`` and ``report.js``.
 
 The report computes no what-if or advice; it shows the tables. Names of groups, topics and clients are untrusted input:
 they enter the page only through ``escaped`` of ``ui.words``.

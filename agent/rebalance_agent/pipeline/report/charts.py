@@ -9,7 +9,29 @@ from dataclasses import dataclass
 from rebalance_agent.ui.svg.canvas import MARGIN_LEFT, Canvas, Scale, nice_ticks
 from rebalance_agent.ui.words import WEEKDAYS, rounded_duration
 
-__all__ = ["Bar", "Stack", "bars", "heat_map", "lanes", "spark", "stacks", "week"]
+__all__ = [
+    "LABELS_WIDTH",
+    "NARROW",
+    "WIDE",
+    "Bar",
+    "Stack",
+    "bars",
+    "heat_map",
+    "hour_name",
+    "lanes",
+    "spark",
+    "stacks",
+    "week",
+]
+
+WIDE = 1_080.0
+"""Width of a picture over the whole page."""
+
+NARROW = 520.0
+"""Width of a picture over half of the page."""
+
+LABELS_WIDTH = 190.0
+"""Width of names of groups or members left of a picture over the whole page."""
 
 HEATS = 8
 """Number of shades in a heat map, from a value above 0 to the maximum."""
@@ -43,16 +65,10 @@ class Bar:
     note: str = ""
 
 
-def stacks(
-    columns: Sequence[Stack],
-    words: tuple[str, str],
-    *,
-    size: tuple[float, float] = (1_080, 260),
-    cap: float | None = None,
-) -> str:
+def stacks(columns: Sequence[Stack], words: tuple[str, str], *, cap: float | None = None) -> str:
     """Render stacked columns of seconds. ``words``: title and description. ``cap``: higher columns are cut off."""
-    canvas = Canvas(*size)
-    bottom, right = size[1] - _BOTTOM, size[0] - 6
+    canvas = Canvas(WIDE, 260)
+    bottom, right = canvas.height - _BOTTOM, canvas.width - 6
     totals = [sum(layer[1] for layer in each.layers) for each in columns]
     highest = max([*totals, *(each.mark or 0 for each in columns)], default=0)
     ticks = nice_ticks(min(highest, cap) if cap else highest, seconds=True)
@@ -74,12 +90,12 @@ def stacks(
             canvas.rect(left - 1.5, up(column.mark) - 1, width + 3, 2, "mark", column.mark_tip)
     canvas.x_labels(
         ((MARGIN_LEFT + (index + 0.5) * step, each.label) for index, each in enumerate(columns) if each.label),
-        size[1] - 8,
+        canvas.height - 8,
     )
     return canvas.svg(*words)
 
 
-def bars(rows: Sequence[Bar], words: tuple[str, str], *, width: float = 520, reference: float | None = None) -> str:
+def bars(rows: Sequence[Bar], words: tuple[str, str], *, width: float = NARROW, reference: float | None = None) -> str:
     """Render horizontal bars with labels above them. ``reference``: a value to compare with, shown as a dashed line."""
     height, top = 38.0, 6.0
     canvas = Canvas(width, top + len(rows) * height + 4)
@@ -136,35 +152,37 @@ def heat_map(
     return canvas.svg(*words)
 
 
-def week(values: Mapping[int, float], tips: Mapping[int, str], words: tuple[str, str], *, width: float = 520) -> str:
-    """Render a week as a heat map: a row for each day, a cell for each hour of the week (0: Monday, 00:00)."""
+def hour_name(hour_of_week: int) -> str:
+    """Return an hour of the week (0: Monday, 00:00) as ``Mon 00:00``."""
+    return f"{WEEKDAYS[hour_of_week // 24]} {hour_of_week % 24:02}:00"
+
+
+def week(values: Mapping[int, tuple[float, str]], words: tuple[str, str]) -> str:
+    """Render a week as a heat map: a row for each day; ``values``: value and tooltip of each hour of the week."""
+    cells = {hour: (value, f"{hour_name(hour)}: {tip}") for hour, (value, tip) in values.items()}
     rows = [
-        (name, [(values.get(line * 24 + hour, 0.0), tips.get(line * 24 + hour, "")) for hour in range(24)])
-        for line, name in enumerate(WEEKDAYS)
+        (name, [cells.get(line * 24 + hour, (0.0, "")) for hour in range(24)]) for line, name in enumerate(WEEKDAYS)
     ]
     hours = [f"{hour:02}" if hour % 3 == 0 else "" for hour in range(24)]
-    return heat_map(rows, hours, words, size=(width, 200), left=40)
+    return heat_map(rows, hours, words, size=(NARROW, 200), left=40)
 
 
 def lanes(
     rows: Sequence[tuple[str, Sequence[tuple[float, float, str]]]],
     ticks: Sequence[tuple[float, str]],
     words: tuple[str, str],
-    *,
-    width: float = 1_080,
-    left: float = 190,
 ) -> str:
     """Render a timeline for each row, with discs: (position 0 to 1, weight 0 to 1, tooltip)."""
-    high = 24.0
-    canvas = Canvas(width, len(rows) * high + 30)
-    along = Scale(0, 1, left + 8, width - 10)
+    high, left = 24.0, LABELS_WIDTH
+    canvas = Canvas(WIDE, len(rows) * high + 30)
+    along = Scale(0, 1, left + 8, WIDE - 10)
     bottom = len(rows) * high + 4
     for position, _ in ticks:
         canvas.line(along(position), 2, along(position), bottom, "grid")
     for line, (label, discs) in enumerate(rows):
         y = 4 + (line + 0.5) * high
         canvas.text(left - 8, y + 4, label, "tick", anchor="end", limit=int((left - 10) / _LABEL_PIXELS))
-        canvas.line(left, y, width - 4, y, "lane")
+        canvas.line(left, y, WIDE - 4, y, "lane")
         for position, weight, tip in discs:
             canvas.dot(along(position), y, 3 + 7 * weight**0.5, "disc", tip)
     canvas.x_labels(((along(position), label) for position, label in ticks), bottom + 20)

@@ -12,7 +12,7 @@ from rebalance_agent.pipeline.report.detail_rows import detail_rows
 from rebalance_agent.pipeline.report.fleet_totals import cost_rows, deploy_rows, storm_rows, week_rows
 from rebalance_agent.pipeline.report.group_totals import group_rows
 from rebalance_agent.pipeline.report.periods import periods
-from rebalance_agent.pipeline.report.report_columns import moment
+from rebalance_agent.pipeline.report.report_columns import collected
 from rebalance_agent.pipeline.report.report_rows import DETAILS_MAX, ReportData
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 
@@ -50,7 +50,8 @@ def collect(tables: DeltaTables, made_at: dt.datetime, *, details: int = DETAILS
 
 def _span(episodes: DataFrame) -> tuple[dt.datetime, dt.datetime]:
     """Return when the first and the last episode completed, in UTC."""
-    row = episodes.agg(F.unix_millis(F.min("completed_at")), F.unix_millis(F.max("completed_at"))).first()
-    if row is None or row[0] is None:
+    span = episodes.agg(F.min("completed_at").alias("first"), F.max("completed_at").alias("last"))
+    ((first, last),) = collected(span, "first", "last")
+    if first is None:
         raise PipelineError("there is no generation to report of; run `rebalance-agent pipeline aggregate` first")
-    return moment(row[0]), moment(row[1])
+    return first, last

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import inspect
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, TypeVar
 
 from pyspark.sql import DataFrame, Row, Window, WindowSpec
 from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent.pipeline.report.member_names import MemberRow, owned_by_name
-from rebalance_agent.pipeline.report.report_columns import epoch_ms, moment
+from rebalance_agent.pipeline.report.report_columns import collected
 from rebalance_agent.pipeline.report.report_rows import (
     EPISODES_MAX,
     OWNERS_MAX,
@@ -26,21 +29,14 @@ from rebalance_agent.pipeline.tables.schemas import GROUP
 
 __all__ = ["detail_rows"]
 
-_EPISODE = (
-    "generation",
-    "completed_at",
-    "trigger",
-    "join_seconds",
-    "sync_seconds",
-    "reconcile_seconds",
-    "stall_seconds",
-    "stall_basis",
-    "stalled_partition_seconds",
-    "skew_ratio",
-    "moved",
-    "needed",
-    "slowest_client_id",
-)
+_Value = TypeVar("_Value")
+
+
+class _Generation(NamedTuple):
+    generation: int
+    completed_at: dt.datetime
+    trigger: str
+    members: list[Row]
 
 
 def detail_rows(tables: DeltaTables, generations: DataFrame, keys: list[GroupKey]) -> tuple[ReportGroup, ...]:
@@ -53,23 +49,12 @@ def detail_rows(tables: DeltaTables, generations: DataFrame, keys: list[GroupKey
     selected = F.broadcast(tables.spark.createDataFrame(keys, "cluster_id string, `group` string"))
     selected_generations = generations.join(selected, [*GROUP])
     episodes = _latest(selected_generations.where("closes_episode"), EPISODES_MAX)
-    columns = [each for each in _EPISODE if each != "completed_at"]
-    by_group = _by_group(
-        episodes.select(*GROUP, epoch_ms("completed_at"), *columns).orderBy("completed_at", "generation")
-    )
+    episodes_of = _by_group(EpisodeRow, episodes.orderBy("completed_at", "generation"))
     owners = _owners(tables, _within_member_limit(_latest(selected_generations.where("member_count > 0"), OWNERS_MAX)))
-    whatif = _by_group(tables.read("whatif").join(selected, [*GROUP]))
-    baselines = _by_group(tables.read("baselines").join(selected, [*GROUP]).orderBy("hour_of_week"))
+    whatif = _by_group(WhatIfRow, tables.read("whatif").join(selected, [*GROUP]))
+    baselines = _by_group(BaselineRow, tables.read("baselines").join(selected, [*GROUP]).orderBy("hour_of_week"))
     return tuple(
-        ReportGroup(
-            key=key,
-            episodes=tuple(_episode(each) for each in by_group[key]),
-            owners=tuple(owners[key]),
-            whatif=tuple(_what_if(each) for each in whatif[key]),
-            baselines=tuple(
-                BaselineRow(each.hour_of_week, each.samples, each.stall_p50, each.stall_p95) for each in baselines[key]
-            ),
-        )
+        ReportGroup(key, tuple(episodes_of[key]), tuple(owners[key]), tuple(whatif[key]), tuple(baselines[key]))
         for key in keys
     )
 
@@ -94,50 +79,32 @@ def _latest(frame: DataFrame, rows_max: int) -> DataFrame:
     )
 
 
-def _by_group(frame: DataFrame) -> Mapping[GroupKey, list[Row]]:
-    rows: dict[GroupKey, list[Row]] = defaultdict(list)
-    for row in frame.collect():
-        rows[row.cluster_id, row.group].append(row)
-    return rows
+def _by_group(kind: Callable[..., _Value], frame: DataFrame) -> Mapping[GroupKey, list[_Value]]:
+    """Return each group's rows as values of ``kind``, whose fields are columns of ``frame``."""
+    names = inspect.signature(kind).parameters
+    values: dict[GroupKey, list[_Value]] = defaultdict(list)
+    for cluster_id, group, *columns in collected(frame, *GROUP, *names):
+        values[cluster_id, group].append(kind(*columns))
+    return values
 
 
-def _episode(row: Row) -> EpisodeRow:
-    values = {name: row[name] for name in _EPISODE}
-    values["completed_at"] = moment(row.completed_at)
-    values["slowest"] = values.pop("slowest_client_id")
-    return EpisodeRow(**values)
-
-
-def _owners(tables: DeltaTables, generations: DataFrame) -> Mapping[GroupKey, Iterable[OwnersRow]]:
+def _owners(tables: DeltaTables, generations: DataFrame) -> Mapping[GroupKey, list[OwnersRow]]:
     """Return each group's generations with the partitions of their members; those without members are left out."""
     members = tables.read("members").select(
         "event_id", F.struct("member_id", "client_id", "partitions", "instance_id", "pod").alias("member")
     )
     rows = (
-        generations.select("event_id", *GROUP, "generation", epoch_ms("completed_at"), "trigger")
+        generations.select("event_id", *GROUP, "generation", "completed_at", "trigger")
         .join(members, "event_id")
         .groupBy("event_id", *GROUP, "generation", "completed_at", "trigger")
         .agg(F.collect_list("member").alias("members"))
         .orderBy("completed_at", "generation")
     )
     owners: dict[GroupKey, list[OwnersRow]] = defaultdict(list)
-    for key, mine in _by_group(rows).items():
-        named = owned_by_name([[MemberRow(*each) for each in row.members] for row in mine])
+    for key, group_generations in _by_group(_Generation, rows).items():
+        named = owned_by_name([[MemberRow(*member) for member in row.members] for row in group_generations])
         owners[key] = [
-            OwnersRow(row.generation, moment(row.completed_at), row.trigger, partitions)
-            for row, partitions in zip(mine, named, strict=True)
+            OwnersRow(row.generation, row.completed_at, row.trigger, partitions)
+            for row, partitions in zip(group_generations, named, strict=True)
         ]
     return owners
-
-
-def _what_if(row: Row) -> WhatIfRow:
-    return WhatIfRow(
-        strategy=row.strategy,
-        generations=row.generations,
-        refused=row.refused,
-        moved=row.moved,
-        skew_max=row.skew_max,
-        stalled_partition_seconds=row.stalled_partition_seconds,
-        recorded_moved=row.recorded_moved,
-        recorded_stalled_partition_seconds=row.recorded_stalled_partition_seconds,
-    )

@@ -1,25 +1,29 @@
-"""Spark columns that all queries of a report use: times and costs."""
+"""Rows of Spark for the queries of a report, as plain values: times, costs and single rows."""
 
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterator
+from typing import Any
 
-from pyspark.sql import Column
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
+from pyspark.sql.types import TimestampType
 
-__all__ = ["epoch_ms", "moment", "total_cost"]
-
-
-def epoch_ms(column: str) -> Column:
-    """Return a timestamp column as epoch milliseconds; PySpark's own datetimes have no time zone."""
-    return F.unix_millis(column).alias(column)
+__all__ = ["collected", "total_cost"]
 
 
-def moment(at_ms: int) -> dt.datetime:
-    """Return the datetime (UTC) of epoch milliseconds."""
-    return dt.datetime.fromtimestamp(at_ms / 1000, dt.UTC)
+def collected(frame: DataFrame, *columns: str) -> Iterator[tuple[Any, ...]]:
+    """Yield these columns of each row; times as datetimes in UTC, since PySpark's own have no time zone."""
+    times = {name for name in columns if isinstance(frame.schema[name].dataType, TimestampType)}
+    plain = frame.select(*(F.unix_millis(name).alias(name) if name in times else name for name in columns))
+    for row in plain.collect():
+        yield tuple(
+            dt.datetime.fromtimestamp(value / 1000, dt.UTC) if name in times and value is not None else value
+            for name, value in zip(columns, row, strict=True)
+        )
 
 
 def total_cost() -> Column:
-    """Return the sum of stalled partition-seconds; 0 if none is known."""
-    return F.coalesce(F.sum("stalled_partition_seconds"), F.lit(0.0))
+    """Return the sum of stalled partition-seconds, under the same name; 0 if none is known."""
+    return F.coalesce(F.sum("stalled_partition_seconds"), F.lit(0.0)).alias("stalled_partition_seconds")

@@ -5,13 +5,16 @@ from __future__ import annotations
 import base64
 import hashlib
 
-from rebalance_agent.pipeline.report.fleet_part import fleet_section, group_table, tiles
+from rebalance_agent.pipeline.report.all_groups import group_table
+from rebalance_agent.pipeline.report.fleet_part import fleet_section, tiles
 from rebalance_agent.pipeline.report.group_part import group_section
 from rebalance_agent.pipeline.report.report_rows import DETAILS_MAX, GROUPS_MAX, ReportData
 from rebalance_agent.ui.svg.assets import asset
 from rebalance_agent.ui.words import escaped, minute, shortened
 
 __all__ = ["page"]
+
+_CLUSTERS_SHOWN = 3
 
 
 def page(report: ReportData) -> str:
@@ -25,15 +28,16 @@ def page(report: ReportData) -> str:
     """
     style = f"{asset('look.css')}\n{asset('report.css', __package__)}"
     script = f"{asset('tips.js')}\n{asset('report.js', __package__)}"
-    details = report.details[:DETAILS_MAX]
-    anchors = {each.key: f"group-{index + 1}" for index, each in enumerate(details) if each.key in report.by_key}
+    if len(report.groups) > GROUPS_MAX:
+        raise ValueError(f"a report tells of at most {GROUPS_MAX} groups, not of {len(report.groups)}")
+    details = [detail for detail in report.details[:DETAILS_MAX] if detail.key in report.by_key]
+    anchors = {detail.key: f"group-{number}" for number, detail in enumerate(details, 1)}
     groups = "".join(
-        group_section(report, report.by_key[each.key], each, anchors[each.key], shown=index == 0)
-        for index, each in enumerate(details)
-        if each.key in anchors
+        group_section(report, report.by_key[detail.key], detail, anchors[detail.key], shown=index == 0)
+        for index, detail in enumerate(details)
     )
-    clusters = sorted({each.cluster_id for each in report.groups})
-    where = ", ".join(shortened(each, 40) for each in clusters[:3]) + (" …" if len(clusters) > 3 else "")  # noqa: PLR2004
+    where = ", ".join(shortened(cluster_id, 40) for cluster_id in report.clusters[:_CLUSTERS_SHOWN])
+    where += " …" if len(report.clusters) > _CLUSTERS_SHOWN else ""
     made = f", made {minute(report.made_at)}" if report.made_at else ""
     shown = f"{minute(report.since)} to {minute(report.until)} UTC · cluster {where or 'unknown'}{made}"
     head = (
@@ -49,17 +53,11 @@ def page(report: ReportData) -> str:
         '<a href="#details">The worst groups</a></nav></header>'
     )
     main = (
-        f"<main>{tiles(report)}{fleet_section(report)}{group_table(_bounded(report), anchors)}"
+        f"<main>{tiles(report)}{fleet_section(report)}{group_table(report, anchors)}"
         f'<section id="details"><h2>The worst groups</h2>{groups or "<p>There is no group.</p>"}</section></main>'
     )
     body = f'{header}{main}<div id="tip" role="status" hidden></div><script>{script}</script>'
     return f'<!doctype html><html lang="en"><head>{head}</head><body>{body}</body></html>\n'
-
-
-def _bounded(report: ReportData) -> ReportData:
-    if len(report.groups) <= GROUPS_MAX:
-        return report
-    raise ValueError(f"a report tells of at most {GROUPS_MAX} groups, not of {len(report.groups)}")
 
 
 def _policy(script: str) -> str:

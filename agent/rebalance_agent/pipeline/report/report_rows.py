@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 __all__ = [
     "DETAILS_MAX",
@@ -50,7 +51,10 @@ GroupKey = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class GroupRow:
-    """One group's totals. ``costs``: stalled partition-seconds in each of the report's periods."""
+    """One group's totals. ``costs``: stalled partition-seconds in each of the report's periods.
+
+    ``flapping``: as in the group's last rebalance. ``recommended``: a strategy.
+    """
 
     cluster_id: str
     group: str
@@ -61,22 +65,15 @@ class GroupRow:
     partitions: int
     rebalances: int
     stalled_partition_seconds: float
-    noops: int = 0
-    aborted: int = 0
-    storms: int = 0
-    moved: int = 0
-    moved_excess: int = 0
     partition_seconds: float | None = None
     stall_p95: float | None = None
-    stall_max: float | None = None
     skew_max: float | None = None
     trigger: str | None = None
-    flapping: tuple[str, ...] = ()
+    flapping: Sequence[str] | None = None
     costs: tuple[float, ...] = ()
     recommended: str | None = None
-    static_membership: bool = False
+    static_membership: bool | None = None
     saved_partition_seconds: float | None = None
-    saved_moves: int | None = None
     sentence: str | None = None
 
     @property
@@ -146,11 +143,23 @@ class EpisodeRow:
     reconcile_seconds: float | None = None
     stall_seconds: float | None = None
     stall_basis: str | None = None
-    stalled_partition_seconds: float | None = None
     skew_ratio: float | None = None
-    moved: int = 0
-    needed: int | None = None
-    slowest: str | None = None
+    slowest_client_id: str | None = None
+
+    @property
+    def timed(self) -> bool:
+        """Whether the length of a phase or the stall is known."""
+        lengths = (self.join_seconds, self.sync_seconds, self.reconcile_seconds, self.stall_seconds)
+        return any(seconds is not None for seconds in lengths)
+
+    @property
+    def phases(self) -> Mapping[str, float]:
+        """Return the seconds of each phase; 0 where unknown."""
+        return {
+            "join": self.join_seconds or 0.0,
+            "sync": self.sync_seconds or 0.0,
+            "reconcile": self.reconcile_seconds or 0.0,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +207,7 @@ class ReportGroup:
     baselines: tuple[BaselineRow, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ReportData:
     """A whole report. The time from ``since`` to ``until`` is divided into periods of ``period_seconds``.
 
@@ -217,11 +226,16 @@ class ReportData:
     groups_in_all: int = 0
     deploys_in_all: int = 0
     made_at: dt.datetime | None = None
-    by_key: Mapping[GroupKey, GroupRow] = field(init=False)
 
-    def __post_init__(self) -> None:
-        """Index the groups by key."""
-        object.__setattr__(self, "by_key", {each.key: each for each in self.groups})
+    @cached_property
+    def by_key(self) -> Mapping[GroupKey, GroupRow]:
+        """Return the groups by key."""
+        return {row.key: row for row in self.groups}
+
+    @cached_property
+    def clusters(self) -> Sequence[str]:
+        """Return the ids of the groups' clusters, in order."""
+        return sorted({row.cluster_id for row in self.groups})
 
     @property
     def periods(self) -> int:
