@@ -1,11 +1,16 @@
-"""The error that the pipeline raises; part of the tree drawn in ``rebalance_agent.errors``."""
+"""The error that the pipeline raises; part of the tree drawn in ``rebalance_agent.errors``. Errors of Spark as text."""
 
 from __future__ import annotations
 
 from rebalance_agent.errors import RebalanceAgentError
 
-__all__ = ["PipelineError"]
+__all__ = ["PipelineError", "one_line"]
 
 
 class PipelineError(RebalanceAgentError):
     """Java, Spark, a table or an input cannot be used; the message says which and why."""
+
+
+def one_line(error: Exception, characters_max: int = 500) -> str:
+    """Return the beginning of a message, which Spark puts before its stack traces, as one line."""
+    return " ".join(str(error).split())[:characters_max]

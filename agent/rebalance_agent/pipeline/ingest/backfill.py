@@ -22,7 +22,7 @@ from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
 from rebalance_agent.groupprotocol.group_fact import COMMIT_KEYS_END
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.pipeline.errors import PipelineError
+from rebalance_agent.pipeline.errors import PipelineError, one_line
 from rebalance_agent.pipeline.ingest.decoding import DECODED
 from rebalance_agent.pipeline.ingest.ingest_events import OWN_GROUPS, Ingested, count_rows, merge_rows
 from rebalance_agent.pipeline.ingest.kafka_options import source_options
@@ -151,7 +151,7 @@ def records_of_files(spark: SparkSession, folder: str) -> DataFrame:
         if frame.isEmpty():
             frame = lines.schema(_LINES).json(folder).withColumns({name: F.unbase64(name) for name in ("key", "value")})
     except Exception as error:
-        raise InvalidInputError("--records", f"cannot read {folder}: {' '.join(str(error).split())[:300]}") from error
+        raise InvalidInputError("--records", f"cannot read {folder}: {one_line(error, 300)}") from error
     if frame.isEmpty():
         raise InvalidInputError("--records", f"no record in *.parquet or *.ndjson of {folder}")
     return (

@@ -20,7 +20,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from rebalance_agent.pipeline.errors import PipelineError
+from rebalance_agent.pipeline.errors import PipelineError, one_line
 from rebalance_agent.pipeline.spark.spark_jars import spark_jars
 from rebalance_agent.pipeline.spark.spark_java import find_java_home
 from rebalance_agent.pipeline.spark.warehouse_folder import remove_at_exit
@@ -31,8 +31,6 @@ _LOOPBACK = "127.0.0.1"
 
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 """Log4j configuration: errors only, since the stages report progress themselves."""
-
-_LINE_MAX = 500
 
 _QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseParallelGC"
 """Java options for a local Spark: only the fast first-tier compiler.
@@ -124,7 +122,7 @@ def spark_session(settings: SessionSettings | None = None, name: str = "rebalanc
         return builder.getOrCreate()
     except (PySparkException, Py4JError, OSError) as error:
         where = settings.master or "this machine"
-        raise PipelineError(f"Spark does not start on {where}: {_line(error)}") from error
+        raise PipelineError(f"Spark does not start on {where}: {one_line(error)}") from error
 
 
 def _require_name() -> None:
@@ -184,10 +182,5 @@ def _threads(master: str) -> int:
 def _why(session: SparkSession, error: Exception) -> str:
     with suppress(Py4JError, ConnectionError):
         session.version  # noqa: B018 - Java tells it, if it is there
-        return f"Spark: {_line(error)}"
+        return f"Spark: {one_line(error)}"
     return "Java has ended, most often for want of memory: what it said last is above, --driver-memory gives it more"
-
-
-def _line(error: Exception) -> str:
-    """Return the beginning of the message, which Spark puts before its stack traces, as one line."""
-    return " ".join(str(error).split())[:_LINE_MAX]

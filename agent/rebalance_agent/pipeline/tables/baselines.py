@@ -24,9 +24,7 @@ from rebalance_agent.model.baseline import (
 from rebalance_agent.pipeline.tables.percentiles import in_order, percentile
 from rebalance_agent.pipeline.tables.schemas import BASELINES, GROUP
 
-__all__ = ["SCHEMA", "BaselineSettings", "baseline_messages", "baselines"]
-
-SCHEMA = BASELINES.schema
+__all__ = ["BaselineSettings", "baseline_messages", "baselines"]
 
 _DAY_HOURS = 24
 
@@ -85,7 +83,7 @@ def baselines(generations: DataFrame, now_ms: int, settings: BaselineSettings | 
         by_hour.withColumn("narrowest", _narrowest(F.col("by_slot"), F.col("hour_of_week")))
         .where("narrowest IS NOT NULL")
         .select(*GROUP, "hour_of_week", "narrowest.scope", "narrowest.values.*", now.alias("computed_at"))
-        .select(*SCHEMA.names)
+        .select(*BASELINES.schema.names)
     )
 
 

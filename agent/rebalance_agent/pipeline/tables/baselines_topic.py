@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.errors import ClusterError
-from rebalance_agent.pipeline.errors import PipelineError
+from rebalance_agent.pipeline.errors import PipelineError, one_line
 from rebalance_agent.pipeline.ingest.ingest_events import OWN_GROUPS
 from rebalance_agent.pipeline.ingest.kafka_options import source_options
 from rebalance_agent.pipeline.tables.baselines import baseline_messages
@@ -51,8 +51,7 @@ def publish_baselines(
     except ClusterError as error:
         raise PipelineError(f"baselines are not published: {error}") from None
     except PySparkException as error:
-        text = " ".join(str(error).split())[:500]
-        raise PipelineError(f"baselines are not published to {topic}: {text}") from error
+        raise PipelineError(f"baselines are not published to {topic}: {one_line(error)}") from error
 
 
 def _published_keys(spark: SparkSession, properties: Mapping[str, str], topic: str) -> DataFrame:

@@ -15,12 +15,12 @@ from typing import TypeVar
 from delta.tables import DeltaMergeBuilder, DeltaTable
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
-from pyspark.sql import Column, DataFrame, DataFrameWriter, SparkSession, Window
+from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 from pyspark.sql.types import StructType
 
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.pipeline.errors import PipelineError
+from rebalance_agent.pipeline.errors import PipelineError, one_line
 from rebalance_agent.pipeline.tables.schemas import DRIFT_DAYS, TABLES, Table
 
 __all__ = ["ATTEMPTS_MAX", "RETENTION_HOURS_MIN", "DeltaTables"]
@@ -83,10 +83,8 @@ class DeltaTables:
         ``frame`` is evaluated more than once, so persist what is expensive. Of several rows with one key, one with the
         highest rank is used.
         """
-        table = _table_named(name)
-        rows = _deduplicated(_checked(table, frame), table)
-        if not self.exists(name):
-            self._create(table)
+        table, rows = self._prepared(name, frame)
+        rows = _deduplicated(rows, table)
         same = " AND ".join((*(f"old.`{key}` = new.`{key}`" for key in table.keys), *_day_condition(table, frame)))
         _retry_conflicts(lambda: self._merge(table, rows, same))
 
@@ -95,11 +93,8 @@ class DeltaTables:
 
         A table written by another release gets this release's columns, which may stay nullable.
         """
-        table = _table_named(name)
-        rows = _checked(table, frame)
-        if not self.exists(name):
-            self._create(table)
-        writer = _writer(rows).mode("overwrite").partitionBy(*table.divided_by)
+        table, rows = self._prepared(name, frame)
+        writer = rows.write.format("delta").mode("overwrite").partitionBy(*table.divided_by)
         # The schema is written only if it differs: a writer's own schema is never NOT NULL.
         if not self._has_our_schema(table):
             writer = writer.option("overwriteSchema", "true")
@@ -107,13 +102,11 @@ class DeltaTables:
 
     def append(self, name: str, frame: DataFrame) -> None:
         """Append rows to a table without a key."""
-        table = _table_named(name)
-        if table.keys:
+        if _table_named(name).keys:
             raise PipelineError(f"{name} has a key: rows are merged into it, so that nothing is there twice")
-        if not self.exists(name):
-            self._create(table)
-        rows = _checked(table, frame)
-        _retry_conflicts(lambda: _writer(rows).mode("append").option("mergeSchema", "true").save(self.path(name)))
+        _, rows = self._prepared(name, frame)
+        writer = rows.write.format("delta").mode("append").option("mergeSchema", "true")
+        _retry_conflicts(lambda: writer.save(self.path(name)))
 
     def remove(self, name: str, keys: DataFrame) -> None:
         """Delete the rows with these keys."""
@@ -122,15 +115,7 @@ class DeltaTables:
             return
         same = " AND ".join(f"old.`{key}` <=> gone.`{key}`" for key in table.keys)
         gone = keys.select(*table.keys).distinct().alias("gone")
-        _retry_conflicts(
-            lambda: (
-                DeltaTable.forPath(self.spark, self.path(name))
-                .alias("old")
-                .merge(gone, same)
-                .whenMatchedDelete()
-                .execute()
-            )
-        )
+        _retry_conflicts(lambda: self._delta(name).alias("old").merge(gone, same).whenMatchedDelete().execute())
 
     def expire(self, name: str, column: str, before: dt.date) -> int:
         """Delete the rows whose ``column`` is before a day (UTC); return their number."""
@@ -139,7 +124,7 @@ class DeltaTables:
         old = F.col(column) < F.lit(before)
         count = self.read(name).where(old).count()
         if count:
-            _retry_conflicts(lambda: DeltaTable.forPath(self.spark, self.path(name)).delete(old))
+            _retry_conflicts(lambda: self._delta(name).delete(old))
         return count
 
     def compact(self, name: str, retention_hours: int = RETENTION_HOURS_MIN) -> tuple[int, int]:
@@ -149,7 +134,7 @@ class DeltaTables:
         if not self.exists(name):
             return 0, 0
         before = self.files(name)
-        table = DeltaTable.forPath(self.spark, self.path(name))
+        table = self._delta(name)
         _retry_conflicts(lambda: table.optimize().executeCompaction())
         table.vacuum(retention_hours)
         return before, self.files(name)
@@ -158,22 +143,27 @@ class DeltaTables:
         """Return the number of data files of the current version."""
         if not self.exists(name):
             return 0
-        detail = DeltaTable.forPath(self.spark, self.path(name)).detail().select("numFiles").first()
+        detail = self._delta(name).detail().select("numFiles").first()
         return int(detail[0]) if detail else 0
 
     def _has_our_schema(self, table: Table) -> bool:
         """Whether the stored columns, their order and their nullability are those of this release."""
-        stored = DeltaTable.forPath(self.spark, self.path(table.name)).toDF().schema
+        stored = self._delta(table.name).toDF().schema
         return _columns(stored) == _columns(table.schema)
 
-    def _create(self, table: Table) -> None:
-        builder = DeltaTable.createIfNotExists(self.spark).location(self.path(table.name)).addColumns(table.schema)
-        if table.divided_by:
-            builder = builder.partitionedBy(*table.divided_by)
-        try:
-            _retry_conflicts(builder.execute)
-        except AnalysisException as error:
-            raise PipelineError(f"cannot make the table {self.path(table.name)}: {_line(error)}") from error
+    def _prepared(self, name: str, frame: DataFrame) -> tuple[Table, DataFrame]:
+        """Return a table, which is created if it does not exist, and the frame with the columns in its order."""
+        table = _table_named(name)
+        rows = _checked(table, frame)
+        if not self.exists(name):
+            builder = DeltaTable.createIfNotExists(self.spark).location(self.path(name)).addColumns(table.schema)
+            if table.divided_by:
+                builder = builder.partitionedBy(*table.divided_by)
+            try:
+                _retry_conflicts(builder.execute)
+            except AnalysisException as error:
+                raise PipelineError(f"cannot make the table {self.path(name)}: {one_line(error)}") from error
+        return table, rows
 
     def _merge(self, table: Table, rows: DataFrame, same: str) -> None:
         """Insert the rows with new keys, then replace those of lower rank.
@@ -183,16 +173,16 @@ class DeltaTables:
         """
 
         def merge(source: DataFrame) -> DeltaMergeBuilder:
-            return self._delta(table).alias("old").merge(source.alias("new"), same).withSchemaEvolution()
+            return self._delta(table.name).alias("old").merge(source.alias("new"), same).withSchemaEvolution()
 
         merge(rows).whenNotMatchedInsertAll().execute()
-        stored = self._delta(table).toDF().alias("old")
+        stored = self._delta(table.name).toDF().alias("old")
         higher = rows.alias("new").join(stored, F.expr(same) & _higher(table), "left_semi")
         if not higher.isEmpty():
             merge(higher).whenMatchedUpdateAll(_higher(table)).execute()
 
-    def _delta(self, table: Table) -> DeltaTable:
-        return DeltaTable.forPath(self.spark, self.path(table.name))
+    def _delta(self, name: str) -> DeltaTable:
+        return DeltaTable.forPath(self.spark, self.path(name))
 
 
 def _table_named(name: str) -> Table:
@@ -254,10 +244,6 @@ def _day_condition(table: Table, rows: DataFrame) -> Iterator[str]:
             yield f"old.day BETWEEN DATE'{first}' AND DATE'{last}'"
 
 
-def _writer(rows: DataFrame) -> DataFrameWriter:
-    return rows.write.format("delta")
-
-
 def _retry_conflicts(write: Callable[[], _Result]) -> _Result:
     for _ in range(ATTEMPTS_MAX - 1):
         try:
@@ -267,7 +253,3 @@ def _retry_conflicts(write: Callable[[], _Result]) -> _Result:
                 raise
             # Nothing was written: Delta checks for conflicts before it commits.
     return write()
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split())[:500]

@@ -7,7 +7,7 @@ recovered.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import reduce
@@ -24,16 +24,16 @@ from rebalance_agent.pipeline.tables.schemas import (
     EXPECTATIONS,
     FIDELITY,
     GENERATIONS,
+    GROUP,
     GROUP_HOURS,
     MEMBERS,
     RECOMMENDATIONS,
     TABLES,
     WHATIF,
+    Table,
 )
 
-__all__ = ["SCHEMA", "Severity", "broken", "expectations"]
-
-SCHEMA = EXPECTATIONS.schema
+__all__ = ["Severity", "broken", "expectations"]
 
 
 class Severity(StrEnum):
@@ -45,16 +45,27 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class _Expectation:
-    """A condition on every row. ``holds``: SQL, null counts as false. ``columns``: shown of an example that fails."""
+    """A condition on every row of a table, or of a join that is shown as this table.
 
+    ``holds``: SQL, null counts as false. ``columns``: shown of an example that fails, by default the table's key.
+    """
+
+    table: Table
     name: str
     holds: str
-    columns: tuple[str, ...]
     severity: Severity = Severity.ERROR
+    columns: tuple[str, ...] = ()
 
-    @property
-    def fails(self) -> Column:
-        return F.expr(f"NOT coalesce({self.holds}, false)")
+    def result(self) -> Column:
+        """Return the expectation's columns of a row of ``expectations``, as an aggregate over the rows."""
+        fails = F.expr(f"NOT coalesce({self.holds}, false)")
+        return F.struct(
+            F.lit(self.name).alias("expectation"),
+            F.lit(self.severity.value).alias("severity"),
+            F.count("*").alias("checked"),
+            F.count_if(fails).alias("failed"),
+            F.min(F.when(fails, F.to_json(F.struct(*(self.columns or self.table.keys))))).alias("example"),
+        )
 
 
 def _rising(*names: str) -> str:
@@ -69,64 +80,68 @@ _IN_ORDER = " AND ".join(
 )
 _ALL_TRIGGERS = "aggregate(map_values(by_trigger), 0L, (total, count) -> total + count)"
 
-_ID = ("event_id",)
-_OF_EVENTS = (
-    _Expectation("parts are numbered", "part >= 0 AND part < parts", _ID),
-    _Expectation("days are those of timestamps", "day = to_date(timestamp)", _ID),
-)
-_OF_GENERATIONS = (
-    _Expectation("times are ordered", _IN_ORDER, _ID),
-    _Expectation("only closing rows have a stall", "closes_episode OR stall_seconds IS NULL", _ID),
-    _Expectation("an episode begins before it ends", "episode_generation <= generation", _ID),
-)
-_OF_STEPS = (
+_SINGLE_TABLE = (
+    _Expectation(EVENTS, "parts are numbered", "part >= 0 AND part < parts"),
+    _Expectation(EVENTS, "days are those of timestamps", "day = to_date(timestamp)"),
+    _Expectation(EVENTS_REJECTED, "reasons begin with a code", "reason RLIKE '^[a-z_]+: .'"),
+    _Expectation(GENERATIONS, "times are ordered", _IN_ORDER),
+    _Expectation(GENERATIONS, "only closing rows have a stall", "closes_episode OR stall_seconds IS NULL"),
+    _Expectation(GENERATIONS, "an episode begins before it ends", "episode_generation <= generation"),
+    _Expectation(GROUP_HOURS, "rebalances are those of all triggers", f"rebalances = {_ALL_TRIGGERS}"),
+    _Expectation(GROUP_HOURS, "availability is a share", "coalesce(availability BETWEEN 0 AND 1, true)"),
+    _Expectation(GROUP_HOURS, "percentiles do not fall", _rising("stall_p50", "stall_p95", "stall_p99", "stall_max")),
+    _Expectation(BASELINES, "percentiles do not fall", _rising("stall_p50", "stall_p95", "stall_p99")),
+    _Expectation(BASELINES, "hours are those of a week", f"hour_of_week BETWEEN 0 AND {HOURS_OF_WEEK - 1}"),
+    _Expectation(WHATIF, "excess is a part of what moved", "coalesce(excess BETWEEN 0 AND moved, true)"),
     _Expectation(
-        "generations are consecutive but for aborted ones",
-        "generation - previous - 1 = aborted",
-        ("cluster_id", "group", "previous", "generation", "aborted"),
-        Severity.WARNING,
-    ),
-)
-_OF_MEMBERS = (
-    _Expectation("each generation has its members", "members = member_count", _ID),
-    # Partitions without owner count as unassigned; a share group's partition may have several owners.
-    _Expectation("partitions are conserved", "partitions + unassigned >= partition_count", _ID),
-)
-_OF_SUMS = (_Expectation("rebalances are the closed episodes", "rebalances = episodes", GROUP_HOURS.keys),)
-_OF_HOURS = (
-    _Expectation("rebalances are those of all triggers", f"rebalances = {_ALL_TRIGGERS}", GROUP_HOURS.keys),
-    _Expectation("availability is a share", "coalesce(availability BETWEEN 0 AND 1, true)", GROUP_HOURS.keys),
-    _Expectation(
-        "percentiles do not fall", _rising("stall_p50", "stall_p95", "stall_p99", "stall_max"), GROUP_HOURS.keys
-    ),
-)
-_OF_BASELINES = (
-    _Expectation("percentiles do not fall", _rising("stall_p50", "stall_p95", "stall_p99"), BASELINES.keys),
-    _Expectation("hours are those of a week", f"hour_of_week BETWEEN 0 AND {HOURS_OF_WEEK - 1}", BASELINES.keys),
-)
-
-_OF_REJECTED = (_Expectation("reasons begin with a code", "reason RLIKE '^[a-z_]+: .'", EVENTS_REJECTED.keys),)
-_OF_WHATIF = (
-    _Expectation("excess is a part of what moved", "coalesce(excess BETWEEN 0 AND moved, true)", WHATIF.keys),
-    _Expectation(
+        WHATIF,
         "nothing is said of what was refused",
         "refused IS NULL OR (generations = 0 AND coalesce(moved, skew_mean, stalled_partition_seconds) IS NULL)",
-        WHATIF.keys,
     ),
-)
-_OF_FIDELITY = (
     _Expectation(
+        FIDELITY,
         "what must be repeated is repeated",
         "same_moves = checked AND same_skew = checked",
-        FIDELITY.keys,
         Severity.WARNING,
     ),
-    _Expectation("no more agree than were looked at", "agreeing <= not_comparable", FIDELITY.keys),
+    _Expectation(FIDELITY, "no more agree than were looked at", "agreeing <= not_comparable"),
+    _Expectation(RECOMMENDATIONS, "a strategy has its protocol", "(strategy IS NULL) = (protocol IS NULL)"),
+    _Expectation(RECOMMENDATIONS, "each group has a sentence", "length(sentence) > 0"),
 )
-_OF_RECOMMENDATIONS = (
-    _Expectation("a strategy has its protocol", "(strategy IS NULL) = (protocol IS NULL)", RECOMMENDATIONS.keys),
-    _Expectation("each group has a sentence", "length(sentence) > 0", RECOMMENDATIONS.keys),
+
+_ID = ("event_id",)
+_JOINED: Sequence[tuple[Callable[[DataFrame, DataFrame], DataFrame], tuple[Table, Table], tuple[_Expectation, ...]]] = (
+    (
+        steps,
+        (GENERATIONS, EVENTS),
+        (
+            _Expectation(
+                GENERATIONS,
+                "generations are consecutive but for aborted ones",
+                "generation - previous - 1 = aborted",
+                Severity.WARNING,
+                (*GROUP, "previous", "generation", "aborted"),
+            ),
+        ),
+    ),
+    (
+        with_members,
+        (GENERATIONS, MEMBERS),
+        (
+            _Expectation(MEMBERS, "each generation has its members", "members = member_count", columns=_ID),
+            # Partitions without owner count as unassigned; a share group's partition may have several owners.
+            _Expectation(
+                MEMBERS, "partitions are conserved", "partitions + unassigned >= partition_count", columns=_ID
+            ),
+        ),
+    ),
+    (
+        with_hours,
+        (GENERATIONS, GROUP_HOURS),
+        (_Expectation(GROUP_HOURS, "rebalances are the closed episodes", "rebalances = episodes"),),
+    ),
 )
+"""Joins of two tables, and what must hold of their rows."""
 
 _Tables = Mapping[str, DataFrame]
 
@@ -136,9 +151,8 @@ def expectations(tables: _Tables, now_ms: int) -> DataFrame:
 
     Expectations that need a table that is not given are skipped. At least one of `schemas.TABLES` must be given.
     """
-    work = (*_keys(tables), *_checks(tables))
-    results = reduce(DataFrame.unionByName, (_results(table, rows, checks) for table, rows, checks in work))
-    return results.withColumn("ran_at", F.timestamp_millis(F.lit(now_ms))).select(*SCHEMA.names)
+    results = reduce(DataFrame.unionByName, (_results(rows, checks) for rows, checks in _checks(tables)))
+    return results.withColumn("ran_at", F.timestamp_millis(F.lit(now_ms))).select(*EXPECTATIONS.schema.names)
 
 
 def broken(results: Iterable[Row], *, strict: bool = False) -> list[Row]:
@@ -147,54 +161,23 @@ def broken(results: Iterable[Row], *, strict: bool = False) -> list[Row]:
     return [row for row in results if row["failed"] and row["severity"] in severe]
 
 
-def _results(table: str, rows: DataFrame, checks: Iterable[_Expectation]) -> DataFrame:
-    """Return a row for each expectation, from one pass over ``rows``."""
-    results = [
-        F.struct(
-            F.lit(check.name).alias("expectation"),
-            F.lit(check.severity.value).alias("severity"),
-            F.count("*").alias("checked"),
-            F.count_if(check.fails).alias("failed"),
-            F.min(F.when(check.fails, F.to_json(F.struct(*check.columns)))).alias("example"),
-        )
-        for check in checks
-    ]
-    return rows.agg(F.array(*results).alias("results")).select(F.lit(table).alias("table"), F.inline("results"))
+def _results(rows: DataFrame, checks: Sequence[_Expectation]) -> DataFrame:
+    """Return a row for each expectation of a table, from one pass over ``rows``."""
+    results = rows.agg(F.array(*(check.result() for check in checks)).alias("results"))
+    return results.select(F.lit(checks[0].table.name).alias("table"), F.inline("results"))
 
 
-_SINGLE_TABLE = (
-    (EVENTS, _OF_EVENTS),
-    (EVENTS_REJECTED, _OF_REJECTED),
-    (GENERATIONS, _OF_GENERATIONS),
-    (GROUP_HOURS, _OF_HOURS),
-    (BASELINES, _OF_BASELINES),
-    (WHATIF, _OF_WHATIF),
-    (FIDELITY, _OF_FIDELITY),
-    (RECOMMENDATIONS, _OF_RECOMMENDATIONS),
-)
-
-_Checks = Iterator[tuple[str, DataFrame, tuple[_Expectation, ...]]]
-
-
-def _keys(tables: _Tables) -> _Checks:
-    for table in TABLES.values():
-        if table.keys and table.name in tables:
+def _checks(tables: _Tables) -> Iterator[tuple[DataFrame, Sequence[_Expectation]]]:
+    """Yield the rows of tables, and of joins with other tables, with their expectations."""
+    present = [table for table in TABLES.values() if table.name in tables]
+    for table in present:
+        if table.keys:
             rows = tables[table.name].groupBy(*table.keys).agg(F.count("*").alias("rows"))
             holds = " AND ".join(("rows = 1", *(f"`{key}` IS NOT NULL" for key in table.keys)))
-            yield table.name, rows, (_Expectation("keys are unique", holds, table.keys),)
-
-
-def _checks(tables: _Tables) -> _Checks:
-    """Yield each table name with its rows and expectations, joins with other tables included."""
-    for table, checks in _SINGLE_TABLE:
-        if table.name in tables:
-            yield table.name, tables[table.name], checks
-    events, generations, members, hours = (
-        tables.get(table.name) for table in (EVENTS, GENERATIONS, MEMBERS, GROUP_HOURS)
-    )
-    if generations is not None and events is not None:
-        yield GENERATIONS.name, steps(generations, events), _OF_STEPS
-    if generations is not None and members is not None:
-        yield MEMBERS.name, with_members(generations, members), _OF_MEMBERS
-    if generations is not None and hours is not None:
-        yield GROUP_HOURS.name, with_hours(generations, hours), _OF_SUMS
+            yield rows, [_Expectation(table, "keys are unique", holds)]
+    for table in present:
+        if checks := [check for check in _SINGLE_TABLE if check.table is table]:
+            yield tables[table.name], checks
+    for join, (left, right), joined_checks in _JOINED:
+        if left in present and right in present:
+            yield join(tables[left.name], tables[right.name]), joined_checks

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import fields
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
@@ -17,42 +18,20 @@ from pyspark.sql.types import StringType
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.rollout import RolloutEvent
-from rebalance_agent.pipeline.tables.schemas import GENERATIONS, GROUP
+from rebalance_agent.pipeline.tables.schemas import EVENTS, GENERATIONS, GROUP
 
-__all__ = ["SCHEMA", "generations", "joined_body"]
+__all__ = ["generations", "joined_body"]
 
-SCHEMA = GENERATIONS.schema
-
-_COPIED = (
-    "group_type",
-    "previous_generation",
-    "episode_generation",
-    "closes_episode",
-    "followups",
-    "epoch_kind",
-    "assignor",
-    "protocol",
-    "trigger",
-    "causes",
-    "moved",
-    "needed",
-    "revoked",
-    "assigned",
-    "lost",
-    "unassigned",
-    "noop",
-    "skew_ratio",
-    "imbalance",
-    "slowest_member_id",
-    "slowest_seconds",
-    "flapping",
-    "topics",
+_COPIED = tuple(
+    field.name
+    for field in fields(GenerationEvent)
+    if field.name in GENERATIONS.schema.names and field.name not in EVENTS.schema.names
 )
 """Fields of an event's JSON that are copied to columns of the same name."""
 
 _EVENT = ", ".join(
     (
-        *(f"{name} {SCHEMA[name].dataType.simpleString()}" for name in _COPIED),
+        *(f"{name} {GENERATIONS.schema[name].dataType.simpleString()}" for name in _COPIED),
         "phases STRUCT<started_ms: BIGINT, joined_ms: BIGINT, completed_ms: BIGINT>",
         "stall STRUCT<basis: STRING, seconds: DOUBLE, partition_seconds: DOUBLE>",
         "members ARRAY<STRUCT<member_id: STRING, client_id: STRING>>",
@@ -75,7 +54,7 @@ def generations(events: DataFrame) -> DataFrame:
     parsed = whole.withColumn("event", F.from_json("body", _EVENT)).withColumns(
         {name: F.col("event")[name] for name in _COPIED}
     )
-    return _with_rollout(parsed.withColumns(_derived(F.col("event"))), events).select(*SCHEMA.names)
+    return _with_rollout(parsed.withColumns(_derived(F.col("event"))), events).select(*GENERATIONS.schema.names)
 
 
 def joined_body(bodies: Sequence[str]) -> str:

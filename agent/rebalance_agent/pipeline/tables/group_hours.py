@@ -17,9 +17,7 @@ from rebalance_agent.model.events import AbortedEvent, GroupGoneEvent
 from rebalance_agent.pipeline.tables.percentiles import in_order, percentile
 from rebalance_agent.pipeline.tables.schemas import GROUP, GROUP_HOURS
 
-__all__ = ["INTERVAL_HOURS_MAX", "SCHEMA", "STORM_GAP_SECONDS", "STORM_REBALANCES", "group_hours"]
-
-SCHEMA = GROUP_HOURS.schema
+__all__ = ["INTERVAL_HOURS_MAX", "STORM_GAP_SECONDS", "STORM_REBALANCES", "group_hours"]
 
 STORM_GAP_SECONDS = 60
 """Maximum seconds between two rebalances of the same storm."""
@@ -76,7 +74,7 @@ def group_hours(
             "availability",
             F.when(F.col("partition_seconds") > 0, 1 - F.col("stalled_partition_seconds") / F.col("partition_seconds")),
         )
-        .select(*SCHEMA.names)
+        .select(*GROUP_HOURS.schema.names)
     )
 
 

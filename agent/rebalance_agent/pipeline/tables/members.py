@@ -7,9 +7,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent.pipeline.tables.schemas import MEMBERS
 
-__all__ = ["SCHEMA", "count_in_ranges", "members"]
-
-SCHEMA = MEMBERS.schema
+__all__ = ["count_in_ranges", "members"]
 
 _MEMBERS = """members ARRAY<STRUCT<
     member_id: STRING, instance_id: STRING, client_id: STRING, host: STRING, rack: STRING,
@@ -40,7 +38,7 @@ def members(generations: DataFrame) -> DataFrame:
             "owned": count_in_ranges(F.col("owned")),
             **{name: F.col("where")[name] for name in ("pod", "node", "workload", "image")},
         }
-    ).select(*SCHEMA.names)
+    ).select(*MEMBERS.schema.names)
 
 
 def count_in_ranges(partitions: Column) -> Column:

@@ -6,7 +6,7 @@ there are no substitutes such as 0 or -1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -41,6 +41,7 @@ __all__ = [
     "TABLES",
     "WHATIF",
     "Table",
+    "columns",
 ]
 
 GROUP = ("cluster_id", "group")
@@ -69,32 +70,30 @@ class Table:
     divided_by: tuple[str, ...] = ()
 
 
-def _columns(known: Mapping[str, DataType], perhaps: Mapping[str, DataType] | None = None) -> StructType:
-    """Return a schema with the ``known`` columns (NOT NULL) first, then the nullable ones (``perhaps``)."""
-    fields = [StructField(name, kind, nullable=False) for name, kind in known.items()]
-    return StructType(fields + [StructField(name, kind, nullable=True) for name, kind in (perhaps or {}).items()])
+_Columns = Sequence[tuple[DataType, str]]
 
 
-_GROUP: Mapping[str, DataType] = {"cluster_id": _TEXT, "group": _TEXT}
+def columns(known: _Columns, perhaps: _Columns = ()) -> StructType:
+    """Return a schema with the ``known`` columns (NOT NULL) first, then the nullable ones (``perhaps``).
+
+    Both are rows of a type and the names of successive columns of this type, with blanks between them.
+    """
+    rows = [(kind, names, False) for kind, names in known] + [(kind, names, True) for kind, names in perhaps]
+    return StructType([StructField(name, kind, nullable) for kind, names, nullable in rows for name in names.split()])
+
 
 EVENTS = Table(
     "events",
-    _columns(
-        {
-            "event_id": _TEXT,
-            "kind": _TEXT,
-            **_GROUP,
-            "schema_version": _INT,
-            "revision": _INT,
-            "part": _INT,
-            "parts": _INT,
-            "timestamp": _TIME,
-            "body": _TEXT,
-            "origin": _TEXT,
-            "ingested_at": _TIME,
-            "day": _DAY,
-        },
-        {"generation": _LONG, "source": _TEXT, "topic": _TEXT, "partition": _INT, "offset": _LONG},
+    columns(
+        (
+            (_TEXT, "event_id kind cluster_id group"),
+            (_INT, "schema_version revision part parts"),
+            (_TIME, "timestamp"),
+            (_TEXT, "body origin"),
+            (_TIME, "ingested_at"),
+            (_DAY, "day"),
+        ),
+        ((_LONG, "generation"), (_TEXT, "source topic"), (_INT, "partition"), (_LONG, "offset")),
     ),
     keys=("event_id",),
     rank=("origin <> 'backfill'", "revision"),  # the log holds less than what an observer saw live
@@ -108,9 +107,9 @@ EVENTS = Table(
 
 EVENTS_REJECTED = Table(
     "events_rejected",
-    _columns(
-        {"rejected_id": _TEXT, "reason": _TEXT, "ingested_at": _TIME},
-        {"key": _BYTES, "value": _BYTES, "topic": _TEXT, "partition": _INT, "offset": _LONG, "file": _TEXT},
+    columns(
+        ((_TEXT, "rejected_id reason"), (_TIME, "ingested_at")),
+        ((_BYTES, "key value"), (_TEXT, "topic"), (_INT, "partition"), (_LONG, "offset"), (_TEXT, "file")),
     ),
     keys=("rejected_id",),
     rank=("0",),
@@ -122,54 +121,38 @@ EVENTS_REJECTED = Table(
 
 GENERATIONS = Table(
     "generations",
-    _columns(
-        {
-            "event_id": _TEXT,
-            **_GROUP,
-            "group_type": _TEXT,
-            "generation": _LONG,
-            "episode_generation": _LONG,
-            "closes_episode": _FLAG,
-            "followups": _INT,
-            "epoch_kind": _TEXT,
-            "completed_at": _TIME,
-            "protocol": _TEXT,
-            "source": _TEXT,
-            "origin": _TEXT,
-            "revision": _INT,
-            "trigger": _TEXT,
-            "causes": _TEXTS,
-            "member_count": _INT,
-            "partition_count": _INT,
-            "moved": _INT,
-            "revoked": _INT,
-            "assigned": _INT,
-            "lost": _INT,
-            "unassigned": _INT,
-            "noop": _FLAG,
-            "topics": MapType(_TEXT, _INT),
-            "body": _TEXT,
-        },
-        {
-            "previous_generation": _LONG,
-            "started_at": _TIME,
-            "assignor": _TEXT,
-            "join_seconds": _DOUBLE,
-            "sync_seconds": _DOUBLE,
-            "reconcile_seconds": _DOUBLE,
-            "stall_seconds": _DOUBLE,
-            "stall_basis": _TEXT,
-            "stalled_partition_seconds": _DOUBLE,
-            "needed": _INT,
-            "excess": _INT,
-            "skew_ratio": _DOUBLE,
-            "imbalance": _INT,
-            "slowest_member_id": _TEXT,
-            "slowest_client_id": _TEXT,
-            "slowest_seconds": _DOUBLE,
-            "flapping": _TEXTS,
-            "rollout": _TEXT,
-        },
+    columns(
+        (
+            (_TEXT, "event_id cluster_id group group_type"),
+            (_LONG, "generation episode_generation"),
+            (_FLAG, "closes_episode"),
+            (_INT, "followups"),
+            (_TEXT, "epoch_kind"),
+            (_TIME, "completed_at"),
+            (_TEXT, "protocol source origin"),
+            (_INT, "revision"),
+            (_TEXT, "trigger"),
+            (_TEXTS, "causes"),
+            (_INT, "member_count partition_count moved revoked assigned lost unassigned"),
+            (_FLAG, "noop"),
+            (MapType(_TEXT, _INT), "topics"),
+            (_TEXT, "body"),
+        ),
+        (
+            (_LONG, "previous_generation"),
+            (_TIME, "started_at"),
+            (_TEXT, "assignor"),
+            (_DOUBLE, "join_seconds sync_seconds reconcile_seconds stall_seconds"),
+            (_TEXT, "stall_basis"),
+            (_DOUBLE, "stalled_partition_seconds"),
+            (_INT, "needed excess"),
+            (_DOUBLE, "skew_ratio"),
+            (_INT, "imbalance"),
+            (_TEXT, "slowest_member_id slowest_client_id"),
+            (_DOUBLE, "slowest_seconds"),
+            (_TEXTS, "flapping"),
+            (_TEXT, "rollout"),
+        ),
     ),
     keys=("event_id",),
 )
@@ -180,30 +163,20 @@ GENERATIONS = Table(
 
 MEMBERS = Table(
     "members",
-    _columns(
-        {
-            "event_id": _TEXT,
-            **_GROUP,
-            "generation": _LONG,
-            "completed_at": _TIME,
-            "member_id": _TEXT,
-            "client_id": _TEXT,
-            "host": _TEXT,
-            "partitions": _INT,
-            "owned": _INT,
-            "topics": _TEXTS,
-        },
-        {
-            "instance_id": _TEXT,
-            "rack": _TEXT,
-            "pod": _TEXT,
-            "node": _TEXT,
-            "workload": _TEXT,
-            "image": _TEXT,
-            "stop_seconds": _DOUBLE,
-            "session_timeout_ms": _INT,
-            "rebalance_timeout_ms": _INT,
-        },
+    columns(
+        (
+            (_TEXT, "event_id cluster_id group"),
+            (_LONG, "generation"),
+            (_TIME, "completed_at"),
+            (_TEXT, "member_id client_id host"),
+            (_INT, "partitions owned"),
+            (_TEXTS, "topics"),
+        ),
+        (
+            (_TEXT, "instance_id rack pod node workload image"),
+            (_DOUBLE, "stop_seconds"),
+            (_INT, "session_timeout_ms rebalance_timeout_ms"),
+        ),
     ),
     keys=("event_id", "member_id"),
 )
@@ -214,48 +187,38 @@ MEMBERS = Table(
 
 GROUP_HOURS = Table(
     "group_hours",
-    _columns(
-        {
-            **_GROUP,
-            "hour": _TIME,
-            "rebalances": _LONG,
-            "by_trigger": MapType(_TEXT, _LONG),
-            "noops": _LONG,
-            "followups": _LONG,
-            "aborted": _LONG,
-            "stalled_partition_seconds": _DOUBLE,
-            "moved": _LONG,
-            "moved_excess": _LONG,
-            "storms": _LONG,
-            "flapping": _TEXTS,
-        },
-        {
-            "stall_p50": _DOUBLE,
-            "stall_p95": _DOUBLE,
-            "stall_p99": _DOUBLE,
-            "stall_max": _DOUBLE,
-            "partition_seconds": _DOUBLE,
-            "availability": _DOUBLE,
-            "skew_max": _DOUBLE,
-            "slowest_client_id": _TEXT,
-            "slowest_seconds": _DOUBLE,
-        },
+    columns(
+        (
+            (_TEXT, "cluster_id group"),
+            (_TIME, "hour"),
+            (_LONG, "rebalances"),
+            (MapType(_TEXT, _LONG), "by_trigger"),
+            (_LONG, "noops followups aborted"),
+            (_DOUBLE, "stalled_partition_seconds"),
+            (_LONG, "moved moved_excess storms"),
+            (_TEXTS, "flapping"),
+        ),
+        (
+            (_DOUBLE, "stall_p50 stall_p95 stall_p99 stall_max partition_seconds availability skew_max"),
+            (_TEXT, "slowest_client_id"),
+            (_DOUBLE, "slowest_seconds"),
+        ),
     ),
     keys=("cluster_id", "group", "hour"),
 )
 
 BASELINES = Table(
     "baselines",
-    _columns(
-        {
-            **_GROUP,
-            "hour_of_week": _INT,
-            "scope": _TEXT,
-            "samples": _LONG,
-            "stall_p50": _DOUBLE,
-            "computed_at": _TIME,
-        },
-        {"stall_p95": _DOUBLE, "stall_p99": _DOUBLE},
+    columns(
+        (
+            (_TEXT, "cluster_id group"),
+            (_INT, "hour_of_week"),
+            (_TEXT, "scope"),
+            (_LONG, "samples"),
+            (_DOUBLE, "stall_p50"),
+            (_TIME, "computed_at"),
+        ),
+        ((_DOUBLE, "stall_p95 stall_p99"),),
     ),
     keys=("cluster_id", "group", "hour_of_week"),
 )
@@ -267,27 +230,17 @@ BASELINES = Table(
 
 WHATIF = Table(
     "whatif",
-    _columns(
-        {**_GROUP, "strategy": _TEXT, "protocol": _TEXT, "generations": _LONG},
-        {
-            "refused": _TEXT,
-            "moved": _LONG,
-            "needed": _LONG,
-            "excess": _LONG,
-            "skew_mean": _DOUBLE,
-            "skew_max": _DOUBLE,
-            "imbalance_mean": _DOUBLE,
-            "stalled_partition_seconds": _DOUBLE,
-            "recorded_assignor": _TEXT,
-            "recorded_protocol": _TEXT,
-            "recorded_moved": _LONG,
-            "recorded_excess": _LONG,
-            "recorded_skew_mean": _DOUBLE,
-            "recorded_skew_max": _DOUBLE,
-            "recorded_imbalance_mean": _DOUBLE,
-            "recorded_stalled_partition_seconds": _DOUBLE,
-            "modelled_stalled_partition_seconds": _DOUBLE,
-        },
+    columns(
+        ((_TEXT, "cluster_id group strategy protocol"), (_LONG, "generations")),
+        (
+            (_TEXT, "refused"),
+            (_LONG, "moved needed excess"),
+            (_DOUBLE, "skew_mean skew_max imbalance_mean stalled_partition_seconds"),
+            (_TEXT, "recorded_assignor recorded_protocol"),
+            (_LONG, "recorded_moved recorded_excess"),
+            (_DOUBLE, "recorded_skew_mean recorded_skew_max recorded_imbalance_mean"),
+            (_DOUBLE, "recorded_stalled_partition_seconds modelled_stalled_partition_seconds"),
+        ),
     ),
     keys=("cluster_id", "group", "strategy"),
 )
@@ -299,19 +252,12 @@ history; the difference to the recorded value shows how accurate the model is.
 
 FIDELITY = Table(
     "fidelity",
-    _columns(
-        {
-            **_GROUP,
-            "assignor": _TEXT,
-            "implementation": _TEXT,
-            "checked": _LONG,
-            "same_moves": _LONG,
-            "same_skew": _LONG,
-            "same_assignment": _LONG,
-            "not_comparable": _LONG,
-            "agreeing": _LONG,
-        },
-        {"reason": _TEXT, "difference": _TEXT},
+    columns(
+        (
+            (_TEXT, "cluster_id group assignor implementation"),
+            (_LONG, "checked same_moves same_skew same_assignment not_comparable agreeing"),
+        ),
+        ((_TEXT, "reason difference"),),
     ),
     keys=("cluster_id", "group", "assignor", "implementation"),
 )
@@ -322,18 +268,17 @@ Of those that are ``not_comparable`` (see ``reason``), ``agreeing`` are the same
 
 RECOMMENDATIONS = Table(
     "recommendations",
-    _columns(
-        {**_GROUP, "static_membership": _FLAG, "sentence": _TEXT},
-        {"strategy": _TEXT, "protocol": _TEXT, "saved_partition_seconds": _DOUBLE, "saved_moves": _LONG},
+    columns(
+        ((_TEXT, "cluster_id group"), (_FLAG, "static_membership"), (_TEXT, "sentence")),
+        ((_TEXT, "strategy protocol"), (_DOUBLE, "saved_partition_seconds"), (_LONG, "saved_moves")),
     ),
     keys=("cluster_id", "group"),
 )
 
 EXPECTATIONS = Table(
     "expectations",
-    _columns(
-        {"table": _TEXT, "expectation": _TEXT, "severity": _TEXT, "checked": _LONG, "failed": _LONG, "ran_at": _TIME},
-        {"example": _TEXT},
+    columns(
+        ((_TEXT, "table expectation severity"), (_LONG, "checked failed"), (_TIME, "ran_at")), ((_TEXT, "example"),)
     ),
 )
 """The results of each run's expectations: the number of rows ``checked`` and ``failed``."""

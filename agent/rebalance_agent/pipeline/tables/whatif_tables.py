@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import gc
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from functools import reduce
 from operator import add
 
 import pandas as pd
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
-from pyspark.sql.types import IntegerType, StringType, StructField, StructType
+from pyspark.sql.types import IntegerType, StringType
 
 from rebalance_agent.advice import (
     Fidelity,
@@ -37,7 +37,7 @@ from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.event_json import event_from_json, value_from_json, value_to_json
 from rebalance_agent.model.events import AssignEvent
 from rebalance_agent.model.group import RebalanceProtocol
-from rebalance_agent.pipeline.tables.schemas import FIDELITY, GROUP, WHATIF
+from rebalance_agent.pipeline.tables.schemas import FIDELITY, GROUP, WHATIF, Table, columns
 
 __all__ = [
     "CHUNK_BYTES",
@@ -46,6 +46,7 @@ __all__ = [
     "Study",
     "fidelities",
     "read_studies",
+    "rows_of_groups",
     "studies",
     "study_of",
     "whatif",
@@ -69,16 +70,10 @@ With the default of 700, the collector took an eighth of the time.
 TASKS_PER_CORE = 4
 """Minimum tasks for each core. Groups differ in length, and with one task each the longest would delay the stage."""
 
+_Row = Mapping[str, object]
 _SHUFFLES = "spark.sql.shuffle.partitions"
 
-STUDIES = StructType(
-    [
-        StructField("cluster_id", StringType(), nullable=False),
-        StructField("group", StringType(), nullable=False),
-        StructField("chunk", IntegerType(), nullable=False),
-        StructField("study", StringType(), nullable=False),
-    ]
-)
+STUDIES = columns(((StringType(), "cluster_id group"), (IntegerType(), "chunk"), (StringType(), "study")))
 """Schema of `studies`. ``study``: JSON of a `Study`; ``chunk``: number of the group's chunk, oldest first."""
 
 
@@ -157,13 +152,23 @@ def _chunks(generations: DataFrame) -> DataFrame:
 
 def whatif(studied: DataFrame) -> DataFrame:
     """Return the rows of table ``whatif`` for rows of `studies`."""
-    return studied.groupBy(*GROUP).applyInPandas(_rows_of(_whatif_rows), WHATIF.schema).select(*WHATIF.schema.names)
+    return rows_of_groups(studied, WHATIF, _whatif_rows)
 
 
 def fidelities(studied: DataFrame) -> DataFrame:
     """Return the rows of table ``fidelity`` for rows of `studies`."""
-    rows = studied.groupBy(*GROUP).applyInPandas(_rows_of(_fidelity_rows), FIDELITY.schema)
-    return rows.select(*FIDELITY.schema.names)
+    return rows_of_groups(studied, FIDELITY, lambda study: map(asdict, study.fidelity.lines))
+
+
+def rows_of_groups(studied: DataFrame, table: Table, make: Callable[[Study], Iterable[_Row]]) -> DataFrame:
+    """Return rows of ``table`` for rows of `studies`: those that ``make`` gives for each group's whole study."""
+
+    def rows(chunks: pd.DataFrame) -> pd.DataFrame:
+        group = {name: chunks[name].iloc[0] for name in GROUP}
+        # With dtype object, integers beside nulls do not become floats.
+        return pd.DataFrame([{**group, **row} for row in make(read_studies(chunks))], dtype=object)
+
+    return studied.groupBy(*GROUP).applyInPandas(rows, table.schema).select(*table.schema.names)
 
 
 def read_studies(rows: pd.DataFrame) -> Study:
@@ -231,22 +236,6 @@ def _refused(cluster_id: str, group: str, reason: str) -> Study:
     return Study(result, Fidelity(), readable=False)
 
 
-_Row = Mapping[str, object]
-
-
-def _rows_of(make: Callable[[Study], Iterator[_Row]]) -> Callable[[pd.DataFrame], pd.DataFrame]:
-    def rows(studied: pd.DataFrame) -> pd.DataFrame:
-        columns = {"cluster_id": studied["cluster_id"].iloc[0], "group": studied["group"].iloc[0]}
-        return _frame([{**columns, **row} for row in make(read_studies(studied))])
-
-    return rows
-
-
-def _frame(rows: Sequence[_Row]) -> pd.DataFrame:
-    # With dtype object, integers beside nulls do not become floats.
-    return pd.DataFrame(list(rows), dtype=object)
-
-
 def _whatif_rows(study: Study) -> Iterator[_Row]:
     result = study.whatif
     recorded = {f"recorded_{name}": value for name, value in _columns(result.recorded).items() if name != "needed"}
@@ -280,19 +269,3 @@ def _columns(figures: Figures) -> dict[str, object]:
 
 def _stalled(figures: Figures) -> float | None:
     return figures.stalled_partition_seconds if figures.stalls else None
-
-
-def _fidelity_rows(study: Study) -> Iterator[_Row]:
-    for line in study.fidelity.lines:
-        yield {
-            "assignor": line.assignor,
-            "implementation": line.implementation,
-            "checked": line.checked,
-            "same_moves": line.same_moves,
-            "same_skew": line.same_skew,
-            "same_assignment": line.same_assignment,
-            "not_comparable": line.not_comparable,
-            "agreeing": line.agreeing,
-            "reason": line.reason,
-            "difference": line.difference,
-        }
