@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rebalance_agent.testing.simulation import explain_inconsistent_protocols, select_strategy
+from rebalance_agent.clients.negotiation import explain_inconsistent_protocols, select_strategy
 
 
 @pytest.mark.parametrize(

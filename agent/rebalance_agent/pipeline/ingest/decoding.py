@@ -13,10 +13,10 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
-from rebalance_agent.pipeline.ingest.event_rows import EventRow, event_row, kept, rejected_id
+from rebalance_agent.pipeline.ingest.event_rows import EventRow, Reason, event_row, kept, rejected_id
 from rebalance_agent.pipeline.tables.schemas import EVENTS, EVENTS_REJECTED
 
-__all__ = ["DECODED", "LOCATION_COLUMNS", "batch_of", "decode"]
+__all__ = ["DECODED", "LOCATION_COLUMNS", "batch_of", "decode", "rejected_row"]
 
 LOCATION_COLUMNS = ("topic", "partition", "offset", "file")
 """Columns that say where a record was read; ``file`` is null for topics, the others are null for files."""
@@ -47,5 +47,11 @@ def _row(record: Mapping[str, Any]) -> dict[str, object]:
     result = event_row(value)
     if isinstance(result, EventRow):
         return {**result._asdict(), **location}
-    identity = rejected_id(value, *location.values())
-    return {**location, "rejected_id": identity, "reason": str(result), "key": kept(key), "value": kept(value)}
+    return rejected_row(result, kept(key), value, location, rejected_id(value, *location.values()))
+
+
+def rejected_row(
+    reason: Reason, key: bytes | None, value: bytes | None, location: Mapping[str, object], identity: str
+) -> dict[str, object]:
+    """Return the columns of a rejected record; ``location`` has those of `LOCATION_COLUMNS` that are known."""
+    return {**location, "rejected_id": identity, "reason": str(reason), "key": key, "value": kept(value)}

@@ -12,8 +12,8 @@ from rebalance_agent.cluster.name_filters import NameFilter
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.events import Event
-from rebalance_agent.pipeline.ingest.decoding import batch_of
-from rebalance_agent.pipeline.ingest.event_rows import Reason, kept, rejected_id, row_of
+from rebalance_agent.pipeline.ingest.decoding import batch_of, rejected_row
+from rebalance_agent.pipeline.ingest.event_rows import Reason, rejected_id, row_of
 from rebalance_agent.tracking.log_replay import LogFacts, PastRecord, UnreadableRecord, replay_log
 
 __all__ = ["GroupPatterns", "replayed_rows"]
@@ -63,21 +63,16 @@ def replayed_rows(
 
 
 def _row(item: Event | UnreadableRecord, topic: str | None, partition: int) -> dict[str, object]:
+    location = {"topic": topic, "partition": partition}
     if isinstance(item, UnreadableRecord):
         record, reason = item.record, Reason("offsets_record", item.problem)
         offset = record.offset if record.offset < _SUBSTITUTE_OFFSETS else None
-        location = {"topic": topic, "partition": partition, "offset": offset, "file": None}
         identity = rejected_id(record.value, topic, partition, offset, record.key.hex())
-        return {
-            **location, "rejected_id": identity, "reason": str(reason), "key": record.key, "value": kept(record.value)
-        }  # fmt: skip
+        return rejected_row(reason, record.key, record.value, {**location, "offset": offset}, identity)
     body = json_line(item)
     try:
-        row = row_of(item, body.decode())
+        return {**row_of(item, body.decode())._asdict(), **location}
     except InvalidInputError as error:
         # The records can be decoded, but a value in them, such as the timestamp, is out of bounds.
         reason = Reason("offsets_record", str(error))
-        location = {"topic": topic, "partition": partition, "offset": None, "file": None}
-        identity = rejected_id(body, topic, partition)
-        return {**location, "rejected_id": identity, "reason": str(reason), "key": None, "value": kept(body)}
-    return {**row._asdict(), "topic": topic, "partition": partition, "offset": None}
+        return rejected_row(reason, None, body, location, rejected_id(body, topic, partition))

@@ -18,11 +18,13 @@ __all__ = ["require_bounds"]
 _PARTS_MAX = 100_000
 """Maximum number of parts of an event: the largest possible group with one member in each part."""
 
-_EARLIEST_MS = int(dt.datetime(2000, 1, 1, tzinfo=dt.UTC).timestamp() * 1000)
-_LATEST_MS = int(dt.datetime(2100, 1, 1, tzinfo=dt.UTC).timestamp() * 1000)
+_EARLIEST_MS, _LATEST_MS = (int(dt.datetime(year, 1, 1, tzinfo=dt.UTC).timestamp() * 1000) for year in (2000, 2100))
 """Accepted timestamps, in epoch milliseconds. Others are mistakes, and each of their days would be a folder."""
 
 _BEYOND_INT = 2**31
+_TIME = (_EARLIEST_MS, _LATEST_MS, "must lie between the years 2000 and 2100")
+_COUNT = (0, _BEYOND_INT, "must be a 32-bit number that is not negative")
+_INTEGER = (-_BEYOND_INT, _BEYOND_INT, "must be a 32-bit number")
 
 _NAME_MAX = 32_767
 """Maximum length of a topic name in characters: that of a Kafka string, and less than Spark's JSON reader accepts."""
@@ -38,26 +40,26 @@ def require_bounds(event: Event) -> None:
     Raises:
         InvalidInputError: a number is out of bounds; the message names the field.
     """
-    _times(event, ("timestamp_ms",))
-    _counts(event, ("revision",))
+    _require(_TIME, event, ("timestamp_ms",))
+    _require(_COUNT, event, ("revision",))
     if isinstance(event, GenerationEvent):
         _require_generation(event)
     elif isinstance(event, AbortedEvent):
-        _counts(event, ("generations",))
-        _integers(event, ("generation",))
+        _require(_COUNT, event, ("generations",))
+        _require(_INTEGER, event, ("generation",))
     elif isinstance(event, RolloutEvent):
-        _times(event, ("started_ms",))
+        _require(_TIME, event, ("started_ms",))
 
 
 def _require_generation(event: GenerationEvent) -> None:
     if not 0 <= event.part < event.parts <= _PARTS_MAX:
         raise InvalidInputError("part", f"must be less than parts, of which there are at most {_PARTS_MAX}")
-    _times(event.phases, ("started_ms", "joined_ms", "completed_ms"), "phases.")
-    _counts(event, _COUNTS)
-    _integers(event, _GENERATIONS)
+    _require(_TIME, event.phases, ("started_ms", "joined_ms", "completed_ms"), "phases.")
+    _require(_COUNT, event, _COUNTS)
+    _require(_INTEGER, event, _GENERATIONS)
     lengths = [*map(len, event.topics)]
     for member in event.members:
-        _integers(member, _TIMEOUTS, "members.")
+        _require(_INTEGER, member, _TIMEOUTS, "members.")
         lengths += map(len, member.owned)
         lengths += map(len, member.assigned)
     if max(lengths, default=0) > _NAME_MAX:
@@ -66,22 +68,10 @@ def _require_generation(event: GenerationEvent) -> None:
         raise InvalidInputError("topics", "must have partition counts that are not negative and in all a 32-bit number")
 
 
-def _times(source: object, names: Iterable[str], prefix: str = "") -> None:
+def _require(limits: tuple[int, int, str], source: object, names: Iterable[str], prefix: str = "") -> None:
+    """Check the attributes ``names`` that are known; ``limits``: the minimum, what is beyond the maximum, the rule."""
+    first, beyond, rule = limits
     for name in names:
         value = getattr(source, name)
-        if value is not None and not _EARLIEST_MS <= value < _LATEST_MS:
-            raise InvalidInputError(prefix + name, "must lie between the years 2000 and 2100")
-
-
-def _counts(source: object, names: Iterable[str]) -> None:
-    for name in names:
-        value = getattr(source, name)
-        if value is not None and not 0 <= value < _BEYOND_INT:
-            raise InvalidInputError(name, "must be a 32-bit number that is not negative")
-
-
-def _integers(source: object, names: Iterable[str], prefix: str = "") -> None:
-    for name in names:
-        value = getattr(source, name)
-        if value is not None and not -_BEYOND_INT <= value < _BEYOND_INT:
-            raise InvalidInputError(prefix + name, "must be a 32-bit number")
+        if value is not None and not first <= value < beyond:
+            raise InvalidInputError(prefix + name, rule)

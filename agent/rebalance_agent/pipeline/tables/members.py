@@ -20,15 +20,14 @@ _MEMBERS = """members ARRAY<STRUCT<
 
 def members(generations: DataFrame) -> DataFrame:
     """Return the rows of table ``members`` for rows of table ``generations``; an Empty group has none."""
-    exploded = generations.select(
+    columns = generations.select(
         "event_id",
         "cluster_id",
         "group",
         "generation",
         "completed_at",
-        F.explode(F.from_json("body", _MEMBERS)["members"]).alias("member"),
+        F.inline(F.from_json("body", _MEMBERS)["members"]),
     )
-    columns = exploded.select("event_id", "cluster_id", "group", "generation", "completed_at", "member.*")
     return columns.withColumns(
         {
             # Kafka writes a slash before a client's address, and an empty string for a rack that is not set.

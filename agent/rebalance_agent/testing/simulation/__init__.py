@@ -17,7 +17,6 @@ What is modelled and what is left out: ``docs/coordinator-model.md``.
 
 from __future__ import annotations
 
-from rebalance_agent.clients.negotiation import explain_inconsistent_protocols, select_strategy
 from rebalance_agent.testing.simulation.script import (
     Crash,
     Delete,
@@ -59,8 +58,6 @@ __all__ = [
     "Subscribe",
     "Timeline",
     "TopicGrows",
-    "explain_inconsistent_protocols",
     "restart",
-    "select_strategy",
     "simulate",
 ]
