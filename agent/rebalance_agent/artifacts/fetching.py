@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
 
-from rebalance_agent.artifacts.download_progress import DownloadProgress
+from rebalance_agent.artifacts.download_progress import download_progress
 from rebalance_agent.artifacts.errors import ArtifactError
 from rebalance_agent.artifacts.lockfile import Artifact
 
@@ -95,7 +95,7 @@ def _fetch_all(missing: Sequence[Artifact], folder: Path, fetch: Fetch, title: s
         shutil.rmtree(leftover, ignore_errors=True)
     with (
         tempfile.TemporaryDirectory(prefix="incoming-", dir=folder) as incoming,
-        DownloadProgress(title, len(missing), sum(artifact.size for artifact in missing), folder) as progress,
+        download_progress(title, len(missing), sum(artifact.size for artifact in missing), folder) as advance,
         ThreadPoolExecutor(DOWNLOADS_MAX) as pool,
     ):
         # Large ones first: otherwise one thread ends with 10 MB while the others are idle.
@@ -104,7 +104,7 @@ def _fetch_all(missing: Sequence[Artifact], folder: Path, fetch: Fetch, title: s
         try:
             for future in as_completed(futures):
                 future.result()
-                progress.advance(futures[future].size)
+                advance(futures[future].size)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise

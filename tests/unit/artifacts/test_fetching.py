@@ -7,7 +7,7 @@ from threading import Barrier, Thread
 
 import pytest
 
-from rebalance_agent.artifacts.download_progress import DownloadProgress
+from rebalance_agent.artifacts.download_progress import download_progress
 from rebalance_agent.artifacts.errors import ArtifactError
 from rebalance_agent.artifacts.fetching import ATTEMPTS_MAX, cache_directory, ensure_artifacts
 from rebalance_agent.artifacts.lock import lock_text
@@ -157,7 +157,7 @@ def test_the_cache_is_where_the_environment_says(monkeypatch, tmp_path):
 
 def test_progress_is_one_line_where_nobody_watches(tmp_path):
     stream = io.StringIO()
-    with DownloadProgress("kafka", 2, 3_000_000, tmp_path, stream) as progress:
-        progress.advance(1_000_000)
-        progress.advance(2_000_000)
+    with download_progress("kafka", 2, 3_000_000, tmp_path, stream) as advance:
+        advance(1_000_000)
+        advance(2_000_000)
     assert stream.getvalue() == f"kafka: downloading 2 files (3 MB) to {tmp_path}\n"

@@ -8,8 +8,8 @@ from pathlib import Path
 from rebalance_agent.testing.errors import BrokerError
 from rebalance_agent.testing.kafka import broker_ready
 from rebalance_agent.testing.kafka.broker_settings import HOST, BrokerNode, meta_properties, render
-from rebalance_agent.testing.kafka.java import JavaRuntime, java_environment
-from rebalance_agent.testing.kafka.java_process import GuardedProcess
+from rebalance_agent.testing.kafka.java import JavaRuntime
+from rebalance_agent.testing.kafka.java_process import GuardedProcess, java_environment
 
 __all__ = ["Broker"]
 

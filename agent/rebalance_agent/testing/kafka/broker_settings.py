@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import json
 import random
+import re
 import socket
 import uuid
 from collections.abc import Mapping, Sequence
@@ -27,6 +29,7 @@ OFFSETS_PARTITIONS = 4
 
 _REPLICAS_MAX = 3
 _PORT_ATTEMPTS_MAX = 1_000
+_BACKSLASHED = r"\\\g<0>"  # what was matched, after a backslash
 _AUTHORIZER = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     # Clients of the plain listener, among them the brokers themselves.
@@ -155,20 +158,8 @@ def server_properties(
 
 
 def render(properties: Mapping[str, str]) -> str:
-    r"""The text of a Java properties file, with ``\``, line ends, leading blanks and syntax characters escaped."""
-    return "".join(f"{_escape(key, key=True)}={_escape(value, key=False)}\n" for key, value in properties.items())
-
-
-def _escape(text: str, *, key: bool) -> str:
-    out = []
-    for index, char in enumerate(text):
-        if char in "\\\n\r\t\f":
-            out.append({"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f"}[char])
-        elif (char == " " and (key or index == 0)) or (key and char in "=:#!"):
-            out.append("\\" + char)
-        elif char.isascii():
-            out.append(char)
-        else:  # the file is read as ISO 8859-1, UTF-16 units escaped
-            units = char.encode("utf-16-be")
-            out.extend(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
-    return "".join(out)
+    r"""The text of a Java properties file, whose escapes are JSON's; in keys, syntax characters are escaped, too."""
+    pairs = ((json.dumps(key)[1:-1], json.dumps(value)[1:-1]) for key, value in properties.items())
+    return "".join(
+        f"{re.sub('[ =:#!]', _BACKSLASHED, key)}={re.sub('^ ', _BACKSLASHED, value)}\n" for key, value in pairs
+    )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import subprocess
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
@@ -14,9 +13,11 @@ from pathlib import Path
 from rebalance_agent.artifacts.errors import ArtifactError
 from rebalance_agent.artifacts.fetching import cache_directory, ensure_artifacts
 from rebalance_agent.testing.kafka.class_archive import build_in_background
+from rebalance_agent.testing.kafka.java_process import java_environment
+from rebalance_agent.testing.kafka.java_tool import run_java
 from rebalance_agent.testing.kafka.kafka_lock import LOCK_FILE, locked_artifacts
 
-__all__ = ["JavaRuntime", "java_environment", "java_runtime"]
+__all__ = ["JavaRuntime", "java_runtime"]
 
 FORMAT_TIMEOUT_S = 60
 """Timeout of ``kafka-storage format``."""
@@ -33,8 +34,6 @@ _FLAGS = (
     "-Dorg.slf4j.simpleLogger.showDateTime=true",
     "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
 )
-# Settings of the user for other Java programs: some print to standard error, some break the start.
-_FOREIGN_ENVIRONMENT = ("CLASSPATH", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +70,7 @@ class JavaRuntime:
 
         Raises:
             ArtifactError: the format tool failed; the text has its output.
+            BrokerError: it did not end in time.
 
         """
         path = self.cache / f"bootstrap-{_digest(LOCK_FILE.read_text(encoding='ascii'))}.checkpoint"
@@ -84,15 +84,8 @@ class JavaRuntime:
                 f"controller.listener.names=CONTROLLER\nlog.dirs={Path(folder, 'data').as_posix()}\n"
             )
             arguments = ("format", "--cluster-id", "AAAAAAAAAAAAAAAAAAAAAQ", "--config", str(config))
-            done = subprocess.run(  # noqa: S603 - our own command line
-                self.command("kafka.tools.StorageTool", *arguments, flags=("-Xmx256m",)),
-                env=java_environment(),
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                timeout=FORMAT_TIMEOUT_S,
-                check=False,
-            )
+            command = self.command("kafka.tools.StorageTool", *arguments, flags=("-Xmx256m",))
+            done = run_java(command, FORMAT_TIMEOUT_S, None)
             if done.returncode != 0:
                 msg = f"kafka-storage format ended with {done.returncode}: {done.stdout[-2000:]}{done.stderr[-2000:]}"
                 raise ArtifactError(msg)
@@ -105,11 +98,6 @@ class JavaRuntime:
         # Java accepts an archive only with the same jars, including their modification times.
         times = [jar.stat().st_mtime_ns for jar in self.jars]
         return self.cache / f"classes-{_digest(str(self.java), self.class_path, *_FLAGS, *map(str, times))}.jsa"
-
-
-def java_environment() -> dict[str, str]:
-    """The environment of this process without variables that change how Java starts."""
-    return {name: value for name, value in os.environ.items() if name not in _FOREIGN_ENVIRONMENT}
 
 
 def java_runtime() -> JavaRuntime:

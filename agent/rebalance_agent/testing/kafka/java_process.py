@@ -10,11 +10,13 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
-__all__ = ["GuardedProcess", "guard_command"]
+__all__ = ["GuardedProcess", "guard_command", "java_environment", "kill_group"]
 
 _GUARD = Path(__file__).with_name("guard.py")
+# Settings of the user for other Java programs: some print to standard error, some break the start.
+_FOREIGN_ENVIRONMENT = ("CLASSPATH", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 KILL_WAIT_S = 5.0
 """Time to wait for the end after SIGKILL, which takes milliseconds. After it, the guard itself is considered hung."""
 
@@ -22,6 +24,17 @@ KILL_WAIT_S = 5.0
 def guard_command(options: Sequence[str], command: Sequence[str]) -> list[str]:
     """The command line that runs ``command`` under a guard of this process."""
     return [sys.executable, "-I", "-S", str(_GUARD), "--parent", str(os.getpid()), *options, "--", *command]
+
+
+def java_environment() -> dict[str, str]:
+    """The environment of this process without variables that change how Java starts."""
+    return {name: value for name, value in os.environ.items() if name not in _FOREIGN_ENVIRONMENT}
+
+
+def kill_group(guard: subprocess.Popen[Any]) -> None:
+    """Kill a guard and its Java process, which are one process group, if they still run."""
+    with suppress(ProcessLookupError, PermissionError):  # macOS refuses a group of nothing but zombies
+        os.killpg(guard.pid, signal.SIGKILL)
 
 
 class GuardedProcess:
@@ -74,7 +87,7 @@ class GuardedProcess:
         """Send SIGKILL to Java and wait for its end."""
         self._send(b"k")
         if not self.exited.wait(KILL_WAIT_S):
-            self._kill_group()
+            kill_group(self._guard)
             self.exited.wait(KILL_WAIT_S)
 
     def _send(self, command_byte: bytes) -> None:
@@ -91,13 +104,9 @@ class GuardedProcess:
             elif word == "exit":
                 self.exit_code = int(number)
         # Before the guard is waited for: while it is a zombie, its id cannot be reused.
-        self._kill_group()
+        kill_group(self._guard)
         self._guard.wait()
         for pipe in (self._commands, self._reports):
             pipe.close()
         self._running.set()
         self.exited.set()
-
-    def _kill_group(self) -> None:
-        with suppress(ProcessLookupError, PermissionError):  # macOS refuses a group of nothing but zombies
-            os.killpg(self._guard.pid, signal.SIGKILL)

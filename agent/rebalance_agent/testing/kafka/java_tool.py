@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 from collections.abc import Sequence
-from contextlib import suppress
 
 from rebalance_agent.testing.errors import BrokerError
-from rebalance_agent.testing.kafka.java import java_environment
-from rebalance_agent.testing.kafka.java_process import guard_command
+from rebalance_agent.testing.kafka.java_process import guard_command, java_environment, kill_group
 
 __all__ = ["run_java"]
 
@@ -36,7 +32,7 @@ def run_java(command: Sequence[str], timeout: float, stdin: str | None) -> subpr
         try:
             stdout, stderr = process.communicate(stdin or "", timeout)
         except subprocess.TimeoutExpired:
-            _kill_group(process)
+            kill_group(process)
             stdout, stderr = process.communicate()
             msg = (
                 f"{_main_class(command)} did not end within {timeout:g} s and was killed; its output ends:\n"
@@ -44,14 +40,9 @@ def run_java(command: Sequence[str], timeout: float, stdin: str | None) -> subpr
             )
             raise BrokerError(msg) from None
         except BaseException:
-            _kill_group(process)
+            kill_group(process)
             raise
     return subprocess.CompletedProcess(list(command), process.returncode, stdout, stderr)
-
-
-def _kill_group(process: subprocess.Popen[str]) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _main_class(command: Sequence[str]) -> str:
