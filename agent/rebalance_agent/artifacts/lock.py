@@ -15,6 +15,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 from rebalance_agent.artifacts import maven as registry
@@ -39,27 +40,19 @@ def _roots(path: Path) -> tuple[str, ...]:
     return tuple(re.findall(r"^# root: (\S+)$", path.read_text(encoding="ascii"), re.MULTILINE))
 
 
-def _plain_name(name: str, version: str, classifier: str) -> str:
-    """Return the file name of a jar in Maven."""
-    return "-".join(part for part in (name, version, classifier) if part) + ".jar"
-
-
 def _names_in(paths: Sequence[Path]) -> set[str]:
     names: set[str] = set()
     for path in paths:
         if path.is_dir():
             names |= {jar.name for jar in path.glob("*.jar")}
         else:
-            artifacts = parse_lock(path.read_text(encoding="ascii"))
-            names |= {_plain_name(artifact.name, artifact.version, artifact.classifier) for artifact in artifacts}
+            names |= {artifact.jar_name for artifact in parse_lock(path.read_text(encoding="ascii"))}
     return names
 
 
-def _downloaded(coordinates: tuple[str, str, str, str], directory: Path) -> Artifact:
-    group, name, version, classifier = coordinates
-    path = registry.fetch(Artifact(group, name, version, classifier, "", 0), directory)
-    content = path.read_bytes()
-    return Artifact(group, name, version, classifier, hashlib.sha256(content).hexdigest(), len(content))
+def _downloaded(artifact: Artifact, directory: Path) -> Artifact:
+    content = registry.fetch(artifact, directory).read_bytes()
+    return replace(artifact, sha256=hashlib.sha256(content).hexdigest(), size=len(content))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -72,12 +65,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     roots = tuple(options.coordinates) or _roots(options.file)
     names_beyond = _names_in(options.beyond)
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(DOWNLOADS_MAX) as pool:
-        resolved = [
-            coordinates
-            for coordinates in registry.resolve(roots, Path(folder))
-            if _plain_name(*coordinates[1:]) not in names_beyond
-        ]
-        artifacts = list(pool.map(lambda coordinates: _downloaded(coordinates, Path(folder)), resolved))
+        resolved = [jar for jar in registry.resolve(roots, Path(folder)) if jar.jar_name not in names_beyond]
+        artifacts = list(pool.map(lambda jar: _downloaded(jar, Path(folder)), resolved))
     text = lock_text(artifacts, roots)
     parse_lock(text)
     options.file.write_text(text, encoding="ascii")

@@ -15,14 +15,14 @@ _COORDINATE = re.compile(r"[\w.-]+(:[\w.-]+){2,3}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """One jar: Maven coordinates, the sha256 of its bytes (hexadecimal) and its size in bytes."""
+    """One jar: Maven coordinates, the sha256 of its bytes (hexadecimal) and its size in bytes, if known."""
 
     group: str
     name: str
     version: str
     classifier: str
-    sha256: str
-    size: int
+    sha256: str = ""
+    size: int = 0
 
     @property
     def coordinate(self) -> str:
@@ -30,10 +30,14 @@ class Artifact:
         return ":".join(part for part in (self.group, self.name, self.version, self.classifier) if part)
 
     @property
+    def jar_name(self) -> str:
+        """File name in Maven."""
+        return "-".join(part for part in (self.name, self.version, self.classifier) if part) + ".jar"
+
+    @property
     def filename(self) -> str:
         """Name in the cache, with the start of the checksum: jars of different locks have different names."""
-        parts = (self.name, self.version, self.classifier, self.sha256[:12])
-        return "-".join(part for part in parts if part) + ".jar"
+        return f"{self.jar_name.removesuffix('.jar')}-{self.sha256[:12]}.jar"
 
 
 def parse_lock(text: str) -> tuple[Artifact, ...]:

@@ -24,12 +24,12 @@ def fetch(artifact: Artifact, directory: Path) -> Path:
     return Path(component.artifact(classifier=artifact.classifier).resolve())
 
 
-def resolve(coordinates: tuple[str, ...], directory: Path) -> list[tuple[str, str, str, str]]:
-    """Return (group, artifact, version, classifier) of ``coordinates`` and of what they need. Takes about 20 s."""
+def resolve(coordinates: tuple[str, ...], directory: Path) -> list[Artifact]:
+    """Return the jars of ``coordinates`` and of what they need, without checksum and size. Takes about 20 s."""
     context = _context(directory)
     roots, others = context.resolver.resolve([context.create_dependency(coordinate) for coordinate in coordinates])
     return [
-        (component.groupId, component.artifactId, component.version, component.classifier)
+        Artifact(component.groupId, component.artifactId, component.version, component.classifier)
         for component in (*roots, *others)
     ]
 

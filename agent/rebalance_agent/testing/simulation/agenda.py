@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 
-__all__ = ["Agenda", "Appointment"]
+__all__ = ["Agenda", "Appointment", "cancel"]
 
 
 class Appointment:
@@ -17,9 +17,11 @@ class Appointment:
         """Plan ``action``."""
         self.action: Callable[[], None] | None = action
 
-    def cancel(self) -> None:
-        """Cancel the action; no effect after it has run."""
-        self.action = None
+
+def cancel(appointment: Appointment | None) -> None:
+    """Cancel the action of an appointment, if there is one; no effect after it has run."""
+    if appointment is not None:
+        appointment.action = None
 
 
 class Agenda:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from rebalance_agent.clients.negotiation import select_strategy
 from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.subscription import MemberSubscription
-from rebalance_agent.testing.simulation.agenda import Appointment
+from rebalance_agent.testing.simulation.agenda import Appointment, cancel
 from rebalance_agent.testing.simulation.group_messages import JoinRequest, Party
 
 __all__ = ["Registered", "Registry"]
@@ -74,8 +74,7 @@ class Registry:
             del self._instances[member.request.instance_id or ""]
         self._supported.subtract(set(member.request.offers))
         self._waiting -= member.joined_ms is not None
-        if member.expiry is not None:
-            member.expiry.cancel()
+        cancel(member.expiry)
         if self.leader == member.member_id:
             self.leader = next(iter(self.members), None)
 
@@ -93,8 +92,7 @@ class Registry:
         self._supported.update(set(request.offers))
         self._waiting += member.joined_ms is None
         member.request, member.joined_ms, member.silent = request, now_ms, False
-        if member.expiry is not None:
-            member.expiry.cancel()
+        cancel(member.expiry)
 
     def answered(self, member: Registered) -> None:
         """Record that the member's JoinGroup was answered."""

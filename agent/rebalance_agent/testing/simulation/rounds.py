@@ -11,7 +11,7 @@ from functools import partial
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.model.subscription import GroupAssignment
-from rebalance_agent.testing.simulation.agenda import Agenda, Appointment
+from rebalance_agent.testing.simulation.agenda import Agenda, Appointment, cancel
 from rebalance_agent.testing.simulation.chronicle import Chronicle
 from rebalance_agent.testing.simulation.group_messages import GroupError, JoinReply, Party
 from rebalance_agent.testing.simulation.member_registry import Registered, Registry
@@ -71,7 +71,7 @@ class Rounds:
         self._first_round = self.state is GroupState.EMPTY
         self._joined_in_first_round = False
         self._missed.clear()
-        self._cancel_sync_end()
+        cancel(self._sync_end)
         self._chronicle.began(Trigger.GROUP_STARTED if self._first_round else trigger, cause)
         self.enter(GroupState.PREPARING_REBALANCE)
         if self._first_round:
@@ -103,8 +103,7 @@ class Rounds:
 
     def _complete_join(self) -> None:
         """End the join phase. Members that have not joined are removed, unless they are static."""
-        if self._join_end is not None:
-            self._join_end.cancel()
+        cancel(self._join_end)
         for member in [each for each in self.registry.members.values() if each.joined_ms is None]:
             self._missed.append(member.party.name)
             if not member.static:
@@ -150,7 +149,7 @@ class Rounds:
         """Stop waiting for the SyncGroup of ``member``."""
         self._unsynced.discard(member.member_id)
         if not self._unsynced:
-            self._cancel_sync_end()
+            cancel(self._sync_end)
 
     def _expire_sync(self, generation: int) -> None:
         """Remove members that joined ``generation`` and never sent a SyncGroup."""
@@ -196,20 +195,14 @@ class Rounds:
         self.send(partial(member.party.synced, answer, partitions))
         if member.silent:
             self.expire_at(member, self._agenda.now_ms + member.request.session_timeout_ms)
-        elif member.expiry is not None:
-            member.expiry.cancel()
+        else:
+            cancel(member.expiry)
 
     def expire_at(self, member: Registered, at_ms: int) -> None:
         """Plan the end of the member's session for ``at_ms``."""
-        if member.expiry is not None:
-            member.expiry.cancel()
+        cancel(member.expiry)
         member.expiry = self._agenda.at(at_ms, partial(self._expire, member))
 
     def _plan_join_end(self, delay_ms: int, action: Callable[[], None]) -> None:
-        if self._join_end is not None:
-            self._join_end.cancel()
+        cancel(self._join_end)
         self._join_end = self._agenda.after(delay_ms, action)
-
-    def _cancel_sync_end(self) -> None:
-        if self._sync_end is not None:
-            self._sync_end.cancel()

@@ -116,8 +116,7 @@ class MemberProcess:
         elif answer is GroupError.FENCED_INSTANCE_ID:
             self._end(answer)
         else:
-            if answer is not GroupError.REBALANCE_IN_PROGRESS:
-                self._forget(keep_id=answer is GroupError.ILLEGAL_GENERATION)
+            self._forget_if_unknown(answer)
             self._rejoin()
 
     def rebalancing(self) -> None:
@@ -220,8 +219,7 @@ class MemberProcess:
         if answer is GroupError.FENCED_INSTANCE_ID:
             self._end(answer)
         elif answer is not GroupError.NONE:
-            if answer is not GroupError.REBALANCE_IN_PROGRESS:
-                self._forget(keep_id=answer is GroupError.ILLEGAL_GENERATION)
+            self._forget_if_unknown(answer)
             self._rejoin_wanted = True
             self._plan_poll()
 
@@ -281,6 +279,10 @@ class MemberProcess:
         if answer is GroupError.FENCED_INSTANCE_ID:
             explanation = f"another member has joined with group.instance.id {self._spec.instance_id}"
         self._world.chronicle.refused(self.name, explanation)
+
+    def _forget_if_unknown(self, answer: GroupError) -> None:
+        if answer is not GroupError.REBALANCE_IN_PROGRESS:
+            self._forget(keep_id=answer is GroupError.ILLEGAL_GENERATION)
 
     def _forget(self, *, keep_id: bool = False) -> None:
         self._lost = True

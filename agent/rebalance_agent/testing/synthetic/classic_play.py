@@ -190,20 +190,15 @@ class ClassicPlay:
 
     def _callbacks(self, reporter: MemberReporter, each: SimulatedHandover, *, leaving: bool) -> Iterator[Observation]:
         planned, member_id = self._calendar_members.at(each.at_ms, each.member), self._ids[each.member]
+        at_ms, ended_ms = each.at_ms, each.at_ms + planned.spec.revoked_ms
         if each.took:
-            span_ms = (each.at_ms - planned.spec.assigned_ms, each.at_ms)
-            yield reporter.report_callback(
-                Callback.ASSIGNED, planned, member_id, self._generation, span_ms, each.partitions
-            )
-            return
-        ended_ms = each.at_ms + planned.spec.revoked_ms
-        yield reporter.report_callback(
-            Callback.REVOKED, planned, member_id, self._generation, (each.at_ms, ended_ms), each.partitions
-        )
-        if leaving:
-            yield reporter.report_callback(
-                Callback.LEFT, planned, member_id, self._generation, (ended_ms, ended_ms), {}
-            )
+            ran = [(Callback.ASSIGNED, (at_ms - planned.spec.assigned_ms, at_ms), each.partitions)]
+        else:
+            ran = [(Callback.REVOKED, (at_ms, ended_ms), each.partitions)]
+        if leaving and not each.took:
+            ran.append((Callback.LEFT, (ended_ms, ended_ms), {}))
+        for callback, span_ms, partitions in ran:
+            yield reporter.report_callback(callback, planned, member_id, self._generation, span_ms, partitions)
 
 
 def _at_ms(each: SimulatedGeneration | SimulatedReplacement | SimulatedHandover) -> int:

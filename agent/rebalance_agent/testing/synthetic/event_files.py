@@ -11,9 +11,8 @@ import gzip
 import signal
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
-from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -32,9 +31,8 @@ PROCESSES_MAX = 256
 """Maximum number of processes, more than a machine has cores."""
 
 _GZIP_LEVEL = 3  # events are repetitive: higher levels cost twice the time for a tenth of the size
-_COLLECT_EVERY = (
-    100_000  # new objects between collections; with Python's 700 they take a tenth of the time, and cycles are few
-)
+# New objects between collections; with Python's 700 they take a tenth of the time, and cycles are few.
+_COLLECT_EVERY = 100_000
 
 
 @dataclass(slots=True)
@@ -87,11 +85,8 @@ def synthesize(
     if any(folder.glob("events-*")):
         raise InvalidInputError("out", f"{folder} has events already; name a new folder")
     made = SynthesisResult()
-    shares = _shares(fleet)
-    for each in (
-        _in_this_process(fleet, folder, shares) if processes == 1 else _in_processes(fleet, folder, shares, processes)
-    ):
-        made.add(each)
+    for file in _written(fleet, folder, processes):
+        made.add(file)
         on_progress(made)
     return made
 
@@ -102,24 +97,18 @@ def _shares(fleet: FleetPlan) -> list[range]:
     return [range(first, min(first + size, fleet.groups)) for first in range(0, fleet.groups, size)]
 
 
-def _in_this_process(fleet: FleetPlan, folder: Path, shares: list[range]) -> Iterator[SynthesisResult]:
-    return (write_file(fleet, folder, index, share) for index, share in enumerate(shares))
-
-
-def _in_processes(fleet: FleetPlan, folder: Path, shares: list[range], processes: int) -> Iterator[SynthesisResult]:
+def _written(fleet: FleetPlan, folder: Path, processes: int) -> Iterator[SynthesisResult]:
+    """Write the files, in this process if one is enough; yield what each has as soon as it is complete."""
+    shares = _shares(fleet)
+    if processes == 1:
+        yield from (write_file(fleet, folder, index, share) for index, share in enumerate(shares))
+        return
     # Spawned, not forked: the caller may have threads.
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=_start_process) as pool:
-        left = enumerate(shares)
-        running: set[Future[SynthesisResult]] = {
-            pool.submit(write_file, fleet, folder, index, share) for index, share in islice(left, 2 * processes)
-        }
+        written = [pool.submit(write_file, fleet, folder, index, share) for index, share in enumerate(shares)]
         try:
-            while running:
-                done = next(as_completed(running))
-                running.discard(done)
-                for index, share in islice(left, 1):
-                    running.add(pool.submit(write_file, fleet, folder, index, share))
-                yield done.result()
+            for future in as_completed(written):
+                yield future.result()
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
