@@ -140,7 +140,7 @@ def test_what_the_demo_decided_is_repeated_and_its_clustered_group_is_told_what_
     results = [*judge(tables, now_ms, print), *judge(tables, now_ms, print, ADVISED)]
     assert broken(results, strict=True) == []
     summary = fidelity_summary(tables)
-    assert (summary.moves, summary.skew) == (1.0, 1.0)
-    assert summary.checked > len(STEPS)
+    assert (summary["moves"], summary["skew"]) == (1.0, 1.0)
+    assert summary["checked"] > len(STEPS)
     (advice,) = tables.read("recommendations").where("group = 'clicks-range'").collect()
     assert advice["strategy"] == "cooperative-sticky"  # that it is better when it is run: test_whatif

@@ -87,20 +87,8 @@ class EpochEntries:
         self._free_ms.clear()
         self._started_ms = self._assigned_ms = None
         if now.members or (last and last.members) or not certain:
-            event_kind = GenerationEvent.KIND
-            yield ExpectedFact(
-                event_kind,
-                self.group,
-                self.group_type,
-                number,
-                at_ms,
-                position,
-                now,
-                last,
-                returned,
-                certain,
-                unheld_ms,
-            )
+            fact_fields = GenerationEvent.KIND, self.group, self.group_type, number, at_ms
+            yield ExpectedFact(*fact_fields, position, now, last, returned, certain, unheld_ms)
 
     def _put(self, kind: type[EpochFact], subject: str, fact: EpochFact | None, at_ms: int) -> None:
         if kind is GroupEpoch:

@@ -75,6 +75,11 @@ class PublishedEvent:
         """Whether it is a copy of ``other``, which has the same id, and not a part left over from another revision."""
         return self.parts == other.parts == 1 or self.parts_seen <= other.parts_seen
 
+    def is_further_part_of(self, other: PublishedEvent) -> bool:
+        """Whether it has parts of the same revision of an event that ``other`` does not have."""
+        same = (self.revision, self.parts) == (other.revision, other.parts)
+        return same and not self.parts_seen <= other.parts_seen
+
     def contradictions(self, other: PublishedEvent) -> Iterator[str]:
         """Yield what differs in a copy with the same revision and must not.
 
@@ -104,25 +109,16 @@ class PublishedEvent:
 
 def reduce_event(event: GroupFact, position: RecordPosition) -> PublishedEvent:
     """Reduce an event, or a part of one, to what is compared."""
-    published = PublishedEvent(
-        event.KIND,
-        event.group,
-        event.group_type,
-        event.generation if not isinstance(event, GroupGoneEvent) else 0,
-        event.timestamp_ms,
-        position,
-        event.revision,
-    )
+    number = event.generation if not isinstance(event, GroupGoneEvent) else 0
+    fact = event.KIND, event.group, event.group_type, number, event.timestamp_ms
+    published = PublishedEvent(*fact, position, event.revision)
     if isinstance(event, AbortedEvent):
         published.count = event.generations
     elif isinstance(event, GenerationEvent):
         published.parts, published.parts_seen = event.parts, frozenset((event.part,)) if event.part else WHOLE
         published.first_id = event.event_id if event.parts > 1 and not event.part else ""
-        published.previous, published.episode, published.closes = (
-            event.previous_generation,
-            event.episode_generation,
-            event.closes_episode,
-        )
+        published.previous, published.episode = event.previous_generation, event.episode_generation
+        published.closes = event.closes_episode
         published.followups, published.assignor, published.protocol = event.followups, event.assignor, event.protocol
         published.started_ms = event.phases.started_ms
         published.seen_start = event.phases.started_evidence in _SEEN

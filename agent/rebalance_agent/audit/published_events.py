@@ -122,10 +122,7 @@ class PublishedEvents:
         if other is None or (published.revision, published.whole) > (other.revision, other.whole):
             self._published[key] = published
             self._disputed.pop(key, None)
-        elif (published.revision, published.parts) == (
-            other.revision,
-            other.parts,
-        ) and not published.parts_seen <= other.parts_seen:
+        elif published.is_further_part_of(other):
             other.parts_seen |= published.parts_seen
             other.totals = other.totals.plus(published.totals)
             other.first_id = other.first_id or published.first_id

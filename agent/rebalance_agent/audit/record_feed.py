@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
-from rebalance_agent.audit.audited_group import RecordPosition
 from rebalance_agent.audit.classic_entries import ClassicEntries
 from rebalance_agent.audit.entries import ExpectedFact, LogRecord
 from rebalance_agent.audit.epoch_entries import EpochEntries
@@ -18,14 +16,6 @@ from rebalance_agent.model.group import GroupType
 __all__ = ["RecordFeed"]
 
 _Entries = ClassicEntries | EpochEntries
-
-
-@dataclass(frozen=True, slots=True)
-class _End:
-    """The tombstone of a group's main record; the group may continue as another type in the same batch."""
-
-    at_ms: int
-    position: RecordPosition
 
 
 class RecordFeed:
@@ -46,7 +36,8 @@ class RecordFeed:
         self._shows = shows
         self._cleaned = cleaned
         self._entries: dict[str, _Entries] = {}
-        self._ends: dict[str, _End] = {}
+        # The tombstones of groups' main records; a group may continue as another type in the same batch.
+        self._ends: dict[str, LogRecord] = {}
         self._partitions: dict[str, int] = {}
         self._groups_seen: dict[int, set[str]] = {}
 
@@ -95,7 +86,7 @@ class RecordFeed:
         if fact.value is not None:
             yield from self._start_if_new(group, group_type, record)
         if fact.deletes_group:
-            self._ends.setdefault(group, _End(at_ms, record.position))
+            self._ends.setdefault(group, record)
             return
         entries = self._entries[group]
         if isinstance(fact, EpochGroupFact):
@@ -110,7 +101,7 @@ class RecordFeed:
         if entries and end is None and entries.group_type is group_type:
             return
         continues = entries and (
-            end is None or (record.timestamp_ms == end.at_ms and group_type is not entries.group_type)
+            end is None or (record.timestamp_ms == end.timestamp_ms and group_type is not entries.group_type)
         )
         if continues:
             self._ends.pop(group, None)
@@ -129,7 +120,5 @@ class RecordFeed:
     def _end(self, group: str) -> Iterator[ExpectedFact]:
         end, entries = self._ends.pop(group), self._entries.pop(group)
         if entries.known:
-            kind = GroupGoneEvent.KIND
-            yield ExpectedFact(
-                kind, group, entries.group_type, entries.number, end.at_ms, end.position, certain=entries.certain
-            )
+            fact_fields = GroupGoneEvent.KIND, group, entries.group_type, entries.number, end.timestamp_ms
+            yield ExpectedFact(*fact_fields, end.position, certain=entries.certain)

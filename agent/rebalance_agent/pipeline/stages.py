@@ -6,8 +6,7 @@ result as one run over all events.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 
 from pyspark.sql import Row
 from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
@@ -22,7 +21,7 @@ from rebalance_agent.pipeline.tables.recommendations import recommendations
 from rebalance_agent.pipeline.tables.schemas import EXPECTATIONS
 from rebalance_agent.pipeline.tables.whatif_tables import fidelities, studies, whatif
 
-__all__ = ["ADVISED", "AGGREGATED", "FidelitySummary", "OnStep", "advise", "aggregate", "fidelity_summary", "judge"]
+__all__ = ["ADVISED", "AGGREGATED", "OnStep", "advise", "aggregate", "fidelity_summary", "judge"]
 
 AGGREGATED = ("events", "events_rejected", "generations", "members", "group_hours", "baselines")
 """Names of the tables that `judge` can check after `aggregate`."""
@@ -32,20 +31,6 @@ ADVISED = ("whatif", "fidelity", "recommendations")
 
 OnStep = Callable[[str], None]
 """Called with a short text before each step of a stage."""
-
-
-@dataclass(frozen=True, slots=True)
-class FidelitySummary:
-    """How well replays reproduce recorded assignments, over all groups.
-
-    ``moves`` and ``skew``: the share (0 to 1) of the ``checked`` decisions for which the replay gives the same moves,
-    or the same skew; None if none was checked. ``not_comparable``: the number of decisions that could not be checked.
-    """
-
-    moves: float | None
-    skew: float | None
-    checked: int
-    not_comparable: int
 
 
 def aggregate(tables: DeltaTables, now_ms: int, on_step: OnStep, settings: BaselineSettings | None = None) -> None:
@@ -82,11 +67,14 @@ def advise(tables: DeltaTables, on_step: OnStep) -> None:
         studied.unpersist()
 
 
-def fidelity_summary(tables: DeltaTables) -> FidelitySummary:
-    """Add up the table ``fidelity`` over all groups."""
+def fidelity_summary(tables: DeltaTables) -> Mapping[str, float | None]:
+    """Return how well replays reproduce recorded assignments, from the table ``fidelity``, over all groups.
+
+    ``moves`` and ``skew``: the share (0 to 1) of the ``checked`` decisions for which the replay gives the same moves,
+    or the same skew; None if none was checked. ``not_comparable``: the number of decisions that could not be checked.
+    """
     names = ("checked", "same_moves", "same_skew", "not_comparable")
     row = tables.read("fidelity").agg(*(F.sum(name) for name in names)).first()
     checked, moves, skew, others = (int(value or 0) for value in (row or (0, 0, 0, 0)))
-    if not checked:
-        return FidelitySummary(None, None, 0, others)
-    return FidelitySummary(moves / checked, skew / checked, checked, others)
+    shares = {name: same / checked if checked else None for name, same in (("moves", moves), ("skew", skew))}
+    return {**shares, "checked": checked, "not_comparable": others}

@@ -96,5 +96,5 @@ def _summary(tables: DeltaTables) -> dict[str, object]:
         "rejected": tables.read("events_rejected").count(),
         "generations": tables.read("generations").count(),
         "groups": groups,
-        "fidelity": dataclasses.asdict(fidelity_summary(tables)),
+        "fidelity": fidelity_summary(tables),
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
 
 from rebalance_agent.cli.pipeline.aggregate import print_broken
@@ -50,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
         summary = {
             "groups": tables.read("recommendations").count(),
             "rows": tables.read("whatif").count(),
-            "fidelity": dataclasses.asdict(fidelity_summary(tables)),
+            "fidelity": fidelity_summary(tables),
             "broken": failed,
             "seconds": round(progress.seconds, 3),
         }

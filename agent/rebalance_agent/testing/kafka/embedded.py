@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -94,7 +95,6 @@ class EmbeddedKafka:
         self._flags = (HEAP, *jvm_flags)
         self._offsets_topic = offsets_topic
         self._clock: Clock = clock if clock is not None else SystemClock()
-        self._runtime: JavaRuntime | None = None
         self._root: Path | None = None
         self._brokers: dict[int, Broker] = {}
         self._owner = 0
@@ -127,7 +127,6 @@ class EmbeddedKafka:
         """
         if self._brokers:
             raise BrokerError("this EmbeddedKafka is started already")
-        self._runtime = java_runtime()
         checkpoint = self._runtime.bootstrap_checkpoint()
         self._root = self._layout.make_root()
         self._owner = os.getpid()
@@ -245,11 +244,11 @@ class EmbeddedKafka:
 
     def java_classpath(self) -> str:
         """Kafka's jars and those of its tools, joined for ``-cp``."""
-        return self._java().class_path
+        return self._runtime.class_path
 
     def tool_command(self, main_class: str, *args: str) -> list[str]:
         """The command line that runs a Java main class of Kafka. The caller has to end that process."""
-        return self._java().command(main_class, *args, flags=TOOL_FLAGS)
+        return self._runtime.command(main_class, *args, flags=TOOL_FLAGS)
 
     def run_tool(
         self, main_class: str, *args: str, timeout: float = 60.0, stdin: str | None = None
@@ -264,10 +263,9 @@ class EmbeddedKafka:
 
     # -- inside ------------------------------------------------------------------------------------------------
 
-    def _java(self) -> JavaRuntime:
-        if self._runtime is None:
-            self._runtime = java_runtime()
-        return self._runtime
+    @cached_property
+    def _runtime(self) -> JavaRuntime:
+        return java_runtime()
 
     def _started(self) -> dict[int, Broker]:
         if not self._brokers:
@@ -287,12 +285,13 @@ class EmbeddedKafka:
         return broker
 
     def _launch(self, brokers: Iterable[Broker]) -> None:
-        runtime = self._java()
         for broker in brokers:
             # Until there is a class archive, broker 1 lists its classes for it; see `class_archive`.
-            listing = runtime.listing_flags(broker.node.directory / _CLASS_LIST) if broker.node.node_id == 1 else []
+            listing = (
+                self._runtime.listing_flags(broker.node.directory / _CLASS_LIST) if broker.node.node_id == 1 else []
+            )
             remove = [broker.node.directory] if self._layout.directory is None else []
-            broker.launch(runtime, (*listing, *self._flags), remove)
+            broker.launch(self._runtime, (*listing, *self._flags), remove)
         running = {node_id: each for node_id, each in self._brokers.items() if each.running}
         deadline = self._clock.monotonic() + self._timeout
         for broker in running.values():
