@@ -20,7 +20,7 @@ from rebalance_agent.artifacts.download_progress import download_progress
 from rebalance_agent.artifacts.errors import ArtifactError
 from rebalance_agent.artifacts.lockfile import Artifact
 
-__all__ = ["Fetch", "cache_directory", "ensure_artifacts"]
+__all__ = ["Fetch", "cache_directory", "ensure_artifacts", "write_atomically"]
 
 DOWNLOADS_MAX = 8  # parallel requests: more are not faster, and load the registry
 ATTEMPTS_MAX = 3  # per jar: registries drop connections now and then
@@ -70,6 +70,14 @@ def ensure_artifacts(
             msg = f"cannot keep jars in {cache}: {error}. Set REBALANCE_AGENT_CACHE to a writable directory"
             raise ArtifactError(msg) from error
     return tuple(folder / artifact.filename for artifact in artifacts)
+
+
+def write_atomically(path: Path, content: bytes, mode: int = 0o600) -> None:
+    """Write a file of the cache, which no other process sees before it is complete."""
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix="incoming-", delete=False) as file:
+        file.write(content)
+    Path(file.name).chmod(mode)
+    Path(file.name).replace(path)
 
 
 @contextmanager

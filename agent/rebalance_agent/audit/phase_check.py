@@ -21,7 +21,9 @@ def phase_differences(entry: ExpectedFact, now: AuditedGroup, published: Publish
         return
     before = entry.before if entry.certain and published.previous is not None else None
     if now.group_type is GroupType.CLASSIC:
-        yield from _join_differences(published, _join_end(now, before), certain=entry.certain)
+        joined_ms = _join_end(now, before)
+        if published.joined_ms != joined_ms and (entry.certain or published.joined_ms is not None):
+            yield f"its join phase ended at {joined_ms}, told is {published.joined_ms}"
         first_ms = None if before is None else min(before.at_ms, now.at_ms)
         if first_ms is not None and published.started_ms is not None and published.started_ms < first_ms:
             yield f"it cannot have begun before {first_ms}, told is {published.started_ms}"
@@ -31,11 +33,6 @@ def phase_differences(entry: ExpectedFact, now: AuditedGroup, published: Publish
             yield f"its epoch began at {now.started_ms}, told is {published.started_ms}"
         if published.joined_ms not in (None, now.joined_ms):
             yield f"it was assigned at {now.joined_ms}, told is {published.joined_ms}"
-
-
-def _join_differences(published: PublishedEvent, joined_ms: int | None, *, certain: bool) -> Iterator[str]:
-    if published.joined_ms != joined_ms and (certain or published.joined_ms is not None):
-        yield f"its join phase ended at {joined_ms}, told is {published.joined_ms}"
 
 
 def _join_end(now: AuditedGroup, before: AuditedGroup | None) -> int | None:

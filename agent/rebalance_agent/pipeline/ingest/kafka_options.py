@@ -137,8 +137,8 @@ def _oidc(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def _jaas(module: str, words: Mapping[str, str]) -> str:
-    quoted = (f'{name}="{value}"' for name, value in ((name, _quoted(value)) for name, value in words.items()))
-    return f"{module} required {' '.join(quoted)};"
+    quoted = " ".join(f'{name}="{_quoted(value)}"' for name, value in words.items())
+    return f"{module} required {quoted};"
 
 
 def _quoted(value: str) -> str:

@@ -7,11 +7,10 @@ import re
 import shlex
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from rebalance_agent.artifacts.fetching import cache_directory
+from rebalance_agent.artifacts.fetching import cache_directory, write_atomically
 from rebalance_agent.pipeline.errors import PipelineError
 
 __all__ = ["VERSIONS", "find_java_home"]
@@ -97,10 +96,7 @@ def _shim() -> Path:
     try:
         if not script.exists() or script.read_text(encoding="utf-8") != text:
             script.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile("w", dir=script.parent, delete=False, encoding="utf-8") as file:
-                file.write(text)
-            Path(file.name).chmod(0o755)
-            Path(file.name).replace(script)
+            write_atomically(script, text.encode(), 0o755)
     except OSError as error:
         raise PipelineError(f"cannot write {script}: {error.strerror}. Set REBALANCE_AGENT_CACHE to a folder") from None
     return home

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rebalance_agent.artifacts.errors import ArtifactError
-from rebalance_agent.artifacts.fetching import cache_directory, ensure_artifacts
+from rebalance_agent.artifacts.fetching import cache_directory, ensure_artifacts, write_atomically
 from rebalance_agent.testing.kafka.class_archive import build_in_background
 from rebalance_agent.testing.kafka.java_process import java_environment
 from rebalance_agent.testing.kafka.java_tool import run_java
@@ -90,7 +90,7 @@ class JavaRuntime:
                 msg = f"kafka-storage format ended with {done.returncode}: {done.stdout[-2000:]}{done.stderr[-2000:]}"
                 raise ArtifactError(msg)
             content = Path(folder, "data", "bootstrap.checkpoint").read_bytes()
-        _write_atomically(path, content)
+        write_atomically(path, content)
         return content
 
     @property
@@ -118,9 +118,3 @@ def java_runtime() -> JavaRuntime:
 
 def _digest(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
-
-
-def _write_atomically(path: Path, content: bytes) -> None:
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix="incoming-", delete=False) as file:
-        file.write(content)
-    Path(file.name).replace(path)
