@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 from rebalance_agent.model.episode import Trigger
@@ -26,13 +26,6 @@ __all__ = ["Chronicle"]
 _Entry = TypeVar("_Entry")
 
 
-@dataclass(frozen=True, slots=True)
-class _Beginning:
-    trigger: Trigger
-    cause: str
-    start_ms: int
-
-
 class Chronicle:
     """Records generations, refusals and states of one group. Stalls are recorded by `StalledPartitions`."""
 
@@ -45,7 +38,7 @@ class Chronicle:
         self._refusals: list[Refusal] = []
         self._replacements: list[SimulatedReplacement] = []
         self._states: list[StateChange] = []
-        self._beginning = _Beginning(Trigger.GROUP_STARTED, "", 0)
+        self._beginning = (Trigger.GROUP_STARTED, "", 0)
         self._running: SimulatedGeneration | None = None
         self._started_ms: int | None = None
 
@@ -55,18 +48,16 @@ class Chronicle:
 
     def began(self, trigger: Trigger, cause: str) -> None:
         """A join phase begins because of ``trigger``; ``cause`` names a member, or is empty."""
-        self._beginning = _Beginning(trigger, cause, self._agenda.now_ms)
+        self._beginning = (trigger, cause, self._agenda.now_ms)
         if trigger is Trigger.GROUP_STARTED:
             self._started_ms = self._agenda.now_ms
 
     def joined(self, number: int, strategy: str, registry: Registry, expelled: tuple[str, ...]) -> None:
         """The join phase of generation ``number`` ended with the members of ``registry``, maybe none."""
-        now_ms, beginning, members = self._agenda.now_ms, self._beginning, registry.members
+        now_ms, members = self._agenda.now_ms, registry.members
         generation = SimulatedGeneration(
-            number=number,
-            trigger=beginning.trigger,
-            cause=beginning.cause,
-            start_ms=beginning.start_ms,
+            number,
+            *self._beginning,
             joined_ms=now_ms,
             strategy=strategy or None,
             leader=registry.leader,

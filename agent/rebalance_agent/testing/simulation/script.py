@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from rebalance_agent.assignors.strategy_registry import strategy
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.group import RebalanceProtocol
+from rebalance_agent.model.partitions import TopicPartitions
+from rebalance_agent.model.subscription import MemberSubscription
 
 __all__ = [
     "STEPS_MAX",
@@ -61,6 +63,30 @@ class SimulatedMember:
         """The rebalance protocol that this member uses."""
         kinds = {strategy(name).protocol for name in self.strategies}
         return RebalanceProtocol.COOPERATIVE if kinds == {RebalanceProtocol.COOPERATIVE} else RebalanceProtocol.EAGER
+
+    def offers(
+        self, topics: tuple[str, ...], assigned: TopicPartitions, generation: int
+    ) -> dict[str, MemberSubscription]:
+        """Strategy -> subscription of a JoinGroup without the member id, as this package's clients encode it.
+
+        An eager member sends what it was ``assigned`` as a hint, but not to a cooperative strategy, which would
+        withhold those partitions although the member has given them up.
+        """
+        eager = self.protocol is RebalanceProtocol.EAGER
+        subscriptions = {}
+        for name in self.strategies:
+            chosen = strategy(name)
+            owned = {} if eager and chosen.protocol is RebalanceProtocol.COOPERATIVE else assigned
+            subscriptions[name] = MemberSubscription(
+                member_id="",
+                topics=topics,
+                instance_id=self.instance_id,
+                owned=owned,
+                generation=generation,
+                rack=self.rack,
+                user_data=chosen.user_data(self.config, owned, generation),
+            )
+        return subscriptions
 
 
 @dataclass(frozen=True, slots=True)

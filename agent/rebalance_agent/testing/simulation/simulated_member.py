@@ -16,7 +16,6 @@ from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.subscription import UNKNOWN_GENERATION, GroupAssignment, GroupSubscription
 from rebalance_agent.testing.simulation.group_messages import GroupError, JoinReply, JoinRequest, SyncRequest
 from rebalance_agent.testing.simulation.heartbeat_times import HeartbeatTimes
-from rebalance_agent.testing.simulation.member_subscription import offers
 from rebalance_agent.testing.simulation.script import SimulatedMember
 from rebalance_agent.testing.simulation.stalled_partitions import minus
 from rebalance_agent.testing.simulation.world import World
@@ -164,7 +163,7 @@ class MemberProcess:
         request = JoinRequest(
             member_id=self._member_id,
             instance_id=self._spec.instance_id,
-            offers=offers(self._spec, self._topics, self._assigned, self._generation),
+            offers=self._spec.offers(self._topics, self._assigned, self._generation),
             session_timeout_ms=self._spec.session_timeout_ms,
             rebalance_timeout_ms=self._spec.rebalance_timeout_ms,
             reason=self._reason,
