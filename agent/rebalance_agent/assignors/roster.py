@@ -19,28 +19,16 @@ from rebalance_agent.model.subscription import (
     UNKNOWN_GENERATION,
     GroupSubscription,
     MemberSubscription,
+    MemberUserData,
     TopicMetadata,
     java_order,
     member_order,
 )
 
-__all__ = ["MemberUserData", "Plan", "Reader", "Roster", "RosterCache", "prepare_roster", "prepare_roster_again"]
+__all__ = ["Plan", "Reader", "Roster", "RosterCache", "prepare_roster", "prepare_roster_again"]
 
 Plan = list[dict[str, tuple[int, ...]]]
 """The partitions of each member, by its index in the roster: topic -> ascending partition numbers."""
-
-
-@dataclass(frozen=True, slots=True)
-class MemberUserData:
-    """The content of a member's user data: settings by name, and what it has, as far as its strategy needs it.
-
-    ``owned`` was assigned in ``generation`` (-1: not known); ``standbys`` are partitions that it has a copy of.
-    """
-
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    owned: TopicPartitions = field(default_factory=dict)
-    generation: int = UNKNOWN_GENERATION
-    standbys: TopicPartitions = field(default_factory=dict)
 
 
 Reader = Callable[[bytes], MemberUserData]
@@ -258,6 +246,8 @@ def _claims(
         # The subscription outranks user data, which not every client keeps up to date.
         # Each has its own generation: a member that missed an assignment goes on sending an older one.
         stated, stated_since = (report.owned, report.generation) if report else ({}, UNKNOWN_GENERATION)
+        # A generation below zero is unknown, and all unknown generations are equally old.
+        stated_since = max(UNKNOWN_GENERATION, stated_since)
         if member.owned or not stated:
             owned, since, otherwise = member.owned, member.generation, stated_since
         else:

@@ -22,11 +22,16 @@ from rebalance_agent.assignors.balance.promise import Promise, by_count
 from rebalance_agent.assignors.replay_limits import ReplayLimits
 from rebalance_agent.assignors.roster import Plan, Roster
 from rebalance_agent.assignors.strategies.member_classes import topics_of_members
-from rebalance_agent.assignors.strategies.sticky import read_generation, read_previous, write_generation, write_previous
 from rebalance_agent.assignors.strategies.weighted_bins import Item, WeightedBins, weigh
 from rebalance_agent.assignors.strategy import Strategy
 from rebalance_agent.assignors.strategy_settings import INT32_MAX, decimal_number, whole_number
 from rebalance_agent.errors import AssignmentError
+from rebalance_agent.groupprotocol.user_data import (
+    decode_cooperative_sticky,
+    decode_sticky,
+    encode_generation,
+    encode_sticky,
+)
 from rebalance_agent.model.group import RebalanceProtocol
 
 __all__ = [
@@ -243,12 +248,12 @@ LAG_AWARE = Strategy(
     plan=lag_aware,
     promise=promise_lag_aware,
     config=(MAX_MOVES, COUNT_FACTOR),
-    reader=read_previous,
-    writer=write_previous,
+    reader=decode_sticky,
+    writer=encode_sticky,
     only_owned=True,
     by_load=True,
     cooperative_form=True,
-    cooperative_reader=read_generation,
-    cooperative_writer=write_generation,
+    cooperative_reader=decode_cooperative_sticky,
+    cooperative_writer=encode_generation,
     replay_limits=ReplayLimits(unrecorded=_UNRECORDED, refusal=_UNRECORDED),
 )

@@ -8,28 +8,24 @@ any member of the kind. A miss outweighs any number of moves, balance outweighs 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rebalance_agent.assignors.balance.counts import NO_EXTRA
 from rebalance_agent.assignors.balance.dealing import balance
 from rebalance_agent.assignors.balance.flow import Network
 from rebalance_agent.assignors.balance.promise import Promise, by_count
 from rebalance_agent.assignors.replay_limits import ReplayLimits
-from rebalance_agent.assignors.roster import MemberUserData, Plan, Roster
+from rebalance_agent.assignors.roster import Plan, Roster
 from rebalance_agent.assignors.strategies.even_deal import deal_evenly, keep_evenly
 from rebalance_agent.assignors.strategies.labels import AFFINITY, LABELS, labels_of
 from rebalance_agent.assignors.strategies.locality import Locality, MemberKind, Preference, locality_of
 from rebalance_agent.assignors.strategy import Strategy
 from rebalance_agent.errors import DecodeError
-from rebalance_agent.groupprotocol.user_data import LabelledUserData, decode_labelled, encode_labelled
+from rebalance_agent.groupprotocol.user_data import decode_labelled, encode_labelled
 from rebalance_agent.model.group import RebalanceProtocol
-from rebalance_agent.model.subscription import UNKNOWN_GENERATION
+from rebalance_agent.model.subscription import MemberUserData
 
-__all__ = [
-    "RACK_AWARE_STICKY",
-    "rack_aware",
-    "read_labelled",
-    "write_labelled",
-    "write_labels",
-]
+__all__ = ["RACK_AWARE_STICKY", "rack_aware", "read_labelled", "write_labels"]
 
 _Partition = tuple[str, int]
 _SOURCE, _SINK, _FIRST = 0, 1, 2
@@ -160,20 +156,15 @@ def read_labelled(user_data: bytes) -> MemberUserData:
     """
     decoded = decode_labelled(user_data)
     try:
-        labels_of(decoded.labels)
+        labels_of(decoded.settings[LABELS.name])
     except ValueError as error:
         raise DecodeError(f"rack-aware-sticky user data, labels: {error}") from None
-    return MemberUserData({LABELS.name: decoded.labels}, decoded.owned, max(UNKNOWN_GENERATION, decoded.generation))
-
-
-def write_labelled(user_data: MemberUserData) -> bytes:
-    """Encode a member's user data under the eager protocol."""
-    return encode_labelled(LabelledUserData(user_data.settings[LABELS.name], user_data.owned, user_data.generation))
+    return decoded
 
 
 def write_labels(user_data: MemberUserData) -> bytes:
     """Encode a member's user data under the cooperative protocol, where the subscription states what it owns."""
-    return encode_labelled(LabelledUserData(user_data.settings[LABELS.name], generation=user_data.generation))
+    return encode_labelled(replace(user_data, owned={}))
 
 
 _UNRECORDED = "it goes by the racks of partitions, which events do not record"
@@ -186,7 +177,7 @@ RACK_AWARE_STICKY = Strategy(
     plan=rack_aware,
     config=(LABELS, AFFINITY),
     reader=read_labelled,
-    writer=write_labelled,
+    writer=encode_labelled,
     cooperative_form=True,
     cooperative_writer=write_labels,
     replay_limits=ReplayLimits(unrecorded=_UNRECORDED, refusal=_UNRECORDED),

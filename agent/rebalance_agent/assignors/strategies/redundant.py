@@ -19,9 +19,9 @@ from rebalance_agent.assignors.balance.promise import Promise
 from rebalance_agent.assignors.replay_limits import ReplayLimits
 from rebalance_agent.assignors.roster import Plan, Roster
 from rebalance_agent.assignors.strategies.copy_shares import Shares, copies_of, share_copies
-from rebalance_agent.assignors.strategies.sticky import read_previous, write_previous
 from rebalance_agent.assignors.strategy import Strategy
 from rebalance_agent.assignors.strategy_settings import whole_number
+from rebalance_agent.groupprotocol.user_data import decode_sticky, encode_sticky
 from rebalance_agent.model.group import RebalanceProtocol
 
 __all__ = ["REDUNDANCY", "REDUNDANT", "promise_redundant", "redundancy", "redundant"]
@@ -146,8 +146,8 @@ REDUNDANT = Strategy(
     plan=redundant,
     promise=promise_redundant,
     config=(REDUNDANCY,),
-    reader=read_previous,
-    writer=write_previous,
+    reader=decode_sticky,
+    writer=encode_sticky,
     only_owned=True,
     redundancy=redundancy,
     replay_limits=ReplayLimits(
