@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from rebalance_agent.assignors.claims import TopicOwnership
 from rebalance_agent.assignors.ownership_index import OwnershipIndex, settle_all
 from rebalance_agent.assignors.strategy_settings import Setting
-from rebalance_agent.assignors.subscribers import subscribers_by_topic
+from rebalance_agent.assignors.subscribers import indexes_by_value, subscribers_by_topic
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.subscription import (
@@ -105,6 +105,10 @@ class Roster:
         Equal subscribers are one shared tuple (see `Roster`), so identity decides.
         """
         return len({id(members) for members in self.subscribers}) <= 1
+
+    def copartitions(self) -> list[tuple[int, ...]]:
+        """Return topics in groups of equal partition count and equal subscribers (one shared tuple, see `Roster`)."""
+        return list(map(tuple, indexes_by_value(zip(self.partitions, map(id, self.subscribers), strict=True)).values()))
 
     def empty_plan(self) -> Plan:
         """Return a plan that assigns nothing."""

@@ -25,6 +25,7 @@ from rebalance_agent.assignors.strategies.member_classes import topics_of_member
 from rebalance_agent.assignors.strategies.weighted_bins import Item, WeightedBins, weigh
 from rebalance_agent.assignors.strategy import Strategy
 from rebalance_agent.assignors.strategy_settings import INT32_MAX, decimal_number, whole_number
+from rebalance_agent.assignors.subscribers import indexes_by_value
 from rebalance_agent.errors import AssignmentError
 from rebalance_agent.groupprotocol.user_data import (
     decode_cooperative_sticky,
@@ -33,6 +34,7 @@ from rebalance_agent.groupprotocol.user_data import (
     encode_sticky,
 )
 from rebalance_agent.model.group import RebalanceProtocol
+from rebalance_agent.model.partitions import topic_partitions
 
 __all__ = [
     "COUNT_FACTOR",
@@ -104,14 +106,13 @@ class _Owners:
             for member, numbers in ownership.owned.items()
             for number in numbers
         }
-        self.total = len(self.of)
 
     def moves(self, roster: Roster, plan: Plan) -> int:
         kept = 0
         for name, ownership in zip(roster.topics, roster.ownership, strict=True):
             for member, numbers in ownership.owned.items():
                 kept += len(set(plan[member].get(name, ())).intersection(numbers))
-        return self.total - kept
+        return len(self.of) - kept
 
 
 def _keep_owned(
@@ -191,12 +192,10 @@ def _fresh_deal(roster: Roster, items: Sequence[Sequence[Item]], limits: Sequenc
 
 def _swapped(roster: Roster, plan: Plan, owners: _Owners) -> Plan:
     """Match members and bins of equal subscription greedily, the pair that keeps most partitions first."""
-    alike: dict[tuple[int, ...], list[int]] = {}
     topic_index = {name: topic for topic, name in enumerate(roster.topics)}
     kind_of = topics_of_members(roster)
     common: dict[tuple[int, int], int] = {}
     for bin_, given in enumerate(plan):
-        alike.setdefault(kind_of[bin_], []).append(bin_)
         for name, numbers in given.items():
             for number in numbers:
                 owner = owners.of.get((topic_index[name], number))
@@ -209,7 +208,7 @@ def _swapped(roster: Roster, plan: Plan, owners: _Owners) -> Plan:
             taken[member] = bin_
             chosen.add(bin_)
     swapped = roster.empty_plan()
-    for members in alike.values():
+    for members in indexes_by_value(kind_of).values():
         left = iter([bin_ for bin_ in members if bin_ not in chosen])
         for member in members:
             swapped[member] = plan[taken[member] if member in taken else next(left)]
@@ -217,13 +216,10 @@ def _swapped(roster: Roster, plan: Plan, owners: _Owners) -> Plan:
 
 
 def _plan(roster: Roster, bins: WeightedBins) -> Plan:
-    plan = roster.empty_plan()
-    for member in range(len(plan)):
-        by_topic: dict[int, list[int]] = {}
-        for _, topic, number in bins.items(member):
-            by_topic.setdefault(topic, []).append(number)
-        plan[member] = {roster.topics[topic]: tuple(sorted(by_topic[topic])) for topic in sorted(by_topic)}
-    return plan
+    return [
+        topic_partitions((roster.topics[topic], number) for _, topic, number in bins.items(member))
+        for member in range(len(roster.members))
+    ]
 
 
 def _maximum(bins: WeightedBins, items: Sequence[Sequence[Item]]) -> int:
