@@ -18,14 +18,13 @@ from rebalance_agent.groupprotocol.consumer_protocol import (
     encode_subscription,
 )
 from rebalance_agent.groupprotocol.records import decode_record, record_kind
-from rebalance_agent.groupprotocol.sticky_fast_decoder import StickyUserData
 from rebalance_agent.groupprotocol.user_data import (
     decode_cooperative_sticky,
     decode_sticky,
     encode_generation,
     encode_sticky,
 )
-from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
+from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription, MemberUserData
 
 FOLDER = Path(__file__).parent
 GOLDEN = json.loads((FOLDER / "kafkas_own_bytes.json").read_text(encoding="utf-8"))
@@ -105,20 +104,20 @@ def test_an_assignment_of_kafkas_client_reads_whole(version):
 
 def test_the_user_data_of_kafkas_sticky_assignor_reads_with_and_without_its_generation():
     data = base64.b64decode(GOLDEN["sticky_user_data"])
-    assert decode_sticky(data) == StickyUserData(PARTITIONS, 6)
-    assert decode_sticky(data[:-4]) == StickyUserData(PARTITIONS, -1)
+    assert decode_sticky(data) == MemberUserData(owned=PARTITIONS, generation=6)
+    assert decode_sticky(data[:-4]) == MemberUserData(owned=PARTITIONS)
 
 
 def test_our_sticky_user_data_is_kafkas_but_for_the_order_of_partitions():
     data = base64.b64decode(GOLDEN["sticky_user_data"])
     in_kafkas_order = {"payments": (4,), "clicks": (2, 0)}
-    assert encode_sticky(StickyUserData(in_kafkas_order, 6)) == data
+    assert encode_sticky(MemberUserData(owned=in_kafkas_order, generation=6)) == data
 
 
 def test_the_user_data_of_kafkas_cooperative_sticky_assignor_is_ours():
     data = base64.b64decode(GOLDEN["cooperative_sticky_user_data"])
-    assert decode_cooperative_sticky(data) == StickyUserData(generation=6)
-    assert encode_generation(6) == data
+    assert decode_cooperative_sticky(data) == MemberUserData(generation=6)
+    assert encode_generation(MemberUserData(generation=6)) == data
 
 
 def test_the_decode_command_prints_exactly_what_it_always_printed(capsys):

@@ -23,9 +23,10 @@ from rebalance_agent.groupprotocol.consumer_protocol import (
 )
 from rebalance_agent.groupprotocol.record_json import record_json
 from rebalance_agent.groupprotocol.records import decode_record, record_kind
-from rebalance_agent.groupprotocol.sticky_fast_decoder import StickyUserData, decode_fast
+from rebalance_agent.groupprotocol.sticky_fast_decoder import decode_fast
 from rebalance_agent.groupprotocol.user_data import (
-    WeightedUserData,
+    PRIORITY_SETTING,
+    WEIGHT_SETTING,
     decode_priority,
     decode_sticky,
     decode_weighted,
@@ -37,7 +38,7 @@ from rebalance_agent.groupprotocol.wire.message import Message
 from rebalance_agent.groupprotocol.wire.primitives import Array
 from rebalance_agent.groupprotocol.wire.schema import Struct
 from rebalance_agent.model.partitions import PARTITION_MAX, topic_partitions
-from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
+from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription, MemberUserData
 from support.examples import examples
 from support.kafka.messages import MESSAGES, messages, mutated
 
@@ -49,7 +50,7 @@ PAYLOADS = [
         *GOLDEN["subscriptions"].values(),
         *GOLDEN["assignments"].values(),
         GOLDEN["sticky_user_data"],
-        base64.b64encode(encode_weighted(WeightedUserData(9, {"t": (1, 2)}))),
+        base64.b64encode(encode_weighted(MemberUserData({WEIGHT_SETTING: 9}, {"t": (1, 2)}))),
     )
 ]
 PAYLOAD_DECODERS = (decode_subscription, decode_assignment, decode_sticky, decode_weighted, decode_priority)
@@ -134,8 +135,10 @@ def test_a_subscription_and_an_assignment_read_back_as_they_were_written(fields)
 
 @given(st.integers(1, 2**31 - 1), partitions)
 def test_user_data_reads_back_as_it_was_written(weight, owned):
-    assert decode_weighted(encode_weighted(WeightedUserData(weight, owned))) == WeightedUserData(weight, owned)
-    assert decode_priority(encode_priority(-weight)) == -weight
+    weighted = MemberUserData({WEIGHT_SETTING: weight}, owned)
+    assert decode_weighted(encode_weighted(weighted)) == weighted
+    priority = MemberUserData({PRIORITY_SETTING: -weight})
+    assert decode_priority(encode_priority(priority)) == priority
 
 
 @given(st.binary(max_size=200), st.none() | st.binary(max_size=200))
@@ -189,7 +192,7 @@ def test_a_claimed_length_never_costs_more_than_the_bytes_that_are_there(claim):
     st.data(),
 )
 def test_what_is_read_plainly_is_what_the_tables_read(owned, generation, data):
-    written = encode_sticky(StickyUserData(owned, generation))
+    written = encode_sticky(MemberUserData(owned=owned, generation=generation))
     damaged = data.draw(st.one_of(st.just(written), st.just(written[:-4]), mutated(written)))
     plainly = decode_fast(damaged)
     if plainly is not None:

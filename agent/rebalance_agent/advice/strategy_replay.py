@@ -16,9 +16,10 @@ from rebalance_agent.assignors import Plan, Roster, Strategy
 from rebalance_agent.assignors.assignment_facts import count_moved, owners_of
 from rebalance_agent.assignors.balance.promise import by_count
 from rebalance_agent.assignors.measure_quality import balance_of
-from rebalance_agent.assignors.roster import MemberUserData, prepare_roster_again
+from rebalance_agent.assignors.roster import prepare_roster_again
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.model.partitions import TopicPartitions, count_partitions
+from rebalance_agent.model.subscription import MemberUserData
 
 __all__ = ["ReplayedRebalance", "replay_rebalances"]
 

@@ -101,15 +101,12 @@ def copartition_breaks(roster: Roster, owners: Owners) -> int | None:
 
     None where no two topics are alike.
     """
-    alike: dict[tuple[int, int], list[int]] = {}
-    for topic, (count, subscribers) in enumerate(zip(roster.partitions, roster.subscribers, strict=True)):
-        # Topics with the same subscribers share one tuple, see Roster.
-        alike.setdefault((count, id(subscribers)), []).append(topic)
-    together = {kind: topics for kind, topics in alike.items() if len(topics) > 1}
+    together = [topics for topics in roster.copartitions() if len(topics) > 1]
     if not together:
         return None
     return sum(
-        len(_broken([owners.by_topic[topic] for topic in topics], count)) for (count, _), topics in together.items()
+        len(_broken([owners.by_topic[topic] for topic in topics], roster.metadata[topics[0]].partitions))
+        for topics in together
     )
 
 

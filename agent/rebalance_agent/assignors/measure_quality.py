@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from rebalance_agent.assignors.assignment_facts import (
@@ -31,6 +30,7 @@ from rebalance_agent.assignors.balance.placement import best, place
 from rebalance_agent.assignors.balance.promise import Promise, by_count
 from rebalance_agent.assignors.roster import Roster, prepare_roster
 from rebalance_agent.assignors.strategy import Strategy
+from rebalance_agent.assignors.subscribers import indexes_by_value
 from rebalance_agent.model.assignment_quality import AssignmentQuality
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.model.subscription import GroupAssignment, GroupSubscription
@@ -113,8 +113,7 @@ def _skew(load: int, target: int) -> float:
     return max(1.0, load / target if target else 1.0 + load)
 
 
-@dataclass(frozen=True, slots=True)
-class _Case:
+class _Case(NamedTuple):
     roster: Roster
     promise: Promise
     loads: Sequence[int]
@@ -136,7 +135,7 @@ def _moved_min(case: _Case, moved: int) -> int:
 
 def _kept_by_pairs(standing: Sequence[int], owned: Sequence[int], loads: Sequence[int]) -> int:
     kept = 0
-    for alike in _alike(standing):
+    for alike in indexes_by_value(standing).values():
         most_owned = sorted((owned[member] for member in alike), reverse=True)
         largest = sorted((loads[member] for member in alike), reverse=True)
         kept += sum(map(min, most_owned, largest))
@@ -157,7 +156,7 @@ def _kept_by_swaps(case: _Case) -> int:
 
 def _swaps(standing: Sequence[int], loads: Sequence[int]) -> Iterator[list[int]]:
     """Yield each distinct way in which members of equal standing can exchange loads."""
-    groups = _alike(standing)
+    groups = indexes_by_value(standing).values()
     for way in itertools.product(*(_distinct_orders(sorted(loads[member] for member in group)) for group in groups)):
         swapped = list(loads)
         for group, order in zip(groups, way, strict=True):
@@ -180,10 +179,3 @@ def _distinct_orders(loads: Sequence[int]) -> list[tuple[int, ...]]:
         current[pivot], current[swap] = current[swap], current[pivot]
         current[pivot + 1 :] = reversed(current[pivot + 1 :])
     return orders
-
-
-def _alike(standing: Sequence[int]) -> list[list[int]]:
-    groups: dict[int, list[int]] = {}
-    for member, rank in enumerate(standing):
-        groups.setdefault(rank, []).append(member)
-    return list(groups.values())

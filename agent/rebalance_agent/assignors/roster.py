@@ -12,35 +12,23 @@ from typing import Any, TypeVar
 from rebalance_agent.assignors.claims import TopicOwnership
 from rebalance_agent.assignors.ownership_index import OwnershipIndex, settle_all
 from rebalance_agent.assignors.strategy_settings import Setting
-from rebalance_agent.assignors.subscribers import subscribers_by_topic
+from rebalance_agent.assignors.subscribers import indexes_by_value, subscribers_by_topic
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.subscription import (
     UNKNOWN_GENERATION,
     GroupSubscription,
     MemberSubscription,
+    MemberUserData,
     TopicMetadata,
     java_order,
     member_order,
 )
 
-__all__ = ["MemberUserData", "Plan", "Reader", "Roster", "RosterCache", "prepare_roster", "prepare_roster_again"]
+__all__ = ["Plan", "Reader", "Roster", "RosterCache", "prepare_roster", "prepare_roster_again"]
 
 Plan = list[dict[str, tuple[int, ...]]]
 """The partitions of each member, by its index in the roster: topic -> ascending partition numbers."""
-
-
-@dataclass(frozen=True, slots=True)
-class MemberUserData:
-    """The content of a member's user data: settings by name, and what it has, as far as its strategy needs it.
-
-    ``owned`` was assigned in ``generation`` (-1: not known); ``standbys`` are partitions that it has a copy of.
-    """
-
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    owned: TopicPartitions = field(default_factory=dict)
-    generation: int = UNKNOWN_GENERATION
-    standbys: TopicPartitions = field(default_factory=dict)
 
 
 Reader = Callable[[bytes], MemberUserData]
@@ -117,6 +105,10 @@ class Roster:
         Equal subscribers are one shared tuple (see `Roster`), so identity decides.
         """
         return len({id(members) for members in self.subscribers}) <= 1
+
+    def copartitions(self) -> list[tuple[int, ...]]:
+        """Return topics in groups of equal partition count and equal subscribers (one shared tuple, see `Roster`)."""
+        return list(map(tuple, indexes_by_value(zip(self.partitions, map(id, self.subscribers), strict=True)).values()))
 
     def empty_plan(self) -> Plan:
         """Return a plan that assigns nothing."""
@@ -258,6 +250,8 @@ def _claims(
         # The subscription outranks user data, which not every client keeps up to date.
         # Each has its own generation: a member that missed an assignment goes on sending an older one.
         stated, stated_since = (report.owned, report.generation) if report else ({}, UNKNOWN_GENERATION)
+        # A generation below zero is unknown, and all unknown generations are equally old.
+        stated_since = max(UNKNOWN_GENERATION, stated_since)
         if member.owned or not stated:
             owned, since, otherwise = member.owned, member.generation, stated_since
         else:

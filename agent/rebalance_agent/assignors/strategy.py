@@ -10,12 +10,17 @@ from rebalance_agent.assignors.balance.placement import best
 from rebalance_agent.assignors.balance.promise import Promise, by_count
 from rebalance_agent.assignors.cooperative_step import withhold
 from rebalance_agent.assignors.replay_limits import NO_LIMITS, ReplayLimits
-from rebalance_agent.assignors.roster import MemberUserData, Plan, Reader, Roster, prepare_roster
+from rebalance_agent.assignors.roster import Plan, Reader, Roster, prepare_roster
 from rebalance_agent.assignors.strategy_settings import Setting
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.model.partitions import TopicPartitions
-from rebalance_agent.model.subscription import UNKNOWN_GENERATION, GroupAssignment, GroupSubscription
+from rebalance_agent.model.subscription import (
+    UNKNOWN_GENERATION,
+    GroupAssignment,
+    GroupSubscription,
+    MemberUserData,
+)
 
 __all__ = ["COOPERATIVE_PREFIX", "Strategy", "Writer"]
 

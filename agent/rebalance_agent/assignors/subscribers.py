@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TypeVar
 
 from rebalance_agent.model.subscription import MemberSubscription
 
-__all__ = ["subscribers_by_topic"]
+__all__ = ["indexes_by_value", "subscribers_by_topic"]
+
+_V = TypeVar("_V", bound=Hashable)
+
+
+def indexes_by_value(values: Iterable[_V]) -> dict[_V, list[int]]:
+    """Return value -> the indexes at which it occurs, ascending; values in order of their first index."""
+    indexes: dict[_V, list[int]] = {}
+    for index, value in enumerate(values):
+        indexes.setdefault(value, []).append(index)
+    return indexes
 
 
 def subscribers_by_topic(members: Sequence[MemberSubscription]) -> dict[str, tuple[int, ...]]:
     """Return topic -> indexes of its subscribers, ascending. Topics with the same subscribers share one tuple."""
-    kinds: dict[tuple[str, ...], list[int]] = {}
-    for index, member in enumerate(members):
-        kinds.setdefault(tuple(member.topics), []).append(index)
+    kinds = indexes_by_value(tuple(member.topics) for member in members)
     kinds_of_topic: defaultdict[str, list[int]] = defaultdict(list)
     for kind, topics in enumerate(kinds):
         for topic in topics if len(set(topics)) == len(topics) else dict.fromkeys(topics):

@@ -10,22 +10,18 @@ big-endian; a string is an int16 length and UTF-8, an array an int32 count and i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from rebalance_agent.errors import DecodeError, InvalidInputError
 from rebalance_agent.groupprotocol.consumer_protocol import TOPIC_PARTITIONS, from_rows, to_rows
 from rebalance_agent.groupprotocol.wire.message import Message
 from rebalance_agent.groupprotocol.wire.primitives import INT32, STRING
 from rebalance_agent.groupprotocol.wire.schema import Field
-from rebalance_agent.model.partitions import TopicPartitions
-from rebalance_agent.model.subscription import UNKNOWN_GENERATION
+from rebalance_agent.model.subscription import MemberUserData
 
 __all__ = [
     "PROCESS_ID_MAX",
+    "PROCESS_ID_SETTING",
     "STANDBY_ASSIGNMENT",
     "STANDBY_SUBSCRIPTION",
-    "StandbyAssignment",
-    "StandbyUserData",
     "decode_standby_assignment",
     "decode_standby_subscription",
     "encode_standby_assignment",
@@ -34,6 +30,9 @@ __all__ = [
 
 PROCESS_ID_MAX = 255
 """Characters of a process id: enough for a UUID, a host name or a pod's name. The leader gets one per member."""
+
+PROCESS_ID_SETTING = "assignment.process.id"
+"""Name of the setting that members send."""
 
 _VERSION = 1
 
@@ -56,26 +55,8 @@ STANDBY_ASSIGNMENT = Message(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class StandbyUserData:
-    """User data of a subscription: process id, partitions owned in ``generation`` (-1: not known), standby copies."""
-
-    process_id: str = ""
-    owned: TopicPartitions = field(default_factory=dict)
-    generation: int = UNKNOWN_GENERATION
-    standbys: TopicPartitions = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class StandbyAssignment:
-    """User data of an assignment: the partitions that the member is ``active`` for, and those it keeps a copy of."""
-
-    active: TopicPartitions = field(default_factory=dict)
-    standbys: TopicPartitions = field(default_factory=dict)
-
-
-def decode_standby_subscription(data: bytes) -> StandbyUserData:
-    """Decode the user data of a subscription.
+def decode_standby_subscription(data: bytes) -> MemberUserData:
+    """Decode the user data of a subscription: process, owned partitions and standby copies.
 
     Raises:
         DecodeError: the bytes are not that, or the process id is longer than `PROCESS_ID_MAX`.
@@ -84,21 +65,23 @@ def decode_standby_subscription(data: bytes) -> StandbyUserData:
     process_id = fields["process_id"]
     if len(process_id) > PROCESS_ID_MAX:
         raise DecodeError(f"{STANDBY_SUBSCRIPTION.name}.process_id: longer than {PROCESS_ID_MAX} characters")
-    return StandbyUserData(process_id, from_rows(fields["owned"]), fields["generation"], from_rows(fields["standbys"]))
+    owned, standbys = from_rows(fields["owned"]), from_rows(fields["standbys"])
+    return MemberUserData({PROCESS_ID_SETTING: process_id}, owned, fields["generation"], standbys)
 
 
-def encode_standby_subscription(user_data: StandbyUserData) -> bytes:
+def encode_standby_subscription(user_data: MemberUserData) -> bytes:
     """Encode the user data of a subscription.
 
     Raises:
         InvalidInputError: a value does not fit; names it.
     """
-    if len(user_data.process_id) > PROCESS_ID_MAX:
+    process_id = user_data.settings.get(PROCESS_ID_SETTING, "")
+    if len(process_id) > PROCESS_ID_MAX:
         raise InvalidInputError("process_id", f"longer than {PROCESS_ID_MAX} characters")
     return STANDBY_SUBSCRIPTION.encode(
         _VERSION,
         {
-            "process_id": user_data.process_id,
+            "process_id": process_id,
             "owned": to_rows(user_data.owned),
             "generation": user_data.generation,
             "standbys": to_rows(user_data.standbys),
@@ -106,22 +89,22 @@ def encode_standby_subscription(user_data: StandbyUserData) -> bytes:
     )
 
 
-def decode_standby_assignment(data: bytes) -> StandbyAssignment:
-    """Decode the user data of an assignment.
+def decode_standby_assignment(data: bytes) -> MemberUserData:
+    """Decode the user data of an assignment: the partitions to own, and those to keep a copy of.
 
     Raises:
         DecodeError: the bytes are not that.
     """
     fields = STANDBY_ASSIGNMENT.decode(data).fields or {}
-    return StandbyAssignment(from_rows(fields["active"]), from_rows(fields["standbys"]))
+    return MemberUserData(owned=from_rows(fields["active"]), standbys=from_rows(fields["standbys"]))
 
 
-def encode_standby_assignment(assignment: StandbyAssignment) -> bytes:
+def encode_standby_assignment(assignment: MemberUserData) -> bytes:
     """Encode the user data of an assignment.
 
     Raises:
         InvalidInputError: a value does not fit; names it.
     """
     return STANDBY_ASSIGNMENT.encode(
-        _VERSION, {"active": to_rows(assignment.active), "standbys": to_rows(assignment.standbys)}
+        _VERSION, {"active": to_rows(assignment.owned), "standbys": to_rows(assignment.standbys)}
     )

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import functools
 import struct
-from dataclasses import dataclass, field
 
-from rebalance_agent.model.partitions import PARTITION_MAX, TopicPartitions
-from rebalance_agent.model.subscription import UNKNOWN_GENERATION
+from rebalance_agent.model.partitions import PARTITION_MAX
+from rebalance_agent.model.subscription import MemberUserData
 
-__all__ = ["StickyUserData", "decode_fast"]
+__all__ = ["decode_fast"]
 
 _INT16 = struct.Struct(">h")
 _INT32 = struct.Struct(">i")
@@ -24,15 +23,7 @@ _SIZES_MAX = 1_024
 """Compiled ``struct`` layouts in the cache, one per number of partitions in a topic."""
 
 
-@dataclass(frozen=True, slots=True)
-class StickyUserData:
-    """User data of sticky: a member's last assignment, and its generation (-1: not known)."""
-
-    owned: TopicPartitions = field(default_factory=dict)
-    generation: int = UNKNOWN_GENERATION
-
-
-def decode_fast(data: bytes) -> StickyUserData | None:
+def decode_fast(data: bytes) -> MemberUserData | None:
     """Decode version 1 or 0 of the schema of Kafka's ``StickyAssignor``; None where the data is not well-formed."""
     owned: dict[str, tuple[int, ...]] = {}
     size, at, last = len(data), _INT32_BYTES, ""
@@ -55,9 +46,9 @@ def decode_fast(data: bytes) -> StickyUserData | None:
             at += count * _INT32_BYTES
             last = topic
         if at == size:
-            return StickyUserData(owned) if topics >= 0 else None
+            return MemberUserData(owned=owned) if topics >= 0 else None
         if at + _INT32_BYTES == size and topics >= 0:
-            return StickyUserData(owned, number(data, at)[0])
+            return MemberUserData(owned=owned, generation=number(data, at)[0])
     except (struct.error, UnicodeDecodeError):
         pass
     return None

@@ -16,22 +16,21 @@ All numbers are big-endian.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, field
 from typing import Any
 
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.groupprotocol.consumer_protocol import TOPIC_PARTITIONS, from_rows, to_rows
-from rebalance_agent.groupprotocol.sticky_fast_decoder import StickyUserData, decode_fast
+from rebalance_agent.groupprotocol.sticky_fast_decoder import decode_fast
 from rebalance_agent.groupprotocol.wire.byte_reader import Reader, WireError, as_text, decode_whole
 from rebalance_agent.groupprotocol.wire.message import Message
 from rebalance_agent.groupprotocol.wire.primitives import INT32, STRING, Form
 from rebalance_agent.groupprotocol.wire.schema import Field
-from rebalance_agent.model.partitions import TopicPartitions
-from rebalance_agent.model.subscription import UNKNOWN_GENERATION
+from rebalance_agent.model.subscription import UNKNOWN_GENERATION, MemberUserData
 
 __all__ = [
-    "LabelledUserData",
-    "WeightedUserData",
+    "LABELS_SETTING",
+    "PRIORITY_SETTING",
+    "WEIGHT_SETTING",
     "decode_cooperative_sticky",
     "decode_labelled",
     "decode_priority",
@@ -43,6 +42,11 @@ __all__ = [
     "encode_sticky",
     "encode_weighted",
 ]
+
+LABELS_SETTING = "assignment.consumer.labels"
+PRIORITY_SETTING = "assignment.consumer.priority"
+WEIGHT_SETTING = "assignment.consumer.weight"
+"""Names of the settings that members send."""
 
 _INT32 = struct.Struct(">i")
 _TOPIC_PARTITIONS = TOPIC_PARTITIONS.codec(Form(version=0, flexible=False))
@@ -56,25 +60,8 @@ _LABELLED = Message(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class WeightedUserData:
-    """User data of weighted-sticky: the member's ``weight`` (> 0) and the partitions it owned."""
-
-    weight: int
-    owned: TopicPartitions = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class LabelledUserData:
-    """User data of rack-aware-sticky: the member's labels as text, its last assignment, and the generation of that."""
-
-    labels: str
-    owned: TopicPartitions = field(default_factory=dict)
-    generation: int = UNKNOWN_GENERATION
-
-
-def decode_weighted(data: bytes) -> WeightedUserData:
-    """Decode weighted-sticky's user data.
+def decode_weighted(data: bytes) -> MemberUserData:
+    """Decode weighted-sticky's user data: the member's weight and the partitions it owned.
 
     Raises:
         DecodeError: the bytes are not that, or the weight is not above zero.
@@ -82,15 +69,16 @@ def decode_weighted(data: bytes) -> WeightedUserData:
     return decode_whole("weighted-sticky user data", data, _read_weighted)
 
 
-def encode_weighted(user_data: WeightedUserData) -> bytes:
+def encode_weighted(user_data: MemberUserData) -> bytes:
     """Encode weighted-sticky's user data, topics in the order of ``owned``.
 
     Raises:
         InvalidInputError: the weight is not above zero, or a number does not fit 32 bits.
     """
-    if user_data.weight <= 0:
-        raise InvalidInputError("weight", f"must be above zero, not {user_data.weight}")
-    out = bytearray(_pack("weight", user_data.weight))
+    weight = user_data.settings[WEIGHT_SETTING]
+    if weight <= 0:
+        raise InvalidInputError("weight", f"must be above zero, not {weight}")
+    out = bytearray(_pack("weight", weight))
     for topic, partitions in user_data.owned.items():
         name = _utf8(topic)
         out += _pack("topic", len(name)) + name + _pack("partitions", len(partitions))
@@ -99,25 +87,25 @@ def encode_weighted(user_data: WeightedUserData) -> bytes:
     return bytes(out)
 
 
-def decode_priority(data: bytes) -> int:
+def decode_priority(data: bytes) -> MemberUserData:
     """Decode failover's user data: the member's priority.
 
     Raises:
         DecodeError: the bytes are not one int32.
     """
-    return decode_whole("failover user data", data, _read_int32)
+    return MemberUserData({PRIORITY_SETTING: decode_whole("failover user data", data, _read_int32)})
 
 
-def encode_priority(priority: int) -> bytes:
-    """Encode failover's user data.
+def encode_priority(user_data: MemberUserData) -> bytes:
+    """Encode failover's user data; what the member owns is in the subscription itself.
 
     Raises:
         InvalidInputError: the priority does not fit 32 bits.
     """
-    return _pack("priority", priority)
+    return _pack("priority", user_data.settings[PRIORITY_SETTING])
 
 
-def decode_sticky(data: bytes) -> StickyUserData:
+def decode_sticky(data: bytes) -> MemberUserData:
     """Decode the user data of Kafka's sticky assignor, v1 or v0; v0 is the one that ends after the partitions.
 
     Raises:
@@ -126,7 +114,7 @@ def decode_sticky(data: bytes) -> StickyUserData:
     return decode_fast(data) or decode_whole("sticky user data", data, _read_sticky)
 
 
-def encode_sticky(user_data: StickyUserData) -> bytes:
+def encode_sticky(user_data: MemberUserData) -> bytes:
     """Encode the user data of Kafka's sticky assignor, v1, topics in the order of ``owned``.
 
     Raises:
@@ -137,7 +125,7 @@ def encode_sticky(user_data: StickyUserData) -> bytes:
     return bytes(out) + _pack("generation", user_data.generation)
 
 
-def decode_cooperative_sticky(data: bytes) -> StickyUserData:
+def decode_cooperative_sticky(data: bytes) -> MemberUserData:
     """Decode a cooperative-sticky member's user data: four bytes are a generation, more are sticky's schema.
 
     In sticky's schema only v0 without a topic has four bytes, and no cooperative client writes that.
@@ -146,41 +134,40 @@ def decode_cooperative_sticky(data: bytes) -> StickyUserData:
         DecodeError: the bytes are neither.
     """
     if len(data) == _INT32.size:
-        return StickyUserData(generation=decode_whole("cooperative-sticky user data", data, _read_int32))
+        return MemberUserData(generation=decode_whole("cooperative-sticky user data", data, _read_int32))
     return decode_whole("cooperative-sticky user data", data, _read_sticky)
 
 
-def encode_generation(generation: int) -> bytes:
+def encode_generation(user_data: MemberUserData) -> bytes:
     """Encode cooperative-sticky's user data; generation -1 is that of a member that has not been in one yet.
 
     Raises:
         InvalidInputError: the generation does not fit 32 bits.
     """
-    return _pack("generation", generation)
+    return _pack("generation", user_data.generation)
 
 
-def decode_labelled(data: bytes) -> LabelledUserData:
+def decode_labelled(data: bytes) -> MemberUserData:
     """Decode rack-aware-sticky's user data. The labels are not parsed.
 
     Raises:
         DecodeError: the bytes are not that.
     """
     fields = _LABELLED.decode(data).fields or {}
-    return LabelledUserData(fields["labels"], from_rows(fields["owned"]), fields["generation"])
+    return MemberUserData({LABELS_SETTING: fields["labels"]}, from_rows(fields["owned"]), fields["generation"])
 
 
-def encode_labelled(user_data: LabelledUserData) -> bytes:
+def encode_labelled(user_data: MemberUserData) -> bytes:
     """Encode rack-aware-sticky's user data, topics in the order of ``owned``.
 
     Raises:
         InvalidInputError: a text is too long, or a number does not fit 32 bits.
     """
-    return _LABELLED.encode(
-        0, {"labels": user_data.labels, "owned": to_rows(user_data.owned), "generation": user_data.generation}
-    )
+    labels, owned = user_data.settings[LABELS_SETTING], to_rows(user_data.owned)
+    return _LABELLED.encode(0, {"labels": labels, "owned": owned, "generation": user_data.generation})
 
 
-def _read_weighted(reader: Reader) -> WeightedUserData:
+def _read_weighted(reader: Reader) -> MemberUserData:
     weight = reader.number(_INT32)
     if weight <= 0:
         raise WireError(f"a weight of {weight}", 0)
@@ -189,12 +176,12 @@ def _read_weighted(reader: Reader) -> WeightedUserData:
         topic = as_text(reader.sized(_INT32, False) or b"", reader.at)
         count = reader.count(_INT32, _INT32.size, False) or 0
         rows.append({"topic": topic, "partitions": reader.numbers("i", count)})
-    return WeightedUserData(weight, from_rows(rows))
+    return MemberUserData({WEIGHT_SETTING: weight}, from_rows(rows))
 
 
-def _read_sticky(reader: Reader) -> StickyUserData:
+def _read_sticky(reader: Reader) -> MemberUserData:
     owned = from_rows(_TOPIC_PARTITIONS.read(reader))
-    return StickyUserData(owned, reader.number(_INT32) if reader.left else UNKNOWN_GENERATION)
+    return MemberUserData(owned=owned, generation=reader.number(_INT32) if reader.left else UNKNOWN_GENERATION)
 
 
 def _read_int32(reader: Reader) -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from rebalance_agent.model.partitions import TopicPartitions
 
@@ -17,6 +18,7 @@ __all__ = [
     "GroupAssignment",
     "GroupSubscription",
     "MemberSubscription",
+    "MemberUserData",
     "TopicMetadata",
     "java_order",
     "member_order",
@@ -76,6 +78,19 @@ class MemberSubscription:
     rack: str | None = None
     user_data: bytes | None = None
     config: Mapping[str, str] = field(default_factory=dict)
+    standbys: TopicPartitions = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class MemberUserData:
+    """The content of a member's user data: settings by name, and what it has, as far as its strategy needs it.
+
+    ``owned`` was assigned in ``generation`` (below 0: not known); ``standbys`` are partitions that it has a copy of.
+    """
+
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    owned: TopicPartitions = field(default_factory=dict)
+    generation: int = UNKNOWN_GENERATION
     standbys: TopicPartitions = field(default_factory=dict)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 
 from confluent_kafka import OFFSET_END, Consumer, KafkaError, KafkaException, TopicPartition
 
@@ -17,7 +18,7 @@ from rebalance_agent.cluster.acls import allow_command, principal_of
 from rebalance_agent.cluster.admin_client import raise_cluster_error
 from rebalance_agent.cluster.worker import Worker
 from rebalance_agent.errors import AccessDeniedError, ClusterError
-from rebalance_agent.groupprotocol.coordinator_partition import offsets_partition
+from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC, offsets_partition
 from rebalance_agent.health import Health
 
 __all__ = ["OWNERSHIP_PART", "Ownership", "SharedOwnership"]
@@ -74,30 +75,25 @@ class Ownership:
         return True
 
 
+@dataclass(eq=False)
 class SharedOwnership(Ownership):
-    """The share of one of several observers with the same ``group_id``; empty before the first assignment."""
+    """The share of one of several observers with the same ``group_id``; empty before the first assignment.
 
-    def __init__(
-        self,
-        properties: Mapping[str, str],
-        topic: str,
-        group_id: str,
-        health: Health,
-        stored: Callable[[Collection[int]], bool] = lambda _partitions: True,
-    ) -> None:
-        """Share ``topic``; the group is joined when ``worker`` starts.
+    The group is joined when ``worker`` starts. ``stored``: whether each of these partitions has a snapshot, or never
+    gets one.
+    """
 
-        ``stored``: whether each of these partitions has a snapshot, or never gets one.
-        """
+    properties: Mapping[str, str]
+    group_id: str
+    health: Health
+    stored: Callable[[Collection[int]], bool] = lambda _partitions: True
+
+    def __post_init__(self) -> None:
+        """Nothing is assigned yet."""
         super().__init__()
-        self._properties = properties
-        self._topic = topic
-        self._group_id = group_id
-        self._health = health
-        self._stored = stored
         self._owned: frozenset[int] | None = None
         self._topic_denied = False
-        self.worker = Worker(OWNERSHIP_PART, self._follow, health)
+        self.worker = Worker(OWNERSHIP_PART, self._follow, self.health)
 
     def topic_denied(self, *, yes: bool) -> None:
         """Set whether reading the topic is denied (``yes``): then this observer reports on every group."""
@@ -115,15 +111,15 @@ class SharedOwnership(Ownership):
     def _follow(self, stop: threading.Event) -> None:
         # librdkafka looks for a missing subscribed topic again only after minutes.
         while not self._count:
-            self._health.ready(OWNERSHIP_PART)
+            self.health.ready(OWNERSHIP_PART)
             if stop.wait(ABSENT_WAIT_S):
                 return
-        self._health.unready(OWNERSHIP_PART, "joining the other replicas")
-        classic = self._properties.get("group.protocol", "classic").lower() == "classic"
+        self.health.unready(OWNERSHIP_PART, "joining the other replicas")
+        classic = self.properties.get("group.protocol", "classic").lower() == "classic"
         settings = {
             **(CLASSIC_TUNING if classic else {}),
-            **self._properties,
-            "group.id": self._group_id,
+            **self.properties,
+            "group.id": self.group_id,
             "enable.auto.commit": "false",
             "enable.auto.offset.store": "false",
             "auto.offset.reset": "latest",
@@ -131,14 +127,14 @@ class SharedOwnership(Ownership):
         try:
             consumer = Consumer(settings)
         except KafkaException as error:  # properties that do not go together
-            raise_cluster_error(error, f"sharing {self._topic} in group {self._group_id}")
+            raise_cluster_error(error, f"sharing {OFFSETS_TOPIC} in group {self.group_id}")
         try:
-            consumer.subscribe([self._topic], on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost)
+            consumer.subscribe([OFFSETS_TOPIC], on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost)
             while not stop.is_set():
                 if (message := consumer.poll(POLL_S)) is not None and (problem := message.error()) is not None:
                     self._check(problem)
         except KafkaException as error:
-            raise_cluster_error(error, f"sharing {self._topic} in group {self._group_id}")
+            raise_cluster_error(error, f"sharing {OFFSETS_TOPIC} in group {self.group_id}")
         finally:
             self._owned = frozenset()
             consumer.close()
@@ -148,14 +144,14 @@ class SharedOwnership(Ownership):
         consumer.incremental_assign([TopicPartition(pair.topic, pair.partition, OFFSET_END) for pair in partitions])
         consumer.pause(partitions)
         self._owned = (self._owned or frozenset()) | {pair.partition for pair in partitions}
-        self._health.ready(OWNERSHIP_PART)
+        self.health.ready(OWNERSHIP_PART)
         self.worker.working()
 
     def _revoked(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         numbers, pause = [pair.partition for pair in partitions], threading.Event()
         # The next owner reports what comes after the snapshots. Without one, it reports nothing of what was before.
         for _ in range(round(HANDOVER_S / HANDOVER_LOOK_S)):
-            if not self._owned or self._stored(numbers):
+            if not self._owned or self.stored(numbers):
                 break
             pause.wait(HANDOVER_LOOK_S)
         self._lost(consumer, partitions)
@@ -166,12 +162,12 @@ class SharedOwnership(Ownership):
 
     def _check(self, error: KafkaError) -> None:
         try:
-            raise_cluster_error(error, f"sharing {self._topic} in group {self._group_id}")
+            raise_cluster_error(error, f"sharing {OFFSETS_TOPIC} in group {self.group_id}")
         except AccessDeniedError as denied:
             if error.code() != KafkaError.GROUP_AUTHORIZATION_FAILED:
                 raise
-            principal, servers = principal_of(self._properties), self._properties.get("bootstrap.servers", "")
-            command = allow_command("Read", "Group", self._group_id, principal, servers)
+            principal, servers = principal_of(self.properties), self.properties.get("bootstrap.servers", "")
+            command = allow_command("Read", "Group", self.group_id, principal, servers)
             raise AccessDeniedError(f"{denied}; allow it: {command}") from None
         except ClusterError:
             # librdkafka recovers by itself unless the error is fatal.

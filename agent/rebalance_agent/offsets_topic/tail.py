@@ -13,6 +13,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from rebalance_agent.cluster.collector_context import CollectorContext
 from rebalance_agent.cluster.topic_reader import BEGINNING, QUEUE_TUNING, TopicReader, TopicRecord
@@ -61,60 +62,52 @@ REACHED_EVERY_S = 1.0
 _log = logging.getLogger(__name__)
 
 
+@dataclass(eq=False)
 class OffsetsTail:
     """Puts `GroupRecord` and `EpochRecord` observations of shown groups, in offset order for each group.
 
     ``caught_up`` is set while all owned partitions are tailed, and their old records have been read. ``reached``:
     partition -> the offset before which all records were observed, up to a second old; without partitions whose old
     records are still being read.
+
+    ``denied`` is called with the reason when reading is denied; ``on_records`` with all records that the tail reads
+    and its next offsets; ``on_resumed`` with the time (epoch ms) of the oldest loaded snapshot; ``on_late`` when `late`
+    becomes true. It reads all partitions without ``ownership``; each start is a backfill without ``snapshots``.
     """
 
-    def __init__(
-        self,
-        context: CollectorContext,
-        denied: Callable[[str], None],
-        topic: str = OFFSETS_TOPIC,
-        on_records: Callable[[Sequence[TopicRecord], Mapping[int, int]], None] | None = None,
-        ownership: Ownership | None = None,
-        snapshots: SnapshotStore | None = None,
-        on_resumed: Callable[[int], None] = lambda _since_ms: None,
-        on_late: Callable[[], None] = lambda: None,
-    ) -> None:
-        """Read ``topic``: all partitions without ``ownership``; each start is a backfill without ``snapshots``.
+    context: CollectorContext
+    denied: Callable[[str], None]
+    on_records: Callable[[Sequence[TopicRecord], Mapping[int, int]], None] | None = None
+    ownership: Ownership = field(default_factory=Ownership)
+    snapshots: SnapshotStore | None = None
+    on_resumed: Callable[[int], None] = lambda _since_ms: None
+    on_late: Callable[[], None] = lambda: None
 
-        ``denied`` is called with the reason when reading is denied; ``on_records`` with all records that the tail reads
-        and its next offsets; ``on_resumed`` with the time (epoch ms) of the oldest loaded snapshot; ``on_late`` when
-        `late` becomes true.
-        """
-        self._context = context
-        self._denied = denied
-        self._records = GroupRecords(context)
-        self._topic = topic
-        self._ownership = ownership or Ownership()
-        self._snapshots = snapshots
-        self._rebase = SnapshotRebase(snapshots, BackfillReader(context, topic, self._records)) if snapshots else None
-        self._on_resumed = on_resumed
-        self._on_late = on_late
+    def __post_init__(self) -> None:
+        """Nothing is read before ``worker`` starts."""
+        self._records = GroupRecords(self.context)
+        old_records = BackfillReader(self.context, OFFSETS_TOPIC, self._records)
+        self._rebase = SnapshotRebase(self.snapshots, old_records) if self.snapshots else None
         self._late_reported = False
-        self._unknown_since = context.clock.monotonic()
+        self._unknown_since = self.context.clock.monotonic()
         self._tail: TopicReader | None = None
         self._partitions = 0
         self._initial_count: int | None = None
         self._ever_owned: frozenset[int] = frozenset()
-        self._emitter = ObservationEmitter(context, self._records, on_records)
-        self._backfill = BackfillReader(context, topic, self._records)
+        self._emitter = ObservationEmitter(self.context, self._records, self.on_records)
+        self._backfill = BackfillReader(self.context, OFFSETS_TOPIC, self._records)
         self.caught_up = threading.Event()
         self.reached: Mapping[int, int] = {}
-        self.worker = Worker(OFFSETS_PART, self._follow, context.health, denied=self._deny)
+        self.worker = Worker(OFFSETS_PART, self._follow, self.context.health, denied=self._deny)
 
     @property
     def late(self) -> bool:
         """Whether `caught_up` has been unset for longer than `HEAD_START_S`, or reading is denied."""
-        return not self.caught_up.is_set() and self._context.clock.monotonic() - self._unknown_since >= HEAD_START_S
+        return not self.caught_up.is_set() and self.context.clock.monotonic() - self._unknown_since >= HEAD_START_S
 
     def on_topics(self, partitions: Mapping[str, int]) -> None:
         """Take the partition counts of all topics: this one may have grown. Called from any thread."""
-        self._partitions = max(self._partitions, partitions.get(self._topic, 0))
+        self._partitions = max(self._partitions, partitions.get(OFFSETS_TOPIC, 0))
 
     def check(self) -> None:
         """Compare positions with the topic's end, for a stuck tail looks like a quiet topic. To be called regularly."""
@@ -122,19 +115,19 @@ class OffsetsTail:
         if tail is None:
             return
         try:
-            ends = self._context.cluster.end_offsets(self._topic, list(tail.positions))
+            ends = self.context.cluster.end_offsets(OFFSETS_TOPIC, list(tail.positions))
         except ClusterError as error:
-            self._context.health.unready(OFFSETS_PART, str(error))
+            self.context.health.unready(OFFSETS_PART, str(error))
             return
         lag = sum(max(0, end - tail.positions.get(partition, end)) for partition, end in ends.items())
-        self._context.meters.tail_lag(lag)
+        self.context.meters.tail_lag(lag)
         if tail is self._tail and self.caught_up.is_set():
-            self._context.health.ready(OFFSETS_PART)
+            self.context.health.ready(OFFSETS_PART)
 
     def _follow(self, stop: threading.Event) -> None:
         self._emitter.begin()
-        self._backfill = BackfillReader(self._context, self._topic, self._records)
-        with TopicReader(self._context.properties, self._topic, TAIL_TUNING) as tail:
+        self._backfill = BackfillReader(self.context, OFFSETS_TOPIC, self._records)
+        with TopicReader(self.context.properties, OFFSETS_TOPIC, TAIL_TUNING) as tail:
             try:
                 self._await_topic(tail, stop)
                 self._tail = tail
@@ -143,16 +136,16 @@ class OffsetsTail:
                     self._own(tail)
                     self._read(tail)
                     self._update_readiness(tail)
-                    if self._context.clock.monotonic() - reported_at >= REACHED_EVERY_S:
-                        reported_at = self._context.clock.monotonic()
+                    if self.context.clock.monotonic() - reported_at >= REACHED_EVERY_S:
+                        reported_at = self.context.clock.monotonic()
                         self._report_reached(tail)
                         if self._rebase:
                             self._rebase.look(self.reached)
-                if self._snapshots:
+                if self.snapshots:
                     self._report_reached(tail)  # for the last snapshot
             except Exception:
-                if self._snapshots:
-                    self._snapshots.drop(tail.positions)
+                if self.snapshots:
+                    self.snapshots.drop(tail.positions)
                 raise
             finally:
                 self._tail = None
@@ -164,13 +157,13 @@ class OffsetsTail:
     def _forget(self) -> None:
         self.caught_up.clear()
         self.reached = {}
-        self._unknown_since, self._late_reported = self._context.clock.monotonic(), False
+        self._unknown_since, self._late_reported = self.context.clock.monotonic(), False
 
     def _await_topic(self, tail: TopicReader, stop: threading.Event) -> None:
         """Wait until brokers create the topic, with the first group; until then the tail is ready."""
         while not (count := tail.partitions()) and not stop.is_set():
             self._initial_count, self._partitions, self._ever_owned = 0, 0, frozenset()
-            self._ownership.on_partition_count(0)
+            self.ownership.on_partition_count(0)
             self._ready()
             stop.wait(ABSENT_WAIT_S)
         self._partitions = count
@@ -181,32 +174,32 @@ class OffsetsTail:
 
     def _own(self, tail: TopicReader) -> None:
         count = self._partitions
-        self._ownership.on_partition_count(count)
-        owned = self._ownership.partitions()
+        self.ownership.on_partition_count(count)
+        owned = self.ownership.partitions()
         if owned is None or owned == tail.positions.keys():
             return
         lost, gained = tail.positions.keys() - owned, owned - tail.positions.keys()
         tail.end(lost)
         self._backfill.drop(lost)
         self._emitter.replay.drop(lost)
-        if self._snapshots:
-            self._snapshots.drop(lost)
+        if self.snapshots:
+            self.snapshots.drop(lost)
         if self._rebase:
             self._rebase.drop(lost)
-        self._context.meters.owned(len(owned))
-        _log.info("speaks for the groups of %d of %d partitions of %s", len(owned), count, self._topic)
-        self._context.inbox.put(PartitionsOwned(self._context.clock.now_ms(), owned, count))
+        self.context.meters.owned(len(owned))
+        _log.info("speaks for the groups of %d of %d partitions of %s", len(owned), count, OFFSETS_TOPIC)
+        self.context.inbox.put(PartitionsOwned(self.context.clock.now_ms(), owned, count))
         if gained:
             self._begin(tail, gained)
 
     def _begin(self, tail: TopicReader, gained: frozenset[int]) -> None:
         # Partitions created since the start are read from the beginning, whichever observer had them meanwhile.
         created = {number for number in gained if number >= (self._initial_count or 0)} - self._ever_owned
-        ends = self._context.cluster.end_offsets(self._topic, gained - created)
+        ends = self.context.cluster.end_offsets(OFFSETS_TOPIC, gained - created)
         snapshots = self._load(ends)
         backfill = {number: end for number, end in ends.items() if number not in snapshots}
         if snapshots:
-            self._on_resumed(min(snapshot.written_ms for snapshot in snapshots.values()))
+            self.on_resumed(min(snapshot.written_ms for snapshot in snapshots.values()))
         for number, snapshot in snapshots.items():
             self._emitter.emit_past(snapshot.records, replayed=True)
             self._emitter.replay.begin(number, snapshot.position, ends[number])
@@ -218,16 +211,16 @@ class OffsetsTail:
         self._ever_owned |= gained
 
     def _load(self, ends: Mapping[int, int]) -> dict[int, Snapshot]:
-        if self._snapshots is None:
+        if self.snapshots is None:
             return {}
-        starts = self._context.cluster.start_offsets(self._topic, ends)
-        return self._snapshots.load({number: (starts[number], end) for number, end in ends.items()})
+        starts = self.context.cluster.start_offsets(OFFSETS_TOPIC, ends)
+        return self.snapshots.load({number: (starts[number], end) for number, end in ends.items()})
 
     def _complete(self, partition: int, base: Iterable[TopicRecord], snapshot: Snapshot | None) -> None:
-        if self._snapshots:
-            self._snapshots.begin(partition, base, snapshot)
-        now_ms = self._context.clock.now_ms()
-        self._context.inbox.put(Backfilled(now_ms, frozenset((partition,)), anew=snapshot is None))
+        if self.snapshots:
+            self.snapshots.begin(partition, base, snapshot)
+        now_ms = self.context.clock.now_ms()
+        self.context.inbox.put(Backfilled(now_ms, frozenset((partition,)), anew=snapshot is None))
 
     # Records
 
@@ -238,8 +231,8 @@ class OffsetsTail:
         for message, key in of_groups:
             if backfilling:
                 self._backfill.seen_live(message.partition(), key)
-            if self._snapshots:
-                self._snapshots.see(message)
+            if self.snapshots:
+                self.snapshots.see(message)
         self._emitter.emit_live(records, [message for message, _ in of_groups], tail.positions)
         for partition, base in self._backfill.read().items():
             self._emitter.emit_past(base)
@@ -251,34 +244,34 @@ class OffsetsTail:
 
     def _update_readiness(self, tail: TopicReader) -> None:
         self._emitter.replay.finish(tail.positions)
-        if self._ownership.partitions() is None:
+        if self.ownership.partitions() is None:
             return
         if self._backfill.pending or self._emitter.replay:
             if self.caught_up.is_set():
                 self._forget()
-            self._context.health.unready(OFFSETS_PART, "reading what the topic held before")
+            self.context.health.unready(OFFSETS_PART, "reading what the topic held before")
             if self.late and not self._late_reported:
                 self._late_reported = True
-                self._on_late()
+                self.on_late()
         elif not self.caught_up.is_set():
             self._ready()
 
     def _report_reached(self, tail: TopicReader) -> None:
         pending = self._backfill.pending
         positions = {number: position for number, position in tail.positions.items() if number not in pending}
-        if self._snapshots:
-            self._snapshots.reached(positions)
-        self._context.inbox.offer(TailReached(self._context.clock.now_ms(), positions))
+        if self.snapshots:
+            self.snapshots.reached(positions)
+        self.context.inbox.offer(TailReached(self.context.clock.now_ms(), positions))
         self.reached = positions
 
     def _ready(self) -> None:
         self.caught_up.set()
-        self._ownership.topic_denied(yes=False)
+        self.ownership.topic_denied(yes=False)
         self.worker.working()
-        self._context.health.ready(OFFSETS_PART)
+        self.context.health.ready(OFFSETS_PART)
 
     def _deny(self, reason: str) -> None:
-        self._ownership.topic_denied(yes=True)
+        self.ownership.topic_denied(yes=True)
         self._unknown_since = float("-inf")
-        self._on_late()
-        self._denied(reason)
+        self.on_late()
+        self.denied(reason)

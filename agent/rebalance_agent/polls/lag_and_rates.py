@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from rebalance_agent.cluster.collector_context import CollectorContext
 from rebalance_agent.cluster.repeated_poll import Poll
 from rebalance_agent.cluster.topic_reader import TopicRecord
+from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.partitions import pairs
@@ -37,29 +39,26 @@ DOUBT_AGAIN_S = 300.0
 _log = logging.getLogger(__name__)
 
 
+@dataclass(eq=False)
 class LoadsPoll:
-    """Puts `LoadsSeen` for followed groups: whole groups in order of their names, up to `FOLLOWED_MAX` partitions."""
+    """Puts `LoadsSeen` for followed groups: whole groups in order of their names, up to `FOLLOWED_MAX` partitions.
 
-    def __init__(
-        self,
-        context: CollectorContext,
-        follows: Callable[[str], bool],
-        views: Callable[[], Iterable[GroupView]],
-        offsets_topic: str,
-        tailing: Callable[[], bool],
-    ) -> None:
-        """``follows``: which groups; ``views``: all groups now; ``tailing``: whether `on_records` gets every commit."""
-        self._context = context
-        self._follows = follows
-        self._views = views
-        self._offsets_topic = offsets_topic
-        self._tailing = tailing
+    ``follows``: which groups; ``views``: all groups now; ``tailing``: whether `on_records` gets every commit.
+    """
+
+    context: CollectorContext
+    follows: Callable[[str], bool]
+    views: Callable[[], Iterable[GroupView]]
+    tailing: Callable[[], bool]
+
+    def __post_init__(self) -> None:
+        """Nothing is measured yet."""
         self._topics: Mapping[str, int] = {}
         self._production = ProduceRates()
         self._left_out = 0
-        self._doubted_at = context.clock.monotonic()
-        self.commits = CommittedOffsets(follows, context.meters)
-        self.poll = Poll("loads", self._ask, context)
+        self._doubted_at = self.context.clock.monotonic()
+        self.commits = CommittedOffsets(self.follows, self.context.meters)
+        self.poll = Poll("loads", self._ask, self.context)
 
     def on_topics(self, partitions: Mapping[str, int]) -> None:
         """Take the partition counts of all topics: only existing partitions are asked for. Called from any thread."""
@@ -69,21 +68,21 @@ class LoadsPoll:
         """Take ``records`` of the tail (see `CommittedOffsets.on_records`), before they are observed."""
         self.commits.on_records(records, positions)
         if times := self.commits.times():
-            self._context.inbox.offer(CommitsSeen(self._context.clock.now_ms(), times))
+            self.context.inbox.offer(CommitsSeen(self.context.clock.now_ms(), times))
 
     def _ask(self) -> None:
         followed = self._followed_partitions()
         self.commits.follow(followed)
-        now = self._context.clock.monotonic()
+        now = self.context.clock.monotonic()
         # End offsets first: what is committed in between makes a lag smaller, and at least 0.
-        ends = self._context.cluster.ends([partition for partitions in followed.values() for partition in partitions])
+        ends = self.context.cluster.ends([partition for partitions in followed.values() for partition in partitions])
         self._production.take(now, ends)
         try:
             self._update_commits(now)
         finally:
             # A coordinator that does not answer does not affect the groups of others.
             loads = {group: self._loads(group, partitions) for group, partitions in followed.items()}
-            self._context.inbox.offer(LoadsSeen(self._context.clock.now_ms(), loads))
+            self.context.inbox.offer(LoadsSeen(self.context.clock.now_ms(), loads))
 
     def _followed_partitions(self) -> dict[str, frozenset[Partition]]:
         """The partitions that members of followed groups own; without share groups, whose members share partitions.
@@ -93,8 +92,8 @@ class LoadsPoll:
         topics = self._topics
         followed: dict[str, frozenset[Partition]] = {}
         remaining, left_out = FOLLOWED_MAX, 0
-        for view in sorted(self._views(), key=lambda view: view.group):
-            if view.group_type is GroupType.SHARE or not view.members or not self._follows(view.group):
+        for view in sorted(self.views(), key=lambda view: view.group):
+            if view.group_type is GroupType.SHARE or not view.members or not self.follows(view.group):
                 continue
             assigned = set[Partition]().union(*(pairs(member.assigned or {}) for member in view.members))
             partitions = frozenset((topic, number) for topic, number in assigned if number < topics.get(topic, 0))
@@ -103,7 +102,7 @@ class LoadsPoll:
                 remaining -= len(partitions)
             else:
                 left_out += len(partitions)
-        self._context.meters.loads_left_out(left_out)
+        self.context.meters.loads_left_out(left_out)
         if left_out and not self._left_out:
             _log.warning(
                 "%d partitions are too many to follow their lag and rate, at most %d are: narrow lag_groups",
@@ -114,13 +113,13 @@ class LoadsPoll:
         return followed
 
     def _update_commits(self, now: float) -> None:
-        commits, cluster = self.commits, self._context.cluster
-        if not self._tailing() or now - self._doubted_at >= DOUBT_AGAIN_S:
+        commits, cluster = self.commits, self.context.cluster
+        if not self.tailing() or now - self._doubted_at >= DOUBT_AGAIN_S:
             self._doubted_at = now
             commits.doubt()
         if partitions := commits.to_judge():
-            stable = cluster.end_offsets(self._offsets_topic, partitions, stable=True)
-            ends = cluster.end_offsets(self._offsets_topic, partitions)
+            stable = cluster.end_offsets(OFFSETS_TOPIC, partitions, stable=True)
+            ends = cluster.end_offsets(OFFSETS_TOPIC, partitions)
             commits.wait_read(ends, READ_WAIT_S)
             commits.judge(stable, ends)
         for group, offsets in cluster.committed(commits.doubtful(FETCHES_MAX)).items():

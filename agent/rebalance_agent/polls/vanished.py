@@ -55,19 +55,19 @@ class _Doubt:
     times: int = 0
 
 
+@dataclass(eq=False)
 class VanishedGroups:
-    """Checks unlisted groups whenever it is called; puts `GroupVanished`. Listed groups cost nothing."""
+    """Checks unlisted groups whenever it is called; puts `GroupVanished`. Listed groups cost nothing.
 
-    def __init__(
-        self,
-        context: CollectorContext,
-        views: Callable[[], Iterable[GroupView]],
-        reached: Callable[[], Mapping[int, int]],
-    ) -> None:
-        """``views``: all groups now. ``reached``: partition -> the offset before which all was observed."""
-        self._context = context
-        self._views = views
-        self._reached = reached
+    ``views``: all groups now. ``reached``: partition -> the offset before which all was observed.
+    """
+
+    context: CollectorContext
+    views: Callable[[], Iterable[GroupView]]
+    reached: Callable[[], Mapping[int, int]]
+
+    def __post_init__(self) -> None:
+        """No group is in doubt yet."""
         self._partitions = 0
         self._listed: frozenset[str] | None = None
         self._doubts: dict[str, _Doubt] = {}
@@ -105,16 +105,16 @@ class VanishedGroups:
             return {}
         return {
             view.group: view
-            for view in self._views()
+            for view in self.views()
             if view.group not in listed
             and view.source is Source.RECORDS
             and view.group_type in _ASKED_OF
-            and self._context.shows(view.group)
+            and self.context.shows(view.group)
         }
 
     def _confirm(self, unlisted: Mapping[str, GroupView]) -> None:
         """Count the last answers whose preceding records have all been read without changing the group."""
-        reached, doubts, self._doubts = self._reached(), self._doubts, {}
+        reached, doubts, self._doubts = self.reached(), self._doubts, {}
         for name, doubt in doubts.items():
             view = unlisted.get(name)
             if view is None or view.first_seen_ms != doubt.first_seen_ms:
@@ -122,7 +122,7 @@ class VanishedGroups:
             times = doubt.times + (0 <= doubt.end <= reached.get(doubt.partition, -1))
             if times >= TIMES:
                 _log.warning("group %r is gone: its coordinator does not know it, and wrote no tombstone", name)
-                self._context.inbox.offer(GroupVanished(self._context.clock.now_ms(), name, view.version))
+                self.context.inbox.offer(GroupVanished(self.context.clock.now_ms(), name, view.version))
             self._doubts[name] = _Doubt(doubt.first_seen_ms, doubt.partition, -1, min(times, TIMES - 1))
 
     def _next_batch(self, names: list[str]) -> list[str]:
@@ -133,12 +133,12 @@ class VanishedGroups:
         return batch
 
     def _ask(self, names: list[str], unlisted: Mapping[str, GroupView]) -> None:
-        absent = self._context.cluster.absent_groups(names)
+        absent = self.context.cluster.absent_groups(names)
         for name in set(names) - absent:
             self._doubts.pop(name, None)
         partition_of = {name: offsets_partition(name, self._partitions) for name in absent}
         # Asked for after the answers: the records that led to these were written before.
-        ends = self._context.cluster.end_offsets(OFFSETS_TOPIC, set(partition_of.values()))
+        ends = self.context.cluster.end_offsets(OFFSETS_TOPIC, set(partition_of.values()))
         for name, partition in partition_of.items():
             doubt = self._doubts.get(name)
             times = doubt.times if doubt else 0

@@ -19,7 +19,6 @@ from rebalance_agent.groupprotocol.consumer_protocol import (
 )
 from rebalance_agent.groupprotocol.records import decode_record
 from rebalance_agent.groupprotocol.standby_user_data import (
-    StandbyAssignment,
     decode_standby_assignment,
     decode_standby_subscription,
     encode_standby_assignment,
@@ -40,6 +39,7 @@ from rebalance_agent.model.subscription import (
     ConsumerAssignment,
     ConsumerSubscription,
     GroupSubscription,
+    MemberUserData,
     TopicMetadata,
 )
 from support.assignors.rules import check, dated
@@ -141,7 +141,7 @@ def told(strategy):
 
 def user_data():
     own = {data for each in STRATEGIES.values() if (data := told(each))}
-    return [*sorted(own), encode_standby_assignment(StandbyAssignment(OWNED, {"orders": (1,)}))]
+    return [*sorted(own), encode_standby_assignment(MemberUserData(owned=OWNED, standbys={"orders": (1,)}))]
 
 
 def groups():

@@ -156,7 +156,7 @@ class TestUserData:
         assignment = EAGER.assign(equals({"t": 4, "u": 4}, 2, standbys=1))
         for name, data in assignment.user_data.items():
             told = decode_standby_assignment(data)
-            assert told.active == assignment.members[name]
+            assert told.owned == assignment.members[name]
             assert told.standbys == EAGER.copies_in(data) == assignment.standbys[name]
 
     @pytest.mark.parametrize("data", [b"\0", b"nonsense", b"\0\1\xff\xff", b"\xff" * 40])

@@ -6,9 +6,9 @@ import pytest
 
 from rebalance_agent.assignors import STRATEGIES, judge, strategy
 from rebalance_agent.errors import AssignmentError
-from rebalance_agent.groupprotocol.user_data import WeightedUserData, decode_priority, decode_weighted, encode_weighted
+from rebalance_agent.groupprotocol.user_data import WEIGHT_SETTING, decode_priority, decode_weighted, encode_weighted
 from rebalance_agent.model.partitions import count_partitions
-from rebalance_agent.model.subscription import GroupSubscription, TopicMetadata
+from rebalance_agent.model.subscription import GroupSubscription, MemberUserData, TopicMetadata
 from support.assignors.rules import PRIORITY, WEIGHT, group, member
 
 
@@ -155,13 +155,13 @@ class TestWeighted:
         assert counts("weighted-sticky", subject) == {"a": 1, "b": 2}
 
     def test_weight_travels_in_user_data_and_overrides_config(self):
-        heavy = encode_weighted(WeightedUserData(3, {"t": (0,)}))
+        heavy = encode_weighted(MemberUserData({WEIGHT_SETTING: 3}, {"t": (0,)}))
         subject = group({"t": 4}, member("a", "t"), member("b", "t", user_data=heavy, config={WEIGHT: "1"}))
         assert counts("weighted-sticky", subject) == {"a": 1, "b": 3}
         assert 0 in assigned("weighted-sticky", subject)["b"]["t"]
 
     def test_subscription_overrides_what_user_data_says_is_owned(self):
-        told = encode_weighted(WeightedUserData(1, {"t": (0, 1)}))
+        told = encode_weighted(MemberUserData({WEIGHT_SETTING: 1}, {"t": (0, 1)}))
         subject = group({"t": 4}, member("a", "t", owned={"t": (2, 3)}, user_data=told), member("b", "t"))
         assert assigned("weighted-sticky", subject)["a"] == {"t": (2, 3)}
 
@@ -201,7 +201,7 @@ class TestWeighted:
 
     def test_user_data_is_what_the_reader_reads(self):
         data = strategy("weighted-sticky").user_data({WEIGHT: "7"}, {"t": (1, 2)})
-        assert decode_weighted(data) == WeightedUserData(7, {"t": (1, 2)})
+        assert decode_weighted(data) == MemberUserData({WEIGHT_SETTING: 7}, {"t": (1, 2)})
 
     @pytest.mark.parametrize("wrong", ["0", "-1", "x", "1.5", "", "2147483648", "9" * 5000, "٣"])
     def test_wrong_weight_is_named(self, wrong):
@@ -229,7 +229,7 @@ class TestFailover:
     def test_default_priority_is_the_highest_there_is(self):
         subject = group({"t": 1}, member("a", "t", config={PRIORITY: "2147483646"}), member("b", "t"))
         assert counts("failover", subject) == {"a": 0, "b": 1}
-        assert decode_priority(strategy("failover").user_data({}, {})) == 2147483647
+        assert decode_priority(strategy("failover").user_data({}, {})).settings == {PRIORITY: 2147483647}
 
     def test_cooperative_takeover_waits_for_the_old_active(self):
         subject = group(

@@ -7,8 +7,8 @@ import pytest
 from rebalance_agent.assignors import judge, strategy
 from rebalance_agent.assignors.strategies.labels import AFFINITY, LABELS, LABELS_MAX, affinities_of, labels_of
 from rebalance_agent.errors import AssignmentError, DecodeError, InvalidInputError
-from rebalance_agent.groupprotocol.user_data import LabelledUserData, decode_labelled, encode_labelled
-from rebalance_agent.model.subscription import GroupSubscription, TopicMetadata
+from rebalance_agent.groupprotocol.user_data import LABELS_SETTING, decode_labelled, encode_labelled
+from rebalance_agent.model.subscription import GroupSubscription, MemberUserData, TopicMetadata
 from support.assignors.rules import group, member
 
 EAGER = strategy("rack-aware-sticky")
@@ -48,16 +48,20 @@ def test_a_topic_goes_to_members_with_all_of_its_labels():
 
 def test_labels_travel_in_user_data_and_outrank_configuration():
     said = EAGER.user_data(gold(), {"t": (1,)}, 7)
-    assert decode_labelled(said) == LabelledUserData("tier=gold", {"t": (1,)}, 7)
-    assert decode_labelled(COOPERATIVE.user_data(gold(), {"t": (1,)}, 7)) == LabelledUserData("tier=gold", {}, 7)
+    assert decode_labelled(said) == MemberUserData({LABELS_SETTING: "tier=gold"}, {"t": (1,)}, 7)
+    assert decode_labelled(COOPERATIVE.user_data(gold(), {"t": (1,)}, 7)) == MemberUserData(
+        {LABELS_SETTING: "tier=gold"}, {}, 7
+    )
     roster = EAGER.roster(group({"t": 2}, member("a", "t", user_data=said, config={LABELS.name: "tier=lead"})))
     assert roster.of(LABELS) == ("tier=gold",)
     assert roster.ownership[0].owned == {0: (1,)}
 
 
 def test_user_data_of_a_newer_version_reads_as_the_newest_known():
-    said = encode_labelled(LabelledUserData("tier=gold", {"t": (1,)}, 7))
-    assert decode_labelled(b"\0\5" + said[2:] + b"more") == LabelledUserData("tier=gold", {"t": (1,)}, 7)
+    said = encode_labelled(MemberUserData({LABELS_SETTING: "tier=gold"}, {"t": (1,)}, 7))
+    assert decode_labelled(b"\0\5" + said[2:] + b"more") == MemberUserData(
+        {LABELS_SETTING: "tier=gold"}, {"t": (1,)}, 7
+    )
 
 
 @pytest.mark.parametrize(
@@ -69,11 +73,11 @@ def test_broken_user_data_is_named(data):
 
 
 def test_labels_that_are_none_are_that_members_problem():
-    odd = encode_labelled(LabelledUserData("not labels", {"t": (0,)}, 7))
+    odd = encode_labelled(MemberUserData({LABELS_SETTING: "not labels"}, {"t": (0,)}, 7))
     result = EAGER.assign(group({"t": 2}, member("a", "t", user_data=odd), member("b", "t", user_data=None)))
     assert "'not labels' is not key=value" in result.user_data_errors["a"]
     with pytest.raises(InvalidInputError, match="labels"):
-        encode_labelled(LabelledUserData("x" * 40_000))
+        encode_labelled(MemberUserData({LABELS_SETTING: "x" * 40_000}))
 
 
 def test_texts_mean_what_they_say():

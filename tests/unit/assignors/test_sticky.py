@@ -8,13 +8,13 @@ import pytest
 
 from rebalance_agent.assignors import judge, strategy
 from rebalance_agent.errors import DecodeError, InvalidInputError
-from rebalance_agent.groupprotocol.sticky_fast_decoder import StickyUserData
 from rebalance_agent.groupprotocol.user_data import (
     decode_cooperative_sticky,
     decode_sticky,
     encode_generation,
     encode_sticky,
 )
+from rebalance_agent.model.subscription import MemberUserData
 from support.assignors.rules import group, member
 
 STICKY = strategy("sticky")
@@ -22,7 +22,7 @@ COOPERATIVE = strategy("cooperative-sticky")
 
 
 def said(owned, generation):
-    return encode_sticky(StickyUserData(owned, generation))
+    return encode_sticky(MemberUserData(owned=owned, generation=generation))
 
 
 def test_a_newcomer_takes_its_share_and_the_others_keep_theirs():
@@ -97,7 +97,7 @@ def test_no_user_data_is_no_error(user_data):
 def test_the_subscriptions_own_generation_wins():
     subject = group(
         {"t": 1},
-        member("a", "t", owned={"t": (0,)}, generation=3, user_data=encode_generation(9)),
+        member("a", "t", owned={"t": (0,)}, generation=3, user_data=encode_generation(MemberUserData(generation=9))),
         member("b", "t", owned={"t": (0,)}, generation=4),
     )
     assert COOPERATIVE.roster(subject).ownership[0].owned == {1: (0,)}
@@ -111,15 +111,15 @@ def test_what_cooperative_user_data_says_is_owned_is_not_believed():
 
 def test_members_write_what_they_read():
     owned = {"clicks": (0, 2), "payments": (4,)}
-    assert decode_sticky(STICKY.user_data({}, owned, 6)) == StickyUserData(owned, 6)
+    assert decode_sticky(STICKY.user_data({}, owned, 6)) == MemberUserData(owned=owned, generation=6)
     assert COOPERATIVE.user_data({}, owned, 6) == b"\0\0\0\6"
-    assert decode_cooperative_sticky(COOPERATIVE.user_data({}, {})) == StickyUserData()
+    assert decode_cooperative_sticky(COOPERATIVE.user_data({}, {})) == MemberUserData()
 
 
 def test_a_negative_generation_is_an_unknown_one():
     subject = group(
         {"t": 1},
-        member("a", "t", owned={"t": (0,)}, user_data=encode_generation(-7)),
+        member("a", "t", owned={"t": (0,)}, user_data=encode_generation(MemberUserData(generation=-7))),
         member("b", "t", owned={"t": (0,)}),
     )
     assert COOPERATIVE.roster(subject).ownership[0].disputed == {0: (0, 1)}
@@ -138,8 +138,8 @@ def test_other_bytes_are_refused(data):
 
 def test_what_does_not_fit_is_refused_by_name():
     with pytest.raises(InvalidInputError, match="generation"):
-        encode_sticky(StickyUserData({}, 2**31))
+        encode_sticky(MemberUserData(generation=2**31))
     with pytest.raises(InvalidInputError, match="partitions"):
-        encode_sticky(StickyUserData({"t": (2**31,)}, 1))
+        encode_sticky(MemberUserData(owned={"t": (2**31,)}, generation=1))
     with pytest.raises(InvalidInputError, match="topic"):
-        encode_sticky(StickyUserData({"t" * 40_000: (1,)}, 1))
+        encode_sticky(MemberUserData(owned={"t" * 40_000: (1,)}, generation=1))

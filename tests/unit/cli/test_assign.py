@@ -15,7 +15,8 @@ import pytest
 
 from rebalance_agent.cli.inputs import assign_io
 from rebalance_agent.cli.main import main
-from rebalance_agent.groupprotocol.user_data import WeightedUserData, encode_weighted
+from rebalance_agent.groupprotocol.user_data import WEIGHT_SETTING, encode_weighted
+from rebalance_agent.model.subscription import MemberUserData
 
 WEIGHT = "assignment.consumer.weight"
 GROUP = {
@@ -94,7 +95,7 @@ def test_config_is_overridden_by_the_member_and_that_by_its_user_data(assign):
                 "id": "told",
                 "topics": ["t"],
                 "config": {WEIGHT: "9"},
-                "user_data": base64.b64encode(encode_weighted(WeightedUserData(3, {}))).decode(),
+                "user_data": base64.b64encode(encode_weighted(MemberUserData({WEIGHT_SETTING: 3}))).decode(),
             },
         ],
     }
@@ -108,7 +109,7 @@ def test_config_is_overridden_by_the_member_and_that_by_its_user_data(assign):
 
 @pytest.mark.parametrize("owned", [{"t": [4]}, {"t": []}, {}])
 def test_owned_overrides_what_user_data_claims(assign, owned):
-    told = base64.b64encode(encode_weighted(WeightedUserData(1, {"t": (0, 1)}))).decode()
+    told = base64.b64encode(encode_weighted(MemberUserData({WEIGHT_SETTING: 1}, {"t": (0, 1)}))).decode()
     data = {
         "topics": {"t": {"partitions": 5}},
         "members": [{"id": "m1", "topics": ["t"], "owned": owned, "user_data": told}, {"id": "m2", "topics": ["t"]}],

@@ -55,10 +55,14 @@ class FakeMember:
             raise self.refusals.pop(0)
         self.calls.append(("commit", {each.partition: told.offset for each, told in offsets.items()}))
 
-    def revoked_callback(self, partitions):
+    @property
+    def timed(self):
+        return self
+
+    def on_partitions_revoked(self, partitions):
         self.told.append(("revoked", partitions))
 
-    def lost_callback(self, partitions):
+    def on_partitions_lost(self, partitions):
         self.told.append(("lost", partitions))
 
     def standbys(self):

@@ -8,18 +8,18 @@ from hypothesis import strategies as st
 
 from rebalance_agent.errors import DecodeError, InvalidInputError
 from rebalance_agent.groupprotocol.standby_user_data import (
-    StandbyAssignment,
-    StandbyUserData,
+    PROCESS_ID_SETTING,
     decode_standby_assignment,
     decode_standby_subscription,
     encode_standby_assignment,
     encode_standby_subscription,
 )
 from rebalance_agent.model.partitions import PARTITION_MAX
+from rebalance_agent.model.subscription import MemberUserData
 
-SAID = StandbyUserData("p1", {"t": (0, 9)}, 5, {"é": (3,)})
+SAID = MemberUserData({PROCESS_ID_SETTING: "p1"}, {"t": (0, 9)}, 5, {"é": (3,)})
 SUBSCRIPTION = b"\0\1\0\2p1\0\0\0\1\0\1t\0\0\0\2\0\0\0\0\0\0\0\x09\0\0\0\5\0\0\0\1\0\2\xc3\xa9\0\0\0\1\0\0\0\3"
-TOLD = StandbyAssignment({"t": (1,)}, {"u": (2, 3)})
+TOLD = MemberUserData(owned={"t": (1,)}, standbys={"u": (2, 3)})
 ASSIGNMENT = b"\0\1\0\0\0\1\0\1t\0\0\0\1\0\0\0\1\0\0\0\1\0\1u\0\0\0\2\0\0\0\2\0\0\0\3"
 
 names = st.text(st.characters(codec="utf-8"), min_size=1, max_size=9)
@@ -39,14 +39,14 @@ def test_what_members_are_told_is_as_specified_to_the_byte():
 
 
 def test_who_has_nothing_yet_says_so_in_sixteen_bytes():
-    assert encode_standby_subscription(StandbyUserData()) == b"\0\1\0\0\0\0\0\0\xff\xff\xff\xff\0\0\0\0"
+    assert encode_standby_subscription(MemberUserData()) == b"\0\1\0\0\0\0\0\0\xff\xff\xff\xff\0\0\0\0"
 
 
 @given(process=st.text(st.characters(codec="utf-8"), max_size=30), owned=partitions, standbys=partitions)
 def test_what_is_written_is_read(process, owned, standbys):
-    said = StandbyUserData(process, owned, 3, standbys)
+    said = MemberUserData({PROCESS_ID_SETTING: process}, owned, 3, standbys)
     assert decode_standby_subscription(encode_standby_subscription(said)) == said
-    told = StandbyAssignment(owned, standbys)
+    told = MemberUserData(owned=owned, standbys=standbys)
     assert decode_standby_assignment(encode_standby_assignment(told)) == told
 
 
@@ -86,9 +86,9 @@ def test_a_count_that_cannot_be_is_refused_before_it_takes_memory(count):
 
 
 def test_a_process_id_has_a_bound_both_ways():
-    encode_standby_subscription(StandbyUserData("x" * 255))
+    encode_standby_subscription(MemberUserData({PROCESS_ID_SETTING: "x" * 255}))
     with pytest.raises(InvalidInputError, match="process_id: longer than 255 characters"):
-        encode_standby_subscription(StandbyUserData("x" * 256))
+        encode_standby_subscription(MemberUserData({PROCESS_ID_SETTING: "x" * 256}))
     with pytest.raises(DecodeError, match="process_id: longer than 255 characters"):
         decode_standby_subscription(b"\0\1\x27\x10" + b"x" * 10_000 + SUBSCRIPTION[6:])
 
@@ -96,9 +96,9 @@ def test_a_process_id_has_a_bound_both_ways():
 @pytest.mark.parametrize(
     ("said", "field"),
     [
-        (StandbyUserData(owned={"t": (2**31,)}), "owned"),
-        (StandbyUserData(standbys={"\ud800": (1,)}), "standbys"),
-        (StandbyUserData(generation=2**31), "generation"),
+        (MemberUserData(owned={"t": (2**31,)}), "owned"),
+        (MemberUserData(standbys={"\ud800": (1,)}), "standbys"),
+        (MemberUserData(generation=2**31), "generation"),
     ],
 )
 def test_what_does_not_fit_is_not_written(said, field):

@@ -13,7 +13,7 @@ NAMES = [f"group-{number}" for number in range(20)]
 
 
 def _shared(health=None):
-    shared = SharedOwnership({}, "__consumer_offsets", "rebalance-agent", health or Calls())
+    shared = SharedOwnership({}, "rebalance-agent", health or Calls())
     shared.on_partition_count(4)
     return shared
 
@@ -63,7 +63,7 @@ def _sharing(answers):
         asked.append((numbers, shared.partitions()))
         return next(answers)
 
-    shared = SharedOwnership({}, "__consumer_offsets", "rebalance-agent", Calls(), stored)
+    shared = SharedOwnership({}, "rebalance-agent", Calls(), stored)
     shared._assigned(Calls(), _partitions(1, 3))
     return shared, asked
 

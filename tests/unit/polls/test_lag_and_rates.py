@@ -49,7 +49,7 @@ class Bench:
         self.context = fake_context(self.cluster)
         self.views = [view("g", {"t": (0, 1)})]
         self.tailing = True
-        self.loads = LoadsPoll(self.context, NameFilter("g.*"), lambda: self.views, TOPIC, lambda: self.tailing)
+        self.loads = LoadsPoll(self.context, NameFilter("g.*"), lambda: self.views, lambda: self.tailing)
         self.loads.on_topics({"t": 10, "u": 10})
         self.loads.commits.on_records([], {0: 0})
 

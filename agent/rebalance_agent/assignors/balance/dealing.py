@@ -13,6 +13,7 @@ from rebalance_agent.assignors.balance.promise import Promise
 from rebalance_agent.assignors.balance.releasing import release
 from rebalance_agent.assignors.balance.slices import deal_all, deal_topic, single_numbers
 from rebalance_agent.assignors.roster import Plan, Roster
+from rebalance_agent.assignors.subscribers import indexes_by_value
 from rebalance_agent.errors import AssignmentError
 
 __all__ = ["balance"]
@@ -60,10 +61,7 @@ def _rounds(free: Sequence[int]) -> list[int]:
 
 def _turns(free: Sequence[int]) -> list[int]:
     """Return an order in which each member occurs as often as it has free places, as evenly as possible."""
-    alike: dict[int, list[int]] = {}
-    for member, count in enumerate(free):
-        if count:
-            alike.setdefault(count, []).append(member)
+    alike = indexes_by_value(free)
     times = sorted(((2 * turn + 1) / count, -count) for count in alike for turn in range(count))
     return [member for _, count in times for member in alike[-count]]
 

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from rebalance_agent.assignors.balance.promise import Promise
 from rebalance_agent.assignors.replay_limits import ReplayLimits
-from rebalance_agent.assignors.roster import MemberUserData, Plan, Roster
+from rebalance_agent.assignors.roster import Plan, Roster
 from rebalance_agent.assignors.strategy import Strategy
 from rebalance_agent.assignors.strategy_settings import INT32_MAX, INT32_MIN, whole_number
-from rebalance_agent.groupprotocol.user_data import decode_priority, encode_priority
+from rebalance_agent.groupprotocol.user_data import PRIORITY_SETTING, decode_priority, encode_priority
 from rebalance_agent.model.group import RebalanceProtocol
 
-__all__ = ["FAILOVER", "PRIORITY", "failover", "promise_failover", "read_priority", "write_priority"]
+__all__ = ["FAILOVER", "PRIORITY", "failover", "promise_failover"]
 
 PRIORITY = whole_number(
-    name="assignment.consumer.priority",
+    name=PRIORITY_SETTING,
     default=INT32_MAX,
     minimum=INT32_MIN,
     maximum=INT32_MAX,
@@ -54,20 +54,6 @@ def _actives(roster: Roster) -> list[int]:
     return actives
 
 
-def read_priority(user_data: bytes) -> MemberUserData:
-    """Decode the priority from a member's user data.
-
-    Raises:
-        DecodeError: it is not one int32.
-    """
-    return MemberUserData({PRIORITY.name: decode_priority(user_data)})
-
-
-def write_priority(user_data: MemberUserData) -> bytes:
-    """Encode a member's user data; what it owns is in the subscription itself."""
-    return encode_priority(user_data.settings[PRIORITY.name])
-
-
 FAILOVER = Strategy(
     name="failover",
     protocol=RebalanceProtocol.EAGER,
@@ -75,8 +61,8 @@ FAILOVER = Strategy(
     plan=failover,
     promise=promise_failover,
     config=(PRIORITY,),
-    reader=read_priority,
-    writer=write_priority,
+    reader=decode_priority,
+    writer=encode_priority,
     cooperative_form=True,
     replay_limits=ReplayLimits(
         on_request="it lets one member work while the others wait; nothing recorded asks for that",

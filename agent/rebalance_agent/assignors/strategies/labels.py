@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 
 from rebalance_agent.assignors.strategy_settings import Setting
+from rebalance_agent.groupprotocol.user_data import LABELS_SETTING
 
 __all__ = ["AFFINITY", "LABELS", "LABELS_MAX", "Labels", "affinities_of", "labels_of"]
 
@@ -71,7 +72,7 @@ def _checked_labels(text: str) -> str:
 
 
 LABELS: Setting[str] = Setting(
-    name="assignment.consumer.labels",
+    name=LABELS_SETTING,
     default="",
     meaning="what this member is, for topics that prefer certain members: zone=eu,tier=gold",
     values="labels such as zone=eu,tier=gold",

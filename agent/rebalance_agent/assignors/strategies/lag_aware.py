@@ -22,12 +22,19 @@ from rebalance_agent.assignors.balance.promise import Promise, by_count
 from rebalance_agent.assignors.replay_limits import ReplayLimits
 from rebalance_agent.assignors.roster import Plan, Roster
 from rebalance_agent.assignors.strategies.member_classes import topics_of_members
-from rebalance_agent.assignors.strategies.sticky import read_generation, read_previous, write_generation, write_previous
 from rebalance_agent.assignors.strategies.weighted_bins import Item, WeightedBins, weigh
 from rebalance_agent.assignors.strategy import Strategy
 from rebalance_agent.assignors.strategy_settings import INT32_MAX, decimal_number, whole_number
+from rebalance_agent.assignors.subscribers import indexes_by_value
 from rebalance_agent.errors import AssignmentError
+from rebalance_agent.groupprotocol.user_data import (
+    decode_cooperative_sticky,
+    decode_sticky,
+    encode_generation,
+    encode_sticky,
+)
 from rebalance_agent.model.group import RebalanceProtocol
+from rebalance_agent.model.partitions import topic_partitions
 
 __all__ = [
     "COUNT_FACTOR",
@@ -99,14 +106,13 @@ class _Owners:
             for member, numbers in ownership.owned.items()
             for number in numbers
         }
-        self.total = len(self.of)
 
     def moves(self, roster: Roster, plan: Plan) -> int:
         kept = 0
         for name, ownership in zip(roster.topics, roster.ownership, strict=True):
             for member, numbers in ownership.owned.items():
                 kept += len(set(plan[member].get(name, ())).intersection(numbers))
-        return self.total - kept
+        return len(self.of) - kept
 
 
 def _keep_owned(
@@ -186,12 +192,10 @@ def _fresh_deal(roster: Roster, items: Sequence[Sequence[Item]], limits: Sequenc
 
 def _swapped(roster: Roster, plan: Plan, owners: _Owners) -> Plan:
     """Match members and bins of equal subscription greedily, the pair that keeps most partitions first."""
-    alike: dict[tuple[int, ...], list[int]] = {}
     topic_index = {name: topic for topic, name in enumerate(roster.topics)}
     kind_of = topics_of_members(roster)
     common: dict[tuple[int, int], int] = {}
     for bin_, given in enumerate(plan):
-        alike.setdefault(kind_of[bin_], []).append(bin_)
         for name, numbers in given.items():
             for number in numbers:
                 owner = owners.of.get((topic_index[name], number))
@@ -204,7 +208,7 @@ def _swapped(roster: Roster, plan: Plan, owners: _Owners) -> Plan:
             taken[member] = bin_
             chosen.add(bin_)
     swapped = roster.empty_plan()
-    for members in alike.values():
+    for members in indexes_by_value(kind_of).values():
         left = iter([bin_ for bin_ in members if bin_ not in chosen])
         for member in members:
             swapped[member] = plan[taken[member] if member in taken else next(left)]
@@ -212,13 +216,10 @@ def _swapped(roster: Roster, plan: Plan, owners: _Owners) -> Plan:
 
 
 def _plan(roster: Roster, bins: WeightedBins) -> Plan:
-    plan = roster.empty_plan()
-    for member in range(len(plan)):
-        by_topic: dict[int, list[int]] = {}
-        for _, topic, number in bins.items(member):
-            by_topic.setdefault(topic, []).append(number)
-        plan[member] = {roster.topics[topic]: tuple(sorted(by_topic[topic])) for topic in sorted(by_topic)}
-    return plan
+    return [
+        topic_partitions((roster.topics[topic], number) for _, topic, number in bins.items(member))
+        for member in range(len(roster.members))
+    ]
 
 
 def _maximum(bins: WeightedBins, items: Sequence[Sequence[Item]]) -> int:
@@ -243,12 +244,12 @@ LAG_AWARE = Strategy(
     plan=lag_aware,
     promise=promise_lag_aware,
     config=(MAX_MOVES, COUNT_FACTOR),
-    reader=read_previous,
-    writer=write_previous,
+    reader=decode_sticky,
+    writer=encode_sticky,
     only_owned=True,
     by_load=True,
     cooperative_form=True,
-    cooperative_reader=read_generation,
-    cooperative_writer=write_generation,
+    cooperative_reader=decode_cooperative_sticky,
+    cooperative_writer=encode_generation,
     replay_limits=ReplayLimits(unrecorded=_UNRECORDED, refusal=_UNRECORDED),
 )

@@ -8,28 +8,27 @@ any member of the kind. A miss outweighs any number of moves, balance outweighs 
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import NamedTuple
+
 from rebalance_agent.assignors.balance.counts import NO_EXTRA
 from rebalance_agent.assignors.balance.dealing import balance
 from rebalance_agent.assignors.balance.flow import Network
 from rebalance_agent.assignors.balance.promise import Promise, by_count
 from rebalance_agent.assignors.replay_limits import ReplayLimits
-from rebalance_agent.assignors.roster import MemberUserData, Plan, Roster
+from rebalance_agent.assignors.roster import Plan, Roster
 from rebalance_agent.assignors.strategies.even_deal import deal_evenly, keep_evenly
 from rebalance_agent.assignors.strategies.labels import AFFINITY, LABELS, labels_of
-from rebalance_agent.assignors.strategies.locality import Locality, MemberKind, Preference, locality_of
+from rebalance_agent.assignors.strategies.locality import Locality, Preference, locality_of
 from rebalance_agent.assignors.strategy import Strategy
+from rebalance_agent.assignors.subscribers import indexes_by_value
 from rebalance_agent.errors import DecodeError
-from rebalance_agent.groupprotocol.user_data import LabelledUserData, decode_labelled, encode_labelled
+from rebalance_agent.groupprotocol.user_data import decode_labelled, encode_labelled
 from rebalance_agent.model.group import RebalanceProtocol
-from rebalance_agent.model.subscription import UNKNOWN_GENERATION
+from rebalance_agent.model.partitions import topic_partitions
+from rebalance_agent.model.subscription import MemberUserData
 
-__all__ = [
-    "RACK_AWARE_STICKY",
-    "rack_aware",
-    "read_labelled",
-    "write_labelled",
-    "write_labels",
-]
+__all__ = ["RACK_AWARE_STICKY", "rack_aware", "read_labelled", "write_labels"]
 
 _Partition = tuple[str, int]
 _SOURCE, _SINK, _FIRST = 0, 1, 2
@@ -54,13 +53,12 @@ class _Pool:
         self.size = 0
 
 
-class _Flow:
+class _Flow(NamedTuple):
     """The cheapest flow, by indexes of preferences, kinds and members."""
 
-    def __init__(self) -> None:
-        self.kept: dict[tuple[int, int], int] = {}  # (wish, member) -> partitions that stay
-        self.sent: dict[tuple[int, int], int] = {}  # (wish, kind) -> partitions that go to members of the kind
-        self.gained: dict[int, int] = {}  # member -> partitions that are new to it
+    kept: dict[tuple[int, int], int]  # (preference, member) -> partitions that stay
+    sent: dict[tuple[int, int], int]  # (preference, kind) -> partitions that go to members of the kind
+    gained: dict[int, int]  # member -> partitions that are new to it
 
 
 def _pools(roster: Roster, locality: Locality) -> dict[Preference, _Pool]:
@@ -75,16 +73,9 @@ def _pools(roster: Roster, locality: Locality) -> dict[Preference, _Pool]:
     return pools
 
 
-def _members_of(locality: Locality) -> dict[MemberKind, list[int]]:
-    members: dict[MemberKind, list[int]] = {}
-    for member, kind in enumerate(locality.kinds):
-        members.setdefault(kind, []).append(member)
-    return members
-
-
 def _cheapest(pools: dict[Preference, _Pool], locality: Locality, promise: Promise) -> _Flow:
     """Send every partition to a member at the least cost of balance, misses and moves, in this order."""
-    kinds = _members_of(locality)
+    kinds = indexes_by_value(locality.kinds)
     total = sum(pool.size for pool in pools.values())
     per_miss = total + 1
     outweigh = (_MISSES_MAX * total + 1) * per_miss
@@ -113,11 +104,11 @@ def _cheapest(pools: dict[Preference, _Pool], locality: Locality, promise: Promi
         if rank != NO_EXTRA:
             network.add(first_member + member, _SINK, 1, (rank + 1) * outweigh)
     network.send_cheapest(_SOURCE, _SINK)
-    flow = _Flow()
-    flow.kept = {key: network.sent(arc) for key, arc in kept.items()}
-    flow.sent = {key: network.sent(arc) for key, arc in sent.items()}
-    flow.gained = {member: network.sent(arc) for member, arc in gained.items()}
-    return flow
+    return _Flow(
+        {key: network.sent(arc) for key, arc in kept.items()},
+        {key: network.sent(arc) for key, arc in sent.items()},
+        {member: network.sent(arc) for member, arc in gained.items()},
+    )
 
 
 def _deal(roster: Roster, pools: dict[Preference, _Pool], locality: Locality, flow: _Flow) -> Plan:
@@ -125,7 +116,7 @@ def _deal(roster: Roster, pools: dict[Preference, _Pool], locality: Locality, fl
 
     A partition that leaves its owner cannot return to it: keeping it would have been cheaper.
     """
-    kinds = _members_of(locality)
+    kinds = indexes_by_value(locality.kinds)
     given: list[list[_Partition]] = [[] for _ in roster.members]
     arrivals: list[list[_Partition]] = [[] for _ in kinds]
     for index, pool in enumerate(pools.values()):
@@ -143,13 +134,7 @@ def _deal(roster: Roster, pools: dict[Preference, _Pool], locality: Locality, fl
             sorted(partitions_dealt), {member: flow.gained[member] for member in members}
         ).items():
             given[member] += gained
-    plan = roster.empty_plan()
-    for member, partitions in enumerate(given):
-        by_topic: dict[str, list[int]] = {}
-        for topic, number in sorted(partitions):
-            by_topic.setdefault(topic, []).append(number)
-        plan[member] = {topic: tuple(numbers) for topic, numbers in by_topic.items()}
-    return plan
+    return list(map(topic_partitions, given))
 
 
 def read_labelled(user_data: bytes) -> MemberUserData:
@@ -160,20 +145,15 @@ def read_labelled(user_data: bytes) -> MemberUserData:
     """
     decoded = decode_labelled(user_data)
     try:
-        labels_of(decoded.labels)
+        labels_of(decoded.settings[LABELS.name])
     except ValueError as error:
         raise DecodeError(f"rack-aware-sticky user data, labels: {error}") from None
-    return MemberUserData({LABELS.name: decoded.labels}, decoded.owned, max(UNKNOWN_GENERATION, decoded.generation))
-
-
-def write_labelled(user_data: MemberUserData) -> bytes:
-    """Encode a member's user data under the eager protocol."""
-    return encode_labelled(LabelledUserData(user_data.settings[LABELS.name], user_data.owned, user_data.generation))
+    return decoded
 
 
 def write_labels(user_data: MemberUserData) -> bytes:
     """Encode a member's user data under the cooperative protocol, where the subscription states what it owns."""
-    return encode_labelled(LabelledUserData(user_data.settings[LABELS.name], generation=user_data.generation))
+    return encode_labelled(replace(user_data, owned={}))
 
 
 _UNRECORDED = "it goes by the racks of partitions, which events do not record"
@@ -186,7 +166,7 @@ RACK_AWARE_STICKY = Strategy(
     plan=rack_aware,
     config=(LABELS, AFFINITY),
     reader=read_labelled,
-    writer=write_labelled,
+    writer=encode_labelled,
     cooperative_form=True,
     cooperative_writer=write_labels,
     replay_limits=ReplayLimits(unrecorded=_UNRECORDED, refusal=_UNRECORDED),

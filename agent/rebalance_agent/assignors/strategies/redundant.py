@@ -19,10 +19,11 @@ from rebalance_agent.assignors.balance.promise import Promise
 from rebalance_agent.assignors.replay_limits import ReplayLimits
 from rebalance_agent.assignors.roster import Plan, Roster
 from rebalance_agent.assignors.strategies.copy_shares import Shares, copies_of, share_copies
-from rebalance_agent.assignors.strategies.sticky import read_previous, write_previous
 from rebalance_agent.assignors.strategy import Strategy
 from rebalance_agent.assignors.strategy_settings import whole_number
+from rebalance_agent.groupprotocol.user_data import decode_sticky, encode_sticky
 from rebalance_agent.model.group import RebalanceProtocol
+from rebalance_agent.model.partitions import topic_partitions
 
 __all__ = ["REDUNDANCY", "REDUNDANT", "promise_redundant", "redundancy", "redundant"]
 
@@ -60,7 +61,7 @@ def redundant(roster: Roster) -> Plan:
     """Return the plan with the best balance of copies, then the fewest that share a rack, then the fewest new ones."""
     groups = _groups(roster)
     racks = _racks(roster)
-    given: list[dict[str, list[int]]] = [{} for _ in roster.members]
+    given: list[list[tuple[str, int]]] = [[] for _ in roster.members]
     for group, counts in zip(groups, _cheapest(groups, racks, share_copies(roster, redundancy(roster))), strict=True):
         # Neighbours are of different topics, so that a member's copies are of different topics.
         group.partitions.sort()
@@ -68,9 +69,9 @@ def redundant(roster: Roster) -> Plan:
         for member in sorted(counts, key=lambda member: (racks[member], member)):
             for slot in range(turn, turn + counts[member]):
                 number, topic = group.partitions[slot % len(group.partitions)]
-                given[member].setdefault(topic, []).append(number)
+                given[member].append((topic, number))
             turn += counts[member]
-    return [{topic: tuple(sorted(topics[topic])) for topic in sorted(topics)} for topics in given]
+    return list(map(topic_partitions, given))
 
 
 def promise_redundant(roster: Roster) -> Promise:
@@ -146,8 +147,8 @@ REDUNDANT = Strategy(
     plan=redundant,
     promise=promise_redundant,
     config=(REDUNDANCY,),
-    reader=read_previous,
-    writer=write_previous,
+    reader=decode_sticky,
+    writer=encode_sticky,
     only_owned=True,
     redundancy=redundancy,
     replay_limits=ReplayLimits(

@@ -9,16 +9,16 @@ from __future__ import annotations
 from rebalance_agent.assignors.balance.dealing import balance
 from rebalance_agent.assignors.balance.promise import Promise, by_weight
 from rebalance_agent.assignors.replay_limits import ReplayLimits
-from rebalance_agent.assignors.roster import MemberUserData, Plan, Roster
+from rebalance_agent.assignors.roster import Plan, Roster
 from rebalance_agent.assignors.strategy import Strategy
 from rebalance_agent.assignors.strategy_settings import INT32_MAX, whole_number
-from rebalance_agent.groupprotocol.user_data import WeightedUserData, decode_weighted, encode_weighted
+from rebalance_agent.groupprotocol.user_data import WEIGHT_SETTING, decode_weighted, encode_weighted
 from rebalance_agent.model.group import RebalanceProtocol
 
-__all__ = ["WEIGHT", "WEIGHTED_STICKY", "promise_weighted", "read_weighted", "weighted", "write_weighted"]
+__all__ = ["WEIGHT", "WEIGHTED_STICKY", "promise_weighted", "weighted"]
 
 WEIGHT = whole_number(
-    name="assignment.consumer.weight",
+    name=WEIGHT_SETTING,
     default=1,
     minimum=1,
     maximum=INT32_MAX,
@@ -36,21 +36,6 @@ def promise_weighted(roster: Roster) -> Promise:
     return by_weight(roster, roster.of(WEIGHT))
 
 
-def read_weighted(user_data: bytes) -> MemberUserData:
-    """Decode weight and owned partitions from a member's user data.
-
-    Raises:
-        DecodeError: it breaks the format, or the weight is not above zero.
-    """
-    decoded = decode_weighted(user_data)
-    return MemberUserData({WEIGHT.name: decoded.weight}, decoded.owned)
-
-
-def write_weighted(user_data: MemberUserData) -> bytes:
-    """Encode a member's user data."""
-    return encode_weighted(WeightedUserData(user_data.settings[WEIGHT.name], user_data.owned))
-
-
 WEIGHTED_STICKY = Strategy(
     name="weighted-sticky",
     protocol=RebalanceProtocol.EAGER,
@@ -58,8 +43,8 @@ WEIGHTED_STICKY = Strategy(
     plan=weighted,
     promise=promise_weighted,
     config=(WEIGHT,),
-    reader=read_weighted,
-    writer=write_weighted,
+    reader=decode_weighted,
+    writer=encode_weighted,
     cooperative_form=True,
     replay_limits=ReplayLimits(
         on_request="no weights are recorded, and with equal ones it does what sticky does",

@@ -13,7 +13,7 @@ from rebalance_agent.assignors.roster import Roster
 from rebalance_agent.assignors.strategy_settings import Setting
 from rebalance_agent.assignors.units.standbys import topic_name
 from rebalance_agent.assignors.units.unit_strategy import unit_strategy
-from rebalance_agent.assignors.units.units import UnitKind, copartitions
+from rebalance_agent.assignors.units.units import UnitKind
 
 __all__ = ["CHANGELOG_TOPICS", "COPARTITIONED_STICKY"]
 
@@ -55,7 +55,7 @@ def _kinds(roster: Roster) -> list[UnitKind]:
     changelogs = roster.shared_by_all(CHANGELOG_TOPICS)
     subscribed = set(roster.topics)
     kinds = []
-    for topics in copartitions(roster):
+    for topics in roster.copartitions():
         names = {roster.topics[topic] for topic in topics}
         count = roster.metadata[topics[0]].partitions
         copied = sorted(names)

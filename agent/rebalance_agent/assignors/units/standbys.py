@@ -1,21 +1,18 @@
-"""Settings and user data that the strategies with standbys share."""
+"""Settings that the strategies with standbys share, and the user data of their assignments."""
 
 from __future__ import annotations
 
 import re
 
-from rebalance_agent.assignors.roster import MemberUserData
 from rebalance_agent.assignors.strategy_settings import Setting, whole_number
 from rebalance_agent.groupprotocol.standby_user_data import (
     PROCESS_ID_MAX,
-    StandbyAssignment,
-    StandbyUserData,
+    PROCESS_ID_SETTING,
     decode_standby_assignment,
-    decode_standby_subscription,
     encode_standby_assignment,
-    encode_standby_subscription,
 )
 from rebalance_agent.model.partitions import TopicPartitions
+from rebalance_agent.model.subscription import MemberUserData
 
 __all__ = [
     "NUM_STANDBYS",
@@ -23,9 +20,7 @@ __all__ = [
     "STANDBYS_MAX",
     "answer_standbys",
     "copies_in_answer",
-    "read_standby_user_data",
     "topic_name",
-    "write_standby_user_data",
 ]
 
 STANDBYS_MAX = 100
@@ -51,7 +46,7 @@ def _process_id(text: str) -> str:
 
 
 PROCESS_ID = Setting(
-    name="assignment.process.id",
+    name=PROCESS_ID_SETTING,
     default="",
     meaning="members with the same text are threads of one process and share its state; without it, each member is a "
     "process of its own",
@@ -72,27 +67,9 @@ def topic_name(text: str) -> str:
     return name
 
 
-def read_standby_user_data(user_data: bytes) -> MemberUserData:
-    """Decode process, owned partitions and standby copies from a member's user data.
-
-    Raises:
-        DecodeError: it breaks the format.
-    """
-    decoded = decode_standby_subscription(user_data)
-    return MemberUserData({PROCESS_ID.name: decoded.process_id}, decoded.owned, decoded.generation, decoded.standbys)
-
-
-def write_standby_user_data(user_data: MemberUserData) -> bytes:
-    """Encode a member's user data."""
-    process_id = user_data.settings.get(PROCESS_ID.name, PROCESS_ID.default)
-    return encode_standby_subscription(
-        StandbyUserData(process_id, user_data.owned, user_data.generation, user_data.standbys)
-    )
-
-
 def answer_standbys(active: TopicPartitions, standbys: TopicPartitions) -> bytes:
     """Encode the user data of a member's assignment."""
-    return encode_standby_assignment(StandbyAssignment(active, standbys))
+    return encode_standby_assignment(MemberUserData(owned=active, standbys=standbys))
 
 
 def copies_in_answer(user_data: bytes) -> TopicPartitions:

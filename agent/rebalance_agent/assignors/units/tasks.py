@@ -12,7 +12,7 @@ from rebalance_agent.assignors.roster import Roster
 from rebalance_agent.assignors.units.standbys import PROCESS_ID
 from rebalance_agent.assignors.units.subtopologies import SUBTOPOLOGIES, SubTopology, wanted_partitions
 from rebalance_agent.assignors.units.unit_strategy import unit_strategy
-from rebalance_agent.assignors.units.units import UnitKind, copartitions
+from rebalance_agent.assignors.units.units import UnitKind
 
 __all__ = ["TASK_STICKY"]
 
@@ -42,7 +42,7 @@ def _kinds(roster: Roster) -> list[UnitKind]:
         sources = [topic_index[name] for name in subtopology.sources if name in topic_index]
         left.difference_update(sources)
         kinds += _kinds_of(roster, subtopology, sources)
-    for topics in copartitions(roster):
+    for topics in roster.copartitions():
         rest = tuple(topic for topic in topics if topic in left)
         if rest:
             count = roster.metadata[rest[0]].partitions

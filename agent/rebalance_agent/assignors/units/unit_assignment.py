@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from rebalance_agent.assignors.balance.flow import Network
+from rebalance_agent.assignors.subscribers import indexes_by_value
 from rebalance_agent.assignors.units.standby_spread import NOWHERE, Demand, spread_copies
 
 __all__ = ["Unit", "assign_units"]
@@ -45,9 +46,7 @@ class _UnitFlow:
     """The network: units of equal kind, owners and standby hosts share a node."""
 
     def __init__(self, kinds: Sequence[Mapping[int, int]], sizes: Sequence[int], units: Sequence[Unit]) -> None:
-        self._classes: dict[Unit, list[int]] = {}
-        for number, unit in enumerate(units):
-            self._classes.setdefault(unit, []).append(number)
+        self._classes = indexes_by_value(units)
         self._totals = [0] * len(kinds)
         for unit, numbers in self._classes.items():
             self._totals[unit.kind] += len(numbers)

@@ -14,10 +14,9 @@ from rebalance_agent.assignors.units.standbys import (
     NUM_STANDBYS,
     answer_standbys,
     copies_in_answer,
-    read_standby_user_data,
-    write_standby_user_data,
 )
 from rebalance_agent.assignors.units.units import UnitKind, plan_standbys, plan_units
+from rebalance_agent.groupprotocol.standby_user_data import decode_standby_subscription, encode_standby_subscription
 from rebalance_agent.model.group import RebalanceProtocol
 
 __all__ = ["unit_strategy"]
@@ -54,8 +53,8 @@ def unit_strategy(
         plan=plan,
         promise=promise,
         config=(NUM_STANDBYS, *config),
-        reader=read_standby_user_data,
-        writer=write_standby_user_data,
+        reader=decode_standby_subscription,
+        writer=encode_standby_subscription,
         standbys=standbys,
         answer=answer_standbys,
         copies_in=copies_in_answer,

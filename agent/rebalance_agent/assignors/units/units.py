@@ -12,10 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rebalance_agent.assignors.roster import Plan, Roster
+from rebalance_agent.assignors.subscribers import indexes_by_value
 from rebalance_agent.assignors.units.standby_spread import Demand, spread_copies
 from rebalance_agent.assignors.units.unit_assignment import Unit, assign_units
+from rebalance_agent.model.partitions import topic_partitions
 
-__all__ = ["UnitKind", "copartitions", "plan_standbys", "plan_units"]
+__all__ = ["UnitKind", "plan_standbys", "plan_units"]
 
 _UnitName = tuple[int, int]
 """Kind and number."""
@@ -36,15 +38,6 @@ class UnitKind:
     members: tuple[int, ...]
     units: int
     copied: Mapping[str, int] = field(default_factory=dict)
-
-
-def copartitions(roster: Roster) -> list[tuple[int, ...]]:
-    """Return topics in groups of equal partition count and equal subscribers."""
-    groups: dict[tuple[int, int], list[int]] = {}
-    for topic, (count, members) in enumerate(zip(roster.partitions, roster.subscribers, strict=True)):
-        # Topics with the same subscribers share one tuple, see Roster.
-        groups.setdefault((count, id(members)), []).append(topic)
-    return [tuple(topics) for topics in groups.values()]
 
 
 def plan_units(roster: Roster, kinds: Sequence[UnitKind], host_of: Sequence[int]) -> Plan:
@@ -158,14 +151,9 @@ class _UnitAssignment:
         self, units: Sequence[_UnitName], hosts: Sequence[int], first: _Held, second: _Held
     ) -> list[int]:
         """Return each unit's member within its host, preferably one that has it by ``first``, or else by ``second``."""
-        members: list[list[int]] = [[] for _ in self.sizes]
-        for member, host in enumerate(self._host_of):
-            members[host].append(member)
-        at: dict[int, list[int]] = {}
-        for index, host in enumerate(hosts):
-            at.setdefault(host, []).append(index)
+        members = indexes_by_value(self._host_of)
         result = [-1] * len(units)
-        for host, indices in at.items():
+        for host, indices in indexes_by_value(hosts).items():
             host_members = members[host]
             chosen = [0] * len(indices)
             if len(host_members) > 1:
@@ -215,9 +203,9 @@ def _as_plan(
     roster: Roster, contents: Sequence[Mapping[str, int]], units: Sequence[_UnitName], members: Sequence[int]
 ) -> Plan:
     """Return units as partitions; ``contents``: topic -> partitions, of which units of a kind consist."""
-    plan: list[dict[str, list[int]]] = [{} for _ in roster.members]
+    plan: list[list[tuple[str, int]]] = [[] for _ in roster.members]
     for (kind, number), member in zip(units, members, strict=True):
         for topic, count in contents[kind].items():
             if number < count:
-                plan[member].setdefault(topic, []).append(number)
-    return [{topic: tuple(sorted(numbers)) for topic, numbers in given.items()} for given in plan]
+                plan[member].append((topic, number))
+    return list(map(topic_partitions, plan))

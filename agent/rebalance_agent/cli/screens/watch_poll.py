@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Generic, TypeVar
 
@@ -16,23 +17,21 @@ __all__ = ["Poller"]
 _Answer = TypeVar("_Answer")
 
 
+@dataclass(eq=False)
 class Poller(Generic[_Answer]):
-    """Calls ``ask`` every ``interval`` seconds in a thread; ``screen`` gets ``show(answer)`` or ``fail(reason)``."""
+    """Calls ``ask`` every ``interval`` seconds in a thread; ``screen`` gets ``show(answer)`` or ``fail(reason)``.
 
-    def __init__(
-        self,
-        screen: MessagePump,
-        ask: Callable[[], _Answer],
-        interval: float,
-        show: Callable[[_Answer], None],
-        fail: Callable[[str], None],
-    ) -> None:
-        """Polling begins with `start`; ``show`` and ``fail`` are called where the screen handles its messages."""
-        self._screen = screen
-        self._ask = ask
-        self._interval = interval
-        self._show = show
-        self._fail = fail
+    ``show`` and ``fail`` are called where the screen handles its messages.
+    """
+
+    screen: MessagePump
+    ask: Callable[[], _Answer]
+    interval: float
+    show: Callable[[_Answer], None]
+    fail: Callable[[str], None]
+
+    def __post_init__(self) -> None:
+        """Polling begins with `start`."""
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="poller", daemon=True)
 
@@ -48,13 +47,13 @@ class Poller(Generic[_Answer]):
         while not self._stop.is_set():
             call = self._polled()
             if not self._stop.is_set():
-                self._screen.call_later(call)
-            self._stop.wait(self._interval)
+                self.screen.call_later(call)
+            self._stop.wait(self.interval)
 
     def _polled(self) -> Callable[[], None]:
         try:
-            return partial(self._show, self._ask())
+            return partial(self.show, self.ask())
         except RebalanceAgentError as error:
-            return partial(self._fail, str(error))
+            return partial(self.fail, str(error))
         except Exception as error:  # noqa: BLE001 - shown on screen; the next poll may succeed
-            return partial(self._fail, f"internal error: {error!r}")
+            return partial(self.fail, f"internal error: {error!r}")

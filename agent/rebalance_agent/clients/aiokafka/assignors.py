@@ -33,18 +33,14 @@ class JoinedMember:
 
 
 class StrategyAssignor:
-    """A strategy of this package for one consumer."""
+    """A strategy of this package for one consumer; ``name`` is the strategy's in the group protocol."""
 
     def __init__(self, strategy: Strategy, participant: Participant) -> None:
         """Run ``strategy`` for the consumer of ``participant``."""
+        self.name = strategy.name
         self.decision: AssignDecision | None = None
         self._strategy = strategy
         self._participant = participant
-
-    @property
-    def name(self) -> str:
-        """The strategy's name in the group protocol."""
-        return self._strategy.name
 
     def metadata(self, topics: Iterable[str]) -> bytes:
         """The member's subscription, encoded."""
@@ -67,16 +63,11 @@ class PlainAssignor:
 
     def __init__(self, assignor: Any, participant: Participant, group: str) -> None:  # noqa: ANN401
         """Run ``assignor``, usually a class, for one consumer of ``group``."""
+        self.name = str(assignor.name)
         self.decision: AssignDecision | None = None
         self._assignor = assignor
         self._participant = participant
         self._group = group
-
-    @property
-    def name(self) -> str:
-        """The assignor's name in the group protocol."""
-        name: str = self._assignor.name
-        return name
 
     def metadata(self, topics: Iterable[str]) -> Any:  # noqa: ANN401
         """The assignor's own subscription."""
@@ -112,15 +103,11 @@ class Assignor:
         self, inner: InstrumentedAssignor, joining: Joining, generation: Callable[[], int], *, last: bool
     ) -> None:
         """Call ``inner``. ``generation`` returns the current one; ``last``: it is the last of the consumer's list."""
+        self.name = str(inner.name)
         self._inner = inner
         self._joining = joining
         self._generation = generation
         self._last = last
-
-    @property
-    def name(self) -> str:
-        """The assignor's name in the group protocol."""
-        return str(self._inner.name)
 
     def metadata(self, topics: Iterable[str]) -> Any:  # noqa: ANN401
         """The member's subscription: a struct of aiokafka, or bytes."""

@@ -80,7 +80,7 @@ class Consumer(confluent_kafka.Consumer):
             events_token=events_token,
         )
         progress = self._instrumentation.progress
-        settings["on_commit"] = _commit_callback(progress, settings.get("on_commit"))
+        settings["on_commit"] = _both(partial(_note_commit, progress), settings.get("on_commit"))
         self._auto_commit = str(settings.get("enable.auto.commit", True)).lower() not in OFF
         # Offsets that the application stores itself differ from the positions, and librdkafka does not expose them.
         self._auto_commit &= str(settings.get("enable.auto.offset.store", True)).lower() not in OFF
@@ -88,7 +88,7 @@ class Consumer(confluent_kafka.Consumer):
         self._unsubscribing = False
         if settings.get(INTERVAL) is not None:
             statistics = Statistics(partial(_report_reason, self._instrumentation, self._cooperative))
-            settings["stats_cb"] = _stats_callback(statistics.read, settings.get("stats_cb"))
+            settings["stats_cb"] = _both(statistics.read, settings.get("stats_cb"))
         super().__init__(settings)
 
     def subscribe(
@@ -184,30 +184,25 @@ def _report_reason(instrumentation: Instrumentation, cooperative: bool, reason: 
     instrumentation.explained(reason, (Callback.LOST,) if cooperative else (Callback.REVOKED, Callback.LOST))
 
 
-def _stats_callback(ours: Callable[[str], None], users: Any) -> Any:  # noqa: ANN401 - confluent-kafka refuses what is no function
-    if users is None:
-        return ours
-    if not callable(users):
-        return users
-
-    def stats_cb(text: str) -> Any:  # noqa: ANN401
-        ours(text)
-        return users(text)
-
-    return stats_cb
-
-
-def _commit_callback(progress: ConsumerProgress | None, users: Any) -> Any:  # noqa: ANN401
-    """An ``on_commit`` that records the commit and calls ``users``; confluent-kafka refuses what is no function."""
+def _both(ours: Callable[..., None], users: Any) -> Any:  # noqa: ANN401
+    """A callback that calls ``ours`` and then ``users``, if given; confluent-kafka refuses what is no function."""
     if users is not None and not callable(users):
         return users
 
-    def on_commit(error: confluent_kafka.KafkaError | None, partitions: list[confluent_kafka.TopicPartition]) -> Any:  # noqa: ANN401
-        if error is None:
-            _record_commit(progress, partitions)
-        return None if users is None else users(error, partitions)
+    def callback(*arguments: Any) -> Any:  # noqa: ANN401
+        ours(*arguments)
+        return None if users is None else users(*arguments)
 
-    return on_commit
+    return callback
+
+
+def _note_commit(
+    progress: ConsumerProgress | None,
+    error: confluent_kafka.KafkaError | None,
+    partitions: list[confluent_kafka.TopicPartition],
+) -> None:
+    if error is None:
+        _record_commit(progress, partitions)
 
 
 def _record_commit(progress: ConsumerProgress | None, partitions: Iterable[confluent_kafka.TopicPartition]) -> None:

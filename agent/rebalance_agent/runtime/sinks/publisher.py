@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -62,33 +63,32 @@ def events_producer(properties: Mapping[str, str], make: _Make = Producer) -> Pr
         raise InvalidInputError("kafka", without_secrets(error.args[0].str(), properties)) from None
 
 
+@dataclass(eq=False)
 class Publisher:
-    """The Kafka sink. `publish` queues and returns at once; events that do not fit or fail are counted as dropped."""
+    """The Kafka sink. `publish` queues and returns at once; events that do not fit or fail are counted as dropped.
 
-    def __init__(
-        self,
-        properties: Mapping[str, str],
-        topic: str,
-        *,
-        published: Callable[[str], None],
-        dropped: Callable[[int], None],
-        make: _Make = Producer,
-    ) -> None:
-        """``published(kind)`` and ``dropped(number)`` may be called from any thread.
+    ``published(kind)`` and ``dropped(number)`` may be called from any thread.
+    """
+
+    properties: Mapping[str, str]
+    topic: str
+    published: Callable[[str], None] = field(kw_only=True)
+    dropped: Callable[[int], None] = field(kw_only=True)
+    make: _Make = field(default=Producer, kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Make the producer.
 
         Raises:
             InvalidInputError: see `events_producer`.
         """
-        self._topic = topic
-        self._published = published
-        self._dropped = dropped
         self._log = structlog.get_logger("rebalance_agent.publisher")
         self._failing = False
         self._backoff = Backoff(REPLACE_WAIT_S, REPLACE_WAIT_MAX_S)
         self._lock = threading.Lock()
         self._queued = 0
         self._outstanding: dict[int, None] = {}
-        self._new_producer = partial(events_producer, properties, make)
+        self._new_producer = partial(events_producer, self.properties, self.make)
         self._producer = self._new_producer()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._serve, name="publisher", daemon=True)
@@ -104,7 +104,7 @@ class Publisher:
             number = self._number()
             try:
                 self._producer.produce(
-                    self._topic,
+                    self.topic,
                     key=key,
                     value=line,
                     headers=[(KIND_HEADER, part.KIND.encode())],
@@ -130,7 +130,7 @@ class Publisher:
         self._stop.set()
         self._thread.join(timeout=2 * POLL_S)
         if left := flush(self._producer, timeout):
-            self._dropped(left)
+            self.dropped(left)
             self._log.warning("events_lost_at_stop", events=left)
 
     def _number(self) -> int:
@@ -150,20 +150,20 @@ class Publisher:
             if error is not None:
                 self._lost(error.str())
                 return
-            self._published(kind)
+            self.published(kind)
             self._failing = False
             self._backoff.reset()
 
         return delivered
 
     def _lost(self, reason: str) -> None:
-        self._dropped(1)
+        self.dropped(1)
         self._failed(reason)
 
     def _failed(self, reason: str) -> None:
         if not self._failing:
             self._failing = True
-            self._log.warning("events_not_published", topic=self._topic, reason=reason)
+            self._log.warning("events_not_published", topic=self.topic, reason=reason)
 
     def _serve(self) -> None:
         while not self._stop.is_set():
@@ -176,7 +176,7 @@ class Publisher:
         # poll() raises fatal errors. An idempotent producer that lost its sequence, or was denied to write, can send
         # nothing more; a new one can, once the right is granted.
         self._failed(error.args[0].str())
-        self._dropped(flush(self._producer, 0))
+        self.dropped(flush(self._producer, 0))
         with self._lock:
             self._outstanding.clear()
         while not self._stop.wait(self._backoff.next()):

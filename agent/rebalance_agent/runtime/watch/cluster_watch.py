@@ -14,7 +14,6 @@ from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.cluster.collector_context import POLL_NAMES, CollectorContext, Meters
 from rebalance_agent.cluster.inbox import Inbox
 from rebalance_agent.cluster.name_filters import NameFilter
-from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
 from rebalance_agent.health import Health
 from rebalance_agent.model.events import AssignEvent, Event, MemberEvent
 from rebalance_agent.offsets_topic.snapshots.snapshot_schedule import PublishProgress
@@ -184,7 +183,7 @@ class ClusterWatch:
         if not settings.lag_groups:
             return None
         follows = NameFilter(settings.lag_groups)
-        return LoadsPoll(self._context, follows, self.views, OFFSETS_TOPIC, self._tailing)
+        return LoadsPoll(self._context, follows, self.views, self._tailing)
 
     def _tailing(self) -> bool:
         return self._tail.caught_up.is_set()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import structlog
 
@@ -34,28 +35,23 @@ JUDGE_PAUSE_S = 0.01
 """Seconds between two such rounds: 10,000 groups are judged within some ten seconds, and observations hardly wait."""
 
 
+@dataclass(eq=False)
 class Core:
     """Passes observations from the inbox to the tracker, its events to the sinks, and keeps a view of every group."""
 
-    def __init__(
-        self,
-        tracker: Tracker,
-        inbox: Inbox,
-        clock: Clock,
-        sinks: Sequence[EventSink],
-        listeners: Sequence[ObservationListener] = (),
-    ) -> None:
+    tracker: Tracker
+    inbox: Inbox
+    clock: Clock
+    sinks: Sequence[EventSink]
+    listeners: Sequence[ObservationListener] = ()
+
+    def __post_init__(self) -> None:
         """Nothing is taken from ``inbox`` before `start`."""
-        self._tracker = tracker
-        self._inbox = inbox
-        self._clock = clock
-        self._sinks = tuple(sinks)
-        self._listeners = tuple(listeners)
         self._lock = threading.Lock()
         self._views: dict[str, GroupView] = {}
         self._shown: tuple[GroupView, ...] | None = None
         self._unjudged: dict[str, None] = {}
-        self._judge_at = clock.monotonic()
+        self._judge_at = self.clock.monotonic()
         self._log = structlog.get_logger("rebalance_agent.core")
         self._thread = threading.Thread(target=self._run, name="core", daemon=True)
 
@@ -76,42 +72,42 @@ class Core:
             return self._shown
 
     def _run(self) -> None:
-        ticked = self._clock.monotonic()
-        while (batch := self._inbox.take(BATCH_MAX, self._patience_s())) or not self._inbox.closed:
+        ticked = self.clock.monotonic()
+        while (batch := self.inbox.take(BATCH_MAX, self._patience_s())) or not self.inbox.closed:
             for observation in batch:
                 self._observe(observation)
-            if self._tracker.behind or self._clock.monotonic() - ticked >= TICK_S:
-                ticked = self._clock.monotonic()
-                self._observe(Tick(self._clock.now_ms()))
+            if self.tracker.behind or self.clock.monotonic() - ticked >= TICK_S:
+                ticked = self.clock.monotonic()
+                self._observe(Tick(self.clock.now_ms()))
             self._renew()
             self._judge()
 
     def _patience_s(self) -> float:
-        if self._tracker.behind:
+        if self.tracker.behind:
             return 0
-        return JUDGE_PAUSE_S if self._unjudged and self._clock.monotonic() >= self._judge_at else TICK_S
+        return JUDGE_PAUSE_S if self._unjudged and self.clock.monotonic() >= self._judge_at else TICK_S
 
     def _observe(self, observation: Observation) -> None:
         try:
-            for event in self._tracker.observe(observation):
-                for sink in self._sinks:
+            for event in self.tracker.observe(observation):
+                for sink in self.sinks:
                     sink.on_event(event)
-            for listener in self._listeners:
+            for listener in self.listeners:
                 listener.on_observation(observation)
         except Exception:  # noqa: BLE001 - an error with one group must not end the watch over all others
             self._log.exception("observation_failed", observation=type(observation).__name__)
 
     def _renew(self) -> None:
-        changed = sorted(self._tracker.changed())
+        changed = sorted(self.tracker.changed())
         new = [group for group in changed if group not in self._views]
         if len(new) > JUDGED_AT_ONCE:
             self._unjudged |= dict.fromkeys(new)
-            self._judge_at = self._clock.monotonic() + JUDGE_AFTER_S
+            self._judge_at = self.clock.monotonic() + JUDGE_AFTER_S
         self._show({group: self._view(group, judged=group not in self._unjudged) for group in changed})
 
     def _judge(self) -> None:
         """Judge the next of the groups that are shown unjudged."""
-        if self._unjudged and self._clock.monotonic() >= self._judge_at:
+        if self._unjudged and self.clock.monotonic() >= self._judge_at:
             groups = list(itertools.islice(self._unjudged, JUDGED_AT_ONCE))
             for group in groups:
                 del self._unjudged[group]
@@ -130,7 +126,7 @@ class Core:
 
     def _view(self, group: str, *, judged: bool) -> GroupView | None:
         try:
-            return self._tracker.view(group, judged=judged)
+            return self.tracker.view(group, judged=judged)
         except Exception:  # noqa: BLE001 - the group is not shown rather than an old view, and the others go on
             self._log.exception("view_failed", group=group)
             return None

@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from rebalance_agent.cluster.collector_context import CollectorContext
-from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
 from rebalance_agent.offsets_topic.ownership import OWNERSHIP_PART, Ownership, SharedOwnership
 from rebalance_agent.offsets_topic.snapshots.coverage import Coverage
 from rebalance_agent.offsets_topic.snapshots.snapshot_schedule import PublishProgress, SnapshotSchedule
@@ -36,9 +35,7 @@ class ObserverShare:
         """``progress`` is that of the published events, None where none are."""
         group, filters = settings.replicas_group, f"groups {settings.groups_allow!r} without {settings.groups_deny!r}"
         self.ownership = (
-            SharedOwnership(context.properties, OFFSETS_TOPIC, group, context.health, self._stored)
-            if group
-            else Ownership()
+            SharedOwnership(context.properties, group, context.health, self._stored) if group else Ownership()
         )
         self.tail_context = context
         shows, owns = context.shows, self.ownership.owns

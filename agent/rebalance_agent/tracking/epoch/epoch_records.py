@@ -46,7 +46,7 @@ _Key = tuple[type[EpochFact], str]
 
 
 class EpochGroupRecords:
-    """The records of one group, by kind."""
+    """The records of one group, by kind; ``backlog``: its partitions (or tasks) with a target, or with an owner."""
 
     def __init__(self) -> None:
         """Start without records."""
@@ -64,7 +64,7 @@ class EpochGroupRecords:
         self._subscribed: Counter[str] = Counter()
         self._subscribed_patterns: Counter[str] = Counter()
         self._topics: frozenset[str] | None = None
-        self._backlog = Backlog()
+        self.backlog = Backlog()
 
     def take(self, record: EpochRecord) -> bool:
         """Take a record; return False if a newer one of its key was taken before."""
@@ -87,16 +87,6 @@ class EpochGroupRecords:
     def standby_hosts(self) -> set[str]:
         """The members with standby or warm-up tasks (streams groups)."""
         return {member_id for member_id, current in self._currents.items() if current.standbys}
-
-    @property
-    def waiting(self) -> int:
-        """The number of partitions (or tasks) that have a target member and no owner."""
-        return self._backlog.waiting
-
-    @property
-    def held(self) -> Collection[tuple[str, int]]:
-        """The partitions (or tasks) that some member owns."""
-        return self._backlog.owned
 
     def uses_classic_protocol(self, member_id: str) -> bool:
         """Whether the member still uses the classic protocol: the coordinator then does not revoke step by step."""
@@ -220,11 +210,11 @@ class EpochGroupRecords:
     def _put(self, kind: type[EpochFact], subject: str, value: EpochFact | None) -> None:
         if kind is CurrentAssignment:
             current, now = _put(self._currents, subject, value, CurrentAssignment)
-            self._backlog.set_owned(current.held if current else set(), now.held if now else set())
+            self.backlog.set_owned(current.held if current else set(), now.held if now else set())
             self._settle(subject)
         elif kind is MemberTarget:
             old, new = _put(self._targets, subject, value, MemberTarget)
-            self._backlog.set_target(pairs(old.assigned) if old else set(), pairs(new.assigned) if new else set())
+            self.backlog.set_target(pairs(old.assigned) if old else set(), pairs(new.assigned) if new else set())
         elif kind is EpochMember:
             before, after = _put(self.members, subject, value, EpochMember)
             self._count_subscription(before, -1)

@@ -178,7 +178,9 @@ class EpochState(TrackedGroup):
         new = self._records.current(name)
         if record.live:
             recorded = not self._records.uses_classic_protocol(name)
-            self._handovers.update(name, old, new, at_ms, revocation_recorded=recorded, held=self._records.held)
+            self._handovers.update(
+                name, old, new, at_ms, revocation_recorded=recorded, held=self._records.backlog.owned
+            )
         if new is not None:
             self._last_seen.update(name, new, at_ms)
         if record.live and old is not None and (new is None or new.epoch < 0 <= old.epoch):
@@ -278,7 +280,7 @@ class EpochState(TrackedGroup):
 
     @property
     def _stalled(self) -> int:
-        return self._records.waiting if self._started_ms is not None else 0
+        return self._records.backlog.waiting if self._started_ms is not None else 0
 
     def _update_counts(self, now_ms: int) -> None:
         """Update the view's version and the counts of subscribed and stalled partitions."""

@@ -13,12 +13,15 @@ __all__ = ["CounterTotals"]
 
 
 class CounterTotals:
-    """The totals of one group. Times are by the observer's clock (epoch ms); steps backwards count nothing."""
+    """The totals of one group: ``counters`` as of ``counted_until_ms``.
+
+    Times are by the observer's clock (epoch ms); steps backwards count nothing.
+    """
 
     def __init__(self, now_ms: int) -> None:
         """Start at zero."""
         self.counted_until_ms = now_ms
-        self._counters = Counters()
+        self.counters = Counters()
         self._owned = 0
         self._stalled = 0
         self._advanced_seconds = 0.0
@@ -29,11 +32,6 @@ class CounterTotals:
     def due_ms(self) -> int | None:
         """The deadline of `release`; None if nothing is held back."""
         return self._zero_until_ms if self._held_failures else None
-
-    @property
-    def counters(self) -> Counters:
-        """The totals as of ``counted_until_ms``."""
-        return self._counters
 
     def advance(self, now_ms: int) -> None:
         """Count the partition-seconds, all and stalled, since the last call."""
@@ -70,11 +68,11 @@ class CounterTotals:
 
         They stay at zero until ``zero_until_ms``: ``increase()`` does not see a counter that first appears with 1.
         """
-        begins = self._counters.assign_errors is None
+        begins = self.counters.assign_errors is None
         if begins:
             self._zero_until_ms = zero_until_ms
-            stalls = {**self._counters.stalls, Basis.EXACT: StallHistogram()}
-            self._counters = replace(self._counters, assign_errors=0, stalls=stalls)
+            stalls = {**self.counters.stalls, Basis.EXACT: StallHistogram()}
+            self.counters = replace(self.counters, assign_errors=0, stalls=stalls)
         return begins
 
     def fail_assign(self, now_ms: int) -> None:
@@ -87,16 +85,16 @@ class CounterTotals:
         if not self._held_failures or now_ms < self._zero_until_ms:
             return False
         failures, self._held_failures = self._held_failures, 0
-        self._counters = replace(self._counters, assign_errors=(self._counters.assign_errors or 0) + failures)
+        self.counters = replace(self.counters, assign_errors=(self.counters.assign_errors or 0) + failures)
         return True
 
     def abort(self, generations: int) -> None:
         """Count aborted generations."""
-        self._counters = replace(self._counters, aborted=self._counters.aborted + generations)
+        self.counters = replace(self.counters, aborted=self.counters.aborted + generations)
 
     def change_polled(self) -> None:
         """Count a difference between two descriptions of a polled group."""
-        self._counters = replace(self._counters, polled_changes=self._counters.polled_changes + 1)
+        self.counters = replace(self.counters, polled_changes=self.counters.polled_changes + 1)
 
     def settle(self, closing: GenerationEvent, advanced_seconds: float, started_from_empty_seconds: float) -> None:
         """Count a settled episode; ``advanced_seconds`` of its stalled partition-seconds are counted already.
@@ -105,17 +103,17 @@ class CounterTotals:
         the number of partitions was unknown.
         """
         self._add_seconds(0.0, started_from_empty_seconds)
-        totals = self._counters
+        totals = self.counters
         if closing.stall is not None:
             self._add_seconds(max(0.0, closing.stall.partition_seconds - advanced_seconds), 0.0)
             exemplar = Exemplar(closing.event_id, closing.stall.seconds, closing.timestamp_ms)
             # A rebalance without any stop is exact even without reports, but the exact histogram starts with reports.
-            basis = closing.stall.basis if Basis.EXACT in self._counters.stalls else Basis.BOUND
-            totals = _with_stall(self._counters, basis, exemplar)
+            basis = closing.stall.basis if Basis.EXACT in self.counters.stalls else Basis.BOUND
+            totals = _with_stall(self.counters, basis, exemplar)
         if closing.members:
             count = totals.completed.get(closing.trigger, 0) + 1
             totals = replace(totals, completed={**totals.completed, closing.trigger: count})
-        self._counters = replace(
+        self.counters = replace(
             totals,
             followups=totals.followups + closing.followups,
             noop=totals.noop + closing.noop,
@@ -129,9 +127,9 @@ class CounterTotals:
 
     def _add_seconds(self, stalled: float, total: float) -> None:
         # A stall that began before counting started must not exceed the total.
-        counters = self._counters
+        counters = self.counters
         stalled += counters.stalled_partition_seconds
-        self._counters = replace(
+        self.counters = replace(
             counters,
             stalled_partition_seconds=stalled,
             partition_seconds=max(counters.partition_seconds + total, stalled),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from rebalance_agent.model.assignment_quality import AssignmentQuality
 from rebalance_agent.model.episode import Basis, Phases, Source, Trigger
@@ -42,20 +43,9 @@ class Settlement:
         closing = replace(self.closing, flapping=names or None)
         return replace(self, events=(*self.events[:-1], closing))
 
-    @property
-    def join_seconds(self) -> float | None:
-        """The longest join phase; in a cooperative episode it is usually that of the first generation."""
-        return _longest(event.join_seconds for event in self.events)
-
-    @property
-    def sync_seconds(self) -> float | None:
-        """The longest sync phase."""
-        return _longest(event.sync_seconds for event in self.events)
-
-    @property
-    def reconcile_seconds(self) -> float | None:
-        """The longest time that members took to reach the coordinator's target assignment."""
-        return _longest(event.reconcile_seconds for event in self.events)
+    def longest(self, phase: Literal["join_seconds", "sync_seconds", "reconcile_seconds"]) -> float | None:
+        """The longest of this phase; in a cooperative episode the longest join is usually the first generation's."""
+        return max((seconds for event in self.events if (seconds := getattr(event, phase)) is not None), default=None)
 
     @property
     def slowest(self) -> MemberSnapshot | None:
@@ -110,10 +100,6 @@ def revise(
     )
     changed = tuple(after for before, after in zip(old.events, events, strict=True) if before != after)
     return (Settlement(events, new.slowness), changed) if changed else None
-
-
-def _longest(seconds: Iterable[float | None]) -> float | None:
-    return max((length for length in seconds if length is not None), default=None)
 
 
 def _knows_as_much(new: GenerationEvent, old: GenerationEvent) -> bool:

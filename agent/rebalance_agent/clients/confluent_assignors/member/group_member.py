@@ -17,7 +17,7 @@ from rebalance_agent.clients.confluent_assignors.member.thread_handover import A
 from rebalance_agent.clients.confluent_assignors.rebalancing import Rebalancing
 from rebalance_agent.clients.kafka_python import KafkaConsumer
 from rebalance_agent.instrumentation.consumer_progress import Offsets, Partition
-from rebalance_agent.instrumentation.rebalance_listener import Partitions, RebalanceListener
+from rebalance_agent.instrumentation.rebalance_listener import RebalanceListener
 
 __all__ = ["MemberConsumer"]
 
@@ -55,18 +55,9 @@ class MemberConsumer(KafkaConsumer):
             if client := getattr(self, "_client", None):
                 client.close()
             raise
-        timed = self._instrumentation.listener(callbacks, cooperative=cooperative)
-        self._listener = _Listener(self, timed, handover, poll_interval, WakeupNotifier(self._net))
-
-    @property
-    def lost_callback(self) -> Callable[[Partitions], object]:
-        """The timed lost callback, to be called on the application's thread."""
-        return self._listener.timed.on_partitions_lost
-
-    @property
-    def revoked_callback(self) -> Callable[[Partitions], object]:
-        """The timed revoked callback, to be called on the application's thread."""
-        return self._listener.timed.on_partitions_revoked
+        # Its methods are to be called on the application's thread.
+        self.timed = self._instrumentation.listener(callbacks, cooperative=cooperative)
+        self._listener = _Listener(self, self.timed, handover, poll_interval, WakeupNotifier(self._net))
 
     @property
     def joined(self) -> bool:

@@ -200,7 +200,7 @@ class MembershipThread:
         owned = self.offset_store.owned
         if member is None or not owned:
             return
-        callback = member.revoked_callback if member.joined else member.lost_callback
+        callback = member.timed.on_partitions_revoked if member.joined else member.timed.on_partitions_lost
         task = Task(partial(callback, _partitions(owned)))
         self.handover.offer(task)
         while not self.handover.await_done(task, RETRY_SECONDS):
@@ -225,7 +225,7 @@ class MembershipThread:
         """Have the lost callback run by the application, and wait for that."""
         member = self._member
         owned = self.offset_store.owned
-        callback = partial(member.lost_callback, _partitions(owned)) if member is not None and owned else _nothing
+        callback = partial(member.timed.on_partitions_lost, _partitions(owned)) if member and owned else _nothing
         task = Task(callback)
         self.handover.offer(task)
         while not self.handover.await_done(task, RETRY_SECONDS):
