@@ -10,7 +10,7 @@ from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.generation_diff import Partition, owners
 from rebalance_agent.model.group import GroupSnapshot, GroupType, Member, RebalanceProtocol, is_cooperative
 from rebalance_agent.model.partitions import count_partitions
-from rebalance_agent.tracking.coordinators import CoordinatorChange
+from rebalance_agent.tracking.rebalance.coordinators import CoordinatorChange
 
 __all__ = [
     "FOREVER_MS",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
-from rebalance_agent.tracking.coordinators import Coordinators
 from rebalance_agent.tracking.member_reports import ReportBudget
 from rebalance_agent.tracking.patterns.copartition import Copartitioned
 from rebalance_agent.tracking.poll_evidence import ClockOffset, PollEvidence
+from rebalance_agent.tracking.rebalance.coordinators import Coordinators
 
 __all__ = ["TrackerContext"]
 
