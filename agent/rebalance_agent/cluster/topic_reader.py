@@ -70,6 +70,10 @@ class TopicRecord(Protocol):
         """The timestamp's type, and epoch milliseconds."""
         ...
 
+    def leader_epoch(self) -> int | None:
+        """The epoch of the leader that wrote it; None if unknown."""
+        ...
+
 
 class TopicReader:
     """Reads assigned partitions of ``topic``. Used by one thread; `partitions` may be called from any.

@@ -71,6 +71,7 @@ class GroupRecords:
         fact = None if record is None else group_fact(record)
         if fact is None:
             return None
+        leader_epoch = message.leader_epoch()
         return observed_record(
             fact,
             message.timestamp()[1],
@@ -80,6 +81,7 @@ class GroupRecords:
             live=live,
             replayed=replayed,
             after_gap=after_gap,
+            leader_epoch=-1 if leader_epoch is None else leader_epoch,
         )
 
     def _is_shown(self, key: bytes) -> bool | None:

@@ -10,6 +10,7 @@ from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.generation_diff import Partition, owners
 from rebalance_agent.model.group import GroupSnapshot, GroupType, Member, RebalanceProtocol, is_cooperative
 from rebalance_agent.model.partitions import count_partitions
+from rebalance_agent.tracking.rebalance.coordinators import CoordinatorChange
 
 __all__ = [
     "FOREVER_MS",
@@ -44,11 +45,13 @@ class Departure(StrEnum):
 class LastSeen:
     """When a departed member was last active (epoch ms): its last known contact with the coordinator, its last commit.
 
-    ``contact_ms`` is a lower bound: the member may have sent heartbeats later, which no record shows.
+    ``contact_ms`` is a lower bound: the member may have sent heartbeats later, which no record shows. ``worked_ms``:
+    the commit of a partition before its last one; the member consumed at least until then.
     """
 
     contact_ms: int | None = None
     committed_ms: int | None = None
+    worked_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,7 @@ class Generation:
     ``last_seen`` and ``departures``: when departed members were last active, and how they left where records show it;
     both by the member's old id. ``restarting``: members that revoke everything for each epoch, since they still use the
     classic protocol with an eager assignor. ``unnamed``: topic ids whose names are unknown.
+    ``coordinator_changes``: the recent changes of the group's coordinator, up to its record.
     """
 
     value: GroupSnapshot
@@ -107,6 +111,7 @@ class Generation:
     departures: Mapping[str, Departure] = field(default_factory=dict)
     restarting: frozenset[str] = frozenset()
     unnamed: frozenset[str] = frozenset()
+    coordinator_changes: tuple[CoordinatorChange, ...] = ()
 
     @property
     def number(self) -> int:

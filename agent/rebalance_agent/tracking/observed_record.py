@@ -18,10 +18,22 @@ def observed_record(
     live: bool = True,
     replayed: bool = False,
     after_gap: bool = False,
+    leader_epoch: int = -1,
 ) -> GroupRecord | EpochRecord:
     """The observation of ``fact``; the other parameters as in `GroupRecord` (``after_gap`` matters there alone)."""
     if isinstance(fact, ClassicGroupFact):
-        return GroupRecord(fact.group, timestamp_ms, seen_ms, fact.value, live, partition, offset, replayed, after_gap)
+        return GroupRecord(
+            fact.group,
+            timestamp_ms,
+            seen_ms,
+            fact.value,
+            live,
+            partition,
+            offset,
+            replayed,
+            after_gap,
+            leader_epoch,
+        )
     return EpochRecord(
         fact.group,
         timestamp_ms,
@@ -34,4 +46,5 @@ def observed_record(
         live,
         offset,
         replayed,
+        leader_epoch,
     )

@@ -119,6 +119,9 @@ class Tracker:
         match observation:
             case GroupRecord() | EpochRecord():
                 yield from self._groups.catch_up(observation.group, now_ms)
+                self._context.coordinators.see(
+                    observation.partition, observation.leader_epoch, observation.timestamp_ms
+                )
                 yield from self._router.record(observation)
             case Backfilled():
                 yield from self._router.complete(observation)

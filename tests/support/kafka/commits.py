@@ -32,6 +32,9 @@ class Shown:
     def timestamp(self):
         return 1, self.timestamp_ms
 
+    def leader_epoch(self):
+        return None
+
     def partition(self):
         return 0
 

@@ -48,6 +48,9 @@ class FakeRecord:
     def __len__(self):
         return len(self.value_bytes or b"")
 
+    def leader_epoch(self):
+        return None
+
     def partition(self):
         return self.at[0]
 

@@ -33,7 +33,7 @@ __all__ = [
     "record_value",
 ]
 
-VERSION = 2
+VERSION = 3
 """Version of values and markers: snapshots of other versions are not used, and overwritten."""
 
 KEY_VERSION = 1
@@ -43,8 +43,8 @@ MARKER_BYTES_MAX = 4_096
 """Bytes of a marker that are read; real ones have a few hundred."""
 
 _KEY = struct.Struct(">BBHi")  # key version, kind, length of the owner, partition
-_VALUE = struct.Struct(">Bqqq")  # version, series, offset, timestamp
-_SUMMED = struct.Struct(">qqI")  # offset, timestamp, length of the key
+_VALUE = struct.Struct(">Bqqqi")  # version, series, offset, timestamp, leader epoch
+_SUMMED = struct.Struct(">qqiI")  # offset, timestamp, leader epoch, length of the key
 _RECORD, _MARKER = 1, 2
 
 
@@ -73,6 +73,7 @@ class StoredRecord:
     timestamp_ms: int
     key_bytes: bytes
     value_bytes: bytes | None
+    written_in_epoch: int | None = None
 
     def __len__(self) -> int:
         """The length of the value in bytes."""
@@ -102,6 +103,10 @@ class StoredRecord:
         """The timestamp's type (create time), and epoch milliseconds."""
         return (1, self.timestamp_ms)
 
+    def leader_epoch(self) -> int | None:
+        """The epoch of the leader that wrote it; None if unknown."""
+        return self.written_in_epoch
+
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
@@ -110,7 +115,7 @@ class _Entry:
 
 
 class Digest:
-    """A digest of the last record of each key (offset, timestamp and value), whatever the order of keys.
+    """A digest of the last record of each key (offset, timestamp, epoch and value), whatever the order of keys.
 
     ``summands``: key -> hash of its record. Records are hashed once and not kept: values may have a megabyte each.
     """
@@ -144,9 +149,14 @@ def _summand(record: TopicRecord) -> int | None:
     key, value = record.key() or b"", record.value()
     if value is None:
         return None
-    hashed = hashlib.blake2b(_SUMMED.pack(record.offset(), record.timestamp()[1], len(key)) + key, digest_size=8)
+    head = _SUMMED.pack(record.offset(), record.timestamp()[1], _epoch_number(record.leader_epoch()), len(key))
+    hashed = hashlib.blake2b(head + key, digest_size=8)
     hashed.update(value)
     return int.from_bytes(hashed.digest(), "big")
+
+
+def _epoch_number(leader_epoch: int | None) -> int:
+    return -1 if leader_epoch is None else leader_epoch
 
 
 def record_key(owner: bytes, partition: int, key: bytes) -> bytes:
@@ -154,9 +164,9 @@ def record_key(owner: bytes, partition: int, key: bytes) -> bytes:
     return _KEY.pack(KEY_VERSION, _RECORD, len(owner), partition) + owner + key
 
 
-def record_value(series: int, offset: int, timestamp_ms: int, value: bytes) -> bytes:
+def record_value(series: int, offset: int, timestamp_ms: int, value: bytes, leader_epoch: int | None = None) -> bytes:
     """The value of a kept record; a deleted record is written as a tombstone instead."""
-    return _VALUE.pack(VERSION, series, offset, timestamp_ms) + value
+    return _VALUE.pack(VERSION, series, offset, timestamp_ms, _epoch_number(leader_epoch)) + value
 
 
 def marker_key(owner: bytes, partition: int) -> bytes:
@@ -248,10 +258,11 @@ class SnapshotAssembly:
             return
         kept.add(key)
         if len(value) >= _VALUE.size:
-            version, series, offset, timestamp_ms = _VALUE.unpack_from(value)
-            if version == VERSION and offset >= 0:
+            version, series, offset, timestamp_ms, leader_epoch = _VALUE.unpack_from(value)
+            if version == VERSION and offset >= 0 and leader_epoch >= -1:
                 self.size_bytes += len(value)
-                record = StoredRecord(partition, offset, timestamp_ms, key, value[_VALUE.size :])
+                epoch = leader_epoch if leader_epoch >= 0 else None
+                record = StoredRecord(partition, offset, timestamp_ms, key, value[_VALUE.size :], epoch)
                 written[key] = _Entry(series, record)
 
     def _drop(self, entry: _Entry | None) -> None:

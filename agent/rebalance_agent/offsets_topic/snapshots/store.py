@@ -235,9 +235,10 @@ class SnapshotStore:
         size_bytes, partition = 0, state.number
         for key, record in list(state.due.items()):
             value = record.value()
-            stored = (
-                None if value is None else record_value(state.series, record.offset(), record.timestamp()[1], value)
-            )
+            stored = None
+            if value is not None:
+                at_ms, epoch = record.timestamp()[1], record.leader_epoch()
+                stored = record_value(state.series, record.offset(), at_ms, value, epoch)
             if not self._send(partition, record_key(self._owner, partition, key), stored, self._requeue(record)):
                 return  # the queue is full: the rest follows later
             del state.due[key]

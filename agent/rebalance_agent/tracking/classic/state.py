@@ -191,6 +191,7 @@ class ClassicState(TrackedGroup):
             protocol=infer_protocol(before, value),
             topics=self._context.topics.sizes_in(subscribed_topics(value), value),
             replayed=observation.replayed,
+            coordinator_changes=self._context.coordinators.changes(observation.partition),
         )
         if before is not None:
             last_seen = self._last_seen.gone(before, _member_ids(value), self._commits, observation.timestamp_ms)

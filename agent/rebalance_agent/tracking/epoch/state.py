@@ -186,7 +186,7 @@ class EpochState(TrackedGroup):
         if record.live and old is not None and (new is None or new.epoch < 0 <= old.epoch):
             had = pairs(self._records.by_topic_name(topic_partitions(old.held), self._context.topics))
             self._last_seen.depart(self._records.members.get(name), name, old, at_ms)
-            self._last_seen.commit(name, self._commits.last(had, contact_ms or 0, at_ms))
+            self._last_seen.commit(name, self._commits.last_seen(contact_ms, had, contact_ms or 0, at_ms))
         if new is None:
             self._last_seen.forget(name)
 
@@ -247,6 +247,7 @@ class EpochState(TrackedGroup):
             last_seen=last_seen,
             departures=departures,
             restarting=restarting,
+            coordinator_changes=self._context.coordinators.changes(self.partition),
             # Tasks of streams groups refer to topics by the names in the topology.
             unnamed=frozenset() if self.group_type is GroupType.STREAMS else unnamed,
         )

@@ -22,20 +22,31 @@ dropped."""
 
 
 class LastCommits:
-    """The time of a group's last commit per partition; known only for groups whose lag is measured."""
+    """The times of a group's last two commits per partition; known only for groups whose lag is measured."""
 
     def __init__(self) -> None:
         """Start without commits."""
-        self._at_ms: dict[Partition, int] = {}
+        self._at_ms: dict[Partition, tuple[int, ...]] = {}
 
     def update(self, at_ms: Mapping[Partition, int]) -> None:
         """Add commit times (epoch ms) by partition."""
-        self._at_ms |= at_ms
+        for partition, time_ms in at_ms.items():
+            before = self._at_ms.get(partition, ())
+            if before[-1:] != (time_ms,):
+                self._at_ms[partition] = (*before[-1:], time_ms)
 
-    def last(self, partitions: Iterable[Partition], after_ms: int, until_ms: int) -> int | None:
-        """Return the last commit of any of the partitions in (``after_ms``, ``until_ms``]; None if there is none."""
-        times = (self._at_ms.get(partition, after_ms) for partition in partitions)
-        return max((at_ms for at_ms in times if after_ms < at_ms <= until_ms), default=None)
+    def last_seen(
+        self, contact_ms: int | None, partitions: Collection[Partition], after_ms: int, until_ms: int
+    ) -> LastSeen:
+        """Return when a member with these partitions was last active; its commits are in (``after_ms``, ``until_ms``].
+
+        Kept are two commits per partition: if the last one is later than ``until_ms``, it is another member's, and
+        which of the others is the member's last one but one is unknown.
+        """
+        commits = [self._at_ms.get(partition, ()) for partition in partitions]
+        last = [times[-1] for times in commits if times and after_ms < times[-1] <= until_ms]
+        before = [times[0] for times in commits if len(times) > 1 and after_ms < times[0] and times[1] <= until_ms]
+        return LastSeen(contact_ms, max(last, default=None), max(before, default=None))
 
     def keep(self, partitions: Iterable[Partition]) -> None:
         """Drop all other partitions, which no member has any more."""
@@ -55,8 +66,8 @@ class ClassicLastSeen:
     ) -> dict[str, LastSeen]:
         """Return, by member id, when members of ``before`` that are not ``staying`` were last active by ``at_ms``."""
         return {
-            member.member_id: LastSeen(
-                self._contact_ms.get(member.member_id), commits.last(pairs(member.assigned), before.timestamp_ms, at_ms)
+            member.member_id: commits.last_seen(
+                self._contact_ms.get(member.member_id), pairs(member.assigned), before.timestamp_ms, at_ms
             )
             for member in before.members
             if member.member_id not in staying
@@ -125,10 +136,12 @@ class EpochLastSeen:
             del self._last_seen[oldest]
             self._departures.pop(oldest, None)
 
-    def commit(self, member_id: str, at_ms: int | None) -> None:
-        """Set the last commit of a departed member."""
-        if at_ms is not None and (last_seen := self._last_seen.get(member_id)):
-            self._last_seen[member_id] = replace(last_seen, committed_ms=at_ms)
+    def commit(self, member_id: str, commits: LastSeen) -> None:
+        """Set the last commits of a departed member."""
+        if last_seen := self._last_seen.get(member_id):
+            self._last_seen[member_id] = replace(
+                last_seen, committed_ms=commits.committed_ms, worked_ms=commits.worked_ms
+            )
 
     def take(self) -> tuple[dict[str, LastSeen], dict[str, Departure]]:
         """Return and reset when the members that departed since the last call were last active, and how they left."""

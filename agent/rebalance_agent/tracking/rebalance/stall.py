@@ -7,12 +7,12 @@ returned. Under an eager protocol all partitions stop; under a cooperative one, 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from rebalance_agent.model.episode import Basis, Evidence, Stall
 from rebalance_agent.model.generation_diff import Partition, owners
-from rebalance_agent.model.group import Member, RebalanceProtocol
+from rebalance_agent.model.group import GroupType, Member, RebalanceProtocol
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.completed_generation import (
     FOREVER_MS,
@@ -24,6 +24,8 @@ from rebalance_agent.tracking.completed_generation import (
     TimeBounds,
 )
 from rebalance_agent.tracking.member_reports import MemberReports, ReportSpan
+from rebalance_agent.tracking.rebalance.coordinators import last_contact_ms
+from rebalance_agent.tracking.rebalance.diff_cache import difference
 
 __all__ = ["STALL_MAX_MS", "measure_stall"]
 
@@ -158,6 +160,7 @@ class _Step:
         self._stops: dict[str, dict[Partition, int]] = {}
         self._resumes: dict[str, dict[Partition, int]] = {}
         self.everything_stops = generation.protocol is not RebalanceProtocol.COOPERATIVE and not generation.returned
+        self._began_it = _one_member_departed(before, generation)
 
     def handovers(self, partition: Partition) -> tuple[PartitionHandover, ...]:
         """Return the recorded handovers in which the partition was stalled; at least one, which may be empty."""
@@ -183,7 +186,8 @@ class _Step:
             return self._last_active(owner, generation.timestamp_ms, generation.timestamp_ms)
         if owner.member_id not in self._alive:
             start = self._start()
-            return self._last_active(owner, start.earliest_ms, start.latest_ms)
+            latest_ms = start.latest_ms if self._began_it else max(start.latest_ms, _joined_ms(generation))
+            return self._last_active(owner, start.earliest_ms, latest_ms)
         if self.everything_stops:
             start = self._start()
             return _Moment(start.earliest_ms, _joined_ms(generation), exact=False)
@@ -200,7 +204,8 @@ class _Step:
                 exact=False,
             )
         if not self._fresh:
-            return _Moment(self._generation.timestamp_ms, self._generation.timestamp_ms, exact=True)
+            at_ms = self._shown_ms(handover)
+            return _Moment(at_ms, at_ms, exact=True)
         start = self._first.start
         if start is None:
             raise _Unknown
@@ -223,22 +228,32 @@ class _Step:
         return _Moment(resumed_ms, resumed_ms, exact=False)
 
     def _last_active(self, owner: Member, earliest_ms: int, latest_ms: int) -> _Moment:
-        """Return when a departed member stopped: at most a session timeout before the coordinator noticed.
+        """Return when a departed member stopped: at most a session timeout before its coordinator noticed.
 
-        A commit in that time is taken as its end: a member that leaves cleanly commits right before.
+        A commit shows that it was alive. That it worked as well is certain only until the commit before the last one: a
+        member that leaves cleanly commits at the end of its revoked callback, long after it stopped working.
         """
-        expired_ms = earliest_ms - owner.session_timeout_ms
+        expired_ms = last_contact_ms(earliest_ms, owner.session_timeout_ms, self._generation.coordinator_changes)
         last_seen = self._generation.last_seen.get(owner.member_id, LastSeen())
         alive_ms = max(
-            (active_ms for active_ms in (last_seen.contact_ms, last_seen.committed_ms) if active_ms is not None),
+            (active_ms for active_ms in (last_seen.contact_ms, last_seen.worked_ms) if active_ms is not None),
             default=expired_ms,
         )
         stopped_ms = min(max(expired_ms, alive_ms), latest_ms)
-        worked = last_seen.committed_ms is not None and last_seen.committed_ms >= expired_ms
+        worked = last_seen.worked_ms is not None and last_seen.worked_ms >= expired_ms
         uncertain = not worked and self._departure(owner) is Departure.UNKNOWN
         return _Moment(
             stopped_ms, latest_ms, exact=False, uncertain_ms=max(0, earliest_ms - stopped_ms) if uncertain else 0
         )
+
+    def _shown_ms(self, handover: PartitionHandover) -> int:
+        """Return when a record first showed a new partition: as a member's target, or as its assignment."""
+        generation = self._generation
+        if generation.group_type is GroupType.CLASSIC or generation.joined_ms is None:
+            shown_ms = generation.timestamp_ms
+        else:
+            shown_ms = generation.joined_ms
+        return shown_ms if handover.given_ms is None else min(shown_ms, handover.given_ms)
 
     def _departure(self, owner: Member) -> Departure:
         return (
@@ -246,9 +261,30 @@ class _Step:
         )
 
     def _start(self) -> TimeBounds:
-        if self._generation.start is None:
+        """Return when members were asked to rejoin.
+
+        A new coordinator knows of no classic rebalance that was running: members that had not rejoined yet went on
+        consuming until it began anew.
+        """
+        generation = self._generation
+        start = generation.start
+        if start is None:
             raise _Unknown
-        return self._generation.start
+        anew = any(change.until_ms >= start.earliest_ms for change in generation.coordinator_changes)
+        if anew and start.evidence is not Evidence.RECORD:
+            return replace(start, latest_ms=max(start.latest_ms, _joined_ms(generation)))
+        return start
+
+
+def _one_member_departed(before: Generation | None, generation: Generation) -> bool:
+    """Whether nothing but the departure of one member can have begun the rebalance.
+
+    Else a departed member may have consumed until the end of the join phase, in a rebalance that others began.
+    """
+    if before is None or before.topics != generation.topics:
+        return False
+    diff = difference(before, generation)
+    return len(diff.gone) == 1 and not (diff.joined or diff.replaced or diff.resubscribed)
 
 
 _NO_HANDOVER = PartitionHandover()

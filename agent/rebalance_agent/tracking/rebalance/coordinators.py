@@ -1,0 +1,61 @@
+"""Changes of a group's coordinator, by the leader epochs of the records that it writes.
+
+A coordinator that takes over a partition of the offsets topic gives every member a whole session timeout again, and a
+classic rebalance that was running starts anew. So a member that is removed later may have been silent for longer than
+one session timeout.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+__all__ = ["CHANGES_MAX", "CoordinatorChange", "Coordinators", "last_contact_ms"]
+
+CHANGES_MAX = 8
+"""Changes kept per partition. Of a member that survived more of them without a contact, the bound is too late."""
+
+_UNKNOWN_EPOCH = -1
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatorChange:
+    """A new coordinator took over between two records of its partition (epoch ms): ``after_ms`` and ``until_ms``."""
+
+    after_ms: int
+    until_ms: int
+
+
+class Coordinators:
+    """The recent changes of coordinators by partition of the offsets topic."""
+
+    def __init__(self) -> None:
+        """Start without records."""
+        self._last: dict[int, tuple[int, int]] = {}
+        self._changes: dict[int, deque[CoordinatorChange]] = {}
+
+    def see(self, partition: int, leader_epoch: int, timestamp_ms: int) -> None:
+        """Take a record: the epoch of the leader that wrote it (-1: unknown), and its timestamp (epoch ms)."""
+        epoch, last_ms = self._last.get(partition, (leader_epoch, timestamp_ms))
+        if epoch != leader_epoch:
+            changes = self._changes.setdefault(partition, deque(maxlen=CHANGES_MAX))
+            changes.append(CoordinatorChange(min(last_ms, timestamp_ms), timestamp_ms))
+        self._last[partition] = leader_epoch, timestamp_ms
+
+    def changes(self, partition: int) -> tuple[CoordinatorChange, ...]:
+        """Return the known changes of a partition's coordinator, oldest first."""
+        return tuple(self._changes.get(partition, ()))
+
+
+def last_contact_ms(removed_ms: int, session_timeout_ms: int, changes: Iterable[CoordinatorChange]) -> int:
+    """Return the earliest time of the last contact of a member that was removed at ``removed_ms`` (epoch ms).
+
+    That is one session timeout before its removal; where the coordinator changed since, one before the last record of
+    the coordinator before, which still took the member for alive.
+    """
+    contact_ms = removed_ms - session_timeout_ms
+    for change in sorted(changes, key=lambda change: change.until_ms, reverse=True):
+        if change.until_ms >= contact_ms:
+            contact_ms = min(contact_ms, change.after_ms - session_timeout_ms)
+    return contact_ms

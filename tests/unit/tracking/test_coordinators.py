@@ -1,0 +1,121 @@
+"""New coordinators: they start every member's session anew, and classic rebalances with it (truth.md, finding 1)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rebalance_agent.model.epoch_groups import CurrentAssignment, GroupEpoch, MemberState, TargetEpoch
+from rebalance_agent.tracking.rebalance import coordinators
+from rebalance_agent.tracking.rebalance.coordinators import CoordinatorChange, Coordinators, last_contact_ms
+from rebalance_agent.tracking.tracker import Tracker
+from support.tracker.epochs import current, fact, gone, joins, named, target
+from support.tracker.tracking import WHOLE, closing, in_time, listed, member, record, tell, tick, topics, watch
+
+SESSION_MS = 45_000
+
+
+def written_by(leader_epoch, *observations):
+    """The records among them as this leader wrote them."""
+    return [
+        replace(observation, leader_epoch=leader_epoch) if hasattr(observation, "leader_epoch") else observation
+        for observation in observations
+    ]
+
+
+JOINED = (
+    topics(0, t=4),
+    listed(500),
+    record(1_000, 0),
+    record(4_000, 1, member("a", (0, 1)), member("b", (2, 3)), joined=3_990),
+)
+ANOTHER = record(60_000, 1, member("x", ()), group="other")
+REMOVED = (
+    listed(120_000),
+    listed(120_200, "g"),
+    listed(122_990, "g"),
+    record(123_000, 2, member("a", (0, 1, 2, 3)), joined=122_990),
+)
+
+
+def stall_of(*observations):
+    _, events = watch(*in_time(*observations), tick(200_000))
+    return closing([event for event in events if event.group == "g"])[-1].stall
+
+
+def test_a_member_that_is_removed_was_silent_for_one_session_where_its_coordinator_stayed():
+    assert stall_of(*written_by(3, *JOINED, ANOTHER, *REMOVED)).seconds == 123 - (120 - 45)
+
+
+def test_under_a_new_coordinator_it_may_have_been_silent_since_a_session_before_the_old_ones_last_record():
+    """Killed at 20 s, say; at 60 s the last record of the old coordinator, of another group of the partition."""
+    stall = stall_of(*written_by(3, *JOINED, ANOTHER), *written_by(4, *REMOVED))
+    assert (stall.seconds, stall.lower_seconds) == (123 - (60 - 45), pytest.approx(0.01))
+
+
+def test_members_of_an_epoch_group_may_have_been_silent_since_then_as_well():
+    before = [
+        WHOLE,
+        named(t=2),
+        joins(1_000, "a"),
+        joins(1_000, "b"),
+        fact(1_000, GroupEpoch(2)),
+        target(1_000, "a", 0),
+        target(1_000, "b", 1),
+        fact(1_000, TargetEpoch(2)),
+        fact(1_000, CurrentAssignment(2, 0, MemberState.STABLE, current(0, "a", 2, (0,)).value.assigned), "a"),
+        fact(1_000, CurrentAssignment(2, 0, MemberState.STABLE, current(0, "b", 2, (1,)).value.assigned), "b"),
+        current(50_000, "b", 2, (1,)),
+    ]
+    after = [
+        *gone(90_000, "a"),
+        fact(90_000, GroupEpoch(3)),
+        target(90_000, "b", 0, 1),
+        fact(90_000, TargetEpoch(3)),
+        current(90_500, "b", 3, (0, 1)),
+    ]
+    for leader_epoch, seconds in ((3, 45.5), (4, 90.5 - 5.0)):
+        events = tell(
+            Tracker("cluster", settle_ms=1_000),
+            *written_by(3, *before),
+            *written_by(leader_epoch, *after),
+            tick(200_000),
+        )
+        assert closing(events)[-1].stall.seconds == pytest.approx(seconds)
+
+
+@given(
+    st.integers(0, 100_000),
+    st.lists(st.tuples(st.integers(0, 100_000), st.integers(0, 100_000)).map(sorted), max_size=5),
+)
+def test_no_contact_that_sessions_allow_is_earlier(silent_ms, changes):
+    """A member is silent from a moment on; each coordinator removes it a session after that, or after its own start."""
+    changes = sorted((CoordinatorChange(*times) for times in changes), key=lambda change: change.until_ms)
+    changes = [
+        change
+        for index, change in enumerate(changes)
+        if all(change.after_ms >= earlier.until_ms for earlier in changes[:index])
+    ]
+    expires_ms = silent_ms + SESSION_MS
+    for change in changes:
+        if silent_ms <= change.after_ms < expires_ms:
+            expires_ms = change.until_ms + SESSION_MS
+    known = [change for change in changes if change.until_ms <= expires_ms]
+    assert last_contact_ms(expires_ms, SESSION_MS, known) <= silent_ms
+
+
+def test_changes_are_kept_in_bounded_number_and_by_partition(monkeypatch):
+    monkeypatch.setattr(coordinators, "CHANGES_MAX", 3)
+    seen = Coordinators()
+    for number in range(10):
+        seen.see(0, number // 2, 1_000 * number)
+        seen.see(1, 7, 1_000 * number)
+    assert seen.changes(0) == (
+        CoordinatorChange(3_000, 4_000),
+        CoordinatorChange(5_000, 6_000),
+        CoordinatorChange(7_000, 8_000),
+    )
+    assert seen.changes(1) == seen.changes(2) == ()

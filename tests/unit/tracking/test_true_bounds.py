@@ -1,0 +1,70 @@
+"""Bounds of stalls that independent judging found false: each case holds the truth now."""
+
+from __future__ import annotations
+
+import pytest
+
+from rebalance_agent.model.episode import Basis
+from rebalance_agent.model.epoch_groups import CurrentAssignment, GroupEpoch, MemberState, TargetEpoch
+from rebalance_agent.tracking.tracker import Tracker
+from support.tracker.epochs import current, fact, joins, named, target
+from support.tracker.tracking import WHOLE, closing, in_time, listed, member, record, tell, tick, topics, watch
+
+START = (
+    topics(0, t=4),
+    listed(500),
+    record(1_000, 0),
+    record(4_000, 1, member("a", (0, 1)), member("b", (2, 3)), joined=3_990),
+)
+RUNNING = (listed(10_000), listed(10_200, "g"), listed(13_990, "g"))
+
+
+def stall_of(*observations):
+    _, events = watch(*in_time(*START, *observations), tick(99_000))
+    return closing(events)[-1].stall
+
+
+def test_a_member_that_leaves_while_a_rebalance_runs_may_have_worked_until_its_join_phase_ended():
+    """A rolling restart: c joined and began it, b worked on and left at its own time (finding 7)."""
+    stall = stall_of(*RUNNING, record(14_000, 2, member("a", (0, 1)), member("c", (2, 3)), joined=13_990))
+    assert stall.lower_seconds == pytest.approx(0.01)
+
+
+def test_a_member_whose_departure_alone_began_it_had_stopped_by_then():
+    stall = stall_of(*RUNNING, record(14_000, 2, member("a", (0, 1, 2, 3)), joined=13_990))
+    assert stall.lower_seconds == pytest.approx(14 - 10.2)
+
+
+def test_of_two_members_that_left_either_may_have_begun_it():
+    three = record(6_000, 2, member("a", (0,)), member("b", (1, 2)), member("c", (3,)), joined=5_990)
+    stall = stall_of(listed(5_000), listed(5_200, "g"), three, *RUNNING, record(14_000, 3, member("a", (0, 1, 2, 3))))
+    assert stall.lower_seconds <= 0.01
+
+
+def test_new_partitions_of_an_epoch_group_stand_still_since_the_record_that_shows_them_first():
+    """Their owners get them by their own heartbeats, at different times (finding 3)."""
+    before = [
+        WHOLE,
+        named(t=2),
+        joins(1_000, "a"),
+        joins(1_000, "b"),
+        fact(1_000, GroupEpoch(2)),
+        target(1_000, "a", 0),
+        target(1_000, "b", 1),
+        fact(1_000, TargetEpoch(2)),
+        fact(1_000, CurrentAssignment(2, 0, MemberState.STABLE, current(0, "a", 2, (0,)).value.assigned), "a"),
+        fact(1_000, CurrentAssignment(2, 0, MemberState.STABLE, current(0, "b", 2, (1,)).value.assigned), "b"),
+    ]
+    grown = [
+        topics(29_000, t=4),
+        fact(30_000, GroupEpoch(3)),
+        target(30_100, "a", 0, 2),
+        target(30_100, "b", 1, 3),
+        fact(30_100, TargetEpoch(3)),
+        current(30_400, "a", 3, (0, 2)),
+        current(33_350, "b", 3, (1, 3)),
+    ]
+    events = tell(Tracker("cluster", settle_ms=1_000), *before, *grown, tick(60_000))
+    stall = closing(events)[-1].stall
+    assert (stall.seconds, stall.basis) == (pytest.approx(3.25), Basis.BOUND)
+    assert stall.partition_seconds == pytest.approx(3.25 + 0.3)
