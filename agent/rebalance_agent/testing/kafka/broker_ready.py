@@ -7,7 +7,11 @@ FindCoordinator v1.
 from __future__ import annotations
 
 import socket
-import struct
+from typing import Any
+
+from rebalance_agent.groupprotocol.wire.byte_reader import Reader, WireError
+from rebalance_agent.groupprotocol.wire.primitives import INT8, INT16, INT32, STRING, Array
+from rebalance_agent.groupprotocol.wire.schema import Field, Struct, struct_codec
 
 __all__ = ["coordinator_ready", "live_brokers"]
 
@@ -17,9 +21,22 @@ TIMEOUT_S = 2.0
 ANSWER_MAX = 1 << 20
 """Maximum size of a response in bytes. One about a few brokers has some hundred."""
 
-_METADATA, _FIND_COORDINATOR = 3, 10
-_CORRELATION_BYTES = 4
+_SIZE_BYTES = 4
 _CLIENT = "embedded-kafka"
+
+_HEAD = (Field("api_key", INT16), Field("version", INT16), Field("correlation_id", INT32), Field("client_id", STRING))
+_BROKER = Struct(
+    Field("node_id", INT32), Field("host", STRING), Field("port", INT32), Field("rack", STRING, nullable_since=0)
+)
+_METADATA = (
+    (*_HEAD, Field("topics", Array(STRING))),
+    (Field("correlation_id", INT32), Field("brokers", Array(_BROKER)), Field("cluster_id", STRING)),
+)
+_FIND_COORDINATOR = (
+    (*_HEAD, Field("key", STRING), Field("key_type", INT8)),
+    (Field("correlation_id", INT32), Field("throttle_time_ms", INT32), Field("error_code", INT16)),
+)
+"""Fields of the request, and of its response up to the last one that is read."""
 
 
 def live_brokers(host: str, port: int) -> tuple[str, frozenset[int]]:
@@ -29,14 +46,8 @@ def live_brokers(host: str, port: int) -> tuple[str, frozenset[int]]:
         OSError: no connection, or no response in time.
 
     """
-    answer = _Reader(_ask(host, port, _METADATA, 2, struct.pack(">i", 0)))  # an empty array: no topics, only brokers
-    nodes = set()
-    for _ in range(answer.int32()):
-        nodes.add(answer.int32())
-        answer.string()  # host
-        answer.int32()  # port
-        answer.string()  # rack
-    return answer.string(), frozenset(nodes)
+    answer = _ask(host, port, _METADATA, {"api_key": 3, "version": 2, "topics": ()})  # no topics, only brokers
+    return answer["cluster_id"], frozenset(broker["node_id"] for broker in answer["brokers"])
 
 
 def coordinator_ready(host: str, port: int, group: str) -> bool:
@@ -46,56 +57,23 @@ def coordinator_ready(host: str, port: int, group: str) -> bool:
         OSError: no connection, or no response in time.
 
     """
-    answer = _Reader(_ask(host, port, _FIND_COORDINATOR, 1, _string(group) + b"\0"))  # key type 0: a group
-    answer.int32()  # throttle time
-    return answer.int16() == 0
+    request = {"api_key": 10, "version": 1, "key": group, "key_type": 0}  # key type 0: a group
+    return bool(_ask(host, port, _FIND_COORDINATOR, request)["error_code"] == 0)
 
 
-class _Reader:
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-        self._at = 0
-
-    def _take(self, size: int) -> bytes:
-        part = self._data[self._at : self._at + size]
-        if len(part) < size:
-            msg = "the broker's answer ends early"
-            raise ConnectionError(msg)
-        self._at += size
-        return part
-
-    def int16(self) -> int:
-        return int.from_bytes(self._take(2), "big", signed=True)
-
-    def int32(self) -> int:
-        return int.from_bytes(self._take(4), "big", signed=True)
-
-    def string(self) -> str:
-        return self._take(max(self.int16(), 0)).decode(errors="replace")  # a length of -1 is null
-
-
-def _string(text: str) -> bytes:
-    data = text.encode()
-    return struct.pack(">h", len(data)) + data
-
-
-def _ask(host: str, port: int, key: int, version: int, body: bytes) -> bytes:
-    request = struct.pack(">hhi", key, version, 1) + _string(_CLIENT) + body
-    with socket.create_connection((host, port), timeout=TIMEOUT_S) as connection:
-        connection.sendall(struct.pack(">i", len(request)) + request)
-        size = int.from_bytes(_receive(connection, 4), "big")
-        if not _CORRELATION_BYTES <= size <= ANSWER_MAX:
-            msg = f"an answer of {size} bytes: that is not a Kafka broker"
-            raise ConnectionError(msg)
-        return _receive(connection, size)[_CORRELATION_BYTES:]
-
-
-def _receive(connection: socket.socket, size: int) -> bytes:
-    data = b""
-    while len(data) < size:
-        part = connection.recv(size - len(data))
-        if not part:
-            msg = "the connection was closed before the answer was complete"
-            raise ConnectionError(msg)
-        data += part
-    return data
+def _ask(
+    host: str, port: int, fields: tuple[tuple[Field, ...], tuple[Field, ...]], values: dict[str, Any]
+) -> dict[str, Any]:
+    request, answer = (struct_codec(each, values["version"], flexible=False) for each in fields)
+    body = bytearray()
+    request.write(body, {"correlation_id": 1, "client_id": _CLIENT, **values})
+    with socket.create_connection((host, port), timeout=TIMEOUT_S) as connection, connection.makefile("rb") as received:
+        connection.sendall(len(body).to_bytes(_SIZE_BYTES, "big") + body)
+        size = int.from_bytes(received.read(_SIZE_BYTES), "big")
+        if size > ANSWER_MAX:
+            raise ConnectionError(f"an answer of {size} bytes: that is not a Kafka broker")
+        try:
+            values_read: dict[str, Any] = answer.read(Reader(received.read(size)))
+        except WireError as error:
+            raise ConnectionError(error.describe("the broker's answer")) from None
+    return values_read
