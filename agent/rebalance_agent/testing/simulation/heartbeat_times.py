@@ -14,25 +14,17 @@ class HeartbeatTimes:
         """Intervals of ``spec``, starting at time zero."""
         self._interval_ms = spec.heartbeat_interval_ms
         self._processing_ms = spec.processing_ms
-        self._beats_since_ms = 0
+        self.beats_since_ms = 0
         self.polls_since_ms = 0
-
-    def beats_from(self, now_ms: int) -> None:
-        """Start the heartbeat interval at ``now_ms``."""
-        self._beats_since_ms = now_ms
-
-    def polls_from(self, now_ms: int) -> None:
-        """Start the processing time at ``now_ms``, with a poll."""
-        self.polls_since_ms = now_ms
 
     def next_beat_ms(self, now_ms: int) -> int:
         """Time of the next heartbeat, at ``now_ms`` or later."""
-        intervals = -(-(now_ms - self._beats_since_ms) // self._interval_ms)
-        return self._beats_since_ms + max(1, intervals) * self._interval_ms
+        intervals = -(-(now_ms - self.beats_since_ms) // self._interval_ms)
+        return self.beats_since_ms + max(1, intervals) * self._interval_ms
 
     def last_beat_ms(self, now_ms: int) -> int:
         """Time of the last heartbeat up to ``now_ms``."""
-        return now_ms - (now_ms - self._beats_since_ms) % self._interval_ms
+        return now_ms - (now_ms - self.beats_since_ms) % self._interval_ms
 
     def next_poll_ms(self, now_ms: int) -> int:
         """Time of the next poll: ``now_ms`` for a member without processing time."""

@@ -93,7 +93,7 @@ class MemberProcess:
             self._world.coordinator.silence(reply.member_id, self._world.now_ms)
         elif reply.answer is GroupError.NONE:
             self._member_id, self._generation = reply.member_id, reply.generation
-            self._heartbeats.beats_from(self._world.now_ms)
+            self._heartbeats.beats_since_ms = self._world.now_ms
             self._change_pending = self._fenced = False
             self._phase = _Phase.SYNCING
             self._sync(reply)
@@ -187,7 +187,7 @@ class MemberProcess:
     def _apply(self, partitions: TopicPartitions) -> None:
         """Apply an assignment: run the revoked callback, then the assigned one, each only if it has partitions."""
         self._phase = _Phase.CALLBACK
-        self._heartbeats.beats_from(self._world.now_ms)
+        self._heartbeats.beats_since_ms = self._world.now_ms
         if self._change_pending:
             self.rebalancing()
         if any(topic not in self._topics for topic in partitions):
@@ -225,7 +225,7 @@ class MemberProcess:
     def _poll_on(self) -> None:
         """Go on polling after the callbacks."""
         self._phase = _Phase.POLLING
-        self._heartbeats.polls_from(self._world.now_ms)
+        self._heartbeats.polls_since_ms = self._world.now_ms
         if self._wants_to_join():
             self._rejoin()
         elif self._spec.processing_ms > self._spec.rebalance_timeout_ms:
