@@ -37,21 +37,10 @@ _SUMS = (
 """Columns that are 0, not null, in an hour without anything to add up."""
 
 
-def group_hours(
-    generations: DataFrame,
-    events: DataFrame,
-    *,
-    storm_gap_seconds: int = STORM_GAP_SECONDS,
-    storm_rebalances: int = STORM_REBALANCES,
-) -> DataFrame:
+def group_hours(generations: DataFrame, events: DataFrame) -> DataFrame:
     """Return the rows of table ``group_hours`` for rows of tables ``generations`` and ``events``."""
     episodes = generations.where("closes_episode")
-    facts = (
-        _aborted(events),
-        _served(generations, events),
-        _stalled(episodes),
-        _storms(episodes, storm_gap_seconds, storm_rebalances),
-    )
+    facts = (_aborted(events), _served(generations, events), _stalled(episodes), _storms(episodes))
     lifetimes = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), facts)
     # Separately, since most hours have no rebalance and these aggregates are expensive.
     rebalanced = _by_hours(_completed(episodes), _of_rebalances())
@@ -173,13 +162,13 @@ def _stalled(episodes: DataFrame) -> DataFrame:
     return _by_hour(spans).select(*GROUP, "hour", share.alias("stalled"), started.alias("served"))
 
 
-def _storms(episodes: DataFrame, gap_seconds: int, rebalances: int) -> DataFrame:
+def _storms(episodes: DataFrame) -> DataFrame:
     """Return the storms, each in the hour in which it begins."""
     return (
         episodes.where("member_count > 0")
-        .groupBy(*GROUP, F.session_window("completed_at", f"{gap_seconds} seconds").alias("session"))
+        .groupBy(*GROUP, F.session_window("completed_at", f"{STORM_GAP_SECONDS} seconds").alias("session"))
         .agg(F.count("*").alias("rebalances"))
-        .where(F.col("rebalances") >= rebalances)
+        .where(F.col("rebalances") >= STORM_REBALANCES)
         .select(*GROUP, _hour(_ms(F.col("session.start"))).alias("hour"), F.lit(1).alias("storms"))
     )
 
