@@ -284,20 +284,6 @@ EXPECTATIONS = Table(
 """The results of each run's expectations: the number of rows ``checked`` and ``failed``."""
 
 TABLES: Mapping[str, Table] = MappingProxyType(
-    {
-        table.name: table
-        for table in (
-            EVENTS,
-            EVENTS_REJECTED,
-            GENERATIONS,
-            MEMBERS,
-            GROUP_HOURS,
-            BASELINES,
-            WHATIF,
-            FIDELITY,
-            RECOMMENDATIONS,
-            EXPECTATIONS,
-        )
-    }
+    {table.name: table for table in list(globals().values()) if isinstance(table, Table)}
 )
-"""All tables by name."""
+"""All tables above, by name."""
