@@ -10,11 +10,11 @@ from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.generation_diff import Partition, owners
 from rebalance_agent.model.group import GroupSnapshot, GroupType, Member, RebalanceProtocol, is_cooperative
 from rebalance_agent.model.partitions import count_partitions
-from rebalance_agent.tracking.rebalance.coordinators import CoordinatorChange
 
 __all__ = [
     "FOREVER_MS",
     "GENERATIONS_MAX",
+    "CoordinatorChange",
     "Departure",
     "Episode",
     "Generation",
@@ -61,6 +61,14 @@ class TimeBounds:
     earliest_ms: int
     latest_ms: int
     evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatorChange:
+    """A new coordinator took over between two records of its partition (epoch ms): ``after_ms`` and ``until_ms``."""
+
+    after_ms: int
+    until_ms: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rebalance_agent.model.epoch_groups import CurrentAssignment, GroupEpoch, MemberState, TargetEpoch
+from rebalance_agent.tracking.completed_generation import CoordinatorChange
 from rebalance_agent.tracking.rebalance import coordinators
-from rebalance_agent.tracking.rebalance.coordinators import CoordinatorChange, Coordinators, last_contact_ms
+from rebalance_agent.tracking.rebalance.coordinators import Coordinators, last_contact_ms
 from rebalance_agent.tracking.tracker import Tracker
 from support.tracker.epochs import current, fact, gone, joins, named, target
 from support.tracker.tracking import WHOLE, closing, in_time, listed, member, record, tell, tick, topics, watch

@@ -9,22 +9,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-__all__ = ["CHANGES_MAX", "CoordinatorChange", "Coordinators", "last_contact_ms"]
+from rebalance_agent.tracking.completed_generation import CoordinatorChange
+
+__all__ = ["CHANGES_MAX", "Coordinators", "last_contact_ms"]
 
 CHANGES_MAX = 8
 """Changes kept per partition. Of a member that survived more of them without a contact, the bound is too late."""
 
 _UNKNOWN_EPOCH = -1
-
-
-@dataclass(frozen=True, slots=True)
-class CoordinatorChange:
-    """A new coordinator took over between two records of its partition (epoch ms): ``after_ms`` and ``until_ms``."""
-
-    after_ms: int
-    until_ms: int
 
 
 class Coordinators:
