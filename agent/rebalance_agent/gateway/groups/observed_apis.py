@@ -7,7 +7,7 @@ import contextlib
 from dataclasses import dataclass
 from typing import Any
 
-from kafka.protocol.consumer.fetch import FetchRequest
+from kafka.protocol.consumer.fetch import FetchRequest, FetchResponse
 from kafka.protocol.consumer.group import (
     HeartbeatRequest,
     HeartbeatResponse,
@@ -182,6 +182,7 @@ class FetchHandler(FrameHandler):
     """Reads the first Fetch from newly assigned partitions, which comes by another connection than the group's."""
 
     REQUEST = FetchRequest
+    RESPONSE = FetchResponse
 
     async def request(self, message: Any, client_id: str, ask: Ask) -> FrameResult:  # noqa: ANN401, ARG002
         """Match the Fetch with members by client id and partitions; newer versions have topic ids only."""
