@@ -25,18 +25,21 @@ __all__ = ["COMMANDS", "main"]
 
 COMMANDS = {
     "assign": ("assign partitions to a group's members as an assignor would, and judge the result", ""),
-    "check": ("prove that the agent has what it needs of a cluster, and tell how to get what is missing", "agent"),
+    "check": ("check that the agent has all that it needs of a cluster, and show how to get what is missing", "agent"),
     "decode": ("print records of __consumer_offsets as JSON", ""),
     "demo": ("show real rebalances on an embedded Kafka", "demo"),
-    "explain": ("say in words why a group's last rebalances happened, and what they cost", "agent"),
-    "gateway": ("stand between consumers and brokers: our assignors for clients of any language", "gateway"),
+    "explain": ("explain why a group's last rebalances happened, and what they cost", "agent"),
+    "gateway": (
+        "run a proxy between consumers and brokers that gives clients of any language our assignors",
+        "gateway",
+    ),
     "observe": ("watch a cluster's groups and export what their rebalances cost", "agent"),
-    "pipeline": ("the history of a fleet's rebalances on Spark: what is normal, what it costs, what if", "pipeline"),
-    "sidecar": ("take rebalance events from the consumers of this pod, export and publish them", "agent"),
-    "strategies": ("list the assignors with what they promise and their settings", ""),
-    "verify": ("hold the published events, and counters, against the coordinators' own log", "agent"),
+    "pipeline": ("analyse the history of a fleet's rebalances on Spark", "pipeline"),
+    "sidecar": ("receive rebalance events from the consumers of this pod, export and publish them", "agent"),
+    "strategies": ("list the assignors with their guarantees and settings", ""),
+    "verify": ("compare published events and counters with the coordinators' own log", "agent"),
     "watch": ("show groups and their rebalances, live", "watch"),
-    "whatif": ("what other assignors would have made of a group's rebalances", "agent"),
+    "whatif": ("show what a group's rebalances would have cost with other assignors", "agent"),
 }
 """Command -> its help text, and the extra that installs its packages (empty for none)."""
 

@@ -17,13 +17,13 @@ from rebalance_agent.runtime.settings.roles import AgentSettings, ObserverSettin
 __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
-Proves, one by one, what the observer, a sidecar or a gateway needs, with the very settings that it will run with:
-files, the address to listen on, each server (DNS, TCP, TLS, login), each broker by the address that it gives for
-itself, and each right. Of a gateway also its ports, and whether its rules fit their groups as they are now. Nothing is
-changed: no topic is created, no record is written, no group is joined.
+Checks one by one what the observer, a sidecar or a gateway needs, with the same settings: files, the address to listen
+on, each server (DNS, TCP, TLS, login), each broker by its advertised address, and each right. For a gateway it also
+checks the ports, and whether the rules fit their groups as they are now. It changes nothing: it creates no topic,
+writes no record and joins no group.
 
-What is missing is told with what the agent is without it and with the command that gives it. Run it where the agent
-will run, before it does, and again when /readyz names a degraded mode.
+For everything that is missing it shows what the agent cannot do without it, and the command that grants it. Run it
+where the agent will run, before the agent starts, and again when /readyz names a degraded mode.
 """
 
 EXAMPLES = """\

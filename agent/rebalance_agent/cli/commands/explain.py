@@ -27,8 +27,8 @@ from rebalance_agent.ui.words import plural, printable
 __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
-Says of a group's last rebalances when and why they happened, who was slow, what moved, how long partitions stood still
-and how that is known; and what would have helped, where that is certain.
+Explains a group's last rebalances: when and why they happened, which member was slow, what moved, how long partitions
+stood still and how that was measured, and what would have helped, if that is certain.
 """
 
 EXAMPLES = """\
@@ -38,10 +38,10 @@ examples:
   rebalance-agent explain orders --bootstrap-servers localhost:9092
   rebalance-agent explain orders --json | jq '.rebalances[].rebalance.stall'
 
-An agent remembers the rebalances since it was started. Without one, the topic rebalance-events is read if it is there,
-and else what __consumer_offsets still holds; the first line says which.
+An agent remembers the rebalances since its start. Without an agent, the command reads the topic rebalance-events if it
+exists, and otherwise __consumer_offsets; the first line names the source.
 
-exit codes: 0 done, 1 the group is not known, 2 wrong usage, or nobody answers
+exit codes: 0 done, 1 the group is unknown, 2 wrong usage, or no answer
 """
 
 

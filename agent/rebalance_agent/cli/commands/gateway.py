@@ -19,12 +19,12 @@ __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
 Runs beside consumers of any language and gives their groups an assignor of this library, without a change of their
-code: they connect to 127.0.0.1:29092 instead of to the brokers, and keep `range` or whatever they have set.
+code: they connect to 127.0.0.1:29092 instead of to the brokers, and keep their own assignor, such as `range`.
 
-Every broker gets a port of its own on this machine (29400 plus its node id), and answers that name brokers' addresses
-are made to name these. Of everything else only JoinGroup and SyncGroup of groups that `gateway_groups` names are
-changed; records pass unread. What its clients do in rebalances is told as members' events, with exact times. It is a
-sidecar as well: see `rebalance-agent sidecar --help`.
+Every broker gets a port of its own on this machine (29400 plus its node id), and the gateway replaces brokers'
+addresses in responses by these. Otherwise it changes only JoinGroup and SyncGroup of the groups in `gateway_groups`;
+it does not read records. It reports what its clients do in rebalances as members' events, with exact times. It is also
+a sidecar: see `rebalance-agent sidecar --help`.
 """
 
 EXAMPLES = """\

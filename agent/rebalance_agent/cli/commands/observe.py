@@ -15,8 +15,8 @@ Watches the consumer groups of one Kafka cluster and exports what their rebalanc
 
 It tails __consumer_offsets (no group is joined unless replicas share, nothing is committed), asks the brokers every
 200 ms which groups are rebalancing, and reads what sidecars report of their members. Metrics are on /metrics, one event
-per rebalance goes to the topic rebalance-events, one line per rebalance to the log. Without bootstrap servers it waits
-idle.
+per rebalance goes to the topic rebalance-events, one line per rebalance to the log. Without bootstrap servers it does
+nothing.
 """
 
 EXAMPLES = """\

@@ -14,13 +14,13 @@ from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings, a
 __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
-Runs beside consumers and takes their rebalance events: POST /v1/events on 127.0.0.1:29309, one JSON object per line.
+Runs beside consumers and receives their rebalance events: POST /v1/events on 127.0.0.1:29309, one JSON object per line.
 
-It exports what each consumer saw of itself on /metrics, and publishes the events to the topic rebalance-events, where
-the observer turns bounds of stalls into measured ones. Without bootstrap servers it only exports. Where the pod runs is
-taken from the environment (Kubernetes' downward API): POD_NAME, NODE_NAME, WORKLOAD, IMAGE.
+It exports each consumer's own measurements on /metrics, and publishes the events to the topic rebalance-events, from
+which the observer gets exact stalls instead of bounds. Without bootstrap servers it only exports. It reads the pod's
+place from the environment (Kubernetes' downward API): POD_NAME, NODE_NAME, WORKLOAD, IMAGE.
 
-With any setting of the gateway (--gateway-...), it is one as well: see `rebalance-agent gateway --help`.
+With any setting of the gateway (--gateway-...) it is also a gateway: see `rebalance-agent gateway --help`.
 """
 
 EXAMPLES = """\

@@ -19,13 +19,13 @@ from rebalance_agent.ui.words import printable
 __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
-Reads __consumer_offsets, the coordinators' own log, and holds every event that was published against it: each
-generation, aborted generation and deletion told once and none invented, members, assignments and moves the same, stalls
-within what the records show. With --tables the pipeline's tables instead: a row for each, once, with members and moves
-as the records show, and hours that are the sums of these rows. With --lifetime also an observer's counters: the sums of
-the events that it published.
+Reads __consumer_offsets, the coordinators' own log, and compares every published event with it: each generation,
+aborted generation and deletion has exactly one event, members, assignments and moves are the same, and stalls agree
+with the records. With --tables it checks the pipeline's tables instead: each generation has exactly one row, members
+and moves agree with the records, and hours are the sums of these rows. With --lifetime it also compares an observer's
+counters with the sums of the events that it published.
 
-It shares no code with the observer but for reading records and events. It only reads, and joins no group.
+It shares no code with the observer except for reading records and events. It only reads, and joins no group.
 """
 
 EXAMPLES = """\
@@ -37,12 +37,12 @@ examples:
   rebalance-agent verify --bootstrap-servers localhost:9092 --tables s3a://bucket/rebalances
   rebalance-agent verify --records offsets.ndjson.gz --events events.ndjson
 
-From before --since nothing has to be told; by default that is the first event (or, where retention has deleted some,
-the first that is left). Records that compaction took cannot be judged: the summary counts what that leaves open. Tables
-must have all up to their newest event, and `generations` all that was there when `pipeline aggregate` made it last.
+Rebalances before --since need no event; the default is the time of the first event that is left. Compacted records
+cannot be compared: the summary counts what remains unknown. Tables must be complete up to their newest event, and
+`generations` up to the last run of `pipeline aggregate`.
 
-exit codes: 0 no difference, 1 differences, 2 wrong usage, a file that cannot be read, nobody answers, or nothing was
-there to judge (without --allow-empty)
+exit codes: 0 no difference, 1 differences, 2 wrong usage, a file that cannot be read, no answer, or nothing to
+compare (without --allow-empty)
 """
 
 SHOWN_MAX = 200
@@ -51,10 +51,10 @@ SHOWN_MAX = 200
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command and its flags."""
-    text = "hold the published events against the coordinators' own log"
+    text = "compare published events with the coordinators' own log"
     parser = add_command(subparsers, "verify", text, DESCRIPTION, EXAMPLES)
     cluster = add_cluster_flags(parser, "a cluster")
-    cluster.add_argument("--events-topic", metavar="TOPIC", help="where the events are (default: as `observe`)")
+    cluster.add_argument("--events-topic", metavar="TOPIC", help="topic of the events (default: as `observe`)")
     files = parser.add_argument_group("files, plain or .gz")
     files.add_argument("--records", metavar="FILE", help="records instead of a cluster's, as `decode` takes them")
     files.add_argument(
@@ -87,12 +87,14 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         type=number(0, sys.float_info.max, "seconds, 0 or more"),
         default=30.0,
         metavar="S",
-        help="how long after a record its event may come",
+        help="how long after its record an event may be published",
     )
     what.add_argument(
-        "--complete", action="store_true", help="nothing was compacted: missing offsets are ends of transactions"
+        "--complete", action="store_true", help="the topic was never compacted: missing offsets are transaction markers"
     )
-    what.add_argument("--allow-empty", action="store_true", help="no group at all, told or recorded, is no error")
+    what.add_argument(
+        "--allow-empty", action="store_true", help="do not fail if there is no group in records and events"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object instead of lines")
     parser.set_defaults(run=run, exit_codes={RebalanceAgentError: 2})
 

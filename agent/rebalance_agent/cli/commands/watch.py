@@ -25,8 +25,8 @@ from rebalance_agent.ui.words import printable
 __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
-Shows the consumer groups of a cluster: state, generation, fairness, what rebalances now and for how long, and what the
-last rebalance cost. What rebalances now is on top. Enter on a group shows its last rebalances, members and moves.
+Shows the consumer groups of a cluster: state, generation, fairness, whether and how long they are rebalancing, and what
+the last rebalance cost. Rebalancing groups are on top. Enter on a group shows its last rebalances, members and moves.
 """
 
 EXAMPLES = """\
@@ -39,7 +39,7 @@ examples:
   rebalance-agent watch --bootstrap-servers localhost:9092
   rebalance-agent watch --once --sort=-stall | head
 
-exit codes: 0 done, 2 wrong usage, or (with --once) nobody answers. Where standard output is no terminal the table is
+exit codes: 0 done, 2 wrong usage, or (with --once) no answer. Where standard output is no terminal the table is
 printed once.
 """
 
@@ -55,7 +55,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--sort", type=_sort, default="group", metavar="ORDER", help=f"one of {', '.join(SORT_KEYS)}")
     interval = number(0.1, 3600, "a number from 0.1 to 3600")
     parser.add_argument(
-        "--interval", type=interval, default=1.0, metavar="SECONDS", help="time between two looks (default 1)"
+        "--interval", type=interval, default=1.0, metavar="SECONDS", help="time between two refreshes (default 1)"
     )
     add_access_flags(parser)
     parser.set_defaults(run=run)

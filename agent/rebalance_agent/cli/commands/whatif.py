@@ -29,11 +29,11 @@ from rebalance_agent.runtime.watch.history_reader import GroupPast
 __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
-Replays a group's recorded rebalances through every assignor of the library, or through some, and says in a sentence
-which would have been better, and what it would have saved; or that nothing would.
+Replays a group's recorded rebalances with every assignor of the library, or with some of them, and shows in a sentence
+which assignor would have been better and what it would have saved, or that none would.
 
-Each assignor gets what members asked for at the time, and carries its own assignment along from one rebalance to the
-next. Both forms of an assignor move the same; what differs is how long partitions stand still.
+Each assignor gets the members' subscriptions of that time, and its own assignment from the rebalance before. The eager
+and the cooperative form of an assignor move the same partitions; they differ in how long partitions stand still.
 """
 
 EPILOG = """\

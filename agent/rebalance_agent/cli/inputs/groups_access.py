@@ -29,9 +29,9 @@ def add_access_flags(parser: argparse.ArgumentParser) -> None:
     """Add the flags of both sources."""
     agent = parser.add_argument_group("ask an agent (the default)")
     agent.add_argument("--url", metavar="URL", help=f"its web port (default {URL}; env REBALANCE_AGENT_URL)")
-    agent.add_argument("--token-file", metavar="FILE", help="file with the bearer token, where the agent asks for one")
+    agent.add_argument("--token-file", metavar="FILE", help="file with the bearer token, if the agent requires one")
     agent.add_argument("--ca-file", metavar="FILE", help="PEM certificates to trust instead of the system's")
-    agent.add_argument("--cert-file", metavar="FILE", help="PEM certificate of one's own, where the agent wants one")
+    agent.add_argument("--cert-file", metavar="FILE", help="PEM client certificate, if the agent requires one")
     agent.add_argument("--key-file", metavar="FILE", help="its key, if it is not in the same file")
     add_cluster_flags(parser, "or watch a cluster from here, without an agent")
 

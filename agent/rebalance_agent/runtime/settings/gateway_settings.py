@@ -20,13 +20,13 @@ class GatewaySettings(SidecarSettings):
     """``rebalance-agent gateway``."""
 
     gateway_listen: Address = Field(
-        "127.0.0.1:29092", description="bootstrap address for clients: what their bootstrap.servers names"
+        "127.0.0.1:29092", description="bootstrap address for clients, to use as their bootstrap.servers"
     )
     gateway_port_base: int = Field(
         29_400, ge=0, le=65_000, description="a broker's port is this plus its node id; 0: any free port"
     )
     gateway_advertised_host: Annotated[Text, checked(_host)] = Field(
-        "", description="host that clients are told for every broker; empty: that of gateway_listen"
+        "", description="advertised host of every broker; empty: that of gateway_listen"
     )
     gateway_beyond_loopback: bool = Field(
         default=False, description="whether gateway_listen may be an address that other machines reach"
@@ -34,26 +34,27 @@ class GatewaySettings(SidecarSettings):
     gateway_groups: Annotated[str, checked(parse_rules), Field(max_length=RULE_TEXT_MAX)] = Field(
         "",
         description="groups that get one of our strategies: PATTERN=STRATEGY[,assignment.KEY=VALUE...]; ... "
-        "(a regular expression of the whole name); empty: none, frames are only passed on",
+        "(a regular expression of the whole name); empty: none, frames are only forwarded",
     )
     gateway_assign_seconds: float = Field(
         ASSIGN_SECONDS,
         gt=0,
         le=60,
-        description="how long a group waits for our assignor before its client's own result goes on",
+        description="how long a group waits for our assignor before the client's own result is used",
     )
     gateway_rack: Text = Field(
-        "", description="rack of consumers that do not tell theirs when they join (client.rack); empty: it is not known"
+        "", description="rack of consumers that send none when they join (client.rack); empty: unknown"
     )
-    gateway_tls_cert_file: Text = Field(
-        "", description="PEM file with the certificate for clients; empty: they come without TLS"
-    )
+    gateway_tls_cert_file: Text = Field("", description="PEM file with the certificate for clients; empty: no TLS")
     gateway_tls_key_file: Text = Field("", description="PEM file with its key, unencrypted")
     gateway_tls_client_ca_file: Text = Field(
-        "", description="PEM file with who signs the certificates that clients must have; empty: they need none"
+        "", description="PEM file with the CA certificates for client certificates; empty: clients need none"
     )
     gateway_drain_seconds: float = Field(
-        25.0, ge=0, le=3600, description="longest wait at stop for clients to go; more work for them goes on meanwhile"
+        25.0,
+        ge=0,
+        le=3600,
+        description="maximum wait at stop until clients disconnect; the gateway serves them meanwhile",
     )
 
     @model_validator(mode="after")

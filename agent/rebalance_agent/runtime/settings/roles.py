@@ -153,27 +153,31 @@ class AgentSettings(BaseSettings):
         description="Kafka client property under librdkafka's name; KEY.file=PATH takes the value from a file",
     )
     events_topic: _Topic = Field("rebalance-events", description="topic of the published events; empty publishes none")
-    events_file: Text = Field("", description="file that events are appended to, a line of JSON each; empty: none")
+    events_file: Text = Field("", description="file to which events are appended as JSON lines; empty: no file")
     events_file_bytes: int = Field(
-        100 * 1024 * 1024, ge=1024, le=1 << 40, description="size at which that file is put aside as .1, .2, ..."
+        100 * 1024 * 1024, ge=1024, le=1 << 40, description="size in bytes at which the file is rotated to .1, .2, ..."
     )
-    events_file_count: int = Field(5, ge=1, le=1_000, description="most of these files, the current one included")
-    events_webhook: _Webhook = Field("", repr=False, description="URL that events are POSTed to; empty: none")
+    events_file_count: int = Field(
+        5, ge=1, le=1_000, description="maximum number of these files, including the current one"
+    )
+    events_webhook: _Webhook = Field("", repr=False, description="URL to which events are POSTed; empty: none")
     events_webhook_form: Literal["ndjson", "json"] = Field(
-        "ndjson", description="form of its body: a line of JSON for each event, or one JSON list"
+        "ndjson", description="format of the body: JSON lines, or one JSON list"
     )
-    events_webhook_token_file: Text = Field("", description="file with the bearer token that it is sent; empty: none")
+    events_webhook_token_file: Text = Field(
+        "", description="file with the bearer token for the webhook; empty: no token"
+    )
     events_webhook_ca_file: Text = Field(
-        "", description="PEM file with who signs its certificate; empty: whom the system trusts"
+        "", description="PEM file with the CA certificates of the webhook; empty: the system's CAs"
     )
     events_webhook_cert_file: Text = Field(
-        "", description="PEM file with the certificate that it is shown; empty: none"
+        "", description="PEM file with the client certificate for the webhook; empty: none"
     )
     events_webhook_key_file: Text = Field(
-        "", description="PEM file with the key of that certificate, unencrypted; empty: in the same file"
+        "", description="PEM file with the key of that certificate, unencrypted; empty: it is in the same file"
     )
     events_webhook_seconds: float = Field(
-        60.0, ge=1, le=3600, description="how long a batch of events is tried before it is dropped"
+        60.0, ge=1, le=3600, description="how long a batch of events is retried before it is dropped"
     )
     listen: Address = Field(
         "0.0.0.0:29308", description="where /metrics, /healthz, /readyz, /config and the API are served"
@@ -181,18 +185,20 @@ class AgentSettings(BaseSettings):
     tls_cert_file: Text = Field("", description="PEM file with the certificate of `listen`; empty: no TLS")
     tls_key_file: Text = Field("", description="PEM file with its key, unencrypted")
     tls_client_ca_file: Text = Field(
-        "", description="PEM file with who signs the certificates that clients must have; empty: they need none"
+        "", description="PEM file with the CA certificates for client certificates; empty: clients need none"
     )
-    web_token_file: Text = Field("", description="file with the bearer token that requests must carry; empty: none")
+    web_token_file: Text = Field(
+        "", description="file with the bearer token that requests must contain; empty: no token"
+    )
     web_token_for_health: bool = Field(
-        default=False, description="whether /healthz and /readyz ask for that token, too"
+        default=False, description="whether /healthz and /readyz also require that token"
     )
     cluster_name: str = Field("", max_length=100, description="adds the label cluster to every metric if set")
-    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="least level that is logged")
+    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="lowest level that is logged")
     log_format: Literal["auto", "json", "console"] = Field(
         "auto", description="auto: console form on a terminal, JSON lines elsewhere"
     )
-    stop_seconds: float = Field(5.0, ge=0, le=300, description="longest wait at stop for events still to be sent")
+    stop_seconds: float = Field(5.0, ge=0, le=300, description="maximum wait at stop until pending events are sent")
 
     @classmethod
     def settings_customise_sources(
@@ -212,18 +218,18 @@ class ListeningSettings(AgentSettings):
 
     events_listen: _PerhapsAddress = Field(
         "",
-        description="where sidecars without Kafka POST what their members report; beyond loopback it takes a token or "
-        "clients' certificates; empty: nowhere",
+        description="address at which sidecars without Kafka POST their members' events; beyond loopback it requires a "
+        "token or client certificates; empty: none",
     )
     events_token_file: Text = Field(
-        "", description="file with the bearer token that posts must carry; empty asks for none"
+        "", description="file with the bearer token that POSTs must contain; empty: no token"
     )
     events_tls_cert_file: Text = Field(
         "", description="PEM file with the certificate of `events_listen`; empty: no TLS"
     )
     events_tls_key_file: Text = Field("", description="PEM file with its key, unencrypted")
     events_tls_client_ca_file: Text = Field(
-        "", description="PEM file with who signs the certificates that senders must have; empty: they need none"
+        "", description="PEM file with the CA certificates for client certificates; empty: senders need none"
     )
 
     @model_validator(mode="after")
@@ -240,17 +246,24 @@ class ObserverSettings(ListeningSettings):
     groups_deny: _Pattern = Field(HIDDEN_GROUPS, description="regular expression of groups to hide; empty hides none")
     topics_allow: _Pattern = Field(".*", description="regular expression of the topics that may become labels")
     topics_deny: _Pattern = Field("", description="regular expression of the topics that may not; empty denies none")
-    max_member_series: int = Field(100, ge=0, le=100_000, description="most series per group that name a client id")
-    top_topics: int = Field(5, ge=0, le=1_000, description="most topics per group that are shown as badly spread")
+    max_member_series: int = Field(
+        100, ge=0, le=100_000, description="maximum number of series per group with a client id"
+    )
+    top_topics: int = Field(
+        5, ge=0, le=1_000, description="maximum number of topics per group that are shown as unevenly assigned"
+    )
     lag_groups: _Pattern = Field(
-        "", description="regular expression of the groups whose lag and rate are followed; empty follows none"
+        "", description="regular expression of the groups whose lag and rate are measured; empty: none"
     )
     lag_interval_seconds: float = Field(15.0, ge=0.5, le=3600, description="how often lag and rate are measured")
     copartitioned: _Declarations = Field(
-        "", description="groups whose topics are read side by side: GROUPS or GROUPS=TOPIC,TOPIC; ... (GROUPS: pattern)"
+        "", description="groups that read co-partitioned topics: GROUPS or GROUPS=TOPIC,TOPIC; ... (GROUPS: pattern)"
     )
     settle_seconds: float = Field(
-        5.0, ge=0, le=600, description="wait for members' own events before a rebalance's stall is settled"
+        5.0,
+        ge=0,
+        le=600,
+        description="how long the stall of a rebalance waits for members' own events before it is final",
     )
     list_interval_ms: int = Field(
         200, ge=20, le=60_000, description="how often rebalancing groups are listed; bounds the error of a start"
@@ -258,17 +271,18 @@ class ObserverSettings(ListeningSettings):
     list_all_interval_seconds: float = Field(10.0, ge=0.5, le=3600, description="how often all groups are listed")
     topics_interval_seconds: float = Field(5.0, ge=0.2, le=3600, description="how often partition counts are read")
     describe_interval_seconds: float = Field(
-        5.0, ge=0.2, le=3600, description="how often groups are described where the offsets topic may not be read"
+        5.0, ge=0.2, le=3600, description="how often groups are described if the offsets topic may not be read"
     )
     replicas_group: _ReplicasGroup = Field(
-        "", description="consumer group in which replicas share the groups to report; empty: this one reports all"
+        "",
+        description="consumer group in which replicas share the groups; empty: this observer reports all",
     )
     state_topic: _Topic = Field(
-        "rebalance-agent-state", description="compacted topic of snapshots, to go on from after a restart; empty: none"
+        "rebalance-agent-state", description="compacted topic of snapshots, from which a restart continues; empty: none"
     )
     baselines_topic: _Topic = Field(
         "rebalance-baselines",
-        description="compacted topic in which the pipeline says what is normal for each group; empty: none is read",
+        description="compacted topic with the pipeline's baselines of each group; empty: none",
     )
 
     @model_validator(mode="after")
