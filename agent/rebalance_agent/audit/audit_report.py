@@ -34,20 +34,20 @@ DIFFERENCES_MAX = 10_000
 
 @dataclass(slots=True)
 class Differences:
-    """A number of differences (``found``), of which the first ``kept_max`` are ``kept``."""
+    """A number of differences (``found``), of which the first ``kept_max`` are kept in ``differences``."""
 
     kept_max: int = DIFFERENCES_MAX
     found: int = 0
-    kept: list[Difference] = field(default_factory=list)
+    differences: list[Difference] = field(default_factory=list)
 
-    def add(self, *some: Difference, found: int | None = None) -> None:
+    def differ(self, *some: Difference, found: int | None = None) -> None:
         """Add differences; ``found``: how many they stand for, if some were dropped before."""
         self.found += len(some) if found is None else found
-        self.kept += some[: self.kept_max - len(self.kept)]
+        self.differences += some[: self.kept_max - len(self.differences)]
 
 
 @dataclass(slots=True)
-class AuditReport:
+class AuditReport(Differences):
     """The numbers of facts that were and were not judged, and the differences.
 
     ``agreed``: facts whose event agrees. ``copies``: events read again, from another observer or after a restart.
@@ -62,21 +62,6 @@ class AuditReport:
     unjudged: dict[str, int] = field(default_factory=dict)
     counters: int = 0
     hours: int = 0
-    wrong: Differences = field(default_factory=Differences)
-
-    @property
-    def found(self) -> int:
-        """The number of differences."""
-        return self.wrong.found
-
-    @property
-    def differences(self) -> list[Difference]:
-        """The differences that were kept: the first ones."""
-        return self.wrong.kept
-
-    def differ(self, difference: Difference) -> None:
-        """Add a difference."""
-        self.wrong.add(difference)
 
     def leave(self, why: str, number: int = 1) -> None:
         """Add ``number`` facts that cannot be judged for the reason ``why``."""

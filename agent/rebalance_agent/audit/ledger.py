@@ -154,7 +154,7 @@ class Ledger:
         """Add a difference; ``soft``: it is dropped if records turn out to be missing in the partition."""
         difference = Difference(entry.group, entry.number, what, positions)
         if soft and not self._window.complete:
-            self._soft.setdefault(entry.position.partition, Differences(SOFT_MAX)).add(difference)
+            self._soft.setdefault(entry.position.partition, Differences(SOFT_MAX)).differ(difference)
         else:
             self.report.differ(difference)
 
@@ -166,10 +166,8 @@ class Ledger:
             self._match(entry)
         for partition in list(filter(self._compacted.may_be_cleaned, self._soft)):
             self._doubt(partition)
-        for soft in self._soft.values():
-            self.report.wrong.add(*soft.kept, found=soft.found)
-        for disputed in self.published.disputed():
-            self.report.wrong.add(*disputed.kept, found=disputed.found)
+        for kept in (*self._soft.values(), *self.published.disputed()):
+            self.report.differ(*kept.differences, found=kept.found)
         for published in self.published.unmatched():
             self._invented(published)
         for group, account in self._accounts.items():

@@ -134,7 +134,7 @@ class PublishedEvents:
                     difference = Difference(
                         published.group, published.number, f"it is told twice, with other {what}", positions
                     )
-                    self._disputed.setdefault(key, Differences(DISPUTES_MAX)).add(difference)
+                    self._disputed.setdefault(key, Differences(DISPUTES_MAX)).differ(difference)
 
     def _differ(self, published: PublishedEvent, what: str, *positions: RecordPosition) -> None:
         self._report.differ(Difference(published.group, published.number, what, positions))

@@ -371,9 +371,9 @@ def test_copies_of_an_episode_agree_in_its_moves_where_both_know_what_was_before
 def test_of_millions_of_differences_the_first_are_kept_and_all_counted():
     each = Difference("g", 1, "odd")
     few = Differences(kept_max=2)
-    few.add(each, each, each)
-    few.add(each, found=1_000_000)
-    assert (len(few.kept), few.found) == (2, 1_000_003)
+    few.differ(each, each, each)
+    few.differ(each, found=1_000_000)
+    assert (len(few.differences), few.found) == (2, 1_000_003)
 
 
 def test_differences_that_a_gap_may_excuse_are_bounded_too(monkeypatch):
