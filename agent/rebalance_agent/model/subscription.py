@@ -117,7 +117,7 @@ class GroupAssignment:
     member id -> partitions of which it is to keep a copy. ``redundancy``: how many members get each partition (fewer
     where fewer subscribe); 1 except for redundant strategies. ``user_data``: member id -> user data of its assignment.
     ``unknown_topics`` are subscribed to but have no metadata. ``user_data_errors``: member id -> why its user data was
-    not used. ``twins``: member ids that occurred more than once.
+    not used. ``duplicate_ids``: member ids that occurred more than once.
     """
 
     members: Mapping[str, TopicPartitions]
