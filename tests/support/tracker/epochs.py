@@ -12,7 +12,7 @@ from rebalance_agent.model.epoch_groups import (
 )
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.tracking.observations import EpochRecord
-from support.tracker.tracking import T0, topics
+from support.tracker.tracking import T0, WHOLE, topics
 
 ID = "xNisCZDKRhC5aWJ3a-s-yA"
 
@@ -59,3 +59,21 @@ def named(at=0, **counts):
     """The cluster's topics, with the id of ``t``."""
     seen = topics(at, **(counts or {"t": 4}))
     return type(seen)(seen.at_ms, seen.partitions, {"t": ID})
+
+
+def group_of_two(a=(0,), b=(1,), **fields):
+    """The members a (with ``fields``) and b have reached epoch 2 with these partitions of t, which has no others."""
+    return [
+        WHOLE,
+        named(t=len(a) + len(b)),
+        joins(1_000, "a", **fields),
+        joins(1_000, "b"),
+        fact(1_000, GroupEpoch(2)),
+        target(1_000, "a", *a),
+        target(1_000, "b", *b),
+        fact(1_000, TargetEpoch(2)),
+        *(
+            fact(1_000, CurrentAssignment(2, 0, MemberState.STABLE, current(0, name, 2, has).value.assigned), name)
+            for name, has in (("a", a), ("b", b))
+        ),
+    ]

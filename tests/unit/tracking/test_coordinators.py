@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rebalance_agent.model.epoch_groups import CurrentAssignment, GroupEpoch, MemberState, TargetEpoch
+from rebalance_agent.model.epoch_groups import GroupEpoch, TargetEpoch
 from rebalance_agent.tracking.completed_generation import CoordinatorChange
 from rebalance_agent.tracking.rebalance import coordinators
 from rebalance_agent.tracking.rebalance.coordinators import Coordinators, last_contact_ms
 from rebalance_agent.tracking.tracker import Tracker
-from support.tracker.epochs import current, fact, gone, joins, named, target
-from support.tracker.tracking import WHOLE, closing, in_time, listed, member, record, tell, tick, topics, watch
+from support.tracker.epochs import current, fact, gone, group_of_two, target
+from support.tracker.tracking import closing, in_time, listed, member, record, tell, tick, topics, watch
 
 SESSION_MS = 45_000
 
@@ -58,19 +58,7 @@ def test_under_a_new_coordinator_it_may_have_been_silent_since_a_session_before_
 
 
 def test_members_of_an_epoch_group_may_have_been_silent_since_then_as_well():
-    before = [
-        WHOLE,
-        named(t=2),
-        joins(1_000, "a"),
-        joins(1_000, "b"),
-        fact(1_000, GroupEpoch(2)),
-        target(1_000, "a", 0),
-        target(1_000, "b", 1),
-        fact(1_000, TargetEpoch(2)),
-        fact(1_000, CurrentAssignment(2, 0, MemberState.STABLE, current(0, "a", 2, (0,)).value.assigned), "a"),
-        fact(1_000, CurrentAssignment(2, 0, MemberState.STABLE, current(0, "b", 2, (1,)).value.assigned), "b"),
-        current(50_000, "b", 2, (1,)),
-    ]
+    before = [*group_of_two(), current(50_000, "b", 2, (1,))]
     after = [
         *gone(90_000, "a"),
         fact(90_000, GroupEpoch(3)),

@@ -14,10 +14,9 @@ from rebalance_agent.model.epoch_groups import CurrentAssignment, GroupEpoch, Me
 from rebalance_agent.tracking.observations import CommitsSeen
 from rebalance_agent.tracking.rebalance import last_seen
 from rebalance_agent.tracking.tracker import Tracker
-from support.tracker.epochs import current, fact, gone, joins, named, target
+from support.tracker.epochs import current, fact, gone, group_of_two, joins, target
 from support.tracker.tracking import (
     T0,
-    WHOLE,
     closing,
     in_time,
     listed,
@@ -143,18 +142,7 @@ def test_commits_only_ever_tighten(commits):
 
 # Groups whose coordinator assigns
 
-BOTH = [
-    WHOLE,
-    named(t=4),
-    joins(1_000, "a", rebalance_timeout_ms=30_000),
-    joins(1_000, "b"),
-    fact(1_000, GroupEpoch(2)),
-    target(1_000, "a", 0, 1),
-    target(1_000, "b", 2, 3),
-    fact(1_000, TargetEpoch(2)),
-    fact(1_000, CurrentAssignment(2, 0, MemberState.STABLE, current(0, "a", 2, (0, 1)).value.assigned), "a"),
-    fact(1_000, CurrentAssignment(2, 0, MemberState.STABLE, current(0, "b", 2, (2, 3)).value.assigned), "b"),
-]
+BOTH = group_of_two((0, 1), (2, 3), rebalance_timeout_ms=30_000)
 
 
 def taken_over(at, epoch):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from rebalance_agent.model.episode import Basis
-from rebalance_agent.model.epoch_groups import CurrentAssignment, GroupEpoch, MemberState, TargetEpoch
+from rebalance_agent.model.epoch_groups import GroupEpoch, TargetEpoch
 from rebalance_agent.tracking.tracker import Tracker
-from support.tracker.epochs import current, fact, joins, named, target
-from support.tracker.tracking import WHOLE, closing, in_time, listed, member, record, tell, tick, topics, watch
+from support.tracker.epochs import current, fact, group_of_two, target
+from support.tracker.tracking import closing, in_time, listed, member, record, tell, tick, topics, watch
 
 START = (
     topics(0, t=4),
@@ -43,18 +43,6 @@ def test_of_two_members_that_left_either_may_have_begun_it():
 
 def test_new_partitions_of_an_epoch_group_stand_still_since_the_record_that_shows_them_first():
     """Their owners get them by their own heartbeats, at different times (finding 3)."""
-    before = [
-        WHOLE,
-        named(t=2),
-        joins(1_000, "a"),
-        joins(1_000, "b"),
-        fact(1_000, GroupEpoch(2)),
-        target(1_000, "a", 0),
-        target(1_000, "b", 1),
-        fact(1_000, TargetEpoch(2)),
-        fact(1_000, CurrentAssignment(2, 0, MemberState.STABLE, current(0, "a", 2, (0,)).value.assigned), "a"),
-        fact(1_000, CurrentAssignment(2, 0, MemberState.STABLE, current(0, "b", 2, (1,)).value.assigned), "b"),
-    ]
     grown = [
         topics(29_000, t=4),
         fact(30_000, GroupEpoch(3)),
@@ -64,7 +52,7 @@ def test_new_partitions_of_an_epoch_group_stand_still_since_the_record_that_show
         current(30_400, "a", 3, (0, 2)),
         current(33_350, "b", 3, (1, 3)),
     ]
-    events = tell(Tracker("cluster", settle_ms=1_000), *before, *grown, tick(60_000))
+    events = tell(Tracker("cluster", settle_ms=1_000), *group_of_two(), *grown, tick(60_000))
     stall = closing(events)[-1].stall
     assert (stall.seconds, stall.basis) == (pytest.approx(3.25), Basis.BOUND)
     assert stall.partition_seconds == pytest.approx(3.25 + 0.3)
