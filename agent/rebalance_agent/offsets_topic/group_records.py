@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rebalance_agent.cluster.collector_context import CollectorContext
-from rebalance_agent.cluster.topic_reader import TopicRecord
+from rebalance_agent.cluster.topic_reader import TopicRecord, leader_epoch_of
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.groupprotocol.group_fact import (
     COMMIT_KEYS_END,
@@ -71,7 +71,6 @@ class GroupRecords:
         fact = None if record is None else group_fact(record)
         if fact is None:
             return None
-        leader_epoch = message.leader_epoch()
         return observed_record(
             fact,
             message.timestamp()[1],
@@ -81,7 +80,7 @@ class GroupRecords:
             live=live,
             replayed=replayed,
             after_gap=after_gap,
-            leader_epoch=-1 if leader_epoch is None else leader_epoch,
+            leader_epoch=leader_epoch_of(message),
         )
 
     def _is_shown(self, key: bytes) -> bool | None:

@@ -16,7 +16,7 @@ import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from rebalance_agent.cluster.topic_reader import TopicRecord
+from rebalance_agent.cluster.topic_reader import TopicRecord, leader_epoch_of
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.event_json import json_object, value_from_json, value_to_json
 
@@ -149,14 +149,10 @@ def _summand(record: TopicRecord) -> int | None:
     key, value = record.key() or b"", record.value()
     if value is None:
         return None
-    head = _SUMMED.pack(record.offset(), record.timestamp()[1], _epoch_number(record.leader_epoch()), len(key))
+    head = _SUMMED.pack(record.offset(), record.timestamp()[1], leader_epoch_of(record), len(key))
     hashed = hashlib.blake2b(head + key, digest_size=8)
     hashed.update(value)
     return int.from_bytes(hashed.digest(), "big")
-
-
-def _epoch_number(leader_epoch: int | None) -> int:
-    return -1 if leader_epoch is None else leader_epoch
 
 
 def record_key(owner: bytes, partition: int, key: bytes) -> bytes:
@@ -164,9 +160,9 @@ def record_key(owner: bytes, partition: int, key: bytes) -> bytes:
     return _KEY.pack(KEY_VERSION, _RECORD, len(owner), partition) + owner + key
 
 
-def record_value(series: int, offset: int, timestamp_ms: int, value: bytes, leader_epoch: int | None = None) -> bytes:
+def record_value(series: int, offset: int, timestamp_ms: int, value: bytes, leader_epoch: int = -1) -> bytes:
     """The value of a kept record; a deleted record is written as a tombstone instead."""
-    return _VALUE.pack(VERSION, series, offset, timestamp_ms, _epoch_number(leader_epoch)) + value
+    return _VALUE.pack(VERSION, series, offset, timestamp_ms, leader_epoch) + value
 
 
 def marker_key(owner: bytes, partition: int) -> bytes:

@@ -15,7 +15,7 @@ from confluent_kafka import Producer
 
 from rebalance_agent.cluster.agent_topics import create_topic
 from rebalance_agent.cluster.collector_context import CollectorContext
-from rebalance_agent.cluster.topic_reader import TopicRecord
+from rebalance_agent.cluster.topic_reader import TopicRecord, leader_epoch_of
 from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
 from rebalance_agent.offsets_topic.snapshots.codec import (
     VERSION,
@@ -237,7 +237,7 @@ class SnapshotStore:
             value = record.value()
             stored = None
             if value is not None:
-                at_ms, epoch = record.timestamp()[1], record.leader_epoch()
+                at_ms, epoch = record.timestamp()[1], leader_epoch_of(record)
                 stored = record_value(state.series, record.offset(), at_ms, value, epoch)
             if not self._send(partition, record_key(self._owner, partition, key), stored, self._requeue(record)):
                 return  # the queue is full: the rest follows later
