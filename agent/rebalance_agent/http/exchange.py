@@ -30,8 +30,8 @@ _log = logging.getLogger(__name__)
 def answer_request(connection: Connection, app: Application, body_bytes_max: int, idle_seconds: float) -> bytes | None:
     """Answer the request whose head a connection has sent.
 
-    Returns the bytes read beyond the request, which begin the next one, or None to end the connection. Clients of
-    HTTP/1.0 are told ``idle_seconds``.
+    Returns the bytes read beyond the request, which begin the next one, or None to end the connection. The
+    answer to a client of HTTP/1.0 contains ``idle_seconds``.
     """
     parser, client = h11.Connection(h11.SERVER, HEAD_BYTES_MAX), connection.socket
     try:

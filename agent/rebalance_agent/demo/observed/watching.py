@@ -61,7 +61,7 @@ def answers(url: str) -> bool:
 class DemoObserver:
     """Reads groups and events in two threads; other threads take the latest values from here.
 
-    ``answer``: the API's last list of groups; ``history``: the rebalances that the events tell of.
+    ``answer``: the API's last list of groups; ``history``: the rebalances in the events.
     """
 
     def __init__(self, url: str, bootstrap_servers: str) -> None:
