@@ -86,8 +86,9 @@ class OffsetsTail:
     def __post_init__(self) -> None:
         """Nothing is read before ``worker`` starts."""
         self._records = GroupRecords(self.context)
-        old_records = BackfillReader(self.context, OFFSETS_TOPIC, self._records)
-        self._rebase = SnapshotRebase(self.snapshots, old_records) if self.snapshots else None
+        self._rebase: SnapshotRebase | None = None
+        if self.snapshots:
+            self._rebase = SnapshotRebase(self.snapshots, BackfillReader(self.context, OFFSETS_TOPIC, self._records))
         self._late_reported = False
         self._unknown_since = self.context.clock.monotonic()
         self._tail: TopicReader | None = None
