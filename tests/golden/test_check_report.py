@@ -43,7 +43,7 @@ FOUND = (
         for right in RIGHTS
     ),
     Finding(
-        "Create on Topic 'x'", FindingStatus.SKIPPED, "creates the topic where it is missing", "the topic is there"
+        "Create on Topic 'x'", FindingStatus.SKIPPED, "creates the topic if it is missing", "the topic is there"
     ),
 )
 
@@ -66,12 +66,12 @@ def test_the_object_for_machines_is_the_golden_one():
 @pytest.mark.parametrize(
     ("found", "code", "told"),
     [
-        ([SERVER], 0, "1 ok: everything that is needed is there"),
-        ([], 0, ": everything that is needed is there"),
-        ([SERVER, GONE], 1, "1 ok, 1 failed: correct what failed, and check again"),
+        ([SERVER], 0, "1 ok: all requirements are met"),
+        ([], 0, ": all requirements are met"),
+        ([SERVER, GONE], 1, "1 ok, 1 failed: correct the failed checks, then run check again"),
         ([GONE], 2, "1 failed: no server of the cluster could be reached"),
-        ([SERVER, FOUND[4]], 1, "1 ok, 1 missing: the agent runs without what is missing, as told above"),
-        ([Finding("x", FindingStatus.SKIPPED)], 0, "1 skipped: everything that is needed is there"),
+        ([SERVER, FOUND[4]], 1, "1 ok, 1 missing: the agent runs without the missing rights"),
+        ([Finding("x", FindingStatus.SKIPPED)], 0, "1 skipped: all requirements are met"),
     ],
 )
 def test_the_exit_code_and_the_last_line_say_the_same(found, code, told):

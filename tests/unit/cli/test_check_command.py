@@ -26,7 +26,7 @@ def test_without_a_cluster_only_this_machine_is_checked(capsys):
     assert main.main(["check", *FREE]) == 0
     out = capsys.readouterr().out
     assert out.startswith(
-        "what the observer needs of no cluster, as User:ANONYMOUS\n\nok       listen 127.0.0.1:0: is free\n"
+        "requirements of the observer on no cluster, as User:ANONYMOUS\n\nok       listen 127.0.0.1:0: is free\n"
     )
     assert "no bootstrap.servers are set: the agent idles" in out
 

@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     principal = principal_of(properties)
     if not args.json:
         servers = properties.get("bootstrap.servers", "no cluster")
-        print(f"what the {args.role} needs of {servers}, as {principal}\n", flush=True)
+        print(f"requirements of the {args.role} on {servers}, as {principal}\n", flush=True)
     reported: list[Finding] = []
     for finding in findings(settings, properties, SystemClock()):
         reported.append(finding)

@@ -49,15 +49,15 @@ def closing(findings: Iterable[Finding]) -> str:
     counts = Counter(finding.status for finding in findings)
     summary = ", ".join(f"{counts[status]} {status}" for status in FindingStatus if counts[status])
     meaning = {
-        0: "everything that is needed is there",
-        1: "the agent runs without what is missing, as told above",
+        0: "all requirements are met",
+        1: "the agent runs without the missing rights",
         2: "no server of the cluster could be reached",
     }[exit_code(findings)]
     if counts[FindingStatus.FAILED] and exit_code(findings) == 1:
-        meaning = "correct what failed, and check again"
+        meaning = "correct the failed checks, then run check again"
     lines = [f"{summary}: {meaning}"]
     if any(finding.fix.startswith(ACLS) for finding in findings):
-        lines.append(f"{ACLS} is for who may alter ACLs: --command-config FILE says how he logs in")
+        lines.append(f"{ACLS} needs a principal that may alter ACLs: set its login with --command-config FILE")
     return "\n".join(lines)
 
 

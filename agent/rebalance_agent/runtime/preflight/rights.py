@@ -50,8 +50,8 @@ def agent_rights(settings: AgentSettings) -> tuple[Right, ...]:
     events = _event_rights(settings.events_topic)
     if isinstance(settings, ObserverSettings):
         write, create = events
-        lost = "members' own times are not known: stalls stay bounds, callbacks and pods are not told"
-        why = "reads what sidecars report of their members"
+        lost = "members' own times are unknown: stalls stay bounds, times of callbacks and pods are absent"
+        why = "reads the sidecars' reports about their members"
         read = Right("Read", "Topic", settings.events_topic, "members-unheard", why, lost)
         events = (*_group_rights(settings), write, read, create, *_topic_rights(settings))
     return tuple(right for right in events if right.name)
@@ -65,7 +65,7 @@ def _group_rights(settings: ObserverSettings) -> tuple[Right, ...]:
             "Topic",
             OFFSETS_TOPIC,
             ADMIN_ONLY,
-            "the coordinator's own log: generations, assignments, what moved, when it ended",
+            "the coordinator's own log: generations, assignments, moved partitions, end times",
             'groups are only described, source="admin": no generations, no aborted rebalances, no stalls',
         ),
         Right(
@@ -73,8 +73,8 @@ def _group_rights(settings: ObserverSettings) -> tuple[Right, ...]:
             "Group",
             EVERYTHING,
             "groups-hidden",
-            "sees classic rebalances begin (ListGroups), describes groups until the log was read",
-            "a classic rebalance is seen only when it ends, so its stall is a wider bound; nothing is described; "
+            "detects the start of classic rebalances (ListGroups), describes groups until the log is read",
+            "a classic rebalance is detected only at its end, so its stall is a wider bound; no group is described; "
             "no skew by lag",
             some_do=some_do,
         ),
@@ -84,8 +84,8 @@ def _group_rights(settings: ObserverSettings) -> tuple[Right, ...]:
             EVERYTHING,
             "topics-hidden",
             "partition counts and topic ids",
-            "counts of hidden topics come from assignments: unassigned partitions and topic growth are not seen; "
-            "topics of consumer, share and streams groups show by id",
+            "counts of hidden topics come from assignments: unassigned and new partitions are not detected; "
+            "topics of consumer, share and streams groups appear as ids",
             some_do=some_do,
         ),
         Right(
@@ -93,35 +93,38 @@ def _group_rights(settings: ObserverSettings) -> tuple[Right, ...]:
             "Topic",
             OFFSETS_TOPIC,
             "limit-unknown",
-            "the largest record that the log may hold",
-            "how near a group's record is to that limit is not shown (rebalance_agent_offsets_message_max_bytes)",
+            "the size limit of the log's records",
+            "the limit for groups' records is unknown (no rebalance_agent_offsets_message_max_bytes)",
         ),
     )
 
 
 def _event_rights(topic: str) -> tuple[Right, ...]:
     mode = "events-unpublished"
-    lost = "events are counted as dropped (rebalance_agent_events_dropped_total); metrics and log go on"
-    uncreated = "no events until somebody creates the topic"
+    lost = "events are counted as dropped (rebalance_agent_events_dropped_total); metrics and log still work"
+    uncreated = "no events until the topic is created"
     return (
         Right("Write", "Topic", topic, mode, "publishes the events", lost),
-        Right("Create", "Topic", topic, mode, "creates the topic where it is missing", uncreated),
+        Right("Create", "Topic", topic, mode, "creates the topic if it is missing", uncreated),
     )
 
 
 def _topic_rights(settings: ObserverSettings) -> tuple[Right, ...]:
     """Rights of the replicas' group, and to the topics of snapshots and baselines; without a name where not used."""
     group, state, baselines = settings.replicas_group, settings.state_topic, settings.baselines_topic
-    shares = "shares the groups to report with the other replicas"
-    unshared = "this replica gets no share and reports no group: /readyz is 503, part `ownership`"
-    lost = "each start reads the whole offsets topic, and rebalances that ended unwatched or unsettled are not told"
-    normal = "takes up what the pipeline says is normal for each group, where one runs"
+    shares = "shares the groups with the other replicas"
+    unshared = "this replica owns no partition and reports no group: /readyz is 503, part `ownership`"
+    lost = (
+        "each start reads the whole offsets topic; "
+        "rebalances that ended or settled while no observer ran are not reported"
+    )
+    normal = "reads each group's baselines, if the pipeline runs"
     absent = "kafka_rebalance_stall_baseline_seconds is absent"
     return (
         Right("Read", "Group", group, "unshared", shares, unshared),
-        Right("Write", "Topic", state, "state-unsaved", "keeps snapshots to go on from after a restart", lost),
-        Right("Read", "Topic", state, "state-unsaved", "takes up the snapshots of its predecessor", lost),
-        Right("Create", "Topic", state, "state-unsaved", "creates the topic where it is missing", lost),
+        Right("Write", "Topic", state, "state-unsaved", "writes snapshots for the next start", lost),
+        Right("Read", "Topic", state, "state-unsaved", "reads the snapshots of the previous process", lost),
+        Right("Create", "Topic", state, "state-unsaved", "creates the topic if it is missing", lost),
         Right("Read", "Topic", baselines, "baselines-unread", normal, absent),
     )
 
