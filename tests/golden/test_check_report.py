@@ -42,9 +42,7 @@ FOUND = (
         )
         for right in RIGHTS
     ),
-    Finding(
-        "Create on Topic 'x'", FindingStatus.SKIPPED, "creates the topic if it is missing", "the topic is there"
-    ),
+    Finding("Create on Topic 'x'", FindingStatus.SKIPPED, "creates the topic if it is missing", "the topic is there"),
 )
 
 

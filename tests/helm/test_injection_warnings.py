@@ -48,19 +48,19 @@ def test_malformed_ones_are_told_and_do_not_stand_in_the_way_of_the_pod(release,
     manifest = annotated(**dict.fromkeys(SETTINGS, value))
     assert release.admitted(namespace, manifest)["spec"] == plain
     told = "; ".join(f"rebalance-agent/{name} must be {SETTINGS[name]['be']}" for name in sorted(SETTINGS))
-    assert release.warnings(namespace, manifest) == [f"{told}; what they say is not used"]
+    assert release.warnings(namespace, manifest) == [f"{told}; wrong values are ignored"]
 
 
 @pytest.mark.parametrize(("name", "value"), [(name, value) for name in MALFORMED_OF for value in MALFORMED_OF[name]])
 def test_so_is_what_only_looks_well_formed(release, namespace, plain, name, value):
     manifest = annotated(**{name: value})
     assert release.admitted(namespace, manifest)["spec"] == plain
-    told = f"rebalance-agent/{name} must be {SETTINGS[name]['be']}; what they say is not used"
+    told = f"rebalance-agent/{name} must be {SETTINGS[name]['be']}; wrong values are ignored"
     assert release.warnings(namespace, manifest) == [told]
 
 
 def test_a_limit_below_its_request_is_told(release, namespace):
-    said = "rebalance-agent/cpu-limit is below rebalance-agent/cpu-request, and is not used"
+    said = "rebalance-agent/cpu-limit is below rebalance-agent/cpu-request, and is ignored"
     assert release.warnings(namespace, annotated(cpu_limit="5m", cpu_request="10m")) == [said]
     assert release.warnings(namespace, annotated(cpu_limit="10m", cpu_request="10m")) == []
 
@@ -127,7 +127,7 @@ def workloads():
 @pytest.mark.parametrize("workload", list(workloads()), ids=lambda each: each["kind"])
 def test_who_makes_a_workload_is_told_of_its_pods(release, namespace, workload):
     assert release.warnings(namespace, workload) == [
-        "rebalance-agent/log-level must be debug, info, warning or error; what they say is not used"
+        "rebalance-agent/log-level must be debug, info, warning or error; wrong values are ignored"
     ]
 
 

@@ -32,7 +32,7 @@
 {{- end -}}
 {{- $events := .Values.observer.events -}}
 {{- if and $events.enabled (not $events.token.secretName) (not (and $events.tls.secretName $events.tls.clientCaKey)) -}}
-{{- fail "\n\nobserver.events.enabled: anybody could post events. Set observer.events.token.secretName (a Secret with a token of at least 16 characters), or observer.events.tls.secretName and observer.events.tls.clientCaKey for mTLS.\n" -}}
+{{- fail "\n\nobserver.events.enabled: every pod could post events. Set observer.events.token.secretName (a Secret with a token of at least 16 characters), or observer.events.tls.secretName and observer.events.tls.clientCaKey for mTLS.\n" -}}
 {{- end -}}
 {{- $settings := default (dict) .Values.observer.settings -}}
 {{- if and (gt (int .Values.observer.replicas) 1) (eq (include "rebalance-agent.observer.group" .) "") (ne (dig "state_topic" "set" $settings) "") -}}

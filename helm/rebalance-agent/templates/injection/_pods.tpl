@@ -38,7 +38,7 @@ ports:
 {{- else if .Capabilities.APIVersions.Has (printf "%s/v1beta1/MutatingAdmissionPolicy" $group) -}}
 {{- $group }}/v1beta1
 {{- else -}}
-{{- fail (printf "\n\ninjection.enabled: this cluster (Kubernetes %s) has no MutatingAdmissionPolicy, which injects sidecars. It is there from Kubernetes 1.36 on, and in 1.34 and 1.35 if the API server runs with --feature-gates=MutatingAdmissionPolicy=true and --runtime-config=admissionregistration.k8s.io/v1beta1=true. Without it set injection.enabled=false, and put the sidecar into charts of your own (docs/inject-a-sidecar.md). helm template asks no cluster: tell it injection.apiVersion=%s/v1beta1 or %s/v1.\n" .Capabilities.KubeVersion.Version $group $group) -}}
+{{- fail (printf "\n\ninjection.enabled: this cluster (Kubernetes %s) has no MutatingAdmissionPolicy, which injects sidecars. It is there from Kubernetes 1.36 on, and in 1.34 and 1.35 if the API server runs with --feature-gates=MutatingAdmissionPolicy=true and --runtime-config=admissionregistration.k8s.io/v1beta1=true. Without it set injection.enabled=false, and put the sidecar into charts of your own (docs/inject-a-sidecar.md). helm template does not query a cluster: set injection.apiVersion to %s/v1beta1 or %s/v1.\n" .Capabilities.KubeVersion.Version $group $group) -}}
 {{- end -}}
 {{- end -}}
 
