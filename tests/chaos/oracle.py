@@ -48,7 +48,7 @@ def judged(report, lives, groups):
     if unread := report.unjudged.get(UNREADABLE):
         wrong.append(f"{unread} {UNREADABLE}")
     if report.pending:
-        wrong.append(f"{report.pending} facts are too new to be told, long after everybody left")
+        wrong.append(f"{report.pending} facts are too new to be published, long after everybody left")
     if left > may_be:
         most = f"{may_be} at most, once for each such start and group, or one of twenty"
         wrong.append(f"{left} facts were not judged: {most}")

@@ -73,10 +73,10 @@ def test_what_the_pipeline_made_is_clean(verify):
     code, out, err = verify()
     assert code == 0
     assert out == (
-        "table events: no difference; 24 facts of 4 groups are told right and once; "
-        "not judged: 2 without what was before them\n"
-        f"table generations: no difference; {GENERATIONS} facts of 4 groups are told right and once; "
-        "4 hours are the sums of their generations; not judged: 2 without what was before them\n"
+        "table events: no difference; 24 facts of 4 groups are correct and published once; "
+        "not judged: 2 without a known predecessor\n"
+        f"table generations: no difference; {GENERATIONS} facts of 4 groups are correct and published once; "
+        "4 hours are the sums of their generations; not judged: 2 without a known predecessor\n"
     )
     assert [line for line in err.splitlines() if line.startswith("verify: ")] == [
         f"verify: table {name}" for name in ("events", "generations", "members", "group_hours")
@@ -86,8 +86,8 @@ def test_what_the_pipeline_made_is_clean(verify):
 MOVED = f"replace(body, '\"moved\":{ONE['moved']}', '\"moved\":1')"
 SOMEBODY = f"member_id = '{ONE['members'][0]['member_id']}'"
 LIES = {
-    f"DELETE FROM generations WHERE {WHERE}": "is not told",
-    f"INSERT INTO generations SELECT * FROM generations WHERE {WHERE}": "is there twice",
+    f"DELETE FROM generations WHERE {WHERE}": "has no event",
+    f"INSERT INTO generations SELECT * FROM generations WHERE {WHERE}": "was published twice",
     f"UPDATE generations SET moved = moved + 1 WHERE {WHERE}": "moved is",
     f"UPDATE generations SET body = '{{}}' WHERE {WHERE}": "its body is no event",
     f"UPDATE generations SET moved = 1, body = {MOVED} WHERE {WHERE}": "by the records, 1 by the event",
@@ -111,7 +111,7 @@ def test_a_damaged_table_is_named(lie, verify, spark, folder):
     ("lie", "told"),
     [
         ("UPDATE {} SET moved = moved + 1", "moved is"),
-        ("UPDATE {} SET by_trigger = CAST(map() AS MAP<STRING, BIGINT>)", "by_trigger is {}, its generations come to "),
+        ("UPDATE {} SET by_trigger = CAST(map() AS MAP<STRING, BIGINT>)", "by_trigger is {}, but "),
         ("DELETE FROM {}", "it has no row"),
     ],
 )
@@ -131,8 +131,8 @@ def test_an_event_that_is_not_in_the_table_is_named_and_so_is_one_that_is_there_
     code, out, _ = verify("--json")
     told = _differences(json.loads(out), "events")
     assert code == 1
-    assert ("eager", ONE["generation"], f"generation {ONE['generation']} is not told") in told
-    assert any(what == "deletion is there twice" for _, _, what in told)
+    assert ("eager", ONE["generation"], f"generation {ONE['generation']} has no event") in told
+    assert any(what == "deletion was published twice" for _, _, what in told)
 
 
 def test_what_came_after_the_tables_were_made_is_not_wanted_of_them(verify, spark, folder):
@@ -149,7 +149,7 @@ def test_what_came_after_the_tables_were_made_is_not_wanted_of_them(verify, spar
     code, out, _ = verify()
     assert code == 0
     assert "table generations: no difference" in out
-    assert " are too new to be told" in out.splitlines()[1]
+    assert " are too new to be published" in out.splitlines()[1]
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_what_came_after_the_tables_were_made_is_not_wanted_of_them(verify, spar
             (),
             "must have events of one cluster alone, or of a cluster that is asked; there are none at all",
         ),
-        ("tables", ("--groups", "copo.*"), "--groups: neither records nor events are of a group like 'copo.*'"),
+        ("tables", ("--groups", "copo.*"), "--groups: no record and no event is of a group that matches 'copo.*'"),
     ],
 )
 def test_nothing_to_judge_is_no_success(tables, flags, told, verify, folder):

@@ -8,7 +8,7 @@ from rebalance_agent.audit.audited_group import RecordPosition
 
 __all__ = ["NO_EVENTS", "UNREADABLE", "AuditReport", "Difference", "Differences"]
 
-NO_EVENTS = "records of the events' topic that are no events"
+NO_EVENTS = "records of the events' topic that are not events"
 UNREADABLE = "records that cannot be read"
 """Reasons for facts that are not judged and need not belong to a group."""
 
@@ -80,15 +80,15 @@ class AuditReport(Differences):
 
     def summary(self) -> str:
         """Format the report as one line."""
-        parts = [f"{self.agreed} facts of {len(self.groups)} groups are told right and once"]
+        parts = [f"{self.agreed} facts of {len(self.groups)} groups are correct and published once"]
         if self.copies:
-            parts.append(f"{self.copies} events came again")
+            parts.append(f"{self.copies} copies of events")
         if self.counters:
             parts.append(f"counters of {self.counters} groups are the sums of their events")
         if self.hours:
             parts.append(f"{self.hours} hours are the sums of their generations")
         if self.pending:
-            parts.append(f"{self.pending} are too new to be told")
+            parts.append(f"{self.pending} are too new to be published")
         parts += [f"not judged: {number} {why}" for why, number in sorted(self.unjudged.items())]
         verdict = "no difference" if self.clean else f"{self.found} difference{'s' * (self.found != 1)}"
         return f"{verdict}; " + "; ".join(parts)

@@ -121,7 +121,7 @@ class GroupHourCheck:
             group, number = str(row["group"]), int(str(row["hour_ms"])) // HOUR_MS
             hour = self._hours.get((group, number), _Hour())
             wrong = [*_wrong(row, hour, aborted=number >= aborted_since_ms // HOUR_MS)]
-            wrong += ["it is there twice"] if hour.seen else []
+            wrong += ["it has two rows"] if hour.seen else []
             hour.seen = True
             self.agreed += not wrong
             yield from (_difference(group, number, hour, what) for what in wrong)
@@ -157,16 +157,16 @@ class GroupHourCheck:
 def _wrong(row: _Row, hour: _Hour, *, aborted: bool) -> Iterator[str]:
     for name, value in hour.row().items():
         if not _same(row[name], value):
-            yield f"{name} is {row[name]!r}, its generations come to {value!r}"
+            yield f"{name} is {row[name]!r}, but {value!r} by its generations"
     count_min, count_max, count = hour.aborted_min, hour.aborted_max, row["aborted"]
     if aborted and not (isinstance(count, int) and count_min <= count <= count_max):
         expected = count_max if count_min == count_max else f"{count_min} to {count_max}"
-        yield f"aborted is {count!r}, its events come to {expected}"
+        yield f"aborted is {count!r}, but {expected} by its events"
     stalled, whole = row["stalled_partition_seconds"], row["partition_seconds"]
     if not (isinstance(stalled, float) and isinstance(whole, float) and stalled <= whole):
-        yield f"partition_seconds is {whole!r}, of which {stalled!r} stood still"
+        yield f"partition_seconds is {whole!r}, but {stalled!r} of them stalled"
     elif not _same(row["availability"], 1 - stalled / whole if whole else None):
-        yield f"availability is {row['availability']!r}, where {stalled!r} of {whole!r} partition-seconds stood still"
+        yield f"availability is {row['availability']!r}, but {stalled!r} of {whole!r} partition-seconds stalled"
 
 
 def _same(value: object, expected: object) -> bool:

@@ -106,7 +106,7 @@ class Ledger:
         """Take a gap in a partition: its kept differences may be due to removed records, and are not judged."""
         self._record_feed.doubt(partition)
         if soft := self._soft.pop(partition, None):
-            self.report.leave("whose neighbours were compacted away", soft.found)
+            self.report.leave("whose preceding records were compacted away", soft.found)
 
     def _match(self, entry: ExpectedFact) -> None:
         if entry.kind not in self.published.kinds:
@@ -132,7 +132,7 @@ class Ledger:
         window = self._window
         started_ms = entry.before.at_ms if entry.before and entry.kind != GenerationEvent.KIND else entry.at_ms
         if min(entry.at_ms, started_ms) < window.since_ms:
-            self.report.leave("from before anybody watched")
+            self.report.leave("older than the compared events")
             return
         if window.until_ms is not None and entry.at_ms > window.until_ms - self._patience_ms(entry):
             self.report.pending += 1
@@ -141,9 +141,9 @@ class Ledger:
         soft = isinstance(self._record_feed.entries(entry.group), EpochEntries) or entry.kind != GenerationEvent.KIND
         cleaned = not entry.certain or self._compacted.may_be_cleaned(entry.position.partition)
         if (soft and not entry.certain) or (cleaned and self.published.was_published_as_epoch(entry)):
-            self.report.leave("whose neighbours were compacted away")
+            self.report.leave("whose preceding records were compacted away")
         else:
-            self._differ(entry, f"{entry} is not told", (entry.position,), soft=soft)
+            self._differ(entry, f"{entry} has no event", (entry.position,), soft=soft)
 
     def _patience_ms(self, entry: ExpectedFact) -> int:
         now = entry.now
@@ -182,9 +182,9 @@ class Ledger:
         if number is None:
             return
         if self._compacted.may_be_cleaned(self._record_feed.partition(group) or 0):
-            self.report.leave("whose neighbours were compacted away")
+            self.report.leave("whose preceding records were compacted away")
         else:
-            self.report.differ(Difference(group, number, f"the episode of {number} is not told to its end"))
+            self.report.differ(Difference(group, number, f"the episode of {number} has no closing event"))
 
     def _invented(self, published: PublishedEvent) -> None:
         partition = self._record_feed.partition(published.group)
@@ -193,5 +193,5 @@ class Ledger:
         if published.at_ms <= gap_ms or fact in self._uncertain or fact in self._record_feed.orphans:
             self.report.leave("whose records were compacted away")
         else:
-            what = f"{published} is told, and no record says so"
+            what = f"{published} has no record"
             self.report.differ(Difference(published.group, published.number, what, (published.position,)))

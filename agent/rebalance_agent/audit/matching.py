@@ -15,7 +15,7 @@ from rebalance_agent.model.group import GroupType, RebalanceProtocol
 
 __all__ = ["GroupAccount", "identity_differences"]
 
-NO_PREDECESSOR = "without what was before them"
+NO_PREDECESSOR = "without a known predecessor"
 SEVERAL_TOPICS = "moves of tasks that read several topics"
 """Reasons why a fact is not judged."""
 
@@ -45,12 +45,12 @@ class _Sums:
 def identity_differences(entry: ExpectedFact, published: PublishedEvent) -> Iterator[str]:
     """Yield the fields of an event that contradict the id by which it was found."""
     if published.group != entry.group:
-        yield f"it is told of {published.group!r}"
+        yield f"the event is of {published.group!r}"
     numbered = published.kind != GroupGoneEvent.KIND
     if published.kind != entry.kind or (numbered and published.number != entry.number):
-        yield f"it is told as {published}"
+        yield f"the event is {published}"
     if published.at_ms != entry.at_ms:
-        yield f"it was at {entry.at_ms}, told is {published.at_ms}"
+        yield f"its time is {entry.at_ms} by the record, {published.at_ms} by the event"
 
 
 class GroupAccount:
@@ -79,11 +79,11 @@ class GroupAccount:
         now = entry.now
         if published.kind != GenerationEvent.KIND or now is None:
             if published.count != entry.count:
-                yield f"{entry.count} were aborted in a row, {published.count} are told"
+                yield f"{entry.count} aborted generations in a row by the records, {published.count} by the event"
             return
         yield from _members(now, published, names)
         if now.group_type is GroupType.CLASSIC and published.assignor != now.assignor:
-            yield f"its assignor is {now.assignor}, told is {published.assignor}"
+            yield f"its assignor is {now.assignor} by the record, {published.assignor} by the event"
         yield from phase_differences(entry, now, published)
         if not entry.certain:
             self.drop_episode()
@@ -93,7 +93,7 @@ class GroupAccount:
             self.unjudged[NO_PREDECESSOR] += 1  # an observer had only just begun
             self.drop_episode()
         elif before is not None and published.previous != before.number:
-            yield f"it followed on {before.number}, told is {published.previous}"
+            yield f"the previous one is {before.number} by the records, {published.previous} by the event"
         if before is not None and before.group_type is not now.group_type:
             # One of them has topic names, the other topic ids.
             if not (_has_names(before, names) and _has_names(now, names)):
@@ -124,17 +124,18 @@ class GroupAccount:
         sums.unseen = sums.unseen or (not published.seen_start and _stops_at_start(entry, before, now, published))
         self._update_unheld(entry, before, now, published)
         if published.episode != sums.first:
-            yield f"its episode began with {sums.first}, told is {published.episode}"
+            yield f"its episode began with {sums.first} by the records, {published.episode} by the event"
         if not published.closes:
             if not (now.owing or now.vague):
-                yield "its episode is told to go on, and nobody has anything to give up or to wait for"
+                yield "its episode stays open, but no member has a partition to give up or to wait for"
             return
         self._open = None
         yield from self._closing(entry, now, published, sums)
 
     def _closing(self, entry: ExpectedFact, now: AuditedGroup, published: PublishedEvent, sums: _Sums) -> Iterator[str]:
         if published.followups != len(sums.numbers) - 1:
-            yield f"its episode has {len(sums.numbers) - 1} follow-ups, told are {published.followups}"
+            followups = len(sums.numbers) - 1
+            yield f"its episode has {followups} follow-ups by the records, {published.followups} by the event"
         if sums.vague:
             self.unjudged[SEVERAL_TOPICS] += 1
         else:
@@ -151,13 +152,13 @@ class GroupAccount:
         if stall is None:
             # An observer that started in the middle of a first episode knows no stall; its other values are the same.
             if base is not None and now.holders and not sums.unseen:
-                yield "no stall is told, and all that it follows from is known"
+                yield "it has no stall, although the records determine one"
             return
         if stall.seconds + ROUNDING_S < self._unheld_ms / 1000:
-            yield f"a partition had nobody for {self._unheld_ms / 1000} s, the stall is told as {stall.seconds} s"
+            yield f"a partition had no owner for {self._unheld_ms / 1000} s, but the stall is {stall.seconds} s"
         longest_s = (now.at_ms - sums.earliest_ms + sums.session_ms) / 1000 + LATE_S
         if stall.seconds > longest_s and not (base and base.may_wait):
-            yield f"its stall is {stall.seconds} s, and what was before it ended {longest_s} s ago at most"
+            yield f"its stall is {stall.seconds} s, but the records allow at most {longest_s} s"
 
     def _update_unheld(
         self, entry: ExpectedFact, before: AuditedGroup | None, now: AuditedGroup, published: PublishedEvent
@@ -194,17 +195,19 @@ def _has_names(group: AuditedGroup, names: Mapping[str, str]) -> bool:
 
 def _members(now: AuditedGroup, published: PublishedEvent, names: Mapping[str, str]) -> Iterator[str]:
     if not published.whole:
-        yield f"of {published.parts} parts only {len(published.parts_seen)} are there"
+        yield f"only {len(published.parts_seen)} of {published.parts} parts were published"
         return
     recorded = totals(now.members, names)
     if (recorded.members, recorded.who) != (published.totals.members, published.totals.who):
-        yield f"the records show {recorded.members} members, the event {published.totals.members}, or others"
+        by_both = f"{recorded.members} by the record, {published.totals.members} by the event"
+        yield f"members are {by_both}, or have other ids"
         return
     if recorded.details != published.totals.details:
-        yield "what its members subscribe to, own or wait for is not what the record says"
+        yield "its members' subscriptions, owned or awaited partitions differ from the record"
     if not _same_held(now, recorded, published.totals, names):
         partitions = published.totals.partitions
-        yield f"the records give {recorded.partitions} partitions, the event {partitions}, or to others"
+        by_both = f"{recorded.partitions} by the record, {partitions} by the event"
+        yield f"assigned partitions are {by_both}, or have other owners"
 
 
 def _same_held(now: AuditedGroup, recorded: Totals, published: Totals, names: Mapping[str, str]) -> bool:

@@ -134,21 +134,21 @@ def inconsistencies(event: GenerationEvent) -> Iterator[str]:
     phases = event.phases
     times = [time_ms for time_ms in (phases.started_ms, phases.joined_ms, phases.completed_ms) if time_ms is not None]
     if phases.completed_ms != event.timestamp_ms:
-        yield f"it was complete at {event.timestamp_ms}, told is {phases.completed_ms}"
+        yield f"its timestamp is {event.timestamp_ms}, but it was complete at {phases.completed_ms} by the event"
     if times != sorted(times):
-        yield f"its phases run backwards: started, joined, completed at {times}"
+        yield f"its phases are backwards: started, joined, completed at {times}"
     if event.causes[:1] != (event.trigger,):
         yield f"its trigger {event.trigger} is not the first of its causes"
     if event.stall is not None:
         yield from _stall(event.stall)
     if not event.closes_episode and (event.stall or event.followups):
-        yield "it tells of a whole episode that it does not close"
+        yield "it describes a whole episode, but does not close it"
 
 
 def _stall(stall: Stall) -> Iterator[str]:
     if not 0 <= stall.lower_seconds <= stall.seconds:
         yield f"its stall is at least {stall.lower_seconds} s and at most {stall.seconds} s"
     if stall.basis is Basis.EXACT and stall.lower_seconds != stall.seconds:
-        yield f"its stall is exact, and between {stall.lower_seconds} and {stall.seconds} s"
+        yield f"its stall is exact, but between {stall.lower_seconds} and {stall.seconds} s"
     if stall.partition_seconds < 0 or (stall.partition_seconds > 0) > (stall.seconds > 0):
-        yield f"its stall is {stall.seconds} s, and {stall.partition_seconds} partition-seconds"
+        yield f"its stall is {stall.seconds} s, but {stall.partition_seconds} partition-seconds"

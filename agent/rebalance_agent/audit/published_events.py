@@ -51,7 +51,7 @@ class PublishedEvents:
         if event.source is not Source.RECORDS:
             if self._shows(event.group):
                 published = reduce_event(event, position)
-                self._differ(published, f"{published} is told of polls, which show no such thing", position)
+                self._differ(published, f"{published} comes from polls, which cannot detect it", position)
             return
         at_ms = event.timestamp_ms
         self.first_ms = at_ms if self.first_ms is None else min(self.first_ms, at_ms)
@@ -118,7 +118,7 @@ class PublishedEvents:
             )
             return
         if other and self._once and published.is_copy_of(other):
-            self._differ(published, f"{published} is there twice", other.position, published.position)
+            self._differ(published, f"{published} was published twice", other.position, published.position)
         if other is None or (published.revision, published.whole) > (other.revision, other.whole):
             self._published[key] = published
             self._disputed.pop(key, None)
@@ -132,7 +132,7 @@ class PublishedEvents:
                 for what in other.contradictions(published):
                     positions = other.position, published.position
                     difference = Difference(
-                        published.group, published.number, f"it is told twice, with other {what}", positions
+                        published.group, published.number, f"it was published twice, with different {what}", positions
                     )
                     self._disputed.setdefault(key, Differences(DISPUTES_MAX)).differ(difference)
 

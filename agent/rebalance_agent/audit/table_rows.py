@@ -126,7 +126,7 @@ class TableRows:
         """Yield the events whose members and rows differ."""
         for event_id, roster in self._rosters.items():
             if roster.digests or roster.members != roster.rows:
-                what = f"it has {roster.members} members, and {roster.rows} rows of members, or of others"
+                what = f"it has {roster.members} members, but {roster.rows} rows of members, or rows of other members"
                 yield Difference(
                     roster.group, roster.number, what, (RecordPosition(f"members where event_id = {event_id!r}"),)
                 )

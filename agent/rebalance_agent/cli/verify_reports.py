@@ -53,24 +53,24 @@ def verified(options: argparse.Namespace) -> dict[str, AuditReport]:
 
 def _refuse(options: argparse.Namespace) -> None:
     if options.records and names_cluster(options):
-        raise InvalidInputError("--records", "is instead of a cluster: leave out --bootstrap-servers")
+        raise InvalidInputError("--records", "replaces a cluster: remove --bootstrap-servers")
     if options.tables and (options.events or options.events_topic):
-        raise InvalidInputError("--tables", "is instead of --events and --events-topic: give one of them")
+        raise InvalidInputError("--tables", "replaces --events and --events-topic: remove them")
     if options.spark and not options.tables:
-        raise InvalidInputError("--spark", "is for --tables, which is missing")
+        raise InvalidInputError("--spark", "needs --tables")
     if options.records and not (options.events or options.tables):
-        raise InvalidInputError("--events", "is missing: records in a file need events in a file, or --tables")
+        raise InvalidInputError("--events", "is missing: --records needs --events or --tables")
 
 
 def _nothing(options: argparse.Namespace, report: AuditReport) -> RebalanceAgentError:
     """The error for an audit that found neither records nor events to compare."""
     if options.groups:
-        return InvalidInputError("--groups", f"neither records nor events are of a group like {options.groups!r}")
+        return InvalidInputError("--groups", f"no record and no event is of a group that matches {options.groups!r}")
     left = "".join(f"; there are {number} {why}" for why, number in report.unjudged.items())
     where = "the files" if options.records else "the cluster, the events' topic and the rights"
     return RebalanceAgentError(
-        f"nothing was proven: neither records nor events are of any group that is shown{left}. "
-        f"Are {where} the right ones? If nobody has used groups yet, say --allow-empty"
+        f"nothing to compare: no record and no event is of a shown group{left}. "
+        f"Check {where}. If there are no groups yet, use --allow-empty"
     )
 
 

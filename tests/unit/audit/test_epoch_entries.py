@@ -71,7 +71,7 @@ def test_a_stall_that_is_told_shorter_than_that_is_wrong():
     assert events[-1].stall.seconds >= 3
     stall = replace(events[-1].stall, lower_seconds=1.0, seconds=2.0)
     (difference,) = report([*events[:-1], replace(events[-1], stall=stall)], STARTED + JOINED).differences
-    assert difference.what == "epoch 3: a partition had nobody for 3.0 s, the stall is told as 2.0 s"
+    assert difference.what == "epoch 3: a partition had no owner for 3.0 s, but the stall is 2.0 s"
 
 
 def test_a_static_member_that_is_away_is_not_waited_for_and_its_return_is_a_fact():
@@ -110,13 +110,13 @@ def test_a_group_that_begins_behind_what_may_have_been_cleaned_is_judged_from_it
     offsets = range(7, 7 + len(observations))
     assert report_at(events, observations, offsets).agreed == len(events) == 1
     (difference,) = report_at([], observations, offsets).differences
-    assert difference.what == "epoch 2 is not told"
+    assert difference.what == "epoch 2 has no event"
 
 
 def test_a_group_that_begins_where_records_may_have_been_cleaned_is_not():
     observations = [other(0, 0), *STARTED]
     found = report_at([], observations, range(7, 7 + len(observations)))
-    assert (found.clean, found.unjudged) == (True, {"whose neighbours were compacted away": 1})
+    assert (found.clean, found.unjudged) == (True, {"whose preceding records were compacted away": 1})
 
 
 def test_who_comes_to_a_group_amid_its_first_rebalance_knows_of_no_stall():

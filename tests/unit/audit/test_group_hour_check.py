@@ -67,7 +67,7 @@ def test_more_cannot_stand_still_than_there_was():
     rows = rows_of(STORY)
     rows[FIRST]["partition_seconds"] = 9_599.0
     (more,), _ = differences(STORY, rows.values())
-    assert more[2].endswith(" partition_seconds is 9599.0, of which 9600.0 stood still")
+    assert more[2].endswith(" partition_seconds is 9599.0, but 9600.0 of them stalled")
 
 
 WRONG = {"by_trigger": {"rejoin": 9}, "flapping": ["x"], "slowest_client_id": "x", "partition_seconds": None}
@@ -93,7 +93,7 @@ def test_an_hour_that_is_missing_doubled_or_of_nothing_that_was_told_is_named():
     (missing,), _ = differences(STORY, [each for each in rows.values() if each is not busy])
     assert missing == ("g", 6, "in the hour 2024-01-01T01:00Z it has no row")
     (doubled,), _ = differences(STORY, [*rows.values(), busy])
-    assert doubled == ("g", 6, "in the hour 2024-01-01T01:00Z it is there twice")
+    assert doubled == ("g", 6, "in the hour 2024-01-01T01:00Z it has two rows")
     assert {each[0] for each in differences(STORY, [*rows.values(), {**busy, "group": "nobody"}])[0]} == {"nobody"}
 
 
@@ -103,7 +103,7 @@ def test_what_was_aborted_after_the_hours_were_made_may_count_and_what_was_befor
     assert differences([*STORY, late], rows.values(), made_ms=END_MS - 2) == ([], 4)
     assert differences([*STORY, late], rows_of([*STORY, late]).values(), made_ms=END_MS - 2) == ([], 4)
     (lost,), _ = differences([*STORY, late], rows.values())
-    assert lost[2] == "in the hour 2024-01-01T03:00Z aborted is 0, its events come to 3"
+    assert lost[2] == "in the hour 2024-01-01T03:00Z aborted is 0, but 3 by its events"
     del rows[FIRST + 3]
     assert differences([*STORY, late], rows.values(), made_ms=END_MS - 2) == ([], 3)
     assert differences([*STORY, late], rows.values())[0][0][2].endswith("it has no row")

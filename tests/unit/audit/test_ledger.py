@@ -43,7 +43,7 @@ def said(found):
 def test_what_is_right_is_counted_and_said_in_one_line():
     found = report(told(*EAGER), EAGER)
     assert (found.clean, found.agreed, found.copies, found.pending, found.unjudged) == (True, 3, 0, 0, {})
-    assert found.summary() == "no difference; 3 facts of 1 groups are told right and once"
+    assert found.summary() == "no difference; 3 facts of 1 groups are correct and published once"
 
 
 def test_a_difference_names_group_generation_and_both_places():
@@ -57,13 +57,13 @@ def test_a_difference_names_group_generation_and_both_places():
 def test_a_generation_that_nobody_told_is_named():
     events = told(*EAGER)
     del events[1]
-    assert ("g", 2, "generation 2 is not told") in said(report(events, EAGER))
+    assert ("g", 2, "generation 2 has no event") in said(report(events, EAGER))
 
 
 def test_what_is_from_before_the_window_need_not_be_told():
     events = told(*EAGER)[1:]
     found = report(events, EAGER, since_ms=T0 + 2_000)
-    assert (found.clean, found.unjudged) == (True, {"from before anybody watched": 1})
+    assert (found.clean, found.unjudged) == (True, {"older than the compared events": 1})
 
 
 def test_what_is_too_new_may_be_told_later():
@@ -87,7 +87,7 @@ def test_an_observer_that_began_in_the_middle_is_believed_but_counted():
     events = told(*EAGER[2:])
     found = report(events, EAGER, since_ms=T0 + 4_000)
     assert found.clean
-    assert found.unjudged == {"from before anybody watched": 1, "without what was before them": 1}
+    assert found.unjudged == {"older than the compared events": 1, "without a known predecessor": 1}
 
 
 def test_the_same_event_twice_is_a_copy_and_another_one_of_the_same_id_is_not():
@@ -95,7 +95,7 @@ def test_the_same_event_twice_is_a_copy_and_another_one_of_the_same_id_is_not():
     again = report([*events, events[1]], EAGER)
     assert (again.clean, again.copies) == (True, 1)
     other = replace(events[1], members=events[1].members[:1])
-    assert ("g", 2, "it is told twice, with other members") in said(report([*events, other], EAGER))
+    assert ("g", 2, "it was published twice, with different members") in said(report([*events, other], EAGER))
 
 
 def test_of_revisions_the_highest_counts_in_whatever_order_they_come():
@@ -116,7 +116,7 @@ def test_copies_that_a_better_revision_replaces_need_not_agree(order):
     copies = [(events[1], other, better)[each] for each in order]
     assert said(report([events[0], *copies, events[2]], EAGER)) == []
     worse = replace(other, revision=1)
-    assert ("g", 2, "it is told twice, with other members") in said(report([*events, better, worse], EAGER))
+    assert ("g", 2, "it was published twice, with different members") in said(report([*events, better, worse], EAGER))
 
 
 def test_of_equal_revisions_the_first_counts_as_it_does_for_readers():
@@ -142,7 +142,7 @@ def test_a_stall_shorter_than_the_records_alone_show_is_wrong():
     assert report([events[0], replace(events[1], stall=long, phases=phases), events[2]], EAGER).clean
     short = replace(long, lower_seconds=0.1, seconds=0.2)
     (difference,) = report([events[0], replace(events[1], stall=short), events[2]], EAGER).differences
-    assert difference.what == "generation 2: a partition had nobody for 0.5 s, the stall is told as 0.2 s"
+    assert difference.what == "generation 2: a partition had no owner for 0.5 s, but the stall is 0.2 s"
 
 
 @pytest.mark.parametrize(
@@ -241,8 +241,8 @@ def test_a_first_part_under_another_id_is_not_the_records():
     first, *others = [part for part, _ in event_lines(event, 1_500)]
     found = report([replace(first, event_id="0" * 32), *others], observations)
     assert said(found) == [
-        ("g", 1, "generation 1 is not told"),
-        ("g", 1, "generation 1 is told, and no record says so"),
+        ("g", 1, "generation 1 has no event"),
+        ("g", 1, "generation 1 has no record"),
     ]
 
 
@@ -253,15 +253,15 @@ def test_a_return_that_does_not_say_who_returned_is_not_told():
     nobody = event_id("generation", "cluster", "g", "classic", 1, T0 + 5_000)
     found = report([first, replace(back, event_id=nobody)], observations)
     assert said(found) == [
-        ("g", 1, "generation 1 (return of b) is not told"),
-        ("g", 1, "generation 1 is told, and no record says so"),
+        ("g", 1, "generation 1 (return of b) has no event"),
+        ("g", 1, "generation 1 has no record"),
     ]
 
 
 def test_where_each_is_told_once_a_revision_beside_the_event_is_one_too_many_and_parts_are_not():
     events = told(*EAGER)
     again = report([*events, replace(events[1], revision=1)], EAGER, once=True)
-    assert said(again) == [("g", 2, "generation 2 is there twice")]
+    assert said(again) == [("g", 2, "generation 2 was published twice")]
     members = [member(f"member-{number}", (number,)) for number in range(4)]
     observations = (record(0, 0), record(1_000, 1, *members))
     (event,) = told(*observations)
@@ -269,14 +269,14 @@ def test_where_each_is_told_once_a_revision_beside_the_event_is_one_too_many_and
     assert report(parts, observations, once=True).clean
     # What a revision in fewer parts left over.
     assert report([replace(event, revision=1), *parts[1:]], observations, once=True).clean
-    assert said(report([*parts, parts[1]], observations, once=True)) == [("g", 1, "generation 1 is there twice")]
+    assert said(report([*parts, parts[1]], observations, once=True)) == [("g", 1, "generation 1 was published twice")]
 
 
 def test_an_id_that_is_none_is_of_no_fact():
     """Whoever may write events may write anything."""
     events = told(*EAGER)
     odd = [replace(events[1], event_id=each) for each in ("", "not hexadecimal", events[1].event_id.upper())]
-    expected = ("g", 2, "generation 2 is told, and no record says so")
+    expected = ("g", 2, "generation 2 has no record")
     assert said(report([*events, *odd], EAGER)) == [expected] * 3
 
 
@@ -286,11 +286,11 @@ def test_an_aborted_generation_must_be_told_and_no_other():
     assert [each.KIND for each in events].count("aborted") == 2
     assert report(events, observations).clean
     left = [each for each in events if each.KIND != "aborted" or each.generation != 2]
-    assert ("g", 2, "aborted generation 2 is not told") in said(report(left, observations))
+    assert ("g", 2, "aborted generation 2 has no event") in said(report(left, observations))
     aborted = next(each for each in events if each.KIND == "aborted")
     known = "aborted", "cluster", "g", aborted.group_type, 9, aborted.timestamp_ms
     invented = replace(aborted, generation=9, event_id=event_id(*known))
-    expected = [("g", 9, "aborted generation 9 is told, and no record says so")]
+    expected = [("g", 9, "aborted generation 9 has no record")]
     assert said(report([*events, invented], observations)) == expected
 
 
@@ -298,7 +298,7 @@ def test_a_deletion_must_be_told():
     observations = (*EAGER, tombstone(20_000))
     events = told(*observations)
     assert report(events, observations).agreed == 4
-    assert said(report(events[:-1], observations)) == [("g", 3, "deletion is not told")]
+    assert said(report(events[:-1], observations)) == [("g", 3, "deletion has no event")]
 
 
 def test_events_of_other_clusters_are_no_concern():
@@ -357,14 +357,14 @@ def test_a_fact_that_is_told_of_polls_is_named():
     """No observer publishes any: they show that something changed, and not what."""
     events = told(*EAGER)
     polled = replace(events[1], source=Source.ADMIN)
-    expected = ("g", 2, "generation 2 is told of polls, which show no such thing")
+    expected = ("g", 2, "generation 2 comes from polls, which cannot detect it")
     assert said(report([*events, polled], EAGER)) == [expected]
 
 
 def test_copies_of_an_episode_agree_in_its_moves_where_both_know_what_was_before():
     events = told(*EAGER)
     lie, late = replace(events[2], moved=7), replace(events[2], moved=7, previous_generation=None)
-    assert said(report([*events, lie], EAGER)) == [("g", 3, "it is told twice, with other moves")]
+    assert said(report([*events, lie], EAGER)) == [("g", 3, "it was published twice, with different moves")]
     assert report([*events, late], EAGER).clean
 
 

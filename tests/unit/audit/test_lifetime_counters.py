@@ -69,7 +69,7 @@ def test_one_that_is_off_is_seen_among_thousands_whose_seconds_were_rounded():
     right["seconds of stalls"] = right.get("seconds of stalls", 0) + 0.9
     assert report_of(right, many).clean
     (difference,) = report_of({**right, "completed": right["completed"] - 1}, many).differences
-    assert "completed is 1999, its events add up to 2000" in difference.what
+    assert "completed is 1999, but 2000 by its events" in difference.what
 
 
 def test_an_event_that_was_told_twice_counts_once():
@@ -93,7 +93,7 @@ def test_no_more_may_be_told_again_than_records_were_read_again():
     assert report_of({}, began_amid=True, replayed=generations).clean
     (difference,) = report_of({}, began_amid=True, replayed=generations - 1).differences
     assert difference.group == "g"
-    assert f"{generations} events of all groups, most of this one, are told and not counted" in difference.what
+    assert f"{generations} events of all groups, most of this group, are published but not counted" in difference.what
     assert report_of(counted(EVENTS[1:]), began_amid=True, replayed=1).clean
     assert not report_of(counted(EVENTS[1:]), began_amid=True, replayed=0).clean
 
@@ -156,7 +156,7 @@ def report_without_counters(events, **more):
 def test_a_group_with_events_and_no_counters_is_named():
     (difference,) = report_without_counters(EVENTS).differences
     assert (difference.group, difference.number) == ("g", 5)
-    assert difference.what.startswith("counters of metrics.txt: none, and aborted is 0, its events add up to 2")
+    assert difference.what.startswith("counters of metrics.txt: none, and aborted is 0, but 2 by its events")
 
 
 def test_a_group_without_counters_was_deleted_or_is_too_new_or_was_only_polled():
@@ -176,7 +176,7 @@ def test_counters_at_zero_prove_nothing_where_another_replica_may_have_told_all(
     report = AuditReport()
     check_lifetime(LifetimeCounters("now", {"g": {"completed": 0.0}}, EVENTS, began_amid=True), report)
     assert (report.clean, report.counters) == (True, 0)
-    assert report.unjudged == {"groups that counted nothing yet, of which another replica may have told": 1}
+    assert report.unjudged == {"groups that counted nothing yet, which another replica may have reported": 1}
     alone = AuditReport()
     check_lifetime(LifetimeCounters("now", {"g": {"completed": 0.0}}, EVENTS), alone)
     assert not alone.clean

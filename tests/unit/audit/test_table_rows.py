@@ -156,7 +156,9 @@ def test_members_and_their_rows_come_out_even():
 def test_a_row_that_is_missing_doubled_or_of_nobody_is_named():
     one, two = MEMBER_ROWS
     for rows in ([one], [one, two, two], [one, one], [one, {**two, "member_id": "c"}]):
-        assert rosters(*rows) == [("g", 7, f"it has 2 members, and {len(rows)} rows of members, or of others")]
+        assert rosters(*rows) == [
+            ("g", 7, f"it has 2 members, but {len(rows)} rows of members, or rows of other members")
+        ]
 
 
 @pytest.mark.parametrize("name", MEMBER_COLUMNS)
@@ -169,7 +171,10 @@ def test_members_of_a_generation_that_is_not_there_are_named():
     found = TableRows()
     found.add_row("0" * 32, "g", 9, MEMBER_ROWS[0])
     (difference,) = found.differences()
-    assert (difference.number, difference.what) == (9, "it has 0 members, and 1 rows of members, or of others")
+    assert (difference.number, difference.what) == (
+        9,
+        "it has 0 members, but 1 rows of members, or rows of other members",
+    )
     assert str(difference).endswith("(members where event_id = '00000000000000000000000000000000')")
 
 

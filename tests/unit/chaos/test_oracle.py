@@ -121,7 +121,7 @@ def test_not_judged_may_be_a_group_once_where_somebody_began_without_a_snapshot(
     [
         ({}, 0, ()),
         ({"groups": {"g", "other"}}, 0, ("there is no fact of h, which played",)),
-        ({"pending": 2}, 0, ("2 facts are too new to be told, long after everybody left",)),
+        ({"pending": 2}, 0, ("2 facts are too new to be published, long after everybody left",)),
         ({}, 30, (f"30 {UNREADABLE}",)),
     ],
 )

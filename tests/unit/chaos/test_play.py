@@ -12,7 +12,7 @@ from rebalance_agent.audit.audit_report import AuditReport, Difference
 
 CLEAN, PENDING = AuditReport(), AuditReport(pending=1)
 WRONG = AuditReport()
-WRONG.differ(Difference("g", 1, "is not told"))
+WRONG.differ(Difference("g", 1, "has no event"))
 
 
 class Stage:
