@@ -12,7 +12,7 @@ __all__ = ["TABLES", "replace_tables", "rights_table", "settings_table"]
 
 def settings_table(model: type[AgentSettings]) -> str:
     """A Markdown table of every setting of ``model``."""
-    rows = ["| setting | flag | environment | default | what |", "| --- | --- | --- | --- | --- |"]
+    rows = ["| setting | flag | environment | default | meaning |", "| --- | --- | --- | --- | --- |"]
     for name, field in model.model_fields.items():
         default = default_text(field).replace("|", "\\|")
         rows.append(
@@ -24,7 +24,7 @@ def settings_table(model: type[AgentSettings]) -> str:
 
 def rights_table(settings: AgentSettings) -> str:
     """A Markdown table of the rights of a role."""
-    rows = ["| right | what for | degraded mode | without it |", "| --- | --- | --- | --- |"]
+    rows = ["| right | purpose | degraded mode | without it |", "| --- | --- | --- | --- |"]
     rows += (f"| {right} | {right.why} | `{right.mode}` | {right.lost} |" for right in agent_rights(settings))
     return "\n".join(rows) + "\n"
 
