@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "agent" / "rebalance_agent"
 PAGE = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
-TABLE = PAGE.partition("### What stands against it")[2].partition("\n\nWhat is left")[0]
+TABLE = PAGE.partition("### Defences")[2].partition("\n\nRemaining risks")[0]
 ROWS = [row.strip("| ").split(" | ") for row in TABLE.splitlines() if row.startswith("| ")][2:]
 TESTS = re.findall(r"`(tests/[\w/.]+)::([\w:]+)`", PAGE)
 
