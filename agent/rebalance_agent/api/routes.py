@@ -104,33 +104,33 @@ GROUPS = Route(
     (
         Parameter(
             "match",
-            "shell pattern for the whole name (`*`, `?`, `[ab]`); repeated: groups that match any. Not a regular "
-            "expression, since one from outside could keep the agent busy for hours",
+            "shell pattern for the whole name (`*`, `?`, `[ab]`); repeated: groups that match any. Regular "
+            "expressions are not supported, because evaluating one can take hours",
             repeats=True,
         ),
         Parameter("state", "only groups in this state; repeated: in any of them", GroupState, repeats=True),
         Parameter("type", "only groups of this type; repeated: of any of them", GroupType, repeats=True),
         Parameter(
             "sort",
-            f"order: {', '.join(f'`{key}`' for key in SORT_KEYS)}; `-` in front turns it around",
+            f"order: {', '.join(f'`{key}`' for key in SORT_KEYS)}; a leading `-` reverses it",
             pattern=f"^-?({'|'.join(SORT_KEYS)})$",
             default="group",
         ),
-        Parameter("limit", "most groups in the answer", int, LIMIT_MAX, default=LIMIT_DEFAULT),
-        Parameter("offset", "how many groups to pass over", int, OFFSET_MAX, default=0),
+        Parameter("limit", "maximum number of groups in the answer", int, LIMIT_MAX, default=LIMIT_DEFAULT),
+        Parameter("offset", "number of groups to skip", int, OFFSET_MAX, default=0),
     ),
 )
-GROUP_ONE = Route("/api/v1/groups/{group}", "getGroup", "One group with its members and what each owns.", GroupDetail)
+GROUP_ONE = Route("/api/v1/groups/{group}", "getGroup", "One group with its members and their partitions.", GroupDetail)
 REBALANCES = Route(
     "/api/v1/groups/{group}/rebalances",
     "listRebalances",
-    "The group's last rebalances, newest first, the generations of each folded into it.",
+    "The group's last rebalances, newest first, each with its generations.",
     RebalanceList,
 )
 REBALANCE_ONE = Route(
     "/api/v1/groups/{group}/rebalances/{id}",
     "getRebalance",
-    "One rebalance with its whole events, and what members reported meanwhile.",
+    "One rebalance with its complete events, and the members' reports of that time.",
     RebalanceDetail,
 )
 OPENAPI = Route("/api/v1/openapi.json", "getOpenapi", "This document.", None)

@@ -41,7 +41,7 @@ def values_of(kind: type[Enum]) -> tuple[str, ...]:
 
 
 class RebalanceKind(StrEnum):
-    """Whether a rebalance came to an end."""
+    """Whether a rebalance completed."""
 
     COMPLETED = "completed"
     ABORTED = "aborted"
@@ -49,18 +49,18 @@ class RebalanceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ApiError:
-    """Why there is no answer."""
+    """An error."""
 
-    error: Annotated[str, "what is wrong, and what to do"]
+    error: Annotated[str, "the error, and the solution"]
 
 
 @dataclass(frozen=True, slots=True)
 class LastRebalance:
-    """A group's last settled rebalance, in short."""
+    """A summary of a group's last settled rebalance."""
 
     timestamp_ms: Annotated[int, "when the coordinator closed it"]
-    trigger: Annotated[Trigger, "why it happened"]
-    stall: Annotated[Stall | None, "how long partitions stood still"]
+    trigger: Annotated[Trigger, "its cause"]
+    stall: Annotated[Stall | None, "its stall"]
     moved: Annotated[int, "partitions that changed owner"]
 
 
@@ -69,46 +69,46 @@ class GroupSummary:
     """One line of the list of groups."""
 
     group: Annotated[str, "the group's id"]
-    group_type: Annotated[GroupType, "who assigns, and by which protocol"]
+    group_type: Annotated[GroupType, "the type, by the protocol of its members"]
     state: Annotated[GroupState, "the state in the broker's own spelling"]
     source: Annotated[Source, "`records`: the offsets topic; `admin`: polls only, so most other fields are missing"]
     generation: Annotated[int | None, "generation, or group epoch where the coordinator assigns"]
     assignor: Annotated[str | None, "the assignor that was chosen"]
     protocol: Annotated[RebalanceProtocol, "whether all partitions stop in a rebalance, or only those that move"]
-    members: Annotated[int, "how many there are"]
+    members: Annotated[int, "number of members"]
     partitions: Annotated[int | None, "partitions of all subscribed topics"]
     unassigned: Annotated[int | None, "partitions without an owner"]
     skew_ratio: Annotated[float | None, "the most loaded member's partitions / its target; 1 is best"]
-    idle_members: Annotated[int | None, "members without partitions that should have some"]
-    flapping: Annotated[tuple[str, ...], "members that leave and come back again and again, by instance or client id"]
+    idle_members: Annotated[int | None, "members without partitions that should have at least one"]
+    flapping: Annotated[tuple[str, ...], "members that repeatedly leave and return, by instance or client id"]
     running: Annotated[RunningRebalance | None, "the rebalance that runs now"]
     rebalances: Annotated[int, "completed since this process first saw the group"]
-    aborted: Annotated[int, "begun and never completed, since then"]
+    aborted: Annotated[int, "began and never completed, since then"]
     last: Annotated[LastRebalance | None, "the last rebalance that settled"]
 
 
 @dataclass(frozen=True, slots=True)
 class GroupList:
-    """The groups that matched, in the order that was asked for."""
+    """The matching groups, in the requested order."""
 
     now_ms: Annotated[int, "the agent's clock"]
-    total: Annotated[int, "groups that matched; `groups` may hold fewer"]
-    offset: Annotated[int, "how many of them come before the first one here"]
+    total: Annotated[int, "number of matching groups; `groups` may contain fewer"]
+    offset: Annotated[int, "number of skipped groups"]
     groups: Annotated[tuple[GroupSummary, ...], "at most `limit` of them"]
 
 
 @dataclass(frozen=True, slots=True)
 class GroupMember:
-    """One member and what it owns."""
+    """One member and its partitions."""
 
     member_id: Annotated[str, "the coordinator's name for it"]
     instance_id: Annotated[str | None, "`group.instance.id` of a static member"]
     client_id: Annotated[str, "the client's own name"]
-    host: Annotated[str, "where it connects from"]
+    host: Annotated[str, "its address"]
     assigned: Annotated[TopicPartitions | None, "its partitions by topic, as ranges such as `0-4,7`"]
-    partitions: Annotated[int | None, "how many these are"]
-    target: Annotated[float | None, "how many its strategy promises it"]
-    where: Annotated[Workload | None, "pod, node, workload and image, where the member reports them"]
+    partitions: Annotated[int | None, "number of these partitions"]
+    target: Annotated[float | None, "number of partitions that its strategy promises"]
+    where: Annotated[Workload | None, "pod, node, workload and image, if the member reports them"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,43 +117,43 @@ class GroupCounters:
 
     completed: Annotated[Mapping[str, int], "rebalances by trigger"]
     followups: Annotated[int, "follow-up generations of cooperative rebalances"]
-    aborted: Annotated[int, "generations that were begun and never completed"]
-    assign_errors: Annotated[int | None, "failed `assign()` calls, where members report"]
-    noop: Annotated[int, "rebalances after which everyone owned what they had owned"]
-    revoked: Annotated[int, "partitions given up"]
-    assigned: Annotated[int, "partitions handed out"]
+    aborted: Annotated[int, "generations that began and never completed"]
+    assign_errors: Annotated[int | None, "failed `assign()` calls, if members report"]
+    noop: Annotated[int, "rebalances that did not change the assignment"]
+    revoked: Annotated[int, "revoked partitions"]
+    assigned: Annotated[int, "assigned partitions"]
     lost: Annotated[int, "partitions of failed members"]
     moved: Annotated[int, "partitions that changed owner"]
-    moved_excess: Annotated[int, "of these, more than the balance needed"]
-    polled_changes: Annotated[int, "changes between two polls, where only polls can be had"]
-    stalled_partition_seconds: Annotated[float, "partition-seconds that stood still, up to `counted_until_ms`"]
+    moved_excess: Annotated[int, "of these, the moves that the balance did not require"]
+    polled_changes: Annotated[int, "changes between two polls, if the observer has only polls"]
+    stalled_partition_seconds: Annotated[float, "stalled partition-seconds, up to `counted_until_ms`"]
     partition_seconds: Annotated[float, "all partition-seconds, up to `counted_until_ms`"]
 
 
 @dataclass(frozen=True, slots=True)
 class GroupDetail:
-    """Everything that is known of one group now."""
+    """The current state of one group."""
 
     now_ms: Annotated[int, "the agent's clock"]
-    summary: Annotated[GroupSummary, "its line of the list"]
-    first_seen_ms: Annotated[int, "since when its counters count"]
+    summary: Annotated[GroupSummary, "its entry in the list"]
+    first_seen_ms: Annotated[int, "start of its counters"]
     members: Annotated[tuple[GroupMember, ...], "by member id"]
     static_members: Annotated[int, "members with an instance id"]
     imbalance: Annotated[int | None, "highest number of partitions above a member's target; 0 is best"]
-    lag_skew_ratio: Annotated[float | None, "skew by lag, where `lag_groups` names the group"]
-    rate_skew_ratio: Annotated[float | None, "skew by records produced, where `lag_groups` names the group"]
-    copartition_breaks: Annotated[int | None, "partition numbers with different owners, where `copartitioned` names it"]
+    lag_skew_ratio: Annotated[float | None, "skew by lag, if the group is in `lag_groups`"]
+    rate_skew_ratio: Annotated[float | None, "skew by produced records, if the group is in `lag_groups`"]
+    copartition_breaks: Annotated[
+        int | None, "partition numbers with different owners, if the group is in `copartitioned`"
+    ]
     topic_spread: Annotated[Mapping[str, float], "how evenly each topic is spread over the members; 1 is best"]
     rebalance_timeout_seconds: Annotated[float | None, "largest of the members' rebalance timeouts"]
     metadata_bytes: Annotated[int | None, "size of the group's record"]
     last_join_seconds: Annotated[float | None, "longest join phase of the last rebalance"]
     last_sync_seconds: Annotated[float | None, "longest sync phase of the last rebalance"]
-    last_reconcile_seconds: Annotated[
-        float | None, "the longest wait for members to take what the coordinator assigned"
-    ]
-    slowest: Annotated[SlowestMember | None, "who held the last rebalance up"]
+    last_reconcile_seconds: Annotated[float | None, "longest time from the assignment until a member reached it"]
+    slowest: Annotated[SlowestMember | None, "the member that delayed the last rebalance"]
     counters: Annotated[GroupCounters, "totals"]
-    counted_until_ms: Annotated[int, "up to when partition-seconds are counted"]
+    counted_until_ms: Annotated[int, "end of the counted partition-seconds"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,9 +161,9 @@ class SlowestMember:
     """The member that the others waited for."""
 
     client_id: Annotated[str, "its own name"]
-    host: Annotated[str, "where it connects from"]
+    host: Annotated[str, "its address"]
     member_id: Annotated[str | None, "the coordinator's name for it"]
-    seconds: Annotated[float | None, "how long it kept them waiting"]
+    seconds: Annotated[float | None, "how long they waited"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,44 +173,44 @@ class GenerationStep:
     event_id: Annotated[str, "id of its event"]
     generation: Annotated[int, "its number"]
     timestamp_ms: Annotated[int, "when the coordinator closed it"]
-    trigger: Annotated[Trigger, "why this generation came"]
-    moved: Annotated[int, "partitions that changed owner in it"]
+    trigger: Annotated[Trigger, "its cause"]
+    moved: Annotated[int, "partitions that changed owner"]
     join_seconds: Annotated[float | None, "length of its join phase"]
     sync_seconds: Annotated[float | None, "length of its sync phase"]
-    reconcile_seconds: Annotated[float | None, "from the coordinator's assignment until all members had theirs"]
+    reconcile_seconds: Annotated[float | None, "time from the assignment until all members reached it"]
 
 
 @dataclass(frozen=True, slots=True)
 class Rebalance:
-    """One rebalance as its users feel it: one generation, or several with an assignor that needs follow-ups."""
+    """One rebalance: one generation, or several if the assignor needs follow-ups."""
 
     id: Annotated[str, "`event_id` of the event that closed it"]
     kind: Annotated[RebalanceKind, "an aborted one has only the fields up to `previous_generation`"]
     timestamp_ms: Annotated[int, "when the coordinator closed it; of an aborted one, the next record"]
-    generation: Annotated[int, "its last generation; of an aborted one, the last that never came"]
+    generation: Annotated[int, "its last generation; of an aborted one, the last missing generation"]
     previous_generation: Annotated[int | None, "the generation before it"]
     started_ms: Annotated[int | None, "when the coordinator asked the members to rejoin"]
-    trigger: Annotated[Trigger | None, "why it happened"]
-    causes: Annotated[tuple[Trigger, ...], "all causes, the most telling one first"]
-    stall: Annotated[Stall | None, "how long partitions stood still"]
+    trigger: Annotated[Trigger | None, "its cause"]
+    causes: Annotated[tuple[Trigger, ...], "all causes; the first one is the trigger"]
+    stall: Annotated[Stall | None, "its stall"]
     assignor: Annotated[str | None, "the assignor that was chosen"]
     protocol: Annotated[RebalanceProtocol | None, "whether all partitions stopped, or only those that moved"]
     members: Annotated[int, "members afterwards"]
     moved: Annotated[int, "partitions that changed owner"]
-    needed: Annotated[int | None, "the fewest moves that the balance needed"]
-    revoked: Annotated[int, "partitions given up"]
-    assigned: Annotated[int, "partitions handed out"]
+    needed: Annotated[int | None, "the fewest moves that the balance required"]
+    revoked: Annotated[int, "revoked partitions"]
+    assigned: Annotated[int, "assigned partitions"]
     lost: Annotated[int, "partitions of failed members"]
     unassigned: Annotated[int, "partitions without an owner afterwards"]
-    noop: Annotated[bool, "afterwards everyone owned what they had owned"]
-    slowest: Annotated[SlowestMember | None, "who held the others up"]
-    revision: Annotated[int, "how often better evidence came"]
+    noop: Annotated[bool, "whether the assignment did not change"]
+    slowest: Annotated[SlowestMember | None, "the member that delayed the others"]
+    revision: Annotated[int, "number of updates with better evidence"]
     generations: Annotated[tuple[GenerationStep, ...], "its generations in order"]
 
 
 @dataclass(frozen=True, slots=True)
 class RebalanceList:
-    """What is remembered of a group's rebalances."""
+    """The last rebalances of a group."""
 
     group: Annotated[str, "the group's id"]
     rebalances: Annotated[tuple[Rebalance, ...], "newest first"]
@@ -219,9 +219,9 @@ class RebalanceList:
 
 @dataclass(frozen=True, slots=True)
 class RebalanceDetail:
-    """One rebalance with everything that was published of it."""
+    """One rebalance with its published events."""
 
     group: Annotated[str, "the group's id"]
-    rebalance: Annotated[Rebalance, "its line of the list"]
+    rebalance: Annotated[Rebalance, "its entry in the list"]
     events: Annotated[tuple[Event, ...], "its events in order, as in the topic `rebalance-events`"]
-    reports: Annotated[tuple[Event, ...], "what members said of themselves meanwhile, oldest first"]
+    reports: Annotated[tuple[Event, ...], "the members' reports of that time, oldest first"]

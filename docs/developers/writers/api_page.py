@@ -24,11 +24,11 @@ _LIMITS = HistoryLimits()
 _HEAD = f"""\
 # The API
 
-Written from `rebalance_agent.api` by `make docs`; change it there.
+`make docs` generates this page from `rebalance_agent.api`; change it there.
 
-The observer answers JSON under `/api/v1/` on the port of its metrics: every group now, and its last rebalances. It
-answers from memory and never asks a broker. [`watch`](watch.md) and [`explain`](explain.md) are made of it, and
-`/api/v1/openapi.json` describes it to programs (OpenAPI {OPENAPI_VERSION}).
+The observer serves JSON under `/api/v1/` on the port of its metrics: the current state of every group, and its last
+rebalances. Answers come from memory and cause no request to a broker. [`watch`](watch.md) and [`explain`](explain.md)
+use the API. `/api/v1/openapi.json` is its OpenAPI {OPENAPI_VERSION} description.
 
 ```sh
 curl -s 'localhost:29308/api/v1/groups?match=orders*&sort=-stall&limit=3'
@@ -36,31 +36,31 @@ curl -s localhost:29308/api/v1/groups/orders | jq '.members[] | [.client_id, .wh
 curl -s localhost:29308/api/v1/groups/orders/rebalances | jq '.rebalances[0] | .trigger, .stall.seconds'
 ```
 
-- Times are epoch milliseconds, durations seconds, partitions ranges such as `0-4,7`. A field whose value nobody knows
-  is left out. New fields may come; what is here stays.
-- A group's name is one segment of the path and percent-encoded, slashes too: `a/b` is `/api/v1/groups/a%2Fb`.
-- Errors are `{{"error": "..."}}` with what to do about it: 400 for what is wrong in the request, 404 for what is not
-  there, 401 where the web port asks for a token.
-- A query has at most {QUERY_MAX} characters, an answer at most {LIMIT_MAX} groups. Text is made when a group changes,
-  and only joined when it is asked for: polling thousands of groups every second is cheap.
-- Rebalances are remembered since the process started: at most {_LIMITS.rebalances} of a group, {_LIMITS.groups} groups,
-  {_LIMITS.size_bytes >> 20} MiB in all; the group that changed longest ago is forgotten first, and a deleted group at
-  once. The whole history is in the topic [`rebalance-events`](events.md).
+- Times are epoch milliseconds, durations seconds, partitions ranges such as `0-4,7`. Fields with unknown
+  values are absent. New versions may add fields, and keep these.
+- A group's name is one segment of the path. Percent-encode it, slashes included: `a/b` is `/api/v1/groups/a%2Fb`.
+- Errors are `{{"error": "..."}}` and contain the solution: 400 for a wrong request, 404 for an unknown path, group or
+  rebalance, 401 if the web port requires a token.
+- A query has at most {QUERY_MAX} characters, an answer at most {LIMIT_MAX} groups. The JSON of a group is written when
+  the group changes, so polling thousands of groups every second is cheap.
+- The API has rebalances since the start of the process: at most {_LIMITS.rebalances} of a group, {_LIMITS.groups} groups,
+  {_LIMITS.size_bytes >> 20} MiB in total. The group that changed longest ago is removed first, and a deleted group
+  at once. The whole history is in the topic [`rebalance-events`](events.md).
 """
 
 
 def api_page() -> str:
     """The page as Markdown: paths, parameters, then a table for each shape."""
-    parts = [_HEAD, "## Paths\n", _table(("path", "answer", "what"), _paths())]
+    parts = [_HEAD, "## Paths\n", _table(("path", "answer", "meaning"), _paths())]
     parts += [
         f"## Parameters of `{GROUPS.path}`\n",
-        _table(("name", "value", "what"), map(_parameter, GROUPS.parameters)),
+        _table(("name", "value", "meaning"), map(_parameter, GROUPS.parameters)),
     ]
     shapes = {shape: None for route in ROUTES if route.answer for shape in shapes_of(route.answer)}
     for shape in shapes:
         if is_dataclass(shape) and shape not in EVENT_KINDS.values() and field_descriptions(shape):
             text = (shape.__doc__ or "").strip()
-            parts += [f"## {shape.__name__}\n\n{text}\n", _table(("field", "type", "what"), _fields(shape))]
+            parts += [f"## {shape.__name__}\n\n{text}\n", _table(("field", "type", "meaning"), _fields(shape))]
     sets = {shape for shape in shapes if issubclass(shape, Enum)} & set(_named())
     parts += [
         "## Closed sets\n",
