@@ -5,7 +5,7 @@
 {{- fail (printf "\n\nkafka.sasl.enabled: %s needs a user and a password. Set kafka.sasl.username, and kafka.sasl.password.secretName to a Secret in namespace %s that has the password under the key %q.\n" $sasl.mechanism (include "rebalance-agent.namespace" .) $sasl.password.key) -}}
 {{- end -}}
 {{- if and (or $sasl.username $sasl.password.secretName) (not $sasl.enabled) -}}
-{{- fail "\n\nkafka.sasl.username or kafka.sasl.password.secretName is set, but kafka.sasl.enabled is false: nobody would log in. Set kafka.sasl.enabled=true.\n" -}}
+{{- fail "\n\nkafka.sasl.username or kafka.sasl.password.secretName is set, but kafka.sasl.enabled is false: the agent would not log in. Set kafka.sasl.enabled=true.\n" -}}
 {{- end -}}
 {{- $tls := .Values.kafka.tls -}}
 {{- range $name, $secret := dict "ca" $tls.ca.secretName "certificate" $tls.certificate.secretName -}}
@@ -15,7 +15,7 @@
 {{- end -}}
 {{- range $name, $listener := dict "web" .Values.observer.web "events" .Values.observer.events -}}
 {{- if and $listener.tls.clientCaKey (not $listener.tls.secretName) -}}
-{{- fail (printf "\n\nobserver.%s.tls.clientCaKey is set, but observer.%s.tls.secretName is empty: nobody would be asked for a certificate. Set the Secret that has the listener's own.\n" $name $name) -}}
+{{- fail (printf "\n\nobserver.%s.tls.clientCaKey is set, but observer.%s.tls.secretName is empty: clients would need no certificate. Set the Secret with the listener's own certificate.\n" $name $name) -}}
 {{- end -}}
 {{- end -}}
 {{- $own := include "rebalance-agent.kafka.own" . | fromYaml -}}
@@ -36,7 +36,7 @@
 {{- end -}}
 {{- $settings := default (dict) .Values.observer.settings -}}
 {{- if and (gt (int .Values.observer.replicas) 1) (eq (include "rebalance-agent.observer.group" .) "") (ne (dig "state_topic" "set" $settings) "") -}}
-{{- fail "\n\nobserver.settings.replicas_group is empty: replicas that do not share the groups would write over each other's snapshots. Leave it out, or set observer.settings.state_topic to \"\", too.\n" -}}
+{{- fail "\n\nobserver.settings.replicas_group is empty: replicas that do not share the groups would overwrite each other's snapshots. Remove it, or also set observer.settings.state_topic to \"\".\n" -}}
 {{- end -}}
 {{- if .Values.pipeline.enabled -}}
 {{- include "rebalance-agent.pipeline.validate" . -}}
@@ -49,11 +49,11 @@
 {{- fail "\n\npipeline.enabled: there are no events without a cluster. Set kafka.bootstrapServers.\n" -}}
 {{- end -}}
 {{- if and (not $pipeline.tables) (not $pipeline.persistence.enabled) -}}
-{{- fail "\n\npipeline.enabled: the tables have no place. Set pipeline.tables to an address such as s3a://bucket/rebalances, or pipeline.persistence.enabled=true.\n" -}}
+{{- fail "\n\npipeline.enabled: the tables have no address. Set pipeline.tables to an address such as s3a://bucket/rebalances, or pipeline.persistence.enabled=true.\n" -}}
 {{- end -}}
 {{- if eq $pipeline.kind "SparkApplication" -}}
 {{- if not (.Capabilities.APIVersions.Has "sparkoperator.k8s.io/v1beta2") -}}
-{{- fail "\n\npipeline.kind=SparkApplication: this cluster does not have the API sparkoperator.k8s.io/v1beta2. Install the Spark operator first (helm template knows it by --api-versions sparkoperator.k8s.io/v1beta2), or set pipeline.kind=CronJob.\n" -}}
+{{- fail "\n\npipeline.kind=SparkApplication: this cluster does not have the API sparkoperator.k8s.io/v1beta2. Install the Spark operator first (for helm template, set --api-versions sparkoperator.k8s.io/v1beta2), or set pipeline.kind=CronJob.\n" -}}
 {{- end -}}
 {{- if not $pipeline.sparkApplication.image -}}
 {{- fail "\n\npipeline.kind=SparkApplication: set pipeline.sparkApplication.image to an image of Spark in which kafka-rebalance-agent[pipeline] is installed (docs/pipeline.md).\n" -}}
@@ -61,7 +61,7 @@
 {{- end -}}
 {{- range $pipeline.stages -}}
 {{- if and (eq .name "report") (not $pipeline.persistence.enabled) -}}
-{{- fail "\n\npipeline.stages: the stage report writes a file. Set pipeline.persistence.enabled=true, or leave it out of pipeline.stages.\n" -}}
+{{- fail "\n\npipeline.stages: the stage report writes a file. Set pipeline.persistence.enabled=true, or remove it from pipeline.stages.\n" -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
