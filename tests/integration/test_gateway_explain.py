@@ -24,7 +24,7 @@ def explained(kafka, capsys, group, rules):
 @pytest.mark.parametrize(
     ("own", "strategy", "code", "verdict"),
     [
-        ("range", "weighted-sticky", 0, "it runs by weighted-sticky from the first rebalance on"),
+        ("range", "weighted-sticky", 0, "it uses weighted-sticky from the first rebalance"),
         ("cooperative-sticky", "weighted-sticky", 1, "weighted-sticky is eager, and a client with cooperative-sticky"),
     ],
 )
@@ -57,5 +57,5 @@ def test_a_group_that_is_not_there_is_said_to_be_none(kafka, capsys):
     assert explained(kafka, capsys, group, f"{group}=sticky")[0] == 0
     code, text = explained(kafka, capsys, group, "other=sticky")
     assert code == 0
-    assert "None of gateway_groups matches its name" in text
-    assert "There is no such group now." in text
+    assert "No rule of gateway_groups matches its name" in text
+    assert "The group does not exist now." in text

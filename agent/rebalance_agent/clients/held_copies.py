@@ -41,7 +41,7 @@ class HeldCopies:
             held = _checked(self._report())
         except Exception as error:
             if not self._warned:
-                text = "group %s: held_standbys is not used, what was last assigned is said instead"
+                text = "group %s: held_standbys is not used, the last assignment is reported instead"
                 _logger.warning(text, self._group, exc_info=error)
             self._warned = True
             return assigned
@@ -59,7 +59,7 @@ def _checked(report: Mapping[str, Iterable[int]]) -> TopicPartitions:
             if remaining < 0:
                 raise ValueError(f"more than {REPORT_MAX} partitions")
             if not 0 <= operator.index(number) < PARTITION_MAX:
-                raise ValueError(f"{topic}: {number} is no number of a partition")
+                raise ValueError(f"{topic}: {number} is not a partition number")
             checked.add(operator.index(number))
         if checked:
             held[topic_name(topic)] = tuple(sorted(checked))

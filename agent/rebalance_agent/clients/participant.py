@@ -174,7 +174,7 @@ class Participant:
 
     @staticmethod
     def _loaded(topics: Mapping[str, TopicMetadata], loads: Loads) -> Mapping[str, TopicMetadata]:
-        with quietly("ask for the partitions' loads"):
+        with quietly("read the partitions' loads"):
             reported = loads({topic: metadata.partitions for topic, metadata in topics.items()})
             return {topic: _with_loads(topic, metadata, reported.get(topic)) for topic, metadata in topics.items()}
         return topics
@@ -190,7 +190,7 @@ def settings_of(strategies: Mapping[str, Strategy], configured: Mapping[str, obj
         raise AssignmentError(f"assignor_config: must map settings to values, not be {configured!r:.80}")
     names = {setting.name for strategy in strategies.values() for setting in strategy.config}
     if unknown := sorted(configured.keys() - names):
-        raise AssignmentError(f"assignor_config: {unknown[0]!r} is no setting of {', '.join(strategies) or 'these'}")
+        raise AssignmentError(f"assignor_config: {unknown[0]!r} is not a setting of {', '.join(strategies) or 'these'}")
     return {name: str(value) for name, value in configured.items()}
 
 
@@ -199,7 +199,7 @@ def read_member(member_id: str, instance_id: str | None, data: bytes) -> MemberS
     try:
         subscription = decode_subscription(data)
     except DecodeError as error:
-        _logger.warning("member %s gets nothing: its subscription cannot be read: %s", member_id, error)
+        _logger.warning("member %s gets no partitions: its subscription cannot be read: %s", member_id, error)
         return None
     return MemberSubscription(
         member_id=member_id,
@@ -220,7 +220,7 @@ def read_assignment(data: bytes) -> ConsumerAssignment | None:
     try:
         return decode_assignment(data)
     except DecodeError as error:
-        _logger.warning("this member gets nothing: its assignment cannot be read: %s", error)
+        _logger.warning("this member gets no partitions: its assignment cannot be read: %s", error)
         return None
 
 

@@ -142,14 +142,14 @@ class ConnectionRelay:
             if ended_at is None and done:
                 ended_at = now
             if waiting and ended_at is not None and now - ended_at > END_SECONDS_MAX:
-                raise RefusedError(CloseReason.STUCK, "one side has ended, and the other goes on")
+                raise RefusedError(CloseReason.STUCK, "one side closed the connection, and the other continues")
             blocked = self._still_blocked(blocked)
 
     def _still_blocked(self, before: int) -> int:
         """Detect a client that is gone while the broker accepts nothing: unread requests hide the end of its stream."""
         now = self._up.blocked
         if now >= 0 and now == before and self.client.hung_up():
-            raise RefusedError(CloseReason.STUCK, "the client is gone, and the broker takes nothing")
+            raise RefusedError(CloseReason.STUCK, "the client disconnected, and the broker accepts no data")
         return now
 
     async def _requests(self) -> None:
@@ -158,7 +158,7 @@ class ConnectionRelay:
                 raise _wrong_size(size)
             head = read_head(await self._up.first(HEAD_BYTES_MIN))
             if head.api_key == SASL_HANDSHAKE and head.api_version == 0:
-                text = "SaslHandshake v0 is followed by bytes that are no frames; use a client of this decade"
+                text = "SaslHandshake v0 is followed by bytes without frames; use a newer client"
                 raise RefusedError(CloseReason.SASL_V0, text)
             while len(self._in_flight) >= IN_FLIGHT_MAX:
                 self._slot_freed.clear()
@@ -191,7 +191,7 @@ class ConnectionRelay:
                 raise RefusedError(CloseReason.MALFORMED, f"the broker sent an answer of {size} bytes")
             (correlation_id,) = _CORRELATION.unpack(await self._down.first(_CORRELATION.size))
             if not self._in_flight or self._in_flight[0].head.correlation_id != correlation_id:
-                raise RefusedError(CloseReason.MISMATCHED, "the broker sent an answer to no request that waits for one")
+                raise RefusedError(CloseReason.MISMATCHED, "the broker sent an answer without a request")
             sent = self._in_flight.popleft()
             self._slot_freed.set()
             if sent.shown or sent.own_answer:
@@ -221,7 +221,7 @@ class ConnectionRelay:
         kind = message.header.get_response_class().mro()[1]
         answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         if self._answered:
-            raise ConnectionAbortedError("the broker has ended the connection")
+            raise ConnectionAbortedError("the broker closed the connection")
         frame = bytes(message.encode(header=True))
         sending = asyncio.create_task(self._up.put(frame, self._registered(_Sent(head, own_answer=answer))))
         sending.add_done_callback(_retrieve_error)
@@ -238,7 +238,7 @@ class ConnectionRelay:
         self._answered = True
         for sent in self._in_flight:
             if sent.own_answer and not sent.own_answer.done():
-                sent.own_answer.set_exception(ConnectionAbortedError("the connection is gone"))
+                sent.own_answer.set_exception(ConnectionAbortedError("the connection is closed"))
                 sent.own_answer.exception()  # marks it as retrieved: the caller may be gone, too
 
 
@@ -252,5 +252,5 @@ def _wrong_size(size: int) -> RefusedError:
     if size < HEAD_BYTES_MIN:
         return RefusedError(CloseReason.MALFORMED, f"a request of {size} bytes has no header")
     return RefusedError(
-        CloseReason.OVERSIZED, f"a request of {size} bytes: is it TLS or HTTP, spoken to a port of Kafka?"
+        CloseReason.OVERSIZED, f"a request of {size} bytes: is it TLS or HTTP, sent to a port of Kafka?"
     )

@@ -241,12 +241,12 @@ class Gateway:
 
     def _refused(self, error: RefusedError, peer: str) -> None:
         self._counts.refused(error.refusal)
-        self._warnings.warn(error.refusal, "ended the connection of %s (%s): %s", peer, error.refusal, error)
+        self._warnings.warn(error.refusal, "closed the connection of %s (%s): %s", peer, error.refusal, error)
 
 
 def _name(sock: socket.socket) -> str:
     try:
         host, port, *_ = sock.getpeername()
     except (OSError, ValueError):
-        return "a client that is gone"
+        return "a client that disconnected"
     return f"{host}:{port}"

@@ -79,7 +79,7 @@ def parse_rules(text: str) -> Rules:
     rules = tuple(map(_rule, parts))
     for number, rule in enumerate(rules):
         if any(rule.pattern.pattern == before.pattern.pattern for before in rules[:number]):
-            text = f"rule {str(rule)[:200]!r}: never counts, since a rule before it has the same pattern"
+            text = f"rule {str(rule)[:200]!r}: never applies, because an earlier rule has the same pattern"
             raise InvalidInputError(FIELD, text)
     return Rules(rules)
 
@@ -111,9 +111,9 @@ def _refuse_misfits(chosen: Strategy, config: Mapping[str, str]) -> None:
     for name in config:
         if name not in available:
             names = ", ".join(available) or "none"
-            raise ValueError(f"{name!r} is no setting of {chosen.name}, whose settings are: {names}")
+            raise ValueError(f"{name!r} is not a setting of {chosen.name}; its settings are: {names}")
         available[name].of(config)
     if chosen.by_load:
-        raise ValueError(f"{chosen.name} needs each partition's lag, which a gateway does not ask for: use the library")
+        raise ValueError(f"{chosen.name} needs each partition's lag, which a gateway does not request: use the library")
     if NUM_STANDBYS.name in available and NUM_STANDBYS.of(config):
-        raise ValueError(f"{NUM_STANDBYS.name}: a client that does not know of its copies cannot keep any: leave it 0")
+        raise ValueError(f"{NUM_STANDBYS.name}: a client cannot keep copies that it does not know: set it to 0")

@@ -28,5 +28,5 @@ class RateLimitedLog:
             self._last_logged[kind] = (last, left_out + 1)
             return
         self._last_logged[kind] = (now, 0)
-        more = f" ({left_out} more of this kind were not told)" if left_out else ""
+        more = f" ({left_out} more of this kind were not logged)" if left_out else ""
         self._log.warning(text + more, *values)

@@ -78,7 +78,7 @@ class EventBuilder:
     def callback_starts(self, callback: Callback, partitions: Collection[HasTopicPartition]) -> None:
         """A callback is about to run with ``partitions``."""
         if self._progress is not None:
-            with quietly("note how far the consumer is"):
+            with quietly("read the consumer's positions"):
                 concerned = [(each.topic, each.partition) for each in partitions]
                 if callback is Callback.ASSIGNED:
                     self._progress.assigned(concerned)

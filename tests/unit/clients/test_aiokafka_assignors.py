@@ -243,7 +243,7 @@ def make(*topics, **configs):
 
 @pytest.mark.parametrize("name", ["cooperative-failover", ["range", "cooperative-weighted-sticky"]])
 def test_a_cooperative_strategy_is_refused_with_the_reason(name):
-    with pytest.raises(AssignmentError, match="is cooperative, and aiokafka speaks the eager protocol only"):
+    with pytest.raises(AssignmentError, match="is cooperative, and aiokafka supports only the eager protocol"):
         make(partition_assignment_strategy=name)
 
 
@@ -253,7 +253,7 @@ def test_a_cooperative_strategy_is_refused_with_the_reason(name):
         ({"partition_assignment_strategy": "nosuch"}, "there is no strategy 'nosuch'"),
         ({"partition_assignment_strategy": []}, "must name at least one"),
         ({"partition_assignment_strategy": ["range", RangePartitionAssignor]}, "two entries are named 'range'"),
-        ({"assignor_config": {"weight": 1}}, "'weight' is no setting of roundrobin"),
+        ({"assignor_config": {"weight": 1}}, "'weight' is not a setting of roundrobin"),
         (
             {"partition_assignment_strategy": "weighted-sticky", "assignor_config": {"assignment.consumer.weight": 0}},
             "assignment.consumer.weight",

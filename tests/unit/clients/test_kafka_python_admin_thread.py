@@ -70,7 +70,7 @@ def test_nobody_waits_longer_than_said_and_no_second_question_is_asked_meanwhile
     aside, answered = AdminThread({}), threading.Event()
     with pytest.raises(ClusterError, match=r"did not answer within 0\.05 s"):
         aside.ask(lambda _: answered.wait(10), seconds=0.05)
-    with pytest.raises(ClusterError, match="question before"):
+    with pytest.raises(ClusterError, match="previous request"):
         aside.ask(lambda _: 1)
     answered.set()
     for thread in threading.enumerate():
@@ -167,9 +167,9 @@ def described(**fields):
     ("aside", "text"),
     [
         (described(), "group g: .*this consumer offers sticky, .*old offers range.*list the old and the new one first"),
-        (described(protocol_type="connect"), "group g is of type 'connect' and takes no consumers"),
-        (described(error="not a classic group"), "group g refuses .* offers sticky, .*: not a classic group"),
-        (Ill(), "group g refuses .* offers sticky, and cannot be described: the cluster did not answer"),
+        (described(protocol_type="connect"), "group g is of type 'connect' and accepts no consumers"),
+        (described(error="not a classic group"), "group g rejects .* offers sticky, .*: not a classic group"),
+        (Ill(), "group g rejects .* offers sticky, and cannot be described: the cluster did not answer"),
     ],
 )
 def test_a_refusal_says_who_offers_what(aside, text):

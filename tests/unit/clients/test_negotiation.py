@@ -41,9 +41,9 @@ def test_a_tie_ends_as_javas_map_has_it_whoever_comes_first(tied, first):
 def test_the_explanation_groups_who_offers_the_same():
     text = explain_inconsistent_protocols("new", ["sticky"], {"a": ["range", "rr"], "b": ["range"], "c": ["range"]})
     assert text == (
-        "InconsistentGroupProtocol: new offers sticky, and no strategy is offered by everybody: a offers range, rr; "
+        "InconsistentGroupProtocol: new offers sticky, and no strategy is offered by all members: a offers range, rr; "
         "b, c offer range. new must list range. To change a group's strategy, let all members list the old and the new "
-        "one first, then take the old one away."
+        "one first, then remove the old one."
     )
 
 
@@ -56,4 +56,4 @@ def test_the_explanation_of_a_big_group_stays_short():
 def test_a_group_that_has_nothing_in_common_itself_is_said_to_have_nothing():
     text = explain_inconsistent_protocols("new", [], {"a": ["x"], "b": ["y"]})
     assert "new offers nothing" in text
-    assert "a offers x; b offers y. These have none in common themselves." in text
+    assert "a offers x; b offers y. The other members have none in common." in text

@@ -135,7 +135,7 @@ def test_a_setting_out_of_bounds_is_refused_at_once():
 
 
 def test_a_setting_of_no_strategy_is_named():
-    with pytest.raises(AssignmentError, match=r"assignor_config: 'weight' is no setting of weighted-sticky"):
+    with pytest.raises(AssignmentError, match=r"assignor_config: 'weight' is not a setting of weighted-sticky"):
         settings_of({"weighted-sticky": WEIGHTED}, {"weight": 1})
     assert settings_of({"weighted-sticky": WEIGHTED}, {"assignment.consumer.weight": 7}) == {
         "assignment.consumer.weight": "7"
@@ -152,5 +152,5 @@ def test_a_member_is_read_whole():
 def test_what_cannot_be_read_is_none_and_logged(caplog):
     assert read_member("m", None, b"\0") is None
     assert read_assignment(b"") is None
-    assert "member m gets nothing" in caplog.text
+    assert "member m gets no partitions" in caplog.text
     assert "its assignment cannot be read" in caplog.text

@@ -80,7 +80,7 @@ async def test_who_gives_up_leaves_no_gap(monkeypatch):
     await settled()
     cancelled.task.cancel()
     for each in (given_up, late):
-        with pytest.raises(RefusedError, match="left no room") as refusal:
+        with pytest.raises(RefusedError, match="left no memory") as refusal:
             await each.task
         assert refusal.value.refusal is CloseReason.ROOM
     with contextlib.suppress(asyncio.CancelledError):
@@ -151,7 +151,7 @@ async def test_who_has_room_keeps_it_until_others_wait_for_it(monkeypatch):
     await asyncio.sleep(0.3)
     assert stuck.has
     waiting, last = Holder(room, LARGE), Holder(room, SMALL_BYTES)
-    with pytest.raises(RefusedError, match="others waited") as refusal:
+    with pytest.raises(RefusedError, match="other frames waited") as refusal:
         await stuck.task
     await settled()
     assert (refusal.value.refusal, waiting.has, last.has) == (CloseReason.SLOW, True, True)

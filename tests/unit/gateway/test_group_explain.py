@@ -25,26 +25,26 @@ def test_a_group_with_a_rule_is_told_what_is_put_where():
     text = flat(lines)
     assert "Rule orders=weighted-sticky,assignment.consumer.weight=300 Strategy" in text
     assert "assignment.consumer.weight: 300" in text
-    assert "JoinGroup weighted-sticky is put before the client's own assignors" in text
+    assert "JoinGroup The gateway adds weighted-sticky before the client's own assignors" in text
     assert "client-0 on /10.0.0.7: 2 partitions" in text
-    assert "from the first rebalance on in which every member comes through a gateway with this rule" in text
+    assert "from the first rebalance in which every member connects through a gateway with this rule" in text
 
 
 def test_a_group_without_a_rule_is_told_which_rules_there_are():
     text = flat(explain(RULES, "order", None))
-    assert "None of gateway_groups matches its name" in text
+    assert "No rule of gateway_groups matches its name" in text
     assert "There are rules for orders, slow-.*;" in text
-    assert "There is no such group now." in text
+    assert "The group does not exist now." in text
     assert "There are rules for" not in explain(parse_rules(""), "order", None)
 
 
 @pytest.mark.parametrize(
     ("now", "verdict"),
     [
-        (group(assignor="weighted-sticky"), "it runs by the strategy"),
+        (group(assignor="weighted-sticky"), "it uses the strategy"),
         (group(assignor="cooperative-sticky"), "weighted-sticky is eager, and a client with cooperative-sticky keeps"),
-        (group(assignor="stream"), "its members offer stream, which is none of Kafka's own"),
-        (group(members=0, assignor=None, state=GroupState.EMPTY), "nobody is in it"),
+        (group(assignor="stream"), "its members offer stream, which is not one of Kafka's own"),
+        (group(members=0, assignor=None, state=GroupState.EMPTY), "it has no members"),
         (group(kind=GroupType.CONSUMER, assignor="uniform"), "in a consumer group the coordinator assigns"),
     ],
 )
@@ -59,7 +59,7 @@ def test_what_stands_against_it_is_said(now, verdict):
         (group(assignor="weighted-sticky"), ""),
         (group(members=0, assignor=None, state=GroupState.EMPTY), ""),
         (group(assignor="cooperative-sticky"), "weighted-sticky is eager"),
-        (group(assignor="stream"), "none of Kafka's own"),
+        (group(assignor="stream"), "not one of Kafka's own"),
         (group(kind=GroupType.SHARE, assignor=None), "in a share group the coordinator assigns"),
     ],
 )

@@ -234,7 +234,7 @@ async def test_a_broker_whose_port_is_taken_is_down_to_clients_until_the_port_is
         assert shut(it.gateway) == [2, 0]
         assert it.gateway.health.parts["brokers"] is None
         assert not refused(it.gateway)
-    assert len([record for record in caplog.records if "is down to clients here" in record.message]) == 1
+    assert len([record for record in caplog.records if "clients of this gateway cannot reach" in record.message]) == 1
 
 
 HOSTILE = [
@@ -294,7 +294,7 @@ async def test_a_port_that_any_connection_may_have_is_warned_of(monkeypatch, cap
         await it.ask(METADATA, metadata(9, {1: NOWHERE}))
         assert "choose a lower gateway_port_base" not in caplog.text
         await it.ask(METADATA, metadata(9, {1: NOWHERE, 2: NOWHERE, 3: NOWHERE}))
-    assert f"port {base + 2} of broker 2 is among those" in caplog.text
+    assert f"port {base + 2} of broker 2 is in the range" in caplog.text
 
 
 def test_the_ports_that_the_system_gives_out_are_read(tmp_path):

@@ -67,7 +67,7 @@ def test_warnings_of_a_kind_are_told_now_and_then_with_how_many_were_not(caplog)
     told.warn("other", "else")
     clock.advance(int(AGAIN_SECONDS * 1000))
     told.warn("one", "%s of %s", "again", "that")
-    assert caplog.messages == ["this of that", "else", "again of that (4 more of this kind were not told)"]
+    assert caplog.messages == ["this of that", "else", "again of that (4 more of this kind were not logged)"]
 
 
 def test_a_broken_moves_pipe_is_not_used_again_and_a_good_one_is():

@@ -190,7 +190,7 @@ def _entries(option: Any) -> list[Any]:  # noqa: ANN401 - names, strategies, and
     for entry in listed:
         if isinstance(entry, Strategy) and entry.protocol is not RebalanceProtocol.EAGER:
             raise AssignmentError(
-                f"partition_assignment_strategy: {entry.name!r} is cooperative, and aiokafka speaks the eager protocol "
-                "only: it gives back everything at the start of each rebalance"
+                f"partition_assignment_strategy: {entry.name!r} is cooperative, and aiokafka supports only the eager "
+                "protocol: it revokes all partitions at the start of each rebalance"
             )
     return listed

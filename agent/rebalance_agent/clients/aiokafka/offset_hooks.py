@@ -35,7 +35,7 @@ class OffsetHooks:
         """As ``AIOKafkaClient.send``."""
         sent = self._clock.monotonic()
         response = await self._send(node_id, request, **options)
-        with quietly("read what the coordinator answered"):
+        with quietly("read the coordinator's answer"):
             self._record(request, response, sent)
         return response
 

@@ -210,7 +210,7 @@ class Consumer(GroupMethods, DataMethods):
         with self._poll_lock, self._poll_interval:
             if self._handover.busy:
                 self._closing = False
-                raise RuntimeError("close() in a rebalance callback: the group waits for the callback")
+                raise RuntimeError("close() is not possible in a rebalance callback")
             self._membership.begin_close()
             while not self._membership.closed(CONSUME_SECONDS):
                 try:

@@ -63,4 +63,4 @@ class DataMethods:
             KafkaException: always (``_NOT_IMPLEMENTED``).
         """
         del username, password
-        raise refused("set_sasl_credentials(): kafka-python keeps the credentials that it began with")
+        raise refused("set_sasl_credentials(): kafka-python cannot change its credentials")

@@ -34,7 +34,7 @@ def confluent_error(error: BaseException) -> KafkaError:
 
 def not_a_member() -> KafkaError:
     """The coordinator's error for a client that is not, or not any more, a member."""
-    return KafkaError(KafkaError.UNKNOWN_MEMBER_ID, "this consumer is not a member of the group, or not any more")
+    return KafkaError(KafkaError.UNKNOWN_MEMBER_ID, "this consumer is not, or no longer, a member of the group")
 
 
 def refused(what: str) -> KafkaException:

@@ -76,7 +76,7 @@ class Rebalancing:
 
     def assign(self, partitions: list[TopicPartition]) -> None:
         """``consumer.assign()`` in ``on_assign``."""
-        self._inside(self._assigning, "assign() outside of on_assign: who is assigned what is the group's to say")
+        self._inside(self._assigning, "assign() outside of on_assign: the group assigns partitions")
         self._assigning = False
         self.data.assign(partitions)
         self.offset_store.disown(self.offset_store.owned)

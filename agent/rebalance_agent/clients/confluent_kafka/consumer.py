@@ -165,7 +165,7 @@ class Consumer(confluent_kafka.Consumer):
     def _committing(self, users: Callable[[Any], Any], partitions: Any) -> Any:  # noqa: ANN401
         """Run the application's callback, then record the positions, which librdkafka commits next."""
         result = users(partitions)
-        with quietly("note how far the consumer is"):
+        with quietly("read the consumer's positions"):
             _record_commit(self._instrumentation.progress, self.position(partitions))
         return result
 
@@ -206,7 +206,7 @@ def _note_commit(
 
 
 def _record_commit(progress: ConsumerProgress | None, partitions: Iterable[confluent_kafka.TopicPartition]) -> None:
-    with quietly("note a commit"):
+    with quietly("record a commit"):
         if progress is not None:
             progress.committed(_offsets(partitions))
 

@@ -41,7 +41,7 @@ class AdminThread:
             ClusterError: it failed, did not return within ``seconds``, or the previous one still runs.
         """
         if not self._busy.acquire(blocking=False):
-            raise ClusterError("the cluster has not answered the question before this one")
+            raise ClusterError("the cluster has not answered the previous request")
         answer: Future[_T] = Future()
         try:
             threading.Thread(
@@ -49,7 +49,7 @@ class AdminThread:
             ).start()
         except RuntimeError as error:  # no more threads are allowed
             self._busy.release()
-            raise ClusterError(f"the cluster cannot be asked: {error}") from error
+            raise ClusterError(f"the request to the cluster failed: {error}") from error
         try:
             return answer.result(seconds)
         except TimeoutError:

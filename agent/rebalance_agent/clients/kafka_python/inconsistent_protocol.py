@@ -24,9 +24,9 @@ def why_refused(admin_thread: AdminThread, group: str, offered: Sequence[str]) -
     except ClusterError as error:
         problem = str(error)
     if problem:
-        return f"group {group} refuses a member that offers {', '.join(offered)}, and cannot be described: {problem}"
+        return f"group {group} rejects a member that offers {', '.join(offered)}, and cannot be described: {problem}"
     kind, strategy = described["protocol_type"], described["protocol_data"]
     if kind not in ("", ConsumerProtocolType):
-        return f"group {group} is of type {kind!r} and takes no consumers: choose another group_id"
+        return f"group {group} is of type {kind!r} and accepts no consumers: choose another group_id"
     others = {member["client_id"]: [strategy] for member in described["members"] if strategy}
     return f"group {group}: {explain_inconsistent_protocols('this consumer', offered, others)}"

@@ -26,18 +26,18 @@ def hook_offsets(coordinator: Any, progress: ConsumerProgress, *, from_start: bo
 
     async def send_commit(offsets: Any) -> None:  # noqa: ANN401
         await send(offsets)
-        with quietly("note a commit"):
+        with quietly("record a commit"):
             progress.committed({partition: each.offset for partition, each in offsets.items()})
 
     async def fetch_committed(partitions: Iterable[Any], timeout_ms: float | None = None) -> Any:  # noqa: ANN401
         fetched = await fetch(partitions, timeout_ms=timeout_ms)
-        with quietly("note the group's offsets"):
+        with quietly("record the group's offsets"):
             offsets = {partition: each.offset for partition, each in fetched.items()}
             progress.fetched(partitions, offsets, from_start=from_start)
         return fetched
 
     async def join_read(*arguments: Any) -> None:  # noqa: ANN401
-        with quietly("note how far the consumer is"):
+        with quietly("read the consumer's positions"):
             progress.save_positions(coordinator._subscription.assigned_partitions())  # noqa: SLF001
         await join_complete(*arguments)
 

@@ -64,7 +64,7 @@ def complete(member_id: str, data: bytes) -> bytes:
     try:
         subscription = decode_subscription(data)
     except DecodeError as error:
-        _logger.warning("member %s gets nothing: its subscription cannot be read: %s", member_id, error)
+        _logger.warning("member %s gets no partitions: its subscription cannot be read: %s", member_id, error)
         subscription = ConsumerSubscription(NEWEST_VERSION, ())
     topics = tuple(filter(_TOPIC.fullmatch, subscription.topics))
     if topics != subscription.topics:

@@ -19,8 +19,8 @@ MEMBERS_SHOWN_MAX = 20
 _INDENT, _WIDTH = 12, 100
 
 _HOW = {
-    RebalanceProtocol.EAGER: "eager, for clients that give everything up before they join (range, roundrobin, sticky)",
-    RebalanceProtocol.COOPERATIVE: "cooperative, for clients that keep what they have (cooperative-sticky alone)",
+    RebalanceProtocol.EAGER: "eager, for clients that revoke everything before they join (range, roundrobin, sticky)",
+    RebalanceProtocol.COOPERATIVE: "cooperative, for clients that keep their partitions (only cooperative-sticky)",
 }
 
 
@@ -43,14 +43,14 @@ def rewrite_obstacle(rule: Rule, now: DescribedGroup) -> str:
     if not now.members or not now.assignor or now.assignor == rule.strategy.name:
         return ""
     if now.assignor not in COMMON_ASSIGNORS:
-        return f"its members offer {_shown(now.assignor)}, which is none of Kafka's own"
+        return f"its members offer {_shown(now.assignor)}, which is not one of Kafka's own"
     return mismatch(rule.strategy, (now.assignor,))
 
 
 def _nothing(rules: Rules) -> Iterator[str]:
-    text = "None of gateway_groups matches its name: its frames pass as they come, and are only observed."
+    text = "No rule of gateway_groups matches its name: its frames are forwarded unchanged, and only observed."
     if patterns := ", ".join(_shown(rule.pattern.pattern) for rule in rules):
-        text += f" There are rules for {patterns}; a pattern has to match the whole name."
+        text += f" There are rules for {patterns}; a pattern must match the whole name."
     yield from _entry("Rule", text)
 
 
@@ -62,25 +62,24 @@ def _what(rule: Rule) -> Iterator[str]:
         configured = rule.config.get(setting.name)
         value = _shown(configured) if configured is not None else f"default {setting.default or '-'}"
         yield from _entry("", f"{setting.name}: {value}")
-    extra = "" if strategy.writer is None else " and what the strategy tells of a member"
+    extra = "" if strategy.writer is None else " and the strategy's data about the member"
     yield ""
     yield from _entry(
         "JoinGroup",
-        f"{strategy.name} is put before the client's own assignors, which stay as they come. Its subscription "
-        f"(version 3) has the client's own topics and rack, the partitions that it owns, their generation{extra}. "
-        "The answer names the client's own assignor again, and shows a leader every member without what the strategy "
-        "told.",
+        f"The gateway adds {strategy.name} before the client's own assignors, which stay unchanged. Its subscription "
+        f"(version 3) has the client's own topics and rack, its owned partitions, their generation{extra}. The answer "
+        "names the client's own assignor, and contains no data of the strategy.",
     )
     yield from _entry(
         "SyncGroup",
-        "The leader's assignment is replaced by the strategy's. If that fails or is not done in time, the leader's own "
-        "goes through. Where a name of the assignor stands, it is translated.",
+        "The strategy's assignment replaces the leader's. If it fails or is not done in time, the leader's own is "
+        "used. The name of the assignor is replaced in both directions.",
     )
 
 
 def _state(rule: Rule | None, now: DescribedGroup | None, unknown: str) -> Iterator[str]:
     if now is None:
-        text = f"How the group is now is not known: {unknown}" if unknown else "There is no such group now."
+        text = f"The group's state is not known: {unknown}" if unknown else "The group does not exist now."
         yield from _entry("Now", text)
         return
     assignor = _shown(now.assignor) if now.assignor else "none"
@@ -103,13 +102,13 @@ def _verdict(rule: Rule, now: DescribedGroup) -> str:
     name = rule.strategy.name
     if problem := rewrite_obstacle(rule, now):
         known = now.group_type is not GroupType.CLASSIC or now.assignor not in COMMON_ASSIGNORS
-        condition = "" if known else " if this assignor is what its clients are configured with"
+        condition = "" if known else " if its clients are configured with this assignor"
         return f"nothing is rewritten{condition}: {problem}"
     if not now.members or not now.assignor:
-        return "nobody is in it: what its members offer shows when they join"
+        return "it has no members: their assignors are known when they join"
     if now.assignor == name:
-        return "it runs by the strategy"
-    return f"it runs by {name} from the first rebalance on in which every member comes through a gateway with this rule"
+        return "it uses the strategy"
+    return f"it uses {name} from the first rebalance in which every member connects through a gateway with this rule"
 
 
 def _shown(text: str) -> str:

@@ -137,7 +137,7 @@ class GroupInterceptor:
 
     def _failed(self, head: RequestHead, error: Exception) -> None:
         self._shared.count(FrameOutcome.FAILED)
-        text = "a fault of the gateway: API %d v%d goes on as it came"
+        text = "an error of the gateway: API %d v%d is forwarded unchanged"
         _logger.error(text, head.api_key, head.api_version, exc_info=error)
 
 

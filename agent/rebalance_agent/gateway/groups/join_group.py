@@ -125,7 +125,7 @@ class JoinGroupHandler(FrameHandler):
             return None
         if problem := mismatch(rule.strategy, own.names):
             shared.count(FrameOutcome.MISFIT)
-            shared.complain(logging.ERROR, group, client_id, f"its own assignor stays: {problem}")
+            shared.complain(logging.ERROR, group, client_id, f"it keeps its own assignor: {problem}")
             return None
         shared.count(FrameOutcome.OFFERED)
         return offer(message, own, rule.strategy, self._metadata(entry, rule, own))
@@ -158,6 +158,6 @@ class JoinGroupHandler(FrameHandler):
         if rule is not None:
             names = ", ".join(protocol.name for protocol in message.protocols or ())[:200]
             self._shared.count(FrameOutcome.FOREIGN)
-            text = f"{rule.strategy.name} is for consumers with Kafka's own assignors alone, not for {names!r}"
+            text = f"{rule.strategy.name} is only for consumers with Kafka's own assignors, not for {names!r}"
             self._shared.complain(logging.WARNING, message.group_id, client_id, text)
         return FrameResult()

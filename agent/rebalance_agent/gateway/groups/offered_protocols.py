@@ -76,8 +76,8 @@ def mismatch(strategy: Strategy, names: Collection[str]) -> str:
         return ""
     if strategy.protocol is RebalanceProtocol.COOPERATIVE:
         return (
-            f"{strategy.name} is cooperative, and a client with {offered} gives everything up before it joins: "
-            f"configure the group with an eager strategy, or all its clients with {COOPERATIVE_STICKY} alone"
+            f"{strategy.name} is cooperative, and a client with {offered} revokes everything before it joins: "
+            f"configure the group with an eager strategy, or all its clients with only {COOPERATIVE_STICKY}"
         )
     return (
         f"{strategy.name} is eager, and a client with {offered} keeps its partitions while it joins: "

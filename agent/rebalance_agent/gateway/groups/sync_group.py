@@ -76,7 +76,7 @@ class SyncGroupHandler(FrameHandler):
         if message.error_code == INCONSISTENT_GROUP_PROTOCOL and ours is None and self._known(memory.group):
             # The JoinGroup was answered before this gateway started: client and coordinator agree again after a rejoin.
             self._shared.count(FrameOutcome.SENT_BACK)
-            text = "its SyncGroup is of a JoinGroup that this gateway has not seen: it is told to rejoin"
+            text = "its SyncGroup belongs to a JoinGroup of another connection: the gateway makes it rejoin"
             self._shared.complain(logging.WARNING, memory.group, memory.client_id, text)
             message.error_code = REBALANCE_IN_PROGRESS
             return True
@@ -122,7 +122,7 @@ class SyncGroupHandler(FrameHandler):
             late = isinstance(error, TimeoutError)
             shared.count(FrameOutcome.ASSIGN_LATE if late else FrameOutcome.ASSIGN_FAILED)
             problem = f"was not done within {budget:.3g} s" if late else f"failed: {type(error).__name__}: {error}"
-            text = f"{ours.strategy.name} {problem}; the client's own assignment goes through"
+            text = f"{ours.strategy.name} {problem}; the client's own assignment is used"
             shared.complain(logging.ERROR, entry.membership.group, entry.membership.client_id, text)
             seconds = shared.clock.monotonic() - started
             facts = (ours.strategy.name, election.generation, len(election.members), seconds)

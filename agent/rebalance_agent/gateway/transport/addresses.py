@@ -66,7 +66,7 @@ async def _metadata(head: RequestHead, frame: bytes, nodes: Nodes) -> bytes:
     """Rewrite the brokers at the beginning only: the rest grows with topics and partitions, and is not read."""
     version, kind = head.api_version, MetadataResponse
     if not 0 <= version <= kind.max_version:
-        raise DecodeError(f"Metadata v{version}: known are versions up to {kind.max_version}")
+        raise DecodeError(f"Metadata v{version}: supported are versions up to {kind.max_version}")
     flexible = kind.flexible_version_q(version)
     field = kind.fields["brokers"]
     how = {"version": version, "compact": flexible, "tagged": flexible}
@@ -108,7 +108,7 @@ async def _set(brokers: Iterable[Any], nodes: Nodes, *, complete: bool = False, 
         if getattr(broker, identified) >= 0 and broker.host
     }
     if len(named) > NODES_MAX:
-        raise DecodeError(f"an answer names {len(named)} brokers; at most {NODES_MAX} are listened for")
+        raise DecodeError(f"an answer names {len(named)} brokers; at most {NODES_MAX} get a port")
     local = await nodes.local({node: (broker.host, broker.port) for node, broker in named.items()}, complete=complete)
     for broker in brokers or ():
         if (node := getattr(broker, identified)) in named:

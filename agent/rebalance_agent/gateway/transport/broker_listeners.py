@@ -61,7 +61,7 @@ class AcceptLoop:
         except (BlockingIOError, InterruptedError):
             return
         except OSError as error:  # it broke before it was accepted, or there are no descriptors
-            self._warnings.warn("accept", "a connection to port %s was not taken: %s", self.port, error.strerror)
+            self._warnings.warn("accept", "a connection to port %s was not accepted: %s", self.port, error.strerror)
             self._loop.remove_reader(self._socket)
             self._pause = self._loop.call_later(NO_DESCRIPTOR_SECONDS, self._watch)
             return
@@ -142,7 +142,7 @@ class BrokerListeners:
             # Only a later Metadata response proves that the broker is gone; without clients there is none.
             if self._named_at - listener.seen > GONE_SECONDS and not listener.connections:
                 del self._listeners[node]
-                _log.info("broker %s is gone: its port is closed", node)
+                _log.info("broker %s left the cluster: its port is closed", node)
                 if listener.accept_loop:
                     listener.accept_loop.close()
             else:
@@ -180,13 +180,15 @@ class BrokerListeners:
         if listener.accept_loop is None and not listener.problem:
             listener.problem = self._listen(listener, self._port_base and self._port_base + listener.node)
         if listener.problem and listener.problem != before:
-            self._warnings.warn("shut", "broker %s is down to clients here: %s", listener.node, listener.problem)
+            self._warnings.warn(
+                "shut", "clients of this gateway cannot reach broker %s: %s", listener.node, listener.problem
+            )
 
     def _listen(self, listener: BrokerListener, port: int) -> str:
         if self._closed:
-            return "the gateway ends"
+            return "the gateway stops"
         if port > PORT_MAX:
-            return f"it would have port {port}: choose a lower gateway_port_base, or 0 for any port"
+            return f"it would get port {port}: choose a lower gateway_port_base, or 0 for any port"
         try:
             sock = listening_socket(self._host, port)
         except OSError as error:
@@ -195,8 +197,8 @@ class BrokerListeners:
         _log.info("broker %s is reached through port %s", listener.node, listener.accept_loop.port)
         if port in self._ephemeral:
             text = (
-                "port %s of broker %s is among those that this system gives to any connection (%s to %s): at a restart "
-                "another may have it; choose a lower gateway_port_base"
+                "port %s of broker %s is in the range that this system assigns to any connection (%s to %s): after a "
+                "restart another process may use it; choose a lower gateway_port_base"
             )
             ends = self._ephemeral.start, self._ephemeral.stop - 1
             self._warnings.warn("ephemeral", text, port, listener.node, *ends)

@@ -60,7 +60,7 @@ class FrameMemoryBudget:
         except TimeoutError:
             if not hold.expired():
                 raise
-            text = f"a frame of {size} bytes was not taken in time, and others waited for its room"
+            text = f"a frame of {size} bytes was not sent in time, and other frames waited for its memory"
             raise RefusedError(CloseReason.SLOW, text) from None
         finally:
             self._holds.discard(hold)
@@ -93,7 +93,7 @@ class FrameMemoryBudget:
                     self._waiting.remove(entry)
             self._admit()
             if isinstance(error, TimeoutError):
-                text = f"other connections' frames left no room for one of {size} bytes"
+                text = f"other connections' frames left no memory for one of {size} bytes"
                 raise RefusedError(CloseReason.ROOM, text) from None
             raise
 

@@ -60,8 +60,8 @@ def address_problem(address: Address) -> str:
     except UnicodeError:
         ascii_name = ""
     if not _HOST.fullmatch(ascii_name):
-        return f"{host[:100]!r} is no host name"
-    return "" if 0 < port <= PORT_MAX else f"{port} is no port"
+        return f"{host[:100]!r} is not a host name"
+    return "" if 0 < port <= PORT_MAX else f"{port} is not a port"
 
 
 def _resolved(host: str, port: int) -> tuple[socket.AddressFamily, str]:

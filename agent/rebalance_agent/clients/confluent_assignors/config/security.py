@@ -43,7 +43,7 @@ SASL: Mapping[str, str] = {
 """librdkafka's setting -> kafka-python's setting."""
 
 REFUSED: Mapping[str, str] = {
-    "enable.sasl.oauthbearer.unsecure.jwt": "kafka-python makes no tokens of its own: use oauth_cb",
+    "enable.sasl.oauthbearer.unsecure.jwt": "kafka-python creates no tokens: use oauth_cb",
     "sasl.kerberos.keytab": "kafka-python takes tickets from the process's credential cache: fill it with kinit -kt",
     "sasl.kerberos.principal": "kafka-python takes the name from the process's credential cache: fill it with kinit",
     "ssl.certificate.pem": "Python's ssl reads certificates from files only: use ssl.certificate.location",
@@ -65,7 +65,7 @@ def security(config: Mapping[str, Any], clock: Clock) -> dict[str, Any]:
     """
     for name in config:
         if name.startswith(_KINDS) and name not in {*TLS, *SASL, "security.protocol"}:
-            reason = REFUSED.get(name, "kafka-python, which keeps the membership, has nothing like it")
+            reason = REFUSED.get(name, "kafka-python, which is the group member, does not support it")
             raise InvalidInputError(name, f"cannot be used with a custom assignor: {reason}")
     protocol = text(config, "security.protocol", "plaintext").upper()
     if protocol not in _PROTOCOLS:

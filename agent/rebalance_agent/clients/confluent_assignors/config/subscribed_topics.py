@@ -28,7 +28,7 @@ class SubscribeCall:
         self._patterns = []
         for topic in topics:
             if not isinstance(topic, str) or not topic:
-                raise InvalidInputError("topics", f"{topic!r} is no topic")
+                raise InvalidInputError("topics", f"{topic!r} is not a topic")
             if topic.startswith("^"):
                 self._patterns.append(_pattern(topic))
             else:
@@ -51,4 +51,4 @@ def _pattern(text: str) -> re.Pattern[str]:
     try:
         return re.compile(text)
     except re.error as error:
-        raise InvalidInputError("topics", f"{text!r} is no pattern: {error}") from None
+        raise InvalidInputError("topics", f"{text!r} is not a pattern: {error}") from None

@@ -254,7 +254,7 @@ class MembershipThread:
     def _report_failure(self, error: Exception, last_failure: str) -> str:
         text = f"{type(error).__name__}: {error}"
         if text != last_failure:
-            _logger.warning("the group cannot be joined: %s", text)
+            _logger.warning("cannot join the group: %s", text)
             if not (isinstance(error, ClusterError) or getattr(error, "retriable", False)):
                 self.report(confluent_error(error))
         return text
@@ -274,7 +274,7 @@ def _log_failure(leave: Callable[[], object]) -> None:
     try:
         leave()
     except Exception:
-        _logger.exception("the group was not left in good order")
+        _logger.exception("leaving the group failed")
 
 
 def _nothing() -> None:
