@@ -57,4 +57,4 @@ def test_where_java_is_killed_it_is_said_what_may_help(tmp_path):
     (java,) = (each for each in psutil.Process(process.pid).children(recursive=True) if each.name() == "java")
     java.kill()
     assert process.wait(START_S) == 1, log.read_text()
-    assert "Java has ended, most often for want of memory" in log.read_text().splitlines()[-1]
+    assert "Java ended, usually because of too little memory" in log.read_text().splitlines()[-1]

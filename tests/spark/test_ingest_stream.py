@@ -50,7 +50,7 @@ def test_a_topic_that_was_made_anew_ends_the_stream_with_what_to_do(kafka, table
     eventually(lambda: topic not in admin.list_topics().topics)
     create_topic(bootstrap, topic, 1)
     produce(bootstrap, topic, LINES[3:4])
-    with pytest.raises(PipelineError, match="To go on with what is there: --allow-loss"):
+    with pytest.raises(PipelineError, match="To continue with the remaining records: --allow-loss"):
         catch_up(tables, kafka, topic)
     assert tables.read("events").count() == 3
 

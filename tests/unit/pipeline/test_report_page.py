@@ -160,7 +160,7 @@ def test_a_report_of_almost_nothing_is_a_page_too():
     bare = ReportData(SINCE, SINCE + dt.timedelta(1), 3600, (row,), details=(ReportGroup(("c", "g")),))
     text = page(bare)
     Markup(text)
-    assert "No deploy was recognised." in text
+    assert "No deploy was detected." in text
     assert "This group was not replayed." in text
     Markup(page(ReportData(SINCE, SINCE, 3600, ())))
 

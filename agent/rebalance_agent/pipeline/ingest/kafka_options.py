@@ -78,7 +78,7 @@ def java_properties(properties: Mapping[str, str]) -> dict[str, str]:
         result["ssl.endpoint.identification.algorithm"] = ""
     for name in properties:
         if name.startswith(("sasl.", "ssl.", "enable.ssl.")) and name not in _SAME | _TAKEN:
-            raise InvalidInputError(f"kafka.{name}", "has no counterpart in the Java client that Spark reads with")
+            raise InvalidInputError(f"kafka.{name}", "has no equivalent in the Java client, which Spark uses")
     return result | _trusted(properties) | _shown(properties) | _login(properties)
 
 
@@ -95,7 +95,7 @@ def _shown(properties: Mapping[str, str]) -> dict[str, str]:
         return {}
     if not (chain and key):
         missing = "ssl.key.location" if chain else "ssl.certificate.location"
-        raise InvalidInputError(f"kafka.{missing}", "is missing: a certificate and its key belong together")
+        raise InvalidInputError(f"kafka.{missing}", "is missing: a certificate needs its key")
     if "BEGIN PRIVATE KEY" not in key and "BEGIN ENCRYPTED PRIVATE KEY" not in key:
         raise InvalidInputError(
             "kafka.ssl.key", "Java reads PKCS #8 keys only: convert it with openssl pkcs8 -topk8 -in KEY -out NEW"
@@ -122,7 +122,7 @@ def _login(properties: Mapping[str, str]) -> dict[str, str]:
 
 def _oidc(properties: Mapping[str, str]) -> dict[str, str]:
     if properties.get("sasl.oauthbearer.method", "").lower() != "oidc":
-        raise InvalidInputError("kafka.sasl.oauthbearer.method", "must be oidc: tokens come from an address")
+        raise InvalidInputError("kafka.sasl.oauthbearer.method", "must be oidc: tokens come from a URL")
     words = {
         "clientId": _needed("sasl.oauthbearer.client.id", properties),
         "clientSecret": _needed("sasl.oauthbearer.client.secret", properties),

@@ -87,12 +87,12 @@ def _end(query: StreamingQuery, clock: Clock) -> None:
 _HINTS: Mapping[str, str] = {
     r"KAFKA_DATA_LOSS|data may have been lost|failOnDataLoss": (
         "the topic no longer has all records since the last run: its retention is shorter than the time between runs, "
-        "or it was deleted and made again. To go on with what is there: --allow-loss"
+        "or it was deleted and recreated. To continue with the remaining records: --allow-loss"
     ),
     r"UnknownTopicOrPartition|unknown topic": "the topic does not exist",
     r"TopicAuthorization|GroupAuthorization": "this principal may not read the topic: it needs READ and DESCRIBE on it",
     r"SaslAuthentication|SslAuthentication|SSLHandshake": "the login to Kafka failed",
-    r"concurrent.*(stream|update)|CONCURRENT_STREAM_LOG_UPDATE": "another run has this checkpoint: stop one",
+    r"concurrent.*(stream|update)|CONCURRENT_STREAM_LOG_UPDATE": "another run uses this checkpoint: stop one of them",
 }
 
 

@@ -42,7 +42,7 @@ def tiles(report: ReportData) -> str:
     shown = [
         ("groups", count(report.groups_in_all or len(groups)), f"{sum(group.members for group in groups):,} members"),
         ("rebalances", count(rebalances), f"{rebalances / days:,.1f} a day"),
-        ("partition standstill", rounded_duration(cost), f"partitions {TIMES} time without anybody working on them"),
+        ("partition standstill", rounded_duration(cost), f"partitions {TIMES} time without a consumer"),
         ("partition availability", percent(1 - share(lost, busy) if busy else None, 2), f"over {len(known):,} groups"),
         ("deploys", count(report.deploys_in_all or len(report.deploys)), f"{rounded_duration(deploys)} of standstill"),
         ("storm hours", count(len(report.storms)), f"in {len(stormy):,} groups"),
@@ -89,7 +89,7 @@ def _cost_over_time(report: ReportData) -> str:
     return figure(
         words,
         stacks(columns, (words, "partition standstill by the trigger of the rebalance, stacked for each period")),
-        says="Partition standstill: for each partition, the time in which nobody worked on it because of a rebalance.",
+        says="Partition standstill: for each partition, the time without a consumer because of a rebalance.",
         below=legend((trigger_class(trigger), trigger_name(trigger)) for trigger in order),
         data=(("time (UTC)", "standstill", "rebalances"), data),
         wide=True,
@@ -150,7 +150,7 @@ def _hours(report: ReportData) -> str:
 def _storms(report: ReportData) -> str:
     words = "Storms"
     if not report.storms:
-        return figure(words, '<p class="none">No group was stormy.</p>', wide=True)
+        return figure(words, '<p class="none">No group had a storm.</p>', wide=True)
     by_group: dict[GroupKey, list[StormRow]] = defaultdict(list)
     for storm in report.storms:
         by_group[storm.cluster_id, storm.group].append(storm)
@@ -189,7 +189,7 @@ def _storms(report: ReportData) -> str:
 def _deploys(report: ReportData) -> str:
     words = "What deploys cost"
     if not report.deploys:
-        return figure(words, '<p class="none">No deploy was recognised.</p>', wide=True)
+        return figure(words, '<p class="none">No deploy was detected.</p>', wide=True)
     rows, data = [], []
     for deploy in sorted(report.deploys, key=lambda deploy: -deploy.stalled_partition_seconds):
         cost, standstill = deploy.stalled_partition_seconds, rounded_duration(deploy.stalled_partition_seconds)

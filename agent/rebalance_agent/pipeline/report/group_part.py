@@ -84,7 +84,7 @@ def _stall(detail: ReportGroup) -> str:
     words = "Stall by phase"
     episodes = [episode for episode in detail.episodes[-EPISODES_MAX:] if episode.timed]
     if not episodes:
-        return figure(words, '<p class="none">Nobody knows how long these rebalances took.</p>', wide=True)
+        return figure(words, '<p class="none">The duration of these rebalances is unknown.</p>', wide=True)
     normal = {baseline.hour_of_week: baseline.stall_p95 for baseline in detail.baselines}
     columns, data = [], []
     for episode, label in zip(episodes, _dates(episodes), strict=True):
@@ -149,7 +149,7 @@ def _owners(detail: ReportGroup) -> str:
     )
     owned = [generation.partitions.get(member, 0) for generation in generations for member in members]
     left = len(presence) - len(members)
-    more = f" {left:,} members that were there for the shortest time are left out." if left > 0 else ""
+    more = f" {left:,} members with the shortest presence are omitted." if left > 0 else ""
     triggers = sorted({generation.trigger for generation in generations})
     recent = generations[-8:]
     data = [(member, *(count(generation.partitions.get(member)) for generation in recent)) for member in members]
@@ -191,7 +191,7 @@ def _skew(detail: ReportGroup) -> str:
     episodes = detail.episodes[-EPISODES_MAX:]
     known = [(episode, episode.skew_ratio) for episode in episodes if episode.skew_ratio is not None]
     if not known:
-        return figure(words, '<p class="none">Skew says nothing of this group.</p>')
+        return figure(words, '<p class="none">This group has no skew.</p>')
     canvas = Canvas(NARROW, 200.0)
     skew_max = max(skew or 1.0 for _, skew in known)
     ticks = [1 + tick for tick in nice_ticks(max(skew_max - 1, 0.2), 3)]
@@ -245,7 +245,7 @@ def _whatif(row: GroupRow, detail: ReportGroup, quantity: str, names: tuple[str,
         below += f"<p>Not replayed: {escaped(reasons)}.</p>"
     line = f"; the dashed line is what was recorded ({show(reference)})." if reference is not None else "."
     beyond = len(rows) - _STRATEGIES_SHOWN
-    more = f" {beyond} worse ones are left out." if beyond > 0 else ""
+    more = f" {beyond} worse ones are omitted." if beyond > 0 else ""
     return figure(
         words,
         bars(rows[:_STRATEGIES_SHOWN], (words, f"{names[1]} by strategy"), reference=reference),

@@ -131,7 +131,7 @@ def _require_name() -> None:
         pwd.getpwuid(os.getuid())
     except KeyError:
         text = f"Spark needs a user with a name, and /etc/passwd has none for {os.getuid()}"
-        raise PipelineError(f"{text}: run as one that it has, in our image 65532") from None
+        raise PipelineError(f"{text}: run as a user in that file, in our image 65532") from None
 
 
 def _submitted() -> bool:
@@ -183,4 +183,4 @@ def _why(session: SparkSession, error: Exception) -> str:
     with suppress(Py4JError, ConnectionError):
         session.version  # noqa: B018 - Java tells it, if it is there
         return f"Spark: {one_line(error)}"
-    return "Java has ended, most often for want of memory: what it said last is above, --driver-memory gives it more"
+    return "Java ended, usually because of too little memory: see its last output above, or raise --driver-memory"

@@ -80,10 +80,10 @@ def _problem(java: Path) -> str | None:
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"does not run ({error})"
     if done.returncode != 0:
-        return "is no full JDK"
+        return "is not a full JDK"
     match = re.search(r'version "(\d+)', done.stderr)
     if match is None or int(match[1]) not in VERSIONS:
-        return f"is Java {match[1]}" if match else "does not tell its version"
+        return f"is Java {match[1]}" if match else "does not print its version"
     return None
 
 

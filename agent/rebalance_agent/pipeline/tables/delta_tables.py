@@ -103,7 +103,7 @@ class DeltaTables:
     def append(self, name: str, frame: DataFrame) -> None:
         """Append rows to a table without a key."""
         if _table_named(name).keys:
-            raise PipelineError(f"{name} has a key: rows are merged into it, so that nothing is there twice")
+            raise PipelineError(f"{name} has a key: merge rows into it, because append would write them twice")
         _, rows = self._prepared(name, frame)
         writer = rows.write.format("delta").mode("append").option("mergeSchema", "true")
         _retry_conflicts(lambda: writer.save(self.path(name)))
@@ -162,7 +162,7 @@ class DeltaTables:
             try:
                 _retry_conflicts(builder.execute)
             except AnalysisException as error:
-                raise PipelineError(f"cannot make the table {self.path(name)}: {one_line(error)}") from error
+                raise PipelineError(f"cannot create the table {self.path(name)}: {one_line(error)}") from error
         return table, rows
 
     def _merge(self, table: Table, rows: DataFrame, same: str) -> None:
@@ -213,7 +213,7 @@ def _columns(schema: StructType) -> list[tuple[str, str, bool]]:
 def _deduplicated(frame: DataFrame, table: Table) -> DataFrame:
     """Return one row for each key: of the highest rank, and among equals the one with the lowest offset if known."""
     if not table.keys:
-        raise PipelineError(f"{table.name} has no key to merge by: append to it")
+        raise PipelineError(f"{table.name} has no key: append rows to it")
     order = [F.expr(expression).desc() for expression in table.rank]
     order += [F.col(name).asc_nulls_last() for name in ("partition", "offset") if name in frame.columns]
     window = Window.partitionBy(*(F.col(f"`{key}`") for key in table.keys)).orderBy(*(order or [F.lit(0)]))
