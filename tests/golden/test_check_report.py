@@ -26,7 +26,7 @@ GONE = Finding(
     reached=False,
 )
 FOUND = (
-    Finding("listen 0.0.0.0:29308", FindingStatus.OK, "metrics, health and the API are served there", "is free"),
+    Finding("listen 0.0.0.0:29308", FindingStatus.OK, "serves metrics, health and the API", "is free"),
     SERVER,
     GONE,
     Finding("cluster", FindingStatus.OK, detail="id jyVAyH1QQxOvwRUPQb0b1A, 2 brokers"),
@@ -42,7 +42,7 @@ FOUND = (
         )
         for right in RIGHTS
     ),
-    Finding("Create on Topic 'x'", FindingStatus.SKIPPED, "creates the topic if it is missing", "the topic is there"),
+    Finding("Create on Topic 'x'", FindingStatus.SKIPPED, "creates the topic if it is missing", "the topic exists"),
 )
 
 

@@ -185,7 +185,7 @@ def test_who_may_see_no_group_in_any_way_is_not_ready(kafka):
     give(kafka, "User:observer", [right for right in NEEDED if right.mode not in blind])
     with observer(kafka, wait=False) as watched:
         eventually(lambda: degraded(watched) == blind)
-        eventually(lambda: "no group can be seen" in watched.parts().get("rights", ""))
+        eventually(lambda: "no group is visible" in watched.parts().get("rights", ""))
         assert watched.get("/readyz")[0] == 503
 
 

@@ -147,7 +147,7 @@ def _name_filter(options: argparse.Namespace, settings: ObserverSettings) -> Nam
         try:
             return NameFilter(options.groups)
         except (re.error, OverflowError, RecursionError) as error:
-            raise InvalidInputError("--groups", f"is no regular expression: {error}") from None
+            raise InvalidInputError("--groups", f"is not a regular expression: {error}") from None
     return NameFilter(settings.groups_allow, settings.groups_deny)
 
 

@@ -87,7 +87,7 @@ def test_a_redirect_gets_no_token():
 @pytest.mark.parametrize("location", ["http://[", "file:///etc/passwd"])
 def test_a_redirect_to_nowhere_is_told_as_one(location):
     redirect = answering("302 Found", b"", [("Location", location)])
-    with served(redirect) as url, pytest.raises(AgentError, match=r"refuses \(302\): Found$"):
+    with served(redirect) as url, pytest.raises(AgentError, match=r"rejects the request \(302\): Found$"):
         AgentApi(url).groups()
 
 
@@ -97,9 +97,9 @@ def test_a_redirect_to_nowhere_is_told_as_one(location):
         ("200 OK", b"{}", "not as an observer of this release does: now_ms"),
         ("200 OK", b"<html>", "is not JSON"),
         ("200 OK", b"[" * 100_000, "is not JSON"),
-        ("404 Not Found", b"<html>", r"refuses \(404\)"),
+        ("404 Not Found", b"<html>", r"rejects the request \(404\)"),
         ("404 Not Found", b'{"error": "there are /metrics, /healthz"}', "there are /metrics"),
-        ("500 Oops", b'{"error": 3}', r"refuses \(500\): Oops"),
+        ("500 Oops", b'{"error": 3}', r"rejects the request \(500\): Oops"),
         ("400 Bad Request", json.dumps({"error": "limit: must be"}).encode(), "limit: must be"),
     ],
 )
@@ -145,7 +145,7 @@ def test_the_address_comes_from_the_flag_then_the_environment_then_the_default()
 def test_flags_that_contradict_each_other_are_refused(tmp_path):
     assert not wants_direct(options())
     assert wants_direct(options("--kafka", "bootstrap.servers=x:1"))
-    with pytest.raises(InvalidInputError, match="--token-file: is for asking an agent"):
+    with pytest.raises(InvalidInputError, match="--token-file: needs an agent"):
         wants_direct(options("--bootstrap-servers", "x:1", "--token-file", "t"))
     with pytest.raises(InvalidInputError, match="--key-file: needs --cert-file"):
         agent_api(options("--key-file", "k"), {})

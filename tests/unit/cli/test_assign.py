@@ -189,7 +189,7 @@ def test_a_members_config_may_be_for_another_strategy(assign):
         ),
         (
             {"topics": {"t": {"partitions": 1, "loads": [-1]}}, "members": []},
-            "topics.t.loads[0]: must be a number that is not negative",
+            "topics.t.loads[0]: must be a number of at least 0",
         ),
         (
             {"topics": {f"t{n}": {"partitions": 1_000_000} for n in range(3)}, "members": []},

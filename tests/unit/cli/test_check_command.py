@@ -28,7 +28,7 @@ def test_without_a_cluster_only_this_machine_is_checked(capsys):
     assert out.startswith(
         "requirements of the observer on no cluster, as User:ANONYMOUS\n\nok       listen 127.0.0.1:0: is free\n"
     )
-    assert "no bootstrap.servers are set: the agent idles" in out
+    assert "no bootstrap.servers are set: the agent is idle" in out
 
 
 def test_the_roles_have_their_own_needs_and_settings(capsys):
@@ -39,7 +39,7 @@ def test_the_roles_have_their_own_needs_and_settings(capsys):
     with pytest.raises(SystemExit) as ended:
         main.main(["check", "--role", "sidecar", "--settle-seconds", "1"])
     assert ended.value.code == 2
-    assert "--settle-seconds is no setting of the sidecar" in capsys.readouterr().err
+    assert "--settle-seconds is not a setting of the sidecar" in capsys.readouterr().err
 
 
 def test_wrong_settings_and_an_unreachable_cluster_end_with_two(capsys):
@@ -50,7 +50,7 @@ def test_wrong_settings_and_an_unreachable_cluster_end_with_two(capsys):
     assert main.main(["check", *FREE, "--bootstrap-servers", f"127.0.0.1:{port}"]) == 2
     out = capsys.readouterr().out
     assert f"failed   server 127.0.0.1:{port}: TCP: port {port} is closed" in out
-    assert "no server could be reached, so nothing more is known" in out
+    assert "no server could be reached, so nothing more was checked" in out
 
 
 def test_help_teaches(capsys):
@@ -77,7 +77,7 @@ def test_an_address_that_somebody_else_has_is_a_failure():
     with Sidecar() as somebody:  # answers, and not as an agent does
         address = somebody.url.split("/")[2]
         found = local(ObserverSettings(listen=address))[f"listen {address}"]
-    assert found == ("failed", "cannot be listened on: Address already in use")
+    assert found == ("failed", "cannot listen: Address already in use")
 
 
 def test_files_that_settings_name_are_read_and_used(tmp_path):

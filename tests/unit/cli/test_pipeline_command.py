@@ -71,7 +71,7 @@ def test_an_example_of_what_does_not_hold_gives_a_terminal_no_orders(capsys):
     told = {"table": "events", "expectation": "is so", "checked": 3, "failed": 1, "severity": "error"}
     assert print_broken([{**told, "example": '{"group":"\x9b2J\u202e"}'}, {**told, "failed": 0, "example": None}]) == 1
     error = capsys.readouterr().err
-    assert error == 'error: events: is so: 1 of 3 do not, such as {"group":"\\x9b2J\\u202e"}\n'
+    assert error == 'error: events: is so: 1 of 3 break it, such as {"group":"\\x9b2J\\u202e"}\n'
 
 
 def test_what_a_backfill_found_gives_a_terminal_no_orders_and_breaks_on_no_time(capsys):

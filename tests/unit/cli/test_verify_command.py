@@ -215,7 +215,7 @@ def test_seconds_that_are_none_are_refused(verify, flags):
 def test_a_pattern_that_is_none_is_refused(verify):
     code, _, err = verify("--groups", "team-(")
     assert code == 2
-    assert err.startswith("rebalance-agent verify: --groups: is no regular expression: ")
+    assert err.startswith("rebalance-agent verify: --groups: is not a regular expression: ")
 
 
 def test_what_is_told_of_polls_is_named_and_does_not_say_since_when_records_were_read(verify):

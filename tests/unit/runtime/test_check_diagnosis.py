@@ -111,7 +111,7 @@ def test_certificates_that_cannot_be_trusted_are_told_apart(authority, tmp_path)
 def test_tls_to_a_port_without_it_and_the_other_way_round(authority):
     with tls_server(authority.issue("tls")) as port:
         what, fix = diagnose("127.0.0.1", port, {}, "Disconnected")
-        assert what == "the server speaks TLS and this client does not"
+        assert what == "the server uses TLS and this client does not"
         assert "SASL_SSL" in fix
     for answer in (b"HTTP/1.1 400 Bad Request\r\n\r\n", b""):
         with listening(answer=answer) as port:
@@ -127,8 +127,8 @@ def test_tls_to_a_port_without_it_and_the_other_way_round(authority):
         ("SASL_PLAINTEXT", "SASL SCRAM-SHA-256 mechanism handshake failed: not supported by broker", "SASL: "),
         ("SASL_PLAINTEXT", "Failed to acquire SASL OAUTHBEARER token: 401", "OAUTHBEARER: "),
         ("SASL_PLAINTEXT", "Local: Timed out", "Kafka: Local: Timed out"),
-        ("PLAINTEXT", "Receive failed: ssl/tls alert bad certificate", "TLS: the server wants another certificate"),
-        ("PLAINTEXT", "Disconnected", "Kafka: the server takes connections and no requests"),
+        ("PLAINTEXT", "Receive failed: ssl/tls alert bad certificate", "TLS: the server requires another certificate"),
+        ("PLAINTEXT", "Disconnected", "Kafka: the server accepts connections but no requests"),
     ],
 )
 def test_what_the_server_says_of_the_login_is_passed_on_with_what_to_do(protocol, told, what):

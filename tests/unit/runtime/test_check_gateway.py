@@ -123,13 +123,13 @@ def test_brokers_are_reached_as_their_clients_will_be_without_a_login(cluster):
         found, code = checked(port)
     assert found[f"gateway to {HOST}:{port}"] == (OK, f"{HOST}:{port} answers, without TLS")
     assert found["brokers"][0] is SKIPPED
-    assert "as soon as a client asks" in found["brokers"][1]
+    assert "after the first request of a client" in found["brokers"][1]
     assert code == 0
 
 
 @pytest.mark.parametrize(
     ("answer", "told"),
-    [(lambda frame: b"HTTP/1.1 400 Bad", "something answers, and not as Kafka does"), (None, "port")],
+    [(lambda frame: b"HTTP/1.1 400 Bad", "the answer is not Kafka's protocol"), (None, "port")],
 )
 def test_who_does_not_speak_kafka_is_told(cluster, answer, told):
     if answer:
@@ -152,11 +152,11 @@ def test_each_broker_has_its_own_address_and_port_here(cluster, monkeypatch):
         cluster.nodes = {1: (HOST, port), 2: (HOST, port), 3: ("a b", port), 70_000: (HOST, port)}
         found, code = checked(port, gateway_port_base=base)
     assert found["gateway to broker 1"][0] is OK
-    assert found["gateway to broker 3"] == (FAILED, "'a b' is no host name")
+    assert found["gateway to broker 3"] == (FAILED, "'a b' is not a host name")
     assert found[f"port {base + 1} of broker 1"] == (OK, "is free")
-    assert found[f"port {base + 2} of broker 2"] == (FAILED, "cannot be listened on: Address already in use")
-    assert found[f"port {base + 3} of broker 3"][1].startswith("is free, but any connection may have it")
-    assert found[f"port {base + 70_000} of broker 70000"] == (FAILED, "there is none of that number")
+    assert found[f"port {base + 2} of broker 2"] == (FAILED, "cannot listen: Address already in use")
+    assert found[f"port {base + 3} of broker 3"][1].startswith("is free, but any connection may use it")
+    assert found[f"port {base + 70_000} of broker 70000"] == (FAILED, "there is no port with that number")
     assert code == 1
 
 
@@ -187,7 +187,7 @@ def test_rules_that_do_not_fit_their_groups_as_they_are_fail(cluster):
     with broker() as port:
         found, code = checked(port, gateway_groups="eager|kept=weighted-sticky; other=sticky")
         assert checked(port)[0]["gateway_groups"][0] is SKIPPED
-    assert found["rule eager|kept=weighted-sticky"] == (OK, "for clients that give partitions up the eager way")
+    assert found["rule eager|kept=weighted-sticky"] == (OK, "for clients with the eager protocol")
     assert found["group 'eager'"] == (OK, "1 members, range")
     assert found["group 'kept'"][0] is FAILED
     assert "configure the group with a cooperative strategy" in found["group 'kept'"][1]

@@ -161,7 +161,7 @@ def test_who_has_not_the_certificate_of_the_settings_is_somebody_else(files, cli
     wanted = {name: files[value] for name, value in (TLS | clients).items()}
     with running(files, somebody) as settings:
         found = listeners(settings.model_copy(update=wanted))
-    assert set(found.values()) == {"cannot be listened on: Address already in use"}
+    assert set(found.values()) == {"cannot listen: Address already in use"}
 
 
 @needs_openssl
@@ -176,4 +176,4 @@ def test_who_shows_that_certificate_and_does_not_answer_as_we_do_is_somebody_els
         found = listeners(settings_of(ObserverSettings, chosen | {"listen": f"127.0.0.1:{somebody.server_port}"}))
         somebody.shutdown()
         thread.join()
-    assert found == {"listen": "cannot be listened on: Address already in use"}
+    assert found == {"listen": "cannot listen: Address already in use"}

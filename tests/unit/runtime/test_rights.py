@@ -214,7 +214,7 @@ def test_who_can_see_no_group_in_any_way_is_not_ready():
     assert readiness.is_ready
     brokers.held -= {("Group", "*", "describe")}
     watch()
-    assert readiness.reasons()[RIGHTS_PART].startswith("no group can be seen")
+    assert readiness.reasons()[RIGHTS_PART].startswith("no group is visible")
     brokers.held |= {("Group", "*", "describe")}
     watch()
     assert readiness.is_ready

@@ -110,8 +110,8 @@ def test_every_wrong_setting_has_a_line_of_its_own_that_never_repeats_the_value(
         ("a.yaml", "[" * 1_500, "is not valid"),
         ("a.yaml", "listen: @hunter2", "cannot start any token in line 1, column 9"),
         ("a.yaml", "listen: 2026-99-99", "is not valid"),
-        ("a.yaml", "- a\n", "must hold names and values"),
-        ("a.yaml", "1: a\n", "must hold names and values"),
+        ("a.yaml", "- a\n", "must contain names and values"),
+        ("a.yaml", "1: a\n", "must contain names and values"),
         ("a.toml", "a = ", "is not valid"),
         ("a.json", "{}", "must end in"),
         ("a.yaml", " " * (FILE_BYTES_MAX + 1), "more than"),
@@ -210,7 +210,7 @@ def test_baselines_have_a_topic_of_their_own(other):
 
 @pytest.mark.parametrize("name", ["state_topic", "events_topic", "baselines_topic"])
 def test_topics_of_the_brokers_own_are_not_written_to(name):
-    assert _problems(flags={name: "__consumer_offsets"}) == (f"{name}: is a topic of the brokers' own",)
+    assert _problems(flags={name: "__consumer_offsets"}) == (f"{name}: is an internal topic of the brokers",)
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_the_two_listeners_of_a_sidecar_do_not_share_a_port(listen, events_liste
     if both:
         assert load(SidecarSettings, None, flags).events_listen == events_listen
     else:
-        assert _problems(SidecarSettings, flags=flags) == ("events_listen: must have another port than listen",)
+        assert _problems(SidecarSettings, flags=flags) == ("events_listen: must not have the port of listen",)
 
 
 def test_posts_to_one_of_several_replicas_need_a_topic_by_which_all_hear_of_them():

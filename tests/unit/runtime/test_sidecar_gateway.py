@@ -63,7 +63,7 @@ def test_a_gateway_that_cannot_begin_ends_the_sidecar_with_two(capsys):
 
 def test_a_gateway_takes_no_port_of_the_sidecars():
     for name in FREE:
-        with pytest.raises(SettingsErrors, match=f"gateway_listen: must have another port than {name}"):
+        with pytest.raises(SettingsErrors, match=f"gateway_listen: must not have the port of {name}"):
             load(GatewaySettings, None, {**FREE, name: "127.0.0.1:9000", "gateway_listen": "127.0.0.1:9000"})
 
 

@@ -90,7 +90,7 @@ def _loaded(args: argparse.Namespace) -> tuple[AgentSettings, dict[str, str]] | 
     for other in ROLES.values():
         for name in other.model_fields.keys() - model.model_fields.keys():
             if getattr(args, name) is not None:
-                args.parser.error(f"--{name.replace('_', '-')} is no setting of the {args.role}")
+                args.parser.error(f"--{name.replace('_', '-')} is not a setting of the {args.role}")
     loaded = load_agent("check", model, args)
     if loaded and args.role == "sidecar" and isinstance(loaded[0], GatewaySettings):
         return as_given(loaded[0]), loaded[1]

@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
 def _described(properties: Mapping[str, str], group: str) -> tuple[DescribedGroup | None, str]:
     """The described group, or None and why it is unknown; None and an empty text if there is no such group."""
     if not properties.get("bootstrap.servers"):
-        return None, "kafka.bootstrap.servers names no broker to ask"
+        return None, "kafka.bootstrap.servers contains no broker"
     try:
         described = Cluster(properties).describe_groups([group])
     except ClusterError as error:

@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     with stop_on_signals(stop):
         code = run_agent("sidecar", GatewaySettings, args, _role)
         if code == CANNOT_BEGIN:
-            print("rebalance-agent sidecar: does nothing until it is stopped (--stay)", file=sys.stderr, flush=True)
+            print("rebalance-agent sidecar: idle until it is stopped (--stay)", file=sys.stderr, flush=True)
             stop.wait()
     return code
 

@@ -91,16 +91,16 @@ def _once(groups: GroupSource, direct: InProcessWatch | None, options: argparse.
         return 2
     missing = direct.missing() if direct else ""
     if missing or not complete:
-        print(f"rebalance-agent watch: not everything has been read: {missing or 'there is more'}", file=sys.stderr)
+        print(f"rebalance-agent watch: data is incomplete: {missing or 'there is more'}", file=sys.stderr)
     rows = matching(group_rows(answer, options.sort), options.filter)
     print(groups_text(rows))
     if not rows:
-        nothing = f"no group of {answer.total} is called so" if answer.total else "there are no groups"
+        nothing = f"no group of {answer.total} matches the name" if answer.total else "there are no groups"
         print(f"rebalance-agent watch: {nothing}", file=sys.stderr)
     return 0
 
 
 def _sort(text: str) -> str:
     if text.removeprefix("-") not in SORT_KEYS:
-        raise argparse.ArgumentTypeError(f"must be one of {', '.join(SORT_KEYS)}, with or without '-' in front")
+        raise argparse.ArgumentTypeError(f"must be one of {', '.join(SORT_KEYS)}, with or without a leading '-'")
     return text

@@ -124,7 +124,7 @@ def _config(pairs: Sequence[str]) -> Mapping[str, str]:
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or name not in settings:
-            problem = "is no setting of any strategy" if equals else "is not KEY=VALUE"
+            problem = "is not a setting of any strategy" if equals else "is not KEY=VALUE"
             raise InvalidInputError("--assignor-config", f"{pair[:80]!r} {problem}")
         settings[name].parse(value)
         config[name] = value

@@ -106,7 +106,7 @@ class AgentApi:
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", None) or error
             reason = getattr(reason, "strerror", None) or reason
-            others = "--url names another one, --bootstrap-servers a cluster to ask itself"
+            others = "--url sets another agent, --bootstrap-servers reads a cluster directly"
             raise AgentError(f"no agent answers at {self.address}: {reason} ({others})") from None
         if len(body) > ANSWER_BYTES_MAX:
             raise AgentError(f"{self.address} answers with more than {ANSWER_BYTES_MAX} bytes")
@@ -126,7 +126,7 @@ class AgentApi:
             return NotKnownError(text)
         if error.code == http.HTTPStatus.UNAUTHORIZED:
             text += "; give one with --token-file"
-        return AgentError(f"{self.address} refuses ({error.code}): {text}")
+        return AgentError(f"{self.address} rejects the request ({error.code}): {text}")
 
 
 def _base(url: str) -> str:

@@ -175,9 +175,9 @@ def _config(path: str, value: object, *, shared: bool) -> dict[str, str]:
         if name in SETTINGS and name not in settings:
             raise InvalidInputError(
                 f"{path}.{shown(name)}",
-                "is a member's own: put it into members[].config"
+                "belongs to a member: put it into members[].config"
                 if shared
-                else "is shared: put it into the group's config",
+                else "belongs to the group: put it into the group's config",
             )
         if name not in settings:
             raise InvalidInputError(

@@ -46,7 +46,7 @@ def wants_direct(options: argparse.Namespace) -> bool:
     agent_flags = [name for name in ("url", "token_file", "ca_file", "cert_file", "key_file") if getattr(options, name)]
     if direct and agent_flags:
         flag = agent_flags[0].replace("_", "-")
-        raise InvalidInputError(f"--{flag}", "is for asking an agent, --bootstrap-servers for doing without one")
+        raise InvalidInputError(f"--{flag}", "needs an agent; --bootstrap-servers reads a cluster without an agent")
     return direct
 
 

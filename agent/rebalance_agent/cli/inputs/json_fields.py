@@ -135,7 +135,7 @@ def as_load(path: str, value: object) -> float:
             load = math.inf
         if 0 <= load < math.inf:
             return load
-    raise InvalidInputError(path, "must be a number that is not negative")
+    raise InvalidInputError(path, "must be a number of at least 0")
 
 
 def as_bytes(path: str, value: object) -> bytes:

@@ -47,7 +47,7 @@ def records_in(name: str) -> Iterator[LogRecord]:
             partition = raw.partition or 0
             offset = next_offsets.get(partition, 0) if raw.offset is None else raw.offset
             if offset < (expected := next_offsets.get(partition, 0)):
-                what = f"offset: {offset} of partition {partition} comes after {expected - 1}: put them in order"
+                what = f"offset: {offset} of partition {partition} comes after {expected - 1}: sort the records"
                 raise InvalidInputError(f"{name}, line {number}", what)
             next_offsets[partition] = offset + 1
             yield LogRecord(RecordPosition(name, partition, offset), raw.timestamp, raw.key, raw.value)
@@ -68,5 +68,5 @@ def scrape_in(name: str) -> Scrape:
     except (UnicodeDecodeError, InvalidInputError) as error:
         raise InvalidInputError("--lifetime", f"{name} {error}") from None
     if scrape.at_ms is None and not scrape.counters:
-        raise InvalidInputError("--lifetime", f"{name} has no metrics of an observer: give its /metrics")
+        raise InvalidInputError("--lifetime", f"{name} has no metrics of an observer: use its /metrics")
     return scrape

@@ -125,7 +125,7 @@ def _add_event(ledger: Ledger, table: str, row: _Row, columns: tuple[str, ...]) 
     try:
         event = event_from_json(json_object(row["body"]))
     except InvalidInputError as error:
-        ledger.report.differ(Difference(row["group"], number, f"its body is no event: {error}", (position,)))
+        ledger.report.differ(Difference(row["group"], number, f"its body is not an event: {error}", (position,)))
         return None
     for what in contradictions(event, {name: row[name] for name in columns}):
         ledger.report.differ(Difference(row["group"], number, what, (position,)))

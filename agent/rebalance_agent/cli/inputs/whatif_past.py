@@ -36,7 +36,7 @@ def find_past(options: argparse.Namespace) -> GroupPast:
     direct = wants_direct(options)
     if options.events is not None:
         if direct or options.url:
-            raise InvalidInputError("--events", "is for a file alone, without --url and --bootstrap-servers")
+            raise InvalidInputError("--events", "cannot be combined with --url and --bootstrap-servers")
         return _from_file(options.events, options.group)
     if direct:
         return past_in_cluster(options)
@@ -65,7 +65,7 @@ def _from_file(name: str, group: str) -> GroupPast:
     clusters = sorted({event.cluster_id for event in events if isinstance(event, GenerationEvent)})
     if len(clusters) > 1:
         text = f"{name} has groups {group} of {len(clusters)} clusters, such as {clusters[0]} and {clusters[1]}"
-        raise InvalidInputError("--events", f"{text}: leave one of them in it")
+        raise InvalidInputError("--events", f"{text}: keep only one of them")
     return GroupPast(events, name, known=True)
 
 
@@ -79,5 +79,5 @@ def _of_group(name: str, stream: BinaryIO, group: str) -> Iterator[Event]:
     values: Iterator[tuple[int, Event | None]] = values_of(name, stream, LINE_BYTES_MAX, parsed)
     for count, event in enumerate(event for _, event in values if event):
         if count == EVENTS_MAX:
-            raise InvalidInputError("--events", f"{name} has more than {EVENTS_MAX} events of {group}: cut it shorter")
+            raise InvalidInputError("--events", f"{name} has more than {EVENTS_MAX} events of {group}: shorten it")
         yield event

@@ -27,7 +27,7 @@ __all__ = ["add_parser", "print_broken", "run"]
 
 DESCRIPTION = """\
 Makes the tables `generations`, `members`, `group_hours` and `baselines` anew from `events`, and checks what must hold
-of them: the results are added to `expectations`, and what does not hold is told and makes the exit code 1.
+of them: the results are added to `expectations`, and a broken one is printed and makes the exit code 1.
 
 With --publish the baselines are written to the compacted topic rebalance-baselines, from which observers take what is
 normal for a group at this hour of the week.
@@ -86,8 +86,8 @@ def print_broken(results: Sequence[Any], *, strict: bool = False) -> int:
     for row in results:
         if row["failed"]:
             print(
-                f"{row['severity']}: {row['table']}: {row['expectation']}: {row['failed']} of {row['checked']} do not, "
-                f"such as {printable(str(row['example']))}",
+                f"{row['severity']}: {row['table']}: {row['expectation']}: {row['failed']} of {row['checked']} break it"
+                f", such as {printable(str(row['example']))}",
                 file=sys.stderr,
             )
     return len(broken(results, strict=strict))

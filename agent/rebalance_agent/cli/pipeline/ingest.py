@@ -131,4 +131,4 @@ def _topic(
 
 
 def _stopping() -> None:
-    print("stopping after this batch; once more stops at once", file=sys.stderr, flush=True)
+    print("stopping after this batch; a second signal stops at once", file=sys.stderr, flush=True)

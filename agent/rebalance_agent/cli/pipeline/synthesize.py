@@ -111,6 +111,6 @@ def _day(text: str) -> int:
     try:
         day = dt.date.fromisoformat(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no day such as 2026-06-01") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a day such as 2026-06-01") from None
     midnight = dt.datetime.combine(day, dt.time(), dt.UTC)
     return int(midnight.timestamp()) * 1000

@@ -98,11 +98,11 @@ def _trust(found: WhatIf) -> Iterator[str]:
     if not count:
         return
     if not stalls:
-        yield wrapped("Stalls are not predicted: of no rebalance it is known when it began.")
+        yield wrapped("Stalls are not predicted: the start of every rebalance is unknown.")
         return
     yield wrapped(
-        f"Stalls are predicted in partition-seconds, for {stalls} of {plural(count, 'rebalance')}. For what was really "
-        f"done the model says {found.predicted.stalled_partition_seconds:.1f}; recorded were "
+        f"Stalls are predicted in partition-seconds, for {stalls} of {plural(count, 'rebalance')}. For the recorded "
+        f"assignments the model predicts {found.predicted.stalled_partition_seconds:.1f}; the recorded value is "
         f"{found.recorded.stalled_partition_seconds:.1f}."
     )
 
@@ -115,8 +115,8 @@ def _fidelity(fidelity: Fidelity) -> Iterator[str]:
             yield wrapped(f"{repeated}{f'; {line.difference}' if line.difference else ''}.")
         if line.not_comparable:
             yield wrapped(
-                f"{plural(line.not_comparable, 'decision')} of {name} ({line.implementation}) cannot be held against "
-                f"a replay: {printable(line.reason or '')}; {line.agreeing} came out the same."
+                f"{plural(line.not_comparable, 'decision')} of {name} ({line.implementation}) cannot be compared "
+                f"with a replay: {printable(line.reason or '')}; {line.agreeing} had the same result."
             )
 
 

@@ -25,13 +25,13 @@ _ADD = "add that authority's certificate to the file of authorities (ssl.ca.loca
 _VERIFICATION = {
     9: "is not valid yet: compare the clocks of both sides",
     10: "has expired: it must be renewed on the broker",
-    18: "is signed by itself and not trusted: add it to the file of authorities (ssl.ca.location)",
+    18: "is self-signed and not trusted: add it to the file of authorities (ssl.ca.location)",
     19: f"{_UNKNOWN}: {_ADD}",
     20: f"{_UNKNOWN}: {_ADD}",
     21: f"{_UNKNOWN}: {_ADD}",
     23: "was revoked",
-    62: "is for another name: connect by a name that it has, or have it issued for this one",
-    64: "is for another address: connect by a name that it has, or have it issued for this one",
+    62: "is for another name: connect with a name in it, or have it issued for this name",
+    64: "is for another address: connect with a name in it, or have it issued for this address",
 }
 """OpenSSL's X509_V_ERR number -> what is wrong with a certificate, and how to correct it."""
 
@@ -41,14 +41,14 @@ def diagnose(host: str, port: int, properties: Mapping[str, str], error: str) ->
     if trouble := connection_trouble(host, port):
         return trouble
     if str(_HTTP) in error:
-        return "HTTP: the server speaks it, and not Kafka's protocol", "correct the port"
+        return "HTTP: the server uses HTTP, not Kafka's protocol", "correct the port"
     protocol = properties.get("security.protocol", "plaintext").upper()
     if protocol.endswith("SSL"):
         context = _context(properties)
         if context and (trouble := tls_trouble(host, port, context)):
             return trouble
     elif not tls_trouble(host, port, _trusting()):
-        return "the server speaks TLS and this client does not", "set security.protocol to SSL or SASL_SSL"
+        return "the server uses TLS and this client does not", "set security.protocol to SSL or SASL_SSL"
     return _login_trouble(protocol, error)
 
 
@@ -66,7 +66,7 @@ def connection_trouble(host: str, port: int) -> tuple[str, str] | None:
     except ConnectionRefusedError:
         return f"TCP: port {port} is closed", "correct the port, or start the server"
     except OSError as error:
-        return f"TCP: {error.strerror or error}", "see whether this machine can reach that network"
+        return f"TCP: {error.strerror or error}", "check whether this machine can reach that network"
     return None
 
 
@@ -88,12 +88,12 @@ def tls_trouble(host: str, port: int, context: ssl.SSLContext) -> tuple[str, str
     except ssl.SSLError as error:
         if error.reason in ("WRONG_VERSION_NUMBER", "UNEXPECTED_EOF_WHILE_READING", "RECORD_LAYER_FAILURE"):
             return (
-                "TLS: the server does not speak it on this port",
+                "TLS: the server does not use TLS on this port",
                 "set security.protocol to PLAINTEXT or SASL_PLAINTEXT",
             )
         return f"TLS: {(error.reason or str(error)).replace('_', ' ').lower()}", "see the broker's log"
     except OSError:
-        return "TLS: the server closed the connection during the handshake", "see whether this port speaks TLS"
+        return "TLS: the server closed the connection during the handshake", "check whether this port uses TLS"
 
 
 def _login_trouble(protocol: str, error: str) -> tuple[str, str]:
@@ -101,18 +101,18 @@ def _login_trouble(protocol: str, error: str) -> tuple[str, str]:
     if "authentication failed" in lower or "sasl authentication error" in lower:
         return f"SASL: {error}", "correct sasl.mechanism, sasl.username or the password (sasl.password.file)"
     if "mechanism" in lower and "not" in lower:
-        return f"SASL: {error}", "set sasl.mechanism to one that the listener has"
+        return f"SASL: {error}", "set sasl.mechanism to one of the listener's"
     if "certificate" in lower and "alert" in lower:
         return (
-            "TLS: the server wants another certificate of this client",
+            "TLS: the server requires another certificate of this client",
             "set ssl.certificate.location and ssl.key.location to one that an authority of the broker signed",
         )
     if "oauthbearer" in lower or "oidc" in lower or "token" in lower:
         return f"OAUTHBEARER: {error}", "correct sasl.oauthbearer.client.id, its secret or the token endpoint's URL"
     if not protocol.startswith("SASL"):
         return (
-            f"Kafka: the server takes connections and no requests ({error})",
-            f"set security.protocol to SASL_{'SSL' if protocol == 'SSL' else 'PLAINTEXT'} if it asks for a login",
+            f"Kafka: the server accepts connections but no requests ({error})",
+            f"set security.protocol to SASL_{'SSL' if protocol == 'SSL' else 'PLAINTEXT'} if it requires a login",
         )
     return f"Kafka: {error}", "see the broker's log"
 

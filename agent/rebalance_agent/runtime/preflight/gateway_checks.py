@@ -44,15 +44,15 @@ def gateway_findings(settings: GatewaySettings, properties: Mapping[str, str], c
     except InvalidInputError as error:
         yield failed("gateway", str(error), f"correct {error.field}", "clients connect to it")
         return
-    yield free_address(settings, "gateway_listen", settings.gateway_listen, "clients begin there")
+    yield free_address(settings, "gateway_listen", settings.gateway_listen, "clients connect to it first")
     if settings.gateway_tls_cert_file:
         yield passed(f"file {settings.gateway_tls_cert_file}", "can be read and used")
     rules = parse_rules(settings.gateway_groups)
     for rule in rules:
         how = rule.strategy.protocol.value
-        yield passed(f"rule {rule}", f"for clients that give partitions up the {how} way")
+        yield passed(f"rule {rule}", f"for clients with the {how} protocol")
     if not list(rules):
-        yield skipped("gateway_groups", "no group gets a strategy: frames are only passed on")
+        yield skipped("gateway_groups", "no group gets a strategy: frames are only forwarded")
     servers = [*_reached({f"{host}:{port}": (host, port) for host, port in where.bootstrap}, where.to_brokers)]
     yield from servers
     if any(server.reached for server in servers):
@@ -63,7 +63,7 @@ def _cluster(settings: GatewaySettings, cluster: Cluster, where: ListenAddresses
     try:
         brokers = cluster.brokers()
     except ClusterError as error:
-        yield skipped("brokers", f"are known as soon as a client asks for them: {error}")
+        yield skipped("brokers", f"are known after the first request of a client: {error}")
         return
     tried = dict(sorted(brokers.items())[:SERVERS_MAX])
     yield from _reached({f"broker {node}": address for node, address in tried.items()}, where.to_brokers)
@@ -81,12 +81,10 @@ def _groups(cluster: Cluster, rules: Rules) -> Iterator[Finding]:
         names = sorted(listed.group for listed in cluster.list_groups().groups if rules.of(listed.group))
         described = cluster.describe_groups(names[:GROUPS_MAX]) if names else []
     except ClusterError as error:
-        yield skipped("groups", f"whether rules fit their groups is not known: {error}")
+        yield skipped("groups", f"whether the rules fit their groups is unknown: {error}")
         return
     if list(rules) and not names:
-        yield skipped(
-            "groups", "none that a rule names is there now, or none that may be described (Describe on Group)"
-        )
+        yield skipped("groups", "no group matches a rule now, or none may be described (Describe on Group)")
     for now in described:
         if now.state is GroupState.DEAD or (rule := rules.of(now.group)) is None:
             continue
@@ -97,19 +95,19 @@ def _groups(cluster: Cluster, rules: Rules) -> Iterator[Finding]:
             yield passed(name, f"{len(now.members)} members, {now.assignor or 'no assignor'}", purpose)
     if len(names) > GROUPS_MAX:
         left = len(names) - GROUPS_MAX
-        yield skipped("more groups", f"{left} of {len(names)} were not looked at")
+        yield skipped("more groups", f"{left} of {len(names)} were not checked")
 
 
 def _port(port: int, node: int, settings: GatewaySettings) -> Finding:
     name, fix = f"port {port} of broker {node}", "choose another base: --gateway-port-base"
-    purpose = "clients reach the broker by it"
+    purpose = "clients reach the broker through it"
     if port > PORT_MAX:
-        return failed(name, "there is none of that number", fix, purpose)
+        return failed(name, "there is no port with that number", fix, purpose)
     host = settings.gateway_listen.rpartition(":")[0]
     finding = free_address(settings, "gateway_port_base", f"{host}:{port}", purpose)
     detail, ephemeral = finding.detail, ephemeral_ports()
     if finding.status is FindingStatus.OK and port in ephemeral:
-        detail += f", but any connection may have it: the system gives out {ephemeral.start} to {ephemeral.stop - 1}"
+        detail += f", but any connection may use it: the system assigns {ephemeral.start} to {ephemeral.stop - 1}"
     return Finding(name, finding.status, purpose, detail, fix=fix if finding.fix else "")
 
 
@@ -121,7 +119,7 @@ def _reached(addresses: Mapping[str, Address], tls: ssl.SSLContext | None) -> It
 
     how = "its certificate is trusted" if tls else "without TLS"
     for (name, (host, port)), problem in zip(addresses.items(), asyncio.run(try_all()), strict=True):
-        full, purpose = f"gateway to {name}", "its clients' connections go there"
+        full, purpose = f"gateway to {name}", "it forwards its clients' connections to it"
         if problem:
             fix = "correct bootstrap.servers, security.protocol or ssl.*"
             yield failed(full, problem, fix, purpose, reached=False)
@@ -147,4 +145,4 @@ async def _trouble(address: Address, tls: ssl.SSLContext | None) -> str:
         connection.abort()
     if answer[4:8] == _REQUEST[8:12]:
         return ""
-    return "something answers, and not as Kafka does" if answer else "it takes connections, and answers nothing"
+    return "the answer is not Kafka's protocol" if answer else "it accepts connections, but does not answer"

@@ -46,7 +46,7 @@ def local_findings(settings: AgentSettings, clock: Clock) -> Iterator[Finding]:
     Settings are checked by the functions that refuse them when the role starts.
     """
     yield from _files(settings, clock)
-    yield free_address(settings, "listen", settings.listen, "metrics, health and the API are served there")
+    yield free_address(settings, "listen", settings.listen, "serves metrics, health and the API")
     if isinstance(settings, ListeningSettings) and settings.events_listen:
         yield _events_listen(settings, clock)
     if settings.events_file:
@@ -85,7 +85,7 @@ def _built(name: str, purpose: str, build: Callable[[], object]) -> Finding | No
 
 
 def _events_listen(settings: ListeningSettings, clock: Clock) -> Finding:
-    purpose = "members' events are posted there"
+    purpose = "members post events to it"
     refused = _built(f"events_listen {settings.events_listen}", purpose, lambda: events_endpoint(settings, clock))
     return refused or free_address(settings, "events_listen", settings.events_listen, purpose)
 
@@ -102,7 +102,7 @@ def free_address(settings: AgentSettings, setting: str, address: str, purpose: s
     except OSError as error:
         if _agent_answers(settings):
             return passed(name, "an agent listens there now", purpose)
-        return failed(name, f"cannot be listened on: {error.strerror}", f"choose another: {flag(setting)}", purpose)
+        return failed(name, f"cannot listen: {error.strerror}", f"choose another: {flag(setting)}", purpose)
     return passed(name, "is free", purpose)
 
 

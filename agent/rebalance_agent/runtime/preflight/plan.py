@@ -28,7 +28,7 @@ def findings(settings: AgentSettings, properties: Mapping[str, str], clock: Cloc
             return  # clients log in through it; it may have no login of its own
     servers = servers_of(properties)
     if not servers:
-        yield skipped("cluster", "no bootstrap.servers are set: the agent idles")
+        yield skipped("cluster", "no bootstrap.servers are set: the agent is idle")
         return
     if settings.events_topic:
         yield from _refused_producer(settings.events_topic, properties)
@@ -38,7 +38,7 @@ def findings(settings: AgentSettings, properties: Mapping[str, str], clock: Cloc
         yield server.finding
     clusters = {server.cluster_id for server in tried if server.finding.reached}
     if not clusters:
-        yield skipped("cluster", "no server could be reached, so nothing more is known")
+        yield skipped("cluster", "no server could be reached, so nothing more was checked")
         return
     brokers = {node: address for server in tried for node, address in (server.brokers or {}).items()}
     yield _cluster(clusters, brokers)
@@ -47,7 +47,7 @@ def findings(settings: AgentSettings, properties: Mapping[str, str], clock: Cloc
     try:
         yield from rights_findings(settings, properties, clock)
     except ClusterError as error:
-        yield failed("rights", str(error), "look after the cluster, and check again")
+        yield failed("rights", str(error), "repair the cluster, then run check again")
 
 
 def _refused_producer(topic: str, properties: Mapping[str, str]) -> Iterator[Finding]:
@@ -55,12 +55,12 @@ def _refused_producer(topic: str, properties: Mapping[str, str]) -> Iterator[Fin
     try:
         events_producer(properties)
     except InvalidInputError as error:
-        purpose = "events are published there, each once"
+        purpose = "publishes the events, each once"
         yield failed(f"events_topic {topic}", str(error), f"correct {error.field}", purpose)
 
 
 def _cluster(clusters: set[str], brokers: Mapping[int, str]) -> Finding:
     if len(clusters) > 1:
         several = f"the servers belong to different clusters: {', '.join(sorted(clusters))}"
-        return failed("cluster", several, "leave one cluster's in bootstrap.servers")
+        return failed("cluster", several, "keep only the servers of one cluster in bootstrap.servers")
     return passed("cluster", f"id {min(clusters)}, {len(brokers)} broker{'s' * (len(brokers) != 1)}")

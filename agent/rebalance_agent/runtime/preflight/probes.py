@@ -56,13 +56,13 @@ def _proof(right: Right, topics: Mapping[str, TopicAccess], access: AccessCheck)
     if right.operation == "Create":
         return _creation(right, topic, access)
     if topic.existence is Existence.ABSENT:
-        return RightsProbe(ProbeResult.UNKNOWN, "the topic is not there yet: ask again when it is")
+        return RightsProbe(ProbeResult.UNKNOWN, "the topic does not exist yet: check again later")
     return RightsProbe(ProbeResult.MISSING) if topic.existence is Existence.HIDDEN else _among(right, topic.operations)
 
 
 def _creation(right: Right, topic: TopicAccess, access: AccessCheck) -> RightsProbe:
     if topic.existence is Existence.THERE:
-        return RightsProbe(ProbeResult.UNUSED, "the topic is there")
+        return RightsProbe(ProbeResult.UNUSED, "the topic exists")
     if access.may_create(right.name, CREATED_PARTITIONS):
         return RightsProbe(ProbeResult.HELD)
     # A hidden topic may exist: then the right to describe it is missing, and not this one.
@@ -75,13 +75,13 @@ def _creation(right: Right, topic: TopicAccess, access: AccessCheck) -> RightsPr
 
 def _some(right: Right) -> RightsProbe:
     if right.some_do:
-        return RightsProbe(ProbeResult.UNKNOWN, "not to all: those that this principal may describe are seen")
+        return RightsProbe(ProbeResult.UNKNOWN, "not to all: only those that this principal may describe")
     return RightsProbe(ProbeResult.MISSING)
 
 
 def _among(right: Right, operations: Operations) -> RightsProbe:
     if operations is None:
-        return RightsProbe(ProbeResult.UNKNOWN, "these brokers do not tell what is allowed")
+        return RightsProbe(ProbeResult.UNKNOWN, "these brokers do not return authorized operations")
     # KIP-430's names have underscores where kafka-acls.sh has capitals: describe_configs, DescribeConfigs.
     held = {operation.replace("_", "") for operation in operations}
     return RightsProbe(ProbeResult.HELD if right.operation.lower() in held else ProbeResult.MISSING)

@@ -64,7 +64,7 @@ def _seen(
         return _read(properties, clock)
     if right.name == EVERYTHING and isinstance(settings, ObserverSettings):
         if right.resource == "Topic":
-            return RightsProbe(proof.verdict, _and(proof.detail, f"{len(cluster.identify()[1])} topics are seen"))
+            return RightsProbe(proof.verdict, _and(proof.detail, f"{len(cluster.identify()[1])} topics are visible"))
         listed = cluster.list_groups().groups
         shows = NameFilter(settings.groups_allow, settings.groups_deny)
         count = sum(shows(group.group) for group in listed)
@@ -78,7 +78,7 @@ def _read(properties: Mapping[str, str], clock: Clock) -> RightsProbe:
             partitions = reader.partitions()
             if not partitions:
                 return RightsProbe(
-                    ProbeResult.UNKNOWN, "the topic is not there yet: brokers create it for the first group"
+                    ProbeResult.UNKNOWN, "the topic does not exist yet: brokers create it for the first group"
                 )
             reader.begin(dict.fromkeys(range(partitions), BEGINNING))
             # A record moves its partition's position, and so does the end of an empty partition.
@@ -87,7 +87,7 @@ def _read(properties: Mapping[str, str], clock: Clock) -> RightsProbe:
             while set(reader.positions.values()) == {NOWHERE}:
                 if clock.monotonic() > end:
                     return RightsProbe(
-                        ProbeResult.UNKNOWN, f"nothing came of its {partitions} partitions within {READ_S:g} s"
+                        ProbeResult.UNKNOWN, f"no record of its {partitions} partitions arrived within {READ_S:g} s"
                     )
                 reader.read(READ_MAX, READ_WAIT_S)
     except AccessDeniedError:

@@ -72,7 +72,7 @@ class RightsWatch:
         self.health.degraded(modes, commands)
         blind = all(modes.get(mode) for mode in BLIND)
         if blind:
-            self.health.unready(RIGHTS_PART, "no group can be seen: neither the offsets topic nor a group is allowed")
+            self.health.unready(RIGHTS_PART, "no group is visible: no right to the offsets topic or a group")
         elif self.blind:
             self.health.ready(RIGHTS_PART)
         self.blind = blind

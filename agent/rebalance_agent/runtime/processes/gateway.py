@@ -54,7 +54,7 @@ def listen_addresses(settings: GatewaySettings, properties: Mapping[str, str], c
     if not is_loopback(host) and not settings.gateway_beyond_loopback:
         raise InvalidInputError(
             "gateway_listen",
-            f"{host} can be reached from other machines: set gateway_beyond_loopback to true if that is meant",
+            f"{host} can be reached from other machines: set gateway_beyond_loopback to true to allow this",
         )
     advertised = settings.gateway_advertised_host or host
     if advertised in ANY_ADDRESS:
@@ -159,7 +159,7 @@ class GatewayRole:
                 brokers = await asyncio.to_thread(cluster.brokers)
             except ClusterError as error:
                 # Where only the clients can log in, the brokers become known from the clients' metadata requests.
-                self._log.info("brokers_unknown", reason=str(error), help="known as soon as a client asks for them")
+                self._log.info("brokers_unknown", reason=str(error), help="known after the first request of a client")
                 await asyncio.sleep(backoff.next())
                 continue
             await gateway.open_ports(brokers)
@@ -192,5 +192,5 @@ def _servers(text: str) -> tuple[Address, ...]:
         except ValueError as error:
             raise InvalidInputError("kafka.bootstrap.servers", f"{server}: {error}") from None
     if not addresses:
-        raise InvalidInputError("kafka.bootstrap.servers", "names no server")
+        raise InvalidInputError("kafka.bootstrap.servers", "contains no server")
     return tuple(addresses)

@@ -14,10 +14,10 @@ _UNUSABLE = {
     "ssl.keystore.location": "set ssl.certificate.location and ssl.key.location, PEM files",
     "ssl.certificate.pem": "set ssl.certificate.location, a PEM file",
     "ssl.key.pem": "set ssl.key.location, a PEM file",
-    "ssl.curves.list": "leave it out: OpenSSL's own choice holds",
-    "ssl.sigalgs.list": "leave it out: OpenSSL's own choice holds",
-    "ssl.engine.location": "leave it out: keys are read from files",
-    "ssl.providers": "leave it out: keys are read from files",
+    "ssl.curves.list": "remove it: OpenSSL's default applies",
+    "ssl.sigalgs.list": "remove it: OpenSSL's default applies",
+    "ssl.engine.location": "remove it: keys are read from files",
+    "ssl.providers": "remove it: keys are read from files",
 }
 """TLS properties that Python's ``ssl`` cannot follow, with advice: they are refused rather than ignored."""
 
@@ -45,7 +45,7 @@ def _refuse(properties: Mapping[str, str]) -> None:
     if properties.get("enable.ssl.certificate.verification", "true").lower() != "true":
         raise InvalidInputError(
             "kafka.enable.ssl.certificate.verification",
-            "must be true: clients see no certificate of a broker themselves, so the gateway verifies every one",
+            "must be true: clients do not receive the brokers' certificates, so the gateway verifies them",
         )
     if properties.get("ssl.endpoint.identification.algorithm", "https").lower() != "https":
         raise InvalidInputError(

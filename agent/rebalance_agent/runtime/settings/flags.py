@@ -64,7 +64,7 @@ def kafka_flags(options: argparse.Namespace) -> dict[str, str]:
         if (name := property_name(key)) in SECRET_PROPERTIES:
             raise InvalidInputError(
                 f"--kafka {name}",
-                f"everybody on this machine can read it in the process list: use --kafka {name}.file=PATH, or the "
+                f"all users of this machine can read it in the process list: use --kafka {name}.file=PATH, or the "
                 f"variable {ENV_PREFIX}KAFKA__{name.replace('.', '_').upper()}",
             )
         kafka[key] = value

@@ -86,7 +86,7 @@ def kafka_properties(data: object) -> dict[str, str]:
         result[name] = str(value).lower() if isinstance(value, bool) else str(value)
     for name in result:
         if f"{name}.file" in result:
-            raise ValueError(f"{name} and {name}.file are both set: leave one of them out")
+            raise ValueError(f"{name} and {name}.file are both set: remove one of them")
     if not result.get(SERVERS, "").strip():
         result.pop(SERVERS, None)  # a manifest may leave the variable empty: no cluster is configured
     return result

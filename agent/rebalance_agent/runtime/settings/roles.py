@@ -67,7 +67,7 @@ def split_address(address: str) -> tuple[str, int]:
     if not (colon and host and port.isascii() and port.isdigit() and len(port) <= 5 and int(port) <= 65535):  # noqa: PLR2004
         raise ValueError("must be host:port, such as 127.0.0.1:29309 or [::1]:29309")
     if ":" in host and not (host.startswith("[") and host.endswith("]")):
-        raise ValueError("an IPv6 address must stand in brackets, such as [::1]:29309")
+        raise ValueError("an IPv6 address must have brackets, such as [::1]:29309")
     try:
         host.encode("idna")
     except UnicodeError:
@@ -111,7 +111,7 @@ def _topic(text: str) -> None:
     if not TOPIC_NAME.fullmatch(text) or text in (".", ".."):
         raise ValueError("is not a topic name (letters, digits, '.', '_', '-'; at most 249)")
     if text in INTERNAL_TOPICS:
-        raise ValueError("is a topic of the brokers' own")
+        raise ValueError("is an internal topic of the brokers")
 
 
 def overlap(one: tuple[str, int], other: tuple[str, int]) -> bool:
@@ -122,7 +122,7 @@ def overlap(one: tuple[str, int], other: tuple[str, int]) -> bool:
 
 def _replicas_group(text: str) -> None:
     if not text.startswith("rebalance-agent"):
-        raise ValueError("must begin with rebalance-agent, by which it is hidden from what is shown")
+        raise ValueError("must begin with rebalance-agent, so that the group is hidden")
 
 
 Text = Annotated[str, Field(max_length=TEXT_MAX)]
@@ -235,7 +235,7 @@ class ListeningSettings(AgentSettings):
     @model_validator(mode="after")
     def _own_addresses(self) -> Self:
         if self.events_listen and overlap(split_address(self.listen), split_address(self.events_listen)):
-            raise ValueError("events_listen: must have another port than listen")
+            raise ValueError("events_listen: must not have the port of listen")
         return self
 
 
@@ -304,5 +304,5 @@ class SidecarSettings(ListeningSettings):
     listen: Address = Field("0.0.0.0:29308", description="where /metrics, /healthz, /readyz and /config are served")
     events_listen: Address = Field(
         "127.0.0.1:29309",
-        description="where consumers POST their events; beyond loopback it takes a token or clients' certificates",
+        description="where consumers POST their events; beyond loopback it requires a token or client certificates",
     )

@@ -66,7 +66,7 @@ class SinkSet:
         topic = self._settings.events_topic
         if not topic:
             return self._started([])
-        create_topic(cluster, topic, EVENTS_PARTITIONS, {}, "events are not published until it is there")
+        create_topic(cluster, topic, EVENTS_PARTITIONS, {}, "events are not published until it exists")
         self.publisher = Publisher(
             properties,
             topic,

@@ -71,7 +71,7 @@ def webhook_target(url: str) -> WebhookTarget:
     if parts.scheme not in _PORTS or not parts.hostname:
         raise ValueError("must be a URL of http or https, such as https://example.org/events")
     if "@" in parts.netloc:
-        raise ValueError("must not carry a user or password; take events_webhook_token_file")
+        raise ValueError("must not contain a user or password; use events_webhook_token_file")
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     return WebhookTarget(parts.scheme, parts.hostname, _PORTS[parts.scheme] if port is None else port, path)
 
@@ -110,7 +110,7 @@ class Webhook:
             InvalidInputError: a token would go unencrypted over a network.
         """
         if self.token and self.target.scheme == "http" and not is_loopback(self.target.host):
-            raise InvalidInputError("events_webhook", "must be https where a token is sent beyond loopback")
+            raise InvalidInputError("events_webhook", "must be https if a token is sent beyond loopback")
 
     def deliver(self, lines: Sequence[bytes], given_up: threading.Event) -> None:
         """POST until the batch is accepted, leaving out lines that a 400 names as wrong, as a sidecar's answer does.

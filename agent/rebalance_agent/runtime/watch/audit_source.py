@@ -61,7 +61,7 @@ class VerifiedCluster:
             ClusterError: there is no such topic, or it cannot be read.
         """
         if topic not in self._counts:
-            raise ClusterError(f"there is no topic {topic}: name the events' topic by --events-topic, or give --events")
+            raise ClusterError(f"there is no topic {topic}: set the events' topic with --events-topic, or use --events")
         partitions = range(self._counts[topic])
         cut = {number for number, start in self._cluster.start_offsets(topic, partitions).items() if start > 0}
         since_ms = dict.fromkeys(cut, self._clock.now_ms())
@@ -128,7 +128,7 @@ def scraped(text: str) -> Scrape:
     at_ms, replayed, parts = None, 0, dict[str, bool]()
     for sample in _samples(text):
         if sample.name in finite and not math.isfinite(sample.value):
-            raise InvalidInputError("", f"says that {sample.name} is {sample.value}")
+            raise InvalidInputError("", f"has the value {sample.value} for {sample.name}")
         if sample.name == LAST_POLL and sample.labels.get("poll") == "list":
             at_ms = round(sample.value * 1000)
         elif sample.name == REPLAYED_RECORDS.name:
@@ -150,4 +150,4 @@ def _samples(text: str) -> Iterator[ParsedSample]:
     try:
         yield from parsed_samples(text)
     except ValueError as error:
-        raise InvalidInputError("", f"is no text of metrics ({error})") from None
+        raise InvalidInputError("", f"is not text of metrics ({error})") from None

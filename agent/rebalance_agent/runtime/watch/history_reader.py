@@ -46,7 +46,7 @@ def read_past(properties: Mapping[str, str], events_topic: str, group: str, cloc
         if any(isinstance(event, GenerationEvent) for event in events):
             return GroupPast(events, f"the topic {events_topic}", known=True)
     if not counts.get(OFFSETS_TOPIC):
-        return GroupPast((), f"{OFFSETS_TOPIC}, which is not there", known=False)
+        return GroupPast((), f"{OFFSETS_TOPIC}, which does not exist", known=False)
     facts = LogFacts(cluster_id, counts, cluster.topic_ids(counts))
     return _replayed(records(OFFSETS_TOPIC, [offsets_partition(group, counts[OFFSETS_TOPIC])]), facts, group)
 
@@ -74,8 +74,8 @@ def _replayed(records: Iterable[TopicRecord], facts: LogFacts, group: str) -> Gr
     replayed = replay_log(map(_past_record, records), facts, is_it)
     events = tuple(event for event in replayed if not isinstance(event, UnreadableRecord))
     source = (
-        f"what {OFFSETS_TOPIC} still holds.\nOlder records are compacted away; when a classic group's rebalance began, "
-        "and what members report, is not in it"
+        f"the remaining records of {OFFSETS_TOPIC}.\nOlder records are compacted away; the topic contains neither the "
+        "starts of classic rebalances nor members' reports"
     )
     return GroupPast(events, source, known)
 

@@ -24,7 +24,7 @@ def _started(rebalance: ObservedRebalance) -> str:
 
 def _failed(rebalance: ObservedRebalance) -> str:
     silent = [member for member in rebalance.gone if not _reported_leaving(rebalance, member)]
-    return f"{_all(rebalance, silent)} failed, without a word"
+    return f"{_all(rebalance, silent)} failed and sent no report"
 
 
 def _left(rebalance: ObservedRebalance) -> str:
