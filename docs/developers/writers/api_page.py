@@ -39,13 +39,13 @@ curl -s localhost:29308/api/v1/groups/orders/rebalances | jq '.rebalances[0] | .
 - Times are epoch milliseconds, durations seconds, partitions ranges such as `0-4,7`. Fields with unknown
   values are absent. New versions may add fields, and keep these.
 - A group's name is one segment of the path. Percent-encode it, slashes included: `a/b` is `/api/v1/groups/a%2Fb`.
-- Errors are `{{"error": "..."}}` and contain the solution: 400 for a wrong request, 404 for an unknown path, group or
-  rebalance, 401 if the web port requires a token.
+- Errors are `{{"error": "..."}}` and contain the solution: 400 for a wrong request, 404 for an unknown path, group
+  or rebalance, 401 if the web port requires a token.
 - A query has at most {QUERY_MAX} characters, an answer at most {LIMIT_MAX} groups. A group's JSON is written when the
   group changes, so polling thousands of groups every second is cheap.
-- The API has rebalances since the start of the process: at most {_LIMITS.rebalances} of a group, {_LIMITS.groups} groups,
-  {_LIMITS.size_bytes >> 20} MiB in total. The group that changed longest ago is removed first, and a deleted group
-  at once. The whole history is in the topic [`rebalance-events`](events.md).
+- The API has rebalances since the start of the process: at most {_LIMITS.rebalances} of a group, {_LIMITS.groups}
+  groups, {_LIMITS.size_bytes >> 20} MiB in total. The group that changed longest ago is removed first, a deleted group at
+  once. The whole history is in the topic [`rebalance-events`](events.md).
 """
 
 
