@@ -37,7 +37,7 @@ SASL: Mapping[str, str] = {
     "sasl.username": "`sasl_plain_username` (PLAIN, SCRAM)",
     "sasl.password": "`sasl_plain_password` (PLAIN, SCRAM)",
     "sasl.kerberos.service.name": "`sasl_kerberos_service_name` (GSSAPI)",
-    "sasl.oauthbearer.config": "the argument of `oauth_cb`, which provides the tokens of both connections (OAUTHBEARER)",
+    "sasl.oauthbearer.config": "the argument of `oauth_cb`, which returns the tokens of both connections (OAUTHBEARER)",
     "sasl.oauthbearer.method": "only `default`, which is `oauth_cb`",
 }
 """librdkafka's setting -> kafka-python's setting."""
