@@ -1,4 +1,4 @@
-"""Readers of the offsets topic that do less than an observer: what it costs to read at all, and to decode plainly.
+"""Minimal readers of the offsets topic: the cost of reading alone, and of plain decoding.
 
 ``python -m bench.bare_read BOOTSTRAP PARTITIONS RECORDS`` is the least that any reader does: confluent-kafka, batches,
 count, drop. ``--decode``: every record that is no offset commit is decoded, as a reader does that keeps no last record

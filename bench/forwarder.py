@@ -1,4 +1,4 @@
-"""The least that can stand between a client and a broker: bytes from one socket to the other, in threads."""
+"""A minimal TCP forwarder between a client and a broker: copies bytes in threads."""
 
 from __future__ import annotations
 

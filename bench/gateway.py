@@ -1,4 +1,4 @@
-"""What the gateway costs: throughput, CPU, added latency and memory, beside no gateway and beside a plain forwarder.
+"""Cost of the gateway: throughput, CPU, added latency and memory, compared with none and a plain forwarder.
 
 All three ways lead to the same broker in the same run, in turn: bulk in rounds, calls one by one, so that whatever else
 the machine does meets all of them alike. Bulk is read by a real consumer, which needs most of the time itself, and by

@@ -1,4 +1,4 @@
-"""What a consumer's code feels of being instrumented: the same program bare and instrumented, in turns at one broker.
+"""Effect of instrumentation on a consumer's code: the same program bare and instrumented, in turns.
 
 Each round runs every variant once, in an order of its own, as a process of its own (`bench.harmless_member`): it goes
 through rebalances as another member joins and leaves, and after these it reads a topic, while what it had to tell is

@@ -1,4 +1,4 @@
-"""The clients of `bench.harmless`, bare or instrumented, behind one face: what their application does and feels.
+"""The clients of `bench.harmless` with one interface, bare or instrumented.
 
 All fetch little at a time, keep little of it and wait little for it: what happens to be there would else be most of
 what is measured, in memory and in time.

@@ -1,4 +1,4 @@
-"""Whether an instrumented program takes more than a bare one, beyond the noise: intervals of medians, what they mean.
+"""Decides whether an instrumented program costs more than a bare one: intervals of medians.
 
 A figure is the median over rounds of how much more the instrumented program took than the bare one of the same round;
 that of a second bare program is the noise. There are three answers, since to see no difference does not prove that

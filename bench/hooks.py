@@ -1,4 +1,4 @@
-"""What instrumentation adds to one rebalance of one consumer: CPU beside the same calls without it.
+"""CPU that instrumentation adds to one rebalance of one consumer, compared with the calls without it.
 
 One rebalance here is ``on_partitions_revoked`` + ``assign()`` of kafka-python's own range assignor in the leader +
 ``on_partitions_assigned``. Nobody listens on the sidecar's port in "sidecar absent"; a server that answers 204 does

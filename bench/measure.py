@@ -1,4 +1,4 @@
-"""How a measurement is taken and shown: CPU and peak memory of a process of its own, medians, plain tables."""
+"""Takes and prints measurements: CPU and peak memory of a process, medians, Markdown tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fleet observer as users run it, for as long as a measurement takes."""
+"""Runs an observer as users do, for the duration of a measurement."""
 
 from __future__ import annotations
 

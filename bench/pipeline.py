@@ -1,4 +1,4 @@
-"""The whole pipeline over files of events, as the command runs it: seconds, CPU and peak memory of each stage.
+"""The whole pipeline on files of events: seconds, CPU and peak memory of each stage.
 
 ``rebalance-agent pipeline run`` in a process of its own, with the memory and settings that it has by default. The lines
 in which it says what it does tell its stages apart. Each is printed when it ends, and the one in which somebody

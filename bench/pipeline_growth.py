@@ -1,4 +1,4 @@
-"""How the pipeline grows: ten times the rows, ten times the groups, ten times the members.
+"""Growth of the pipeline: ten times the rows, ten times the groups, ten times the members.
 
 Each is compared with the same base: groups of four members over a week. The exponent is that of size: 1 is in
 proportion; below it, what is paid once for each run still counts.

@@ -1,4 +1,4 @@
-"""What a scrape costs by the number of groups: all of it in this process, no HTTP, so that only our work is timed.
+"""CPU of a scrape by number of groups, in this process without HTTP.
 
 Groups come from synthetic records through decoder and tracker, 20 members each. Beside the page stands the least that
 ``prometheus_client`` does for as many samples: a collector that yields them, written by its ``generate_latest``.

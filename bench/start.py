@@ -1,4 +1,4 @@
-"""From the start of the process to the truth: 2,000 groups of 20 members, as a compacted offsets topic has them.
+"""Time from the start of the process to complete data: 2,000 groups of 20 members, compacted topic.
 
 Of each group there is one generation and a commit of every partition. First truth: /metrics shows every group, from
 whatever source. Exact: every one with its generation, and nothing more to be read back. The first start reads the topic

@@ -1,4 +1,4 @@
-"""Offsets topics made for measuring: records as a coordinator writes them, from groups that never lived.
+"""Synthetic offsets topics for measurements, with records in the format of a coordinator.
 
 A broker lets ``client.id=__admin_client`` produce into ``__consumer_offsets``; every other client is refused.
 """

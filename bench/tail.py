@@ -1,4 +1,4 @@
-"""Following an offsets topic into which 5,500 records are written every second, for half a minute.
+"""Following an offsets topic with 5,500 new records per second, for half a minute.
 
 2,000 groups of 20 members are known by then; one record in 2,000 is a generation, so that each group rebalances every
 twelve minutes, and the rest are commits. The observer has its usual settings (events and snapshots are written) and is

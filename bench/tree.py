@@ -1,4 +1,4 @@
-"""What this process and all that came of it use: Spark's Java, and the Python workers that it starts."""
+"""CPU and memory of this process and all its descendants, such as Spark's Java and its Python workers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What-if generations a second: Spark beside a plain Python loop over the same functions, on a synthetic fleet.
+"""What-if generations per second: Spark compared with a plain Python loop, on a synthetic history.
 
 Both read the same rows of table ``generations`` and do the same work: parse, replay through every strategy, check the
 fidelity. Spark does a tenth of the groups and then all of them: what the second time takes more is the price of the

@@ -1,4 +1,4 @@
-"""The alerts' rules as the chart reads them: a chart has no access to files beside it.
+"""Copies the alerts' rules into the chart, because a chart can read only its own files.
 
 The boards' JSON stands once, in the chart; ``dashboards/json`` links to it.
 """

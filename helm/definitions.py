@@ -1,4 +1,4 @@
-"""Parts of the schema that are known elsewhere: settings of each role, values of each alert, annotations of pods."""
+"""Generated parts of the schema: settings of each role, values of each alert, annotations of pods."""
 
 from __future__ import annotations
 

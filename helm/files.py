@@ -1,4 +1,4 @@
-"""Everything that is written into the chart, as text by path."""
+"""All generated files of the chart: path -> text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``values.yaml`` -> ``values.schema.json``: the comments say what a value is, defaults and ``@schema`` what it may be.
+"""Generates ``values.schema.json`` from ``values.yaml``: its comments, defaults and ``@schema`` annotations.
 
 A comment that begins with ``# --`` stands before a key and describes it (helm-docs reads the same). JSON schema at the
 end of a key's line, as ``# @schema {...}``, is laid over what the default tells, and replaces it where it has a

@@ -1,4 +1,4 @@
-"""How many examples Hypothesis tries of a rule.
+"""The number of examples that Hypothesis tries.
 
 A hundred of each core rule with every change. ``--hypothesis-profile=quick``, which ``make test-fast`` has, tries a
 quarter of that, and ``deep``, which ``make test-slow`` has, five times as many.

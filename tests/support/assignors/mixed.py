@@ -1,4 +1,4 @@
-"""Groups of mixed subscriptions, too large to try every assignment: for comparing one algorithm with another."""
+"""Groups with mixed subscriptions that are too large for a brute-force check, to compare algorithms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The best a group can have, found by an integer program that knows nothing of our algorithms.
+"""Computes the best assignment of a group with an integer program, independent of our algorithms.
 
 One variable per partition and subscriber: does it get it? HiGHS (through scipy) finds the assignment with the least sum
 of squared loads, and of those the one with the fewest moves. The least sum of squares is the lexicographically best

@@ -1,4 +1,4 @@
-"""Groups to assign, a walk that they take, and the rules that every strategy's result must keep."""
+"""Groups to assign, sequences of changes, and the rules for every strategy's result."""
 
 from __future__ import annotations
 

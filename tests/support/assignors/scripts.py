@@ -1,4 +1,4 @@
-"""Scripts for the coordinator's model, and the rules that every timeline keeps."""
+"""Scripts for the coordinator's model, and the rules for every timeline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups whose members have copies, and what comes of them."""
+"""Groups whose members have standby copies, and checks of their assignments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups on a walk through all that happens to a group, told to an assignor as its members' clients tell it.
+"""Sequences of changes of a group, given to an assignor in the form in which clients send them.
 
 From a seed, because mixed groups of some size are rare among those that Hypothesis grows draw by draw.
 """

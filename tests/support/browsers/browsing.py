@@ -1,4 +1,4 @@
-"""A headless Chromium that tests look at pages with, over its own debugging protocol in a pipe: no port, no driver."""
+"""A headless Chromium for tests of pages, controlled with its debugging protocol through a pipe."""
 
 from __future__ import annotations
 

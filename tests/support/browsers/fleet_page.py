@@ -1,4 +1,4 @@
-"""The agent's own page over a fleet that never lived, on a listener of its own."""
+"""The agent's own page for synthetic groups, on its own listener."""
 
 from __future__ import annotations
 

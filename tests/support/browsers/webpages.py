@@ -1,4 +1,4 @@
-"""A page as a browser would take it apart: whether names of strangers have become markup."""
+"""Parses a page as a browser does, to detect names that became markup."""
 
 from __future__ import annotations
 

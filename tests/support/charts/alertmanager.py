@@ -1,4 +1,4 @@
-"""A real Alertmanager that is told of alerts as Prometheus tells them, and asked what became of each."""
+"""A real Alertmanager that gets alerts in Prometheus' format, and the resulting notifications."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draws a board as SVG from what Grafana's own functions made of real answers: places, texts and colours are theirs.
+"""Draws a board as SVG, with positions, texts and colours from Grafana's own functions.
 
 Only the pen is ours: no Grafana server can be run here. What is not in the answers is not in the picture.
 """

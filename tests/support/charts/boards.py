@@ -1,4 +1,4 @@
-"""Boards as Grafana asks with them: every question of the committed JSON, with the variables put in as Grafana does."""
+"""The queries of the committed boards, with variables replaced as Grafana does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real Prometheus that scrapes a real observer, sidecar and gateways while the demo's timetable runs, once a session.
+"""A real Prometheus that scrapes observer, sidecar and gateways during the demo, once a session.
 
 Boards and alerts are proved on it: ``live`` is what the run left, and answers questions about any moment of it. The
 rules of ``alerts/`` are evaluated while it runs, and their alerts are series (``ALERTS``) like all others.

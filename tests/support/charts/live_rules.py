@@ -1,4 +1,4 @@
-"""Rules for a Prometheus that a test waits for: often evaluated, and where wanted with little patience."""
+"""Rules for a Prometheus in a test: short evaluation intervals, and short durations if required."""
 
 from __future__ import annotations
 

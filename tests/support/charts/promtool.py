@@ -1,4 +1,4 @@
-"""Rules under ``promtool test rules``: cases as people write them, many runs in one call."""
+"""Runs rules with ``promtool test rules``: test cases in YAML, many in one call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The node's cgroups: all below one of their own, so that another kubelet of this machine keeps what it has."""
+"""The node's cgroups: all of them are below one parent, so that another kubelet is not affected."""
 
 from __future__ import annotations
 

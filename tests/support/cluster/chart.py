@@ -1,4 +1,4 @@
-"""Helm, asked for this chart without any cluster."""
+"""Runs Helm with this chart, without a cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an API server knows its users by, and they it: certificates, tokens and kubeconfigs, new for every start."""
+"""Certificates, tokens and kubeconfigs of an API server and its users, created for each start."""
 
 from __future__ import annotations
 

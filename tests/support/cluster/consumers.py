@@ -1,4 +1,4 @@
-"""Consumers in pods: a namespace with a Deployment of them, and what Kubernetes and Kafka say of it."""
+"""Consumers in pods: a namespace with a Deployment, and their state in Kubernetes and Kafka."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kubernetes' control plane without a node: etcd and kube-apiserver, real ones, on loopback or an address of your own.
+"""Kubernetes' control plane without a node: real etcd and kube-apiserver on a given address.
 
 Admission, validation, defaults, roles and policies are all there. What controllers do is not: nothing is scheduled, and
 a new namespace has no service account until somebody creates it.

@@ -1,4 +1,4 @@
-"""Names of services for pods, without a cluster's DNS: ``NAME.NAMESPACE.svc.cluster.local`` is its service's address.
+"""Resolves names of services for pods without a cluster's DNS: ``NAME.NAMESPACE.svc.cluster.local``.
 
 Only what the tests need of RFC 1035: one question of type A in a datagram; everything else has no answer (NXDOMAIN, or
 no record for other types).

@@ -1,4 +1,4 @@
-"""What the node's programs are configured with: containerd, its network plugins, kubelet, kube-proxy."""
+"""Configuration of the node's programs: containerd, network plugins, kubelet, kube-proxy."""
 
 from __future__ import annotations
 

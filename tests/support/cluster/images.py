@@ -1,4 +1,4 @@
-"""The node's images, made without any registry: the pause image, a base like ``python:3.11-slim``, and the project's.
+"""Builds the node's images without a registry: pause image, a base like ``python:3.11-slim``, ours.
 
 The base is of Debian's packages (mmdebstrap): the same Python, and pip and venv as the official image has them. buildah
 then builds the project's own Dockerfile on it.

@@ -1,4 +1,4 @@
-"""Pods before and after the chart's policies, and what is said to those who make them."""
+"""Pods before and after the chart's policies, and the warnings and errors for their creators."""
 
 from __future__ import annotations
 

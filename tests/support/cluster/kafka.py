@@ -1,4 +1,4 @@
-"""A Kafka beside the node, at an address that pods reach: the embedded one's broker with another listener."""
+"""A Kafka for the node, on an address that pods can reach: the embedded broker with another listener."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON schemas of Kubernetes' resources and of custom ones, as kubeconform reads them, made from their definitions.
+"""JSON schemas of Kubernetes' and custom resources for kubeconform, from their definitions.
 
 Objects allow no field that is not defined, which Kubernetes' own documents do not say.
 """

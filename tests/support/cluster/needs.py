@@ -1,4 +1,4 @@
-"""What the node needs of the machine: Linux, root, and Debian's packages, which are installed only where allowed.
+"""Requirements of the node: Linux, root, and Debian packages, which are installed only if allowed.
 
 As root under ``CI=true`` or with ``INSTALL=1`` they are installed; else `missing` says the exact command.
 """

@@ -1,4 +1,4 @@
-"""The node's network: a namespace of its own, with one address and no way out.
+"""The node's network: its own namespace with one address and no route to the outside.
 
 The test process moves in (`Network.enter`), and with it all that it starts: kubelet, containerd, kubectl, Kafka. So
 nothing of the node can meet anything of the machine, and every call may be an ordinary one.

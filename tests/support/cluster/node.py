@@ -1,4 +1,4 @@
-"""A real Kubernetes node: the control plane, containerd, kubelet, scheduler and controllers in a network of their own.
+"""A real Kubernetes node: control plane, containerd, kubelet, scheduler, controllers in their own network.
 
     with Node(place, images) as node:
         node.plane.kubectl("get", "nodes")

@@ -1,4 +1,4 @@
-"""What a Prometheus scrapes of a PodMonitor's pods, as the Prometheus operator would have it do.
+"""The scrape targets of a PodMonitor, as the Prometheus operator would create them.
 
 The operator needs a Prometheus that asks the API server for pods, which Debian's cannot: it is built without that. So
 the selectors are applied here, and Prometheus is told the addresses.

@@ -1,4 +1,4 @@
-"""The chart, installed on the node with an image that the node has."""
+"""Installs the chart on the node, with an image of the node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the chart renders, as objects: which of its examples there are, and the pods that its workloads would start."""
+"""The chart's rendered objects: its examples, and the pods of its workloads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a group's coordinator holds, beside what our own assignor gives for the same members."""
+"""Compares a group coordinator's assignment with our own assignor's result for the same members."""
 
 from __future__ import annotations
 

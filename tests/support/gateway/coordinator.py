@@ -1,4 +1,4 @@
-"""A coordinator of one classic group, just enough of it to answer frames: no timers, no log, no errors of its own."""
+"""A minimal coordinator of one classic group that answers frames: without timers, log and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frames for a gateway: of every API that kafka-python knows, filled at random; and groups' own, with sense in them."""
+"""Frames for a gateway: random ones for every API of kafka-python, and valid ones of groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hostile clients and a hostile broker around a running gateway, by a seed; and a group that must notice none of it.
+"""Hostile clients and a hostile broker around a running gateway, by seed; and a group that must not fail.
 
 `fuzz` is the target: tests run it for a while, ``python -m support.gateway.fuzz SEED CONNECTIONS`` for as long as one
 likes. What a connection does follows from the seed and its number alone; only the order between connections does not.

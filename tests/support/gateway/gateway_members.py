@@ -1,4 +1,4 @@
-"""Members of every client that a group behind gateways may have, and what must hold of all of them in the end."""
+"""Members of every supported client behind gateways, and the conditions at the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A whole gateway in this process, on free ports, as ``rebalance-agent gateway`` runs it."""
+"""A complete gateway in this process, on free ports, as ``rebalance-agent gateway`` runs it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clients of a gateway's group side without any transport: frames in, frames out, and somebody who answers."""
+"""Clients of a gateway's group code without a transport: frames in and out, and a broker that answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stands before a broker, and keeps what every connection to it brought and got, byte for byte."""
+"""A proxy before a broker that records all bytes of every connection."""
 
 from __future__ import annotations
 

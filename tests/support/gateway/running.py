@@ -1,4 +1,4 @@
-"""A gateway in a thread of this process, with what it told and counted; and consumers that know nothing of it."""
+"""A gateway in a thread, with its events and counters, and consumers that use it."""
 
 from __future__ import annotations
 

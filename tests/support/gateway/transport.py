@@ -1,4 +1,4 @@
-"""A broker that answers with what a test gives it, clients of plain frames, and a gateway between them."""
+"""A broker with answers from a test, clients that send plain frames, and a gateway between them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Captures of a real broker's ``__consumer_offsets`` in ``tests/golden``, as their ``make_*`` scripts wrote them."""
+"""Captures of a real broker's ``__consumer_offsets`` in ``tests/golden``, from their ``make_*`` scripts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Certificates for tests, made by the openssl program: an authority, and what it or somebody else signed."""
+"""Certificates for tests, created with the openssl program: an authority and signed certificates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One partition of the offsets topic, as brokers keep it and as a client that reads everything is shown it."""
+"""One partition of the offsets topic, as brokers store it and as a client reads it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kafka's own Java classes in this process, and values of our tables in the JSON form that they read and write."""
+"""Kafka's own Java classes in this process, and our tables' values in their JSON form."""
 
 from __future__ import annotations
 

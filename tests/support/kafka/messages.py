@@ -1,4 +1,4 @@
-"""Hypothesis strategies drawn from the tables themselves: a new table is tested without a new strategy."""
+"""Hypothesis strategies from the record tables: a new table needs no new strategy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The way between a client and brokers, in this process, and what can happen on it."""
+"""A network between a client and brokers in this process, and its faults."""
 
 from __future__ import annotations
 

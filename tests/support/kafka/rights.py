@@ -1,4 +1,4 @@
-"""Rights given to and taken from a principal of a broker with an authorizer."""
+"""Grants and revokes rights of a principal on a broker with an authorizer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One broker with a listener of every kind of security, and what a client needs for each."""
+"""One broker with a listener for every kind of security, and the client settings for each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether brokers answer, and how late, beside tests of what members do within seconds.
+"""Measures whether brokers answer and how late, during tests with time limits of seconds.
 
 Now and then a whole machine gets no work done for up to a minute: its kernel tells so of its own threads ("workqueue
 lockup"), sessions run out, and every group has episodes that no table knows of.

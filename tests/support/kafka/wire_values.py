@@ -1,4 +1,4 @@
-"""Random messages of Kafka's schemas, drawn from kafka-python's own description of them."""
+"""Random messages of Kafka's schemas, from kafka-python's own definitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Applications with our confluent consumer, each in a thread of its own as in a program of its own."""
+"""Applications with our confluent consumer, one thread each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A script of the coordinator's model, played by real members in a real group."""
+"""Runs a script of the coordinator's model with real members in a real group."""
 
 from __future__ import annotations
 

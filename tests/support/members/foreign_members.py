@@ -1,4 +1,4 @@
-"""Members of other clients: Kafka's own Java consumer in a process of its own, and librdkafka's in a thread."""
+"""Members of other clients: Kafka's Java consumer as a process, librdkafka's in a thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Members of other clients in processes of their own, which say in lines what they are given and what they read.
+"""Members of other clients as processes that print lines with their assignments and records.
 
 A line is a word and numbers: ``assigned MS P...``, ``revoked MS P...``, ``lost MS P...`` from the callbacks, ``read
 MS P OFFSET`` for each record; MS is the time in epoch milliseconds. They end when their standard input does.

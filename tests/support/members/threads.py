@@ -1,4 +1,4 @@
-"""kafka-python members that poll in threads of their own, and a ledger of who owned and consumed what."""
+"""kafka-python members in threads, and a ledger of owned partitions and consumed records."""
 
 from __future__ import annotations
 

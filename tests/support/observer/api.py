@@ -1,4 +1,4 @@
-"""The API over views and events that a test chooses, and its answers held against its own OpenAPI document."""
+"""The API with views and events of a test; its answers are checked with its own OpenAPI document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Applications asked without a listener."""
+"""Calls HTTP applications without a listener."""
 
 from rebalance_agent.http.messages import Request
 

@@ -1,4 +1,4 @@
-"""Events and summaries as a run of the demo makes them, for the tests of what is drawn and said from them."""
+"""Events and summaries of a run of the demo, for tests of pictures and sentences."""
 
 from __future__ import annotations
 

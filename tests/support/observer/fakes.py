@@ -1,4 +1,4 @@
-"""Stand-ins for the agent's edges: a context whose calls are recorded, and records without a broker."""
+"""Test doubles for the agent's edges: a context that records calls, and records without a broker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An observer or a sidecar in this process, on free ports, and what it shows."""
+"""An observer or a sidecar in this process, on free ports, and its pages."""
 
 from __future__ import annotations
 

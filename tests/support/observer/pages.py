@@ -1,4 +1,4 @@
-"""Whole pages of /metrics of every role, with every metric of the catalogue on one of them."""
+"""Complete pages of /metrics of every role, with every metric of the catalogue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was observed, as the bytes that a coordinator wrote, and a ledger over them."""
+"""Observations as a coordinator's records, and a ledger of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Observers in processes of their own, which can be killed, and groups that rebalance meanwhile."""
+"""Observers in processes that can be killed, and groups that rebalance at the same time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Observers that are killed and go on from what they covered, without threads, clocks or Kafka.
+"""Observers that are killed and continue from snapshots, without threads, clocks or Kafka.
 
 A log is a list of (key, record): one partition of the offsets topic, as `GroupRecord` and `EpochRecord` observations
 whose offsets are their places.

@@ -1,4 +1,4 @@
-"""Reads a text of /metrics as a scraper would, and refuses what one would refuse."""
+"""Parses a text of /metrics as a scraper does, with the same errors."""
 
 from __future__ import annotations
 

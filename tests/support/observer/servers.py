@@ -1,4 +1,4 @@
-"""Servers of other people that tests start on loopback, ask, and end."""
+"""HTTP servers that tests start on loopback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sidecars as a consumer may meet them: well, ill, silent and absent."""
+"""Sidecars in different states: working, failing, silent and absent."""
 
 from __future__ import annotations
 

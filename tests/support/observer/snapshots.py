@@ -1,4 +1,4 @@
-"""Kafka as far as a store of snapshots sees it: a cluster with one partition of each topic, in memory."""
+"""Kafka as the snapshot store uses it: in memory, with one partition for each topic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``python -m support.observer.stepped_clock FILE ARGUMENTS...``: the agent, with a wrong clock.
+"""``python -m support.observer.stepped_clock FILE ARGUMENTS...``: the agent with a wrong clock.
 
 FILE says by how many milliseconds it is wrong, and is read again with each look at the clock: so that a running
 agent's clock can be set. APScheduler looks at the same clock by itself.

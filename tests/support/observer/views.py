@@ -1,4 +1,4 @@
-"""Views and events as a tracker and consumers would make them, with every fact known."""
+"""Views and events as trackers and consumers make them, with a value in every field."""
 
 from __future__ import annotations
 

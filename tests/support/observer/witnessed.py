@@ -1,4 +1,4 @@
-"""Instrumentation whose events stay in a list, by a clock that stands still."""
+"""Instrumentation with a fixed clock, whose events are kept in a list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pipeline's aggregates once more, in plain Python over event objects: slow, short, and told apart from Spark's."""
+"""The pipeline's aggregates in plain Python over event objects, independent of the Spark code."""
 
 from __future__ import annotations
 

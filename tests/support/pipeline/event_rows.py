@@ -1,4 +1,4 @@
-"""Events as rows of the pipeline's table, and fleets whose whole history is known."""
+"""Events as rows of the pipeline's table, and groups with a known history."""
 
 from __future__ import annotations
 

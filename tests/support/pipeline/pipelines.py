@@ -1,4 +1,4 @@
-"""Events produced while a stream reads them, and a stream in a process of its own that can be killed."""
+"""Produces events while a stream reads them; the stream is a process that can be killed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports for tests: rows that synthetic history gives without Spark."""
+"""Reports for tests, from rows of synthetic histories, without Spark."""
 
 from __future__ import annotations
 

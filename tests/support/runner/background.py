@@ -1,4 +1,4 @@
-"""Work that shall be done when its time comes, beside what has to be done now."""
+"""Work that runs at a later time, in the background of other work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands side by side, in lanes; the output of each is kept together and shown in the order of the commands."""
+"""Runs commands in parallel lanes; each output is shown as a whole, in the order of the commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A measurement of bench/ in a process of its own, as ``make bench`` runs it."""
+"""Runs a measurement of bench/ in its own process, as ``make bench`` does."""
 
 from __future__ import annotations
 

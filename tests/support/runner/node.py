@@ -1,4 +1,4 @@
-"""Node from a wheel, and what tests need of npm, kept in the cache of tools."""
+"""Node from a wheel, and npm packages for tests, in the cache of tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pytest plugin: processes that share a list of test files, each file run by the first process that comes to it.
+"""Pytest plugin: processes share a list of test files; each file runs in one of them.
 
 Every process is given the same files and the same folder (``--share-by FOLDER``). A process claims a file by creating
 a file of its name in that folder, and passes over what another process has claimed. So no durations need be known for

@@ -1,4 +1,4 @@
-"""Programs that the tests use and that no wheel brings: found on PATH, or unpacked into the user's cache.
+"""Programs for tests that no wheel contains: from PATH, or unpacked into the user's cache.
 
 promtool comes from Debian's package ``prometheus``, amtool from ``prometheus-alertmanager``, headless Chromium from
 ``chromium-headless-shell`` (with those that it needs and that are not installed), unpacked without being installed, so

@@ -1,4 +1,4 @@
-"""Who plays in a scenario: Python clients in threads or processes, and Kafka's own Java programs."""
+"""The members of a scenario: Python clients in threads or processes, and Kafka's own Java programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands in the way of readers of the offsets topic: open transactions, and records that no coordinator wrote.
+"""Obstacles for readers of the offsets topic: open transactions, and records of other programs.
 
 ``client.id=__admin_client`` may produce there. A coordinator that finds them in a partition of its own loads it anew,
 and fails over what it cannot read: so they go to a partition where no real group is.

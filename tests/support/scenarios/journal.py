@@ -1,4 +1,4 @@
-"""What the offsets topic and the topic of events say, read by a plain consumer beside the observer."""
+"""The records of the offsets topic and of the events topic, read by a plain consumer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a scenario went, beside what its table expects and what its members measured."""
+"""The result of a scenario, with the expectations of its table and its members' measurements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A member of a scenario, in a thread or in a process: ``python -m support.scenarios.scenario_member JSON``.
+"""A scenario's member in a thread or process: ``python -m support.scenarios.scenario_member JSON``.
 
 It times its own callbacks, independently of what the agent's instrumentation does, and may be slow in one of them. In
 a process it writes every callback as a line to standard output, and ends when standard input does; ``slow SECONDS``

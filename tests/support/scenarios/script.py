@@ -1,4 +1,4 @@
-"""What a scenario is written in: members' settings, the steps that they take, and the episodes that must come of it."""
+"""The parts of a scenario: members' settings, their steps, and the expected episodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small coordinator of one group that it assigns: it takes members' steps and writes the records of a real one."""
+"""A model of a coordinator of one epoch group: it executes members' steps and writes records."""
 
 from __future__ import annotations
 

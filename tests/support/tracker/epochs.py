@@ -1,4 +1,4 @@
-"""The records of a group whose coordinator assigns, as short words. Times are milliseconds since `T0`."""
+"""Records of an epoch group in a short notation. Times are milliseconds since `T0`."""
 
 from __future__ import annotations
 

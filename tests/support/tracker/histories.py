@@ -1,4 +1,4 @@
-"""Histories that are known to the last partition: made by strategies of the library, or by the coordinator's model."""
+"""Completely known histories: made by strategies of the library, or by the coordinator's model."""
 
 from __future__ import annotations
 

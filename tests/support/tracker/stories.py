@@ -1,4 +1,4 @@
-"""Stories of classic groups that Hypothesis makes up: the records that a coordinator would have left of them."""
+"""Random classic groups by Hypothesis, as the records that a coordinator would write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small language for telling a tracker what happened to a group. Times are milliseconds since `T0`."""
+"""A short notation for a tracker's observations of a group. Times are milliseconds since `T0`."""
 
 from __future__ import annotations
 
