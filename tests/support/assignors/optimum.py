@@ -24,14 +24,14 @@ Pair = tuple[str, int]
 def squares_and_moves(
     subscription: GroupSubscription, owners: Mapping[Pair, str], target: Mapping[str, TopicPartitions]
 ) -> tuple[int, int]:
-    """Of an assignment: the sum of squared loads, and how many owned partitions do not stay with their owner."""
+    """The sum of squared loads of an assignment, and the number of owned partitions that move."""
     given = {member_id: pairs(topics) for member_id, topics in target.items()}
     squares = sum(len(given.get(each.member_id, ())) ** 2 for each in subscription.members)
     return squares, sum(pair not in given[owner] for pair, owner in owners.items())
 
 
 def optimum(subscription: GroupSubscription, owners: Mapping[Pair, str]) -> tuple[int, int]:
-    """The least that `squares_and_moves` can be, squares first."""
+    """The minimum of `squares_and_moves`, with the squares first."""
     slots = [
         (pair, each.member_id)
         for each in subscription.members

@@ -24,7 +24,7 @@ Frames = list[dict[str, Any]]
 
 
 def picture(board: dict[str, Any], shown: dict[str, Frames]) -> str:
-    """The whole board; ``shown``: panel's title -> its frames, as ``apply.mjs`` writes them."""
+    """The whole board; ``shown``: panel's title -> its frames, in the format of ``apply.mjs``."""
     height = max(panel["gridPos"]["y"] + panel["gridPos"]["h"] for panel in board["panels"]) * UNIT + 44
     width = 24 * COLUMN + 2 * GAP
     told = f"{_attribute(board['title'])}: {_attribute(board['description'])}"

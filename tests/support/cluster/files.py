@@ -24,14 +24,14 @@ CNI_PLUGINS = "/usr/lib/cni"
 
 @dataclass(frozen=True)
 class Place:
-    """``root``: the node's files, on a disk that overlayfs works on; ``run``: its sockets and mounts."""
+    """``root``: the node's files, on a disk that supports overlayfs; ``run``: its sockets and mounts."""
 
     root: Path
     run: Path = Path("/run/rebalance-node")
 
     @property
     def socket(self) -> Path:
-        """Where containerd answers."""
+        """containerd's socket."""
         return self.run / "containerd.sock"
 
 

@@ -14,12 +14,12 @@ LOCK = Path("/run/rebalance-node.lock")
 
 
 class BusyError(Exception):
-    """Somebody else has the machine; says who, and what to do."""
+    """Another process uses the machine; the text contains it, and what to do."""
 
 
 @contextlib.contextmanager
 def reserved(lock: Path = LOCK) -> Iterator[None]:
-    """Have the machine for as long as the block lasts, and this process at most.
+    """Reserve the machine for the block, at most until this process ends.
 
     Raises:
         BusyError: another process has it.

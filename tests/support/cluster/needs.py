@@ -28,7 +28,7 @@ PACKAGES = {
 
 
 def missing() -> str:
-    """What is not there and how to get it, in one line; empty when everything is, perhaps because it was installed."""
+    """Missing requirements and how to install them, in one line; empty if there are none (after installation)."""
     if sys.platform != "linux" or os.geteuid() != 0:
         return "a real node needs Linux and root, for namespaces, mounts and cgroups: run make test-node as root"
     if not _may_have_namespaces():

@@ -13,7 +13,7 @@ __all__ = ["targets"]
 
 
 def targets(monitor: dict[str, Any], pods: Iterable[dict[str, Any]]) -> Iterator[str]:
-    """``host:port`` for each port of running pods that the PodMonitor names, those of init containers included."""
+    """``host:port`` for each port of running pods in the PodMonitor, including init containers."""
     spec = monitor["spec"]
     ports = {endpoint["port"] for endpoint in spec["podMetricsEndpoints"]}
     for pod in pods:

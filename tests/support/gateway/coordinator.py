@@ -27,7 +27,7 @@ MEMBER_ID_REQUIRED, INCONSISTENT = 79, 23
 
 
 class ToyCoordinator:
-    """Completes a generation when ``members`` have joined. ``errors``: request class -> what it is answered with."""
+    """Completes a generation when ``members`` have joined. ``errors``: request class -> its answer."""
 
     def __init__(self, members=1, *, topics=None, racks=None):
         self.members, self.topics, self.racks = members, topics or TOPICS, racks or {}

@@ -20,7 +20,7 @@ __all__ = ["give", "take_all"]
 
 
 def give(kafka, principal, rights):
-    """Exactly these ``rights``, and no other, once the broker knows of them."""
+    """Grant exactly these ``rights``, and wait until the broker uses them."""
     take_all(kafka, principal)
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
     bindings = [

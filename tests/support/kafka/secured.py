@@ -36,7 +36,7 @@ _MECHANISMS = {"plain": "PLAIN", "scram_256": "SCRAM-SHA-256", "scram_512": "SCR
 
 
 class Secured:
-    """The broker, who signs, and where tokens are given out."""
+    """The broker, its authority, and the address of its token endpoint."""
 
     def __init__(self, kafka, authority, listeners, tokens_url, files):
         self.kafka = kafka
@@ -46,7 +46,7 @@ class Secured:
         self._files = files
 
     def properties(self, kind):
-        """Kafka client properties as a user would set them, secrets in files."""
+        """Kafka client properties as users set them, with secrets in files."""
         known, tls = kind.removesuffix("_tls"), kind.endswith("tls")
         properties = {"bootstrap.servers": self.kafka.address(_listener(kind))}
         properties["security.protocol"] = "_".join(
@@ -108,7 +108,7 @@ def _made(kind, broker, clients):
 
 @contextmanager
 def token_endpoint():
-    """An OAuth 2 endpoint (RFC 6749, client credentials) that gives ``USER`` an unsigned token; yields its URL."""
+    """An OAuth 2 token endpoint (RFC 6749, client credentials) with unsigned tokens for ``USER``; yields its URL."""
 
     class Tokens(BaseHTTPRequestHandler):
         def do_POST(self):
