@@ -77,7 +77,7 @@ class Secured:
         return properties
 
     def secret(self):
-        """A file with the password and the line end of an editor."""
+        """A file with the password and a final newline, as editors write it."""
         path = self._files / "password"
         path.write_text(PASSWORD + "\n")
         return str(path)

@@ -20,7 +20,7 @@ from rebalance_agent.demo.processes.leash import hold
 
 
 class Member:
-    """What it holds, and its log."""
+    """The member's partitions, and its log."""
 
     def __init__(self, path: str) -> None:
         self.held: set[int] = set()

@@ -12,7 +12,7 @@ PATIENCE_S = 300
 
 
 def measured(name, scale=SMALLEST):
-    """The rows of its tables, without their headers."""
+    """The rows of a measurement's tables, without their headers."""
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-m", "bench", name, "--scale", scale]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
