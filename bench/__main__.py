@@ -33,7 +33,7 @@ ASSIGNORS = "assignors"
 
 
 def main() -> int:
-    """Run the chosen measurements one after the other."""
+    """Run the selected measurements in order."""
     if sys.argv[1:2] == [ASSIGNORS]:
         assignors.main(sys.argv[2:])
         return 0
