@@ -1,4 +1,4 @@
-"""``python -m alerts``: write the files anew, or somewhere else with other thresholds."""
+"""``python -m alerts``: generate the files, or write rules with other thresholds to another folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HERE = Path(__file__).parent
 
 
 def main() -> int:
-    """Write; exit status 2 if a file of values is wrong."""
+    """Write the files. Exit status 2: a file of values is wrong."""
     parser = argparse.ArgumentParser(prog="python -m alerts", description=__doc__)
     parser.add_argument("--values", type=Path, action="append", default=[], help="YAML with the values that differ")
     parser.add_argument("--out", type=Path, help="write rules/ and alertmanager/ there, and no documentation")

@@ -1,4 +1,4 @@
-"""Is the watcher well: what it does not see, no other alert can tell."""
+"""Alerts on the observer itself: other alerts depend on it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from alerts.rule import Alert, Board, RuleGroup
 __all__ = ["AGENT", "BLINDING"]
 
 BLINDING = ("admin-only", "groups-hidden", "topics-hidden")
-"""Degraded modes in which other alerts cannot see what they are for."""
+"""Degraded modes in which other alerts lack their data."""
 
 _SEEN = 'count by (cluster) (last_over_time(rebalance_agent_build_info{role="observer"}[$memory]))'
-"""By cluster, not by job: while any observer answers, the others' absence must not silence what it sees."""
+"""By cluster, not by job: while one observer of a cluster answers, a missing one must not silence alerts."""
 
 DOWN = Alert(
     "RebalanceAgentDown",
@@ -19,10 +19,10 @@ DOWN = Alert(
     or
     (absent(rebalance_agent_build_info{{role="observer"}}) unless on () {_SEEN})
     """,
-    "Nobody watches the consumer groups",
-    "No observer{{ with $labels.cluster }} of cluster {{ . }}{{ end }} has answered for $for: alerts on consumer "
+    "No observer of the consumer groups answers",
+    "No observer{{ with $labels.cluster }} of cluster {{ . }}{{ end }} has answered for $for. Alerts on consumer "
     "groups cannot fire.",
-    "See whether one runs, and whether Prometheus reaches it.",
+    "Check whether an observer runs, and whether Prometheus can scrape it.",
     Board.AGENT,
 )
 
@@ -42,9 +42,9 @@ BLIND = Alert(
       "reason", "it is far behind the end of the offsets topic", "", ""
     )
     """,
-    "Observer {{ $labels.instance }} does not see what happens",
-    "Observer {{ $labels.instance }} has been blind for $for: {{ $labels.reason }}.",
-    "Its /readyz says what is missing.",
+    "Observer {{ $labels.instance }} has no current data",
+    "Observer {{ $labels.instance }} has had no current data for $for: {{ $labels.reason }}.",
+    "Its /readyz shows the cause.",
     Board.AGENT,
 )
 
@@ -53,10 +53,10 @@ UNDECODABLE = Alert(
     """
     round($across by (cluster, job, key_version) (increase(rebalance_agent_decode_errors_total[$window]))) >= $records
     """,
-    "Observer cannot read records of the offsets topic",
-    "Records with key version {{ $labels.key_version }} that did not decode within $window: {{ $value | humanize }}. "
-    "Their groups may be shown wrongly.",
-    "Report one, with what rebalance-agent decode prints of it.",
+    "Observer cannot decode records of the offsets topic",
+    "Records with key version {{ $labels.key_version }} that could not be decoded within $window: "
+    "{{ $value | humanize }}. Data of their groups may be wrong.",
+    "Report one of them, with the output of rebalance-agent decode.",
     Board.AGENT,
 )
 
@@ -66,9 +66,9 @@ DEGRADED = Alert(
     max by (cluster, job, mode) (rebalance_agent_degraded{{mode=~"{"|".join(BLINDING)}"}}) == 1
     """,
     "Observer lacks a right",
-    "The observer of job {{ $labels.job }} has been {{ $labels.mode }} for $for: alerts that need what it may not see "
-    "cannot fire.",
-    "rebalance-agent check prints the command that grants it.",
+    "The observer of job {{ $labels.job }} has been in mode {{ $labels.mode }} for $for. Alerts that need the missing "
+    "data cannot fire.",
+    "Run rebalance-agent check: it prints the command that grants the right.",
     Board.AGENT,
 )
 
@@ -80,7 +80,7 @@ DROPPING = Alert(
     "Events are lost",
     "Events that were lost within $window ({{ $labels.where }}): {{ $value | humanize }}. History and exact stalls "
     "have gaps.",
-    "Mend what takes them; nothing has to be restarted.",
+    "Repair the receiver of the events; no restart is needed.",
     Board.AGENT,
 )
 
@@ -91,15 +91,14 @@ SNAPSHOT = Alert(
       and max by (cluster, job, instance) (rebalance_agent_owned_partitions) > 0
     """,
     "Observer {{ $labels.instance }} writes no snapshots",
-    "The last snapshot of observer {{ $labels.instance }} is {{ $value | humanizeDuration }} old. After a day it "
-    "counts for nothing: the next start reads the whole offsets topic, and rebalances that ended meanwhile are not "
-    "told.",
-    "Its log says what hinders it; most often events that cannot be published.",
+    "The last snapshot of observer {{ $labels.instance }} is {{ $value | humanizeDuration }} old. After a day it is "
+    "not used: the next start reads the whole offsets topic, and does not report rebalances that ended in between.",
+    "Its log shows the cause; the most frequent one is that events cannot be published.",
     Board.AGENT,
 )
 
 AGENT = RuleGroup(
     "kafka-rebalance-agent",
-    "Is the watcher well: what it does not see, no other alert can tell.",
+    "The observer itself: other alerts depend on it.",
     (DOWN, BLIND, UNDECODABLE, DEGRADED, DROPPING, SNAPSHOT),
 )

@@ -1,4 +1,4 @@
-"""What rebalances leave behind: partitions without an owner, members with too much, moves that were not needed."""
+"""Alerts on assignments: partitions without an owner, overloaded members, unnecessary moves."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ SKEWED = Alert(
     max by (cluster, consumergroup) (kafka_rebalance_assignment_skew_ratio{weight="partitions"}) > $ratio
       and max by (cluster, consumergroup) (kafka_rebalance_members) > $members
     """,
-    "$group is shared out unevenly",
+    "$group has an uneven assignment",
     "The most loaded member of consumer group $group has had {{ $value | humanize }} times the "
-    "partitions that it could have, for $for.",
+    "partitions that its strategy promises, for $for.",
     "If lag grows, change the assignor; more members may not help.",
 )
 
@@ -23,10 +23,10 @@ IMBALANCED = Alert(
     """
     max by (cluster, consumergroup) (kafka_rebalance_assignment_imbalance_partitions) > $partitions
     """,
-    "$group could be balanced better",
-    "Partitions that a member of consumer group $group has had beyond what it needs to have, for $for: "
-    "{{ $value | humanize }}.",
-    "No hurry; rebalance-agent whatif says which assignor would do better.",
+    "$group has a better possible balance",
+    "A member of consumer group $group has had {{ $value | humanize }} partitions more than in the best possible "
+    "assignment, for $for.",
+    "This is not urgent; rebalance-agent whatif shows which assignor is better.",
 )
 
 CLUSTERED = Alert(
@@ -34,10 +34,10 @@ CLUSTERED = Alert(
     """
     min by (cluster, consumergroup, topic) (kafka_rebalance_topic_spread_ratio) < $ratio
     """,
-    "{{ $labels.topic }} sits on few members of $group",
+    "{{ $labels.topic }} is on few members of $group",
     "The partitions of topic {{ $labels.topic }} have been on {{ $value | humanizePercentage }} of the members of "
-    "consumer group $group that could share them, for $for.",
-    "No hurry unless the topic lags; then restart one of its owners.",
+    "consumer group $group that could own them, for $for.",
+    "This is not urgent unless the topic lags; then restart one of its owners.",
 )
 
 UNASSIGNED = Alert(
@@ -47,10 +47,10 @@ UNASSIGNED = Alert(
       and max by (cluster, consumergroup) (kafka_rebalance_members) > 0
       unless max by (cluster, consumergroup) (kafka_rebalance_in_progress_seconds) > 0
     """,
-    "Nobody consumes some partitions of $group",
-    "Partitions that consumer group $group subscribes to and that have had no owner for $for, while no rebalance runs: "
-    "{{ $value | humanize }}. Nobody reads them.",
-    "Restart one member, so that the group rebalances; if that does not help, the leader.",
+    "Some partitions of $group have no owner",
+    "Subscribed partitions of consumer group $group without an owner for $for, while no rebalance runs: "
+    "{{ $value | humanize }}. They are not consumed.",
+    "Restart one member, which starts a rebalance; if that does not help, restart the leader.",
 )
 
 COPARTITION = Alert(
@@ -58,10 +58,10 @@ COPARTITION = Alert(
     """
     max by (cluster, consumergroup) (kafka_rebalance_copartition_breaks) >= $partitions
     """,
-    "$group joins what does not lie together",
-    "Partition numbers of consumer group $group whose topics have had different owners for $for, although they are "
-    "declared to be read side by side: {{ $value | humanize }}. What is joined there misses records.",
-    "Stop what writes wrong results on, and use an assignor that keeps numbers together.",
+    "$group has co-partitioned topics on different members",
+    "Partition numbers of consumer group $group whose topics have had different owners for $for, although these topics "
+    "are configured as co-partitioned: {{ $value | humanize }}. Joins of these partitions miss records.",
+    "Stop the output of wrong results, and use an assignor that keeps partition numbers together.",
 )
 
 LOST = Alert(
@@ -69,10 +69,10 @@ LOST = Alert(
     """
     round($across by (cluster, consumergroup) (increase(kafka_rebalance_partitions_lost_total[$window]))) >= $partitions
     """,
-    "Members of $group went without giving up their partitions",
-    "Partitions of consumer group $group that were taken from members that failed within $window: "
+    "Members of $group failed and lost partitions",
+    "Partitions of consumer group $group that failed members lost within $window: "
     "{{ $value | humanize }}. They stood still until the session timed out, and records may be read twice.",
-    "See that the member came back, and stays.",
+    "Check that the member has returned and does not fail again.",
 )
 
 EXCESS = Alert(
@@ -82,10 +82,10 @@ EXCESS = Alert(
       and cluster_consumergroup:kafka_rebalance_partitions_moved_excess:increase$window
         > $share * max by (cluster, consumergroup) (kafka_rebalance_partitions)
     """,
-    "$group moves partitions that could stay",
-    "Rebalances of consumer group $group moved {{ $value | humanize }} partitions within $window that "
-    "an equally good balance would have left where they were.",
-    "No hurry; a sticky assignor does so.",
+    "$group moves more partitions than necessary",
+    "Rebalances of consumer group $group moved {{ $value | humanize }} partitions within $window more "
+    "than an equally good balance needed.",
+    "This is not urgent; a sticky assignor avoids these moves.",
 )
 
 IDLE = Alert(
@@ -93,10 +93,9 @@ IDLE = Alert(
     """
     max by (cluster, consumergroup) (kafka_rebalance_idle_members) >= $members
     """,
-    "Members of $group have nothing to do",
-    "Members of consumer group $group that have had no partition for $for: {{ $value | humanize }}. Standbys are not "
-    "counted.",
-    "Run fewer members, or an assignor that shares out evenly.",
+    "Members of $group have no partitions",
+    "Members of consumer group $group without a partition for $for: {{ $value | humanize }}. Standbys are not counted.",
+    "Run fewer members, or use an assignor with an even balance.",
 )
 
 STANDBY = Alert(
@@ -107,8 +106,8 @@ STANDBY = Alert(
       and max by (cluster, consumergroup) (kafka_rebalance_members) > 0
     """,
     "$group has no standby",
-    "Members of consumer group $group, which runs a failover assignor, for $for: {{ $value | humanize }}. Nobody would "
-    "take over.",
+    "Consumer group $group uses a failover assignor and has had {{ $value | humanize }} member for $for. No member "
+    "could take over.",
     "Start another member.",
 )
 
@@ -122,14 +121,14 @@ METADATA = Alert(
       )
       > $share
     """,
-    "$group is near the largest group that Kafka can store",
-    "The record of consumer group $group takes {{ $value | humanizePercentage }} of what a record of "
-    "__consumer_offsets may have. Above all of it the group can no longer rebalance.",
+    "The record of $group is near the size limit",
+    "The record of consumer group $group has {{ $value | humanizePercentage }} of the maximum record size of "
+    "__consumer_offsets. Above the maximum the group can no longer rebalance.",
     "Raise max.message.bytes of __consumer_offsets before that.",
 )
 
 ASSIGNMENTS = RuleGroup(
     "kafka-rebalance-assignments",
-    "What rebalances leave behind: partitions without an owner, members with too much, moves that were not needed.",
+    "Assignments: partitions without an owner, overloaded members, unnecessary moves.",
     (SKEWED, IMBALANCED, CLUSTERED, UNASSIGNED, COPARTITION, LOST, EXCESS, IDLE, STANDBY, METADATA),
 )

@@ -1,4 +1,4 @@
-"""``docs/alerts.md``, written from the alerts and their values."""
+"""Generates ``docs/alerts.md`` from the alerts and their values."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ __all__ = ["alerts_page"]
 _HEAD = """\
 # Alerts
 
-Written from `alerts/` by `make alerts`; change it there.
+`make alerts` generates this page from `alerts/`.
 
-Rules for Prometheus (2.42 or newer) on what the [observer](observe.md) and [sidecars](sidecar.md) export. Every alert
-has a runbook, and says with which numbers it fired. One has fired? [The first ten minutes](after-a-page.md).
+Rules for Prometheus (2.42 or newer) on the metrics of the [observer](observe.md) and the [sidecars](sidecar.md). Every
+alert has a runbook, and its text contains the measured value. If an alert has fired: [the first ten
+minutes](after-a-page.md).
 
 ## Load them
 
-1. Copy `alerts/rules/*.rules.yaml` to Prometheus and name them in its configuration. With the Prometheus operator, put
+1. Copy `alerts/rules/*.rules.yaml` to Prometheus and add them to its configuration. With the Prometheus operator, put
    the `groups` of each file under the `spec` of a `PrometheusRule`.
 
    ```yaml
@@ -35,19 +36,19 @@ has a runbook, and says with which numbers it fired. One has fired? [The first t
          - targets: [observer:29308]
    ```
 
-   Scrape at least once a minute: rates look back five minutes.
+   Scrape at least once a minute: the shortest rates use five minutes.
 
-2. Put `alerts/alertmanager/inhibit.yaml` into Alertmanager's configuration (0.22 or newer), beside what
-   [routes them](#route-them): it says [what silences what](#what-silences-what).
+2. Add the [inhibition rules](#what-silences-what) of `alerts/alertmanager/inhibit.yaml` to Alertmanager's configuration
+   (0.22 or newer), beside the [routes](#route-them).
 
-3. Say where the links of alerts lead ([below](#where-links-lead)): as they are shipped, they lead nowhere.
+3. Set the addresses of the alerts' links ([below](#where-links-lead)). The default addresses do not work.
 
-`promtool check rules rules/*.rules.yaml` says whether Prometheus will take them. The ratios over six hours and three
-days cost it most: with thousands of groups set `shared.interval` to `1m`.
+`promtool check rules rules/*.rules.yaml` validates the files. The ratios over six hours and three days need most of
+Prometheus' time: with thousands of groups, set `shared.interval` to `1m`.
 
 ## Route them
 
-`critical` wakes somebody, `warning` is a ticket, `info` is for whoever looks. One group's alerts belong together:
+`critical` is for a pager, `warning` for a ticket, `info` for information only. Group the alerts by consumer group:
 
 ```yaml
 route:
@@ -55,7 +56,7 @@ route:
   group_by: [cluster, consumergroup]
   routes:
     - matchers: [alertname="KafkaGroupRolloutInProgress"]
-      receiver: nobody # it only silences others
+      receiver: nobody # it only inhibits others
     - matchers: [severity="critical"]
       receiver: pager
     - matchers: [severity="info"]
@@ -66,13 +67,13 @@ receivers:
   - name: nobody
 ```
 
-Whose group it is, the name often tells: `matchers: [consumergroup=~"orders-.*"]` leads to the team of the orders, and a
-group that nobody cares for goes to `nobody` in the same way.
+If group names start with the name of a team or application, route by it: `matchers: [consumergroup=~"orders-.*"]`.
+Route groups without an owner to `nobody` in the same way.
 
 ## Change thresholds
 
-Every number, and why it is that one, stands in [`alerts/values.yaml`](../alerts/values.yaml). Write down what differs,
-and render the rules with it, in a checkout of this repository:
+[`alerts/values.yaml`](../alerts/values.yaml) contains every number, with its reason. Write a file with your different
+values, and render the rules with it in a checkout of this repository:
 
 ```yaml
 # mine.yaml
@@ -89,37 +90,36 @@ alerts:
 python -m alerts --values mine.yaml --out my-rules
 ```
 
-A name that does not exist, or a text in place of a number, is refused with what there is. `--placeholders` keeps
-`${ALERT.PARAMETER}` in place of values, for tools that put in their own.
+An unknown name, or a text instead of a number, is an error that lists the valid names. `--placeholders` keeps
+`${ALERT.PARAMETER}` instead of values, for tools that insert their own values.
 
-With [several observers](high-availability.md) set `shared.across`: `sum` (the default) where replicas share the groups,
-`max` where independent observers each watch all of them, or where two jobs of Prometheus scrape the same observer.
+With [several observers](high-availability.md), set `shared.across`: `sum` (the default) if replicas share the groups,
+`max` if independent observers each watch all groups, or if two jobs of Prometheus scrape the same observer.
 
-With several Kafka clusters under one Prometheus give the observers, sidecars and gateways of each the same
-`cluster_name`: by it groups of one name are told apart, a cluster is missed that nobody watches any more, and alerts
-silence only those of their own cluster.
+With several Kafka clusters in one Prometheus, set a different `cluster_name` for each cluster, and the same one in all
+observers, sidecars and gateways of a cluster. This label separates groups with the same name, limits inhibition to one
+cluster, and makes `RebalanceAgentDown` fire for each cluster without an observer.
 
 ## Where links lead
 
-Both addresses are places to fill in: nobody but you knows where your Grafana is, and whether your people may read this
-repository at night. Each alert's `dashboard_url` is `shared.dashboards` and the board's path, its `runbook_url` is
-`shared.runbooks` and `ALERT.md`. Copy `alerts/runbooks/` to where that leads, or let it lead to that folder of your own
-copy of the repository.
+Set both addresses to your own. An alert's `dashboard_url` is `shared.dashboards` and the board's path; its
+`runbook_url` is `shared.runbooks` and `ALERT.md`. Copy `alerts/runbooks/` to the second address, or use the address of
+this folder in your copy of the repository.
 
-In the Helm chart both are under `monitoring.prometheusRule.shared`. Whatever else writes rules from a template starts
-from what `--placeholders` writes, where the places are `${shared.dashboards}` and `${shared.runbooks}`.
+In the Helm chart both are under `monitoring.prometheusRule.shared`. For other templates, use the output of
+`--placeholders`, which contains `${shared.dashboards}` and `${shared.runbooks}`.
 """
 
 _LEFT_OUT = """\
 ## What has no alert
 
-What nobody could act on by the number alone is on the boards only:
+Values that need more context are only on the boards:
 
-- Records that are read twice (`kafka_rebalance_member_reprocessed_records_total`) and commits that come too late
-  (`kafka_rebalance_member_rejected_commits_total`). With at-least-once some of both come with every rebalance, and only
-  the application knows how many hurt. Where any do, a rule like the one below helps.
-- Skew by lag and by rate. Its best may be far above 1, where one partition has most of the load.
-- One observer of several that is gone: the others see what it saw. `up` tells.
+- Records that are read twice (`kafka_rebalance_member_reprocessed_records_total`) and commits that are too late
+  (`kafka_rebalance_member_rejected_commits_total`). With at-least-once delivery both occur in every rebalance, and the
+  acceptable number depends on the application. Use a rule like the one below if they are a problem.
+- Skew by lag and by rate. If one partition has most of the load, the best possible value can be far above 1.
+- A missing observer, if several share the groups: the others take over its groups. Use `up`.
 
 ```promql
 round(sum by (cluster, consumergroup) (
@@ -130,7 +130,7 @@ round(sum by (cluster, consumergroup) (
 
 
 def alerts_page(values: Values) -> str:
-    """The page: how to load, route and change them, each alert with its numbers, what has none, rules, inhibition."""
+    """Return the page: loading, routing, thresholds, each alert with its values, recording rules, inhibition."""
     parts = [_HEAD, f"## All alerts\n\n{_overview(values)}"]
     recordings = []
     for group in GROUPS:
@@ -140,7 +140,7 @@ def alerts_page(values: Values) -> str:
             parts.append(f"## {_heading(group)}\n\n{group.about}")
             parts += [_alert(rule, values) for rule in alerts]
     parts.append(_LEFT_OUT)
-    parts.append("## Recording rules\n\nWhat the alerts look back over; good for boards of your own, too.")
+    parts.append("## Recording rules\n\nThe alerts use these series; you can use them in your own boards.")
     parts += [f"`{rule['record']}`\n\n```promql\n{rule['expr']}\n```" for rule in recordings]
     parts.append(f"## What silences what\n\n{_inhibition()}")
     parts.append(f"## Values for all\n\n{_shared(values)}")
@@ -152,7 +152,7 @@ def _heading(group: RuleGroup) -> str:
 
 
 def _overview(values: Values) -> str:
-    lines = ["| alert | severity | what |", "| --- | --- | --- |"]
+    lines = ["| alert | severity | meaning |", "| --- | --- | --- |"]
     for group in GROUPS:
         for rule in group.rules:
             if isinstance(rule, Alert):
@@ -164,15 +164,15 @@ def _overview(values: Values) -> str:
 
 
 def _plain(summary: str) -> str:
-    """A summary without Prometheus' braces."""
-    named = {"$group": "a group", "{{ $labels.topic }}": "A topic", "{{ $labels.instance }}": "of this address"}
+    """Return a summary with words instead of Prometheus' templates."""
+    named = {"$group": "a group", "{{ $labels.topic }}": "A topic", "Observer {{ $labels.instance }}": "An observer"}
     for label, words in named.items():
         summary = summary.replace(label, words)
     return summary[0].upper() + summary[1:]
 
 
 def _readable(description: str) -> str:
-    """A description without Prometheus' braces: its label or value by name."""
+    """Return a description with the names of labels and values instead of Prometheus' templates."""
     without = re.sub(r"\{\{ with .*?\{\{ end \}\}", "", description)
     return re.sub(r"\{\{ \$(?:labels\.)?(\w+)[^}]*\}\}", r"*\1*", without)
 
@@ -191,7 +191,7 @@ def _number(key: str, value: object) -> str:
 
 
 def _inhibition() -> str:
-    lines = ["| while this fires | these are silent | with equal |", "| --- | --- | --- |"]
+    lines = ["| while this alert fires | these are inhibited | if these labels are equal |", "| --- | --- | --- |"]
     for rule in inhibit_rules():
         source, target = (_cell(rule[key]) for key in ("source_matchers", "target_matchers"))
         lines.append(f"| {source} | {target} | {_cell(rule['equal'])} |")

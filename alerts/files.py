@@ -1,4 +1,4 @@
-"""Everything that is written from the alerts, as text by path."""
+"""Returns the generated files of the alerts: path -> text."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ PAGE = Path("docs/alerts.md")
 
 
 def rule_files(values: Values, *, placeholders: bool = False) -> dict[Path, str]:
-    """What Prometheus and Alertmanager load, by the path in ``alerts/``."""
+    """Return the files for Prometheus and Alertmanager: path below ``alerts/`` -> text."""
     files = {
         Path("rules") / f"{group.name.removeprefix('kafka-rebalance-')}.rules.yaml": to_yaml(
             rules(group, values, placeholders=placeholders), group.about
         )
         for group in GROUPS
     }
-    about = "What silences what: put it under the same key of alertmanager.yml."
+    about = "Inhibition rules: copy them to the same key of alertmanager.yml."
     return files | {Path("alertmanager/inhibit.yaml"): to_yaml({"inhibit_rules": inhibit_rules()}, about)}
 
 
 def documents(values: Values) -> dict[Path, str]:
-    """Pages of the documentation, by their path in the repository."""
+    """Return the pages of the documentation: path in the repository -> text."""
     return {PAGE: alerts_page(values)}

@@ -1,4 +1,4 @@
-"""Which alert keeps which other silent, as Alertmanager's ``inhibit_rules``."""
+"""Alertmanager's ``inhibit_rules``: which alert inhibits which others."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _GROUP = ["cluster", "consumergroup"]
 
 
 def inhibit_rules() -> list[dict[str, Any]]:
-    """The rules; labels in ``equal`` that neither alert has count as equal."""
+    """Return the rules. A label in ``equal`` that neither alert has counts as equal."""
     return [
         _rule(
             ['alertname="RebalanceAgentDown"'],

@@ -1,4 +1,4 @@
-"""All rules, in the order of files and documentation."""
+"""All rules, in the order of the files and of the documentation."""
 
 from __future__ import annotations
 

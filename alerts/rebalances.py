@@ -1,4 +1,4 @@
-"""Rebalances that do not end, come too often, or come to nothing."""
+"""Alerts on rebalances that do not end, are too frequent, or fail."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ STUCK = Alert(
     """,
     "Rebalance of $group is stuck",
     "The rebalance of consumer group $group has run for {{ $value | humanizeDuration }}, longer than "
-    "its members' rebalance timeout allows: nothing will end it by itself.",
-    "Restart the member that it waits for, most likely the slowest of the rebalances before, which the board names.",
+    "the rebalance timeout of its members. It will not end without action.",
+    "Restart the member that has not rejoined; most likely the slowest member of earlier rebalances, see the board.",
 )
 
 SLOW = Alert(
@@ -28,8 +28,8 @@ SLOW = Alert(
     """,
     "Rebalance of $group is slow",
     "The rebalance of consumer group $group has run for {{ $value | humanizeDuration }}. Under an "
-    "eager assignor nothing is consumed meanwhile.",
-    "Unless a deploy goes on, look at the member that was slowest before, which the board names.",
+    "eager assignor the group consumes nothing during that time.",
+    "If no deploy is running, check the slowest member of earlier rebalances, see the board.",
 )
 
 FAILED = Alert(
@@ -43,10 +43,9 @@ FAILED = Alert(
       increase(kafka_rebalance_failed_total{reason="aborted"}[$window])
     )) >= $aborted
     """,
-    "Rebalances of $group come to nothing",
-    "Rebalances of consumer group $group that came to nothing within $window: {{ $value | humanize }} "
-    "({{ $labels.reason }}).",
-    "For assign_error go back to the assignor that worked; for aborted stop what crashes while it joins.",
+    "Rebalances of $group fail",
+    "Failed rebalances of consumer group $group within $window: {{ $value | humanize }} ({{ $labels.reason }}).",
+    "For assign_error, return to the previous assignor; for aborted, stop members that crash while they join.",
 )
 
 STORM = Alert(
@@ -56,10 +55,10 @@ STORM = Alert(
       and round(cluster_consumergroup:kafka_rebalance_completed:increase$window)
         > $per_member * max by (cluster, consumergroup) (max_over_time(kafka_rebalance_members[$window]))
     """,
-    "$group rebalances again and again",
+    "$group rebalances too often",
     "Consumer group $group rebalanced {{ $value | humanize }} times within $window, more than "
-    "$per_member times for each member, and no deploy explains it.",
-    "See on the board which trigger counts most, and stop the member behind it.",
+    "$per_member times for each member, without a detected deploy.",
+    "Find the most frequent trigger on the board, and stop the member that causes it.",
 )
 
 NOOP = Alert(
@@ -67,10 +66,10 @@ NOOP = Alert(
     """
     round($across by (cluster, consumergroup) (increase(kafka_rebalance_noop_total[$window]))) >= $rebalances
     """,
-    "$group rebalances for nothing",
-    "{{ $value | humanize }} rebalances of consumer group $group within $window left every partition "
-    "where it was: they cost a stall each and changed nothing.",
-    "See which member asks for them (rebalance-agent explain names it), and what it does then.",
+    "$group rebalances without changes",
+    "{{ $value | humanize }} rebalances of consumer group $group within $window moved no partition. "
+    "Each of them caused a stall.",
+    "Find the member that starts them with rebalance-agent explain, and check what it does at these times.",
 )
 
 ROLLOUT = Alert(
@@ -80,7 +79,7 @@ ROLLOUT = Alert(
     """,
     "$group is being deployed",
     "The members of consumer group $group are being replaced one after the other.",
-    "Nothing is to be done; this only keeps alerts on storms and flapping members silent.",
+    "No action is needed; this alert only inhibits alerts on storms and flapping members.",
 )
 
 FLAPPING = Alert(
@@ -88,10 +87,10 @@ FLAPPING = Alert(
     """
     max by (cluster, consumergroup) (kafka_rebalance_flapping_members) >= $members
     """,
-    "Members of $group leave and come back",
-    "Members of consumer group $group that leave and come back again and again: {{ $value | humanize }}. Each time the "
-    "group rebalances.",
-    "Stop those that rebalance-agent explain names, and find out why they go.",
+    "Members of $group leave and return repeatedly",
+    "Members of consumer group $group that leave and return repeatedly: {{ $value | humanize }}. Each leave and each "
+    "return is a rebalance.",
+    "Stop the members in the output of rebalance-agent explain, and find out why they leave.",
 )
 
 EAGER = Alert(
@@ -100,14 +99,14 @@ EAGER = Alert(
     max by (cluster, consumergroup) (kafka_rebalance_members) >= $members
       and on (cluster, consumergroup) kafka_rebalance_group_info{rebalance_protocol="eager"} == 1
     """,
-    "$group is large and eager",
+    "$group is large and uses an eager assignor",
     "Consumer group $group has {{ $value | humanize }} members under an eager assignor: each rebalance "
     "stops all of them.",
-    "Plan a cooperative assignor; until then deploy many members at once.",
+    "Plan a cooperative assignor; until then deploy many members at the same time.",
 )
 
 REBALANCES = RuleGroup(
     "kafka-rebalance-rebalances",
-    "Rebalances that do not end, come too often, or come to nothing.",
+    "Rebalances that do not end, are too frequent, or fail.",
     (STUCK, SLOW, FAILED, STORM, NOOP, ROLLOUT, FLAPPING, EAGER),
 )

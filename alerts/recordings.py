@@ -1,4 +1,4 @@
-"""What several alerts read, or what costs much to ask: counters over windows, one series for each group."""
+"""Recording rules for expressions that several alerts use or that are expensive: one series for each group."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from alerts.rule import Recording, RuleGroup
 __all__ = ["RECORDINGS", "STALLED_RATIO"]
 
 STALLED_RATIO = "cluster_consumergroup:kafka_rebalance_stalled_partitions:ratio"
-"""Of the partition-seconds that a group's partitions have in a window, the share in which they stood still. Time in
-which the group did not exist counts as good: the first stall of a new group must not weigh like a month of them."""
+"""The stalled share of a group's partition-seconds in a window. Time before the group existed counts as good, so that
+the first stall of a new group does not use up the budget of a month."""
 
 
 def _stalled(of: str, key: str) -> Recording:
@@ -25,7 +25,7 @@ def _stalled(of: str, key: str) -> Recording:
 
 RECORDINGS = RuleGroup(
     "kafka-rebalance-recordings",
-    "What the alerts look back over.",
+    "Recording rules for the alerts.",
     (
         Recording(
             "cluster_consumergroup:kafka_rebalance_completed:increase$window",

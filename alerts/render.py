@@ -1,4 +1,4 @@
-"""From rules as data to what Prometheus loads, with values put in or with placeholders kept for a chart."""
+"""Renders rules to Prometheus' format, with values or with placeholders for a chart."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ __all__ = ["rules"]
 
 _NAME = re.compile(r"\$([a-z_]+)")
 _PROMETHEUS = ("labels", "value")
-"""Names that belong to the templates of Prometheus."""
+"""Names of Prometheus' own templates."""
 
 _GROUP_LABELS = "var-cluster={{ $labels.cluster | urlquery }}&var-consumergroup={{ $labels.consumergroup | urlquery }}"
 
 
 def rules(group: RuleGroup, values: Values, *, placeholders: bool = False) -> dict[str, Any]:
-    """A rule file as Prometheus reads it.
+    """Return a rule file in Prometheus' format.
 
-    With ``placeholders`` each value that a chart may set is ``${ALERT.PARAMETER}`` or ``${shared.PARAMETER}``, to be
-    replaced as text; windows stay, for names of recording rules hold them.
+    With ``placeholders``, each value that a chart can set is ``${ALERT.PARAMETER}`` or ``${shared.PARAMETER}``, to be
+    replaced as text. Windows are never placeholders, because names of recording rules contain them.
     """
     written: dict[str, dict[str, Any]] = {}
     for rule in group.rules:
@@ -64,7 +64,7 @@ def _recording(recording: Recording, values: Values, *, placeholders: bool) -> d
 
 
 def _known(name: str, own: Mapping[str, Value], values: Values, *, placeholders: bool) -> dict[str, str]:
-    """What ``$name`` can stand for: the group, values of all and of the alert, and the seconds of each duration."""
+    """Return the values of each ``$name``: the group, shared values, the alert's values, each duration in seconds."""
     known = {"group": "{{ $labels.consumergroup }}"}
     for place, chosen in (("shared", values.shared), (name, own)):
         for key, value in chosen.items():

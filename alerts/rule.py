@@ -1,4 +1,4 @@
-"""What a rule is: frozen data with ``$name`` where a value of ``values.yaml`` goes."""
+"""Rules as frozen data; ``$name`` is replaced by a value of ``values.yaml``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Alert", "Board", "Recording", "RuleGroup"]
 
 
 class Board(StrEnum):
-    """Where an alert's ``dashboard_url`` leads, by the board's uid."""
+    """The board of an alert's ``dashboard_url``; the value is the board's uid."""
 
     FLEET = "rebalance-fleet"
     GROUP = "rebalance-group"
@@ -22,10 +22,10 @@ class Alert:
     """One alert.
 
     ``expression`` is PromQL. ``summary`` and ``description`` are Prometheus' templates: ``$labels`` and ``$value``
-    stay theirs, ``$group`` names the group, any other ``$name`` is this alert's value, a shared one, or
-    ``<window>_seconds`` of either. ``todo``: what to do first, in a sentence that follows the description. No command
-    in it names the group: names come from whoever connects, and people paste commands.
-    ``board`` is where to look; one of a group opens at that group.
+    remain, ``$group`` is the group's name, any other ``$name`` is this alert's value, a shared one, or
+    ``<window>_seconds`` of either. ``todo``: the first action, a sentence that follows the description. Its commands
+    must not contain the group's name: clients choose names, and people paste commands.
+    ``board``: the board of the alert's link; a board of groups opens at the alert's group.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Recording:
 
 @dataclass(frozen=True, slots=True)
 class RuleGroup:
-    """The rules of one file, evaluated in this order. ``about``: a sentence for the file and for the documentation."""
+    """The rules of one file, in evaluation order. ``about``: a sentence for the file and the documentation."""
 
     name: str
     about: str

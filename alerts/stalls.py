@@ -1,4 +1,4 @@
-"""What rebalances cost: partitions that stand still."""
+"""Alerts on stalls: how long partitions stand still in rebalances."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _burn(pace: str, todo: str) -> Alert:
         "$group uses up its stall budget",
         "In the last $long the partitions of consumer group $group stood still for "
         "{{ $value | humanizePercentage }} of the time, more than $factor times as much as the "
-        "objective of $slo leaves.",
+        "objective of $slo allows.",
         todo,
     )
 
@@ -26,11 +26,11 @@ def _burn(pace: str, todo: str) -> Alert:
 BURNS = (
     _burn(
         "Fast",
-        "See whether a rebalance runs or one follows the other; the runbook of a stuck one or of a storm says how to "
-        "end it.",
+        "Check whether one long rebalance is running or many follow each other, and use the runbook of a stuck "
+        "rebalance or of a storm.",
     ),
-    _burn("Medium", "See which trigger counts most in that time, and take it away."),
-    _burn("Slow", "By day, see which trigger cost most, and plan its end."),
+    _burn("Medium", "Find the most frequent trigger in that time, and remove its cause."),
+    _burn("Slow", "During working hours, find the trigger with the highest cost, and plan its removal."),
 )
 
 BASELINE = Alert(
@@ -42,8 +42,8 @@ BASELINE = Alert(
     """,
     "Stalls of $group are far from normal",
     "Rebalances of consumer group $group stalled it for {{ $value | humanizeDuration }} on average in "
-    "the last $window: more than $factor times what 95 % of them stay below at this hour of the week.",
-    "Compare with the last deploy of the group and of what it calls.",
+    "the last $window: more than $factor times the normal 95th percentile at this hour of the week.",
+    "Compare with the last deploys of the group and of the services that it calls.",
 )
 
 CALLBACK = Alert(
@@ -55,15 +55,15 @@ CALLBACK = Alert(
       )
     ) > $seconds
     """,
-    "A member of $group is slow to give up partitions",
+    "A member of $group revokes partitions slowly",
     "A revoked callback in consumer group $group took more than $seconds s, and up to "
     "{{ $value | humanizeDuration }}: the whole group waits for it.",
-    "Restart a member that hangs; else take work out of the callback.",
+    "Restart the member if it hangs; otherwise move work out of the callback.",
     Board.MEMBERS,
 )
 
 STALLS = RuleGroup(
     "kafka-rebalance-stalls",
-    "What rebalances cost: partitions that stand still.",
+    "Stalls: how long partitions stand still in rebalances.",
     (*BURNS, BASELINE, CALLBACK),
 )

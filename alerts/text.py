@@ -1,4 +1,4 @@
-"""YAML that people read: keys in the order given, expressions as they were written."""
+"""Writes readable YAML: keys in the given order, expressions in several lines."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import yaml
 
 __all__ = ["to_yaml"]
 
-_HEAD = "# Written by `make alerts` from alerts/: change it there.\n"
+_HEAD = "# Generated from alerts/ by `make alerts`.\n"
 
 
 class _Dumper(yaml.SafeDumper):
@@ -27,6 +27,6 @@ _Dumper.add_representer(str, _text)
 
 
 def to_yaml(content: object, about: str) -> str:
-    """``content`` as a file that says where it comes from, and ``about`` what is in it."""
+    """Return ``content`` as YAML; the first comment contains its source, the second one is ``about``."""
     dumped = yaml.dump(content, Dumper=_Dumper, sort_keys=False, width=10_000, allow_unicode=True)
     return f"{_HEAD}# {about}\n{dumped}"

@@ -1,4 +1,4 @@
-"""Thresholds: ``values.yaml``, with what somebody sets differently laid over it."""
+"""Reads the thresholds: ``values.yaml`` and files that override it."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ DEFAULTS = Path(__file__).with_name("values.yaml")
 SEVERITIES = ("critical", "warning", "info")
 
 FIXED = frozenset({"interval", "long", "memory", "short", "window"})
-"""What names of recording rules and computed numbers depend on: no placeholder can stand for it."""
+"""Values that are part of names of recording rules or of computed numbers; they cannot be placeholders."""
 
 _DURATION = re.compile(r"(\d+)(ms|[smhd])")
 _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 class ValuesError(ValueError):
-    """A value that is unknown or of the wrong kind; says which, and what may be there."""
+    """An unknown value, or a value of the wrong type; the text contains it and the valid ones."""
 
 
 @dataclass(frozen=True)
 class Values:
-    """``shared`` holds for all, ``alerts`` by the alert's name: parameter -> number, duration or word."""
+    """``shared`` is for all alerts; ``alerts`` is alert name -> parameter -> number, duration or word."""
 
     shared: Mapping[str, Value]
     alerts: Mapping[str, Mapping[str, Value]]
 
 
 def load(*overrides: Path) -> Values:
-    """The defaults with the files laid over them in order.
+    """Return the defaults, overridden by the files in order.
 
     Raises:
-        ValuesError: a file names what there is not, or gives a number where a word belongs.
+        ValuesError: a file contains an unknown name, or a value of the wrong type.
     """
     chosen = _read(DEFAULTS)
     for path in overrides:
@@ -49,10 +49,10 @@ def load(*overrides: Path) -> Values:
 
 
 def seconds(duration: str) -> float:
-    """The length of Prometheus' ``15m``.
+    """Return the seconds of a Prometheus duration such as ``15m``.
 
     Raises:
-        ValuesError: it is none.
+        ValuesError: it is not a duration.
     """
     if not (matched := _DURATION.fullmatch(duration)):
         raise ValuesError(f"{duration!r} is no duration: write 30s, 15m, 6h or 3d")

@@ -1,4 +1,4 @@
-"""Runs the measurements by name; ``make bench`` runs all but those that take longest, which `APART` names."""
+"""Runs the measurements by name; ``make bench`` runs all except the longest ones, which are in `APART`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ASSIGNORS = "assignors"
 
 
 def main() -> int:
-    """Run the chosen measurements one after the other."""
+    """Run the selected measurements in order."""
     if sys.argv[1:2] == [ASSIGNORS]:
         assignors.main(sys.argv[2:])
         return 0

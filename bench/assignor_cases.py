@@ -1,4 +1,4 @@
-"""The groups that assignors are measured on, and the file in which every client gets the same one.
+"""The groups for measurements of assignors, and their file format for all clients.
 
 A file has the topics (name -> partitions) as JSON in its first line, then per member a line with its id and its encoded
 ``ConsumerProtocolSubscription``: the bytes that a leader finds in the answer to JoinGroup, for its own decoder.

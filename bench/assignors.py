@@ -1,4 +1,4 @@
-"""Our assignors beside Kafka's own, franz-go's, kafka-python's and aiokafka's: CPU time of one call, same run.
+"""CPU time of one call of our assignors and of Kafka's, franz-go's, kafka-python's and aiokafka's.
 
 ``python -m bench assignors`` prints one table: a row per case (`assignor_cases`), strategy and operation, the median
 of repeated calls for each client, and how our time compares. Each client runs in a process of its own.

@@ -1,8 +1,8 @@
-"""Readers of the offsets topic that do less than an observer: what it costs to read at all, and to decode plainly.
+"""Minimal readers of the offsets topic: the cost of reading alone, and of plain decoding.
 
-``python -m bench.bare_read BOOTSTRAP PARTITIONS RECORDS`` is the least that any reader does: confluent-kafka, batches,
-count, drop. ``--decode``: every record that is no offset commit is decoded, as a reader does that keeps no last record
-of a key. ``--follow SECONDS`` reads from the topic's end for so long. Prints its own CPU and memory as JSON.
+``python -m bench.bare_read BOOTSTRAP PARTITIONS RECORDS`` is the minimum for any reader: confluent-kafka, batches,
+count, drop. ``--decode``: every record except offset commits is decoded, as in a reader that does not keep only the
+last record of a key. ``--follow SECONDS`` reads from the topic's end for that time. Prints its CPU and memory as JSON.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""From the timestamp of a generation's record to its number on /metrics, over HTTP as a scraper sees it.
+"""Delay from the timestamp of a generation's record to its value on /metrics, over HTTP.
 
-The observer has its usual settings: events and snapshots are written meanwhile. /metrics is asked again and again, so
-the time of one scrape (a few milliseconds) is part of the figure. Beside thousands of groups a page takes longer than
-the record's way: there the API is asked for the one group.
+The observer has its default settings: events and snapshots are written. /metrics is requested repeatedly, so the time
+of one scrape (a few milliseconds) is part of the value. With thousands of groups a page takes longer than the delay;
+then the API is requested for the one group.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Histories of as many generations as one likes: some groups that the coordinator's model played, and copies of them.
+"""Synthetic histories of any number of generations: some simulated groups, and copies of them.
 
-To play a million generations takes half an hour of CPU, and to copy fifty thousand twenty times under other names a
-minute. A copy is a group of its own to every stage; only what the whole fleet does at once is more alike than in life.
+The simulation of a million generations takes half an hour of CPU; twenty copies of fifty thousand generations under
+other names take a minute. Every stage treats a copy as a separate group, but the groups' times are more similar than in
+reality.
 """
 
 from __future__ import annotations

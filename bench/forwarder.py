@@ -1,4 +1,4 @@
-"""The least that can stand between a client and a broker: bytes from one socket to the other, in threads."""
+"""A minimal TCP forwarder between a client and a broker: copies bytes in threads."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import threading
 
 
 def pump(source: socket.socket, target: socket.socket) -> None:
-    """Copy until the end."""
+    """Copy bytes until the end of the stream."""
     buffer = bytearray(256 * 1024)
     try:
         while size := source.recv_into(buffer):
@@ -19,7 +19,7 @@ def pump(source: socket.socket, target: socket.socket) -> None:
 
 
 def main() -> None:
-    """Listen on any port, which is printed, and forward every connection to ``host port``."""
+    """Listen on a free port, print it, and forward every connection to ``host port``."""
     host, port = sys.argv[1:]
     with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
         print(listener.getsockname()[1], flush=True)

@@ -1,8 +1,8 @@
-"""What the gateway costs: throughput, CPU, added latency and memory, beside no gateway and beside a plain forwarder.
+"""Cost of the gateway: throughput, CPU, added latency and memory, compared with none and a plain forwarder.
 
-All three ways lead to the same broker in the same run, in turn: bulk in rounds, calls one by one, so that whatever else
-the machine does meets all of them alike. Bulk is read by a real consumer, which needs most of the time itself, and by
-sockets that throw it away, which shows where each way ends: no network is as fast as the loopback interface.
+All three connections lead to the same broker in the same run, in turn: bulk in rounds, calls one by one, so that other
+load of the machine affects all of them. Bulk data is read by a real consumer, which needs most of the time itself, and
+by sockets that discard it, which shows the maximum throughput: no network is as fast as the loopback interface.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Clients of a broker that cost next to nothing: sockets, and frames made beforehand. Their answers are not decoded.
+"""Minimal clients of a broker: sockets and prepared frames. Answers are not decoded.
 
-A real client would be the slowest part, and hide what stands between it and the broker.
+A real client would be the slowest part, and hide the cost of the gateway.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""How each measurement grows: at a tenth of its size, at its size, and at ten times as much where a machine allows it.
+"""Growth of each measurement: at a tenth of its size, at its size, and at ten times if possible.
 
-The exponent is that of size between the smallest and the largest: 1 is in proportion, 0 does not grow at all.
+The exponent of size is computed from the smallest and the largest: 1 is proportional, 0 is constant.
 """
 
 from __future__ import annotations

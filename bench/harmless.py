@@ -1,9 +1,9 @@
-"""What a consumer's code feels of being instrumented: the same program bare and instrumented, in turns at one broker.
+"""Effect of instrumentation on a consumer's code: the same program bare and instrumented, in turns.
 
 Each round runs every variant once, in an order of its own, as a process of its own (`bench.harmless_member`): it goes
-through rebalances as another member joins and leaves, and after these it reads a topic, while what it had to tell is
-still being sent. The bare program runs twice in each round: what these two differ by is noise. The exit code is 1 where
-an instrumented one surely takes more than the noise, and more than is of no account (`bench.harmless_verdict`).
+through rebalances as another member joins and leaves, and then reads a topic while its events are still being sent. The
+bare program runs twice in each round: the difference of these two is the noise. The exit code is 1 if an instrumented
+program certainly costs more than the noise and more than the accepted bound (`bench.harmless_verdict`).
 """
 
 from __future__ import annotations

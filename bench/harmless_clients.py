@@ -1,7 +1,7 @@
-"""The clients of `bench.harmless`, bare or instrumented, behind one face: what their application does and feels.
+"""The clients of `bench.harmless` with one interface, bare or instrumented.
 
-All fetch little at a time, keep little of it and wait little for it: what happens to be there would else be most of
-what is measured, in memory and in time.
+All have small fetches, small queues and short waits; otherwise buffered data would dominate the measured memory and
+time.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""One consumer of `bench.harmless`, bare or instrumented, in a process of its own: its figures as JSON at the end.
+"""One consumer of `bench.harmless` in its own process; it prints its values as JSON at the end.
 
-Again and again a plain member joins and leaves, and then this one reads the whole topic from the beginning, call by
-call, while its events are (or are not) taken by a sidecar. Its memory is looked at when everything is read.
+A plain member joins and leaves repeatedly. After each time this member reads the whole topic from the beginning, call
+by call, while a sidecar accepts its events or does not. Its memory is measured when everything is read.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What instrumented consumers of `bench.harmless` report to, each as its URL: a sidecar that is well, hangs, fails."""
+"""Sidecars for `bench.harmless`, each as a URL: one that works, one that hangs, one that fails."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""Whether an instrumented program takes more than a bare one, beyond the noise: intervals of medians, what they mean.
+"""Decides whether an instrumented program costs more than a bare one: intervals of medians.
 
-A figure is the median over rounds of how much more the instrumented program took than the bare one of the same round;
-that of a second bare program is the noise. There are three answers, since to see no difference does not prove that
-there is none:
+A value is the median over rounds of the difference between the instrumented program and the bare one of the same round;
+the difference of a second bare program is the noise. There are three results, because no visible difference does not
+prove that there is none:
 
-- `SAME`: the whole interval lies below the measure's bound. If it is more at all, it is by so little.
-- `MORE`: the whole interval lies above the bound, and above whatever the bare programs differ by.
-- `UNKNOWN`: neither; the noise is too wide, or there were too few rounds.
+- `SAME`: the whole interval is below the measure's bound.
+- `MORE`: the whole interval is above the bound, and above the difference of the bare programs.
+- `UNKNOWN`: neither; the noise is too large, or there were too few rounds.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Events ingested and generations decoded a second, beside a bare read of the same topic in the same Spark.
+"""Ingested events and decoded generations per second, compared with a bare read in the same Spark.
 
 Bare: Spark's Kafka source, every value's bytes counted. Ingest: the stream as ``pipeline ingest`` runs it, decoded and
 merged into an empty table, and then once more under a new checkpoint, when every event is known. Backfill: an offsets

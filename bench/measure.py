@@ -1,4 +1,4 @@
-"""How a measurement is taken and shown: CPU and peak memory of a process of its own, medians, plain tables."""
+"""Takes and prints measurements: CPU and peak memory of a process, medians, Markdown tables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 
 def in_process(module: str, *arguments: str) -> dict[str, Any]:
-    """Run ``python -m module arguments`` alone and return the JSON of its last line plus its CPU and peak memory."""
+    """Run ``python -m module arguments`` alone; return the JSON of its last line, its CPU and peak memory."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = perf_counter()
     done = subprocess.run([sys.executable, "-m", module, *arguments], capture_output=True, text=True, check=False)
@@ -27,7 +27,7 @@ def in_process(module: str, *arguments: str) -> dict[str, Any]:
 
 
 def usage() -> dict[str, float]:
-    """CPU seconds of this process so far and its peak memory in MiB, for a child to print."""
+    """CPU seconds of this process so far and its peak memory in MiB; a child process prints it."""
     return {"cpu_s": process_time(), "rss_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
 
 
@@ -43,13 +43,13 @@ def cpu_each(call: Callable[[], object], rounds: int = 7, calls: int = 200) -> f
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The value below which ``share`` (0 to 1) of ``values`` lie."""
+    """The value below which the given share (0 to 1) of ``values`` lies."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print a Markdown table, each row as soon as there is one: what is interrupted has told what it knew."""
+    """Print a Markdown table; each row is printed at once, so that an interruption loses no results."""
     print("| " + " | ".join(header) + " |")
     print("|" + " --- |" * len(header), flush=True)
     for row in rows:
@@ -58,5 +58,5 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
 
 
 def say(text: str) -> None:
-    """How far it is, on standard error."""
+    """Print the progress to standard error."""
     print(f"  {text}", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""A fleet observer as users run it, for as long as a measurement takes."""
+"""Runs an observer as users do, for the duration of a measurement."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ GENERATION = re.compile(r"^kafka_rebalance_generation\{[^}]*\} (\d+)", re.MULTIL
 
 
 class Observer:
-    """The running process and its pages. ``begun``: when it was started, by `perf_counter`."""
+    """The running process and its pages. ``begun``: its start, by `perf_counter`."""
 
     def __init__(self, process: subprocess.Popen[bytes], port: int, begun: float, log: Path) -> None:
         self.process = process
@@ -50,7 +50,7 @@ class Observer:
         self._usage = psutil.Process(process.pid)
 
     def _get(self, path: str) -> str:
-        """A page, whatever its status; nothing while nobody listens, or where it does not come whole."""
+        """A page with any status; empty if there is no listener or the page is incomplete."""
         try:
             with urllib.request.urlopen(self._url + path, timeout=30) as answer:
                 return answer.read().decode()
@@ -65,17 +65,17 @@ class Observer:
         return self._get("/metrics")
 
     def value(self, series: str) -> float | None:
-        """The value of one series, given as it is written on the page; None where it is absent."""
+        """The value of a series, which is given as on the page; None if it is absent."""
         found = re.search(rf"^{re.escape(series)} (\S+)$", self.metrics(), re.MULTILINE)
         return float(found.group(1)) if found else None
 
     def generation_of(self, group: str) -> int | None:
-        """Of one group, by the API; None where it is not known."""
+        """A group from the API; None if it is unknown."""
         found = json.loads(self._get(f"/api/v1/groups/{group}") or "{}")
         return found.get("summary", {}).get("generation")
 
     def shown(self) -> int:
-        """How many groups the page has, from whatever source."""
+        """The number of groups on the page, from any source."""
         return len(SHOWN.findall(self.metrics()))
 
     def generations(self) -> list[int]:
@@ -83,7 +83,7 @@ class Observer:
         return [int(number) for number in GENERATION.findall(self.metrics())]
 
     def ready(self, part: str | None = None) -> bool:
-        """Whether it is ready, or this part of it; asking costs it nearly nothing."""
+        """Whether the observer, or one part of it, is ready; the request costs nearly nothing."""
         page = self._get("/readyz")
         if not page.startswith("{"):
             return False
@@ -91,7 +91,7 @@ class Observer:
         return told["parts"].get(part) == "ready" if part else told["ready"]
 
     def wait(self, condition: Callable[[], object], seconds: float, pause: float = 0.05) -> float:
-        """Wait for the condition; the seconds since the process was started."""
+        """Wait for the condition; return the seconds since the start of the process."""
         end = perf_counter() + seconds
         while not condition():
             if self.process.poll() is not None or perf_counter() > end:
@@ -101,16 +101,16 @@ class Observer:
         return perf_counter() - self.begun
 
     def cpu_seconds(self) -> float:
-        """CPU time so far, of all threads."""
+        """CPU seconds so far, of all threads."""
         times = self._usage.cpu_times()
         return times.user + times.system
 
     def rss_mib(self) -> float:
-        """Memory now."""
+        """The current memory."""
         return self._usage.memory_info().rss / 2**20
 
     def peak_mib(self) -> float:
-        """The most memory that it had."""
+        """The peak memory."""
         status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")
         return int(re.search(r"VmHWM:\s+(\d+) kB", status).group(1)) / 1024
 

@@ -1,8 +1,7 @@
-"""The whole pipeline over files of events, as the command runs it: seconds, CPU and peak memory of each stage.
+"""The whole pipeline on files of events: seconds, CPU and peak memory of each stage.
 
-``rebalance-agent pipeline run`` in a process of its own, with the memory and settings that it has by default. The lines
-in which it says what it does tell its stages apart. Each is printed when it ends, and the one in which somebody
-interrupts as far as it came.
+``rebalance-agent pipeline run`` in its own process, with its default memory and settings. Its log lines separate the
+stages. Each stage is printed when it ends, and after Ctrl-C the interrupted stage as far as it ran.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What a scrape costs by the number of groups: all of it in this process, no HTTP, so that only our work is timed.
+"""CPU of a scrape by number of groups, in this process without HTTP.
 
-Groups come from synthetic records through decoder and tracker, 20 members each. Beside the page stands the least that
-``prometheus_client`` does for as many samples: a collector that yields them, written by its ``generate_latest``.
+Groups of 20 members come from synthetic records through decoder and tracker. The page is compared with the minimum of
+``prometheus_client`` for as many samples: a collector that yields them, written by its ``generate_latest``.
 """
 
 from __future__ import annotations

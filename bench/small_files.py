@@ -1,4 +1,4 @@
-"""A day of micro-batches, one every five minutes: how many files they leave, how long one takes, and what is left.
+"""A day of micro-batches, one every five minutes: number of files, duration, and files after `maintain`.
 
 Real streaming, as fast as it goes: each batch has the events of five minutes. The first Ctrl-C ends it early, and what
 was streamed until then is counted.

@@ -1,8 +1,8 @@
-"""From the start of the process to the truth: 2,000 groups of 20 members, as a compacted offsets topic has them.
+"""Time from the start of the process to complete data: 2,000 groups of 20 members, compacted topic.
 
-Of each group there is one generation and a commit of every partition. First truth: /metrics shows every group, from
-whatever source. Exact: every one with its generation, and nothing more to be read back. The first start reads the topic
-back; the next goes on from the snapshot that the first one wrote.
+Each group has one generation and a commit of every partition. Complete: /metrics has every group, from any source.
+Exact: every group has its generation, and no old records are left to read. The first start reads the whole topic; the
+next one continues from the snapshot of the first one.
 """
 
 from __future__ import annotations

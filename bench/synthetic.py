@@ -1,4 +1,4 @@
-"""Offsets topics made for measuring: records as a coordinator writes them, from groups that never lived.
+"""Synthetic offsets topics for measurements, with records in the format of a coordinator.
 
 A broker lets ``client.id=__admin_client`` produce into ``__consumer_offsets``; every other client is refused.
 """
@@ -71,7 +71,7 @@ def generation(group: str, number: int, now_ms: int, members: int = MEMBERS) -> 
 
 
 def name_of(group: int) -> str:
-    """The id of one of the groups."""
+    """The id of a group."""
     return f"group-{group:05}"
 
 
@@ -108,7 +108,7 @@ def offsets_broker() -> Iterator[tuple[EmbeddedKafka, int]]:
 
 
 def writer(bootstrap: str, linger_ms: int = 50) -> Producer:
-    """Somebody who may write into the offsets topic."""
+    """A producer that can write to the offsets topic."""
     return Producer(
         {
             "bootstrap.servers": bootstrap,
@@ -121,7 +121,7 @@ def writer(bootstrap: str, linger_ms: int = 50) -> Producer:
 
 
 def enqueue(producer: Producer, topic: str, **record: Any) -> None:
-    """Produce a record as soon as the producer's queue has room for it."""
+    """Produce a record when the producer's queue has space."""
     while True:
         try:
             producer.produce(topic, **record)
@@ -132,7 +132,7 @@ def enqueue(producer: Producer, topic: str, **record: Any) -> None:
 
 
 def fill(bootstrap: str, made: Iterable[tuple[bytes, bytes]], partitions: int) -> None:
-    """Produce ``made`` into the offsets topic, in order per group."""
+    """Produce ``made`` to the offsets topic, in order for each group."""
     producer = writer(bootstrap)
     for key, value in made:
         enqueue(producer, TOPIC, key=key, value=value, partition=partition_of(key, partitions))

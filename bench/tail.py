@@ -1,8 +1,8 @@
-"""Following an offsets topic into which 5,500 records are written every second, for half a minute.
+"""Following an offsets topic with 5,500 new records per second, for half a minute.
 
-2,000 groups of 20 members are known by then; one record in 2,000 is a generation, so that each group rebalances every
-twelve minutes, and the rest are commits. The observer has its usual settings (events and snapshots are written) and is
-scraped every 15 seconds. Beside it, at the same time, a bare reader follows the same records.
+2,000 groups of 20 members exist before; one record in 2,000 is a generation, so each group rebalances every twelve
+minutes, and the rest are commits. The observer has its default settings (events and snapshots are written) and is
+scraped every 15 seconds. A bare reader follows the same records at the same time.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""From the death of one of two replicas to all its groups on the other's /metrics, exactly: 2,000 groups of 20 members.
+"""Time from the end of one of two replicas to exact data of its groups on the other: 2,000 groups.
 
-Half of the groups are each replica's. The one that is killed (SIGKILL) says no word: for the session timeout nobody
-knows, then the other one takes its partitions over and goes on from their snapshots. Beside it stands a replica that
-is stopped, and hands its partitions over.
+Each replica owns half of the groups. One is killed (SIGKILL): after the session timeout the other one takes over its
+partitions and continues from their snapshots. It is compared with a replica that is stopped and hands over its
+partitions.
 """
 
 from __future__ import annotations

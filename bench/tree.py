@@ -1,4 +1,4 @@
-"""What this process and all that came of it use: Spark's Java, and the Python workers that it starts."""
+"""CPU and memory of this process and all its descendants, such as Spark's Java and its Python workers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHARE_MAX = 1 / 20
 
 @dataclass(frozen=True, slots=True)
 class Took:
-    """``count`` things in ``seconds``, of which all processes together used ``cpu``."""
+    """``count`` items in ``seconds``, with the CPU seconds ``cpu`` of all processes."""
 
     count: int
     seconds: float
@@ -29,7 +29,7 @@ class Took:
 
 
 def took(work: Callable[[], int]) -> Took:
-    """What ``work``, which tells how many things it did, cost."""
+    """Measure ``work``, which returns its number of items."""
     start, cpu = perf_counter(), cpu_s()
     count = work()
     return Took(count, perf_counter() - start, cpu_s() - cpu)
@@ -65,7 +65,7 @@ class Seen:
 
 @contextmanager
 def watched(root: psutil.Process | None = None) -> Iterator[Seen]:
-    """Look at a process and all that came of it, until the block ends."""
+    """Sample a process and its descendants until the block ends."""
     seen = Seen()
     root, over = root or psutil.Process(), threading.Event()
 

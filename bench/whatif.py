@@ -1,8 +1,8 @@
-"""What-if generations a second: Spark beside a plain Python loop over the same functions, on a synthetic fleet.
+"""What-if generations per second: Spark compared with a plain Python loop, on a synthetic history.
 
 Both read the same rows of table ``generations`` and do the same work: parse, replay through every strategy, check the
-fidelity. Spark does a tenth of the groups and then all of them: what the second time takes more is the price of the
-generations more, and what is left over is paid once, however many they are. The loop has one core, and does the tenth.
+fidelity. Spark processes a tenth of the groups and then all of them: the additional time of the second run is the cost
+of the additional generations, and the rest is a fixed cost. The loop uses one core, and processes the tenth.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``python -m dashboards``: write the boards' JSON, and what their pages say of panels, anew."""
+"""``python -m dashboards``: generate the boards' JSON, and the lists of panels in their pages."""
 
 from __future__ import annotations
 

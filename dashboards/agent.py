@@ -1,4 +1,4 @@
-"""Agent: is the watcher well, and does it see everything."""
+"""The board Agent: state of observers, sidecars and gateways."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from dashboards.variables import cluster, instance, job
 __all__ = ["AGENT"]
 
 TARGET = 'job=~"$job", instance=~"$instance"'
-"""Prometheus' own ``up`` knows no ``cluster``."""
+"""Prometheus' own ``up`` has no label ``cluster``."""
 
 NO = {"0": ("no", BAD), "1": ("yes", GOOD)}
 
 
 def highest(metric: str, *by: str) -> str:
-    """A gauge by agent."""
+    """Return a gauge by agent."""
     return f"max by ({', '.join((*by, 'instance'))}) ({metric}{{{ROLE}}})"
 
 
 def in_all(metric: str) -> str:
-    """Counted by all agents in the time range."""
+    """Return the increase in the time range, summed over agents."""
     return f"round(sum(increase({metric}{{{ROLE}}}[$__range])))"
 
 
 def counted(metric: str, legend: str, *by: str) -> Query:
-    """The counter since the point before, of all agents; by labels only those that went up, for most never do."""
+    """Return the increase since the previous point, summed over agents; by labels only if above 0."""
     asked = times_in(metric, ROLE, *(by or ("cluster",)), window="$__rate_interval", across="sum")
     return Query(f"{asked} > 0" if by else asked, legend)
 
 
 def rate(metric: str, legend: str, *by: str) -> Query:
-    """The counter per second, of all agents."""
+    """Return the counter's rate per second, summed over agents."""
     return Query(rate_of(metric, ROLE, *(by or ("cluster",))), legend)
 
 
@@ -42,7 +42,7 @@ NUMBERS = (
     Panel(
         1,
         "Agents down",
-        "Is an agent not answering Prometheus? What it watches is not on the other boards then.",
+        "How many agents do not answer Prometheus? Their groups are missing on the other boards.",
         (Query(f"sum(up{{{TARGET}}} == bool 0)", now=True),),
         Look.NUMBER,
         width=4,
@@ -52,7 +52,7 @@ NUMBERS = (
     Panel(
         2,
         "Parts not ready",
-        "Does an agent run without doing its work? Each of its parts counts; the chart of parts below names them.",
+        "How many parts of agents are not ready? The chart of parts below shows which ones.",
         (Query(f"sum(rebalance_agent_ready{{{ROLE}}} == bool 0)", now=True),),
         Look.NUMBER,
         width=4,
@@ -62,8 +62,8 @@ NUMBERS = (
     Panel(
         3,
         "Degraded modes",
-        "Does an agent lack a right, and so knows less than it could? The chart of modes says which; docs/security.md "
-        "has the commands that grant it.",
+        "How many degraded modes are active because of missing rights? The chart of modes shows which ones; "
+        "docs/security.md has the commands that grant the rights.",
         (Query(f"sum(rebalance_agent_degraded{{{ROLE}}})", now=True),),
         Look.NUMBER,
         width=4,
@@ -73,8 +73,8 @@ NUMBERS = (
     Panel(
         4,
         "Behind the offsets topic",
-        "Does the observer keep up with what coordinators write? Records that it has not read yet; what happened in "
-        "them is missing on the boards.",
+        "Does the observer keep up with the offsets topic? The number of records that it has not read yet; their "
+        "changes are missing on the boards.",
         (Query(f"max(rebalance_agent_tail_lag_records{{{ROLE}}})", now=True),),
         Look.NUMBER,
         width=4,
@@ -85,8 +85,7 @@ NUMBERS = (
     Panel(
         5,
         "Events lost",
-        "Were events of rebalances lost on their way in the time range? The history has holes then; the metrics have "
-        "not.",
+        "Were events lost in the time range? The history then has gaps; the metrics do not.",
         (Query(in_all("rebalance_agent_events_dropped_total"), now=True),),
         Look.NUMBER,
         width=4,
@@ -97,8 +96,8 @@ NUMBERS = (
     Panel(
         6,
         "Records not understood",
-        "Did records break their schema in the time range? One is worth a report with the output of "
-        "rebalance-agent decode.",
+        "How many records could not be decoded in the time range? Report one, with the output of rebalance-agent "
+        "decode.",
         (Query(in_all("rebalance_agent_decode_errors_total"), now=True),),
         Look.NUMBER,
         width=4,
@@ -111,7 +110,7 @@ NUMBERS = (
 READY = Panel(
     7,
     "Parts that work",
-    "Which part of which agent worked when? Red is a part that does not do its work; /readyz of the agent says why.",
+    "Which part of which agent was ready at which time? Red means not ready; /readyz of the agent shows the cause.",
     (Query(f"min by (job, instance, part) (rebalance_agent_ready{{{ROLE}}})", "{{job}} {{instance}} {{part}}"),),
     Look.STATES,
     "bool_yes_no",
@@ -123,7 +122,8 @@ READY = Panel(
 BUILDS = Panel(
     8,
     "Agents",
-    "Which versions run, and is each told which Kafka to watch? Configured no: it idles without bootstrap servers.",
+    "Which versions run, and are they configured? Configured no: the agent is idle, because it has no bootstrap "
+    "servers.",
     (
         Query(
             f"max by (job, instance, role, version, python) (rebalance_agent_build_info{{{ROLE}}})",
@@ -146,16 +146,16 @@ BUILDS = Panel(
 DEGRADED = Panel(
     9,
     "Which modes",
-    "What do agents not know for lack of a right, and since when? A line at 1 is a mode that holds.",
+    "Which degraded modes are active because of missing rights, and since when? A line at 1 is an active mode.",
     (Query(f"{highest('rebalance_agent_degraded', 'mode')} > 0", "{{instance}} {{mode}}"),),
-    empty="no mode: every right is there",
+    empty="no degraded mode",
     decimals=0,
 )
 LAG = Panel(
     10,
     "Tail of the offsets topic",
-    "Does the observer fall behind, and does it catch up? A peak after a start is normal, for it reads the topic's "
-    "past.",
+    "Is the observer behind the end of the topic, and does it catch up? A peak after a start is normal, because it "
+    "reads old records.",
     (Query(highest("rebalance_agent_tail_lag_records"), "{{instance}}"),),
     thresholds=above(1_000, 100_000),
     decimals=0,
@@ -164,8 +164,8 @@ LAG = Panel(
 READ = Panel(
     11,
     "Read from Kafka",
-    "How much does the observer read? Mostly commits of offsets, which it passes over; replayed ones it read again "
-    "after a start or a takeover.",
+    "How many records does the observer read? Most of them are offset commits, which it skips. replayed: records "
+    "that it read again after a start or a takeover.",
     (
         rate("rebalance_agent_read_records_total", "records"),
         rate("rebalance_agent_replayed_records_total", "replayed"),
@@ -176,7 +176,8 @@ READ = Panel(
 BYTES = Panel(
     12,
     "Bytes",
-    "How much goes through the agents? Read from the offsets topic, written as snapshots, and sent on by gateways.",
+    "How many bytes do agents read and write? Read from the offsets topic, written as snapshots, and forwarded by "
+    "gateways.",
     (
         rate("rebalance_agent_read_bytes_total", "read"),
         rate("rebalance_agent_snapshot_written_bytes_total", "snapshots"),
@@ -188,8 +189,8 @@ BYTES = Panel(
 POLLS = Panel(
     13,
     "Polls",
-    "How long do the observer's questions to Kafka take, and when did each last succeed? p95 in the time of each "
-    "point, and the age of the last success; an age that climbs is a question that fails.",
+    "How long do the observer's polls of Kafka take, and when did each last succeed? p95 at each point, and the time "
+    "since the last success. If that time grows, the poll fails.",
     (
         Query(f"{quantile(0.95, 'rebalance_agent_poll_duration_seconds', ROLE, 'poll')} >= 0", "p95 {{poll}}"),
         Query(
@@ -204,7 +205,8 @@ POLLS = Panel(
 EVENTS = Panel(
     14,
     "Events",
-    "Do events come in and go out? received from members, published to each sink; dropped ones are lost, by where.",
+    "Are events received and published? received: from members; published: to each sink; dropped: lost events by "
+    "place.",
     (
         counted("rebalance_agent_events_received_total", "received {{kind}}", "kind"),
         counted("rebalance_agent_events_published_total", "published {{kind}} to {{sink}}", "kind", "sink"),
@@ -216,8 +218,8 @@ EVENTS = Panel(
 UNREAD = Panel(
     15,
     "Not understood",
-    "What did the agent pass over because it does not know it, or because it is broken? Unknown versions and tagged "
-    "fields come with a newer Kafka: update the agent.",
+    "Which records and events did the agent skip, because they are unknown or broken? Unknown versions and tagged "
+    "fields come from a newer Kafka: upgrade the agent.",
     (
         counted("rebalance_agent_decode_errors_total", "broken, key version {{key_version}}", "key_version"),
         counted("rebalance_agent_unknown_records_total", "unknown {{unknown}}", "unknown"),
@@ -231,20 +233,20 @@ UNREAD = Panel(
 REFUSED = Panel(
     16,
     "Refused and cut",
-    "Does the agent turn somebody away? Posts refused by HTTP status (401: a wrong token; 413, 429: too much), and "
-    "connections that it ended.",
+    "Does the agent reject requests or close connections? Rejected posts by HTTP status (401: a wrong token; 413, "
+    "429: too much), and connections that the agent closed.",
     (
         counted("rebalance_agent_requests_rejected_total", "status {{status}}", "status"),
         counted("rebalance_agent_connections_cut_total", "cut: {{reason}}", "reason"),
     ),
     step="1m",
-    empty="none counted: good, if agents are scraped",
+    empty="none counted",
 )
 SNAPSHOTS = Panel(
     17,
     "Snapshots",
-    "How much would a restart have to read again? The age of the newest snapshot of any partition; problems make the "
-    "next start read the topic from its beginning.",
+    "How many records would a restart read again? The age of the newest snapshot of any partition. With snapshot "
+    "problems, the next start reads the topic from its beginning.",
     (
         Query(
             f"time() - max by (instance) (rebalance_agent_last_snapshot_timestamp_seconds{{{ROLE}}} > 0)",
@@ -253,13 +255,13 @@ SNAPSHOTS = Panel(
     ),
     unit="s",
     thresholds=SNAPSHOT_AGE,
-    empty="no snapshot: state is not saved",
+    empty="no snapshot",
 )
 PROBLEMS = Panel(
     18,
     "Trouble with Kafka",
-    "Were connections, snapshots or the share of work unsteady? reconnects: the cluster was lost and reached again; "
-    "changes of ownership: replicas came and went.",
+    "Were there problems with connections, snapshots or ownership? reconnects: connections to the cluster that were "
+    "lost and established again; changes of ownership: replicas that started or stopped.",
     (
         counted("rebalance_agent_reconnects_total", "reconnects"),
         counted("rebalance_agent_snapshot_problems_total", "snapshot {{problem}}", "problem"),
@@ -271,8 +273,8 @@ PROBLEMS = Panel(
 SHARE = Panel(
     19,
     "Bounds and shares",
-    "Does an agent work within its bounds? Offsets partitions it speaks for (each must be somebody's), series folded "
-    "into others, and partitions whose lag is not followed since there are too many.",
+    "Does an agent reach its limits? Owned offsets partitions (each needs an owner), series that are folded into "
+    "others, and partitions without lag because there are too many.",
     (
         Query(highest("rebalance_agent_owned_partitions"), "{{instance}} owns partitions"),
         Query(highest("rebalance_agent_series_folded"), "{{instance}} series folded"),
@@ -284,8 +286,8 @@ SHARE = Panel(
 CONNECTIONS = Panel(
     20,
     "Gateways: connections",
-    "How many clients go through gateways, and do they stay? Opened per second far above 0 is a client that cannot "
-    "stay connected; a shut broker is one that clients cannot reach through the gateway.",
+    "How many connections do gateways have, and are they stable? If many are opened per second, a client reconnects "
+    "repeatedly. Clients cannot reach a shut broker through the gateway.",
     (
         Query(f"sum(rebalance_agent_gateway_connections{{{ROLE}}})", "open"),
         rate("rebalance_agent_gateway_connections_opened_total", "opened per second"),
@@ -298,8 +300,7 @@ CONNECTIONS = Panel(
 DELAY = Panel(
     21,
     "Gateways: delay p99",
-    "What do gateways add to the way between clients and brokers? pass: frames that go on unread; read: those that "
-    "are looked into, by kind.",
+    "How much latency do gateways add? pass: frames that are forwarded unread; read: frames that are parsed, by API.",
     (
         Query(
             f"{quantile(0.99, 'rebalance_agent_gateway_pass_seconds', ROLE, 'direction')} >= 0", "pass {{direction}}"
@@ -313,18 +314,18 @@ DELAY = Panel(
 GATEWAY_REFUSED = Panel(
     22,
     "Gateways: refused",
-    "Do gateways end connections, and why? unreachable: no broker took it; tls: no handshake; the others are clients "
-    "that do not speak Kafka's protocol, or too many.",
+    "Do gateways close connections, and why? unreachable: no broker accepted the connection; tls: the handshake "
+    "failed; other reasons: clients that do not use Kafka's protocol, or too many connections.",
     (counted("rebalance_agent_gateway_refused_total", "{{reason}}", "reason"),),
     Look.COUNTS,
     step="1m",
-    empty="none counted: good, if agents are scraped",
+    empty="none counted",
 )
 FRAMES = Panel(
     23,
     "Gateways: what became of strategies",
-    "Do the groups run by the strategy that their gateway offers? assigned is good; not_chosen: a member without a "
-    "gateway does not know it; misfit, foreign: it does not fit the client; failed ones went on unchanged.",
+    "Do groups use the strategy of their gateway? assigned: yes; not_chosen: a member without a gateway does not "
+    "offer it; misfit, foreign: it does not match the client; failed: the frame was forwarded unchanged.",
     (counted("rebalance_agent_gateway_group_frames_total", "{{outcome}}", "outcome"),),
     Look.COUNTS,
     step="1m",
@@ -335,7 +336,7 @@ FRAMES = Panel(
 AGENT = Board(
     AGENT_UID,
     "Kafka rebalances / Agent",
-    "Is the watcher well, and does it see everything: observers, sidecars and gateways.",
+    "State of the agents: observers, sidecars and gateways.",
     (
         cluster("rebalance_agent_build_info"),
         job("rebalance_agent_build_info", "agents"),

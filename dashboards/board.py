@@ -1,4 +1,4 @@
-"""What a board is: its rows, variables, annotations and the boards it leads to. Plain values."""
+"""Boards as plain values: rows, variables, annotations and links to other boards."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ AGENT_UID = "rebalance-agent"
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A choice at the board's top. ``query``: Grafana's ``label_values(...)``; or ``choices``: text -> value.
+    """A selection at the top of a board. ``query``: Grafana's ``label_values(...)``; or ``choices``: text -> value.
 
-    ``all_value``: there is All, and it matches this; empty: one must be chosen. ``hidden``: only for links and linters.
+    ``all_value``: the regular expression of All; empty: there is no All. ``hidden``: only for links and linters.
     """
 
     name: str
@@ -34,10 +34,10 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """Marks on all panels; ``title`` and ``text`` may name labels.
+    """Marks on all panels; ``title`` and ``text`` can contain labels.
 
-    ``moments``: each value of ``expression`` is a Unix time in milliseconds and is marked there. Otherwise marks are
-    wherever it gives something, and Grafana makes one shaded region of those in a row.
+    ``moments``: each value of ``expression`` is a Unix time in milliseconds, and the mark is at that time. Otherwise
+    marks are at each point with a value, and Grafana joins consecutive ones to a region.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Annotation:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """One board. ``refresh`` and ``since`` are what it opens with."""
+    """One board. ``refresh`` and ``since`` are the initial refresh interval and time range."""
 
     uid: str
     title: str
@@ -65,9 +65,9 @@ class Board:
 
 
 def leads_to(uid: str, title: str, *variables: str) -> Link:
-    """A link to another board that takes these variables along (time goes by itself).
+    """Return a link to another board with the values of these variables; Grafana adds the time range.
 
-    Not every variable goes everywhere: an observer's ``job`` would show nothing on the board of the members.
+    Not every variable is valid on every board: an observer's ``job`` matches nothing on the board Members.
     """
     taken = "&".join(f"${{{name}:queryparam}}" for name in ("datasource", "cluster", *variables))
     return Link(title, f"/d/{uid}?{taken}")

@@ -1,4 +1,4 @@
-"""All boards, and where their JSON is."""
+"""All boards, and the folder of their JSON."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ from dashboards.members import MEMBERS
 __all__ = ["BOARDS", "FOLDER"]
 
 BOARDS = (FLEET, ONE, MEMBERS, AGENT)
-"""In the order in which one looks at them."""
+"""In the order of use."""
 
 FOLDER = Path(__file__).parent / "json"

@@ -1,4 +1,4 @@
-"""Fleet: which groups hurt, and why."""
+"""The board Fleet: the groups with the highest rebalance costs, and the causes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ LINE_TO_GROUP = Link(TO_GROUP.title, TO_GROUP.url.replace("__data.fields.Group",
 
 
 def lately(counter: str, *by: str) -> str:
-    """What was counted since the point before."""
+    """Return the increase since the previous point."""
     return times_in(counter, GROUP, *by, window="$__rate_interval")
 
 
@@ -51,7 +51,7 @@ NUMBERS = (
     Panel(
         1,
         "Groups",
-        "How many consumer groups does the agent watch? None: no observer is scraped, so look at the board Agent.",
+        "How many consumer groups does the agent watch? 0: no observer is scraped; see the board Agent.",
         (Query(f"count({gauge('kafka_rebalance_group_info', GROUP)})", now=True),),
         Look.NUMBER,
         width=4,
@@ -60,8 +60,8 @@ NUMBERS = (
     Panel(
         2,
         "Partition availability",
-        "Of the time in which partitions were to be consumed, how much were they? 1 minus the partition-seconds lost "
-        f"to rebalances over all partition-seconds, in the time range, over all groups. The alerts' goal is {GOAL}.",
+        "What share of the possible service time was without a stall? 1 minus stalled partition-seconds divided by "
+        f"all partition-seconds, for the time range and all groups. The alerts' objective is {GOAL}.",
         (
             Query(
                 f"1 - sum({count_in(STALLED, GROUP)}) / sum({count_in(WHOLE, GROUP)})",
@@ -79,8 +79,8 @@ NUMBERS = (
     Panel(
         3,
         "Stuck now",
-        f"Does a rebalance run for longer than its members' rebalance timeout and {MARGIN} s? Nothing ends such a one "
-        "by itself. The table below says which group it is.",
+        f"How many rebalances have run for longer than their members' rebalance timeout plus {MARGIN} s? They do not "
+        "end without action. The table below shows the groups.",
         (
             Query(
                 f"sum({RUNNING} - ({TIMEOUT} or 0 * {RUNNING} + {TIMEOUT_UNKNOWN}) > bool {MARGIN})",
@@ -95,7 +95,7 @@ NUMBERS = (
     Panel(
         4,
         "Rebalancing now",
-        "How many groups rebalance at this moment? A few in a large fleet are normal.",
+        "How many groups are rebalancing now? A few are normal if there are many groups.",
         (Query(f"sum({RUNNING} > bool 0)", now=True),),
         Look.NUMBER,
         width=4,
@@ -104,7 +104,7 @@ NUMBERS = (
     Panel(
         5,
         "Rebalances",
-        "How many rebalances ended in the time range? A cooperative rebalance with its follow-ups is one.",
+        "How many rebalances ended in the time range? A cooperative rebalance with its follow-ups counts once.",
         (Query(f"sum({times_in(COMPLETED, GROUP)})", now=True),),
         Look.NUMBER,
         width=4,
@@ -114,8 +114,8 @@ NUMBERS = (
     Panel(
         6,
         "Without owner",
-        "How many subscribed partitions does nobody consume at this moment? While a rebalance runs some are normal; in "
-        "a calm group every one of them is an outage. Of groups without members none counts.",
+        "How many subscribed partitions have no owner now? Some are normal during a rebalance; without a rebalance "
+        "they are not consumed. Groups without members do not count.",
         (
             Query(
                 f"sum({gauge('kafka_rebalance_partitions_unassigned', GROUP)} "
@@ -133,11 +133,11 @@ NUMBERS = (
 WHICH = Panel(
     7,
     "Which groups hurt, and why",
-    "Which group lost the most, and what is the reason? Highest loss first. Read a row from left to right: how much "
-    "was lost (partition-seconds: ten partitions for a minute are 10 min), how often it rebalanced and what began most "
-    "of these rebalances, how long the longest-waiting partition stood still in each, which member the "
-    "others waited for longest, and whether the outcome is uneven: skew, needless moves, members that flap or idle. "
-    "What began most rebalances need not be what cost most: a click on a group opens its board, which tells.",
+    "Which groups lost the most partition-time, and why? The highest loss is first. Columns from left to right: lost "
+    "partition-seconds (ten partitions for a minute are 10 min), number of rebalances and their most frequent "
+    "trigger, mean of the longest stall, the slowest member, and the quality of the assignment: skew, needless "
+    "moves, flapping and idle members. The most frequent trigger is not always the one with the highest cost: a "
+    "click on a group opens its board.",
     (
         Query(count_in(STALLED, GROUP), rows=True),
         Query(f"1 - {count_in(STALLED, GROUP)} / {count_in(WHOLE, GROUP)}", rows=True),
@@ -189,8 +189,8 @@ WHICH = Panel(
 STANDING = Panel(
     8,
     "Partitions standing still",
-    "How many partitions stood still at a time, and of which groups? Partition-seconds lost per second: 3 means that "
-    "three partitions on average did. The ten groups that lost most in the time range.",
+    "How many partitions stood still at the same time, and of which groups? Stalled partition-seconds per second: 3 "
+    "means three partitions on average. The ten groups with the highest loss in the time range.",
     (
         Query(
             worst(
@@ -203,14 +203,15 @@ STANDING = Panel(
     ),
     Look.AREAS,
     width=12,
-    empty="nothing was lost",
+    empty="no stalls in this time",
     links=(LINE_TO_GROUP,),
 )
 TRIGGERS = Panel(
     9,
     "Rebalances by trigger",
-    "What begins rebalances, and when? Each bar counts those that ended since the bar before; many causes make one "
-    "trigger, the gravest. member_failed and rejoin deserve a look, member_joined and member_left are deploys.",
+    "What causes rebalances, and when? Each bar counts the rebalances that ended since the previous bar. If a "
+    "rebalance has several causes, the trigger is the most serious one. Check member_failed and rejoin; "
+    "member_joined and member_left are usually deploys.",
     (
         Query(
             f"sum by (trigger) ({lately(COMPLETED, *TRIGGER)}) > 0",
@@ -226,9 +227,9 @@ TRIGGERS = Panel(
 STALL = Panel(
     10,
     "Stall p95 by group",
-    "How long does the longest-waiting partition stand still when a group rebalances? 95 of 100 rebalances stay below "
-    "the line; points only where there were some. It is read from buckets (5, 10, 30, 60 s ...), so of few ones it "
-    "says little more than which bucket they fell in; the table has their mean.",
+    "How long is the longest stall of a partition in a rebalance? 95 of 100 rebalances are below the point; there "
+    "are only points where rebalances ended. The value comes from histogram buckets (5, 10, 30, 60 s ...), so with "
+    "few rebalances it is only the bucket's bound; the table shows the mean.",
     (Query(worst(10, quantile(0.95, "kafka_rebalance_stall_seconds", GROUP), went_up(STALLED, GROUP)), NAME),),
     Look.DOTS,
     "s",
@@ -240,8 +241,8 @@ STALL = Panel(
 AGES = Panel(
     11,
     "Running rebalances",
-    "Which rebalances take long, and does one not end? A line that climbs is a rebalance that runs. The ten groups "
-    "with the longest.",
+    "Which rebalances take long or do not end? A rising line is a running rebalance. The ten groups with the longest "
+    "ones.",
     (Query(worst(10, RUNNING, was_highest("kafka_rebalance_in_progress_seconds", GROUP)), NAME),),
     unit="s",
     thresholds=DURATION,
@@ -251,8 +252,8 @@ AGES = Panel(
 STORMS = Panel(
     12,
     "Storms",
-    "Does a group rebalance more often than a deploy explains? Rebalances of the last 15 minutes over twice its "
-    f"members (at least {STORM_MIN}): above 1 is a storm. A rolling deploy of every member stays below it.",
+    "Does a group rebalance more often than in a deploy? Rebalances of the last 15 minutes divided by twice the "
+    f"number of members (at least {STORM_MIN}): above 1 is a storm. A rolling deploy of all members stays below 1.",
     (
         Query(
             worst(
@@ -272,8 +273,8 @@ STORMS = Panel(
 SKEWS = Panel(
     13,
     "Skew by group",
-    "Which groups share their partitions unevenly? The highest load of a member over what its strategy promises it: "
-    "1 is best, 2 means that one member has twice its share. The ten worst.",
+    "Which groups have an uneven assignment? The highest load of a member divided by the load that its strategy "
+    "promises: 1 is best, 2 means that a member has twice its share. The ten highest.",
     (Query(worst(10, gauge(SKEW, BY_PARTITIONS), was_highest(SKEW, BY_PARTITIONS)), NAME),),
     thresholds=SHARES,
     decimals=2,
@@ -284,8 +285,8 @@ SKEWS = Panel(
 MOVES = Panel(
     14,
     "Moved partitions",
-    "How many partitions changed their owner, and how many of them for nothing? needless are those beyond the fewest "
-    "that the new balance needs: a sticky strategy has next to none.",
+    "How many partitions changed owner, and how many of them unnecessarily? needless: moves above the minimum for "
+    "the new balance; a sticky strategy has nearly none.",
     (
         Query(
             f"sum({lately('kafka_rebalance_partitions_moved_total')}) "
@@ -305,9 +306,9 @@ MOVES = Panel(
 PHASES = Panel(
     15,
     "Where the time goes",
-    "In which phase do rebalances take their time? join is the wait for the slowest member to stop and come back; sync "
-    "is the leader's assign() and its way; reconcile is the same for groups whose coordinator assigns. p95 over all "
-    "groups that the chosen observers watch.",
+    "Which phase of rebalances takes how long? join: the wait for the slowest member; sync: the leader's assign() "
+    "and its network time; reconcile: the same for groups whose coordinator assigns. p95 over all groups of the "
+    "selected observers.",
     tuple(
         Query(quantile(0.95, f"kafka_rebalance_{phase}_seconds", ROLE, "cluster"), f"{{{{cluster}}}} {phase}")
         for phase in ("join", "sync", "reconcile")
@@ -321,8 +322,8 @@ PHASES = Panel(
 FAILED = Panel(
     16,
     "Rebalances for nothing",
-    "Do rebalances fail, or change nothing? aborted ones were begun and never completed; assign_error is an exception "
-    "in the leader's assign(); no-ops left every partition where it was.",
+    "Do rebalances fail, or change nothing? aborted: started and not completed; assign_error: an exception in the "
+    "leader's assign(); no-op: all partitions kept their owners.",
     (
         Query(
             f"sum by (reason) ({lately('kafka_rebalance_failed_total', 'cluster', 'consumergroup', 'reason')})",
@@ -338,8 +339,9 @@ FAILED = Panel(
 MEMBERS = Panel(
     17,
     "Members",
-    "How large is the fleet, and does a part of it idle? idle members have nothing to do though their strategy would "
-    "give them something: more members than partitions, or an uneven assignor. static ones have a group.instance.id.",
+    "How many members are there, and how many are idle? idle: members without a partition that should have one by "
+    "their strategy, because of more members than partitions or an uneven assignor. static: members with a "
+    "group.instance.id.",
     (
         Query(f"sum({gauge('kafka_rebalance_members', GROUP)})", "members"),
         Query(f"sum({gauge('kafka_rebalance_static_members', GROUP)})", "static"),
@@ -352,8 +354,8 @@ MEMBERS = Panel(
 RUN = Panel(
     18,
     "What groups run",
-    "Which assignors and protocols are in use? Eager groups stop all partitions in every rebalance; source admin means "
-    "that the offsets topic may not be read, so much is unknown of them.",
+    "Which assignors and protocols are in use? Eager groups stop all partitions in every rebalance. Source admin: "
+    "the observer has no right to read the offsets topic, so stalls and causes are unknown.",
     (
         Query(
             f"count by ({', '.join(RUNS)}) "
@@ -376,7 +378,7 @@ RUN = Panel(
 FLEET = Board(
     FLEET_UID,
     "Kafka rebalances / Fleet",
-    "Which consumer groups hurt by rebalances, and why. From the table a click leads to the group.",
+    "Which consumer groups have the highest rebalance costs, and why. A click in the table opens the group.",
     (
         cluster("kafka_rebalance_group_info"),
         job("kafka_rebalance_group_info", "observers"),

@@ -1,4 +1,4 @@
-"""What boards and alerts have in common: the numbers of ``alerts/values.yaml``, so that both call the same bad."""
+"""Thresholds of boards, from ``alerts/values.yaml``, so that boards and alerts use the same values."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _STORM = _VALUES.alerts["KafkaGroupRebalanceStorm"]
 
 
 def _number(value: Value) -> float:
-    """A threshold; a whole one stays whole."""
+    """Return a threshold as a number; an integer stays an integer."""
     if isinstance(value, str):
         raise TypeError(f"{value!r} is no number")
     return value
@@ -34,18 +34,18 @@ def _number(value: Value) -> float:
 _SLO = _number(_VALUES.shared["slo"])
 
 GOAL = f"{_SLO * 100:g} %"
-"""Of the partition-seconds, in words."""
+"""The objective for partition-seconds without a stall, as text."""
 
 MARGIN, TIMEOUT_UNKNOWN = _STUCK["margin_seconds"], _STUCK["timeout_seconds"]
-"""Seconds over its members' rebalance timeout from which on one is stuck, and the timeout where it is not known."""
+"""A rebalance is stuck from the rebalance timeout plus this margin in seconds; the timeout to use if it is unknown."""
 
 STORM, STORM_PER_MEMBER, STORM_MIN = str(_STORM["window"]), _STORM["per_member"], _STORM["rebalances"]
 
 AVAILABILITY = below(0.99, _SLO)
 SHARES = above(_number(_VALUES.alerts["KafkaGroupAssignmentSkewed"]["ratio"]), 3)
-"""Of the skew."""
+"""Thresholds of the skew."""
 
 DURATION = above(_number(_VALUES.alerts["KafkaGroupRebalanceSlow"]["seconds"]), _number(TIMEOUT_UNKNOWN))
-"""Of a rebalance that runs."""
+"""Thresholds of the duration of a running rebalance, in seconds."""
 
 SNAPSHOT_AGE = above(bad=_number(_VALUES.alerts["RebalanceAgentSnapshotOld"]["seconds"]))

@@ -1,4 +1,4 @@
-"""Where panels stand: rows of them from the top left, none over another."""
+"""Positions of panels: rows from the top left, without overlaps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WIDTH = 24
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Panels side by side, ``height`` units of Grafana's grid high (one is 30 pixels with its margin)."""
+    """One row of panels. ``height`` is in units of Grafana's grid (30 pixels with margin)."""
 
     height: int
     panels: tuple[Panel, ...]
@@ -23,7 +23,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Left upper corner and size of a panel."""
+    """The upper left corner and the size of a panel."""
 
     x: int
     y: int
@@ -32,10 +32,10 @@ class Spot:
 
 
 def lay(rows: Sequence[Row]) -> Iterator[tuple[Panel, Spot]]:
-    """Each panel with its place.
+    """Yield each panel with its position.
 
     Raises:
-        ValueError: the panels of a row do not fill its width: too many, or a gap.
+        ValueError: the widths of a row's panels do not add up to the grid's width.
     """
     y = 0
     for row in rows:

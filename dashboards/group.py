@@ -1,4 +1,4 @@
-"""Group: what one consumer group went through, what began it and what it cost."""
+"""The board Group: the rebalances of one consumer group, their causes and costs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STATES = (
     ("NotReady", "purple"),
     ("Empty", NEUTRAL),
 )
-"""In the broker's spelling; a state's number on the board is its place here, from 1."""
+"""The states in the broker's spelling. The number of a state on the board is its position here, from 1."""
 
 STATE = " or ".join(
     f'max by (cluster, consumergroup) (kafka_rebalance_group_state{{{ONE_GROUP}, state="{state}"}} == 1) * {number}'
@@ -35,7 +35,7 @@ STATE = " or ".join(
 )
 
 TO_MEMBER = Link(
-    "What this member saw of itself",
+    "Open the reports of this member",
     f"/d/{MEMBERS_UID}?var-client_id=${{__data.fields.Client:percentencode}}"
     "&${datasource:queryparam}&${cluster:queryparam}&${consumergroup:queryparam}&from=${__from}&to=${__to}",
 )
@@ -43,12 +43,12 @@ LINE_TO_MEMBER = Link(TO_MEMBER.title, TO_MEMBER.url.replace("__data.fields.Clie
 
 
 def of(metric: str, legend: str, *by: str) -> Query:
-    """The gauge as a line."""
+    """Return the gauge as a line."""
     return Query(gauge(metric, ONE_GROUP, *by), legend)
 
 
 def counted(metric: str, legend: str, *by: str) -> Query:
-    """The counter as bars."""
+    """Return the counter as bars."""
     return Query(times_in(metric, ONE_GROUP, *by, window="$__rate_interval"), legend)
 
 
@@ -56,8 +56,8 @@ NUMBERS = (
     Panel(
         1,
         "Availability",
-        "Of the time in which this group's partitions were to be consumed, how much were they? Over the time range; "
-        f"the alerts' goal is {GOAL}.",
+        "What share of the possible service time of this group's partitions was without a stall? For the time range; "
+        f"the alerts' objective is {GOAL}.",
         (Query(f"1 - {count_in(STALLED, ONE_GROUP)} / {count_in(WHOLE, ONE_GROUP)}", now=True),),
         Look.NUMBER,
         "percentunit",
@@ -70,7 +70,8 @@ NUMBERS = (
     Panel(
         2,
         "Rebalances",
-        "How often did the group rebalance in the time range? A cooperative rebalance with its follow-ups is one.",
+        "How many rebalances did the group have in the time range? A cooperative rebalance with its follow-ups "
+        "counts once.",
         (Query(f"{times_in(COMPLETED, ONE_GROUP)}", now=True),),
         Look.NUMBER,
         width=3,
@@ -80,8 +81,8 @@ NUMBERS = (
     Panel(
         3,
         "Running for",
-        "Does a rebalance run now, and for how long? Past the members' rebalance timeout (5 minutes unless set) it is "
-        "stuck.",
+        "Is a rebalance running, and for how long? If it is longer than the members' rebalance timeout (5 minutes by "
+        "default), it is stuck.",
         (Query(RUNNING, now=True),),
         Look.NUMBER,
         "s",
@@ -93,7 +94,7 @@ NUMBERS = (
     Panel(
         4,
         "Last rebalance",
-        "How long ago did the last rebalance end? Under a minute again and again is a storm.",
+        "How long ago did the last rebalance end? Repeated values below a minute mean a storm.",
         (
             Query(
                 f"time() - {gauge('kafka_rebalance_last_completed_timestamp_seconds', ONE_GROUP)}",
@@ -109,7 +110,7 @@ NUMBERS = (
     Panel(
         5,
         "Members",
-        "How many members has the group? None: nobody consumes.",
+        "How many members does the group have? 0: the group consumes nothing.",
         (Query(gauge("kafka_rebalance_members", ONE_GROUP), now=True),),
         Look.NUMBER,
         width=3,
@@ -120,7 +121,7 @@ NUMBERS = (
     Panel(
         6,
         "Without owner",
-        "How many subscribed partitions does nobody consume? Above 0 in a Stable group is an outage.",
+        "How many subscribed partitions have no owner? In a Stable group they are not consumed.",
         (Query(gauge("kafka_rebalance_partitions_unassigned", ONE_GROUP), now=True),),
         Look.NUMBER,
         width=3,
@@ -131,7 +132,8 @@ NUMBERS = (
     Panel(
         7,
         "Skew",
-        "Does a member have more than its strategy promises it? The highest load over what is promised: 1 is best.",
+        "Does a member have more partitions than its strategy promises? The highest load divided by the promised "
+        "load; 1 is best.",
         (Query(gauge(SKEW, ONE_GROUP + ', weight="partitions"'), now=True),),
         Look.NUMBER,
         width=3,
@@ -142,8 +144,8 @@ NUMBERS = (
     Panel(
         8,
         "Record size",
-        "Does the group come near what one record of the offsets topic may hold? At 100 % a classic group can no "
-        "longer rebalance: fewer members or shorter topic lists help, or a larger max.message.bytes.",
+        "Is the group's record near the maximum record size of the offsets topic? At 100 % a classic group can no "
+        "longer rebalance. Fewer members, shorter topic lists or a larger max.message.bytes help.",
         (
             Query(
                 f"{gauge('kafka_rebalance_group_metadata_bytes', ONE_GROUP)} / on (cluster) group_left "
@@ -164,21 +166,21 @@ NUMBERS = (
 TIMELINE = Panel(
     9,
     "State",
-    "In which state was the group when? Consumption stops in red (eager members wait for each other to join) and in "
-    "orange (they wait for the assignment); cooperative members go on in both with what they keep.",
+    "In which state was the group at which time? Red (members rejoin) and orange (members wait for the assignment) "
+    "mean that consumption stops; cooperative members continue with the partitions that they keep.",
     (Query(STATE, "state"),),
     Look.STATES,
     width=16,
     thresholds=((None, NEUTRAL),),
     least=None,
-    empty="the group is not known in this time",
+    empty="no data of the group in this time",
     mappings={str(number): state for number, state in enumerate(STATES, 1)},
 )
 RUNS = Panel(
     10,
     "What it runs",
-    "Which assignor and protocol does the group use, and how is it known? Eager stops every partition in each "
-    "rebalance. Known by admin: no stalls, for the offsets topic may not be read.",
+    "Which assignor and protocol does the group use, and from which source? Eager assignors stop every partition in "
+    "each rebalance. Source admin: no right to read the offsets topic, so stalls are unknown.",
     (
         Query(
             gauge(
@@ -190,7 +192,7 @@ RUNS = Panel(
         ),
     ),
     Look.TABLE,
-    empty="the group is not known now",
+    empty="no data of the group",
     columns=(
         Column("assignor", "Assignor"),
         Column("rebalance_protocol", "Protocol", width=110),
@@ -202,9 +204,9 @@ RUNS = Panel(
 TRIGGERS = Panel(
     11,
     "Rebalances by trigger",
-    "What began the rebalances? Each bar counts those that ended since the bar before. member_failed: a session timed "
-    "out; member_gone: left or failed, nobody told which; rejoin: the same members came again, often after "
-    "max.poll.interval.ms.",
+    "What caused the rebalances? Each bar counts the rebalances that ended since the previous bar. member_failed: a "
+    "session timed out; member_gone: the member left or failed, and did not report; rejoin: the same members "
+    "rejoined, often after max.poll.interval.ms.",
     (
         Query(
             f"{times_in(COMPLETED, ONE_GROUP, 'trigger', window='$__rate_interval')} > 0",
@@ -219,9 +221,9 @@ TRIGGERS = Panel(
 STALLS = Panel(
     12,
     "Stall of each rebalance",
-    "How long did the longest-waiting partition stand still, and is that normal at this hour? mean and p95 of the "
-    "rebalances at each point, by how well they are known: exact by members' reports, bound is at most that. normal "
-    "lines come from the group's history, where the pipeline runs.",
+    "How long was the longest stall of a partition, and is that normal at this hour? Mean and p95 of the rebalances "
+    "at each point. exact: measured by members; bound: the upper bound. normal: the group's baseline from the "
+    "pipeline.",
     (
         Query(
             f"sum by (basis) (increase({STALL}_sum{{{ONE_GROUP}}}[$__rate_interval])) "
@@ -240,8 +242,9 @@ STALLS = Panel(
 PHASES = Panel(
     13,
     "Phases of the last rebalance",
-    "Where did the last rebalance take its time? join: the wait for the slowest member; sync: the leader's assign(); "
-    "reconcile: until all members had what the coordinator assigned (groups of type consumer, share and streams).",
+    "Which phase of the last rebalance took how long? join: the wait for the slowest member; sync: the leader's "
+    "assign(); reconcile: until all members had the assignment of the coordinator (consumer, share and streams "
+    "groups).",
     tuple(of(f"kafka_rebalance_last_{phase}_seconds", phase) for phase in ("join", "sync", "reconcile")),
     unit="s",
     thresholds=above(10, 60),
@@ -250,9 +253,9 @@ PHASES = Panel(
 MOVES = Panel(
     14,
     "Partitions that moved",
-    "What did the rebalances do to the partitions? moved ones changed their owner; needless of them moved beyond the "
-    "fewest that the balance needs; revoked were given up (an eager group gives up all); lost belonged to members "
-    "that vanished.",
+    "How did rebalances change the assignment? moved: partitions with a new owner; needless: moves above the minimum "
+    "for the balance; revoked: partitions that members gave up (in eager groups all); lost: partitions of members "
+    "that failed.",
     (
         counted("kafka_rebalance_partitions_moved_total", "moved"),
         counted("kafka_rebalance_partitions_moved_excess_total", "needless"),
@@ -267,8 +270,8 @@ MOVES = Panel(
 SLOWEST = Panel(
     15,
     "Slowest member",
-    "Which member did the others wait for, and how long? It is told for an hour after each rebalance. The same name "
-    "again and again: look at its callbacks on the board Members, or at its host.",
+    "Which member did the others wait for, and how long? It is exported for an hour after each rebalance. If it is "
+    "always the same member, check its callbacks on the board Members, or its host.",
     (of("kafka_rebalance_slowest_member_seconds", "{{client_id}} {{host}}", "client_id", "host"),),
     Look.DOTS,
     "s",
@@ -279,8 +282,8 @@ SLOWEST = Panel(
 STANDING = Panel(
     16,
     "Partitions standing still",
-    "How many partitions stood still at a time? Partition-seconds lost per second; the line is how many there are, so "
-    "an eager rebalance reaches it.",
+    "How many partitions stood still at the same time? Stalled partition-seconds per second. The line is the number "
+    "of subscribed partitions; an eager rebalance reaches it.",
     (
         Query(f"$across by (cluster, consumergroup) (rate({STALLED}{{{ONE_GROUP}}}[$__rate_interval]))", "standing"),
         of("kafka_rebalance_partitions", "subscribed"),
@@ -291,8 +294,9 @@ STANDING = Panel(
 LOADS = Panel(
     17,
     "Partitions by member",
-    "Who had how many partitions over time? A jump is a rebalance; a member that vanishes and comes back is flapping. "
-    "Of members with the same client id and host it is the highest. A click on one opens what it saw of itself.",
+    "How many partitions did each member have over time? A step is a rebalance; a member that disappears and returns "
+    "is flapping. For members with the same client id and host, the highest count is shown. A click on a member "
+    "opens the board Members.",
     (of("kafka_rebalance_owner_partitions", "{{client_id}} {{host}}", "client_id", "host"),),
     Look.AREAS,
     width=12,
@@ -302,9 +306,9 @@ LOADS = Panel(
 OWNERS = Panel(
     18,
     "Owners now",
-    "Who has how many partitions now? Members counts those that share a client id and host; they show as one, with "
-    "the highest load. _folded stands for members beyond the agent's limit. A click on a client opens what it saw of "
-    "itself, if it reports.",
+    "How many partitions does each member have now? Members is the number of members with the same client id and "
+    "host; their row shows the highest count. _folded is the sum of members beyond the agent's limit. A click on a "
+    "client opens the board Members, if the client reports.",
     (
         Query(gauge("kafka_rebalance_owner_partitions", ONE_GROUP, "client_id", "host"), rows=True),
         Query(gauge("kafka_rebalance_owner_members", ONE_GROUP, "client_id", "host"), rows=True),
@@ -323,8 +327,8 @@ OWNERS = Panel(
 SKEWS = Panel(
     19,
     "Skew by weight",
-    "Is the work shared evenly? By partitions: load over what the strategy promises. By lag and by rate (groups that "
-    "lag_groups names): over a bound that no assignment beats, so a little above 1 may be unavoidable.",
+    "Is the load of members even? By partitions: load divided by the load that the strategy promises. By lag and by "
+    "rate (only groups in lag_groups): load divided by a lower bound, so values slightly above 1 can be optimal.",
     (of(SKEW, "by {{weight}}", "weight"),),
     thresholds=SHARES,
     decimals=2,
@@ -334,9 +338,9 @@ SKEWS = Panel(
 UNEVEN = Panel(
     20,
     "What is wrong with the assignment",
-    "By how many partitions is the assignment wrong? imbalance: the highest load above its target, 0 is optimal; "
-    "without owner; co-partition breaks: numbers whose topics have different owners though declared to be read side "
-    "by side.",
+    "By how many partitions is the assignment not optimal? imbalance: partitions above the target of the most loaded "
+    "member, 0 is optimal; without owner; co-partition breaks: partition numbers whose topics have different owners, "
+    "although they are configured as co-partitioned.",
     (
         of("kafka_rebalance_assignment_imbalance_partitions", "imbalance"),
         of("kafka_rebalance_partitions_unassigned", "without owner"),
@@ -349,8 +353,8 @@ UNEVEN = Panel(
 MEMBERS = Panel(
     21,
     "Membership",
-    "How did the membership change? idle ones have nothing though they should; flapping ones leave and come back again "
-    "and again; deploy is 1 while members are being replaced one after the other.",
+    "How did the membership change? idle: members without a partition that should have one; flapping: members that "
+    "leave and return repeatedly; deploy: 1 while members are being replaced one after the other.",
     (
         of("kafka_rebalance_members", "members"),
         of("kafka_rebalance_static_members", "static"),
@@ -365,8 +369,8 @@ MEMBERS = Panel(
 GENERATIONS = Panel(
     22,
     "Generation",
-    "How fast does the generation go up? One step for each rebalance, more for cooperative ones; it falls to 1 when a "
-    "group was deleted and made anew.",
+    "How fast does the generation increase? One step for each rebalance, more for cooperative ones. It starts again "
+    "at 1 when a group was deleted and created again.",
     (of("kafka_rebalance_generation", "generation"),),
     decimals=0,
     least=None,
@@ -375,9 +379,9 @@ GENERATIONS = Panel(
 FOR_NOTHING = Panel(
     23,
     "Rebalances for nothing",
-    "Do rebalances fail, repeat, or change nothing? aborted: begun and never completed; assign_error: the leader's "
-    "assign() raised; no-op: everyone kept what they had; follow-up: second step of a cooperative one; polled: changes "
-    "of a group of which only polls tell.",
+    "Do rebalances fail, repeat, or change nothing? aborted: started and not completed; assign_error: the leader's "
+    "assign() raised; no-op: all members kept their partitions; follow-up: second generation of a cooperative "
+    "rebalance; polled: changes of a group that is only visible in polls.",
     (
         counted("kafka_rebalance_failed_total", "{{reason}}", "reason"),
         counted("kafka_rebalance_noop_total", "no-op"),
@@ -392,19 +396,20 @@ FOR_NOTHING = Panel(
 TOPICS = Panel(
     24,
     "Topics on few members",
-    "Which topics are crowded onto few members? Owners over the owners it could have, the worst topics only; none is "
-    "good. A topic with most of the traffic at 30 % makes its few owners slow.",
+    "Which topics are on few members? Number of owners divided by the possible number of owners, for the worst "
+    "topics only; no data is good. If a topic has most of the traffic, a value of 30 % means that its few owners are "
+    "slow.",
     (of("kafka_rebalance_topic_spread_ratio", "{{topic}}", "topic"),),
     unit="percentunit",
     thresholds=below(0.3, 0.7),
     most=1,
-    empty="every topic is spread as far as it goes",
+    empty="every topic is on all possible members",
 )
 
 ONE = Board(
     GROUP_UID,
     "Kafka rebalances / Group",
-    "What one consumer group went through: states, triggers, stalls and their phases, moves, and how evenly it works.",
+    "One consumer group: states, triggers, stalls and their phases, moves, and the balance of its assignment.",
     (
         cluster("kafka_rebalance_group_info"),
         job("kafka_rebalance_group_info", "observers"),

@@ -1,4 +1,4 @@
-"""Members: what consumers saw of themselves, as their sidecars and gateways tell."""
+"""The board Members: reports of consumers from sidecars and gateways."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ __all__ = ["MEMBERS"]
 CALLBACK = "kafka_rebalance_member_callback_seconds"
 CLIENT = ("cluster", "consumergroup", "client_id")
 MEMBER = GROUP + ', client_id=~"$client_id"'
-"""Label matchers of what members are told apart by."""
+"""Label matchers of metrics with a member's label."""
 
 NEWEST = gauge("kafka_rebalance_member_generation", GROUP)
 NAME = "{{consumergroup}} {{client_id}}"
 
 
 def chosen(metric: str) -> str:
-    """Label matchers of a counter: some know only the group."""
+    """Return the label matchers of a counter; some counters have only the label of the group."""
     return MEMBER if "client_id" in BY_NAME[metric.removesuffix("_count")].labels else GROUP
 
 
 def total(metric: str, *by: str) -> str:
-    """How much was counted in the time range; what members count adds up."""
+    """Return the increase in the time range, summed over members."""
     return times_in(metric, chosen(metric), *by, across="sum")
 
 
 def counted(metric: str, legend: str, *by: str) -> Query:
-    """The counter as bars, only where it went up: most members' errors never do."""
+    """Return the counter as bars, only where it increased, because most error counters never do."""
     went_up = times_in(metric, chosen(metric), *by, window="$__rate_interval", across="sum")
     return Query(f"{went_up} > 0", legend)
 
 
 def p95(metric: str, legend: str, *by: str) -> Query:
-    """95 of 100 stay below; no point where there was nothing."""
+    """Return the 95th percentile; no point without observations."""
     return Query(f"{quantile(0.95, metric, GROUP, *by)} >= 0", legend)
 
 
@@ -46,8 +46,8 @@ NUMBERS = (
     Panel(
         1,
         "Members that report",
-        "How many members tell of themselves, by a sidecar or a gateway? Fewer than the board Fleet counts: the others "
-        "are not instrumented, and their stalls are bounds.",
+        "How many members report, by a sidecar or a gateway? If the board Fleet counts more, the others are not "
+        "instrumented, and their stalls are bounds.",
         (Query(f"count({gauge('kafka_rebalance_member_generation', MEMBER, *CLIENT)})", now=True),),
         Look.NUMBER,
         width=4,
@@ -56,8 +56,8 @@ NUMBERS = (
     Panel(
         2,
         "Slowest callback",
-        "Does a member's own code hold rebalances up? How long the slowest rebalance callback of the time range took "
-        "at most: the bound of its bucket (1, 5, 30, 60 s ...). While onPartitionsRevoked runs the whole group waits.",
+        "Do rebalance callbacks of members delay rebalances? The slowest rebalance callback in the time range, as "
+        "the upper bound of its bucket (1, 5, 30, 60 s ...). While onPartitionsRevoked runs, the whole group waits.",
         (
             Query(
                 f"histogram_quantile(1, sum by (le) (increase({CALLBACK}_bucket{{{GROUP}}}[$__range]))) >= 0",
@@ -73,58 +73,59 @@ NUMBERS = (
     Panel(
         3,
         "Records read twice",
-        "What did rebalances cost in work done again? Records that were read and not committed when their partition "
-        "went, and offsets that came back lower, in the time range.",
+        "How many records were read twice because of rebalances? Records that were read and not committed when their "
+        "partition was revoked, and records read again after an offset reset, in the time range.",
         (Query(f"sum({total('kafka_rebalance_member_reprocessed_records_total', *CLIENT)})", now=True),),
         Look.NUMBER,
         width=4,
         thresholds=above(1, 10_000),
         decimals=0,
-        empty="no member tells",
+        empty="no member reports",
     ),
     Panel(
         4,
         "Partitions lost",
-        "Did members lose partitions without being asked? They were thrown out: their session timed out, or poll() "
-        "came too late (max.poll.interval.ms).",
+        "Did members lose partitions without revoking them? Their session timed out, or poll() was too late "
+        "(max.poll.interval.ms).",
         (Query(f"sum({total('kafka_rebalance_member_lost_total', *CLIENT)})", now=True),),
         Look.NUMBER,
         width=4,
         thresholds=above(bad=1),
         decimals=0,
-        empty="no member tells",
+        empty="no member reports",
     ),
     Panel(
         5,
         "assign() failed",
-        "Did an assignor raise in a leader? Then the whole group has no assignment until somebody mends it.",
+        "Did an assignor raise an exception in a leader? The whole group then has no assignment until the problem is "
+        "corrected.",
         (Query(f"sum({total('kafka_rebalance_member_assign_failures_total')})", now=True),),
         Look.NUMBER,
         width=4,
         thresholds=above(bad=1),
         decimals=0,
-        empty="no leader tells",
+        empty="no leader reports",
     ),
     Panel(
         6,
         "Commits refused",
-        "Did members commit too late, while their group rebalanced already? Partitions whose commits the coordinator "
-        "refused: their records are read twice. Only gateways see it.",
+        "Did members commit too late, during a rebalance? Partitions whose commits the coordinator rejected; their "
+        "records are read twice. Only gateways report this.",
         (Query(f"sum({total('kafka_rebalance_member_rejected_commits_total', *CLIENT)})", now=True),),
         Look.NUMBER,
         width=4,
         thresholds=above(1),
         decimals=0,
-        empty="no gateway tells",
+        empty="no gateway reports",
     ),
 )
 
 CALLBACKS = Panel(
     7,
     "Slowest callbacks",
-    "How long does the consumer's own code take in its rebalance callbacks? At most, by the bound of the slowest one's "
-    "bucket. revoked stops the whole group while it runs; assigned delays only its own member; lost comes after the "
-    "member was thrown out.",
+    "How long do the application's rebalance callbacks take? The upper bound of the slowest one's bucket. revoked "
+    "delays the whole group; assigned delays only its own member; lost runs after the member was removed from the "
+    "group.",
     (Query(f"{quantile(1, CALLBACK, GROUP, 'consumergroup', 'callback')} >= 0", "{{consumergroup}} {{callback}}"),),
     Look.DOTS,
     "s",
@@ -147,8 +148,9 @@ STALLS = Panel(
 PHASES = Panel(
     9,
     "Stop, join, sync p95",
-    "In which step do members wait? stop: from being told to sending JoinGroup, their own doing (only gateways see "
-    "it); join: for the slowest other member; sync: for the leader's assign().",
+    "In which step do members wait? stop: from the notification of the rebalance to JoinGroup, which the member "
+    "itself causes (only gateways report it); join: the wait for the slowest other member; sync: the wait for the "
+    "leader's assign().",
     tuple(
         p95(f"kafka_rebalance_member_{phase}_seconds", f"{{{{consumergroup}}}} {phase}", "consumergroup")
         for phase in ("stop", "join", "sync")
@@ -162,8 +164,9 @@ PHASES = Panel(
 EACH = Panel(
     10,
     "Members",
-    "Which member is different from the others? behind: generations that others of its group are ahead, so it is not "
-    "in the group any more, or does not know yet; the counts are those of the time range.",
+    "Which member differs from the others? Behind: number of generations behind the newest member of its group. "
+    "Above 0, the member has left the group or has not received the new generation. The counts are for the time "
+    "range.",
     (
         Query(gauge("kafka_rebalance_member_generation", MEMBER, *CLIENT), rows=True),
         Query(
@@ -204,15 +207,16 @@ EACH = Panel(
 PARTITIONS = Panel(
     11,
     "Partitions by member",
-    "Who works on how many partitions? Members of one client id count together.",
+    "How many partitions does each member have? Members with the same client id are added up.",
     (Query(f"sum by (consumergroup, client_id) (kafka_rebalance_member_partitions{{{MEMBER}}})", NAME),),
     Look.AREAS,
-    empty="no member tells",
+    empty="no member reports",
 )
 COUNTS = Panel(
     12,
     "Given up, received, lost",
-    "How many partitions change hands? A cooperative member gives up a few, an eager one all it has, every time.",
+    "How many partitions are revoked, assigned and lost? A cooperative member gives up a few partitions; an eager "
+    "member gives up all of them in every rebalance.",
     (
         counted("kafka_rebalance_member_revoked_total", "{{consumergroup}} revoked", "consumergroup"),
         counted("kafka_rebalance_member_assigned_total", "{{consumergroup}} assigned", "consumergroup"),
@@ -220,25 +224,26 @@ COUNTS = Panel(
     ),
     Look.COUNTS,
     step="1m",
-    empty="no member tells",
+    empty="no member reports",
 )
 AGAIN = Panel(
     13,
     "Work done again",
-    "When did rebalances make members read records twice, and when were commits refused? Commit in the revoked "
-    "callback to bring it down.",
+    "When were records read twice because of rebalances, and when were commits rejected? Commit in the revoked "
+    "callback to reduce both.",
     (
         counted("kafka_rebalance_member_reprocessed_records_total", f"{NAME} records", "consumergroup", "client_id"),
         counted("kafka_rebalance_member_rejected_commits_total", f"{NAME} commits", "consumergroup", "client_id"),
     ),
     Look.COUNTS,
     step="1m",
-    empty="none counted: good, if agents are scraped",
+    empty="none counted",
 )
 ASSIGN = Panel(
     14,
     "assign() p95",
-    "How long does the leader compute? The group waits in sync for it; seconds mean many topics or a slow assignor.",
+    "How long does the leader's assign() take? The group waits for it in the sync phase. Seconds mean many topics or "
+    "a slow assignor.",
     (p95("kafka_rebalance_member_assign_seconds", "{{consumergroup}} {{assignor}}", "consumergroup", "assignor"),),
     Look.DOTS,
     "s",
@@ -249,8 +254,8 @@ ASSIGN = Panel(
 ERRORS = Panel(
     15,
     "assign() in trouble",
-    "Does the assignor fail, or not understand members' user data? Unreadable user data counts each member: a mix of "
-    "versions, or a wrong setting; such members are treated as if they had none.",
+    "Does the assignor fail, or cannot decode members' user data? Each member with unreadable user data counts: "
+    "different versions, or a wrong setting. It is treated as a member without user data.",
     (
         counted(
             "kafka_rebalance_member_assign_failures_total",
@@ -265,44 +270,45 @@ ERRORS = Panel(
     ),
     Look.COUNTS,
     step="1m",
-    empty="none counted: good, if agents are scraped",
+    empty="none counted",
 )
 SKEW = Panel(
     16,
     "Skew of what leaders assigned",
-    "Did the leader share evenly? The highest load over what its strategy promises; 1 is best. A member shows here "
-    "once it has led.",
+    "Is the leader's assignment even? The highest load divided by the load that its strategy promises; 1 is best. "
+    "Only members that were a leader are shown.",
     (Query(gauge("kafka_rebalance_member_assignment_skew_ratio", MEMBER, "consumergroup", "client_id"), NAME),),
     thresholds=SHARES,
     decimals=2,
     least=1,
-    empty="no leader tells",
+    empty="no leader reports",
 )
 GENERATION = Panel(
     17,
     "Generation by member",
-    "Is a member left behind? Lines of one group run together; one that stays below has missed a rebalance.",
+    "Is a member behind its group? The lines of one group run together; a line that stays below has missed a "
+    "rebalance.",
     (Query(gauge("kafka_rebalance_member_generation", MEMBER, "consumergroup", "client_id"), NAME),),
     width=12,
     decimals=0,
     least=None,
-    empty="no member tells",
+    empty="no member reports",
 )
 CALLS = Panel(
     18,
     "Callbacks",
-    "How often does each callback run? Many lost ones mean that members are thrown out.",
+    "How often does each callback run? Many lost callbacks mean that members are removed from their group.",
     (counted(f"{CALLBACK}_count", "{{consumergroup}} {{callback}}", "consumergroup", "callback"),),
     Look.COUNTS,
     width=12,
     step="1m",
-    empty="no member tells",
+    empty="no member reports",
 )
 
 MEMBERS = Board(
     MEMBERS_UID,
     "Kafka rebalances / Members",
-    "What consumers saw of themselves: callbacks, standstill, steps, work done again. From sidecars and gateways.",
+    "Reports of consumers from sidecars and gateways: callbacks, stalls, steps of a rebalance, records read twice.",
     (
         cluster("kafka_rebalance_member_generation"),
         job("kafka_rebalance_member_generation", "sidecars and gateways"),
@@ -326,7 +332,7 @@ MEMBERS = Board(
     (
         Annotation(
             "Rebalances",
-            # Told by observers, whose jobs are not this board's.
+            # Observers export this metric, and their jobs are not those of this board.
             "max by (cluster, consumergroup) (kafka_rebalance_last_completed_timestamp_seconds"
             '{cluster=~"$cluster", consumergroup=~"$consumergroup"}) * 1000',
             "Rebalance",

@@ -1,4 +1,4 @@
-"""The JSON of a board as it is committed: the same bytes for the same board."""
+"""Writes the JSON of a board; the same board gives the same bytes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from dashboards.render import render
 __all__ = ["SCHEMA_VERSION", "document", "text"]
 
 SCHEMA_VERSION = 39
-"""Of Grafana 11.0, which later ones read as well; the builders write the newest."""
+"""The schema version of Grafana 11.0, which later versions also read; the builders write the newest one."""
 
 
 def document(board: Board) -> dict[str, Any]:
-    """The board as plain values, without what says nothing."""
+    """Return the board as plain values, without empty and default ones."""
     made: dict[str, Any] = json.loads(json.dumps(render(board).build(), cls=JSONEncoder))
     made |= {"schemaVersion": SCHEMA_VERSION, "id": None, "version": 1}
     for variable in made["templating"]["list"]:
@@ -32,7 +32,7 @@ def document(board: Board) -> dict[str, Any]:
 
 
 def text(board: Board) -> str:
-    """What is in the file: keys in order, so that a change is all that a diff shows."""
+    """Return the file's text with sorted keys, so that a diff shows only real changes."""
     return json.dumps(document(board), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""The part of a board's page in ``docs/boards`` that is the board's own words: what each panel answers."""
+"""Generates the list of panels in a board's page in ``docs/boards``."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ __all__ = ["MARK", "PAGES", "page"]
 
 PAGES = Path(__file__).parent.parent / "docs" / "boards"
 
-MARK = "<!-- From here on `make dashboards` writes, from dashboards/. -->"
+MARK = "<!-- Generated from here on by `make dashboards`, from dashboards/. -->"
 
 
 def page(written: str, board: Board) -> str:
-    """The page: what people wrote down to the mark, and the panels after it.
+    """Return the page: the manual text up to the mark, and the generated panels after it.
 
     Raises:
-        ValueError: there is no mark.
+        ValueError: the mark is missing.
     """
     people, mark, _ = written.partition(MARK)
     if not mark:

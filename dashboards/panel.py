@@ -1,4 +1,4 @@
-"""What a panel is: a question, the queries that answer it, and how the answer is shown. Plain values."""
+"""Panels as plain values: a question, its queries, and how the result is shown."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ __all__ = ["BAD", "GOOD", "NEUTRAL", "WARN", "Column", "Link", "Look", "Panel", 
 GOOD, WARN, BAD, NEUTRAL = "green", "orange", "red", "blue"
 
 Steps = tuple[tuple[float | None, str], ...]
-"""Thresholds: from each value on its colour; the first has no value."""
+"""Thresholds: (lowest value, colour); the first one has no value."""
 
 PLAIN: Steps = ((None, NEUTRAL),)
-"""Nothing is good or bad about it. Without steps of its own a panel gets Grafana's: red from 80 on."""
+"""No value is good or bad. Without its own thresholds a panel gets Grafana's default: red from 80 on."""
 
 
 def above(warn: float | None = None, bad: float | None = None) -> Steps:
-    """The more the worse."""
+    """Return thresholds for values that are worse if higher: orange from ``warn``, red from ``bad``."""
     return ((None, GOOD), *(((warn, WARN),) if warn is not None else ()), *(((bad, BAD),) if bad is not None else ()))
 
 
 def below(bad: float, warn: float) -> Steps:
-    """The less the worse: red below ``bad``, orange below ``warn``."""
+    """Return thresholds for values that are worse if lower: red below ``bad``, orange below ``warn``."""
     return ((None, BAD), (bad, WARN), (warn, GOOD))
 
 
 class Look(StrEnum):
-    """How the answer is shown; the value is Grafana's name of what shows it, before a ``/``."""
+    """How the result is shown; the part of the value before a ``/`` is Grafana's name of the visualization."""
 
     NUMBER = "stat"
     LINES = "timeseries"
@@ -44,7 +44,7 @@ class Look(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Where a click leads: ``url`` with Grafana's variables."""
+    """The link of a click: ``url`` with Grafana's variables."""
 
     title: str
     url: str
@@ -52,7 +52,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table: ``field`` as it comes (``Value #A``, a label's name), and its heading and looks."""
+    """A column of a table: ``field`` is Grafana's name (``Value #A``, or a label), then heading, unit and format."""
 
     field: str
     heading: str
@@ -65,10 +65,10 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """``number`` is its id for ever, for links and bookmarks. ``question`` is what it answers, and how to read it.
+    """A panel. ``number`` is its permanent id, for links and bookmarks. ``question``: its question, and how to read it.
 
-    ``empty``: what is said when there is nothing to show, which is often good news. ``step``: the shortest distance of
-    points, for counts, whose windows would overlap without it.
+    ``empty``: the text without data, which is often the good case. ``step``: the minimum interval of points, for
+    counts, whose windows would overlap otherwise.
     """
 
     number: int
@@ -89,8 +89,8 @@ class Panel:
 
     columns: tuple[Column, ...] = ()
     sort_by: str = ""
-    """Heading of the column that a table is sorted by, highest first."""
+    """The heading of the column by which a table is sorted, highest first."""
 
     links: tuple[Link, ...] = ()
     colours: Mapping[str, str] = field(default_factory=dict)
-    """Name in the legend -> colour, where it means something."""
+    """Name in the legend -> colour, if the colour has a meaning."""

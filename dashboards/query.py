@@ -1,4 +1,4 @@
-"""Questions to Prometheus: which series a board looks at, and how series of several observers become one."""
+"""PromQL of the boards: selected series, and how series of several observers are combined."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ __all__ = [
 ]
 
 ROLE = 'job=~"$job", instance=~"$instance", cluster=~"$cluster"'
-"""Label matchers of every query. ``cluster`` exists only with a ``cluster_name``: All matches its absence, too."""
+"""Label matchers of every query. ``cluster`` exists only with a ``cluster_name``; All also matches its absence."""
 
 GROUP = ROLE + ', consumergroup=~"$consumergroup"'
-"""The same for boards that may show several groups."""
+"""The same for boards of several groups."""
 
 ONE_GROUP = ROLE + ', consumergroup="$consumergroup"'
-"""The same for boards about one."""
+"""The same for boards of one group."""
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One target of a panel. ``now``: its value at the end of the time range instead of a line over it.
+    """One query of a panel. ``now``: the value at the end of the time range instead of a line.
 
     ``legend``: Grafana's format, ``{{label}}``; empty for tables.
     """
@@ -42,55 +42,55 @@ class Query:
     legend: str = ""
     now: bool = False
     rows: bool = False
-    """The answer is a table's rows instead of series."""
+    """The result has the rows of a table instead of series."""
 
 
 def gauge(metric: str, matchers: str, *by: str) -> str:
-    """A gauge: several observers say the same, so their maximum is it."""
+    """Return a gauge: several observers have the same value, so their maximum is used."""
     return f"max by ({_labels(by)}) ({metric}{{{matchers}}})"
 
 
 def count_in(metric: str, matchers: str, *by: str, window: str = "$__range", across: str = "$across") -> str:
-    """How often something was counted in a window: ``increase`` of each series first, then put together.
+    """Return the increase of a counter in a window: ``increase`` of each series, then combined.
 
-    ``across`` is what replicas of observers make right (sum or max); members' counters always add up: ``sum``.
+    ``across``: how counters of several observers are combined (sum or max); members' counters are always summed.
     """
     return _across(f"increase({metric}{{{matchers}}}[{window}])", metric, by, across)
 
 
 def times_in(counter: str, matchers: str, *by: str, window: str = "$__range", across: str = "$across") -> str:
-    """The same for what is counted one by one: ``increase`` reaches a little beyond the samples and gives fractions."""
+    """Return the same as an integer: ``increase`` extrapolates beyond the samples and gives fractions."""
     return f"round({count_in(counter, matchers, *by, window=window, across=across)})"
 
 
 def rate_of(metric: str, matchers: str, *by: str, across: str = "sum") -> str:
-    """Counted per second."""
+    """Return the rate per second."""
     return f"{across} by ({_labels(by)}) (rate({metric}{{{matchers}}}[$__rate_interval]))"
 
 
 def quantile(share: float, metric: str, matchers: str, *by: str, window: str = "$__rate_interval") -> str:
-    """A quantile of a histogram; that two observers tell the same observation twice does not change it."""
+    """Return a quantile of a histogram; the same observation from two observers does not change it."""
     labels = ", ".join(("le", *_split(by)))
     return f"histogram_quantile({share}, sum by ({labels}) (rate({metric}_bucket{{{matchers}}}[{window}])))"
 
 
 def worst(number: int, expression: str, ranking: str) -> str:
-    """Only the groups that ``ranking`` puts highest: the same all along a line, for it asks of the whole range."""
+    """Return the groups with the highest ``ranking``, which is computed once over the whole time range."""
     return f"{expression} and on (cluster, consumergroup) topk({number}, {ranking})"
 
 
 def went_up(counter: str, matchers: str) -> str:
-    """A ranking: how much the counter went up within the time range."""
+    """Return a ranking: the increase of the counter in the time range."""
     return _across(f"increase({counter}{{{matchers}}}[$__range] @ end())", counter, (), "$across")
 
 
 def was_highest(metric: str, matchers: str) -> str:
-    """A ranking: the highest value within the time range."""
+    """Return a ranking: the highest value in the time range."""
     return f"max by ({_labels(())}) (max_over_time({metric}{{{matchers}}}[$__range] @ end()))"
 
 
 def _across(each: str, metric: str, by: tuple[str, ...], across: str) -> str:
-    """Put series of several agents together; each agent's own are added up before, whatever ``across`` says."""
+    """Combine series of several agents; the series of one agent are always summed first."""
     row = BY_NAME.get(metric)
     inner = [label for label in row.labels if label not in _split(by)] if row else []
     own = f"sum without ({', '.join(inner)}) ({each})" if inner and across != "sum" else each

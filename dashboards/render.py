@@ -1,4 +1,4 @@
-"""Grafana's JSON of a board, by Grafana's own builders; `dashboards.normalise` makes it stable."""
+"""Renders a board with Grafana's own builders; `dashboards.normalise` makes the JSON stable."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from dashboards.query import Query
 __all__ = ["DATASOURCE", "render"]
 
 DATASOURCE = shapes.DataSourceRef(type_val="prometheus", uid="${datasource}")
-"""What the board's first variable chooses."""
+"""The data source of the board's first variable."""
 
 
 def render(board: Board) -> dashboard.Dashboard:
-    """The whole board."""
+    """Return the whole board."""
     made = (
         dashboard.Dashboard(board.title)
         .uid(board.uid)
@@ -152,7 +152,7 @@ def _panel(panel: Panel, spot: Spot) -> Builder[models.Panel]:
 
 
 def _names(panel: Panel) -> list[str]:
-    """What Grafana calls the queries: A, B, C ..."""
+    """Yield Grafana's names of queries: A, B, C ..."""
     return [chr(ord("A") + at) for at in range(len(panel.queries))]
 
 
@@ -264,7 +264,7 @@ def _table(panel: Panel) -> table.Panel:
 
 
 def _organised(panel: Panel) -> dict[str, Any]:
-    """Only the table's columns, in their order, under their headings."""
+    """Return transformations that select, order and rename the columns of a table."""
     fields = [column.field for column in panel.columns]
     values = [f"Value #{name}" for name in _names(panel)] if len(panel.queries) > 1 else ["Value"]
     return {

@@ -1,4 +1,4 @@
-"""The variables that boards share, each narrowed by those before it."""
+"""The variables of boards; each one depends on the previous ones."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ ACROSS = Variable(
 
 
 def cluster(metric: str) -> Variable:
-    """Kafka clusters by ``cluster_name``; All where it is not set."""
+    """Return Kafka clusters by ``cluster_name``; All if it is not set."""
     return Variable(
         "cluster",
         "Cluster",
-        "The Kafka cluster, where agents have a cluster_name; All otherwise.",
+        "The Kafka cluster, if agents have a cluster_name; All otherwise.",
         f"label_values({metric}, cluster)",
         all_value=".*",
         multi=True,
@@ -28,7 +28,7 @@ def cluster(metric: str) -> Variable:
 
 
 def job(metric: str, whose: str) -> Variable:
-    """Prometheus' scrape jobs that export the metric."""
+    """Return Prometheus' scrape jobs that export the metric."""
     return Variable(
         "job",
         "Job",
@@ -40,7 +40,7 @@ def job(metric: str, whose: str) -> Variable:
 
 
 def instance(metric: str) -> Variable:
-    """The processes of these jobs: hidden, since the boards speak of groups, not of who watches them."""
+    """Return the instances of these jobs; hidden, because the boards show groups and not observers."""
     return Variable(
         "instance",
         "Instance",
@@ -53,7 +53,7 @@ def instance(metric: str) -> Variable:
 
 
 def some_groups(metric: str) -> Variable:
-    """Any number of groups, all at first."""
+    """Return a choice of any number of groups; initially all."""
     return Variable(
         "consumergroup",
         "Group",
@@ -65,7 +65,7 @@ def some_groups(metric: str) -> Variable:
 
 
 def one_group(metric: str) -> Variable:
-    """The group that the board is about."""
+    """Return a choice of one group."""
     return Variable(
         "consumergroup",
         "Group",
@@ -75,11 +75,11 @@ def one_group(metric: str) -> Variable:
 
 
 def some_members(metric: str) -> Variable:
-    """Any number of members of these groups, all at first. Not every metric tells members apart."""
+    """Return a choice of any number of members of these groups; initially all. Some metrics have no such label."""
     return Variable(
         "client_id",
         "Member",
-        "Only these members, by their client ids, on panels that tell members apart; the others show whole groups.",
+        "Only these members, by client id, on panels with members; other panels show whole groups.",
         f'label_values({metric}{{cluster=~"$cluster", job=~"$job", consumergroup=~"$consumergroup"}}, client_id)',
         all_value=".*",
         multi=True,

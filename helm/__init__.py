@@ -1,5 +1,5 @@
-"""The Helm chart `rebalance-agent`, and what is written into it from elsewhere. Development only; users take the chart.
+"""The Helm chart `rebalance-agent`, and the generator of its files. Development only; users take the chart.
 
-``python -m helm`` writes ``values.schema.json`` from ``values.yaml`` (its comments say what each value is, and after
-``@schema`` what it may be), and copies of the alerts' rules and the boards, which a chart can only read from itself.
+``python -m helm`` writes ``values.schema.json`` from ``values.yaml`` (its comments describe each value and, after
+``@schema``, the allowed ones), and a copy of the alerts' rules, because a chart can read only its own files.
 """

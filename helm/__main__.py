@@ -1,4 +1,4 @@
-"""``python -m helm``: write the chart's schema and rules anew."""
+"""``python -m helm``: generate the chart's schema and rules."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The alerts' rules as the chart reads them: a chart has no access to files beside it.
+"""Copies the alerts' rules into the chart, because a chart can read only its own files.
 
-The boards' JSON stands once, in the chart; ``dashboards/json`` links to it.
+The boards' JSON exists only in the chart; ``dashboards/json`` links to it.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ __all__ = ["copies", "thresholds"]
 
 
 def copies() -> dict[Path, str]:
-    """Text of each file by its path in the chart.
+    """Return path in the chart -> text.
 
-    The rules keep ``${ALERT.PARAMETER}`` in place of values, which the chart puts in from ``values.yaml`` beside them.
+    The rules contain ``${ALERT.PARAMETER}`` instead of values; the chart inserts them from its ``values.yaml``.
     """
     values = load()
     rules = {path: content for path, content in rule_files(values, placeholders=True).items() if path.parent.name}
@@ -29,7 +29,7 @@ def copies() -> dict[Path, str]:
 
 
 def thresholds() -> dict[str, dict[str, object]]:
-    """What a placeholder stands for by default: ``shared`` and each alert's name -> parameter -> value."""
+    """Return the default values of placeholders: ``shared`` and each alert's name -> parameter -> value."""
     values = load()
     return {
         name: {key: value for key, value in own.items() if key not in FIXED}

@@ -1,4 +1,4 @@
-"""Parts of the schema that are known elsewhere: settings of each role, values of each alert, annotations of pods."""
+"""Generated parts of the schema: settings of each role, values of each alert, annotations of pods."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ OF_THE_CHART = (
     "events_tls_",
     "events_token_",
 )
-"""Beginnings of the names of settings that the chart makes from values of their own."""
+"""Prefixes of settings that the chart creates from its own values."""
 
 INJECTION = Path(__file__).parent / "rebalance-agent" / "files" / "injection.yaml"
-"""What annotations and parameters of injected sidecars may say."""
+"""The file with the allowed annotations and parameters of injected sidecars."""
 
 _DURATION = {"type": "string", "pattern": r"^\d+(ms|[smhd])$"}
 _KEPT = ("type", "enum", "minimum", "maximum", "maxLength", "description", "default")
 
 
 def definitions() -> dict[str, Schema]:
-    """Schemas that a value's comment names with ``$ref: "#/definitions/NAME"``."""
+    """Return the schemas that a value's comment references with ``$ref: "#/definitions/NAME"``."""
     values = thresholds()
     shared = values.pop("shared")
     return {

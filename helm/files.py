@@ -1,4 +1,4 @@
-"""Everything that is written into the chart, as text by path."""
+"""All generated files of the chart: path -> text."""
 
 from __future__ import annotations
 
@@ -15,6 +15,6 @@ CHART = Path(__file__).parent / "rebalance-agent"
 
 
 def files() -> dict[Path, str]:
-    """By the path in the chart."""
+    """Return path in the chart -> text."""
     schema = values_schema((CHART / "values.yaml").read_text(encoding="utf-8"), definitions())
     return {Path("values.schema.json"): json.dumps(schema, indent=2) + "\n", **copies()}

@@ -1,9 +1,9 @@
-"""``values.yaml`` -> ``values.schema.json``: the comments say what a value is, defaults and ``@schema`` what it may be.
+"""Generates ``values.schema.json`` from ``values.yaml``: its comments, defaults and ``@schema`` annotations.
 
-A comment that begins with ``# --`` stands before a key and describes it (helm-docs reads the same). JSON schema at the
-end of a key's line, as ``# @schema {...}``, is laid over what the default tells, and replaces it where it has a
-``type`` or a ``$ref``. A mapping with keys of its own allows these alone; an empty one allows any. ``null``, by which
-Helm takes a key away, is refused of what templates cannot do without.
+A comment that begins with ``# --`` before a key is its description (helm-docs uses the same). JSON schema at the end of
+a key's line, as ``# @schema {...}``, is merged with the schema from the default, and replaces it if it has a ``type``
+or a ``$ref``. A mapping with keys allows only these keys; an empty mapping allows any. ``null``, with which Helm
+removes a key, is rejected for values that templates need.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _SCHEMA = re.compile(r"# @schema (\{.*\})\s*$")
 
 
 def values_schema(text: str, definitions: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a chart whose ``values.yaml`` is ``text``.
+    """Return the schema of a chart whose ``values.yaml`` is ``text``.
 
-    ``definitions`` can be referred to. ``global`` is what Helm hands to every chart within another, and ``enabled`` how
-    the ``condition`` of a dependency is most often called, which is handed to it, too.
+    ``definitions`` can be referenced. ``global`` and ``enabled`` are always allowed: Helm passes ``global`` to every
+    subchart, and ``enabled`` is the usual name of a dependency's ``condition``, which is also passed to it.
     """
     root = yaml.compose(text)
     if not isinstance(root, yaml.MappingNode):
@@ -42,7 +42,7 @@ def _mapping(node: yaml.MappingNode, lines: list[str]) -> dict[str, Any]:
 
 
 def _needed(value: yaml.Node, line: str) -> bool:
-    """Whether templates cannot do without it: a switch, a text of some length, a list or mapping that is not empty."""
+    """Return whether templates need the value: a switch, a text with a minimum length, a non-empty list or mapping."""
     stated = yaml.safe_load(found[1]) if (found := _SCHEMA.search(line)) else {}
     if isinstance(value, yaml.ScalarNode):
         return value.tag.endswith(":bool") or "minLength" in stated
@@ -59,7 +59,7 @@ def _value(key: yaml.ScalarNode, value: yaml.Node, lines: list[str]) -> dict[str
 
 
 def _told(value: yaml.Node, lines: list[str]) -> dict[str, Any]:
-    """What the default tells of a value's type."""
+    """Return the schema that follows from a default value."""
     if isinstance(value, yaml.MappingNode):
         return _mapping(value, lines) if value.value else {"type": "object"}
     if isinstance(value, yaml.SequenceNode):
@@ -69,7 +69,7 @@ def _told(value: yaml.Node, lines: list[str]) -> dict[str, Any]:
 
 
 def _comment(lines: list[str], line: int) -> str:
-    """The comment over a line from its ``# --`` on, in one line; empty: there is none."""
+    """Return the comment above a line from its ``# --`` on, in one line; empty if there is none."""
     said: list[str] = []
     while line and (found := _SAID.match(lines[line - 1])):
         line -= 1

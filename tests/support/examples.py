@@ -1,4 +1,4 @@
-"""How many examples Hypothesis tries of a rule.
+"""The number of examples that Hypothesis tries.
 
 A hundred of each core rule with every change. ``--hypothesis-profile=quick``, which ``make test-fast`` has, tries a
 quarter of that, and ``deep``, which ``make test-slow`` has, five times as many.
@@ -14,7 +14,7 @@ DEEP = 500
 
 
 def register_profiles() -> None:
-    """Make the profile for every change the one that holds, and the others known by their names."""
+    """Register the profiles, and load the one for every change."""
     # How long an example takes depends on who else uses the processors; pytest's own timeout ends what hangs.
     common = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
     settings.register_profile("rebalance-agent", common, max_examples=USUAL)
@@ -24,5 +24,5 @@ def register_profiles() -> None:
 
 
 def examples(usual: int = USUAL) -> int:
-    """The number of examples in the profile that holds, of a rule that has ``usual`` ones with every change."""
+    """The number of examples in the loaded profile, for a test with ``usual`` ones."""
     return max(1, usual * settings().max_examples // USUAL)

@@ -76,13 +76,16 @@ BUILD_INFO = Metric(
     values={"role": (ExporterRole.OBSERVER, ExporterRole.SIDECAR, ExporterRole.GATEWAY)},
 )
 CONFIGURED = agent_row(
-    "configured", MetricType.GAUGE, ExporterRole.AGENT, "1 when a Kafka cluster is configured, 0 while idling without."
+    "configured",
+    MetricType.GAUGE,
+    ExporterRole.AGENT,
+    "1 if a Kafka cluster is configured, 0 if the agent is idle without one.",
 )
 READY = Metric(
     "rebalance_agent_ready",
     MetricType.GAUGE,
     ExporterRole.AGENT,
-    "1 for each part that works, 0 for one that does not.",
+    "1 for each part that works, 0 for each part that does not.",
     ("part",),
 )
 DEGRADED_MODES = (
@@ -102,34 +105,34 @@ DEGRADED = agent_row(
     "degraded",
     MetricType.GAUGE,
     ExporterRole.AGENT,
-    "1 for each degraded mode that holds for lack of a right, 0 for one that does not.",
+    "1 for each active degraded mode (a right is missing), 0 for the others.",
     values={"mode": DEGRADED_MODES},
 )
 RECONNECTS = agent_row(
-    "reconnects_total", MetricType.COUNTER, ExporterRole.AGENT, "Times that a lost cluster was reached again."
+    "reconnects_total", MetricType.COUNTER, ExporterRole.AGENT, "Reconnections to the cluster after a lost connection."
 )
 EVENTS_RECEIVED = agent_row(
-    "events_received_total", MetricType.COUNTER, ExporterRole.AGENT, "Events taken in from members.", "events", _KINDS
+    "events_received_total", MetricType.COUNTER, ExporterRole.AGENT, "Events received from members.", "events", _KINDS
 )
 EVENTS_MALFORMED = agent_row(
     "events_malformed_total",
     MetricType.COUNTER,
     ExporterRole.OBSERVER,
-    "Records of the events topic that are no events.",
+    "Invalid records of the events topic.",
     "records",
 )
 BASELINES_MALFORMED = agent_row(
     "baselines_malformed_total",
     MetricType.COUNTER,
     ExporterRole.OBSERVER,
-    "Records of the baselines topic that are no baselines.",
+    "Invalid records of the baselines topic.",
     "records",
 )
 EVENTS_PUBLISHED = agent_row(
     "events_published_total",
     MetricType.COUNTER,
     ExporterRole.AGENT,
-    "Events that arrived: acknowledged by Kafka, written to the file, taken by the webhook.",
+    "Delivered events: acknowledged by Kafka, written to the file, accepted by the webhook.",
     "events",
     _KINDS | {"sink": _SINKS},
 )
@@ -137,8 +140,8 @@ EVENTS_DROPPED = agent_row(
     "events_dropped_total",
     MetricType.COUNTER,
     ExporterRole.AGENT,
-    "Events lost. member: in a consumer's full queue, as it reports; agent: while it waited for the cluster to answer; "
-    "otherwise on the way to that sink.",
+    "Lost events. member: in a consumer's full queue, as it reports; agent: while it waited for the cluster to "
+    "answer; otherwise when they were sent to that sink.",
     "events",
     {"where": ("member", "agent", *_SINKS)},
 )
@@ -146,7 +149,7 @@ REQUESTS_REJECTED = agent_row(
     "requests_rejected_total",
     MetricType.COUNTER,
     ExporterRole.AGENT,
-    "Posts of events that were refused as a whole, by HTTP status.",
+    "Rejected posts of events, by HTTP status.",
     "requests",
     {"status": ("400", "401", "403", "404", "405", "411", "413", "429", "503")},
 )
@@ -154,8 +157,9 @@ CONNECTIONS_CUT = agent_row(
     "connections_cut_total",
     MetricType.COUNTER,
     ExporterRole.AGENT,
-    "Connections of HTTP clients that the agent ended. slow_head: no request in time; slow_answer: its body or answer "
-    "took too long; room: it was silent and others came; refused: too many were open.",
+    "Connections of HTTP clients that the agent closed. slow_head: no complete request in time; slow_answer: its "
+    "body or the response took too long; room: idle while new connections needed its slot; refused: too many open "
+    "connections.",
     "connections",
     {"reason": ("slow_head", "slow_answer", "room", "refused")},
 )
@@ -163,19 +167,23 @@ SERIES_FOLDED = agent_row(
     "series_folded",
     MetricType.GAUGE,
     ExporterRole.AGENT,
-    "Label sets now folded into another series to keep within the bounds.",
+    "Label sets that are currently folded into another series because of limits.",
 )
 READ_RECORDS = agent_row(
     "read_records_total", MetricType.COUNTER, ExporterRole.OBSERVER, "Records read from the offsets topic.", "records"
 )
 READ_BYTES = agent_row(
-    "read_bytes_total", MetricType.COUNTER, ExporterRole.OBSERVER, "Bytes of those records, keys and values.", "bytes"
+    "read_bytes_total",
+    MetricType.COUNTER,
+    ExporterRole.OBSERVER,
+    "Bytes read from the offsets topic, keys and values.",
+    "bytes",
 )
 DECODE_ERRORS = agent_row(
     "decode_errors_total",
     MetricType.COUNTER,
     ExporterRole.OBSERVER,
-    "Records that broke their schema, by key version; other: their key has not even a version.",
+    "Records that do not match their schema, by key version; other: the key has no version.",
     "records",
     {"key_version": (*map(str, sorted(RECORDS)), OTHER)},
 )
@@ -183,7 +191,7 @@ UNKNOWN_RECORDS = agent_row(
     "unknown_records_total",
     MetricType.COUNTER,
     ExporterRole.OBSERVER,
-    "Records passed over because this version does not know their key's or value's version.",
+    "Skipped records with an unknown version of the key or the value.",
     "records",
     {"unknown": ("key_version", "value_version")},
 )
@@ -191,14 +199,14 @@ UNKNOWN_TAGS = agent_row(
     "unknown_tagged_fields_total",
     MetricType.COUNTER,
     ExporterRole.OBSERVER,
-    "Tagged fields that were skipped because this version does not know them; their records count nevertheless.",
+    "Skipped unknown tagged fields; the rest of their records is used.",
     "fields",
 )
 TAIL_LAG = agent_row(
     "tail_lag_records",
     MetricType.GAUGE,
     ExporterRole.OBSERVER,
-    "Records between the tail and the end of the offsets topic.",
+    "Records between the last read record and the end of the offsets topic.",
     "records",
 )
 OFFSETS_MAX_BYTES = agent_row(
@@ -213,45 +221,49 @@ LOADS_LEFT_OUT = agent_row(
     "loads_left_out_partitions",
     MetricType.GAUGE,
     ExporterRole.OBSERVER,
-    "Partitions whose lag and rate are not followed because there are too many; absent unless lag_groups is set.",
+    "Partitions whose lag and rate are not read because there are too many; absent unless lag_groups is set.",
     "partitions",
 )
 OWNED_PARTITIONS = agent_row(
     "owned_partitions",
     MetricType.GAUGE,
     ExporterRole.OBSERVER,
-    "Partitions of the offsets topic whose groups this observer speaks for: all, unless replicas share them.",
+    "Partitions of the offsets topic whose groups this observer exports: all, unless replicas share them.",
     "partitions",
 )
 OWNERSHIP_CHANGES = agent_row(
-    "ownership_changes_total", MetricType.COUNTER, ExporterRole.OBSERVER, "Times that these became others.", "changes"
+    "ownership_changes_total",
+    MetricType.COUNTER,
+    ExporterRole.OBSERVER,
+    "Changes of the owned partitions of the offsets topic.",
+    "changes",
 )
 REPLAYED_RECORDS = agent_row(
     "replayed_records_total",
     MetricType.COUNTER,
     ExporterRole.OBSERVER,
-    "Groups' records that were read again from a snapshot on, after a start or a takeover.",
+    "Group records that were read again after a snapshot, because of a start or a takeover.",
     "records",
 )
 SNAPSHOT_BYTES = agent_row(
     "snapshot_written_bytes_total",
     MetricType.COUNTER,
     ExporterRole.OBSERVER,
-    "Bytes of records put into snapshots.",
+    "Bytes of records written to snapshots.",
     "bytes",
 )
 LAST_SNAPSHOT = agent_row(
     "last_snapshot_timestamp_seconds",
     MetricType.GAUGE,
     ExporterRole.OBSERVER,
-    "When Kafka last acknowledged a snapshot of a partition, Unix time.",
+    "Unix time of the last acknowledged snapshot of a partition.",
     "seconds",
 )
 SNAPSHOT_PROBLEMS = agent_row(
     "snapshot_problems_total",
     MetricType.COUNTER,
     ExporterRole.OBSERVER,
-    "Snapshots that could not be used (the offsets topic was read from its beginning instead) or not be written.",
+    "Snapshots that could not be read (the offsets topic was read from its beginning instead) or not be written.",
     "problems",
     {"problem": ("unreadable", "malformed", "foreign", "out_of_range", "too_large", "write")},
 )
@@ -259,7 +271,7 @@ POLL_SECONDS = agent_row(
     "poll_duration_seconds",
     MetricType.HISTOGRAM,
     ExporterRole.OBSERVER,
-    "Time of polls.",
+    "Duration of polls.",
     "seconds",
     _POLLS,
     POLL_BUCKETS,
@@ -268,7 +280,7 @@ LAST_POLL = agent_row(
     "last_poll_timestamp_seconds",
     MetricType.GAUGE,
     ExporterRole.OBSERVER,
-    "When a poll last succeeded, Unix time.",
+    "Unix time of the last successful poll.",
     "seconds",
     _POLLS,
 )

@@ -10,7 +10,7 @@ STALL_BASELINE = Metric(
     "kafka_rebalance_stall_baseline_seconds",
     MetricType.GAUGE,
     ExporterRole.OBSERVER,
-    "Normal stall of the group at this hour of the week, from its history; absent where that is too short.",
+    "Normal stall of the group at this hour of the week, from its history; absent if the history is too short.",
     ("consumergroup", "percentile"),
     "seconds",
     {"percentile": ("p50", "p95", "p99")},

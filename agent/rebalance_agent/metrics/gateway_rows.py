@@ -52,21 +52,21 @@ GATEWAY_CONNECTIONS = agent_row(
     "gateway_connections",
     MetricType.GAUGE,
     ExporterRole.GATEWAY,
-    "Connections of clients that are open.",
+    "Open connections of clients.",
     "connections",
 )
 GATEWAY_CONNECTIONS_TOTAL = agent_row(
     "gateway_connections_opened_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "Connections of clients that were taken.",
+    "Accepted connections of clients.",
     "connections",
 )
 GATEWAY_BYTES = agent_row(
     "gateway_bytes_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "Bytes sent on: requests to brokers, answers to clients.",
+    "Forwarded bytes: requests to brokers, answers to clients.",
     "bytes",
     {"direction": DIRECTIONS},
 )
@@ -74,8 +74,8 @@ GATEWAY_PASS_SECONDS = agent_row(
     "gateway_pass_seconds",
     MetricType.HISTOGRAM,
     ExporterRole.GATEWAY,
-    "What the gateway added to frames that passed unread, from their last byte in to their last byte out; those that "
-    "went on together count once, and the wait for a side that does not read counts in.",
+    "Latency that the gateway added to frames that it forwarded unread, from the last byte in to the last byte out. "
+    "Frames that were forwarded together count once; waiting for a slow receiver is included.",
     "seconds",
     {"direction": DIRECTIONS},
     PASS_BUCKETS,
@@ -84,7 +84,7 @@ GATEWAY_READ_SECONDS = agent_row(
     "gateway_read_seconds",
     MetricType.HISTOGRAM,
     ExporterRole.GATEWAY,
-    "What the gateway added to each frame that it read, from its last byte in to its last byte out.",
+    "Latency that the gateway added to each frame that it read, from the last byte in to the last byte out.",
     "seconds",
     {"api": (*READ_APIS.values(), OTHER)},
     READ_BUCKETS,
@@ -93,11 +93,11 @@ GATEWAY_REFUSED = agent_row(
     "gateway_refused_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "Connections that the gateway ended. failed: an error of its own; malformed, mismatched, oversized, truncated: "
-    "what came is not Kafka's protocol; room: too many were open, or there were too many large frames that are read; "
-    "sasl_v0: a handshake that raw bytes would follow; slow: a frame that is read did not arrive in time, or was not "
-    "taken while others waited for its room; stuck: one side was gone, and the other took or gave nothing; tls: no "
-    "handshake; unreachable: no broker took the connection.",
+    "Connections that the gateway closed. failed: an error in the gateway; malformed, mismatched, oversized, "
+    "truncated: the data is not Kafka's protocol; room: too many open connections, or too many large frames in "
+    "memory; sasl_v0: a SASL handshake with unframed bytes; slow: a frame that is read did not arrive in time, or "
+    "was not received while others waited for its memory; stuck: one side disconnected, and the other neither "
+    "received nor sent data; tls: the handshake failed; unreachable: no broker accepted the connection.",
     "connections",
     {
         "reason": (
@@ -116,13 +116,13 @@ GATEWAY_REFUSED = agent_row(
     },
 )
 GATEWAY_BROKERS = agent_row(
-    "gateway_brokers", MetricType.GAUGE, ExporterRole.GATEWAY, "Brokers that have a port of their own.", "brokers"
+    "gateway_brokers", MetricType.GAUGE, ExporterRole.GATEWAY, "Brokers with a port in the gateway.", "brokers"
 )
 GATEWAY_BROKERS_SHUT = agent_row(
     "gateway_brokers_shut",
     MetricType.GAUGE,
     ExporterRole.GATEWAY,
-    "Brokers that are down to clients here, since their port cannot be listened on or their address is none.",
+    "Brokers that clients cannot reach, because the gateway cannot listen on their port or their address is invalid.",
     "brokers",
 )
 
@@ -130,10 +130,11 @@ GATEWAY_OUTCOMES = agent_row(
     "gateway_group_frames_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "What became of JoinGroup and SyncGroup of groups that a rule names. offered: our strategy was put before the "
-    "client's own; misfit, foreign: it was not, since it does not fit the client; chosen, not_chosen: the group runs "
-    "by it, or by one that all members offer; assigned: the leader's assignment is ours; assign_failed, assign_late: "
-    "it is the client's own; sent_back: the client was told to join again; failed: the client's own bytes went on.",
+    "JoinGroup and SyncGroup of groups with a rule, by result. offered: the strategy was inserted before the "
+    "client's own assignors; misfit, foreign: it was not, because it does not match the client; chosen, not_chosen: "
+    "the generation uses the strategy, or an assignor that all members offer; assigned: the leader's assignment was "
+    "replaced; assign_failed, assign_late: it was not replaced; sent_back: the client has to rejoin; failed: the "
+    "client's bytes were forwarded unchanged.",
     "frames",
     {
         "outcome": (

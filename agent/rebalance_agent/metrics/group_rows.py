@@ -42,7 +42,7 @@ def _on_request(_type: GroupType) -> int:
 INFO = labelled(
     "kafka_rebalance_group_info",
     MetricType.INFO,
-    "What the group runs and where its facts come from; always 1.",
+    "Type, assignor, rebalance protocol and data source of the group; always 1.",
     {
         "group_type": tuple(GroupType),
         "assignor": (),
@@ -57,7 +57,7 @@ INFO = labelled(
 STATE = labelled(
     "kafka_rebalance_group_state",
     MetricType.GAUGE,
-    "1 for the state that the group is in, 0 for the others that its type can have.",
+    "1 for the current state of the group, 0 for the other states of its type.",
     {"state": tuple(state for state in GroupState if state is not GroupState.DEAD)},
     samples=values.states,
     series=lambda group_type: len(STATES[group_type]),
@@ -76,7 +76,7 @@ IDLE_MEMBERS = gauge(
 COMPLETED = labelled(
     "kafka_rebalance_completed_total",
     MetricType.COUNTER,
-    "Rebalances completed, by the first cause. A cooperative rebalance with its follow-ups is one.",
+    "Completed rebalances by first cause. A cooperative rebalance with its follow-ups counts once.",
     {"trigger": tuple(Trigger)},
     "rebalances",
     samples=values.completed,
@@ -91,8 +91,8 @@ FOLLOWUPS = counter(
 FAILED = labelled(
     "kafka_rebalance_failed_total",
     MetricType.COUNTER,
-    "Rebalances that came to nothing. aborted: the coordinator began a generation and never completed it; "
-    "assign_error: the leader's assign() raised, as it reports (absent until members report).",
+    "Failed rebalances. aborted: the coordinator started a generation and did not complete it; assign_error: the "
+    "leader reported an exception in assign() (absent until members report).",
     {"reason": tuple(FailureReason)},
     "rebalances",
     samples=values.failed,
@@ -100,7 +100,7 @@ FAILED = labelled(
 )
 NOOP = counter(
     "noop",
-    "Rebalances after which everyone owned what they had owned before.",
+    "Rebalances without a change of the assignment.",
     "rebalances",
     value=lambda counters: counters.noop,
 )
@@ -108,7 +108,7 @@ POLLED_CHANGES = GroupMetric(
     "rebalance_agent_polled_changes_total",
     MetricType.COUNTER,
     ExporterRole.OBSERVER,
-    "Changes seen between polls of a group whose records may not be read: fewer than its rebalances.",
+    "Changes between polls of a group whose records the observer has no right to read; fewer than its rebalances.",
     GROUP_LABEL,
     # What changed between two polls is not a count of anything else.
     value=lambda view: view.counters.polled_changes if polled(view) else None,
@@ -117,7 +117,7 @@ POLLED_CHANGES = GroupMetric(
 STALL = labelled(
     "kafka_rebalance_stall_seconds",
     MetricType.HISTOGRAM,
-    "Longest standstill of a partition in each rebalance. exact: reported by members; bound: at most this long.",
+    "Longest stall of a partition in each rebalance. exact: reported by members; bound: upper bound.",
     {"basis": tuple(Basis)},
     "seconds",
     samples=values.stalls,
@@ -133,28 +133,28 @@ LAST_JOIN = gauge(
 )
 LAST_SYNC = gauge(
     "last_sync_seconds",
-    "Sync phase of the last rebalance: the leader's assign() and its way. Classic groups only.",
+    "Sync phase of the last rebalance: the leader's assign() and its network time. Classic groups only.",
     "seconds",
     value=lambda view: view.last_sync_seconds,
     series=_classic,
 )
 LAST_RECONCILE = gauge(
     "last_reconcile_seconds",
-    "From the coordinator's last assignment until all members had theirs. Consumer, share and streams groups only.",
+    "From the coordinator's last assignment until all members have it. Consumer, share and streams groups only.",
     "seconds",
     value=lambda view: view.last_reconcile_seconds,
     series=lambda group_type: 1 - _classic(group_type),
 )
 LAST_COMPLETED = gauge(
     "last_completed_timestamp_seconds",
-    "When the last rebalance completed, Unix time.",
+    "Unix time of the end of the last rebalance.",
     "seconds",
     value=lambda view: view.last_episode.phases.completed_ms / 1000 if view.last_episode else None,
 )
 IN_PROGRESS = running(
     "kafka_rebalance_in_progress_seconds",
     MetricType.GAUGE,
-    "Age of the running rebalance, 0 when none runs.",
+    "Age of the running rebalance; 0 if none runs.",
     "seconds",
     running=values.in_progress,
 )
@@ -167,14 +167,14 @@ TIMEOUT = gauge(
 STALLED_PARTITION_SECONDS = running(
     "kafka_rebalance_stalled_partition_seconds_total",
     MetricType.COUNTER,
-    "Seconds that partitions stood still, summed over partitions.",
+    "Stalled service time, summed over partitions.",
     "partition-seconds",
     running=lambda view, now_ms: values.partition_seconds(view, now_ms, 0),
 )
 PARTITION_SECONDS = running(
     "kafka_rebalance_partition_seconds_total",
     MetricType.COUNTER,
-    "Seconds that partitions were to be consumed, summed over partitions.",
+    "Possible service time, summed over partitions.",
     "partition-seconds",
     running=lambda view, now_ms: values.partition_seconds(view, now_ms, 1),
 )
@@ -189,36 +189,36 @@ UNASSIGNED = gauge(
 )
 REVOKED = counter(
     "partitions_revoked",
-    "Partitions that members had to give up.",
+    "Partitions that members had to revoke.",
     "partitions",
     value=lambda counters: counters.revoked,
 )
 ASSIGNED = counter(
     "partitions_assigned",
-    "Partitions that members were newly given.",
+    "Partitions that were newly assigned to members.",
     "partitions",
     value=lambda counters: counters.assigned,
 )
 LOST = counter(
     "partitions_lost",
-    "Partitions of members that went without giving them up.",
+    "Partitions of members that left without revoking them.",
     "partitions",
     value=lambda counters: counters.lost,
 )
 MOVED = counter(
-    "partitions_moved", "Partitions that changed their owner.", "partitions", value=lambda counters: counters.moved
+    "partitions_moved", "Partitions that changed owner.", "partitions", value=lambda counters: counters.moved
 )
 MOVED_EXCESS = counter(
     "partitions_moved_excess",
-    "Partitions that changed their owner beyond the fewest this balance needed.",
+    "Partitions that changed owner beyond the minimum for this balance.",
     "partitions",
     value=lambda counters: counters.moved_excess,
 )
 SKEW = labelled(
     "kafka_rebalance_assignment_skew_ratio",
     MetricType.GAUGE,
-    "Highest load of a member / the best it could be; 1 is best. partitions: what the strategy promises that member; "
-    "lag (records behind), rate (records/s produced): a bound that no assignment can beat, for followed groups only.",
+    "Highest load of a member / best possible load; 1 is best. partitions: the load that the strategy promises; lag "
+    "(records behind), rate (records/s produced): a lower bound for every assignment, only for groups in lag_groups.",
     {"weight": ("partitions", "lag", "rate")},
     "ratio",
     samples=values.skews,
@@ -226,14 +226,14 @@ SKEW = labelled(
 )
 IMBALANCE = gauge(
     "assignment_imbalance_partitions",
-    "Highest load above its target; 0 is optimal.",
+    "Partitions of the most loaded member above its target; 0 is optimal.",
     "partitions",
     value=lambda view: view.imbalance,
 )
 TOPIC_SPREAD = labelled(
     "kafka_rebalance_topic_spread_ratio",
     MetricType.GAUGE,
-    "Owners of the topic / owners it could have; only the worst topics, and only below 1.",
+    "Owners of the topic / possible owners; only the lowest values of a group, and only below 1.",
     ("topic",),
     "ratio",
     samples=values.worst_topics,
@@ -241,7 +241,7 @@ TOPIC_SPREAD = labelled(
 )
 COPARTITION_BREAKS = gauge(
     "copartition_breaks",
-    "Partition numbers with different owners in topics that are declared to be read side by side.",
+    "Partition numbers with different owners in topics that are configured as co-partitioned.",
     "partitions",
     value=lambda view: view.copartition_breaks,
     series=_on_request,
@@ -249,7 +249,7 @@ COPARTITION_BREAKS = gauge(
 OWNER_PARTITIONS = labelled(
     "kafka_rebalance_owner_partitions",
     MetricType.GAUGE,
-    "Partitions of a member; of members with equal labels the highest.",
+    "Partitions of a member; the maximum of members with equal labels.",
     ("client_id", "host"),
     "partitions",
     samples=lambda group: (
@@ -268,19 +268,19 @@ OWNER_MEMBERS = labelled(
 )
 ROLLOUT = gauge(
     "rollout_in_progress",
-    "1 while the group's members are being replaced one after the other, as in a deploy; else 0.",
+    "1 while the group's members are being replaced one after the other, as in a deploy; otherwise 0.",
     value=lambda view: None if polled(view) else int(view.rollout is not None and not view.rollout.closed),
 )
 FLAPPING = gauge(
     "flapping_members",
-    "Members that leave and come back again and again.",
+    "Members that leave and return repeatedly.",
     "members",
     value=lambda view: None if polled(view) else len(view.flapping),
 )
 SLOWEST_MEMBER = running(
     "kafka_rebalance_slowest_member_seconds",
     MetricType.GAUGE,
-    "How long the slowest member kept the last rebalance waiting; absent an hour later.",
+    "How long the others waited for the slowest member in the last rebalance; absent after an hour.",
     "seconds",
     _OWNER,
     running=values.slowest,
@@ -288,8 +288,8 @@ SLOWEST_MEMBER = running(
 )
 METADATA_BYTES = gauge(
     "group_metadata_bytes",
-    "Size of a classic group's record, which max.message.bytes of __consumer_offsets limits. Groups of other types "
-    "have a small record for each member instead.",
+    "Size of a classic group's record, limited by max.message.bytes of __consumer_offsets. Groups of other types "
+    "have a small record for each member.",
     "bytes",
     value=lambda view: view.metadata_bytes,
     series=_classic,

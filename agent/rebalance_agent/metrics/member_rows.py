@@ -51,7 +51,7 @@ CALLBACK_SECONDS = Metric(
     "kafka_rebalance_member_callback_seconds",
     MetricType.HISTOGRAM,
     ExporterRole.SIDECAR,
-    "Time in the consumer's own rebalance callbacks. Absent where only a gateway sees the member.",
+    "Duration of the application's rebalance callbacks. Absent if only a gateway reports the member.",
     ("consumergroup", "callback"),
     "seconds",
     {"callback": (Callback.REVOKED, Callback.ASSIGNED, Callback.LOST)},
@@ -60,7 +60,7 @@ CALLBACK_SECONDS = Metric(
 STALL = _row(
     "stall_seconds",
     MetricType.HISTOGRAM,
-    "From a member's revoked or lost callback being entered to its next assigned callback having returned.",
+    "From the start of a member's revoked or lost callback to the end of its next assigned callback.",
     "seconds",
     ("consumergroup",),
     STALL_BUCKETS,
@@ -68,7 +68,7 @@ STALL = _row(
 JOIN = _row(
     "join_seconds",
     MetricType.HISTOGRAM,
-    "A member's wait for the answer to JoinGroup: the slowest member's time, as far as this one waited for it.",
+    "A member's wait for the answer to JoinGroup, which includes the wait for the slowest member.",
     "seconds",
     ("consumergroup",),
     JOIN_BUCKETS,
@@ -76,7 +76,7 @@ JOIN = _row(
 SYNC = _row(
     "sync_seconds",
     MetricType.HISTOGRAM,
-    "From JoinGroup's answer to SyncGroup's in a member: the leader's assign() and its way.",
+    "From the answer to JoinGroup to the answer to SyncGroup in a member: the leader's assign() and its network time.",
     "seconds",
     ("consumergroup",),
     SYNC_BUCKETS,
@@ -84,7 +84,8 @@ SYNC = _row(
 STOP = _row(
     "stop_seconds",
     MetricType.HISTOGRAM,
-    "From a member being told that its group rebalances to its JoinGroup: how long it took to stop, seen by a gateway.",
+    "From the answer that notifies a member of the rebalance to its JoinGroup: how long it took to stop, as seen by "
+    "a gateway.",
     "seconds",
     ("consumergroup",),
     JOIN_BUCKETS,
@@ -92,7 +93,7 @@ STOP = _row(
 ASSIGN_SECONDS = _row(
     "assign_seconds",
     MetricType.HISTOGRAM,
-    "Time of assign() calls in the group's leader.",
+    "Duration of assign() calls in the group's leader.",
     "seconds",
     ("consumergroup", "assignor"),
     ASSIGN_BUCKETS,
@@ -107,32 +108,33 @@ ASSIGN_FAILURES = _row(
 USER_DATA_ERRORS = _row(
     "user_data_errors_total",
     MetricType.COUNTER,
-    "Members whose user data did not decode or could not be written, in each assign() call.",
+    "Members whose user data could not be decoded or encoded, in each assign() call.",
     "members",
     ("consumergroup", "assignor"),
 )
-GENERATION = _row("generation", MetricType.GAUGE, "Generation the member was last in.", "")
-PARTITIONS = _row("partitions", MetricType.GAUGE, "Partitions the members with these labels own.", "partitions")
-REVOKED = _row("revoked_total", MetricType.COUNTER, "Partitions given up in revoked callbacks.", "partitions")
-ASSIGNED = _row("assigned_total", MetricType.COUNTER, "Partitions received in assigned callbacks.", "partitions")
-LOST = _row("lost_total", MetricType.COUNTER, "Partitions taken away in lost callbacks.", "partitions")
+GENERATION = _row("generation", MetricType.GAUGE, "Last generation of the member.", "")
+PARTITIONS = _row("partitions", MetricType.GAUGE, "Partitions that members with these labels own.", "partitions")
+REVOKED = _row("revoked_total", MetricType.COUNTER, "Partitions revoked in revoked callbacks.", "partitions")
+ASSIGNED = _row("assigned_total", MetricType.COUNTER, "Partitions assigned in assigned callbacks.", "partitions")
+LOST = _row("lost_total", MetricType.COUNTER, "Partitions lost in lost callbacks.", "partitions")
 REPROCESSED = _row(
     "reprocessed_records_total",
     MetricType.COUNTER,
-    "Records consumed once more because partitions went: what was read and not committed then, and offsets that came "
-    "back lower. Absent where the client does not know how far it is.",
+    "Records consumed twice because of a rebalance: records that were read and not committed when their partition "
+    "was revoked, and records read again after an offset reset. Absent if the client cannot provide its position.",
     "records",
 )
 REJECTED_COMMITS = _row(
     "rejected_commits_total",
     MetricType.COUNTER,
-    "Partitions whose commits the coordinator refused because of a rebalance. Absent where no gateway sees the member.",
+    "Partitions whose commits the coordinator rejected because of a rebalance. Absent if no gateway reports the "
+    "member.",
     "partitions",
 )
 SKEW = _row(
     "assignment_skew_ratio",
     MetricType.GAUGE,
-    "Skew of the last assignment that this member made as leader: highest load / promised load; 1 is best.",
+    "Skew of the last assignment that this member computed as leader: highest load / promised load; 1 is best.",
     "ratio",
 )
 

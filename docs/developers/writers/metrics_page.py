@@ -1,4 +1,4 @@
-"""``docs/metrics.md``, written from the catalogue."""
+"""Generates ``docs/metrics.md`` from the catalogue."""
 
 from __future__ import annotations
 
@@ -13,53 +13,53 @@ __all__ = ["metrics_page"]
 
 _ROLES = {
     ExporterRole.OBSERVER: """\
-## Observer: facts of groups
+## Observer: groups
 
-What the coordinator recorded of each group. Gauges aggregate with `max by`, counters with
-`sum by (consumergroup) (increase(...))`. What a source cannot know is absent, never 0: where the offsets topic may not
-be read (`source="admin"`), nothing is said that polls cannot know.
+Data from the coordinator's records of each group. Aggregate gauges with `max by`, counters with
+`sum by (consumergroup) (increase(...))`. Unknown values are absent, never 0: without the right to read the offsets
+topic (`source="admin"`), only metrics that polls can provide exist.
 """,
     ExporterRole.SIDECAR: """\
-## Sidecar: what one process saw of itself
+## Sidecar: reports of consumers
 
-From the events that consumers post to the sidecar beside them. They add up with `sum`.
+Data from the events that consumers send to their sidecar. Aggregate with `sum`.
 """,
     ExporterRole.GATEWAY: """\
-## Gateway: what goes through it
+## Gateway: connections and frames
 
-Of the connections between its clients and the brokers. A gateway exports the sidecar's metrics as well.
+Data about the connections between clients and brokers. A gateway also exports the sidecar's metrics.
 """,
     ExporterRole.AGENT: """\
 ## The agent itself
 
-Is the watcher well, and does it see everything. Each role exports those that concern it.
+State of the agent's processes. Each role exports the metrics that apply to it.
 """,
 }
 
 _HEAD = f"""\
 # Metrics
 
-Written from the catalogue in `rebalance_agent.metrics` by `make docs`; change it there.
+`make docs` generates this page from the catalogue in `rebalance_agent.metrics`.
 
-Every role serves `/metrics` on port 29308. Labels are spelt as kafka_exporter spells them, so lag joins without
-relabelling. With `cluster_name` set every metric also has the label `cluster`. Counters of a group start at 0 when the
-group is first seen and go when it goes.
+Every role serves `/metrics` on port 29308. Labels have the same names as in kafka_exporter, so you can join its lag
+metrics without relabelling. If `cluster_name` is set, every metric also has the label `cluster`. Counters of a group
+start at 0 when the group is first observed, and disappear with the group.
 
-A group has at most {GROUP_SERIES_MAX} series, half of them closed sets: a trigger each, a state each, a bucket each. \
-Members add theirs: `owner_*` for at most \
-{SeriesLimits().max_member_series} pairs of client id and host (members with
-equal labels fold into their maximum and their number; pairs beyond it into `client_id="{FOLDED}"`), one
-`slowest_member`, and the exact histogram of stalls where they report. Groups that `lag_groups` or `copartitioned` name
-have up to three more, and so have those of which the [pipeline](pipeline-tables.md#baselines) knows what is normal.
+A group has at most {GROUP_SERIES_MAX} series; half of them are fixed sets, one for each trigger, state or bucket.
+Members add series: `owner_*` for at most {SeriesLimits().max_member_series} pairs of client id and host
+(members with equal labels are combined to their maximum and their number;
+further pairs are folded into `client_id="{FOLDED}"`), one `slowest_member`, and the exact histogram of stalls if they
+report. Groups in `lag_groups` or `copartitioned` have up to three more series, and so do groups with a baseline from
+the [pipeline](pipeline-tables.md#baselines).
 """
 
 
 def metrics_page() -> str:
-    """The page: a table for each role, then the closed sets of label values and the buckets."""
+    """Return the page: a table for each role, then the label values and the buckets."""
     parts = [_HEAD]
     for role, text in _ROLES.items():
         parts += (text, _table(metric for metric in CATALOGUE if metric.role is role))
-    parts.append(f"## Label values\n\nThese labels have no other values.\n\n{_values()}")
+    parts.append(f"## Label values\n\nThese labels have only the listed values.\n\n{_values()}")
     parts.append(f"## Buckets\n\nUpper bounds in seconds.\n\n{_buckets()}")
     return "\n".join(parts)
 
@@ -69,7 +69,7 @@ def _table(metrics: Iterable[Metric]) -> str:
         (f"`{metric.name}`", metric.kind, ", ".join(f"`{label}`" for label in metric.labels), metric.unit, metric.help)
         for metric in metrics
     ]
-    return _markdown(("metric", "type", "labels", "unit", "what"), rows)
+    return _markdown(("metric", "type", "labels", "unit", "meaning"), rows)
 
 
 def _values() -> str:

@@ -1,4 +1,4 @@
-"""Groups of mixed subscriptions, too large to try every assignment: for comparing one algorithm with another."""
+"""Groups with mixed subscriptions that are too large for a brute-force check, to compare algorithms."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rebalance_agent.model.subscription import GroupSubscription, MemberSubscrip
 
 
 def mixed_group(seed: int) -> GroupSubscription:
-    """Up to 10 members and 8 topics; some partitions owned, some of them by who does not subscribe, some by one most.
+    """A group of up to 10 members and 8 topics; some partitions are owned, some by members that do not subscribe.
 
     Built from a seed, as groups that grow and shrink draw by draw are rarely this tangled.
     """
@@ -43,7 +43,7 @@ def mixed_groups():
 
 
 def random_half(topics: int, partitions: int, members: int, seed: int = 7) -> GroupSubscription:
-    """Everybody subscribes to a random half of the topics."""
+    """A group whose members each subscribe to a random half of the topics."""
     rnd = random.Random(seed)
     names = [f"t{place:03}" for place in range(topics)]
     return GroupSubscription(

@@ -1,4 +1,4 @@
-"""The best a group can have, found by an integer program that knows nothing of our algorithms.
+"""Computes the best assignment of a group with an integer program, independent of our algorithms.
 
 One variable per partition and subscriber: does it get it? HiGHS (through scipy) finds the assignment with the least sum
 of squared loads, and of those the one with the fewest moves. The least sum of squares is the lexicographically best
@@ -24,14 +24,14 @@ Pair = tuple[str, int]
 def squares_and_moves(
     subscription: GroupSubscription, owners: Mapping[Pair, str], target: Mapping[str, TopicPartitions]
 ) -> tuple[int, int]:
-    """Of an assignment: the sum of squared loads, and how many owned partitions do not stay with their owner."""
+    """The sum of squared loads of an assignment, and the number of owned partitions that move."""
     given = {member_id: pairs(topics) for member_id, topics in target.items()}
     squares = sum(len(given.get(each.member_id, ())) ** 2 for each in subscription.members)
     return squares, sum(pair not in given[owner] for pair, owner in owners.items())
 
 
 def optimum(subscription: GroupSubscription, owners: Mapping[Pair, str]) -> tuple[int, int]:
-    """The least that `squares_and_moves` can be, squares first."""
+    """The minimum of `squares_and_moves`, with the squares first."""
     slots = [
         (pair, each.member_id)
         for each in subscription.members

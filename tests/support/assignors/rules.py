@@ -1,4 +1,4 @@
-"""Groups to assign, a walk that they take, and the rules that every strategy's result must keep."""
+"""Groups to assign, sequences of changes, and the rules for every strategy's result."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def topics_metadata(draw, partitions_max=9):
 
 @st.composite
 def ownership(draw, topics):
-    """A claim that may be right, stale, doubled, or about what does not exist."""
+    """A claim that can be correct, stale, duplicated, or for something that does not exist."""
     owned = {}
     for topic in draw(st.lists(st.sampled_from([*topics, "gone"]), unique=True, max_size=3)):
         numbers = draw(st.sets(st.integers(0, 11), max_size=6))
@@ -92,7 +92,7 @@ def groups(draw, partitions_max=9, members_max=6):
 
 
 def knotty_group(seed: int) -> GroupSubscription:
-    """A small group of mixed subscriptions and weights, with most partitions owned: where balance is hard to see.
+    """A small group with mixed subscriptions and weights, and most partitions owned: a difficult balance.
 
     Built from a seed, because such groups are rare among those that grow and shrink draw by draw.
     """
@@ -124,7 +124,7 @@ def knotty_groups():
 
 @st.composite
 def next_groups(draw, before: GroupSubscription, assignment: GroupAssignment, generation: int):
-    """What may come next: members keep what they were given, and one thing about the group changes."""
+    """The possible next groups: members keep their partitions, and one property of the group changes."""
     topics = dict(before.topics)
     members = [
         replace(each, owned=assignment.members[each.member_id], generation=generation, user_data=None)
@@ -160,7 +160,7 @@ def all_pairs(assigned: Mapping[str, TopicPartitions]):
 
 
 def valid_owners(subscription: GroupSubscription) -> dict[tuple[str, int], str]:
-    """Partition -> its one owner by the newest generation: the rule, written the slow and plain way."""
+    """Partition -> its owner by the newest generation, computed in the simplest way."""
     claims: dict[tuple[str, int], dict[int, set[str]]] = {}
     for each in subscription.members:
         for pair in pairs(each.owned):
@@ -176,7 +176,7 @@ def valid_owners(subscription: GroupSubscription) -> dict[tuple[str, int], str]:
 
 
 def dated(strategy: Strategy, subscription: GroupSubscription) -> GroupSubscription:
-    """``subscription`` with the generations that members say in their user data, where the subscription has none."""
+    """``subscription`` with the generations from the members' user data, if it has none itself."""
     members = []
     for each in subscription.members:
         generation = each.generation
@@ -241,7 +241,7 @@ def check_withholding(subscription: GroupSubscription, assignment: GroupAssignme
 
 
 def every_assignment(subscription: GroupSubscription):
-    """All ways to give each partition to a subscriber: member id per partition, for groups small enough to try."""
+    """All assignments of a small group: member id per partition."""
     slots = [
         ((topic, number), [each.member_id for each in subscription.members if topic in each.topics])
         for topic, known in sorted(subscription.topics.items())

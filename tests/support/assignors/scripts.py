@@ -1,4 +1,4 @@
-"""Scripts for the coordinator's model, and the rules that every timeline keeps."""
+"""Scripts for the coordinator's model, and the rules for every timeline."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def simulated_members(draw, name, lists=LISTS):
 
 @st.composite
 def scripts(draw, lists=LISTS, steps_max=14):
-    """Members that come, go and change, close together or far apart."""
+    """Scripts in which members join, leave and change, close together or far apart."""
     names = [f"m{number}" for number in range(draw(st.integers(1, 5)))]
     present, steps, at_ms = set(), [], 0
     for _ in range(draw(st.integers(1, steps_max))):
@@ -85,7 +85,7 @@ def all_settings():
 
 
 def owners_over_time(timeline):
-    """After every handover: (moment, partition -> owners)."""
+    """(time, partition -> owners) after every change of ownership."""
     owners = {}
     for each in timeline.handovers:
         for partition in pairs(each.partitions):
@@ -96,7 +96,7 @@ def owners_over_time(timeline):
 
 
 def check(timeline):
-    """What holds whatever happens."""
+    """Check the rules for every timeline."""
     if not any(each.state == "Dead" for each in timeline.states):  # a deleted group's successor begins anew
         rounds = sorted((*timeline.generations, *timeline.aborted), key=lambda each: each.number)
         for kind in (timeline.generations, timeline.aborted, rounds):

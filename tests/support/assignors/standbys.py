@@ -1,4 +1,4 @@
-"""Groups whose members have copies, and what comes of them."""
+"""Groups whose members have standby copies, and checks of their assignments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PROCESS = "assignment.process.id"
 
 
 def stateful(topics, *members, **config):
-    """A group; ``config`` holds the shared settings, by the last words of their names."""
+    """A group; ``config`` contains the shared settings, with the last words of their names."""
     names = {"standbys": STANDBYS, "changelogs": CHANGELOGS, "subtopologies": SUBTOPOLOGIES}
     return GroupSubscription(
         {name: TopicMetadata(count) for name, count in topics.items()},
@@ -31,7 +31,7 @@ def equals(topics, count, **config):
 
 
 def settled(subject: GroupSubscription, assignment: GroupAssignment, generation=7) -> GroupSubscription:
-    """The group once everybody has, and says so, what it was given to own and to copy."""
+    """The group after all members have, and report, their assigned partitions and copies."""
     return replace(
         subject,
         members=tuple(

@@ -1,4 +1,4 @@
-"""Groups on a walk through all that happens to a group, told to an assignor as its members' clients tell it.
+"""Sequences of changes of a group, given to an assignor in the form in which clients send them.
 
 From a seed, because mixed groups of some size are rare among those that Hypothesis grows draw by draw.
 """
@@ -25,7 +25,7 @@ TOPICS_MAX, PARTITIONS_MAX, MEMBERS_MAX = 7, 9, 9
 
 @dataclass(frozen=True)
 class Stop:
-    """One rebalance of a walk: the group as the assignor is told, with what is true of ownership, and the result."""
+    """One rebalance: the group as the assignor gets it, its true ownership, and the result."""
 
     told: GroupSubscription
     truth: GroupSubscription
@@ -34,7 +34,7 @@ class Stop:
 
 @dataclass(frozen=True)
 class Member:
-    """A member and its client: ``version`` of its Subscription; ``undated`` if its user data says no generation."""
+    """A member and its client: ``version`` of its Subscription; ``undated``: no generation in its user data."""
 
     member_id: str
     topics: tuple[str, ...]
@@ -45,7 +45,7 @@ class Member:
     generation: int = UNKNOWN_GENERATION
 
     def told(self, strategy: Strategy) -> MemberSubscription:
-        """What the assigning member gets to see of it."""
+        """The member as the leader gets it."""
         user_data = strategy.user_data({}, self.owned, self.generation) if self.owned else None
         if user_data and self.undated and strategy.name.endswith("sticky") and "weighted" not in strategy.name:
             user_data = user_data[:-4]  # the generation is the last int32 of Kafka's sticky user data
@@ -60,7 +60,7 @@ class Member:
         )
 
     def truth(self, strategy: Strategy) -> MemberSubscription:
-        """What of that is a claim, and of which generation."""
+        """The claimed partitions, and their generation."""
         cooperative = strategy.protocol is RebalanceProtocol.COOPERATIVE
         dated = self.version >= 2 or ("weighted" not in strategy.name and not self.undated)
         return MemberSubscription(
@@ -73,7 +73,7 @@ class Member:
 
 
 class Walk:
-    """A group that changes; ``newest`` clients only, if asked: their claims are dated and of what exists."""
+    """A group that changes; ``newest``: only clients whose claims have a generation and existing partitions."""
 
     def __init__(self, seed: int, *, newest: bool = False) -> None:
         self._random = random.Random(seed)

@@ -1,4 +1,4 @@
-"""A headless Chromium that tests look at pages with, over its own debugging protocol in a pipe: no port, no driver."""
+"""A headless Chromium for tests of pages, controlled with its debugging protocol through a pipe."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ needs_chromium = pytest.mark.skipif(not CHROMIUM, reason="REBALANCE_AGENT_CHROMI
 
 @contextmanager
 def browser():
-    """A Chromium of one's own, which ends with the block."""
+    """A Chromium that ends with the block."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         to_read, to_write = os.pipe(), os.pipe()
         # Out of the way of 3 and 4, where Chromium expects the pipe's ends.
@@ -65,7 +65,7 @@ def browser():
 
 
 class Browser:
-    """One page at a time. ``problems``: what its console complained of, exceptions and refused requests included."""
+    """One page at a time. ``problems``: console errors, exceptions and rejected requests."""
 
     def __init__(self, reads, writes):
         self._reads, self._writes = reads, writes
@@ -81,7 +81,7 @@ class Browser:
             self._call(f"{domain}.enable")
 
     def open(self, url, *, width=1240, height=900, dark=False):
-        """Load a page, and wait until it has. What it asks of its own listener is no problem."""
+        """Load a page and wait until it is complete. Requests to its own listener are not problems."""
         self._call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self._call("Emulation.setEmulatedMedia", features=[scheme])
@@ -99,13 +99,13 @@ class Browser:
             self._take(deadline)
 
     def run(self, script):
-        """What an expression in the page comes to."""
+        """Return the value of an expression in the page."""
         done = self._call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in done, done
         return done["result"].get("value")
 
     def press(self, key, *, text=""):
-        """A key goes down and up; ``text`` is what it types."""
+        """Press and release a key; ``text`` is the typed text."""
         for kind in ("keyDown", "keyUp"):
             more = {"text": text} if text and kind == "keyDown" else {}
             codes = {"windowsVirtualKeyCode": KEY_CODES[key]} if key in KEY_CODES else {}
@@ -113,7 +113,7 @@ class Browser:
 
     @contextmanager
     def before_scripts(self, script):
-        """Pages that are opened in the block run ``script`` before their own."""
+        """Run ``script`` before the pages' own scripts, in all pages that are opened in the block."""
         mine = self._call("Page.addScriptToEvaluateOnNewDocument", source=script)["identifier"]
         try:
             yield
@@ -121,17 +121,17 @@ class Browser:
             self._call("Page.removeScriptToEvaluateOnNewDocument", identifier=mine)
 
     def scripts(self, *, allowed):
-        """Whether pages may run scripts from now on."""
+        """Set whether pages may run scripts from now on."""
         self._call("Emulation.setScriptExecutionDisabled", value=not allowed)
 
     def roles(self):
-        """(role, name) of what a screen reader is told of, in order."""
+        """(role, name) of all elements in the accessibility tree, in order."""
         nodes = self._call("Accessibility.getFullAXTree")["nodes"]
         told = [each for each in nodes if not each.get("ignored")]
         return [(each["role"]["value"], each.get("name", {}).get("value", "")) for each in told]
 
     def picture(self, path, *, clip=None):
-        """Write what is to be seen as a PNG; ``clip``: (left, top, width, height) of the page."""
+        """Write a screenshot as PNG; ``clip``: (left, top, width, height) of the page."""
         more = {}
         if clip:
             more["clip"] = dict(zip(("x", "y", "width", "height"), clip, strict=True), scale=1)

@@ -1,4 +1,4 @@
-"""The agent's own page over a fleet that never lived, on a listener of its own."""
+"""The agent's own page for synthetic groups, on its own listener."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TEXT = "document.getElementById('main').innerText"
 
 
 class FleetPage:
-    """What a process has that shows groups; tests change ``views`` and tell ``history`` more."""
+    """A process that shows groups; tests change ``views`` and add to ``history``."""
 
     def __init__(self, groups=8, days=2, *, rename=None):
         """``rename``: number of a group -> the name to give it."""
@@ -52,7 +52,7 @@ class FleetPage:
 
 @contextmanager
 def served(app, port=0):
-    """The address of a listener with ``app``, while the block lasts; on a free port, if none is given."""
+    """The address of a listener with ``app`` while the block runs; by default on a free port."""
     server = HttpServer("127.0.0.1", port, app)
     server.start()
     try:

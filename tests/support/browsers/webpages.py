@@ -1,4 +1,4 @@
-"""A page as a browser would take it apart: whether names of strangers have become markup."""
+"""Parses a page as a browser does, to detect names that became markup."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class _Reader(HTMLParser):
 
 
 def well_formed(page):
-    """Assert that tags end where they should, and that no script, handler, style or foreign address is among them."""
+    """Assert that tags are balanced, and that there is no script, handler, style or foreign address."""
     reader = _Reader()
     reader.feed(page.decode())
     reader.close()
@@ -58,7 +58,7 @@ def well_formed(page):
 
 
 def get(api, group):
-    """What the API says of one group, asked for as a program does."""
+    """The API's response for one group."""
     status, _, body = api(f"/api/v1/groups/{quote(group, safe='')}", "")
     assert status == "200 OK", status
     return json.loads(body)

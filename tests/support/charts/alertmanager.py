@@ -1,4 +1,4 @@
-"""A real Alertmanager that is told of alerts as Prometheus tells them, and asked what became of each."""
+"""A real Alertmanager that gets alerts in Prometheus' format, and the resulting notifications."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ needs_alertmanager = pytest.mark.skipif(AMTOOL is None, reason="amtool was not f
 
 
 class Alertmanager(Server):
-    """A server with a configuration, alone in its cluster."""
+    """A server with a configuration, without peers."""
 
     def __init__(self, configuration: Path, folder: Path):
         address = f"{HOST}:{free_ports(1)[0]}"
@@ -39,7 +39,7 @@ class Alertmanager(Server):
         super().__init__(command, f"http://{address}", folder / "alertmanager.log", root)
 
     def tell(self, *firing: Mapping[str, str]) -> None:
-        """These fire, each by its labels."""
+        """Send firing alerts, each as its labels."""
         body = json.dumps([{"labels": dict(labels)} for labels in firing]).encode()
         question = urllib.request.Request(
             f"{self.url}/api/v2/alerts", body, headers={"Content-Type": "application/json"}, method="POST"
@@ -48,13 +48,13 @@ class Alertmanager(Server):
             pass
 
     def told(self) -> Sequence[Mapping[str, object]]:
-        """The alerts that it knows, with their status and receivers."""
+        """The alerts in the server, with their status and receivers."""
         with LOOPBACK.open(f"{self.url}/api/v2/alerts", timeout=ANSWER_SECONDS_MAX) as answer:
             return json.loads(answer.read())
 
 
 def binary() -> tuple[Path, Path | None]:
-    """The server beside amtool (Debian's name for it, or its own) or on PATH, and the folder that it must run in."""
+    """The server beside amtool (with Debian's name or its own) or on PATH, and its working directory."""
     names = ("prometheus-alertmanager", "alertmanager")
     beside = [Path(AMTOOL).with_name(name) for name in names] if AMTOOL else []
     on_path = [Path(found) for found in map(shutil.which, names) if found]

@@ -1,4 +1,4 @@
-"""Draws a board as SVG from what Grafana's own functions made of real answers: places, texts and colours are theirs.
+"""Draws a board as SVG, with positions, texts and colours from Grafana's own functions.
 
 Only the pen is ours: no Grafana server can be run here. What is not in the answers is not in the picture.
 """
@@ -24,7 +24,7 @@ Frames = list[dict[str, Any]]
 
 
 def picture(board: dict[str, Any], shown: dict[str, Frames]) -> str:
-    """The whole board; ``shown``: panel's title -> its frames, as ``apply.mjs`` writes them."""
+    """The whole board; ``shown``: panel's title -> its frames, in the format of ``apply.mjs``."""
     height = max(panel["gridPos"]["y"] + panel["gridPos"]["h"] for panel in board["panels"]) * UNIT + 44
     width = 24 * COLUMN + 2 * GAP
     told = f"{_attribute(board['title'])}: {_attribute(board['description'])}"

@@ -1,4 +1,4 @@
-"""Boards as Grafana asks with them: every question of the committed JSON, with the variables put in as Grafana does."""
+"""The queries of the committed boards, with variables replaced as Grafana does."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def boards() -> dict[str, dict[str, Any]]:
 
 
 def variables_in(text: str) -> set[str]:
-    """Names of all variables in it."""
+    """The names of all variables of a board."""
     return {braced or bare for braced, bare in VARIABLE.findall(text)}
 
 
 @dataclass(frozen=True)
 class Question:
-    """One target of a panel. ``step``: the shortest distance of points that the panel allows, in seconds."""
+    """One query of a panel. ``step``: the panel's minimum interval of points, in seconds."""
 
     board: str
     panel: str
@@ -44,7 +44,7 @@ class Question:
 
 
 def questions(uid: str, board: dict[str, Any]) -> Iterator[Question]:
-    """Every target of every panel."""
+    """All queries of all panels."""
     for panel in board["panels"]:
         interval = panel.get("interval", "0s")
         step = float(interval[:-1]) * INTERVAL[interval[-1]]
@@ -53,12 +53,12 @@ def questions(uid: str, board: dict[str, Any]) -> Iterator[Question]:
 
 
 def put_in(expression: str, values: dict[str, str]) -> str:
-    """The expression with values for its variables; a variable without one is an error."""
+    """The expression with values for its variables; a variable without a value is an error."""
     return VARIABLE.sub(lambda found: values[found[1] or found[2]], expression)
 
 
 def filled(expression: str, seconds: float, step: float, group: str = ".+", across: str = "sum") -> str:
-    """What Prometheus is asked: All everywhere, the whole range, Grafana's interval for a rate.
+    """The query for Prometheus: All for every variable, the whole range, Grafana's interval for rates.
 
     Grafana asks for windows of at least four scrapes (here of 2 s), and of one scrape more than the points' distance.
     """

@@ -1,4 +1,4 @@
-"""What Grafana's Prometheus datasource would hand a panel: data frames as JSON, for `tests/dashboards/apply.mjs`."""
+"""Data frames of Grafana's Prometheus datasource as JSON, for `tests/dashboards/apply.mjs`."""
 
 from __future__ import annotations
 

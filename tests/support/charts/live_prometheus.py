@@ -1,4 +1,4 @@
-"""A real Prometheus that scrapes a real observer, sidecar and gateways while the demo's timetable runs, once a session.
+"""A real Prometheus that scrapes observer, sidecar and gateways during the demo, once a session.
 
 Boards and alerts are proved on it: ``live`` is what the run left, and answers questions about any moment of it. The
 rules of ``alerts/`` are evaluated while it runs, and their alerts are series (``ALERTS``) like all others.
@@ -44,23 +44,23 @@ ELAPSED = re.compile(r"^ *(\d+\.\d) s  (.*)$")
 
 @dataclass(frozen=True)
 class Series:
-    """One series of an answer: ``points`` of (Unix time, value), one in an answer about one moment."""
+    """One series of a result: ``points`` of (Unix time, value); one point for an instant query."""
 
     labels: dict[str, str]
     points: tuple[tuple[float, float], ...]
 
     @property
     def value(self) -> float:
-        """The last one."""
+        """The last value."""
         return self.points[-1][1]
 
 
 class PrometheusError(AssertionError):
-    """Prometheus refused a question, and says why."""
+    """Prometheus rejected a query; the text contains the reason."""
 
 
 class Prometheus(Server):
-    """A server in ``folder``; `watch` adds what it scrapes. Only for a ``with``."""
+    """A server in ``folder``; `watch` adds targets. Use it in a ``with``."""
 
     def __init__(self, binary: str, folder: Path, rules: Sequence[Path] = (), scrape_seconds: int = SCRAPE_SECONDS):
         self._told = folder / "targets.json"
@@ -87,12 +87,12 @@ class Prometheus(Server):
         super().__init__(command, f"http://{address}", folder / "prometheus.log")
 
     def watch(self, name: str, job: str, *addresses: str) -> None:
-        """Scrape these from now on; `forget` by the name."""
+        """Add targets; `forget` removes them by name."""
         self._targets[name] = (job, list(addresses))
         self._tell()
 
     def forget(self, name: str) -> None:
-        """Scrape them no more."""
+        """Remove targets."""
         del self._targets[name]
         self._tell()
 
@@ -118,14 +118,14 @@ class Prometheus(Server):
                 raise PrometheusError(f"{parameters}: {error.read().decode()}") from error
 
     def at(self, expression: str, moment: float) -> list[Series]:
-        """What the expression gives at one moment (Unix time)."""
+        """The result of an instant query at a Unix time."""
         data = self.answer("query", query=expression, time=f"{moment:.3f}")
         if data["resultType"] == "scalar":
             return [Series({}, (_point(data["result"]),))]
         return [Series(each["metric"], (_point(each["value"]),)) for each in data["result"]]
 
     def over(self, expression: str, began: float, ended: float, step: float = SCRAPE_SECONDS) -> list[Series]:
-        """What it gives from ``began`` to ``ended``."""
+        """The result of a range query from ``began`` to ``ended``."""
         data = self.answer(
             "query_range", query=expression, start=f"{began:.3f}", end=f"{ended:.3f}", step=f"{step:.3f}"
         )
@@ -138,7 +138,7 @@ def _point(pair: Sequence[Any]) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Moment:
-    """A line of the demo's timetable, and when it came (Unix time): ``> slow consumer: ...`` begins a step."""
+    """A line of the demo's timetable and its Unix time: ``> slow consumer: ...`` begins a step."""
 
     at: float
     text: str
@@ -146,7 +146,7 @@ class Moment:
 
 @dataclass
 class Live:
-    """The run of the demo: from its first agent (``began``) to its last word about groups (``ended``), Unix times.
+    """The run of the demo, from the start of its first agent (``began``) to ``ended``, Unix times.
 
     The agents end a moment later, and Prometheus goes on without them.
     """
@@ -159,11 +159,11 @@ class Live:
 
     @property
     def seconds(self) -> float:
-        """How long it took."""
+        """The duration in seconds."""
         return self.ended - self.began
 
     def step(self, name: str) -> float:
-        """When a step of the timetable began."""
+        """The start of a step of the timetable."""
         return next(moment.at for moment in self.moments if moment.text.startswith(f"> {name}: "))
 
 
@@ -184,7 +184,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    """The demo's timetable as Prometheus saw it. The first test that asks for it waits for the whole run."""
+    """The demo's timetable in Prometheus. The first test that uses it waits for the whole run."""
     binary = server()
     if binary is None:
         assert os.environ.get("CI") != "true", "no prometheus: see tests/support/runner/tools.py"

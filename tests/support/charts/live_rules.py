@@ -1,4 +1,4 @@
-"""Rules for a Prometheus that a test waits for: often evaluated, and where wanted with little patience."""
+"""Rules for a Prometheus in a test: short evaluation intervals, and short durations if required."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHORT: Mapping[str, Mapping[str, Value]] = {
 
 
 def written(folder: Path, interval: str) -> list[Path]:
-    """The alerts as they are committed, and those of `SHORT` with a label ``pace="short"``, as files."""
+    """The committed alerts, and those of `SHORT` with a label ``pace="short"``, as files."""
     files = []
     for group in GROUPS:
         content = rules(group, patient(interval))
@@ -29,7 +29,7 @@ def written(folder: Path, interval: str) -> list[Path]:
 
 
 def short(folder: Path, interval: str, chosen: Mapping[str, Mapping[str, Value]]) -> Path:
-    """The chosen alerts with other values, and the recording rules that have other names by them."""
+    """The selected alerts with other values, and the recording rules that have other names because of them."""
     values = patient(interval)
     mine = Values(values.shared, {name: own | chosen.get(name, {}) for name, own in values.alerts.items()})
     usual = {rule.get("record") for group in GROUPS for rule in _rules(group, values)}
@@ -43,7 +43,7 @@ def short(folder: Path, interval: str, chosen: Mapping[str, Mapping[str, Value]]
 
 
 def patient(interval: str) -> Values:
-    """The values as they are, evaluated more often."""
+    """The committed values with a shorter evaluation interval."""
     values = load()
     return Values(values.shared | {"interval": interval}, values.alerts)
 

@@ -1,4 +1,4 @@
-"""Rules under ``promtool test rules``: cases as people write them, many runs in one call."""
+"""Runs rules with ``promtool test rules``: test cases in YAML, many in one call."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CASES = Path(__file__).parents[2] / "alerts" / "cases"
 
 @dataclass(frozen=True)
 class Case:
-    """Series over time, and which alerts must fire when. ``expect``: time -> annotations and labels of each."""
+    """Series over time, and the alerts that must fire. ``expect``: time -> annotations and labels of each."""
 
     alert: str
     name: str
@@ -32,7 +32,7 @@ class Case:
 
 
 def read_cases() -> dict[str, list[Case]]:
-    """All cases by alert. ``quiet`` lists times at which nothing may fire, ``fires`` what does so at others."""
+    """All cases by alert. ``quiet``: times without alerts; ``fires``: time -> expected alert."""
     found: dict[str, list[Case]] = {}
     for path in sorted(CASES.glob("*.yaml")):
         for alert, cases in yaml.safe_load(path.read_text(encoding="utf-8")).items():
@@ -60,14 +60,14 @@ def rule_file(values: Values, alert: str) -> str:
 
 
 def expected(case: Case, what: dict[str, str], severity: str) -> dict[str, object]:
-    """An alert in full: labels and annotations, of which the runbook's address goes by the name."""
+    """A complete alert: labels and annotations; the name determines the runbook's address."""
     annotations = {key: what[key] for key in ("summary", "description", "dashboard_url")}
     annotations["runbook_url"] = f"https://example.com/kafka-rebalance-agent/alerts/runbooks/{case.alert}.md"
     return {"exp_labels": {"severity": severity} | what["labels"], "exp_annotations": annotations}
 
 
 def test_file(cases: list[Case], rule_path: Path) -> str:
-    """The cases as promtool reads them: those of one file share the interval of evaluation."""
+    """The cases in promtool's format; all cases of one file have the same evaluation interval."""
     (interval,) = {case.interval for case in cases}
     tests = [
         {
@@ -90,7 +90,7 @@ def test_file(cases: list[Case], rule_path: Path) -> str:
 
 @dataclass(frozen=True)
 class Run:
-    """Cases to hold against rules; ``key`` is what to call it."""
+    """Cases for a rule file; ``key`` identifies the run."""
 
     key: str
     rules: str
@@ -98,7 +98,7 @@ class Run:
 
 
 def run(runs: list[Run], folder: Path) -> dict[str, str]:
-    """What promtool objects to in each run, by its key: nothing where all is as expected."""
+    """promtool's errors for each run, by its key; empty if all results are as expected."""
     key_of: dict[str, str] = {}
     for number, each in enumerate(runs):
         rule_path = folder / f"{number}.rules.yaml"

@@ -1,4 +1,4 @@
-"""A real Kubernetes node on this machine, in a network of its own, with Kafka, the chart and consumers on it.
+"""A real Kubernetes node on this machine, in its own network, with Kafka, the chart and consumers.
 
 `node` starts it (with `control_plane` as its control plane), of `files`, `images`, `network`, `dns` and what
 `needs` sees to; `leftovers` is how the machine gets rid of it. `kafka`, `release`, `consumers` and `prometheus` are

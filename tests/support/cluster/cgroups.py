@@ -1,4 +1,4 @@
-"""The node's cgroups: all below one of their own, so that another kubelet of this machine keeps what it has."""
+"""The node's cgroups: all of them are below one parent, so that another kubelet is not affected."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CONTROLLERS = ("cpu", "cpuset", "hugetlb", "memory", "pids")
 
 
 def make(root: Path = _ROOT) -> None:
-    """Make it in every hierarchy: kubelet does not begin without it."""
+    """Create it in every hierarchy, because kubelet needs it at its start."""
     for hierarchy in _hierarchies(root):
         for controller in _CONTROLLERS:
             with contextlib.suppress(OSError):  # of version 1, or not there
@@ -31,7 +31,7 @@ def make(root: Path = _ROOT) -> None:
 
 
 def remove(root: Path = _ROOT) -> None:
-    """Remove it with all below. Its processes have ended, or been killed."""
+    """Remove it with everything below. Its processes must have ended."""
     clock, pause = SystemClock(), threading.Event()
     end = clock.monotonic() + END_SECONDS_MAX
     ours = [hierarchy / NAME for hierarchy in _hierarchies(root)]

@@ -1,4 +1,4 @@
-"""Helm, asked for this chart without any cluster."""
+"""Runs Helm with this chart, without a cluster."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ EVERYTHING = ("--api-versions", "monitoring.coreos.com/v1", "--api-versions", "s
 
 
 class HelmError(Exception):
-    """What Helm says when it refuses."""
+    """Helm's error output."""
 
 
 def helm(*arguments: object, stdin: str | None = None) -> str:
-    """What Helm prints.
+    """Helm's output.
 
     Raises:
         HelmError: it refuses.
@@ -32,7 +32,7 @@ def helm(*arguments: object, stdin: str | None = None) -> str:
 
 
 def template(values: object = None, *arguments: object) -> str:
-    """The chart rendered with ``values`` laid over its own, as text."""
+    """The chart rendered with ``values`` over its own, as text."""
     stdin = yaml.safe_dump(values or {})
     return helm("template", "watch", CHART, "--namespace", "kafka", "--values", "-", *arguments, stdin=stdin)
 

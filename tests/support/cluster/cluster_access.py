@@ -1,4 +1,4 @@
-"""What an API server knows its users by, and they it: certificates, tokens and kubeconfigs, new for every start."""
+"""Certificates, tokens and kubeconfigs of an API server and its users, created for each start."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Access:
             self._write_kubeconfig(user, token, f"https://{host}:{port}")
 
     def kubeconfig(self, user: str) -> Path:
-        """A user's: it holds the token and the authority's path."""
+        """A user's kubeconfig, with the token and the authority's path."""
         return self._folder / f"{user}.kubeconfig"
 
     def _write_kubeconfig(self, user: str, token: str, url: str) -> None:

@@ -1,4 +1,4 @@
-"""Consumers in pods: a namespace with a Deployment of them, and what Kubernetes and Kafka say of it."""
+"""Consumers in pods: a namespace with a Deployment, and their state in Kubernetes and Kafka."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Consumers:
         self.node.plane.kubectl("delete", "namespace", self.name, "--wait=false")
 
     def deploy(self, replicas: int, memory_max: str = "256Mi") -> None:
-        """A Deployment whose pods are marked for injection; returns when all of them are ready.
+        """Create a Deployment with pods for injection; return when all of them are ready.
 
         ``memory_max``: what a consumer may have of memory before the kernel kills it.
         """
@@ -68,27 +68,27 @@ class Consumers:
         self._create({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}, "spec": spec})
 
     def kubectl(self, *arguments: str, stdin: str | None = None) -> str:
-        """Within the namespace."""
+        """Run kubectl in the namespace."""
         return self.node.plane.kubectl("--namespace", self.name, *arguments, stdin=stdin)
 
     def pods(self) -> list[dict[str, Any]]:
-        """Those of the Deployment that are not about to go."""
+        """The Deployment's pods that are not being deleted."""
         found = self.node.get("pods", "--namespace", self.name, "--selector=app=consumer")["items"]
         return [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
 
     def now(self, pod: dict[str, Any]) -> dict[str, Any]:
-        """A pod as it is by now, also when it has ended."""
+        """The current state of a pod, also after its end."""
         found: dict[str, Any] = self.node.get("pod", pod["metadata"]["name"], "--namespace", self.name)
         return found
 
     def events(self, pod: dict[str, Any], reason: str) -> list[dict[str, Any]]:
-        """What Kubernetes' programs recorded of a pod for this reason."""
+        """The Kubernetes events of a pod with this reason."""
         selector = f"--field-selector=reason={reason},involvedObject.name={pod['metadata']['name']}"
         recorded: list[dict[str, Any]] = self.node.get("events", "--namespace", self.name, selector)["items"]
         return recorded
 
     def settled(self, replicas: int) -> list[dict[str, Any]]:
-        """The pods, when there are so many, all ready, and none of those that had to go is left."""
+        """The pods, when the expected number is ready and no deleted pod is left."""
 
         def are_there() -> list[dict[str, Any]] | None:
             found = self.node.get("pods", "--namespace", self.name, "--selector=app=consumer")["items"]
@@ -97,7 +97,7 @@ class Consumers:
         return eventually(are_there, SECONDS_MAX, told=f"{replicas} consumers that are ready")
 
     def kill(self, pod: dict[str, Any], signal: str) -> None:
-        """Send a signal to the consumer, and to nothing else of its pod."""
+        """Send a signal to the consumer only, not to other processes of its pod."""
         (container,) = (each for each in pod["status"]["containerStatuses"] if each["name"] == "consumer")
         identity = container["containerID"].rpartition("/")[2]
         socket = str(self.node.place.socket)
@@ -133,7 +133,7 @@ class Consumers:
 
 
 def ready(pod: dict[str, Any]) -> bool:
-    """Whether it is ready, and not about to go."""
+    """Whether the pod is ready and not being deleted."""
     conditions = pod["status"].get("conditions", ())
     return "deletionTimestamp" not in pod["metadata"] and any(
         each["type"] == "Ready" and each["status"] == "True" for each in conditions
@@ -141,7 +141,7 @@ def ready(pod: dict[str, Any]) -> bool:
 
 
 def samples(address: str, name: str, **labels: str) -> dict[str, float]:
-    """Values of a metric at ``http://ADDRESS/metrics``, of the series with these labels, by the series' text."""
+    """Values of a metric at ``http://ADDRESS/metrics`` with these labels, by the series' text."""
     status, text = http(f"http://{address}/metrics")
     assert status == 200, text
     wanted = [f'{label}="{value}"' for label, value in labels.items()]
@@ -154,7 +154,7 @@ def samples(address: str, name: str, **labels: str) -> dict[str, float]:
 
 
 def events(bootstrap: str, group: str, topic: str = "rebalance-events") -> list[dict[str, Any]]:
-    """All events of a group that are in a topic now, in their partitions' order."""
+    """All events of a group in a topic, in the order of their partitions."""
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "nobody", "enable.partition.eof": True})
     parts = consumer.list_topics(topic, 10).topics[topic].partitions
     consumer.assign([TopicPartition(topic, part, 0) for part in parts])

@@ -1,4 +1,4 @@
-"""Kubernetes' control plane without a node: etcd and kube-apiserver, real ones, on loopback or an address of your own.
+"""Kubernetes' control plane without a node: real etcd and kube-apiserver on a given address.
 
 Admission, validation, defaults, roles and policies are all there. What controllers do is not: nothing is scheduled, and
 a new namespace has no service account until somebody creates it.
@@ -38,16 +38,16 @@ LOG_LINES = 20
 
 
 class RefusedError(AssertionError):
-    """A program ended with an error; says what it wrote."""
+    """A program ended with an error; the text is its output."""
 
 
 def documents(manifests: Iterable[Mapping[str, Any]]) -> str:
-    """Objects as kubectl reads them."""
+    """Objects in kubectl's format."""
     return "\n---\n".join(json.dumps(each) for each in manifests)  # JSON is YAML
 
 
 class ControlPlane:
-    """An API server in ``folder`` with a database of its own. Only for a ``with``.
+    """An API server in ``folder`` with its own database. Use it in a ``with``.
 
     ``host``: the address on which it listens. ``users``: groups by name; each gets a kubeconfig. ``arguments``: further
     ones of kube-apiserver.
@@ -100,11 +100,11 @@ class ControlPlane:
 
     @property
     def kubeconfig(self) -> Path:
-        """The administrator's."""
+        """The administrator's kubeconfig."""
         return self.access.kubeconfig("admin")
 
     def kubectl(self, *arguments: str | Path, stdin: str | None = None, user: str = "admin") -> str:
-        """What kubectl prints to its standard output.
+        """kubectl's standard output.
 
         Raises:
             RefusedError: it failed; with what it wrote to its standard error.
@@ -113,17 +113,17 @@ class ControlPlane:
         return self._call("kubectl", arguments, stdin, user)
 
     def helm(self, *arguments: str | Path, stdin: str | None = None, user: str = "admin") -> str:
-        """What helm prints, which keeps nothing outside of the folder. Raises as `kubectl` does."""
+        """helm's output; helm stores nothing outside of the folder. Raises as `kubectl` does."""
         return self._call("helm", arguments, stdin, user)
 
     def add_namespace(self, name: str, labels: Mapping[str, str] | None = None) -> None:
-        """Create a namespace with the service account that a controller else gives to it, so that it takes pods."""
+        """Create a namespace with the default service account, which a controller normally creates, for its pods."""
         space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": dict(labels or {})}}
         account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": name}}
         self.kubectl("create", "--filename", "-", stdin=documents([space, account]))
 
     def dry_run(self, manifests: Sequence[Mapping[str, Any]], namespace: str) -> list[str]:
-        """Submit objects to all but the database; return what the server says of each.
+        """Submit objects without storing them; return the server's answer for each.
 
         ``namespace`` is that of those which name none.
 

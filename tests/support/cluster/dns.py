@@ -1,4 +1,4 @@
-"""Names of services for pods, without a cluster's DNS: ``NAME.NAMESPACE.svc.cluster.local`` is its service's address.
+"""Resolves names of services for pods without a cluster's DNS: ``NAME.NAMESPACE.svc.cluster.local``.
 
 Only what the tests need of RFC 1035: one question of type A in a datagram; everything else has no answer (NXDOMAIN, or
 no record for other types).
@@ -30,7 +30,7 @@ Addresses = Callable[[str, str], str | None]
 
 
 def answer(query: bytes, addresses: Addresses) -> bytes | None:
-    """The datagram to send back; None to what is no question."""
+    """The datagram of the answer; None if it was not a question."""
     if len(query) < _HEADER.size:
         return None
     number, flags, questions, *_ = _HEADER.unpack_from(query)
@@ -65,7 +65,7 @@ def _question(query: bytes) -> tuple[list[str], int] | None:
 
 
 class Dns:
-    """The server, for the length of a ``with`` inside the node's network."""
+    """The server; it runs during a ``with`` inside the node's network."""
 
     def __init__(self, addresses: Addresses) -> None:
         """``addresses`` is asked for each question."""

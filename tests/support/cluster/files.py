@@ -1,4 +1,4 @@
-"""What the node's programs are configured with: containerd, its network plugins, kubelet, kube-proxy."""
+"""Configuration of the node's programs: containerd, network plugins, kubelet, kube-proxy."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ CNI_PLUGINS = "/usr/lib/cni"
 
 @dataclass(frozen=True)
 class Place:
-    """``root``: the node's files, on a disk that overlayfs works on; ``run``: its sockets and mounts."""
+    """``root``: the node's files, on a disk that supports overlayfs; ``run``: its sockets and mounts."""
 
     root: Path
     run: Path = Path("/run/rebalance-node")
 
     @property
     def socket(self) -> Path:
-        """Where containerd answers."""
+        """containerd's socket."""
         return self.run / "containerd.sock"
 
 

@@ -1,4 +1,4 @@
-"""The node's images, made without any registry: the pause image, a base like ``python:3.11-slim``, and the project's.
+"""Builds the node's images without a registry: pause image, a base like ``python:3.11-slim``, ours.
 
 The base is of Debian's packages (mmdebstrap): the same Python, and pip and venv as the official image has them. buildah
 then builds the project's own Dockerfile on it.
@@ -40,7 +40,7 @@ int main(void) {
 
 
 def pause_image(reference: str, target: Path) -> Path:
-    """The archive of an image with nothing but a program that waits."""
+    """The archive of an image with a program that only waits."""
     if not target.exists():
         with tempfile.TemporaryDirectory() as folder:
             root = Path(folder, "root")
@@ -57,7 +57,7 @@ def pause_image(reference: str, target: Path) -> Path:
 
 
 def base_image() -> str:
-    """The name of a base of Debian's own Python 3.11, made at the first call."""
+    """The name of a base image with Debian's Python 3.11, built at the first call."""
     if BASE not in _present():
         with tempfile.TemporaryDirectory() as folder:
             packages = "python3,python3-venv,python3-pip,ca-certificates,passwd"
@@ -79,7 +79,7 @@ def build_image(reference: str, target: str, base: str | None = None) -> None:
 
 
 def archive(reference: str, target: Path) -> Path:
-    """An image as a file that containerd imports."""
+    """Save an image as an archive that containerd can import."""
     target.parent.mkdir(parents=True, exist_ok=True)
     target.unlink(missing_ok=True)
     _run(*_BUILDAH, "push", "--quiet", reference, f"oci-archive:{target}:{reference}")
@@ -87,7 +87,7 @@ def archive(reference: str, target: Path) -> Path:
 
 
 def configured(reference: str) -> dict[str, Any]:
-    """What an image says of itself, under the names of the OCI's specification: ``User``, ``Labels`` and so on."""
+    """An image's configuration, with the names of the OCI specification: ``User``, ``Labels`` and so on."""
     about: dict[str, Any] = json.loads(_run(*_BUILDAH, "inspect", "--type=image", reference))["OCIv1"]["config"]
     return about
 

@@ -1,4 +1,4 @@
-"""Pods before and after the chart's policies, and what is said to those who make them."""
+"""Pods before and after the chart's policies, and the warnings and errors for their creators."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ RESTRICTED = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"
 
 
 def container(name: str = "consumer", **more: Any) -> dict[str, Any]:
-    """One that the profile `restricted` allows."""
+    """A container that the profile `restricted` allows."""
     return {"name": name, "image": f"registry.example/{name}:7", "securityContext": RESTRICTED, **more}
 
 
 def pod(*containers: dict[str, Any], labels: Mapping[str, str] | None = None, **more: Any) -> dict[str, Any]:
-    """A pod that wants a sidecar unless ``labels`` say otherwise; ``annotations`` and ``owners`` are metadata."""
+    """A pod that requests a sidecar, unless ``labels`` differ; ``annotations`` and ``owners`` are metadata."""
     metadata: dict[str, Any] = {"name": "pod", "labels": {INJECT: "true"} if labels is None else dict(labels)}
     for name, key in (("annotations", "annotations"), ("owners", "ownerReferences")):
         if name in more:
@@ -51,23 +51,23 @@ def pod(*containers: dict[str, Any], labels: Mapping[str, str] | None = None, **
 
 
 def annotated(**settings: str) -> dict[str, Any]:
-    """A pod with these annotations of ours; underscores stand for dashes."""
+    """A pod with these annotations of the chart; underscores stand for dashes."""
     return pod(annotations={f"{SIDECAR}/{name.replace('_', '-')}": value for name, value in settings.items()})
 
 
 class Injecting:
-    """A release of the chart that injects, and the namespaces it does so in."""
+    """A release of the chart with injection, and its namespaces."""
 
     def __init__(self, server: ControlPlane, release: str, selector: Mapping[str, str]) -> None:
         self.server, self.release, self.selector = server, release, selector
 
     @property
     def name(self) -> str:
-        """Of its policies."""
+        """The name of its policies."""
         return f"agents-{self.release}-{SIDECAR}-injection"
 
     def namespace(self, profile: str = "restricted") -> str:
-        """A new namespace, which enforces ``profile`` and warns of what it forbids."""
+        """Create a namespace that enforces ``profile`` and warns of violations."""
         name = f"injected-{next(NUMBERS)}"
         modes = {f"pod-security.kubernetes.io/{mode}": profile for mode in ("enforce", "warn")}
         self.server.add_namespace(name, {**self.selector, **modes})
@@ -82,7 +82,7 @@ class Injecting:
         return result
 
     def warnings(self, namespace: str, manifest: Mapping[str, Any]) -> list[str]:
-        """What is said to who makes it, in the words of this chart's policy alone."""
+        """The warnings of this chart's policy for the creator of an object."""
         try:
             self._created(namespace, manifest, "--warnings-as-errors")
         except RefusedError as error:
@@ -100,7 +100,7 @@ class Injecting:
 
 @contextmanager
 def injecting(server: ControlPlane, *values: str, labels: Mapping[str, str] | None = None) -> Iterator[Injecting]:
-    """A release with these ``NAME=VALUE``, whose policies are in force, in namespaces of its own alone.
+    """A release with these ``NAME=VALUE`` and active policies, only for its own namespaces.
 
     ``labels``: of the pod by which it is known that they are.
     """
@@ -127,7 +127,7 @@ def injecting(server: ControlPlane, *values: str, labels: Mapping[str, str] | No
 
 
 def until_in_force(of: Injecting, labels: Mapping[str, str] | None = None) -> None:
-    """Wait until both policies are known to the API server's admission."""
+    """Wait until the API server's admission uses both policies."""
     namespace, wrong = of.namespace(), {f"{SIDECAR}/nonsense": "1"}
 
     def warned() -> bool:
@@ -148,14 +148,14 @@ def sidecar(made: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def environment(of: Mapping[str, Any]) -> dict[str, str]:
-    """The variables of a container that have a value of their own."""
+    """The variables of a container that have a literal value."""
     names = [each["name"] for each in of.get("env", ())]
     assert len(names) == len(set(names)), names
     return {each["name"]: each["value"] for each in of.get("env", ()) if "value" in each}
 
 
 def without_sidecar(made: Mapping[str, Any]) -> dict[str, Any]:
-    """A pod as it would be had it not been injected; fails if something of ours is not where it shall be."""
+    """The pod without the injected parts; fails if one of them is not at its place."""
     rest: dict[str, Any] = json.loads(json.dumps(made))
     metadata, spec = rest["metadata"], rest["spec"]
     assert metadata["annotations"].pop(MARK)

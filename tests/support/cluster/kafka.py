@@ -1,4 +1,4 @@
-"""A Kafka beside the node, at an address that pods reach: the embedded one's broker with another listener."""
+"""A Kafka for the node, on an address that pods can reach: the embedded broker with another listener."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ READY_SECONDS_MAX = 120
 
 @contextlib.contextmanager
 def kafka_for_pods(folder: Path) -> Iterator[str]:
-    """``host:port`` of one broker that answers, for as long as the block lasts. Only inside the node's network."""
+    """``host:port`` of one running broker during the block. Only inside the node's network."""
     node = BrokerNode(1, PORT, CONTROLLER_PORT, folder / "broker")
     listeners = {
         "listeners": f"PLAINTEXT://:{PORT},CONTROLLER://{HOST}:{CONTROLLER_PORT}",

@@ -1,4 +1,4 @@
-"""JSON schemas of Kubernetes' resources and of custom ones, as kubeconform reads them, made from their definitions.
+"""JSON schemas of Kubernetes' and custom resources for kubeconform, from their definitions.
 
 Objects allow no field that is not defined, which Kubernetes' own documents do not say.
 """
@@ -27,7 +27,7 @@ _Loader.add_constructor("tag:yaml.org,2002:value", yaml.SafeLoader.construct_yam
 
 
 def write_schemas(folder: Path, kubernetes: Path, *definitions: Path) -> None:
-    """A file for each kind: of Kubernetes' OpenAPI v3 documents, and of operators' resource definitions."""
+    """Write a file for each kind of Kubernetes' OpenAPI v3 documents and of operators' definitions."""
     for path in kubernetes.glob("*_openapi.json"):
         document = _closed(json.loads(path.read_text(encoding="utf-8")))
         _write(folder / path.name, document)

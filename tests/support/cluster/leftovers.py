@@ -1,4 +1,4 @@
-"""What ending the node's programs does not end: containers' shims, mounts, cgroups, and sysctls that kubelet sets.
+"""Removes what remains after the node's programs end: shims, mounts, cgroups, and kubelet's sysctls.
 
 Only what lies in the node's own folders and cgroups is touched, so it also cleans up after a run that was killed.
 """
@@ -28,21 +28,21 @@ SYSCTLS = (
 
 
 class Sysctls:
-    """The machine's values as they were."""
+    """The machine's original sysctl values."""
 
     def __init__(self) -> None:
         """Read them."""
         self._before = {path: path.read_bytes() for name in SYSCTLS if (path := Path("/proc/sys", name)).exists()}
 
     def restore(self) -> None:
-        """Write back what is different now."""
+        """Write back changed values."""
         for path, value in self._before.items():
             if path.read_bytes() != value:
                 path.write_bytes(value)
 
 
 def clean(place: Place) -> None:
-    """End the shims with their containers, undo the mounts, remove the cgroups. containerd and kubelet have ended."""
+    """End shims and containers, undo mounts, remove cgroups. containerd and kubelet must have ended."""
     for shim in _shims(place):
         for child in _children(shim):
             _kill(child)

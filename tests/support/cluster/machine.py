@@ -1,4 +1,4 @@
-"""One node at a time on a machine: its network, folders and cgroups have names, which a second one would have, too."""
+"""Allows one node at a time on a machine, because names of networks, folders and cgroups are fixed."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ LOCK = Path("/run/rebalance-node.lock")
 
 
 class BusyError(Exception):
-    """Somebody else has the machine; says who, and what to do."""
+    """Another process uses the machine; the text contains it, and what to do."""
 
 
 @contextlib.contextmanager
 def reserved(lock: Path = LOCK) -> Iterator[None]:
-    """Have the machine for as long as the block lasts, and this process at most.
+    """Reserve the machine for the block, at most until this process ends.
 
     Raises:
         BusyError: another process has it.

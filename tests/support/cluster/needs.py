@@ -1,4 +1,4 @@
-"""What the node needs of the machine: Linux, root, and Debian's packages, which are installed only where allowed.
+"""Requirements of the node: Linux, root, and Debian packages, which are installed only if allowed.
 
 As root under ``CI=true`` or with ``INSTALL=1`` they are installed; else `missing` says the exact command.
 """
@@ -28,7 +28,7 @@ PACKAGES = {
 
 
 def missing() -> str:
-    """What is not there and how to get it, in one line; empty when everything is, perhaps because it was installed."""
+    """Missing requirements and how to install them, in one line; empty if there are none (after installation)."""
     if sys.platform != "linux" or os.geteuid() != 0:
         return "a real node needs Linux and root, for namespaces, mounts and cgroups: run make test-node as root"
     if not _may_have_namespaces():

@@ -1,4 +1,4 @@
-"""The node's network: a namespace of its own, with one address and no way out.
+"""The node's network: its own namespace with one address and no route to the outside.
 
 The test process moves in (`Network.enter`), and with it all that it starts: kubelet, containerd, kubectl, Kafka. So
 nothing of the node can meet anything of the machine, and every call may be an ordinary one.
@@ -28,14 +28,14 @@ route add default dev node0
 
 
 class Network:
-    """Made by `enter`, removed by `leave`, which also undoes half of an `enter`."""
+    """Created by `enter`, removed by `leave`, which also undoes an incomplete `enter`."""
 
     def __init__(self) -> None:
         """Nothing is made yet."""
         self._home: int | None = None
 
     def enter(self) -> None:
-        """Make the namespace and move this thread into it: its children and its later threads, too."""
+        """Create the namespace and move this thread into it, with its later children and threads."""
         path = Path("/run/netns", NAME)
         self._home = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
         _remove(path)  # a killed run's, and nobody knows how far it came
@@ -49,7 +49,7 @@ class Network:
         Path("/proc/sys/net/ipv4/ip_forward").write_text("1", encoding="ascii")  # this namespace's own
 
     def leave(self) -> None:
-        """Move back, and remove the namespace with all its links."""
+        """Move back, and remove the namespace with its links."""
         if self._home is None:
             return
         _move(self._home)

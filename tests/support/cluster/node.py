@@ -1,4 +1,4 @@
-"""A real Kubernetes node: the control plane, containerd, kubelet, scheduler and controllers in a network of their own.
+"""A real Kubernetes node: control plane, containerd, kubelet, scheduler, controllers in their own network.
 
     with Node(place, images) as node:
         node.plane.kubectl("get", "nodes")
@@ -46,7 +46,7 @@ _USERS = {"admin": "system:masters", _CONTROLLERS: "", _SCHEDULER: "", _KUBELET:
 
 
 class Node:
-    """The node ``node1``, for the length of a ``with``, on a machine that is `machine.reserved` for it."""
+    """The node ``node1`` during a ``with``, on a machine that is `machine.reserved`."""
 
     plane: ControlPlane
 
@@ -89,14 +89,14 @@ class Node:
         return json.loads(self.plane.kubectl("get", *arguments, "--output", "json"))
 
     def memory(self) -> dict[str, Any]:
-        """The node's memory as kubelet sees it: ``availableBytes``, ``workingSetBytes`` and more."""
+        """The node's memory as kubelet reports it: ``availableBytes``, ``workingSetBytes`` and more."""
         summary = json.loads(self.plane.kubectl("get", "--raw", "/api/v1/nodes/node1/proxy/stats/summary"))
         memory: dict[str, Any] = summary["node"]["memory"]
         return memory
 
     @contextlib.contextmanager
     def evicting_below(self, available_bytes: int) -> Iterator[None]:
-        """Let kubelet evict a pod when less memory is available on the node, for the length of a ``with``.
+        """Make kubelet evict a pod if less memory is available on the node, during a ``with``.
 
         Kubelet reads its configuration at its start only, so it is started again; pods go on.
         """
@@ -125,7 +125,7 @@ class Node:
         return all(condition["status"] == "True" for condition in conditions if condition["type"] == "Ready")
 
     def images(self, archive: Path) -> None:
-        """Make an archive's images known to containerd."""
+        """Import an archive's images into containerd."""
         command = [
             "ctr",
             "--address",

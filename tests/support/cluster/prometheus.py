@@ -1,4 +1,4 @@
-"""What a Prometheus scrapes of a PodMonitor's pods, as the Prometheus operator would have it do.
+"""The scrape targets of a PodMonitor, as the Prometheus operator would create them.
 
 The operator needs a Prometheus that asks the API server for pods, which Debian's cannot: it is built without that. So
 the selectors are applied here, and Prometheus is told the addresses.
@@ -13,7 +13,7 @@ __all__ = ["targets"]
 
 
 def targets(monitor: dict[str, Any], pods: Iterable[dict[str, Any]]) -> Iterator[str]:
-    """``host:port`` for each port of running pods that the PodMonitor names, those of init containers included."""
+    """``host:port`` for each port of running pods in the PodMonitor, including init containers."""
     spec = monitor["spec"]
     ports = {endpoint["port"] for endpoint in spec["podMetricsEndpoints"]}
     for pod in pods:

@@ -1,4 +1,4 @@
-"""The chart, installed on the node with an image that the node has."""
+"""Installs the chart on the node, with an image of the node."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PORT = 29308
 
 @dataclass(frozen=True)
 class Release:
-    """A release ``name`` in ``namespace``, whose observer watches ``bootstrap``; ``flags`` are further ones of helm.
+    """A release ``name`` in ``namespace`` whose observer watches ``bootstrap``; ``flags`` are for helm.
 
     Its objects have that name, too, if it has `rebalance-agent` in it, or `fullnameOverride` among the flags.
     """
@@ -32,38 +32,38 @@ class Release:
     flags: tuple[str, ...] = ()
 
     def install(self, *more: str, chart: Path = CHART) -> str:
-        """Install it, and wait until all of it is ready; what helm says."""
+        """Install it and wait until it is ready; return helm's output."""
         return self.begin("--wait", "--timeout=240s", *more, chart=chart)
 
     def begin(self, *more: str, chart: Path = CHART) -> str:
-        """Install it without waiting for anything; what helm says."""
+        """Install it without waiting; return helm's output."""
         repository, _, tag = IMAGE.partition(":")
         values = {"image.repository": repository, "image.tag": tag, "kafka.bootstrapServers": self.bootstrap}
         chosen = [f"--set-string={name}={value}" for name, value in values.items()]
         return self.helm("install", self.name, str(chart), "--create-namespace", *chosen, *self.flags, *more)
 
     def deployment(self) -> Any:
-        """The observer's."""
+        """The observer's Deployment."""
         return self.node.get("deployment", self.name, "--namespace", self.namespace)
 
     def helm(self, *arguments: str) -> str:
-        """In the release's namespace."""
+        """Run helm in the release's namespace."""
         return self.node.plane.helm(*arguments, "--namespace", self.namespace)
 
     @property
     def address(self) -> str:
-        """``host:port`` of the observer's Service; that it leads anywhere is kube-proxy's work."""
+        """``host:port`` of the observer's Service, which needs kube-proxy."""
         service = self.node.get("service", self.name, "--namespace", self.namespace)
         return f"{service['spec']['clusterIP']}:{PORT}"
 
     def completed(self, group: str, *triggers: str) -> float:
-        """Rebalances of a group that the observer counted for these reasons; for any, without one."""
+        """Completed rebalances of a group with these triggers; without triggers all of them."""
         found = samples(self.address, "kafka_rebalance_completed_total", consumergroup=group)
         wanted = [f'trigger="{trigger}"' for trigger in triggers] or [""]
         return sum(count for series, count in found.items() if any(pair in series for pair in wanted))
 
     def objects(self) -> set[str]:
-        """What in the cluster bears its label, of whatever kind."""
+        """All objects in the cluster with the release's label."""
         kinds = self.node.plane.kubectl("api-resources", "--verbs=list,delete", "--output=name").split()
         wanted = ",".join(kind for kind in kinds if not kind.startswith("events"))
         label = f"--selector=app.kubernetes.io/instance={self.name}"

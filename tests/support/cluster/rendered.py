@@ -1,4 +1,4 @@
-"""What the chart renders, as objects: which of its examples there are, and the pods that its workloads would start."""
+"""The chart's rendered objects: its examples, and the pods of its workloads."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ SPARK = {
 
 
 def example_name(example: Path | None) -> str:
-    """What an example is called where people read."""
+    """The display name of an example."""
     return example.name.removesuffix("-values.yaml") if example else "defaults"
 
 
 def chosen(example: Path | None) -> tuple[str, ...]:
-    """Arguments of helm that choose an example."""
+    """Helm's arguments for an example."""
     return ("--values", str(example)) if example else ()
 
 
@@ -53,7 +53,7 @@ def objects(text: str) -> list[dict[str, Any]]:
 
 
 def bare_pods(rendered: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """A pod from the template of each workload, named after it."""
+    """A pod from the template of each workload, with its name."""
     for each in rendered:
         if template := _template(each):
             metadata = {

@@ -1,4 +1,4 @@
-"""What a group's coordinator holds, beside what our own assignor gives for the same members."""
+"""Compares a group coordinator's assignment with our own assignor's result for the same members."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Held", "disagreements", "held", "moves_that_differ", "ranges"]
 
 
 class Held(NamedTuple):
-    """Client id -> topics and partitions: as the coordinator has them, and as our assignor gives them."""
+    """Client id -> topics and partitions, from the coordinator and from our assignor."""
 
     assignor: str
     assigned: dict[str, frozenset[tuple[str, int]]]
@@ -28,7 +28,7 @@ class Held(NamedTuple):
 
 
 def held(coordinator, group, topics, config=None):
-    """`Held` of a stable group that runs by one of our strategies, else None.
+    """`Held` of a stable group that uses one of our strategies; otherwise None.
 
     ``topics``: their names. ``config``: settings of the whole group; what a member sets is in its subscription.
     """
@@ -62,14 +62,14 @@ async def _asked(address, group, topics):
 
 
 def disagreements(told):
-    """Generation -> what the gateway and what the observer say in the events ``told`` that eager members were given."""
+    """Generation -> different assignments of eager members in the gateway's and the observer's events ``told``."""
     recorded, assigned = _recorded(told), _by_frames(told, "assigned")
     numbers = recorded.keys() | assigned.keys()
     return {each: (assigned[each], recorded[each]) for each in numbers if assigned[each] != recorded[each]}
 
 
 def moves_that_differ(told):
-    """Generation -> the same of cooperative members: who gained and who gave up what, since the generation before."""
+    """Generation -> differences in the added and revoked partitions of cooperative members."""
     recorded, gained, given_up = _recorded(told), _by_frames(told, "assigned"), _by_frames(told, "revoked")
     differ, before = {}, {}
     for number in sorted(recorded.keys() | gained.keys() | given_up.keys()):
@@ -108,5 +108,5 @@ def _pairs(partitions):
 
 
 def ranges(partitions):
-    """Partitions as they stand in an event's JSON."""
+    """Partitions in the JSON format of events."""
     return {topic: from_ranges(text) for topic, text in partitions.items()}

@@ -1,4 +1,4 @@
-"""A coordinator of one classic group, just enough of it to answer frames: no timers, no log, no errors of its own."""
+"""A minimal coordinator of one classic group that answers frames: without timers, log and errors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MEMBER_ID_REQUIRED, INCONSISTENT = 79, 23
 
 
 class ToyCoordinator:
-    """Completes a generation when ``members`` have joined. ``errors``: request class -> what it is answered with."""
+    """Completes a generation when ``members`` have joined. ``errors``: request class -> its answer."""
 
     def __init__(self, members=1, *, topics=None, racks=None):
         self.members, self.topics, self.racks = members, topics or TOPICS, racks or {}

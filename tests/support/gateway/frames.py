@@ -1,4 +1,4 @@
-"""Frames for a gateway: of every API that kafka-python knows, filled at random; and groups' own, with sense in them."""
+"""Frames for a gateway: random ones for every API of kafka-python, and valid ones of groups."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Api(NamedTuple):
 
 
 class GroupFrames(NamedTuple):
-    """A member's request and the coordinator's answer; empty where no gateway reads it."""
+    """A member's request and the coordinator's answer; empty if the gateway does not read it."""
 
     key: int
     version: int
@@ -77,7 +77,7 @@ class GroupFrames(NamedTuple):
 
 @cache
 def apis():
-    """API key -> kafka-python's classes, of all that it knows."""
+    """API key -> kafka-python's classes."""
     for module in pkgutil.walk_packages(kafka.protocol.__path__, "kafka.protocol."):
         importlib.import_module(module.name)
     found, left = {}, [ApiMessage]
@@ -90,7 +90,7 @@ def apis():
 
 
 def filled(chance, kind, version):
-    """A message of ``kind`` whose fields ``chance`` (a ``random.Random``) has chosen, all that ``version`` has."""
+    """A message of ``kind`` with random values from ``chance`` in all fields of ``version``."""
     return kind(version=version, **_filled(chance, kind.fields.values(), version))
 
 
@@ -130,14 +130,14 @@ def _plain(chance, kind):
 
 
 def framed(message, correlation_id=1, client_id="app"):
-    """A message as it goes over the wire, without its length."""
+    """An encoded message without its length."""
     names = {"client_id": client_id} if message.is_request() else {}
     message.with_header(correlation_id=correlation_id, **names)
     return bytes(message.encode(header=True))
 
 
 def group_frames(key, version):
-    """Of a member ``m`` of the group ``orders`` that leads generation 5."""
+    """Frames of a member ``m`` of the group ``orders`` that leads generation 5."""
     if key == 68:
         return GroupFrames(key, version, _coordinated(version), _coordinated_answer(version))
     request = {11: _joins, 14: _syncs, 12: _beats, 13: _leaves, 8: _commits, 1: _fetches}[key](version)

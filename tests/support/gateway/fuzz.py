@@ -1,4 +1,4 @@
-"""Hostile clients and a hostile broker around a running gateway, by a seed; and a group that must notice none of it.
+"""Hostile clients and a hostile broker around a running gateway, by seed; and a group that must not fail.
 
 `fuzz` is the target: tests run it for a while, ``python -m support.gateway.fuzz SEED CONNECTIONS`` for as long as one
 likes. What a connection does follows from the seed and its number alone; only the order between connections does not.
@@ -53,7 +53,7 @@ RULES = ".*=weighted-sticky,assignment.consumer.weight=3"
 
 @dataclass
 class Report:
-    """What a run has seen. ``faults``: what must be none; ``rebalances``: of the group that must notice nothing."""
+    """The result of a run. ``faults`` must be empty; ``rebalances``: of the group that must not be affected."""
 
     seed: int
     refused: dict[str, float] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class Report:
 
 
 async def fuzz(seed, connections):
-    """Run a gateway between ``connections`` hostile clients and a broker that is hostile to them; the `Report`."""
+    """Run a gateway between ``connections`` hostile clients and a broker that is hostile to them."""
     report, events = Report(seed), []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: report.faults.append(str(context)))
     groups = GroupInterceptors(
@@ -99,7 +99,7 @@ async def fuzz(seed, connections):
 
 @contextlib.contextmanager
 def heard(faults):
-    """Take what the gateway logs as an error into ``faults``: it has no business to be at fault."""
+    """Add the gateway's errors in the log to ``faults``."""
 
     class Listening(logging.Handler):
         def emit(self, record):
@@ -115,7 +115,7 @@ def heard(faults):
 
 
 async def live(port, done, report):
-    """Be a member of a group, and one that reads much, for as long as the others are hostile."""
+    """Run a member of a group, and a client that reads much, while the others are hostile."""
     line = await RealBroker.at(f"127.0.0.1:{port}", client_id=NEIGHBOUR)
     member = Client(line, group="neighbours")
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -138,12 +138,12 @@ async def live(port, done, report):
 
 
 def spoilt(chance, data):
-    """Damage that is worse than noise, with pieces of another good frame; see `fuzz.mutations`."""
+    """Structural damage, with parts of another valid frame; see `fuzz.mutations`."""
     return mutated(chance, data, [good(chance)], WORDS, text=False)
 
 
 def good(chance):
-    """A request as somebody might send it."""
+    """A valid request."""
     if chance.random() < 0.5:
         key = chance.choice(list(VERSIONS))
         return group_frames(key, chance.choice(VERSIONS[key])).request
@@ -194,7 +194,7 @@ PLAYS = (frames, noise, damaged, misframed, cut, mismeasured, interleaved)
 
 
 async def hostile(chance, port):
-    """One client: it sends what it likes, at once or bit by bit; what of it stays open is given back."""
+    """One hostile client: it sends its data at once or in pieces; returns what stays open."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     deaf, stays = chance.random() < 0.2, chance.random() < 0.1
     with contextlib.suppress(OSError, TimeoutError):
@@ -218,7 +218,7 @@ async def hostile(chance, port):
 
 
 class HostileBroker:
-    """Answers the neighbour as a coordinator does, and each other connection as the seed says."""
+    """Answers the well-behaved client as a coordinator does, and each other connection by the seed."""
 
     def __init__(self, seed):
         self._seed, self._connections = seed, 0
@@ -230,7 +230,7 @@ class HostileBroker:
         return self
 
     def release(self):
-        """End what is still open of hostile clients' connections."""
+        """Close the remaining connections of hostile clients."""
         self._released.set()
         for writer in self._writers:
             writer.close()

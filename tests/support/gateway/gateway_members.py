@@ -1,4 +1,4 @@
-"""Members of every client that a group behind gateways may have, and what must hold of all of them in the end."""
+"""Members of every supported client behind gateways, and the conditions at the end."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class _Thread(Lines):
                 self.hear("read", self._clock.now_ms(), each.partition, each.offset)
 
     def close(self):
-        """It leaves its group; more than once does nothing."""
+        """Leave the group; repeated calls have no effect."""
         self._stop.set()
         self._thread.join(PATIENCE_S)
         assert not self._thread.is_alive()
@@ -99,7 +99,7 @@ class KafkaPythonMember(_Thread):
 
 
 class AiokafkaMember(_Thread):
-    """aiokafka's own consumer, in an event loop of its own. It knows eager assignors alone; here it has range."""
+    """aiokafka's own consumer, in its own event loop. It has only eager assignors; here range."""
 
     def _run(self):
         asyncio.run(self._consume())
@@ -144,22 +144,22 @@ def joining(*, alone=True):
 
 
 def weighted(kafka, group, strategy, weight):
-    """A gateway that gives ``group`` a strategy, and its members a weight."""
+    """A gateway with a strategy for ``group``, and a weight for its members."""
     return gateway(kafka.bootstrap_servers, f"{group}={strategy},assignment.consumer.weight={weight}")
 
 
 def shares(*members):
-    """How many partitions each has."""
+    """The number of partitions of each member."""
     return [len(each.owned) for each in members]
 
 
 def read_by(*members):
-    """Partition and offset of everything that was read."""
+    """Partition and offset of all records that were read."""
     return set(sum((each.read for each in members), Counter()))
 
 
 def described(kafka, group):
-    """What the coordinator says of the group; None while there is none, since a broker has stopped."""
+    """The coordinator's description of the group; None if a stopped broker is the coordinator."""
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
     try:
         return admin.describe_consumer_groups([group])[group].result()
@@ -168,7 +168,7 @@ def described(kafka, group):
 
 
 def read_everything(load, *members):
-    """Nothing of what was sent is lost."""
+    """Assert that all sent records were read."""
     load.stop()
     sent = {(partition, offset) for _, partition, offset in load.sent}
     eventually(lambda: sent <= read_by(*members), LONG_S, told=lambda: len(sent - read_by(*members)))

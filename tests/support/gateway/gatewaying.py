@@ -1,4 +1,4 @@
-"""A whole gateway in this process, on free ports, as ``rebalance-agent gateway`` runs it."""
+"""A complete gateway in this process, on free ports, as ``rebalance-agent gateway`` runs it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UNKNOWN = {"listen": "127.0.0.1:0", "events_listen": "127.0.0.1:0", "gateway_lis
 
 
 def free_base(nodes=3):
-    """A ``gateway_port_base`` with free ports for node ids from 1 on; below those that the system gives out itself."""
+    """A ``gateway_port_base`` with free ports for node ids from 1, below the ephemeral ports."""
     for base in range(20_000, 30_000, 10):
         try:
             for node in range(nodes + 1):
@@ -29,7 +29,7 @@ def free_base(nodes=3):
 
 @contextmanager
 def gatewaying(properties, **settings):
-    """A gateway that listens; ``properties``: the bootstrap servers, or Kafka client properties. It does not drain."""
+    """A listening gateway; ``properties``: bootstrap servers, or Kafka client properties. It does not drain."""
     kafka = {"bootstrap.servers": properties} if isinstance(properties, str) else properties
     usual = {**UNKNOWN, "gateway_port_base": 0, "gateway_drain_seconds": 0, "events_topic": ""}
     chosen = GatewaySettings(kafka=kafka, **usual | settings)

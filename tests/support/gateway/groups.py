@@ -1,4 +1,4 @@
-"""Clients of a gateway's group side without any transport: frames in, frames out, and somebody who answers."""
+"""Clients of a gateway's group code without a transport: frames in and out, and a broker that answers."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ REQUESTS = {kind.API_KEY: kind for kind in RESPONSES}
 
 
 class Gateway:
-    """The group side of one gateway: its events and outcomes are kept."""
+    """The group code of one gateway; its events and outcomes are kept."""
 
     def __init__(self, rules="", **options):
         self.clock = FakeClock()
@@ -65,7 +65,7 @@ class Gateway:
 
 
 class Line:
-    """One connection of a client: what it sends goes through a talk to ``broker``, and so does the answer."""
+    """One connection of a client through a gateway to ``broker``."""
 
     def __init__(self, gateway, broker, client_id="app"):
         self.talk, self.broker, self.client_id = gateway.groups.for_connection(), broker, client_id
@@ -73,7 +73,7 @@ class Line:
         self._numbers = itertools.count(1)
 
     async def send(self, message):
-        """What the client gets for ``message``; both as the broker has them are kept."""
+        """The client's answer to ``message``; request and answer of the broker are kept."""
         frame = self.framed(message)
         head = read_head(frame)
         if self.talk.wants(head):
@@ -100,7 +100,7 @@ class Line:
 
 
 class RealBroker:
-    """Answers by a connection to a real one."""
+    """Answers with a connection to a real broker."""
 
     def __init__(self, reader, writer, client_id):
         self._reader, self._writer, self._client_id = reader, writer, client_id
@@ -111,7 +111,7 @@ class RealBroker:
         return cls(*await asyncio.open_connection(host, int(port)), client_id)
 
     async def send(self, message):
-        """As `Line` has it, for a `Client` without anything in between."""
+        """As in `Line`, for a `Client` without a gateway."""
         return await self(message)
 
     async def __call__(self, message):
@@ -130,7 +130,7 @@ class RealBroker:
 
 @dataclass
 class Client:
-    """A consumer that speaks for itself: what it offers, and what it was told last. Versions are its protocol's."""
+    """A consumer that sends frames: its assignors, and its last answers. Versions are the protocol's."""
 
     line: Line
     group: str = "orders"
@@ -148,7 +148,7 @@ class Client:
     joined: object = None
 
     async def join(self, **fields):
-        """Send JoinGroup, again if it only got a member id."""
+        """Send JoinGroup, and again if the answer only contains a member id."""
         request = self.join_request(**fields)
         self.joined = await self.line.send(request)
         if self.joined.error_code == 79:
@@ -183,7 +183,7 @@ class Client:
         return JoinGroupRequest(version=version, **{**values, **fields})
 
     async def sync(self, assignments=None, **fields):
-        """Send SyncGroup; by default a leader gives everything to itself, which no assignor of ours would do."""
+        """Send SyncGroup; by default a leader assigns everything to itself, unlike our assignors."""
         if assignments is None:
             assignments = {}
             if self.joined.leader == self.member_id and not self.joined.skip_assignment:

@@ -1,4 +1,4 @@
-"""Stands before a broker, and keeps what every connection to it brought and got, byte for byte."""
+"""A proxy before a broker that records all bytes of every connection."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BYTES = 65_536
 
 
 class Recorded:
-    """One connection: ``came`` is what was sent to the broker, ``went`` what it answered, both once it has `ended`."""
+    """One connection: ``came`` are the requests, ``went`` the answers; complete after `ended`."""
 
     def __init__(self, client, broker):
         self.came, self.went = bytearray(), bytearray()
@@ -42,7 +42,7 @@ class Recorded:
 
 
 class Recorder:
-    """Listens at ``address`` while it is entered."""
+    """Listens at ``address`` inside its ``with``."""
 
     def __init__(self, broker):
         host, _, port = broker.rpartition(":")
@@ -67,7 +67,7 @@ class Recorder:
         return len(self._connections)
 
     def connection(self, number):
-        """What the connection of that number, counted from 0, brought and got, once it has ended."""
+        """The connection of that number (from 0), after its end."""
         eventually(lambda: len(self) > number)
         return self._connections[number].ended()
 

@@ -1,4 +1,4 @@
-"""A gateway in a thread of this process, with what it told and counted; and consumers that know nothing of it."""
+"""A gateway in a thread, with its events and counters, and consumers that use it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PATIENCE_S = 60
 
 
 class Running:
-    """What one gateway told."""
+    """Events and counters of one gateway."""
 
     def __init__(self):
         self.events, self.outcomes, self.bootstrap, self.groups = [], [], "", None
@@ -66,7 +66,7 @@ def gateway(bootstrap, rules="", *, listen=("127.0.0.1", 0), port_base=0, **opti
 
 
 class Owners:
-    """Who has which partition by its own callbacks; ``twice`` is what two had at a time."""
+    """The owners of partitions by their callbacks; ``twice``: partitions with two owners at the same time."""
 
     def __init__(self):
         self._lock, self._held, self.twice = threading.Lock(), {}, []
@@ -84,7 +84,7 @@ class Owners:
 
 
 class Plain:
-    """A confluent-kafka consumer as anybody would write it, polled by a thread; ``owned`` is what it has."""
+    """A plain confluent-kafka consumer, polled by a thread; ``owned``: its partitions."""
 
     def __init__(self, bootstrap, group, *topics, owners=None, **properties):
         usual = {"heartbeat.interval.ms": 200, "session.timeout.ms": 10_000, "log_level": 0}
@@ -144,7 +144,7 @@ class KafkaPython:
 
 
 class Aiokafka(KafkaPython):
-    """aiokafka's own consumer, in an event loop of its own."""
+    """aiokafka's own consumer, in its own event loop."""
 
     def _run(self):
         asyncio.run(self._consume())

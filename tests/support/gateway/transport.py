@@ -1,4 +1,4 @@
-"""A broker that answers with what a test gives it, clients of plain frames, and a gateway between them."""
+"""A broker with answers from a test, clients that send plain frames, and a gateway between them."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ class Reset(Exception):  # noqa: N818 - what a test answers with
 
 
 class End(Exception):  # noqa: N818
-    """End the connection after what was answered."""
+    """Close the connection after the answer."""
 
 
 class RawBroker:
-    """Keeps every byte that came; ``answer(frame)`` gives the answer's frame, or None for none."""
+    """Keeps all received bytes; ``answer(frame)`` returns the answer's frame, or None for none."""
 
     def __init__(self, answer=None):
         self.answer = answer or (lambda frame: frame[4:8] + b"answer to " + frame)
@@ -124,7 +124,7 @@ class Client:
             return await self.reader.readexactly(length)
 
     async def ended(self):
-        """What came before the end; True second if it was broken off."""
+        """The bytes before the end; second: whether the connection was reset."""
         async with asyncio.timeout(PATIENCE_S):
             try:
                 return await self.reader.read(), False
@@ -138,7 +138,7 @@ class Client:
 
 
 class NoGroups:
-    """The groups' part that wants nothing; tests put methods of their own over these."""
+    """Group code that changes nothing; tests override its methods."""
 
     def wants(self, head):
         return False
@@ -160,7 +160,7 @@ class NoGroups:
 
 
 class Told:
-    """Health that keeps what it was told."""
+    """Health that keeps its reports."""
 
     def __init__(self):
         self.parts = {}
@@ -202,7 +202,7 @@ def open_connections(gateway):
 
 
 def refused(gateway):
-    """Reason -> how many connections the gateway has ended for it."""
+    """Reason -> number of connections that the gateway has closed."""
     samples = families(gateway.counts.text())["rebalance_agent_gateway_refused_total"].samples
     return {sample.labels["reason"]: sample.value for sample in samples if sample.value}
 
@@ -214,7 +214,7 @@ async def eventually(condition):
 
 
 def run(test):
-    """For tests that are coroutines: run one, in bounded time."""
+    """Run a test's coroutine with a time limit."""
 
     @functools.wraps(test)
     def wrapped(*arguments, **fixtures):

@@ -1,4 +1,4 @@
-"""Captures of a real broker's ``__consumer_offsets`` in ``tests/golden``, as their ``make_*`` scripts wrote them."""
+"""Captures of a real broker's ``__consumer_offsets`` in ``tests/golden``, from their ``make_*`` scripts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FOLDER = Path(__file__).parents[2] / "golden"
 
 @dataclass(frozen=True)
 class Capture:
-    """One partition from its first record to its last; ``topics``: the cluster as it was at the end."""
+    """One partition from its first record to its last; ``topics``: the cluster at the end."""
 
     name: str
     topics: TopicsSeen
@@ -35,7 +35,7 @@ class Capture:
         return self.records[-1].timestamp_ms
 
     def log(self):
-        """What `GroupRecords` makes of it: (key, observation)."""
+        """The result of `GroupRecords`: (key, observation)."""
         records = GroupRecords(fake_context())
         found = [(key, records.decode(message, live=True)) for message, key in records.of_groups(self.records)]
         return numbered(found)
@@ -64,7 +64,7 @@ CAPTURED = tuple((each.key(), each.value()) for each in EVERY_KIND.records)
 
 
 def member_bytes(value):
-    """Subscriptions and assignments in the members' own bytes, which a decoded value of a group or a member holds."""
+    """Subscriptions and assignments of members as bytes, from a decoded group or member record."""
     members = value.get("members", ())
     protocols = (value.get("classic_member_metadata") or {}).get("supported_protocols", ())
     subscriptions = [member["subscription"] for member in members] + [each["metadata"] for each in protocols]

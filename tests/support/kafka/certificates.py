@@ -1,4 +1,4 @@
-"""Certificates for tests, made by the openssl program: an authority, and what it or somebody else signed."""
+"""Certificates for tests, created with the openssl program: an authority and signed certificates."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Certificate:
     key: Path
 
     def tls(self, clients: Certificate | None = None) -> Tls:
-        """For a listener; ``clients``: who has signed the certificates of clients."""
+        """TLS settings of a listener; ``clients``: the authority of client certificates."""
         return Tls(self.chain.read_text(), self.key.read_text(), clients.chain.read_text() if clients else "")
 
 
 def locked(certificate: Certificate) -> Certificate:
-    """The same with its key behind a passphrase."""
+    """The same certificate with an encrypted key."""
     key = certificate.key.with_suffix(".locked")
     command = ["openssl", "pkey", "-in", certificate.key, "-aes128", "-passout", "pass:secret", "-out", key]
     subprocess.run(command, check=True, capture_output=True)
@@ -42,7 +42,7 @@ def locked(certificate: Certificate) -> Certificate:
 
 
 class Authority:
-    """Signs certificates and keeps them in ``directory``."""
+    """Signs certificates and stores them in ``directory``."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -59,7 +59,7 @@ class Authority:
         self._openssl(*request, "-subj", "/CN=tests' authority", *self._outputs(self.certificate))
 
     def issue(self, name: str, names: str = "IP:127.0.0.1,DNS:localhost", *, expired: bool = False) -> Certificate:
-        """A certificate of ``CN=name`` for ``names``."""
+        """Issue a certificate of ``CN=name`` for ``names``."""
         made = Certificate(self._directory / f"{name}.pem", self._directory / f"{name}.key")
         request = Certificate(self._directory / f"{name}.csr", made.key)
         self._openssl(

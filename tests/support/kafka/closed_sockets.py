@@ -1,4 +1,4 @@
-"""Mends what kafka-python leaves open, for every test with real clients: imported by the conftests of their tiers."""
+"""Closes sockets that kafka-python leaves open, for tests with real clients."""
 
 from __future__ import annotations
 

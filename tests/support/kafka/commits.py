@@ -1,4 +1,4 @@
-"""One partition of the offsets topic, as brokers keep it and as a client that reads everything is shown it."""
+"""One partition of the offsets topic, as brokers store it and as a client reads it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def commit_value(offset):
 
 @dataclass
 class Shown:
-    """A record as a client is shown it."""
+    """A record as a client reads it."""
 
     at: int
     key_bytes: bytes
@@ -49,7 +49,7 @@ class Shown:
 
 
 class Batches:
-    """A reader of partition 0 that gives these records, so many at a time."""
+    """A reader of partition 0 that returns these records in batches of a given size."""
 
     def __init__(self, records, most):
         self.records, self.most, self.positions = list(records), most, {0: 0}
@@ -62,7 +62,7 @@ class Batches:
 
 @dataclass
 class OffsetsPartition:
-    """``counts``: what OffsetFetch would answer, by partition of topic t."""
+    """``counts``: the result of OffsetFetch, by partition of topic t."""
 
     records: list[Shown] = field(default_factory=list)
     counts: dict[int, int] = field(default_factory=dict)
@@ -70,7 +70,7 @@ class OffsetsPartition:
     open: dict[str, tuple[int, list[tuple[int, int]]]] = field(default_factory=dict)
 
     def commit(self, partition, offset, transaction=None):
-        """A commit; of None a tombstone. Counts at once unless it is a transaction's."""
+        """Add a commit; None: a tombstone. It counts at once unless it belongs to a transaction."""
         value = None if offset is None else commit_value(offset)
         if transaction is not None:
             self.open.setdefault(transaction, (self.end, []))[1].append((partition, offset))
@@ -81,11 +81,11 @@ class OffsetsPartition:
         self._append(commit_key(partition), value)
 
     def something_else(self):
-        """A record that says nothing of offsets."""
+        """Add a record that contains no offset."""
         self._append(b"\0\2\0\1g", b"")
 
     def finish(self, transaction, *, commit):
-        """The transaction ends; its marker takes an offset that no client is shown."""
+        """End the transaction; its marker has an offset that no client reads."""
         _, commits = self.open.pop(transaction)
         if commit:
             self.counts |= dict(commits)

@@ -1,4 +1,4 @@
-"""Kafka's own Java classes in this process, and values of our tables in the JSON form that they read and write."""
+"""Kafka's own Java classes in this process, and our tables' values in their JSON form."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CALL_IT_GROUP = {"OffsetCommitKey", "GroupMetadataKey"}
 
 
 def start_java() -> None:
-    """Load Kafka's class path; a process can start Java only once, so whoever comes first does."""
+    """Load Kafka's class path. A process can start Java only once, so the first call does."""
     if not jpype.isJVMStarted():
         runtime = java_runtime()
         library = runtime.java.parents[1] / "lib" / "server" / "libjvm.so"
@@ -29,7 +29,7 @@ def start_java() -> None:
 
 
 class KafkasMessage:
-    """One of Kafka's generated message classes with its JSON converter: bytes to JSON and back, by Kafka's code."""
+    """One of Kafka's generated message classes with its JSON converter: bytes to JSON and back."""
 
     def __init__(self, name: str) -> None:
         start_java()
@@ -40,12 +40,12 @@ class KafkasMessage:
         self._util = jpype.JClass("org.apache.kafka.common.protocol.MessageUtil")
 
     def encode(self, version: int, fields: dict[str, Any]) -> bytes:
-        """Kafka's bytes of ``fields`` (Kafka's names, bytes as base64) behind the version in two bytes."""
+        """Kafka's bytes of ``fields`` (Kafka's names, bytes as base64), with the version in the first two bytes."""
         message = self._converter.read(self._mapper.readTree(json.dumps(fields)), version)
         return bytes(self._util.toVersionPrefixedBytes(version, message))
 
     def decode(self, data: bytes) -> dict[str, Any]:
-        """Kafka's reading of version-prefixed bytes, as Kafka's JSON."""
+        """Decode bytes with a version prefix to Kafka's JSON."""
         buffer = java_buffer(data)
         version = buffer.getShort()
         accessor = jpype.JClass("org.apache.kafka.common.protocol.ByteBufferAccessor")(buffer)
@@ -63,7 +63,7 @@ class KafkasSerde:
         self._unknown = jpype.JClass(unknown)
 
     def decode(self, key: bytes, value: bytes | None) -> tuple[Any, int | None, Any] | None:
-        """The key, the value's version and the value as Kafka's JSON; None for a version that Kafka does not know.
+        """The key, the value's version and the value as Kafka's JSON; None if Kafka does not support the version.
 
         Of a tombstone the version and the value are None.
         """
@@ -91,7 +91,7 @@ def camel_case(name: str) -> str:
 
 
 def kafka_form(message: Message, version: int, fields: dict[str, Any]) -> dict[str, Any]:
-    """Decoded fields in the form of Kafka's JSON: its names, base64, tagged fields only where they are not default."""
+    """Decoded fields in the format of Kafka's JSON: its names, base64, only tagged fields with other values."""
     form = _struct(message.fields, version, fields)
     if message.name.endswith("Key") and message.name not in CALL_IT_GROUP:
         form["groupId"] = form.pop("group")

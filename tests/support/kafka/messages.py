@@ -1,4 +1,4 @@
-"""Hypothesis strategies drawn from the tables themselves: a new table is tested without a new strategy."""
+"""Hypothesis strategies from the record tables: a new table needs no new strategy."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _BASIC: dict[int, st.SearchStrategy[Any]] = {
 
 
 def fields_of(fields: tuple[Field, ...], version: int) -> st.SearchStrategy[dict[str, Any]]:
-    """Values for exactly the fields that ``version`` has."""
+    """Values for all fields of ``version``."""
     present = [field for field in fields if field.since <= version <= field.until]
     return st.fixed_dictionaries({field.name: _values(field, version) for field in present})
 
@@ -57,7 +57,7 @@ def messages(draw, among: tuple[Message, ...] = MESSAGES) -> tuple[Message, int,
 
 @st.composite
 def mutated(draw, data: bytes) -> bytes:
-    """``data`` with a few of its bytes changed, cut out, put in, or its end cut off."""
+    """``data`` with some bytes changed, removed or inserted, or truncated."""
     damaged = bytearray(data)
     for _ in range(draw(st.integers(1, 3))):
         at = draw(st.integers(0, len(damaged)))
@@ -74,7 +74,7 @@ def mutated(draw, data: bytes) -> bytes:
 
 
 def of_the_future(message: Message) -> Message:
-    """The message as a later Kafka may write it: with more tagged fields in each of its structs, at every depth."""
+    """The message as a later Kafka might write it: with more tagged fields in each struct, at every depth."""
     since = message._flexible_since
     if since is None:
         return message
@@ -86,7 +86,7 @@ def of_the_future(message: Message) -> Message:
 
 
 def without_future(value: Any) -> tuple[Any, int]:
-    """A value of a message of the future as it is today, and how many fields of the future were sent with it."""
+    """The value of such a message without the new fields, and the number of new fields."""
     if isinstance(value, list):
         pairs = [without_future(item) for item in value]
         return [item for item, _ in pairs], sum(sent for _, sent in pairs)

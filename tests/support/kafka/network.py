@@ -1,4 +1,4 @@
-"""The way between a client and brokers, in this process, and what can happen on it."""
+"""A network between a client and brokers in this process, and its faults."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CHUNK = 64 * 1024
 
 
 class Network:
-    """A TCP relay for each (front, behind) port of loopback. Its settings may be changed from any thread.
+    """A TCP relay for each (front, behind) port of loopback. Any thread can change its settings.
 
     ``open``: new connections are let through; ``flowing``: bytes are passed on, else they wait as behind a lost route;
     ``delay_s``: of every chunk; ``loss``: chance of a chunk to be held back as one that TCP must send again.
@@ -41,20 +41,20 @@ class Network:
         self._loop.close()
 
     def cut(self):
-        """All connections are reset, and no new ones are let through."""
+        """Reset all connections, and accept no new ones."""
         self.open = False
         self._call(self._reset())
 
     def reset(self):
-        """All connections are reset; new ones may be made."""
+        """Reset all connections; new ones are accepted."""
         self._call(self._reset())
 
     def freeze(self):
-        """Nothing arrives any more, in either direction, and nobody is told."""
+        """Stop forwarding in both directions, without closing connections."""
         self._loop.call_soon_threadsafe(self._flowing.clear)
 
     def heal(self):
-        """As if nothing had been."""
+        """Return to normal operation."""
         self.open, self.delay_s, self.loss = True, 0.0, 0.0
         self._loop.call_soon_threadsafe(self._flowing.set)
 

@@ -1,4 +1,4 @@
-"""Batches of the offsets topic's records, as Spark's workers are given them."""
+"""Batches of records of the offsets topic, in the form that Spark's workers get."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rights given to and taken from a principal of a broker with an authorizer."""
+"""Grants and revokes rights of a principal on a broker with an authorizer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["give", "take_all"]
 
 
 def give(kafka, principal, rights):
-    """Exactly these ``rights``, and no other, once the broker knows of them."""
+    """Grant exactly these ``rights``, and wait until the broker uses them."""
     take_all(kafka, principal)
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
     bindings = [

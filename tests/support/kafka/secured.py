@@ -1,4 +1,4 @@
-"""One broker with a listener of every kind of security, and what a client needs for each."""
+"""One broker with a listener for every kind of security, and the client settings for each."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _MECHANISMS = {"plain": "PLAIN", "scram_256": "SCRAM-SHA-256", "scram_512": "SCR
 
 
 class Secured:
-    """The broker, who signs, and where tokens are given out."""
+    """The broker, its authority, and the address of its token endpoint."""
 
     def __init__(self, kafka, authority, listeners, tokens_url, files):
         self.kafka = kafka
@@ -46,7 +46,7 @@ class Secured:
         self._files = files
 
     def properties(self, kind):
-        """Kafka client properties as a user would set them, secrets in files."""
+        """Kafka client properties as users set them, with secrets in files."""
         known, tls = kind.removesuffix("_tls"), kind.endswith("tls")
         properties = {"bootstrap.servers": self.kafka.address(_listener(kind))}
         properties["security.protocol"] = "_".join(
@@ -77,7 +77,7 @@ class Secured:
         return properties
 
     def secret(self):
-        """A file with the password and the line end of an editor."""
+        """A file with the password and a final newline, as editors write it."""
         path = self._files / "password"
         path.write_text(PASSWORD + "\n")
         return str(path)
@@ -108,7 +108,7 @@ def _made(kind, broker, clients):
 
 @contextmanager
 def token_endpoint():
-    """An OAuth 2 endpoint (RFC 6749, client credentials) that gives ``USER`` an unsigned token; yields its URL."""
+    """An OAuth 2 token endpoint (RFC 6749, client credentials) with unsigned tokens for ``USER``; yields its URL."""
 
     class Tokens(BaseHTTPRequestHandler):
         def do_POST(self):

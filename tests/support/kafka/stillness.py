@@ -1,4 +1,4 @@
-"""Whether brokers answer, and how late, beside tests of what members do within seconds.
+"""Measures whether brokers answer and how late, during tests with time limits of seconds.
 
 Now and then a whole machine gets no work done for up to a minute: its kernel tells so of its own threads ("workqueue
 lockup"), sessions run out, and every group has episodes that no table knows of.
@@ -24,7 +24,7 @@ GIVEN_UP_S = 2 * PATIENCE_S
 
 
 class Stillness:
-    """Asks for metadata again and again. Safe from any thread."""
+    """Requests metadata repeatedly. Safe from any thread."""
 
     def __init__(self, bootstrap):
         self._admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
@@ -43,14 +43,14 @@ class Stillness:
         self._thread.join(GIVEN_UP_S)
 
     def late_s(self, from_ms, until_ms):
-        """The longest wait for an answer within some time, which has ended."""
+        """The longest wait for an answer within a past period, in seconds."""
         with self._beat:
             self._beat.wait_for(lambda: self._beats and self._beats[-1][1] >= until_ms, GIVEN_UP_S)
             within = [until - asked for asked, until in self._beats if asked <= until_ms and until >= from_ms]
         return max(within, default=GIVEN_UP_S * 1000) / 1000
 
     def stood_still(self, since_ms):
-        """Whether for some time since then nobody answered; waits until somebody does again."""
+        """Whether brokers did not answer for some time since then; waits until they answer again."""
         return self.late_s(since_ms, self._clock.now_ms()) > STILL_S
 
     def _run(self):

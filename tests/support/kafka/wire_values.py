@@ -1,4 +1,4 @@
-"""Random messages of Kafka's schemas, drawn from kafka-python's own description of them."""
+"""Random messages of Kafka's schemas, from kafka-python's own definitions."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _INTS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 
 @st.composite
 def messages(draw, kind, version):
-    """A message of ``kind`` with every field of ``version`` drawn."""
+    """A message of ``kind`` with random values in every field of ``version``."""
     return kind(version=version, **_drawn(draw, kind.fields.values(), version))
 
 
 @st.composite
 def framed_answers(draw, kind, version, correlation_id=7):
-    """An answer as it comes, header and body."""
+    """An encoded answer, header and body."""
     message = draw(messages(kind, version))
     message.with_header(correlation_id=correlation_id)
     return bytes(message.encode(header=True))

@@ -1,4 +1,4 @@
-"""Applications with our confluent consumer, each in a thread of its own as in a program of its own."""
+"""Applications with our confluent consumer, one thread each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PATIENCE = 60.0
 
 
 def until(condition, patience=PATIENCE):
-    """Wait for a condition that nobody announces."""
+    """Wait for a condition by polling it."""
     pause = threading.Event()
     for _ in range(int(patience / 0.02)):
         if condition():
@@ -22,7 +22,7 @@ def until(condition, patience=PATIENCE):
 
 
 class Application:
-    """Polls, keeps what it was told and given, and notices what it must never be given."""
+    """Polls, keeps its callbacks and records, and detects records that it must not get."""
 
     def __init__(self, config, topics, *, assignor_config=None, events_url="", on_record=None, **callbacks):
         self.consumer = Consumer(config, assignor_config=assignor_config, events_url=events_url)
@@ -84,7 +84,7 @@ class Application:
                 self._go_on.wait(PATIENCE)
 
     def stall(self):
-        """Do not come back to poll before `go_on`."""
+        """Do not poll again before `go_on`."""
         self._go_on.clear()
         self._stalled.set()
 
@@ -97,7 +97,7 @@ class Application:
         return {number for _, number in self.held}
 
     def stop(self):
-        """End the thread, and not the consumer."""
+        """End the thread without closing the consumer."""
         self.go_on()
         self._stop.set()
         self._thread.join(PATIENCE)

@@ -1,4 +1,4 @@
-"""One member of the soak, in a process of its own so that it can be killed: ``confluent_member.py CONFIG TOPIC LOG``.
+"""One member of the soak in its own process: ``confluent_member.py CONFIG TOPIC LOG``.
 
 It writes a line for whatever happens, each with one write, so that none is lost with the process: ``record P O`` after
 a record was processed and before its offset is stored, ``stray P O`` for one of a partition that is not its own,
@@ -20,7 +20,7 @@ from rebalance_agent.demo.processes.leash import hold
 
 
 class Member:
-    """What it holds, and its log."""
+    """The member's partitions, and its log."""
 
     def __init__(self, path: str) -> None:
         self.held: set[int] = set()

@@ -1,4 +1,4 @@
-"""A script of the coordinator's model, played by real members in a real group."""
+"""Runs a script of the coordinator's model with real members in a real group."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def consumer_settings(bootstrap, group, member):
 
 
 class Consumer:
-    """A member in a thread of this process. ``held``: it is processing, and polls when that is over."""
+    """A member in a thread of this process. ``held``: it is processing, and polls afterwards."""
 
     def __init__(self, bootstrap, group, member):
         from rebalance_agent.clients.kafka_python import KafkaConsumer  # noqa: PLC0415 - its import warns
@@ -97,7 +97,7 @@ class Consumer:
 
 
 class Process:
-    """A member in a process of its own, which can be killed."""
+    """A member in its own process, which can be killed."""
 
     error = None
 
@@ -115,7 +115,7 @@ class Process:
 
 
 class RealGroup:
-    """A group of the broker, under the names of the script."""
+    """A group of the broker, with the names of the script."""
 
     def __init__(self, bootstrap, group, script):
         script = list(script)
@@ -140,7 +140,7 @@ class RealGroup:
             member.close()
 
     def state(self):
-        """The state's name, and name -> partitions, as the coordinator describes the group."""
+        """The state, and name -> partitions, from the coordinator's description of the group."""
         described = self._admin.describe_consumer_groups([self.group])[self.group].result(PATIENCE_S)
         return described.state.name, {
             self._name(member.group_instance_id, member.client_id): topic_partitions(
@@ -150,14 +150,14 @@ class RealGroup:
         }
 
     def rest(self, timeline, topics):
-        """Wait until the group has the members that the model has in the end, and all its partitions have owners."""
+        """Wait until the group has the members of the model's end, and all its partitions have owners."""
         names, refused = timeline.generations[-1].names, {each.member for each in timeline.refusals}
         partitions = sum(known.partitions for known in topics.values())
         eventually(lambda: self.settled(names, partitions), told=(names, partitions))
         eventually(lambda: all(self.members[name].error for name in refused & self.members.keys()), told=refused)
 
     def settled(self, names, partitions):
-        """Whether exactly these members share so many partitions, and know it themselves."""
+        """Whether exactly these members own this number of partitions, by their own callbacks as well."""
         state, owned = self.state()
         if not names:
             return state in {"EMPTY", "DEAD"}
@@ -210,7 +210,7 @@ def real_group(bootstrap, group, script):
 
 
 def modelled(timeline):
-    """The generations of a timeline, as `RealGroup.generations` has the real ones."""
+    """The generations of a timeline, in the format of `RealGroup.generations`."""
     return [
         (each.number, each.strategy, {each.members[key]: given for key, given in each.assignment.items()})
         for each in timeline.generations
@@ -218,7 +218,7 @@ def modelled(timeline):
 
 
 def play(bootstrap, group, moves, topics, settings):
-    """Play ``moves``, tuples of steps, each when the group has come to rest after the one before.
+    """Execute ``moves``, tuples of steps, each when the group is stable after the previous one.
 
     Real rows and returns (`RealGroup.generations`), and the errors of members that are still there.
     """

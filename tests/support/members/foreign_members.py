@@ -1,4 +1,4 @@
-"""Members of other clients: Kafka's own Java consumer in a process of its own, and librdkafka's in a thread."""
+"""Members of other clients: Kafka's Java consumer as a process, librdkafka's in a thread."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LINE = re.compile(r"Partition:(\d+)\tOffset:(\d+)\t")
 
 
 class JavaMember:
-    """Kafka's console consumer; what it prints goes into the ledger."""
+    """Kafka's console consumer; its output is added to the ledger."""
 
     def __init__(self, kafka, group, topic, strategies, ledger, client_id="java"):
         properties = {
@@ -59,7 +59,7 @@ class JavaMember:
                 self.output.append(line)
 
     def close(self):
-        """As Ctrl-C does: it commits and leaves."""
+        """Close as on Ctrl-C: it commits and leaves."""
         self._process.send_signal(signal.SIGINT)
         try:
             self._process.wait(PATIENCE)
@@ -71,7 +71,7 @@ class JavaMember:
 
 
 class LibrdkafkaMember:
-    """confluent-kafka's consumer, as it is."""
+    """confluent-kafka's plain consumer."""
 
     def __init__(self, kafka, group, topic, strategies, ledger, client_id="librdkafka"):
         self._ledger = ledger

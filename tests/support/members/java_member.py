@@ -19,7 +19,7 @@ CLOCK = SystemClock()
 
 
 def tell(word, *numbers):
-    """One line, at once."""
+    """Print one line at once."""
     sys.stdout.write(" ".join(map(str, (word, CLOCK.now_ms(), *numbers))) + "\n")
     sys.stdout.flush()
 
@@ -29,7 +29,7 @@ def numbers_of(partitions):
 
 
 def listener():
-    """The Java listener that says what it is called with."""
+    """The Java listener, which prints its calls."""
 
     @jpype.JImplements(f"{CONSUMER}.ConsumerRebalanceListener")
     class Listener:
@@ -49,7 +49,7 @@ def listener():
 
 
 def main(bootstrap, group, topic, client_id, assignor, *more):
-    """Be a member until standard input ends, then leave."""
+    """Run a member until standard input ends, then leave."""
     stop = threading.Event()
     threading.Thread(target=lambda: (sys.stdin.read(), stop.set()), daemon=True).start()
     start_java()

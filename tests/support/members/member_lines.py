@@ -1,4 +1,4 @@
-"""Members of other clients in processes of their own, which say in lines what they are given and what they read.
+"""Members of other clients as processes that print lines with their assignments and records.
 
 A line is a word and numbers: ``assigned MS P...``, ``revoked MS P...``, ``lost MS P...`` from the callbacks, ``read
 MS P OFFSET`` for each record; MS is the time in epoch milliseconds. They end when their standard input does.
@@ -33,7 +33,7 @@ BUILD_S = 600
 
 
 class Lines:
-    """What one member said, judged as it comes: ``stale`` is what it read of partitions that it did not have."""
+    """The lines of one member, checked as they arrive. ``stale``: records of partitions that it did not own."""
 
     def __init__(self):
         self.owned, self.read, self.stale, self.changes = frozenset(), Counter(), [], []
@@ -51,7 +51,7 @@ class Lines:
 
 
 class ProcessMember(Lines):
-    """A program that is a member; ``errors`` has what else it said."""
+    """A member as a program; ``errors`` contains its other output."""
 
     def __init__(self, command, environment=None):
         super().__init__()
@@ -78,7 +78,7 @@ class ProcessMember(Lines):
             self.hear(word, *map(int, numbers))
 
     def close(self):
-        """It leaves its group and ends; more than once does nothing."""
+        """Leave the group and end; repeated calls have no effect."""
         if self._process.stdin.closed:
             return
         self._process.stdin.close()
@@ -88,7 +88,7 @@ class ProcessMember(Lines):
             self.kill()
 
     def kill(self):
-        """It ends without a word; what it had said is heard."""
+        """Kill the process; its earlier lines are read."""
         self._process.kill()
         self._process.wait()
         for each in self._threads:
@@ -118,7 +118,7 @@ def java_member(bootstrap, group, topic, client_id, assignor="RangeAssignor", **
 
 @cache
 def go_program():
-    """Where our program around franz-go's consumer was built; where there is no Go, None."""
+    """The path of our program around franz-go's consumer; None without Go."""
     try:
         go = kube_tools.go()
     except kube_tools.UnavailableError:
@@ -135,14 +135,14 @@ def go_member(bootstrap, group, topic, client_id, assignor="range"):
 
 
 def kafkajs_member(bootstrap, group, topic, client_id):
-    """KafkaJS' consumer, with the only assignor that it has."""
+    """KafkaJS' consumer, with its only assignor."""
     modules = packages("kafkajs", KAFKAJS_MEMBER) / "node_modules"
     command = [NODE, str(KAFKAJS_MEMBER / "member.js"), bootstrap, group, topic, client_id]
     return ProcessMember(command, {**os.environ, "NODE_PATH": str(modules)})
 
 
 class LibrdkafkaMember(Lines):
-    """librdkafka's consumer, in a thread of this process; ``client`` makes it. A property of None is left out."""
+    """librdkafka's consumer in a thread; ``client`` creates it. Properties with the value None are omitted."""
 
     client = Consumer
 
@@ -178,14 +178,14 @@ class LibrdkafkaMember(Lines):
         self._consumer.close()
 
     def close(self):
-        """It leaves its group; more than once does nothing."""
+        """Leave the group; repeated calls have no effect."""
         self._stop.set()
         self._thread.join(PATIENCE_S)
         assert not self._thread.is_alive()
 
 
 def owned_twice(members):
-    """What was assigned to one member while another had not given it up. A lost partition is not its any more."""
+    """Partitions assigned to one member before another revoked them. Lost partitions do not count."""
     held, twice = {}, []
     for at_ms, assigned, partitions, member in sorted(
         (change for each in members for change in each.changes), key=lambda change: change[:2]

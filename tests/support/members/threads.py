@@ -1,4 +1,4 @@
-"""kafka-python members that poll in threads of their own, and a ledger of who owned and consumed what."""
+"""kafka-python members in threads, and a ledger of owned partitions and consumed records."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NUMBER = itertools.count(1)
 
 
 def until(condition, seconds=PATIENCE):
-    """Wait for a condition that nobody announces."""
+    """Wait for a condition by polling it."""
     pause = threading.Event()
     for _ in range(int(seconds / 0.05)):
         if condition():
@@ -38,7 +38,7 @@ def create_topic(kafka, partitions, name=None):
 
 
 class Ledger:
-    """Who owns which partition, over all members of a group, and how often each record was consumed."""
+    """The owner of each partition over all members of a group, and the number of reads of each record."""
 
     def __init__(self):
         self.owners = {}
@@ -83,7 +83,7 @@ class _Page(ConsumerRebalanceListener):
 
 
 class Member:
-    """A consumer that polls in a thread of its own, as in a program of its own."""
+    """A consumer that is polled by its own thread."""
 
     def __init__(self, consumer, ledger=None, poll_ms=200):
         self.consumer = consumer
@@ -104,7 +104,7 @@ class Member:
             self.error = error
 
     def pause(self):
-        """Poll no more; the consumer stays a member as long as its heartbeats do."""
+        """Stop polling; the consumer remains a member while it sends heartbeats."""
         self._stop.set()
         self._thread.join(PATIENCE)
         assert not self._thread.is_alive()
@@ -119,7 +119,7 @@ class Member:
         self.consumer.close()
 
     def crash(self):
-        """End without a word to the group: it notices when the session is over."""
+        """End without LeaveGroup: the group detects it after the session timeout."""
         self.pause()
         self.consumer._coordinator.maybe_leave_group = lambda **_: None
         self.consumer.close(autocommit=False)
@@ -134,7 +134,7 @@ class Member:
 
 
 class Crew:
-    """Starts members of one group; whoever is left at the end is closed."""
+    """Starts members of one group, and closes the remaining ones at the end."""
 
     def __init__(self, kafka, group=None, **configs):
         self.group = group or f"crew-{next(NUMBER)}"
@@ -184,12 +184,12 @@ class Crew:
 
     @property
     def settled(self):
-        """All members are in one generation."""
+        """Whether all members are in one generation."""
         return len({member.generation for member in self.members}) == 1 and self.members[0].generation > 0
 
 
 class Load:
-    """Produces to every partition of a topic until it is stopped; ``sent`` holds what the broker took."""
+    """Produces to every partition of a topic until it is stopped; ``sent``: acknowledged records."""
 
     def __init__(self, kafka, topic, partitions, pause_seconds=0.02):
         self.sent = set()

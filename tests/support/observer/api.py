@@ -1,4 +1,4 @@
-"""The API over views and events that a test chooses, and its answers held against its own OpenAPI document."""
+"""The API with views and events of a test; its answers are checked with its own OpenAPI document."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rebalance_agent.clock import FakeClock
 
 
 def api_of(*views, events=()):
-    """An API and its clock; ``views`` may be changed later by way of the list that comes third."""
+    """An API and its clock; the third value is the list of ``views``, which tests can change."""
     shown, clock, history = list(views), FakeClock(), EpisodeHistory()
     for event in events:
         history.on_event(event)
@@ -21,14 +21,14 @@ def api_of(*views, events=()):
 
 
 def ask(api, path, query=""):
-    """Status and JSON."""
+    """Return status and JSON of a request."""
     status, kind, body = api(path, query)
     assert kind == "application/json"
     return int(status.split()[0]), json.loads(body)
 
 
 def problems(document, path, answer, status=200):
-    """What an answer says that the document does not allow; fields that it does not name are such, too."""
+    """Differences between an answer and the document, including fields that are not in it."""
     route, _ = find_route(path)
     responses = document["paths"][route.path]["get"]["responses"]
     schema = responses[str(status)]["content"]["application/json"]["schema"]

@@ -1,4 +1,4 @@
-"""Applications asked without a listener."""
+"""Calls HTTP applications without a listener."""
 
 from rebalance_agent.http.messages import Request
 
@@ -6,7 +6,7 @@ __all__ = ["ask", "joined"]
 
 
 def ask(app, target, method="GET", body=b"", **headers):
-    """Status, headers with the content type, and body of an answer; ``headers`` as identifiers."""
+    """Status, headers (as identifiers, with the content type), and body of an answer."""
     sent = {name.replace("_", "-"): value for name, value in headers.items()}
     answer = app(Request(method, target, sent, body))
     shown = {"Content-Type": answer.content_type, **dict(answer.headers)}
@@ -14,5 +14,5 @@ def ask(app, target, method="GET", body=b"", **headers):
 
 
 def joined(body):
-    """A body that may be in pieces."""
+    """Return a body, which may be in pieces, as bytes."""
     return b"".join(body) if isinstance(body, list) else body

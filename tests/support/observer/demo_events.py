@@ -1,4 +1,4 @@
-"""Events and summaries as a run of the demo makes them, for the tests of what is drawn and said from them."""
+"""Events and summaries of a run of the demo, for tests of pictures and sentences."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ def generation_event(generation=7, **fields):
 
 
 def group_summary(name="g", **fields):
-    """The API's line of a calm group."""
+    """The API's summary of a stable group."""
     calm = {"state": GroupState.STABLE, "generation": 7, "members": 2, "running": None}
     return replace(build_summary(full_view(name)), **{**calm, **fields})
 
 
 def snapshot(member_id, client_id, *partitions):
-    """A member that was given ``partitions`` of the topic ``t``."""
+    """A member with assigned ``partitions`` of the topic ``t``."""
     return MemberSnapshot(member_id, None, client_id, "/127.0.0.1", ("t",), {}, {"t": partitions})
 
 

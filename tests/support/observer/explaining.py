@@ -1,4 +1,4 @@
-"""What `explain` prints of one group's events, as one text."""
+"""The output of `explain` for one group's events, as one text."""
 
 from rebalance_agent.ui.sentences.explanation import paragraphs, whole_rebalances
 

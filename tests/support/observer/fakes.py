@@ -1,4 +1,4 @@
-"""Stand-ins for the agent's edges: a context whose calls are recorded, and records without a broker."""
+"""Test doubles for the agent's edges: a context that records calls, and records without a broker."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rebalance_agent.model.group import GroupType, RebalanceProtocol
 
 
 class Calls:
-    """Takes every method call and keeps it as (name, *arguments); safe from several threads."""
+    """Accepts every method call and keeps it as (name, *arguments). Safe from several threads."""
 
     def __init__(self):
         self.made = []
@@ -75,7 +75,7 @@ def fake_context(cluster=None, *, shows=None, inbox=None):
 
 
 def generation_event(**fields):
-    """Generation 3 of group g, in which nothing happened but what ``fields`` say."""
+    """Generation 3 of group g without changes, except ``fields``."""
     usual = {
         "event_id": event_id("generation", "c", "g", GroupType.CLASSIC, 3, 1_000),
         "cluster_id": "c",

@@ -1,4 +1,4 @@
-"""An observer or a sidecar in this process, on free ports, and what it shows."""
+"""An observer or a sidecar in this process, on free ports, and its pages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PATIENCE_S = 90
 
 
 def eventually(condition, seconds=PATIENCE_S, *, between=lambda: None, told=None):
-    """The first true value of ``condition()``; fails after ``seconds``. ``between`` runs after each try."""
+    """Return the first true value of ``condition()``; fail after ``seconds``. ``between`` runs after each try."""
     clock, pause = SystemClock(), threading.Event()
     end = clock.monotonic() + seconds
     while not (value := condition()):
@@ -34,7 +34,7 @@ def eventually(condition, seconds=PATIENCE_S, *, between=lambda: None, told=None
 
 
 def answered(ask, seconds=PATIENCE_S):
-    """The answer to ``ask()`` of a cluster: a machine may stand still for longer than one question waits."""
+    """The result of ``ask()``, which is tried again: a machine can stop for longer than one request waits."""
     answers, refused = [], []
 
     def asked():
@@ -49,7 +49,7 @@ def answered(ask, seconds=PATIENCE_S):
 
 
 def http(url, data=None):
-    """Status and text."""
+    """Return status and text of a request."""
     try:
         with urllib.request.urlopen(url, data, timeout=10) as answer:
             return answer.status, answer.read().decode()
@@ -59,7 +59,7 @@ def http(url, data=None):
 
 
 class Watched:
-    """A running role's read-only listener."""
+    """The read-only listener of a running role."""
 
     def __init__(self, role):
         self.role = role
@@ -134,7 +134,7 @@ def create_topic(bootstrap, name, partitions, replicas=1):
 
 @contextmanager
 def members(bootstrap, group, topic, number=1, **properties):
-    """confluent-kafka consumers, each polled by a thread; None leaves a property out. Yields what ends them."""
+    """confluent-kafka consumers in threads; a property of None is omitted. Yields a function that closes them."""
     closers = [_member(bootstrap, group, topic, properties) for _ in range(number)]
     try:
         yield closers
@@ -166,7 +166,7 @@ def _member(bootstrap, group, topic, properties):
 
 
 def commit(bootstrap, group, positions):
-    """Commit for a group that has no members, as soon as its coordinator lets us."""
+    """Commit for a group without members, as soon as its coordinator accepts it."""
     consumer, refused = Consumer({"bootstrap.servers": bootstrap, "group.id": group, "log_level": 0}), []
 
     def committed():
@@ -182,7 +182,7 @@ def commit(bootstrap, group, positions):
 
 
 def events(bootstrap, topic, *, group):
-    """Everything that is in the topic of events about ``group`` now, in order."""
+    """All events of ``group`` that are in the events topic, in order."""
     return [
         event
         for event in (json.loads(message.value()) for message in everything(bootstrap, topic))
@@ -191,7 +191,7 @@ def events(bootstrap, topic, *, group):
 
 
 def everything(bootstrap, topic):
-    """Every record of a topic, from its beginning to its end of now."""
+    """All records of a topic, from its beginning to its current end."""
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap,

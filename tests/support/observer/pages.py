@@ -1,4 +1,4 @@
-"""Whole pages of /metrics of every role, with every metric of the catalogue on one of them."""
+"""Complete pages of /metrics of every role, with every metric of the catalogue."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from support.observer.views import EMPTY_COUNTS, NOW, assign_event, full_view, m
 
 
 def observer_groups(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
-    """A group known from its records, a consumer group whose members report stalls, one known only from polls."""
+    """One group from records, a consumer group whose members report stalls, and one group from polls only."""
     exact = {basis: StallHistogram((0, 1, *EMPTY_COUNTS[2:]), 0.2) for basis in Basis}
     phases = {"last_join_seconds": None, "last_sync_seconds": None, "last_reconcile_seconds": 1.5}
     reported = {"counters": Counters(stalls=exact, assign_errors=0), "running": None, **phases}
@@ -66,7 +66,7 @@ def observer_agent(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
 
 
 def sidecar_members(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
-    """One consumer through a rebalance, as the leader of its group, and what only a gateway tells of it."""
+    """One consumer in a rebalance, as the leader of its group, and the metrics that only a gateway provides."""
     metrics = MemberMetrics(FakeClock(NOW))
     quality = AssignmentQuality(
         spread=0, max_mean_ratio=1.0, skew_ratio=1.25, imbalance=0, moved=1, moved_min=1, unassigned=0
@@ -108,7 +108,7 @@ def gateway(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
 
 
 def sidecar_agent(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
-    """A sidecar that works."""
+    """A working sidecar."""
     readiness = Readiness(["publisher"])
     readiness.ready("publisher")
     readiness.degraded({"events-unpublished": None})

@@ -1,4 +1,4 @@
-"""What was observed, as the bytes that a coordinator wrote, and a ledger over them."""
+"""Observations as a coordinator's records, and a ledger of them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def posted(observation, offset, partition=0):
 
 
 def ledger_of(events, records, *, once=False, **window):
-    """The report on these events and records of ``cluster``."""
+    """The audit's report on these events and records of ``cluster``."""
     ledger = Ledger("cluster", once=once)
     for number, event in enumerate(events, 1):
         ledger.add_event(event, RecordPosition("events", -1, number))

@@ -1,4 +1,4 @@
-"""Observers in processes of their own, which can be killed, and groups that rebalance meanwhile."""
+"""Observers in processes that can be killed, and groups that rebalance at the same time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SESSION_MS = 6_000
 
 @contextmanager
 def replica(bootstrap, **settings):
-    """``rebalance-agent observe`` as a `Watched` with its ``process``; killed at the end if it still runs."""
+    """``rebalance-agent observe`` as a `Watched` with its ``process``; it is killed at the end."""
     chosen = {"listen": "127.0.0.1:0", "log_format": "json", "settle_seconds": 1, **settings}
     flags = [f"--{name.replace('_', '-')}={value}" for name, value in chosen.items()]
     leash = "rebalance_agent.demo.processes.leash"  # it ends with these tests, however they end
@@ -42,7 +42,7 @@ def replica(bootstrap, **settings):
 
 
 def kill(watched):
-    """No goodbye."""
+    """Kill a replica with SIGKILL."""
     watched.process.send_signal(signal.SIGKILL)
     watched.process.wait(PATIENCE_S)
 
@@ -57,7 +57,7 @@ def _port(process):
 
 @contextmanager
 def unrest(bootstrap, topic, groups, pause_s=0.5):
-    """Each group keeps one member; a second one joins and leaves again and again, until the block ends."""
+    """Each group keeps one member; a second one joins and leaves repeatedly, until the block ends."""
     stop = threading.Event()
 
     def rebalance(group):
@@ -93,7 +93,7 @@ def generations(bootstrap, groups):
 
 
 def published(bootstrap, topic, groups):
-    """Group -> generations with members of which there are events, each event id once, in order; and how many twice."""
+    """Group -> published generations with members, each event id once, in order; and the number of copies."""
     found = {group: {} for group in groups}
     again = 0
     for message in everything(bootstrap, topic):

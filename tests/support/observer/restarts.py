@@ -1,4 +1,4 @@
-"""Observers that are killed and go on from what they covered, without threads, clocks or Kafka.
+"""Observers that are killed and continue from snapshots, without threads, clocks or Kafka.
 
 A log is a list of (key, record): one partition of the offsets topic, as `GroupRecord` and `EpochRecord` observations
 whose offsets are their places.
@@ -20,7 +20,7 @@ TICK_MS = 500
 
 
 def numbered(log):
-    """The log with offsets, each record seen a moment after it was written."""
+    """The log with offsets; each record is read a moment after it was written."""
     return [
         (key, replace(record, offset=offset, seen_ms=record.timestamp_ms + DELAY_MS))
         for offset, (key, record) in enumerate(log)
@@ -28,7 +28,7 @@ def numbered(log):
 
 
 class Observed:
-    """A tracker with its coverage, driven as `cluster_watch` drives them; ``position`` is the next record's place.
+    """A tracker with its coverage, used as `cluster_watch` uses them; ``position``: the next offset.
 
     ``events``: what it told. ``base``: what it begins with; none for the first one, which was there before anything was
     written.
@@ -48,7 +48,7 @@ class Observed:
             self._observe(observation)
 
     def live(self, from_ms, until_ms):
-        """Read what is written, as it is written."""
+        """Read records as they are written."""
         for now_ms in range(from_ms, until_ms + 1, TICK_MS):
             while self.position < len(self._log) and self._log[self.position][1].seen_ms <= now_ms:
                 self._observe(self._log[self.position][1])
@@ -62,7 +62,7 @@ class Observed:
         return self
 
     def successor(self, now_ms):
-        """Another one that begins with what this one covered, and reads on to ``now_ms``."""
+        """An observer that starts with this one's coverage, and reads until ``now_ms``."""
         last = dict(self._log[: self.covered]).values()
         base = [replace(each, live=False, replayed=True, seen_ms=now_ms) for each in last if each.value is not None]
         other = Observed(self._log, self._before, self._settle_ms, self._snapshot_ms, base)
@@ -73,7 +73,7 @@ class Observed:
         return other
 
     def told(self):
-        """Its events by id, without what is no fact of these records.
+        """Its events by id, without those that do not follow from these records.
 
         Where a generation does not show its protocol, it is that of whoever was there before, perhaps long before.
         Deploys and flapping members span many rebalances: what goes on during a restart is recognised anew.
@@ -83,7 +83,7 @@ class Observed:
         return {event.event_id: json_line(event) for event in facts if event.KIND != "rollout"}
 
     def counted(self, group):
-        """How many rebalances it counts for the group."""
+        """The number of completed rebalances of the group."""
         view = self._tracker.view(group)
         return sum(view.counters.completed.values()) if view else None
 
@@ -95,7 +95,7 @@ class Observed:
 
 
 def told_together(observers):
-    """What they told, by id; none may contradict another."""
+    """The events of all observers by id; none may contradict another."""
     told = {}
     for observer in observers:
         for key, line in observer.told().items():

@@ -1,4 +1,4 @@
-"""Reads a text of /metrics as a scraper would, and refuses what one would refuse."""
+"""Parses a text of /metrics as a scraper does, with the same errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PROMTOOL = os.environ.get("REBALANCE_AGENT_PROMTOOL") or shutil.which("promtool"
 
 
 def families(text: bytes):
-    """Families by name as they stand on the page, after checking that none and no series comes twice."""
+    """Families by name in the order of the page; asserts that no family and no series is duplicated."""
     assert text.endswith(b"\n") or not text, "the last line has no end"
     decoded = text.decode()
     headers = [line.split(" ")[2] for line in decoded.split("\n") if line.startswith("# TYPE ")]
@@ -32,7 +32,7 @@ def values(text: bytes):
 
 
 def promtool_says(text: bytes) -> str:
-    """What ``promtool check metrics`` objects to; nothing, without promtool."""
+    """The output of ``promtool check metrics``; empty without promtool."""
     if PROMTOOL is None:
         return ""
     done = subprocess.run([PROMTOOL, "check", "metrics"], input=text, capture_output=True, check=False)

@@ -1,4 +1,4 @@
-"""Servers of other people that tests start on loopback, ask, and end."""
+"""HTTP servers that tests start on loopback."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LOOPBACK = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 class Server:
-    """A process in ``folder`` that answers ``/-/ready`` under ``url``, and says things to ``log``. For a ``with``."""
+    """A process in ``folder`` that answers ``/-/ready`` below ``url`` and writes to ``log``. For a ``with``."""
 
     def __init__(self, command: Sequence[str], url: str, log: Path, folder: Path | None = None):
         self.url = url

@@ -1,4 +1,4 @@
-"""Sidecars as a consumer may meet them: well, ill, silent and absent."""
+"""Sidecars in different states: working, failing, silent and absent."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Self
 
 
 class Sidecar:
-    """Takes posts at ``url``; answers with the statuses of ``script`` in turn, then with 204. It keeps what it saw."""
+    """Accepts posts at ``url``; answers with the statuses of ``script``, then with 204. It keeps the posts."""
 
     def __init__(self, *script: int) -> None:
         self.bodies: list[bytes] = []
@@ -58,7 +58,7 @@ class Sidecar:
 
 
 class SilentSidecar:
-    """Accepts every connection, reads everything and never answers, until it is left."""
+    """Accepts every connection and reads everything, but does not answer."""
 
     def __init__(self) -> None:
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -109,7 +109,7 @@ def answering(answer: bytes) -> Iterator[str]:
 
 @contextlib.contextmanager
 def absent() -> Iterator[str]:
-    """An address where nobody listens: connections are refused."""
+    """An address without a listener: connections are refused."""
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         yield f"http://127.0.0.1:{bound.getsockname()[1]}/v1/events"

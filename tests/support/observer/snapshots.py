@@ -1,4 +1,4 @@
-"""Kafka as far as a store of snapshots sees it: a cluster with one partition of each topic, in memory."""
+"""Kafka as the snapshot store uses it: in memory, with one partition for each topic."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class FakeCluster:
 
 
 class FakeProducer:
-    """Appends to ``topic`` at once; the next ``fails`` records are lost, and that is told at the next poll."""
+    """Appends to ``topic`` at once; the next ``fails`` records are lost, and reported at the next poll."""
 
     def __init__(self, topic):
         self.topic = topic
@@ -48,7 +48,7 @@ class FakeProducer:
 
 
 class FakeReader:
-    """Reads back what is in ``topic``, as `SnapshotReader` does."""
+    """Reads the records of ``topic``, as `SnapshotReader` does."""
 
     def __init__(self, topic):
         self._topic = topic

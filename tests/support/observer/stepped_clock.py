@@ -1,4 +1,4 @@
-"""``python -m support.observer.stepped_clock FILE ARGUMENTS...``: the agent, with a wrong clock.
+"""``python -m support.observer.stepped_clock FILE ARGUMENTS...``: the agent with a wrong clock.
 
 FILE says by how many milliseconds it is wrong, and is read again with each look at the clock: so that a running
 agent's clock can be set. APScheduler looks at the same clock by itself.
@@ -18,18 +18,18 @@ from rebalance_agent.clock import SystemClock
 
 
 def step_by(path):
-    """From now on every `SystemClock` of this process is wrong."""
+    """Make every `SystemClock` of this process wrong from now on."""
     right = SystemClock.now_ms
 
     def now_ms(self):
         return right(self) + int(path.read_text() or 0)
 
     class Stepped(datetime):
-        """Of the wrong clock."""
+        """``datetime`` with the wrong clock."""
 
         @classmethod
         def now(cls, tz=None):
-            """What it shows."""
+            """The current time of the wrong clock."""
             return datetime.fromtimestamp(SystemClock().now_ms() / 1000, tz)
 
     SystemClock.now_ms = now_ms

@@ -1,4 +1,4 @@
-"""Views and events as a tracker and consumers would make them, with every fact known."""
+"""Views and events as trackers and consumers make them, with a value in every field."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EMPTY_COUNTS = (0,) * (len(STALL_BUCKETS) + 1)
 
 
 def full_view(group="orders", group_type=GroupType.CLASSIC, **changes):
-    """A group of two members of which everything is known, in the middle of its second rebalance."""
+    """A group of two members with a value in every field, in its second rebalance."""
     episode = GenerationEvent(
         event_id="0" * 32,
         cluster_id="cluster",

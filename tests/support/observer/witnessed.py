@@ -1,4 +1,4 @@
-"""Instrumentation whose events stay in a list, by a clock that stands still."""
+"""Instrumentation with a fixed clock, whose events are kept in a list."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ JOINED = Membership(7, "member-7", "instance", "cluster")
 
 
 class Recorder:
-    """In place of a Reporter: keeps the events."""
+    """Replaces a Reporter and keeps the events."""
 
     def __init__(self) -> None:
         self.events = []
@@ -19,7 +19,7 @@ class Recorder:
 
 
 class Witnessed:
-    """An `Instrumentation` with what a test wants to look at or turn."""
+    """An `Instrumentation` with access to its events and its clock."""
 
     def __init__(self) -> None:
         self.recorder = Recorder()

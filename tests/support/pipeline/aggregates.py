@@ -1,4 +1,4 @@
-"""The pipeline's aggregates once more, in plain Python over event objects: slow, short, and told apart from Spark's."""
+"""The pipeline's aggregates in plain Python over event objects, independent of the Spark code."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ HOUR_MS = 3_600_000
 
 
 def percentile(values, percent):
-    """The smallest value that at least so many percent of all do not exceed."""
+    """The smallest value such that at least the given percentage of values is not above it."""
     ordered = sorted(values)
     return ordered[math.ceil(len(ordered) * percent / 100) - 1] if ordered else None
 
 
 def generation_row(event):
-    """What table ``generations`` has of an event of one part; times in epoch milliseconds."""
+    """The row of table ``generations`` for an event of one part; times in epoch milliseconds."""
     phases, stall, classic = event.phases, event.stall, event.group_type is GroupType.CLASSIC
     slowest = [each.client_id for each in event.members if each.member_id == event.slowest_member_id]
     return {
@@ -61,7 +61,7 @@ def generation_row(event):
 
 
 def member_rows(event):
-    """What table ``members`` has of an event."""
+    """The rows of table ``members`` for an event."""
     return [
         {
             "event_id": event.event_id,
@@ -77,7 +77,7 @@ def member_rows(event):
 
 
 def overlaps(begin_ms, end_ms):
-    """Hour number -> milliseconds of it that lie in there."""
+    """Hour number -> milliseconds of the period in that hour."""
     for hour in range(begin_ms // HOUR_MS, end_ms // HOUR_MS + 1):
         inside = min(end_ms, (hour + 1) * HOUR_MS) - max(begin_ms, hour * HOUR_MS)
         if inside > 0:
@@ -85,7 +85,7 @@ def overlaps(begin_ms, end_ms):
 
 
 def group_hours(events, end_ms, gap_ms=60_000, storm=5):
-    """One group's hours by number; ``events`` in order, the group lives on until ``end_ms``."""
+    """One group's hours by number; ``events`` in order; the group exists until ``end_ms``."""
     hours = defaultdict(
         lambda: {"served": 0.0, "stalled": 0.0, "stalls": [], "skews": [], "slowest": [], "flapping": set()}
     )

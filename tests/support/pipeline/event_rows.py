@@ -1,4 +1,4 @@
-"""Events as rows of the pipeline's table, and fleets whose whole history is known."""
+"""Events as rows of the pipeline's table, and groups with a known history."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ INGESTED = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 
 
 def events_frame(spark, events, ingested_at=INGESTED):
-    """Rows of table ``events``, as `ingest` makes them of these events or lines of JSON."""
+    """Rows of table ``events`` from these events or lines of JSON, as `ingest` makes them."""
     lines = (event if isinstance(event, bytes) else json_line(event) for event in events)
     rows = [event_row(line)._asdict() for line in lines]
     nowhere = {"origin": "files", "ingested_at": ingested_at, "topic": None, "partition": None, "offset": None}
@@ -78,7 +78,7 @@ def gone(at_ms, *, group="g", cluster_id="c"):
 
 
 def random_history(seed, *, group, cluster_id="c", hours=40, rebalances=60):
-    """One group's events in order: all that can happen to a classic or consumer group, at any pace."""
+    """A random history of one group: all possible events of a classic or consumer group, in order."""
     rng = random.Random(seed)
     group_type = rng.choice([GroupType.CLASSIC, GroupType.CLASSIC, GroupType.CONSUMER])
     at_ms, number, partitions = MONDAY_MS + rng.randrange(hours * HOUR_MS), 0, rng.randrange(1, 40)

@@ -1,4 +1,4 @@
-"""Events produced while a stream reads them, and a stream in a process of its own that can be killed."""
+"""Produces events while a stream reads them; the stream is a process that can be killed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SHORT_LIVED = {
 
 @dataclass
 class Told:
-    """What was produced: ids with the highest revision of each, and the values that are no events."""
+    """Produced data: event ids with their highest revision, and the invalid values."""
 
     revisions: dict[str, int] = field(default_factory=dict)
     odd: list[bytes] = field(default_factory=list)
@@ -43,7 +43,7 @@ class Told:
 
 @contextmanager
 def producing(bootstrap, topic, *, seed, per_second=50):
-    """Real events under ids of their own: most once, some twice, late, revised, malformed or too new."""
+    """Produces real events with new ids: most once, some twice, late, revised, malformed or too new."""
     told, stop, chance = Told(), threading.Event(), random.Random(seed)
     producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 5, "log_level": 0})
 
@@ -88,7 +88,7 @@ def _line(event):
 
 
 class Ingest:
-    """``rebalance-agent pipeline ingest`` that goes on until it is killed."""
+    """``rebalance-agent pipeline ingest`` that runs until it is killed."""
 
     def __init__(self, bootstrap, topic, tables, log, every_s=0):
         self.log = log
@@ -114,7 +114,7 @@ class Ingest:
         return self.process.poll() is None
 
     def kill(self):
-        """SIGKILL for Python, Java and the workers at once."""
+        """Send SIGKILL to Python, Java and the workers at once."""
         with suppress(ProcessLookupError):  # it has ended by itself, and Java with it
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait(60)
@@ -128,12 +128,12 @@ class Ingest:
 
 
 def commits(tables):
-    """How many transactions the table of events has."""
+    """The number of transactions of the table of events."""
     return len(list(Path(tables, "events", "_delta_log").glob("*.json")))
 
 
 def kill_at_random(bootstrap, topic, tables, log, *, times, seed):
-    """Start the stream ``times`` times, and kill it at a random moment after the first merge of each life."""
+    """Start the stream ``times`` times, and kill each run at a random time after its first merge."""
     chance, pause = random.Random(seed), threading.Event()
     for _ in range(times):
         before = max(commits(tables), 1)  # the very first makes the table
@@ -152,7 +152,7 @@ def kill_at_random(bootstrap, topic, tables, log, *, times, seed):
 
 
 def assert_exactly_once(tables, told):
-    """Each event that was produced is a row, once, with its best evidence; each odd value is kept with a reason."""
+    """Assert that each event is one row in its best revision, and each invalid value is kept with a reason."""
     rows = tables.read("events").select("event_id", "revision").collect()
     assert len(rows) == len(told.revisions)
     assert {row["event_id"]: row["revision"] for row in rows} == told.revisions
@@ -171,7 +171,7 @@ EQUAL = (
 
 
 def generations(told):
-    """By id, what must be said of each generation whether it was observed or found in the coordinator's log."""
+    """By id, the fields that are the same for observed generations and for those of backfill."""
     return {each["event_id"]: _facts_of(each) for each in told if each["kind"] == "generation"}
 
 

@@ -1,4 +1,4 @@
-"""Reports for tests: rows that synthetic history gives without Spark."""
+"""Reports for tests, from rows of synthetic histories, without Spark."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PARTS = {
 
 
 def report_of(fleet: FleetPlan, *, details=6, rename=None):
-    """The report of a synthetic fleet; ``rename``: number of a group -> the name to give it."""
+    """The report of a synthetic history; ``rename``: number of a group -> its name."""
     costs, week, storms, deploys, groups, pictures = defaultdict(Counter), defaultdict(Counter), [], [], [], []
     since = dt.datetime.fromtimestamp(fleet.since_ms / 1000, dt.UTC)
     until = since + dt.timedelta(days=fleet.days)
@@ -88,7 +88,7 @@ def report_of(fleet: FleetPlan, *, details=6, rename=None):
 
 
 def latest(events):
-    """Each event once, at its highest revision, in the order of first ones; as the table of events has them."""
+    """Each event once, in its highest revision, in the order of first revisions, as in the table of events."""
     found = {}
     for each in events:
         if each.event_id not in found or found[each.event_id].revision < each.revision:

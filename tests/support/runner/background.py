@@ -1,4 +1,4 @@
-"""Work that shall be done when its time comes, beside what has to be done now."""
+"""Work that runs at a later time, in the background of other work."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ END_S = 10.0
 def in_background(
     commands: Iterable[Sequence[str]], environment: Mapping[str, str]
 ) -> Iterator[list[subprocess.Popen[bytes]]]:
-    """Run commands beside the body on what processor and disk are left over; the body's end ends whatever still runs.
+    """Run commands at low priority during the block; its end ends all running ones.
 
     The body gets a process for each. Nobody hears what they say: who needs their work finds that it is not there.
     """

@@ -1,4 +1,4 @@
-"""Commands side by side, in lanes; the output of each is kept together and shown in the order of the commands."""
+"""Runs commands in parallel lanes; each output is shown as a whole, in the order of the commands."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ END_S = 10.0  # pytest takes some seconds to end what its fixtures started
 
 @dataclass(frozen=True)
 class Lane:
-    """Jobs of one kind: ``at_once`` of them run at a time, by ``niceness`` below the priority of the runner."""
+    """Jobs of one kind: at most ``at_once`` run at the same time, with ``niceness``."""
 
     at_once: int
     niceness: int = 0
@@ -31,7 +31,7 @@ class Lane:
 
 @dataclass(frozen=True)
 class Job:
-    """A command, what it is called where people read, its environment, and the lane in which it runs.
+    """A command, its display name, its environment, and its lane.
 
     ``slots``: how many of the lane's ``at_once`` it takes up.
     """
@@ -45,7 +45,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Result:
-    """How a job ended: its exit status, and seconds since the start of all at which it began and ended.
+    """The end of a job: its exit status, and its start and end in seconds since the start of the run.
 
     ``cpu``: seconds of processor time that it took, and those that it started, if it waited for their end.
     """
@@ -57,7 +57,7 @@ class Result:
 
 
 def run_jobs(jobs: Sequence[Job], clock: Clock) -> list[Result]:
-    """Run every job, those of a lane begun in their order; return the results in the order of the jobs.
+    """Run every job; the jobs of a lane start in their order. Returns the results in the order of the jobs.
 
     What runs alone writes to the terminal as it goes; the output of jobs that run side by side is shown job by job, as
     soon as one has ended and all before it. Whatever ends this early (Ctrl-C, SIGTERM) ends the processes first and
@@ -126,7 +126,7 @@ class _Run:
                 psutil.Process(self.process.pid).nice(min(LOWEST_PRIORITY, psutil.Process().nice() + job.lane.niceness))
 
     def over(self) -> bool:
-        """Whether the process has ended; the first call after that notes when."""
+        """Whether the process has ended; the first call afterwards stores the time."""
         if self.process.returncode is None:
             pid, status, usage = os.wait4(self.process.pid, os.WNOHANG)
             if pid:
@@ -135,17 +135,17 @@ class _Run:
         return self.process.returncode is not None
 
     def wait(self, seconds: float) -> None:
-        """Wait for its end, but no longer than that."""
+        """Wait for its end, at most for the given time."""
         end = self._clock.monotonic() + seconds
         while not self.over() and self._clock.monotonic() < end:
             self._pause.wait(POLL_S)
 
     def result(self, start: float) -> Result:
-        """How it ended, in seconds since ``start``."""
+        """Its result, in seconds since ``start``."""
         return Result(self.process.returncode, self.began - start, self.ended - start, self.cpu)
 
     def end(self, patience: float) -> None:
-        """Let it end by itself within ``patience`` seconds; then it is told to, and then it is killed."""
+        """Wait ``patience`` seconds for its end; then terminate it, and then kill it."""
         self.wait(patience)
         for signal in (self.process.terminate, self.process.kill):
             if not self.over():
@@ -153,7 +153,7 @@ class _Run:
                 self.wait(END_S)
 
     def show(self) -> None:
-        """Write what it said, once."""
+        """Write its output, once."""
         if self._output is None:
             return
         minutes = (self._clock.monotonic() - self.began if not self.over() else self.ended - self.began) / 60

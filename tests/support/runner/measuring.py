@@ -1,4 +1,4 @@
-"""A measurement of bench/ in a process of its own, as ``make bench`` runs it."""
+"""Runs a measurement of bench/ in its own process, as ``make bench`` does."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PATIENCE_S = 300
 
 
 def measured(name, scale=SMALLEST):
-    """The rows of its tables, without their headers."""
+    """The rows of a measurement's tables, without their headers."""
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-m", "bench", name, "--scale", scale]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert done.returncode == 0, done.stderr[-3000:]

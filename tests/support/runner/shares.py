@@ -1,4 +1,4 @@
-"""Pytest plugin: processes that share a list of test files, each file run by the first process that comes to it.
+"""Pytest plugin: processes share a list of test files; each file runs in one of them.
 
 Every process is given the same files and the same folder (``--share-by FOLDER``). A process claims a file by creating
 a file of its name in that folder, and passes over what another process has claimed. So no durations need be known for
@@ -19,14 +19,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Claim files if the option is there."""
+    """Claim files if the option is set."""
     folder = config.getoption("--share-by")
     if folder is not None:
         config.pluginmanager.register(Claims(folder))
 
 
 class Claims:
-    """The test files that this process has claimed in ``folder``, and those that others have."""
+    """The test files in ``folder`` that this process and others have claimed."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -34,7 +34,7 @@ class Claims:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
-        """Run the tests of the files that can be claimed, in their order."""
+        """Run the tests of the files that this process can claim, in their order."""
         if session.testsfailed or session.config.option.collectonly:
             return None  # there is nothing to share
         mine = filter(self._is_mine, session.items)

@@ -1,4 +1,4 @@
-"""Programs that the tests use and that no wheel brings: found on PATH, or unpacked into the user's cache.
+"""Programs for tests that no wheel contains: from PATH, or unpacked into the user's cache.
 
 promtool comes from Debian's package ``prometheus``, amtool from ``prometheus-alertmanager``, headless Chromium from
 ``chromium-headless-shell`` (with those that it needs and that are not installed), unpacked without being installed, so
@@ -26,7 +26,7 @@ CHROMIUM = "REBALANCE_AGENT_CHROMIUM"
 
 @dataclass(frozen=True)
 class Tool:
-    """A program, Debian's package with it, where it is therein, and what needs it.
+    """A program, its Debian package, its path in the package, and the tests that need it.
 
     ``others``: names that it may also have on PATH. ``with_needed``: it needs libraries that may not be installed.
     """
@@ -56,7 +56,7 @@ TOOLS = (
 
 
 def cache() -> Path:
-    """Where unpacked tools are kept: the same folder as the embedded Kafka's."""
+    """The folder of unpacked tools: the same as the embedded Kafka's."""
     base = os.environ.get("REBALANCE_AGENT_CACHE")
     if base:
         return Path(base) / "tools"
@@ -64,7 +64,7 @@ def cache() -> Path:
 
 
 def provide(environment: dict[str, str]) -> list[str]:
-    """Put the tools' paths into ``environment``; return what is missing, why, and how to get it."""
+    """Add the tools' paths to ``environment``; return the missing ones with reason and solution."""
     missing = []
     for tool in TOOLS:
         if tool.variable in environment:

@@ -1,4 +1,4 @@
-"""Who plays in a scenario: Python clients in threads or processes, and Kafka's own Java programs."""
+"""The members of a scenario: Python clients in threads or processes, and Kafka's own Java programs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STREAMS_INPUT, STREAMS_OUTPUT = "streams-plaintext-input", "streams-wordcount-ou
 
 
 def cast(kafka, config):
-    """A member of the kind that ``config["client"]`` names, begun."""
+    """Start a member of the kind ``config["client"]``."""
     if command := {"java": _console_command, "share": _share_command, "streams": _streams_command}.get(
         config["client"]
     ):
@@ -32,7 +32,7 @@ def cast(kafka, config):
 
 
 class PythonMember:
-    """What `scenario_member` told of itself. Safe from any thread."""
+    """The reports of `scenario_member`. Safe from any thread."""
 
     def __init__(self, config):
         self.name = config["name"]
@@ -51,17 +51,17 @@ class PythonMember:
             return list(self._calls)
 
     def held(self):
-        """How many partitions it has; None where it cannot say."""
+        """The number of its partitions; None if unknown."""
         with self._lock:
             return len(self._held)
 
     def end(self):
-        """The scenario is over."""
+        """End the member after the scenario."""
         self.close()
 
 
 class ThreadMember(PythonMember):
-    """In a thread of this process."""
+    """A member in a thread of this process."""
 
     def __init__(self, config):
         super().__init__(config)
@@ -87,7 +87,7 @@ class ThreadMember(PythonMember):
 
 
 class ProcessMember(PythonMember):
-    """In a process of its own, which can be killed."""
+    """A member in its own process, which can be killed."""
 
     error = None
 
@@ -119,7 +119,7 @@ class ProcessMember(PythonMember):
         self._wait()
 
     def kill(self):
-        """Without a word; its partitions stand still from now on."""
+        """Kill the process; its partitions stand still from now on."""
         self._process.kill()
         now_ms = SystemClock().now_ms()
         self._process.stdin.close()
@@ -139,7 +139,7 @@ class ProcessMember(PythonMember):
 
 
 class JavaMember:
-    """One of Kafka's own programs. It tells nothing of its callbacks."""
+    """One of Kafka's own programs. It does not report its callbacks."""
 
     error = None
 
@@ -154,11 +154,11 @@ class JavaMember:
         return None
 
     def close(self):
-        """As Ctrl-C does: it leaves its group."""
+        """Close as on Ctrl-C: it leaves its group."""
         self._end(signal.SIGINT)
 
     def kill(self):
-        """Without a word."""
+        """Kill the process."""
         self._end(signal.SIGKILL)
 
     end = kill  # saying goodbye takes some of them half a minute when a broker is missing

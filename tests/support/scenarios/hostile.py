@@ -1,4 +1,4 @@
-"""What stands in the way of readers of the offsets topic: open transactions, and records that no coordinator wrote.
+"""Obstacles for readers of the offsets topic: open transactions, and records of other programs.
 
 ``client.id=__admin_client`` may produce there. A coordinator that finds them in a partition of its own loads it anew,
 and fails over what it cannot read: so they go to a partition where no real group is.
@@ -25,7 +25,7 @@ PAUSE_S = 0.5
 
 
 def slot(group):
-    """The partition of the offsets topic, of `PARTITIONS`, that a group's records belong to."""
+    """The partition of the offsets topic (of `PARTITIONS`) of a group."""
     return partition_of(generation(group, 1, 0, members=0)[0], PARTITIONS)
 
 
@@ -40,7 +40,7 @@ def write(bootstrap, records, partition=SPARED):
 
 
 def bad_records(groups, seed):
-    """Cut, garbled, and of versions that are still to come; some of them under the keys of real groups."""
+    """Truncated and damaged records, and records of future versions; some with the keys of real groups."""
     rng = random.Random(seed)
     for group in groups:
         key, value = generation(group, 1_000_000, 0)
@@ -59,7 +59,7 @@ def bad_records(groups, seed):
 
 @contextmanager
 def vandalised(bootstrap, groups):
-    """Again and again such records, until the block ends."""
+    """Write such records repeatedly, until the block ends."""
     stop, written = threading.Event(), []
 
     def run():
@@ -80,7 +80,7 @@ def vandalised(bootstrap, groups):
 
 @contextmanager
 def open_transactions(bootstrap, groups, replicas=1):
-    """Offsets of each of these groups, sent in transactions that stay open until the block ends."""
+    """Offsets of each of these groups in transactions that stay open until the block ends."""
     create_topic(bootstrap, "transacted", 1, replicas)
     with ExitStack() as stack:
         for group in groups:

@@ -1,4 +1,4 @@
-"""What the offsets topic and the topic of events say, read by a plain consumer beside the observer."""
+"""The records of the offsets topic and of the events topic, read by a plain consumer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OFFSETS = "__consumer_offsets"
 
 @dataclass(frozen=True)
 class Rest:
-    """A group as a record left it: nobody waits for anybody. ``number``: its generation or epoch."""
+    """A stable group by its records. ``number``: its generation or epoch."""
 
     number: int
     timestamp_ms: int
@@ -32,7 +32,7 @@ class Rest:
 
 
 class Journal:
-    """Both topics from their beginning, in memory, whatever transactions are open. Safe from any thread."""
+    """Both topics from their beginning, in memory, with open transactions. Safe from any thread."""
 
     def __init__(self, bootstrap, events_topic):
         settings = {
@@ -73,20 +73,20 @@ class Journal:
             return list(self._groups[group].rests)
 
     def resting(self, group):
-        """The group now; None while it rebalances, or before there is one."""
+        """The group's current state; None during a rebalance, or before the group exists."""
         with self._lock:
             replay = self._groups[group]
             return replay.rests[-1] if replay.rests and replay.at_rest else None
 
     def latest(self, group):
-        """What the records of a group say now, for a test that waits in vain."""
+        """The latest records of a group, for the error text of a test."""
         with self._lock:
             replay = self._groups[group]
             facts = [f"{name} {fact}" for (_, name), fact in replay.facts.items()]
             return "\n".join([*map(str, replay.rests[-2:]), f"at rest: {replay.at_rest}", *facts])
 
     def known(self, group, number, from_ms, until_ms):
-        """So much of a standstill as the coordinator can know, by the number of the partition of the only topic.
+        """The part of a stall that the coordinator's records show, by partition number of the only topic.
 
         From when a static member said that it goes for a while, or else all of it; until somebody was given it.
         """
@@ -97,7 +97,7 @@ class Journal:
         return min(parted, default=from_ms), max(given, default=until_ms)
 
     def unheld(self, group, from_ms, until_ms):
-        """How partitions, or a streams group's tasks, were without an owner by the records: (partition, from, until).
+        """Periods of partitions, or of a streams group's tasks, without an owner: (partition, from, until).
 
         Of a group whose coordinator assigns; those that somebody was given again in that time.
         """
@@ -105,12 +105,12 @@ class Journal:
             return [each for each in self._groups[group].unheld if from_ms <= each[2] <= until_ms]
 
     def numbers(self, group, until_ms):
-        """Generations and reached epochs that had members, each once, in order, up to some record."""
+        """Generations and reached epochs with members, each once, in order, up to a record."""
         numbers = [rest.number for rest in self.rests(group) if rest.clients and rest.timestamp_ms <= until_ms]
         return [number for place, number in enumerate(numbers) if number not in numbers[max(0, place - 1) : place]]
 
     def heard(self, group, client_id, kind, since_ms):
-        """Whether a member has reported such a callback that ended no sooner, as milliseconds are rounded."""
+        """Whether a member has reported such a callback with this end or a later one, within a millisecond."""
         return any(
             event["kind"] == "member"
             and (event["client_id"], event["callback"]) == (client_id, kind)
@@ -119,7 +119,7 @@ class Journal:
         )
 
     def events(self, group):
-        """The newest revision of every event about a group, in the order in which they were first published."""
+        """The newest revision of every event of a group, in the order of their first publication."""
         with self._lock:
             return list(self._events[group].values())
 
@@ -242,5 +242,5 @@ class _Replay:
 
 
 def plain(client_id):
-    """A member's name in the scenario: Kafka Streams gives each of its threads a client id of its own."""
+    """A member's name in the scenario: Kafka Streams gives each of its threads its own client id."""
     return client_id.partition("-StreamThread-")[0]

@@ -1,4 +1,4 @@
-"""How a scenario went, beside what its table expects and what its members measured."""
+"""The result of a scenario, with the expectations of its table and its members' measurements."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TOLERANCE_S = 0.1
 
 @dataclass
 class Played:
-    """One act as it went: events whose records are of its time, callbacks of its time, and how the group rested."""
+    """The result of one act: the events and callbacks of its time, and the stable group at its end."""
 
     act: Act
     started_ms: int
@@ -32,12 +32,12 @@ class Played:
 
     @property
     def episodes(self):
-        """What was published, in the terms of the table, without what its act leaves open."""
+        """The published episodes in the table's terms, without the values that the act leaves open."""
         episodes = tuple(map(_episode, self.closing))
         return episodes[1:] if episodes[:1] == (self.act.before,) else episodes
 
     def standstills(self):
-        """How each partition that stopped stood still, by its members' own callbacks."""
+        """The stall of each stopped partition, by its members' own callbacks."""
         stopped, found = {}, []
         for call in sorted(self.calls, key=lambda each: each.returned_ms):
             for partition in call.partitions:
@@ -50,7 +50,7 @@ class Played:
 
 @dataclass(frozen=True)
 class Standstill:
-    """A partition stopped when a callback was entered, and went on when the next owner's returned."""
+    """The stall of a partition from the start of a callback to the end of the next owner's callback."""
 
     partition: tuple[str, int]
     from_ms: int
@@ -58,7 +58,7 @@ class Standstill:
 
     @property
     def seconds(self):
-        """How long."""
+        """The duration in seconds."""
         return (self.until_ms - self.from_ms) / 1000
 
 
@@ -75,7 +75,7 @@ def _episode(event):
 
 
 def compared(played):
-    """(What the table expects, what was published without what the table leaves open) of a whole scenario, as lines."""
+    """(expected, published without optional values) of a whole scenario, as lines."""
     expected, published = [], []
     for each in played:
         steps = ", ".join(map(str, each.act.steps))
@@ -88,7 +88,7 @@ def compared(played):
 
 
 def misjudged(stage, scenario, played):
-    """What was published of an act's stall and is not what its members measured, as lines.
+    """Published stalls of an act that differ from its members' measurements, as lines.
 
     Where members tell nothing of their callbacks, the records stand in: how long nobody had a partition.
 

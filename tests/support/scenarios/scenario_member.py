@@ -1,4 +1,4 @@
-"""A member of a scenario, in a thread or in a process: ``python -m support.scenarios.scenario_member JSON``.
+"""A scenario's member in a thread or process: ``python -m support.scenarios.scenario_member JSON``.
 
 It times its own callbacks, independently of what the agent's instrumentation does, and may be slow in one of them. In
 a process it writes every callback as a line to standard output, and ends when standard input does; ``slow SECONDS``
@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Call:
-    """A callback of a member: entered and returned in epoch milliseconds, with its partitions as (topic, number)."""
+    """A callback of a member: start and end in epoch milliseconds, with its partitions as (topic, number)."""
 
     member: str
     kind: str
@@ -31,7 +31,7 @@ class Call:
 
 
 class Timed:
-    """The callbacks of one member; ``slow_s``: how long it takes to give something up."""
+    """The callbacks of one member; ``slow_s``: how long its revoked callback takes."""
 
     def __init__(self, name, tell):
         self.slow_s = 0.0
@@ -48,7 +48,7 @@ class Timed:
 
 
 def run(config, timed, stop):
-    """Be a member until ``stop``, then leave as a consumer that is closed does."""
+    """Run a member until ``stop``, then close it."""
     clients = {"kafka-python": _kafka_python, "confluent": _confluent, "confluent-instrumented": _confluent}
     clients[config["client"]](config, timed, stop)
 
@@ -116,7 +116,7 @@ def _kafka_python(config, timed, stop):
 
 
 def act_as(member):
-    """Be, by the function ``member``, what the first argument describes."""
+    """Run the function ``member`` with the configuration in the first argument."""
     config, lock = json.loads(sys.argv[1]), threading.Lock()
 
     def tell(call):

@@ -33,7 +33,7 @@ class Partition(NamedTuple):
 
 
 def streams_jars():
-    """Kafka Streams without RocksDB (73 MB), which nobody needs who keeps no state on disk."""
+    """The jars of Kafka Streams without RocksDB (73 MB), which these tests do not need."""
     jars = [each for each in parse_lock(LOCK.read_text(encoding="ascii")) if each.name != "rocksdbjni"]
     return ensure_artifacts(jars, cache_directory())
 
@@ -48,7 +48,7 @@ def start_java():
 
 
 def processors(topic, timed):
-    """The Java supplier of processors that tell ``timed`` of their tasks."""
+    """The Java supplier of processors, which report their tasks to ``timed``."""
 
     @jpype.JImplements(f"{STREAMS}.processor.api.Processor")
     class Processor:
@@ -59,7 +59,7 @@ def processors(topic, timed):
 
         @jpype.JOverride
         def process(self, record):
-            """Nobody sends anything."""
+            """Do nothing: no records are sent."""
 
         @jpype.JOverride
         def close(self):
@@ -75,14 +75,14 @@ def processors(topic, timed):
 
 
 def run(config, timed, stop):
-    """Be a member until ``stop``, then leave."""
+    """Run a member until ``stop``, then leave."""
     (topic,) = config["topics"]
     start_java()
     be_member(config, topic, processors(topic, timed), stop)
 
 
 def be_member(config, topic, supplier, stop):
-    """Have what ``supplier`` gives process the topic until ``stop``, then leave."""
+    """Process the topic with the processors of ``supplier`` until ``stop``, then leave."""
     with tempfile.TemporaryDirectory(dir=config["directory"]) as state:
         properties = jpype.JClass("java.util.Properties")()
         for name, value in {

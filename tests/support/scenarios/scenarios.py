@@ -30,7 +30,7 @@ KINDS = ("generation", "aborted", "group_gone")
 
 
 class Stage:
-    """A cluster with everything that watches it."""
+    """A cluster with its observer and its journal."""
 
     def __init__(self, kafka, stack, scenarios, *, suits=lambda _group: True, **settings):
         """Create the scenarios' topics, well before members come: else a coordinator notices them one by one.
@@ -62,13 +62,13 @@ class Stage:
         return self._groups[scenario.name]
 
     def known(self, scenario, standstill):
-        """The part of it that the coordinator can know."""
+        """The part of a stall that the coordinator's records show."""
         topic, number = standstill.partition
         since_and_until_ms = self.journal.known(self.group(scenario), number, standstill.from_ms, standstill.until_ms)
         return Standstill((topic, number), *since_and_until_ms)
 
     def unheld(self, scenario, played):
-        """Standstills of an act by the records alone, of a group whose members tell nothing of their callbacks."""
+        """Stalls of an act by the records alone, for a group whose members do not report callbacks."""
         found = self.journal.unheld(self.group(scenario), played.started_ms, played.rested_ms)
         return [Standstill(*each) for each in found]
 
@@ -83,17 +83,17 @@ class Stage:
             self._topics.add(topic)
 
     def topic(self, scenario):
-        """Its topic; Kafka Streams' example has one of its own."""
+        """The topic of the scenario; Kafka Streams' example has its own."""
         return STREAMS_INPUT if scenario.client == "streams" else self.group(scenario)
 
     def play(self, scenario):
-        """Every act in turn; the acts' events are still to be collected."""
+        """Execute all acts in order; the acts' events are collected later."""
         with ExitStack() as stack:
             troupe = _Troupe(self, scenario, stack)
             return [troupe.perform(each) for each in scenario.acts]
 
     def play_all(self, scenarios, at_once=AT_ONCE, plays=1):
-        """So many at a time: name -> what `play` gave, or the exception that ended it.
+        """Run several scenarios at the same time: name -> the result of `play`, or its exception.
 
         One during which the brokers stood still is played again, ``plays`` times in all at most.
         """
@@ -136,7 +136,7 @@ class Stage:
             part.events.append(event)
 
     def grow(self, topic, partitions):
-        """Give a topic more partitions."""
+        """Add partitions to a topic."""
         self._admin.create_partitions([NewPartitions(topic, partitions)])[topic].result()
 
 
@@ -156,7 +156,7 @@ class _Troupe:
         stack.callback(self._end)
 
     def perform(self, what):
-        """Take the steps, wait until the group rests."""
+        """Execute the steps and wait until the group is stable."""
         played = Played(what, self._stage.clock.now_ms())
         for step in what.steps:
             self._take(step)

@@ -1,4 +1,4 @@
-"""What a scenario is written in: members' settings, the steps that they take, and the episodes that must come of it."""
+"""The parts of a scenario: members' settings, their steps, and the expected episodes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def kafka_python(strategy, **more):
 
 @dataclass(frozen=True)
 class Join:
-    """A new member; ``settings`` are on top of the scenario's."""
+    """A new member; ``settings`` override those of the scenario."""
 
     name: str
     settings: dict = field(default_factory=dict)
@@ -75,7 +75,7 @@ class Kill:
 
 @dataclass(frozen=True)
 class Restart:
-    """A member closes and starts again as it was, but for ``settings``: a static one under its old instance id."""
+    """A member closes and starts again, with changed ``settings``; a static one keeps its instance id."""
 
     name: str
     settings: dict = field(default_factory=dict)
@@ -83,7 +83,7 @@ class Restart:
 
 @dataclass(frozen=True)
 class Slow:
-    """From now on it takes a member so long to give partitions up."""
+    """From now on the member's revoked callback takes so long."""
 
     name: str
     seconds: float
@@ -91,21 +91,21 @@ class Slow:
 
 @dataclass(frozen=True)
 class Grow:
-    """The topic gets more partitions."""
+    """Partitions are added to the topic."""
 
     partitions: int
 
 
 @dataclass(frozen=True)
 class Meet:
-    """Wait until every scenario has come this far; the barrier's action is then done once."""
+    """Wait until every scenario has reached this step; the barrier's action then runs once."""
 
     barrier: threading.Barrier
 
 
 @dataclass(frozen=True)
 class Episode:
-    """What must be published of one rebalance. ``slow``: who must be named as the slowest, None if anybody may be."""
+    """The expected event of one rebalance. ``slow``: the expected slowest member; None: any."""
 
     causes: tuple[str, ...]
     moved: int = 0
@@ -116,7 +116,7 @@ class Episode:
 
 @dataclass(frozen=True)
 class Act:
-    """Steps taken at once, the episodes that they must cause, and what the coordinator may make of them ``before``."""
+    """Simultaneous steps, the episodes that they must cause, and the optional episodes ``before``."""
 
     steps: tuple
     episodes: tuple[Episode, ...]
@@ -130,7 +130,7 @@ def act(*steps, then, before=None):
 
 @dataclass(frozen=True)
 class Scenario:
-    """``each``: how many partitions (for a streams group, tasks) the members have for each partition of the topic."""
+    """``each``: the members' number of partitions (streams group: tasks) for each partition of the topic."""
 
     name: str
     client: str

@@ -1,4 +1,4 @@
-"""A group whose members come and go as told, one generation for each step. Times are seconds."""
+"""A group whose members join and leave as given, one generation for each step. Times are seconds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PARTITIONS = 12
 
 
 class Group:
-    """Members by name; `step` writes a generation with who is there now."""
+    """Members by name; `step` writes a generation with the current members."""
 
     def __init__(self, *names, at=0, static=False, client="orders-{name}"):
         self.tracker = Tracker("cluster", settle_ms=5_000)
@@ -31,7 +31,7 @@ class Group:
         self._write()
 
     def step(self, seconds, come=(), gone=()):
-        """After ``seconds`` some come and some go in one rebalance."""
+        """After ``seconds`` some members join and some leave in one rebalance."""
         self.wait(seconds)
         for name in gone:
             del self.there[name]
@@ -40,12 +40,12 @@ class Group:
         self._write()
 
     def restart(self, name, seconds, away=20):
-        """After ``seconds`` a member leaves; its successor comes ``away`` seconds later."""
+        """After ``seconds`` a member leaves; its successor joins ``away`` seconds later."""
         self.step(seconds, gone=[name])
         self.step(away, come=[name])
 
     def blip(self, name, seconds, away=20):
-        """After ``seconds`` a member falls out; it comes back under its own id, as those of newer protocols do."""
+        """After ``seconds`` a member leaves and rejoins with the same id, as in newer protocols."""
         member_id = self.there[name]
         self.step(seconds, gone=[name])
         self.wait(away)
@@ -53,14 +53,14 @@ class Group:
         self._write()
 
     def wait(self, seconds):
-        """Nothing happens; the tracker hears that time passes."""
+        """No records for some time; the tracker gets ticks."""
         end = self.at + seconds
         while self.at < end:
             self.at = min(end, self.at + 10)
             self._tell(tick(self.at * 1_000))
 
     def runs(self, name, image, workload="orders", process=None):
-        """The member's sidecar tells where it runs."""
+        """The member's sidecar reports where it runs."""
         at_ms = self.at * 1_000 + 900
         told = assigned(self.there[name], at_ms, at_ms, self._generation, [0])
         where = Workload(f"pod-{name}", "node", workload, image)
@@ -98,6 +98,6 @@ class Group:
 
     @property
     def rollouts(self):
-        """The last word on each rollout, in order."""
+        """The last revision of each rollout, in order."""
         last = {event.event_id: event for event in self.events if isinstance(event, RolloutEvent)}
         return list(last.values())

@@ -1,4 +1,4 @@
-"""A small coordinator of one group that it assigns: it takes members' steps and writes the records of a real one."""
+"""A model of a coordinator of one epoch group: it executes members' steps and writes records."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class _Member:
 
 
 class EpochCoordinator:
-    """One group over one topic. Every step is one batch of records with one timestamp, as the broker's is.
+    """One group on one topic. Every step is one batch of records with one timestamp, as on a broker.
 
     ``reached``: the epochs that all members have reached, in order. A share group's members take what they are given at
     once; those of a streams group have tasks of one subtopology.
@@ -50,7 +50,7 @@ class EpochCoordinator:
         self._targets = {}
 
     def step(self, name, action, wait_ms):
-        """``wait_ms`` later, ``action`` of the member ``name``; one that makes no sense now is passed over."""
+        """Execute ``action`` of the member ``name`` after ``wait_ms``; impossible actions are skipped."""
         self.at += wait_ms
         batch = list({"join": self._join, "leave": self._leave, "assign": self._assign}.get(action, self._beat)(name))
         if batch:
@@ -58,7 +58,7 @@ class EpochCoordinator:
             self._note_reached()
 
     def settle(self):
-        """Everybody does what is to do; returns when nothing is."""
+        """Let all members act until the group is stable."""
         self.step("", "assign", 100)
         quiet = 0
         while quiet < len(self._members):
@@ -68,7 +68,7 @@ class EpochCoordinator:
                 quiet = quiet + 1 if len(self.batches) == written else 0
 
     def delete(self):
-        """Everybody leaves, and somebody deletes the group."""
+        """Remove all members and delete the group."""
         for name in sorted(self._members):
             self.step(name, "leave", 100)
         self.at += 100
@@ -76,7 +76,7 @@ class EpochCoordinator:
 
     @property
     def names(self):
-        """Who is in the group."""
+        """The names of the members."""
         return sorted(self._members)
 
     def _join(self, name):

@@ -1,4 +1,4 @@
-"""The records of a group whose coordinator assigns, as short words. Times are milliseconds since `T0`."""
+"""Records of an epoch group in a short notation. Times are milliseconds since `T0`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ID = "xNisCZDKRhC5aWJ3a-s-yA"
 
 
 def fact(at, value, subject="", kind=None, live=True, group_type=GroupType.CONSUMER):
-    """One record of a group that is not classic; no value: a tombstone of that ``kind``."""
+    """One record of an epoch group; without a value: a tombstone of that ``kind``."""
     kind = kind or type(value)
     return EpochRecord("g", T0 + at, T0 + at + 3, group_type, kind, value, subject, 0, live)
 
@@ -34,17 +34,17 @@ def deleted(at):
 
 
 def joins(at, name, **fields):
-    """A member that introduces itself."""
+    """The record of a new member."""
     return fact(at, EpochMember(f"client-{name}", "/10.0.0.1", topics=("t",), **fields), name)
 
 
 def target(at, name, *numbers):
-    """What a member is to have."""
+    """The target assignment of a member."""
     return fact(at, MemberTarget({ID: numbers} if numbers else {}), name)
 
 
 def current(at, name, epoch, numbers=(), revoking=(), state=MemberState.STABLE, live=True):
-    """What a member has."""
+    """The current assignment of a member."""
     return fact(
         at,
         CurrentAssignment(

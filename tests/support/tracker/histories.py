@@ -1,4 +1,4 @@
-"""Histories that are known to the last partition: made by strategies of the library, or by the coordinator's model."""
+"""Completely known histories: made by strategies of the library, or by the coordinator's model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MINUTE_MS = 60_000
 
 
 def snapshot(member, assigned, **more):
-    """A member of an assignor's input with what it was assigned, as an event shows it."""
+    """A member of an assignor's input with its assignment, in the format of events."""
     return MemberSnapshot(
         member_id=member.member_id,
         instance_id=member.instance_id,
@@ -52,7 +52,7 @@ def generation(number, members, topics, *, at_ms=None, seconds=1.0, **fields):
 
 
 def walked(walk, strategy, steps):
-    """The events of a group that walks under ``strategy``."""
+    """The events of a group that changes randomly under ``strategy``."""
     events, before = [], {}
     for number, stop in enumerate(walk.stops(strategy, steps), 1):
         given = stop.assignment.members
@@ -76,19 +76,19 @@ def walked(walk, strategy, steps):
 
 
 def moved(before, after):
-    """Partitions with another owner than before, among those that had and have one."""
+    """Partitions with another owner than before, among those with an owner before and after."""
     had = {partition: name for name, given in before.items() for partition in pairs(given)}
     has = {partition: name for name, given in after.items() for partition in pairs(given)}
     return sum(had[each] != has[each] for each in had.keys() & has.keys())
 
 
 def without_hints(event):
-    """The same generation, its members silent about what they own, as Kafka's own eager members are."""
+    """The same generation without the members' owned partitions, as with Kafka's own eager members."""
     return replace(event, members=tuple(replace(each, owned={}) for each in event.members))
 
 
 def clustered(rebalances=8, *, topics=4, name="range", stops=(0.2, 0.4), seconds=2.0, away_s=30):
-    """Three members on topics of two partitions each, of which one restarts again and again.
+    """Three members on topics with two partitions each; one member restarts repeatedly.
 
     Under range the third has nothing. ``stops``: when members that stay stop working, of a rebalance of ``seconds``.
     """

@@ -1,4 +1,4 @@
-"""Stories of classic groups that Hypothesis makes up: the records that a coordinator would have left of them."""
+"""Random classic groups by Hypothesis, as the records that a coordinator would write."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ STEPS = st.lists(st.sampled_from(["next", "next", "next", "back", "jump", "empty
 
 @st.composite
 def stories(draw, group):
-    """One group's records: eager or cooperative, with gaps in its numbers, emptied, begun anew, deleted.
+    """Records of one group: eager or cooperative, with gaps in its numbers, emptied, created again, deleted.
 
     Members may be static, and then come back within a generation under other ids.
     """

@@ -1,4 +1,4 @@
-"""A group's totals in a form that can be compared number by number."""
+"""A group's counters as numbers that can be compared."""
 
 from __future__ import annotations
 

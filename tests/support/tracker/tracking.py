@@ -1,4 +1,4 @@
-"""A small language for telling a tracker what happened to a group. Times are milliseconds since `T0`."""
+"""A short notation for a tracker's observations of a group. Times are milliseconds since `T0`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _partitions(given, topic):
 
 
 def record(at, generation, *members, joined=None, protocol="range", group="g", live=True, kind="consumer", delay=0):
-    """A GroupMetadata record; ``joined`` is when its join phase ended (default: as it is written)."""
+    """A GroupMetadata record; ``joined``: end of its join phase (default: the record's time)."""
     value = GroupSnapshot(
         group=group,
         protocol_type=kind,
@@ -64,7 +64,7 @@ def tombstone(at, group="g"):
 
 
 def listed(at, *groups, state=GroupState.PREPARING_REBALANCE, states=REBALANCING, complete=True):
-    """A poll, asked and answered at ``at``, that shows these groups in ``state``."""
+    """A poll, requested and answered at ``at``, with these groups in ``state``."""
     shown = tuple(ListedGroup(group, state, GroupType.CLASSIC) for group in groups)
     return GroupsListed(T0 + at, T0 + at, frozenset(states), shown, complete)
 
@@ -82,7 +82,7 @@ def tick(at):
 def said(
     callback, name, started, returned, generation, partitions=(), *, received=None, group="g", topic="t", seq=None
 ):
-    """A member's report; it arrives as the callback returns unless ``received`` says otherwise."""
+    """A member's report; it arrives at the end of the callback, unless ``received`` is given."""
     sequence = seq if seq is not None else zlib.crc32(repr((callback, name, started, returned, generation)).encode())
     process = f"process-{name}"
     event = MemberEvent(
@@ -102,22 +102,22 @@ def said(
 
 
 def revoked(name, started, returned, generation, partitions, **more):
-    """``revoked`` ran in a member."""
+    """A revoked callback of a member."""
     return said(Callback.REVOKED, name, started, returned, generation, partitions, **more)
 
 
 def assigned(name, started, returned, generation, partitions, **more):
-    """``assigned`` ran in a member."""
+    """An assigned callback of a member."""
     return said(Callback.ASSIGNED, name, started, returned, generation, partitions, **more)
 
 
 def left(name, at, generation, **more):
-    """A member closed on purpose."""
+    """A member's clean leave."""
     return said(Callback.LEFT, name, at, at, generation, **more)
 
 
 def tell(tracker, *observations):
-    """All events of these observations; a tick is told until nothing is left that was due by then."""
+    """All events of these observations, with ticks until nothing is due."""
     return [event for observation in observations for event in _told(tracker, observation)]
 
 
@@ -128,13 +128,13 @@ def _told(tracker, observation):
 
 
 def watch(*observations, **settings):
-    """A tracker that was told all this, and its events."""
+    """A tracker after these observations, and its events."""
     tracker = Tracker("cluster", **settings)
     return tracker, tell(tracker, *observations)
 
 
 def in_time(*observations):
-    """The same in the order in which an observer would be told."""
+    """The same observations in the order in which an observer gets them."""
     return sorted(observations, key=_seen)
 
 

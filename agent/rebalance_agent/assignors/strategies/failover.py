@@ -21,7 +21,7 @@ PRIORITY = whole_number(
     default=INT32_MAX,
     minimum=INT32_MIN,
     maximum=INT32_MAX,
-    meaning="the member with the highest priority gets every partition; the others wait",
+    meaning="the member with the highest priority gets every partition; the others are idle",
 )
 
 

@@ -74,7 +74,7 @@ def _checked_labels(text: str) -> str:
 LABELS: Setting[str] = Setting(
     name=LABELS_SETTING,
     default="",
-    meaning="what this member is, for topics that prefer certain members: zone=eu,tier=gold",
+    meaning="labels of this member, for topics that prefer certain members: zone=eu,tier=gold",
     values="labels such as zone=eu,tier=gold",
     read=_checked_labels,
 )
@@ -83,7 +83,7 @@ AFFINITY: Setting[Mapping[str, Labels]] = Setting(
     name="assignment.topic.affinity",
     default={},
     meaning="labels that topics prefer in their owners: orders:zone=eu;tier=gold,clicks:zone=us"
-    " (a member matches that has all of a topic's labels)",
+    " (a member matches if it has all labels of the topic)",
     values="topics with labels such as orders:zone=eu;tier=gold,clicks:zone=us",
     read=affinities_of,
     shared=True,

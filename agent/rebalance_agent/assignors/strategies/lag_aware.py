@@ -49,7 +49,7 @@ MAX_MOVES = whole_number(
     default=INT32_MAX,
     minimum=0,
     maximum=INT32_MAX,
-    meaning="the most partitions that one rebalance takes from their owners to even out loads",
+    meaning="maximum number of partitions that one rebalance takes from their owners to balance loads",
     shared=True,
 )
 
@@ -58,7 +58,7 @@ COUNT_FACTOR = decimal_number(
     default=2.0,
     minimum=1.0,
     maximum=1_000_000.0,
-    meaning="no member gets more partitions than this times what the best balance of counts gives it, rounded up",
+    meaning="a member gets at most this factor times its partition count in the best balance of counts, rounded up",
     shared=True,
 )
 

@@ -35,7 +35,7 @@ REDUNDANCY = whole_number(
     default=2,
     minimum=1,
     maximum=REDUNDANCY_MAX,
-    meaning="how many members get each partition; all its subscribers where there are fewer",
+    meaning="number of members that get each partition; all its subscribers if there are fewer",
     shared=True,
 )
 

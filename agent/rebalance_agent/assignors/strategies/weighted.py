@@ -22,7 +22,7 @@ WEIGHT = whole_number(
     default=1,
     minimum=1,
     maximum=INT32_MAX,
-    meaning="this member's part of all partitions, in proportion to the other members' weights",
+    meaning="this member's share of the partitions, relative to the other members' weights",
 )
 
 

@@ -32,8 +32,8 @@ def _changelogs(text: str) -> dict[str, str]:
 CHANGELOG_TOPICS: Setting[Mapping[str, str]] = Setting(
     name="assignment.changelog.topics",
     default={},
-    meaning="the topics that standbys copy; a changelog that nobody subscribes to is given with a topic whose state it "
-    "holds, as topic=changelog; without this, standbys copy all topics",
+    meaning="the topics that standbys copy; a changelog without subscribers is given with its topic: topic=changelog; "
+    "without this setting, standbys copy all topics",
     values="topics separated by commas, each as changelog or topic=changelog",
     read=_changelogs,
     shared=True,
@@ -70,7 +70,7 @@ def _kinds(roster: Roster) -> list[UnitKind]:
 COPARTITIONED_STICKY = unit_strategy(
     "copartitioned-sticky",
     "the same partition number of all topics of equal partition count to one member, balanced and with the "
-    "fewest moves; standbys on other members, who take over",
+    "fewest moves; standbys on other members, which take over",
     _kinds,
     lambda roster: range(len(roster.members)),
     config=(CHANGELOG_TOPICS,),

@@ -31,8 +31,7 @@ NUM_STANDBYS = whole_number(
     default=0,
     minimum=0,
     maximum=STANDBYS_MAX,
-    meaning="standby copies of each unit's state on other members; a copy costs disk and network, so nobody has one "
-    "who did not ask for it",
+    meaning="number of standby copies of each unit's state on other members; a copy costs disk and network",
     shared=True,
 )
 
@@ -49,7 +48,7 @@ PROCESS_ID = Setting(
     name=PROCESS_ID_SETTING,
     default="",
     meaning="members with the same text are threads of one process and share its state; without it, each member is a "
-    "process of its own",
+    "separate process",
     values=f"a text of at most {PROCESS_ID_MAX} characters",
     read=_process_id,
 )

@@ -115,9 +115,10 @@ def _counted(text: str) -> tuple[str, int]:
 SUBTOPOLOGIES: Setting[tuple[SubTopology, ...]] = Setting(
     name="assignment.task.subtopologies",
     default=(),
-    meaning="which topics are read together; without it, those of equal partition count and subscribers are",
+    meaning="the sub-topologies with their topics; without it, topics of equal partition count and equal subscribers "
+    "are one sub-topology",
     values="NAME:TOPIC,... separated by semicolons, each with |repartition=TOPIC,TOPIC*PARTITIONS,... and "
-    "|changelog=TOPIC,... where it has them",
+    "|changelog=TOPIC,... (optional)",
     read=_read,
     shared=True,
 )

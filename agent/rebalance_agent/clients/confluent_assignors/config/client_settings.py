@@ -19,10 +19,10 @@ INT32_MAX = 2**31 - 1
 DAY_MS = 86_400_000  # librdkafka's largest max.poll.interval.ms
 
 MEMBERSHIP: Mapping[str, str] = {
-    "group.id": "`group_id`; the data consumer keeps it, too, to read committed offsets",
+    "group.id": "`group_id`; the data consumer also uses it, to read committed offsets",
     "group.instance.id": "`group_instance_id`",
     "heartbeat.interval.ms": "`heartbeat_interval_ms`",
-    "max.poll.interval.ms": "`max_poll_interval_ms`, the group's rebalance timeout; polls are timed here",
+    "max.poll.interval.ms": "`max_poll_interval_ms`, the group's rebalance timeout; measured by this class",
     "partition.assignment.strategy": "`partition_assignment_strategy`: names of this package's strategies",
     "session.timeout.ms": "`session_timeout_ms`",
 }
@@ -35,19 +35,19 @@ _SHARED: Mapping[str, tuple[str, int, int, int]] = {
 """Settings of both clients -> kafka-python's name, default, minimum and maximum."""
 
 OURS: Mapping[str, str] = {
-    "auto.commit.interval.ms": "how often stored offsets are committed by the member",
-    "enable.auto.commit": "whether they are; always off in the data consumer",
+    "auto.commit.interval.ms": "how often the member commits stored offsets",
+    "enable.auto.commit": "whether the member commits stored offsets; always off in the data consumer",
     "enable.auto.offset.store": "whether a delivered record's offset is stored; always off in the data consumer",
-    "on_commit": "called from `poll` after commits that nobody waited for",
-    "topic.metadata.refresh.interval.ms": "`metadata_max_age_ms`, and how often patterns are held against the topics",
+    "on_commit": "called from `poll` after asynchronous commits",
+    "topic.metadata.refresh.interval.ms": "`metadata_max_age_ms`, and how often patterns are matched with the topics",
 }
 """Settings that this package implements itself."""
 
 REFUSED: Mapping[str, str] = {
     "group.protocol": "only `classic`: under `consumer` (KIP-848) the broker assigns",
     "group.protocol.type": "only `consumer`",
-    "group.remote.assignor": "goes with group.protocol=consumer, where the broker assigns",
-    "topic.blacklist": "say in the pattern which topics are meant",
+    "group.remote.assignor": "only for group.protocol=consumer, where the broker assigns",
+    "topic.blacklist": "exclude the topics in the pattern",
 }
 """Settings that contradict the purpose of this class -> the reason."""
 

@@ -23,7 +23,7 @@ TLS: Mapping[str, str] = {
     "ssl.ca.pem": "CA certificates of the context",
     "ssl.certificate.location": "certificate chain of the context",
     "ssl.cipher.suites": "ciphers of the context (up to TLS 1.2)",
-    "ssl.crl.location": "revocation list of the context, held against the broker's certificate",
+    "ssl.crl.location": "revocation list of the context, checked for the broker's certificate",
     "ssl.endpoint.identification.algorithm": "host name check of the context: `https` (default) or `none`",
     "ssl.key.location": "private key of the context",
     "ssl.key.password": "password of the private key",
@@ -37,7 +37,7 @@ SASL: Mapping[str, str] = {
     "sasl.username": "`sasl_plain_username` (PLAIN, SCRAM)",
     "sasl.password": "`sasl_plain_password` (PLAIN, SCRAM)",
     "sasl.kerberos.service.name": "`sasl_kerberos_service_name` (GSSAPI)",
-    "sasl.oauthbearer.config": "the argument of `oauth_cb`, which gives the tokens of both connections (OAUTHBEARER)",
+    "sasl.oauthbearer.config": "the argument of `oauth_cb`, which returns the tokens of both connections (OAUTHBEARER)",
     "sasl.oauthbearer.method": "only `default`, which is `oauth_cb`",
 }
 """librdkafka's setting -> kafka-python's setting."""
