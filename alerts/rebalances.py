@@ -79,8 +79,8 @@ ROLLOUT = Alert(
     max by (cluster, consumergroup) (kafka_rebalance_rollout_in_progress) == 1
     """,
     "$group is being deployed",
-    "The members of consumer group $group are being replaced one after the other.",
-    "Nothing is to be done; this only keeps alerts on storms and flapping members silent.",
+    "The members of consumer group $group are being replaced one after the other, and nothing fails.",
+    "Nothing is to be done; this only keeps the alert on storms silent.",
 )
 
 FLAPPING = Alert(

@@ -350,7 +350,7 @@ MEMBERS = Panel(
     21,
     "Membership",
     "How did the membership change? idle ones have nothing though they should; flapping ones leave and come back again "
-    "and again; deploy is 1 while members are being replaced one after the other.",
+    "and again; deploy is 1 while members are being replaced one after the other, and 15 minutes longer.",
     (
         of("kafka_rebalance_members", "members"),
         of("kafka_rebalance_static_members", "static"),
