@@ -24,7 +24,7 @@ def inhibit_rules() -> list[dict[str, Any]]:
         ),
         _rule(
             ['alertname="KafkaGroupRolloutInProgress"'],
-            ['alertname=~"KafkaGroup(RebalanceStorm|MemberFlapping)"'],
+            ['alertname="KafkaGroupRebalanceStorm"'],
             _GROUP,
         ),
         _rule(['alertname="KafkaGroupStallBudgetBurnMedium"'], ['alertname="KafkaGroupStallBudgetBurnSlow"'], _GROUP),

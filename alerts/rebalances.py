@@ -78,8 +78,8 @@ ROLLOUT = Alert(
     max by (cluster, consumergroup) (kafka_rebalance_rollout_in_progress) == 1
     """,
     "$group is being deployed",
-    "The members of consumer group $group are being replaced one after the other.",
-    "No action is needed; this alert only inhibits alerts on storms and flapping members.",
+    "The members of consumer group $group are being replaced one after the other, and nothing fails.",
+    "No action is needed; this alert only inhibits the alert on storms.",
 )
 
 FLAPPING = Alert(

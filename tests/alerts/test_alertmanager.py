@@ -112,7 +112,7 @@ def test_a_critical_alert_silences_the_lesser_ones_of_its_group(alertmanager):
 @pytest.mark.parametrize(
     ("source", "targets"),
     [
-        ("KafkaGroupRolloutInProgress", {"KafkaGroupRebalanceStorm", "KafkaGroupMemberFlapping"}),
+        ("KafkaGroupRolloutInProgress", {"KafkaGroupRebalanceStorm"}),
         ("KafkaGroupStallBudgetBurnMedium", {"KafkaGroupStallBudgetBurnSlow"}),
         ("KafkaGroupAssignmentSkewed", {"KafkaGroupAssignmentImbalanced"}),
         ("KafkaGroupRebalanceSlow", set()),

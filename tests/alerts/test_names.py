@@ -14,12 +14,13 @@ from alerts.files import PAGE, rule_files
 from alerts.inhibition import inhibit_rules
 from alerts.pack import ALERTS
 from alerts.rule import Board
-from alerts.values import load
+from alerts.values import load, seconds
 
 from rebalance_agent.cli.main import COMMANDS
 from rebalance_agent.metrics.agent_rows import DEGRADED_MODES
 from rebalance_agent.metrics.catalogue import BY_NAME
 from rebalance_agent.metrics.metric import MetricType
+from rebalance_agent.tracking.patterns.rollout_progress import REMEMBERED_MS
 from support.charts.promtool import PROMTOOL, read_cases
 
 ROOT = Path(__file__).parents[2]
@@ -215,7 +216,8 @@ def test_what_is_critical_silences_the_rest_of_its_group_only():
     assert not any(silenced(alert(name, group="payments"), stuck) for name in groups)
 
 
-def test_a_deploy_silences_storms_and_flapping_only():
+def test_a_deploy_silences_storms_only_and_for_their_window():
     rollout = alert("KafkaGroupRolloutInProgress")
     quiet = {name for name in NAMES if silenced(alert(name), rollout)}
-    assert quiet == {"KafkaGroupRebalanceStorm", "KafkaGroupMemberFlapping"}
+    assert quiet == {"KafkaGroupRebalanceStorm"}
+    assert seconds(load().alerts["KafkaGroupRebalanceStorm"]["window"]) == REMEMBERED_MS / 1000

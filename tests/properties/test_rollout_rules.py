@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.rollout import RolloutEvent
 from rebalance_agent.tracking.patterns.flapping import RETURNS
+from rebalance_agent.tracking.patterns.rollout_evidence import Proof, ReplacedMember, is_rollout
 from rebalance_agent.tracking.tracker import Tracker
 from support.examples import examples
 from support.tracker.deploys import Group
@@ -76,3 +77,34 @@ def test_one_member_flaps_from_its_third_return_on_and_is_never_a_rollout(return
     group.wait(6)
     assert len(group.view.flapping) == (returns >= RETURNS)
     assert group.rollouts == []
+
+
+REPLACED = st.lists(
+    st.builds(ReplacedMember, st.sampled_from([*NAMES, "m10"]), st.integers(0, 20), st.sampled_from([*Proof])),
+    max_size=12,
+)
+
+
+@settings(max_examples=examples(200))
+@given(st.integers(1, 12), REPLACED, st.integers(1, 10_000))
+def test_a_rollout_is_of_most_members_or_of_new_versions_whenever_it_happens(members, replaced, later_ms):
+    found = is_rollout(members, replaced)
+    versions = [each for each in replaced if each.proof is Proof.NEW_VERSION]
+    if found:
+        assert len(versions) >= min(members // 2 + 1, 5) or len({each.name for each in replaced}) > members / 2
+    shifted = [ReplacedMember(each.name, each.departed_ms + later_ms, each.proof) for each in replaced]
+    assert is_rollout(members, shifted) is found
+    assert is_rollout(members, [*replaced, *[ReplacedMember("x", 0, Proof.NEW_VERSION)] * 5])
+
+
+@settings(max_examples=examples(40))
+@given(st.lists(st.tuples(st.integers(1, 200), st.integers(0, 9), st.booleans()), max_size=30), st.booleans())
+def test_kills_and_joins_of_members_without_names_in_common_are_never_a_rollout(steps, shared):
+    group = Group("0", "1", "2", client="consumer-orders-1" if shared else "orders-{name}")
+    for number, (seconds, pick, joins) in enumerate(steps):
+        there = sorted(group.there)
+        gone = there[pick % len(there) :][:1] if len(there) > 1 else []
+        group.step(seconds, come=[f"new{number}"] if joins or not gone else [], gone=gone)
+    group.wait(3 * 3600)
+    assert [event for event in group.events if isinstance(event, RolloutEvent)] == []
+    assert not group.view.rollout_in_progress

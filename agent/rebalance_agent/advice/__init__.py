@@ -8,11 +8,13 @@ All of it works on one group's recorded events, with no clock and no client:
 - ``predicted_stalls``: the predicted stall of one rebalance; ``restarts``: what static membership avoids.
 - ``outcomes``: all of these for all strategies, as ``figures`` that add up over the parts of a long history.
 - ``fidelity``: whether recorded decisions can be reproduced, by assignor (``implementations``).
-- ``recommendation``: the recommendation, as one sentence.
-- ``observed_advice``: what a few rebalances (``observed_rebalance``) prove without a replay; `explain` and the page
-  word it.
+- ``client_kinds``: which client libraries the members may be, and what these can run; ``slow_members``: the member that
+  the others waited for.
+- ``recommendation``: what is recommended, if it is ``worth`` it; ``recommendation_text``: its sentences;
+  ``group_advice``: these for `explain` and the page.
 
-The command line and the pipeline call the same functions. ``docs/whatif.md`` states what they can know and what not.
+`explain`, the page, `whatif` and the pipeline call the same functions. ``docs/whatif.md`` states what they can know and
+what not.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from __future__ import annotations
 from rebalance_agent.advice.eligible_strategies import ReplaySettings
 from rebalance_agent.advice.fidelity import Fidelity, FidelityLine, fidelity
 from rebalance_agent.advice.figures import Figures, Replayed, StrategyOutcome, WhatIf, merged
+from rebalance_agent.advice.group_advice import advise
 from rebalance_agent.advice.implementations import instrumented_generations
 from rebalance_agent.advice.outcomes import replay, what_if
 from rebalance_agent.advice.predicted_stalls import predict_stall
@@ -36,6 +39,7 @@ __all__ = [
     "Replayed",
     "StrategyOutcome",
     "WhatIf",
+    "advise",
     "fidelity",
     "history_of",
     "instrumented_generations",

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import takewhile
 
+from rebalance_agent.advice.client_kinds import PossibleClients
+from rebalance_agent.advice.slow_members import SlowMember, slower
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 
 __all__ = ["STALLS_FIELDS", "Figures", "Replayed", "StrategyOutcome", "WhatIf", "merged"]
@@ -109,7 +111,8 @@ class WhatIf:
     ``recorded``: measured figures, stalls included. ``predicted``: the same moves with predicted stalls, for the
     recorded protocol; its distance from ``recorded`` shows how far predictions can be trusted. ``copartitioned``: in
     the end, several topics of equal partition counts were on the same members, number by number. ``assignor`` None: no
-    assignor ran; ``group_type``: the type in the end.
+    assignor ran; ``group_type``: the type in the end. ``clients``: what the members may be, and ``partitions``: how
+    many were assigned, both in the end. ``slow``: the member that the others waited for most.
     """
 
     cluster_id: str
@@ -121,6 +124,9 @@ class WhatIf:
     outcomes: tuple[StrategyOutcome, ...]
     copartitioned: bool = False
     group_type: GroupType = GroupType.CLASSIC
+    clients: tuple[PossibleClients, ...] = ()
+    partitions: int = 0
+    slow: SlowMember | None = None
 
 
 def merged(parts: Sequence[WhatIf]) -> WhatIf:
@@ -133,6 +139,9 @@ def merged(parts: Sequence[WhatIf]) -> WhatIf:
     same = (last.assignor, last.group_type)
     parts = [*takewhile(lambda part: (part.assignor, part.group_type) == same, reversed(decided or [last]))][::-1]
     outcomes = []
+    slow: SlowMember | None = None
+    for part in parts:
+        slow = slower(slow, part.slow)
     for index, outcome in enumerate(last.outcomes):
         refused = next((part.outcomes[index].refused for part in parts if part.outcomes[index].refused), None)
         figures = sum((part.outcomes[index].figures for part in parts), Figures())
@@ -142,4 +151,5 @@ def merged(parts: Sequence[WhatIf]) -> WhatIf:
         recorded=sum((part.recorded for part in parts), Figures()),
         predicted=sum((part.predicted for part in parts), Figures()),
         outcomes=tuple(outcomes),
+        slow=slow,
     )

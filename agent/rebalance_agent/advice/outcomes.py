@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from rebalance_agent.advice.client_kinds import possible_clients
 from rebalance_agent.advice.eligible_strategies import ReplaySettings, family, refusal
 from rebalance_agent.advice.figures import Figures, Replayed, StrategyOutcome, WhatIf
 from rebalance_agent.advice.move_counts import Assignment, count_moves
 from rebalance_agent.advice.predicted_stalls import Behaviour, behaviour_of, predict_stall
 from rebalance_agent.advice.recorded_history import RecordedHistory, owned_by, since_last_assignor
 from rebalance_agent.advice.restarts import AvoidableRebalances, avoidable
+from rebalance_agent.advice.slow_members import slow_member
 from rebalance_agent.advice.strategy_replay import ReplayedRebalance, replay_rebalances
 from rebalance_agent.assignors import STRATEGIES, Strategy, strategy
 from rebalance_agent.assignors.assignment_facts import copartition_breaks, owners_of
 from rebalance_agent.errors import AssignmentError
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
+from rebalance_agent.model.partitions import count_partitions
 
 __all__ = ["replay", "what_if"]
 
@@ -59,6 +62,7 @@ def what_if(
             families[family(name)] = _both(history, chosen, settings, behaviours, restarts)
         outcomes.append(StrategyOutcome(name, chosen.protocol, families[family(name)][chosen.protocol]))
     recorded, predicted = _recorded(history, behaviours, restarts)
+    last = history.decided[-1].closing if history.decided else None
     return WhatIf(
         cluster_id=history.cluster_id,
         group=history.group,
@@ -69,6 +73,9 @@ def what_if(
         outcomes=tuple(outcomes),
         copartitioned=_copartitioned(history),
         group_type=history.group_type,
+        clients=possible_clients(last) if last else (),
+        partitions=sum(count_partitions(member.assigned) for member in last.members) if last else 0,
+        slow=slow_member(history),
     )
 
 
@@ -143,7 +150,9 @@ def _recorded(
             continue
         before = owned_by(rebalance.before) if rebalance.before and not first else None
         given = None if before is None else count_moves(before, owned_by(closing))
-        stalled = predict_stall(behaviour, given, closing.protocol)
+        known = closing.stall.partition_seconds if closing.stall else None
+        classic = closing.group_type is GroupType.CLASSIC  # the model is of classic groups
+        stalled = predict_stall(behaviour, given, closing.protocol) if classic else None
         needed = closing.moved if closing.needed is None else closing.needed
         line = Replayed(
             generation=closing.generation,
@@ -157,8 +166,10 @@ def _recorded(
         )
         avoided, waited = index in restarts.rebalances, restarts.waited(index, before or {})
         predicted += Figures.of(line, avoided=avoided, waited=waited)
-        known = None if stalled is None or closing.stall is None else closing.stall.partition_seconds
-        measured += Figures.of(replace(line, stalled_partition_seconds=known), avoided=avoided, waited=waited)
+        measured_seconds = known if stalled is not None or not classic else None
+        measured += Figures.of(
+            replace(line, stalled_partition_seconds=measured_seconds), avoided=avoided, waited=waited
+        )
     return _total(measured), _total(predicted)
 
 

@@ -17,6 +17,7 @@ from rebalance_agent.advice.predicted_stalls import SESSION_MS
 from rebalance_agent.advice.recorded_history import RecordedHistory, RecordedRebalance
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.events import MemberSnapshot
+from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.member_changes import identity, member_changes
 from rebalance_agent.model.partitions import count_partitions
 
@@ -72,7 +73,12 @@ class AvoidableRebalances:
 
 
 def avoidable(history: RecordedHistory) -> AvoidableRebalances:
-    """Return the restarts of dynamic members that were shorter than their session timeout."""
+    """Return the restarts of dynamic members that were shorter than their session timeout.
+
+    None in share groups, which have no static members, and in streams groups.
+    """
+    if history.group_type not in {GroupType.CLASSIC, GroupType.CONSUMER}:
+        return AvoidableRebalances(frozenset(), ())
     changes = [_Change(rebalance) for rebalance in history.rebalances]
     restarts = tuple(_restarts(changes))
     went: dict[int, set[str]] = {}

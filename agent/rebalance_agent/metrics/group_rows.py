@@ -268,8 +268,9 @@ OWNER_MEMBERS = labelled(
 )
 ROLLOUT = gauge(
     "rollout_in_progress",
-    "1 while the group's members are being replaced one after the other, as in a deploy; otherwise 0.",
-    value=lambda view: None if polled(view) else int(view.rollout is not None and not view.rollout.closed),
+    "1 while the group's members are being replaced one after the other, as in a deploy, and for 15 minutes after the "
+    "last one; 0 as soon as something fails, and otherwise.",
+    value=lambda view: None if polled(view) else int(view.rollout_in_progress),
 )
 FLAPPING = gauge(
     "flapping_members",

@@ -119,7 +119,8 @@ class GroupView:
     ``last_join_seconds``, ``last_sync_seconds`` (classic) and ``last_reconcile_seconds`` (other types): the longest
     phase among the last episode's generations.
     ``lag_skew_ratio``, ``rate_skew_ratio``: known where loads are measured (`loads.GroupLoads`).
-    ``rollout``: the current rollout, else the last one. ``flapping``: members that leave and return repeatedly.
+    ``rollout``: the current rollout, else the last one; ``rollout_in_progress``: it goes on, and nothing fails.
+    ``flapping``: members that leave and return repeatedly.
     ``copartition_breaks``: known where the group's topics are declared co-partitioned (`copartition`).
     ``judged``: False in a first view whose assignment quality (skew, idle members, targets) is not computed yet.
     """
@@ -152,6 +153,7 @@ class GroupView:
     last_sync_seconds: float | None = None
     last_reconcile_seconds: float | None = None
     rollout: RolloutEvent | None = None
+    rollout_in_progress: bool = False
     flapping: tuple[FlappingMember, ...] = ()
     slowest_client_id: str | None = None
     slowest_host: str | None = None

@@ -52,6 +52,10 @@ class Group:
         self.there[name] = member_id
         self._write()
 
+    def abort(self):
+        """A generation is begun and comes to nothing: its number will be missing."""
+        self._generation += 1
+
     def wait(self, seconds):
         """No records for some time; the tracker gets ticks."""
         end = self.at + seconds

@@ -5,13 +5,16 @@ from dataclasses import replace
 import pytest
 
 from rebalance_agent.advice import Figures, StrategyOutcome, WhatIf, history_of, recommend, replay, what_if
+from rebalance_agent.advice.client_kinds import ClientKind
 from rebalance_agent.advice.eligible_strategies import SIZE_MAX, ReplaySettings, refusal
+from rebalance_agent.advice.slow_members import SlowMember
 from rebalance_agent.assignors import STRATEGIES
 from rebalance_agent.errors import AssignmentError
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from support.tracker.histories import clustered
 
 EAGER, COOPERATIVE = RebalanceProtocol.EAGER, RebalanceProtocol.COOPERATIVE
+CONSUMER = GroupType.CONSUMER
 
 
 def figures(*, skew=1.0, stalled=100.0, moved=10, count=10, **more):
@@ -32,29 +35,110 @@ def test_the_least_skew_comes_first():
     advice = recommend(found(figures(skew=1.5, stalled=10), sticky=figures(skew=1.0, stalled=10), roundrobin=figures()))
     assert (advice.strategy, advice.protocol) == ("sticky", EAGER)
     assert advice.sentence == (
-        "Use sticky instead of range: the most loaded member would have had 1.00 times its share instead of 1.50."
+        "Use sticky instead of range: the most loaded member would have had 1.00 times its share instead of 1.50. "
+        "That takes two rolling restarts: first with both in each member's list, then with sticky alone."
     )
 
 
 def test_of_equal_balance_the_shorter_stall():
     advice = recommend(found(figures(), sticky=figures(stalled=99), cooperative_sticky=figures(stalled=20, moved=12)))
     assert (advice.strategy, advice.saved_partition_seconds, advice.saved_moves) == ("cooperative-sticky", 80, -2)
-    assert advice.sentence.endswith("instead of 100, though 12 partitions would have moved instead of 10.")
+    assert "instead of 100, though 12 partitions would have moved instead of 10. " in advice.sentence
 
 
-def test_of_equal_stalls_the_fewer_moves():
-    advice = recommend(found(figures(moved=30), sticky=figures(moved=10)))
-    assert advice.sentence == "Use sticky instead of range: 10 partitions would have moved instead of 30."
+def test_where_no_stall_is_known_the_fewer_moves():
+    own, better = (replace(figures(moved=moved, stalled=0.0), stalls=0) for moved in (30, 10))
+    advice = recommend(found(own, sticky=better))
+    assert advice.sentence.startswith("Use sticky instead of range: 10 partitions would have moved instead of 30.")
+    assert recommend(found(figures(moved=30), sticky=figures(moved=10))).strategy is None
 
 
 @pytest.mark.parametrize("other", [figures(skew=1.04), figures(stalled=95), figures(moved=9, stalled=100)])
 def test_what_is_hardly_better_is_nothing_better(other):
     advice = recommend(found(figures(skew=1.04 if other.skew_mean > 1 else 1.0), sticky=other))
-    if other.moved == 9:
-        assert advice.strategy == "sticky"  # a tenth of the moves is worth saying
-        return
     assert (advice.strategy, advice.saved_moves, advice.saved_partition_seconds) == (None, None, None)
     assert advice.sentence == "Nothing better than range is known for this group."
+    assert not advice.advises
+
+
+@pytest.mark.parametrize(("stalled", "advised"), [(0.99, False), (1.0, True)])
+def test_advice_saves_at_least_one_partition_second(stalled, advised):
+    restarts = {"avoided": 1, "avoided_partition_seconds": stalled}
+    assert recommend(found(figures(stalled=stalled), sticky=figures(stalled=0.0))).advises is advised
+    assert recommend(found(figures(stalled=stalled, **restarts))).advises is advised
+    slow = SlowMember("m", 3.0, 4.0, stalled)
+    assert recommend(replace(found(figures()), slow=slow)).advises is advised
+
+
+COOPERATIVE_STICKY = {"cooperative_sticky": figures(stalled=0.0)}
+
+
+def of(*kinds, assignor="range", **others):
+    clients = tuple((kind,) if isinstance(kind, ClientKind) else kind for kind in kinds)
+    return recommend(replace(found(figures(), assignor=assignor, **others), clients=clients, partitions=12))
+
+
+@pytest.mark.parametrize("kind", [ClientKind.JAVA, ClientKind.KAFKA_PYTHON, ClientKind.FRANZ_GO])
+def test_clients_that_take_both_in_one_list_change_in_two_rolling_restarts(kind):
+    sentence = of(kind, **COOPERATIVE_STICKY).sentence
+    assert sentence.endswith(
+        "That takes two rolling restarts: first with both in each member's list, then with cooperative-sticky alone."
+    )
+
+
+def test_librdkafka_has_to_stop_and_the_cost_is_named():
+    sentence = of(ClientKind.LIBRDKAFKA, **COOPERATIVE_STICKY).sentence
+    assert "stop all members" in sentence
+    assert "each second of that costs 12 partition-seconds" in sentence
+    assert "KIP-848" in sentence
+
+
+@pytest.mark.parametrize(
+    "kind", [ClientKind.AIOKAFKA, ClientKind.SARAMA, ClientKind.KAFKA_GO, ClientKind.KAFKA_PYTHON_2]
+)
+def test_clients_without_a_cooperative_assignor_are_never_told_to_use_one(kind):
+    advice = of(kind, **COOPERATIVE_STICKY)
+    assert (advice.strategy, advice.sentence) == (None, "Nothing better than range is known for this group.")
+
+
+def test_one_member_that_cannot_is_enough():
+    assert of(ClientKind.JAVA, ClientKind.AIOKAFKA, **COOPERATIVE_STICKY).strategy is None
+
+
+def test_of_a_mixed_group_each_library_has_its_way():
+    sentence = of(ClientKind.JAVA, ClientKind.LIBRDKAFKA, **COOPERATIVE_STICKY).sentence
+    assert "Java: two rolling restarts" in sentence
+    assert "librdkafka: all members must stop at the same time" in sentence
+    assert "not visible" not in sentence
+
+
+def test_where_the_client_is_unknown_the_conditions_are_listed():
+    sentence = of(tuple(ClientKind), **COOPERATIVE_STICKY).sentence
+    assert "How depends on the members' client library, which is not visible." in sentence
+    assert "aiokafka, Sarama, kafka-go and KafkaJS: no cooperative assignor." in sentence
+
+
+def test_a_strategy_of_this_library_is_for_pluggable_assignors_only():
+    better = {"shuffled_roundrobin": figures(stalled=0.0)}
+    assert of(ClientKind.JAVA, **better).strategy is None
+    assert of(ClientKind.LIBRDKAFKA, **better).strategy is None
+    assert of(ClientKind.KAFKA_PYTHON, **better).strategy == "shuffled-roundrobin"
+
+
+def test_a_slow_member_comes_first():
+    advice = recommend(replace(found(figures(), **COOPERATIVE_STICKY), slow=SlowMember("orders-0", 3.0, 4.0, 36.0)))
+    assert advice.slow_member == "orders-0"
+    assert advice.sentence.startswith("Make orders-0 stop sooner")
+    assert "Use cooperative-sticky instead of range" in advice.sentence
+
+
+def test_static_members_help_where_the_broker_assigns_too():
+    restarts = {"avoided": 2, "avoided_partition_seconds": 60.0}
+    refused = StrategyOutcome("sticky", EAGER, refused="the broker assigns")
+    own = figures(**restarts)
+    advice = recommend(WhatIf("c", "g", "uniform", COOPERATIVE, own, Figures(), (refused,), group_type=CONSUMER))
+    assert advice.static_membership
+    assert advice.sentence.startswith("There is nothing to choose from: the broker assigns; but a group.instance.id")
 
 
 def test_small_differences_do_not_add_up_to_something_worse():

@@ -121,12 +121,12 @@ def test_explain_says_whether_there_are_more_than_it_tells(agent, capsys, last, 
     assert run(capsys, "explain", "orders", "--last", last)[1].startswith(f"orders: {told}, from what ")
 
 
-def test_only_as_many_whole_rebalances_are_asked_for_as_are_told(agent, capsys, monkeypatch):
+def test_all_rebalances_are_asked_for_since_advice_is_about_all_of_them(agent, capsys, monkeypatch):
     asked = []
     whole = agent.rebalance
     monkeypatch.setattr(agent, "rebalance", lambda group, each: asked.append(each) or whole(group, each))
     run(capsys, "explain", "orders", "--last", "1")
-    assert asked == ["id-5", "id-3"]
+    assert asked == ["id-5", "id-3", "id-2", "id-1"]
 
 
 def test_explain_as_json_has_the_text_and_the_whole_events(agent, capsys):

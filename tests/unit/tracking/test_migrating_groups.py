@@ -19,6 +19,7 @@ from rebalance_agent.model.epoch_groups import (
 )
 from rebalance_agent.model.events import GenerationEvent, GroupGoneEvent
 from rebalance_agent.model.group import GroupState, GroupType
+from rebalance_agent.model.rollout import RolloutEvent
 from rebalance_agent.tracking.tracker import Tracker
 from support.tracker.epochs import current, deleted, fact, gone, joins, named, target
 from support.tracker.tracking import (
@@ -240,3 +241,50 @@ def test_a_late_tombstone_of_the_other_type_changes_nothing():
 def test_polls_see_the_rebalance_that_follows_the_way_back():
     tracker, _ = followed(*CLASSIC, *THERE, *ALL_NEW, *BACK[:-1], listed(50_100, "g"))
     assert tracker.view("g").running.started_ms == T0 + 50_000
+
+
+def epoch(at, number, *members):
+    """All ``members`` reach that epoch, with one partition each."""
+    return [
+        fact(at, GroupEpoch(number)),
+        *(target(at, name, index) for index, name in enumerate(members)),
+        fact(at, TargetEpoch(number)),
+        *(current(at, name, number, (index,)) for index, name in enumerate(members)),
+    ]
+
+
+def restarted(at, name):
+    """The process of ``name`` comes back with the consumer protocol: its client id, and another member id."""
+    return fact(at, EpochMember(f"client-{name}", "/10.0.0.1", topics=("t",)), f"{name}-new")
+
+
+def test_half_of_a_migration_that_restarts_each_member_is_one_rollout():
+    a, b, c = (member(name, (index,)) for index, name in enumerate("abc"))
+    tracker, events = followed(
+        record(1_000, 1, a, b, c),
+        record(20_000, 2, b, c),
+        tombstone(30_000),
+        joins(30_000, "b", classic=True),
+        joins(30_000, "c", classic=True),
+        *epoch(30_000, 2, "b", "c"),
+        restarted(30_000, "a"),
+        *epoch(30_000, 3, "a-new", "b", "c"),
+        *gone(50_000, "b"),
+        *epoch(50_000, 4, "a-new", "c"),
+        restarted(60_000, "b"),
+        *epoch(60_000, 5, "a-new", "b-new", "c"),
+        *gone(80_000, "c"),
+        *epoch(80_000, 6, "a-new", "b-new"),
+        restarted(90_000, "c"),
+        *epoch(90_000, 7, "a-new", "b-new", "c-new"),
+        tick(100_000),
+    )
+    (rollout,) = [each for each in events if isinstance(each, RolloutEvent)]
+    assert (rollout.members, rollout.members_replaced) == (3, 3)
+    assert (rollout.first_generation, rollout.last_generation) == (2, 7)
+    assert tracker.view("g").rollout_in_progress
+
+
+def test_a_group_that_migrates_with_its_members_is_no_rollout():
+    _, events = followed(*CLASSIC, *THERE, *ALL_NEW, *BACK, *END)
+    assert not [each for each in events if isinstance(each, RolloutEvent)]

@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rebalance_agent.advice import RecordedHistory, advise, history_of
 from rebalance_agent.api.group_source import GroupSource
 from rebalance_agent.api.query import NotKnownError
 from rebalance_agent.api.shapes import RebalanceDetail, RebalanceKind
@@ -28,7 +29,7 @@ __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
 Explains a group's last rebalances: when and why they happened, which member was slow, what moved, how long partitions
-stood still and how that was measured, and what would have helped, if that is certain.
+stood still and how that was measured, and what would have helped.
 """
 
 EXAMPLES = """\
@@ -47,11 +48,12 @@ exit codes: 0 done, 1 the group is unknown, 2 wrong usage, or no answer
 
 @dataclass(frozen=True, slots=True)
 class _GroupPast:
-    """Rebalances newest first and rollouts of a group, and where they are from, in words."""
+    """Rebalances newest first and rollouts of a group, where they are from, in words, and the whole ``history``."""
 
     source: str
     details: Sequence[RebalanceDetail]
     rollouts: Sequence[Event]
+    history: RecordedHistory
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -70,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
     """Explain one group, and return the exit code."""
     quiet_logs()
     past = _from_cluster(options) if wants_direct(options) else _from_agent(agent_api(options), options)
-    texts = paragraphs(past.details, past.rollouts, options.last)
+    texts = paragraphs(past.details, past.rollouts, options.last, advise(past.history))
     if options.json:
         print(json.dumps(_as_json(options, past, texts)))
         return 0
@@ -82,14 +84,15 @@ def run(options: argparse.Namespace) -> int:
 
 def _from_agent(groups: GroupSource, options: argparse.Namespace) -> _GroupPast:
     remembered = groups.rebalances(options.group)
-    details = last_rebalances(groups, remembered, options.last)
-    return _GroupPast("what the agent has seen since it was started", details, remembered.rollouts)
+    details = last_rebalances(groups, remembered, LAST_MAX)
+    history = history_of(event for detail in details for event in detail.events)
+    return _GroupPast("what the agent has seen since it was started", details, remembered.rollouts, history)
 
 
 def _from_cluster(options: argparse.Namespace) -> _GroupPast:
     past = past_in_cluster(options)
     details, rollouts = whole_rebalances(past.events, options.last)
-    return _GroupPast(past.source, details, rollouts)
+    return _GroupPast(past.source, details, rollouts, history_of(past.events))
 
 
 def _completed(details: Sequence[RebalanceDetail]) -> list[RebalanceDetail]:

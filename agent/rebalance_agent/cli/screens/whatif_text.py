@@ -8,6 +8,7 @@ from dataclasses import asdict
 from rebalance_agent.advice import Fidelity, Figures, Recommendation, StrategyOutcome, WhatIf
 from rebalance_agent.advice.eligible_strategies import family
 from rebalance_agent.advice.figures import STALLS_FIELDS
+from rebalance_agent.model.group import GroupType
 from rebalance_agent.ui.words import UNKNOWN, plural, printable, table_text, wrapped
 
 __all__ = ["as_json", "text"]
@@ -95,7 +96,7 @@ def _refused(outcomes: Sequence[StrategyOutcome]) -> Iterator[str]:
 
 def _trust(found: WhatIf) -> Iterator[str]:
     stalls, count = found.predicted.stalls, found.recorded.generations
-    if not count:
+    if not count or found.group_type is not GroupType.CLASSIC:
         return
     if not stalls:
         yield wrapped("Stalls are not predicted: the start of every rebalance is unknown.")

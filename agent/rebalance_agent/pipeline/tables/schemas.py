@@ -270,7 +270,7 @@ RECOMMENDATIONS = Table(
     "recommendations",
     columns(
         ((_TEXT, "cluster_id group"), (_FLAG, "static_membership"), (_TEXT, "sentence")),
-        ((_TEXT, "strategy protocol"), (_DOUBLE, "saved_partition_seconds"), (_LONG, "saved_moves")),
+        ((_TEXT, "strategy protocol slow_member"), (_DOUBLE, "saved_partition_seconds"), (_LONG, "saved_moves")),
     ),
     keys=("cluster_id", "group"),
 )

@@ -210,6 +210,8 @@ class ClassicState(TrackedGroup):
             return
         missing = missing_between(before, generation)
         self._totals.abort(0 if observation.replayed else missing)
+        if missing:
+            self._episodes.rollouts.abort(generation.timestamp_ms, observation.seen_ms)
         yield from aborted_events(self._context.cluster_id, generation, missing)
 
     def _set_last(self, generation: Generation, live: bool) -> None:

@@ -1,80 +1,40 @@
-"""Pairs departed members with joined members: replacements."""
+"""Pairs departed members with the members that joined for them: replacements, as `rollout_evidence` proves them."""
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
-from rebalance_agent.model.events import GenerationEvent, Workload
-from rebalance_agent.model.group import HasIds
+from rebalance_agent.model.events import GenerationEvent, MemberSnapshot, Workload
+from rebalance_agent.model.group import Member
 from rebalance_agent.tracking.member_reports import ReportedMember
+from rebalance_agent.tracking.patterns.rollout_evidence import (
+    ReplacedMember,
+    VisibleMember,
+    pod_template,
+    proof_of,
+)
+from rebalance_agent.tracking.patterns.unpaired_members import MemberChange, SettledRebalance, UnpairedMembers
 
-__all__ = [
-    "PAIR_MS",
-    "WAITING_MAX",
-    "Replacement",
-    "Replacements",
-    "ReportedBy",
-    "SettledRebalance",
-    "stem",
-]
+__all__ = ["PAIR_MS", "AnyMember", "Paired", "Replacement", "Replacements", "ReportedBy", "stem"]
 
 PAIR_MS = 5 * 60_000
-"""Time (ms) between the departure and the join of a pair: a replaced pod is back within a minute or two, or its
+"""Longest time (ms) between the departure and the join of a pair: a replaced pod is back within a minute or two, or its
 successor joined before."""
 
-WAITING_MAX = 4_096
-"""Unpaired departed members, and unpaired joined members, kept per group: twice the largest groups. Beyond it none is
-added."""
-
+AnyMember = Member | MemberSnapshot
 
 ReportedBy = Callable[[str], ReportedMember]
 """Function from a member id to what the member last reported; also for members that departed a while ago."""
 
 
 @dataclass(frozen=True, slots=True)
-class SettledRebalance:
-    """A summary of a settled episode. Times are by the coordinator's clock; ``members``: how many there were before."""
-
-    at_ms: int
-    started_ms: int
-    first_generation: int
-    last_generation: int
-    members: int
-    stalled_partition_seconds: float
-    stall_seconds: float | None
-
-    @classmethod
-    def of(cls, members: int, events: Sequence[GenerationEvent]) -> SettledRebalance:
-        """Summarise an episode from its generations' events, the closing one last."""
-        first, closing = events[0], events[-1]
-        return cls(
-            at_ms=closing.timestamp_ms,
-            started_ms=first.timestamp_ms if first.phases.started_ms is None else first.phases.started_ms,
-            first_generation=first.generation,
-            last_generation=closing.generation,
-            members=members,
-            stalled_partition_seconds=closing.stall.partition_seconds if closing.stall else 0.0,
-            stall_seconds=closing.stall.seconds if closing.stall else None,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _Change:
-    """A member that departed or joined in a rebalance; ``kind`` is the `stem` of its client id."""
-
-    rebalance: SettledRebalance
-    member_id: str
-    instance_id: str | None
-    kind: str
-    reported: ReportedMember
-
-
-@dataclass(frozen=True, slots=True)
 class Replacement:
-    """A departed member and the member that joined for it, by member id, with their workloads.
+    """A departed member and its successor, by member id, with their workloads.
 
     ``first`` and ``last``: the rebalances in which that happened; they may be the same.
     """
@@ -85,60 +45,78 @@ class Replacement:
     after: Workload
     first: SettledRebalance
     last: SettledRebalance
+    evidence: ReplacedMember
 
-    @property
-    def new_image(self) -> bool:
-        """Whether both images are known and differ."""
-        return self.before.image is not None and self.after.image is not None and self.before.image != self.after.image
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """What the changes of one episode came to. ``departed``: ids of departed members.
+
+    ``others``: whether a member joined or returned that replaced no other. ``missed_ms``: when a member departed for
+    which none has joined since, of those whose time is over with this episode; None without one.
+    """
+
+    replacements: tuple[Replacement, ...]
+    departed: frozenset[str]
+    others: bool
+    missed_ms: int | None
 
 
 class Replacements:
     """Finds the replacements in the episodes of one group.
 
-    A member that departed and one that joined within `PAIR_MS`, in either order, are a pair if their client ids have
-    the same `stem` and their workloads, as far as reported, are equal. Among several candidates, one with the same
-    process id or instance id is taken, else the first. A process that only rejoined was not replaced. A member that
-    joins within `PAIR_MS` after the group was Empty starts the group, and does not replace a member that departs later.
+    A member that departed and one that joined within `PAIR_MS`, in either order, are a pair if `proof_of` proves it. A
+    process that only rejoined was not replaced. A member that joins within `PAIR_MS` after the group was Empty starts
+    the group, and does not replace a member that departs later.
     """
 
     def __init__(self) -> None:
         """Start without departed or joined members."""
-        self._departed = _Unpaired()
-        self._joined = _Unpaired()
+        self._departed = UnpairedMembers()
+        self._joined = UnpairedMembers()
         self._starts_until_ms = 0
+
+    @property
+    def departed_ms(self) -> int | None:
+        """When the oldest departed member without a successor departed (coordinator's clock); None without one."""
+        return self._departed.oldest_ms
 
     def add_episode(
         self,
         rebalance: SettledRebalance,
-        before: Sequence[HasIds],
+        before: Sequence[AnyMember],
         events: Sequence[GenerationEvent],
         reported_by: ReportedBy,
-    ) -> list[Replacement]:
-        """Return the replacements that this episode's ``events`` complete; ``before``: the members before it."""
-        self._departed.forget(rebalance.at_ms - PAIR_MS)
+    ) -> Paired:
+        """Pair the members of this episode's ``events``; ``before``: the members before it."""
+        others, missed_ms = False, self._departed.forget(rebalance.at_ms - PAIR_MS)
         self._joined.forget(rebalance.at_ms - PAIR_MS)
         if not before:
             self._starts_until_ms = rebalance.at_ms + PAIR_MS
         replacements: list[Replacement] = []
+        departed: set[str] = set()
         for event in events:
-            had, has = {member.member_id for member in before}, {member.member_id for member in event.members}
-            for member in before:
-                if member.member_id not in has:
-                    replacements += self._depart(_change(rebalance, member, reported_by))
-            for snapshot in event.members:
-                if snapshot.member_id not in had:
-                    replacements += self._arrive(_change(rebalance, snapshot, reported_by))
+            had, has = _Generation(before, reported_by), _Generation(event.members, reported_by)
+            for member in had.members_not_in(has):
+                change = had.change(rebalance, member)
+                departed.add(member.member_id)
+                replacements += self._depart(change)
+            for member in has.members_not_in(had):
+                change = has.change(rebalance, member)
+                found = self._arrive(change)
+                others |= not found
+                replacements += found
             before = event.members
-        return replacements
+        return Paired(tuple(replacements), frozenset(departed), others, missed_ms)
 
-    def _depart(self, gone: _Change) -> list[Replacement]:
+    def _depart(self, gone: MemberChange) -> list[Replacement]:
         self._joined.drop(gone)
         if joined := self._joined.counterpart(gone):
             return _pair(gone, joined)
         self._departed.add(gone)
         return []
 
-    def _arrive(self, joined: _Change) -> list[Replacement]:
+    def _arrive(self, joined: MemberChange) -> list[Replacement]:
         if self._departed.drop(joined):
             return []  # the same member returned: it was not replaced
         if gone := self._departed.counterpart(joined):
@@ -148,55 +126,49 @@ class Replacements:
         return []
 
 
-class _Unpaired:
-    """Departed (or joined) members without a counterpart, by kind and workload, the oldest first."""
+class _Generation:
+    """The members of one generation, and the names that only one of them has."""
 
-    def __init__(self) -> None:
-        self._changes: dict[str, dict[str | None, dict[str, _Change]]] = {}
-        self._by_identity: dict[str, _Change] = {}
-        self._number = 0
+    def __init__(self, members: Sequence[AnyMember], reported_by: ReportedBy) -> None:
+        self._members = members
+        self._reported_by = reported_by
+        self._ids = {member.member_id for member in members}
 
-    def counterpart(self, other: _Change) -> _Change | None:
-        """Remove and return the counterpart of ``other``; None if there is none."""
-        workload = _workload(other)
-        waiting = self._changes.get(other.kind, {})
-        buckets = [waiting[key] for key in (waiting if workload is None else (workload, None)) if key in waiting]
-        candidates = (self._by_identity.get(identity) for identity in _identities(other))
-        same = (change for change in candidates if change and any(change.member_id in bucket for bucket in buckets))
-        counterpart = next(same, None) or next((change for bucket in buckets for change in bucket.values()), None)
-        if counterpart is not None:
-            self.drop(counterpart)
-        return counterpart
+    def members_not_in(self, other: _Generation) -> Iterator[AnyMember]:
+        return (member for member in self._members if member.member_id not in other._ids)
 
-    def add(self, change: _Change) -> None:
-        """Add a member, unless there are `WAITING_MAX`."""
-        if self._number < WAITING_MAX:
-            self._changes.setdefault(change.kind, {}).setdefault(_workload(change), {})[change.member_id] = change
-            self._by_identity.update(dict.fromkeys(_identities(change), change))
-            self._number += 1
+    def change(self, rebalance: SettledRebalance, member: AnyMember) -> MemberChange:
+        reported = self._reported_by(member.member_id)
+        where = reported.where or Workload()
+        names = [] if member.instance_id is None else [f"instance {member.instance_id}"]
+        if where.pod is not None and self._pods[where.pod] == 1:
+            names.append(f"pod {where.pod}")
+        names += [f"client {name}" for name in _client_names(member) if self._clients[name] == 1]
+        versions = {f"pods of {workload}": version for workload, version in _templates(member, where)}
+        if where.image is not None:
+            versions[f"image of {where.workload or stem(member.client_id)}"] = where.image
+        seen = VisibleMember(tuple(names), versions, reported.process)
+        return MemberChange(rebalance, member.member_id, where, seen)
 
-    def drop(self, change: _Change) -> bool:
-        """Remove the member; return whether it was there."""
-        number = self._number
-        waiting = self._changes.get(change.kind, {})
-        for workload, bucket in list(waiting.items()):
-            if (removed := bucket.pop(change.member_id, None)) is not None:
-                self._number -= 1
-                for identity in _identities(removed):
-                    self._by_identity.pop(identity, None)
-            if not bucket:
-                del waiting[workload]
-        if not waiting:
-            self._changes.pop(change.kind, None)
-        return self._number < number
+    @cached_property
+    def _clients(self) -> Counter[str]:
+        return Counter(name for member in self._members for name in _client_names(member))
 
-    def forget(self, before_ms: int) -> None:
-        """Remove the members of rebalances before ``before_ms``."""
-        buckets = (bucket for waiting in self._changes.values() for bucket in waiting.values())
-        changes = [change for bucket in buckets for change in bucket.values()]
-        for change in changes:
-            if change.rebalance.at_ms < before_ms:
-                self.drop(change)
+    @cached_property
+    def _pods(self) -> Counter[str | None]:
+        reports = (self._reported_by(member.member_id).where for member in self._members)
+        return Counter(where.pod for where in reports if where)
+
+
+def _client_names(member: AnyMember) -> tuple[str, str]:
+    host = member.host if isinstance(member, MemberSnapshot) else member.client_host
+    return member.client_id, f"{member.client_id} at {host.lstrip('/')}"
+
+
+def _templates(member: AnyMember, where: Workload) -> Iterator[tuple[str, str]]:
+    for name in (where.pod, member.instance_id, member.client_id):
+        if name is not None and (template := pod_template(name)):
+            yield template
 
 
 def stem(client_id: str) -> str:
@@ -208,25 +180,12 @@ def stem(client_id: str) -> str:
     return "-".join(itertools.takewhile(lambda piece: not re.search(r"\d", piece), pieces))
 
 
-def _change(rebalance: SettledRebalance, member: HasIds, reported_by: ReportedBy) -> _Change:
-    return _Change(
-        rebalance, member.member_id, member.instance_id, stem(member.client_id), reported_by(member.member_id)
-    )
-
-
-def _pair(gone: _Change, joined: _Change) -> list[Replacement]:
-    if gone.reported.process is not None and gone.reported.process == joined.reported.process:
-        return []
+def _pair(gone: MemberChange, joined: MemberChange) -> list[Replacement]:
+    proof = proof_of(gone.seen, joined.seen)
+    if proof is None:
+        return []  # the same process rejoined
     first, last = sorted((gone.rebalance, joined.rebalance), key=lambda rebalance: rebalance.at_ms)
-    before, after = (change.reported.where or Workload() for change in (gone, joined))
-    return [Replacement(gone.member_id, joined.member_id, before, after, first, last)]
-
-
-def _workload(change: _Change) -> str | None:
-    return change.reported.where.workload if change.reported.where else None
-
-
-def _identities(change: _Change) -> list[str]:
-    """Return the keys that a member shares with its counterpart: process id, instance id."""
-    instance = [] if change.instance_id is None else [f"instance {change.instance_id}"]
-    return instance if change.reported.process is None else [f"process {change.reported.process}", *instance]
+    shared = (name for name in gone.seen.names if name in joined.seen.names)
+    name = next(shared, gone.member_id)
+    evidence = ReplacedMember(name, gone.rebalance.at_ms, proof)
+    return [Replacement(gone.member_id, joined.member_id, gone.where, joined.where, first, last, evidence)]

@@ -1,106 +1,44 @@
 """Rollouts (deploys): series of rebalances in which a group's members are replaced one after the other.
 
-The rules, based on settled episodes (times are by the coordinator's clock):
+The rules, based on settled episodes (times are by the coordinator's clock; `rollout_evidence` has the evidence):
 
 1. Departed and joined members are paired to replacements; see `replacements.Replacements`.
-2. A replacement counts unless the departed member was itself a recent successor: a member in a crash loop is replaced
-   once. It always counts if both images are known and differ.
-3. A rollout starts when the counted replacements within `WINDOW_MS` are a fifth of the members before, but at least
-   `REPLACEMENTS_MIN` and at most `REPLACEMENTS_ENOUGH`; or at the first one between different images.
-4. It spans the rebalances from the first to the last one of its counted replacements, with their costs.
-5. It ends when no replacement counted for `QUIET_MS`, or after `LENGTH_MAX_MS`: what continues then is not a deploy,
-   and must not silence alerts.
+2. Replacements that follow each other within `QUIET_MS` add up, until `rollout_evidence.is_rollout` holds. Restarts
+   start anew when another member joins, departs or fails, or when a successor departs.
+3. A rollout spans the rebalances from the first to the last one of its replacements, with their costs.
+4. It ends when no member was replaced for `QUIET_MS`, or after `LENGTH_MAX_MS`.
+5. `rollout_progress` says whether it goes well. Only then it silences alerts.
 
-So a crash is not a rollout, nor is adding or removing members; a rolling restart is one, however its members restart.
+A member in a crash loop is replaced once: the departure of a recent successor does not count.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
-from rebalance_agent.model.events import GenerationEvent, event_id
-from rebalance_agent.model.group import HasIds
+from rebalance_agent.model.episode import Trigger
+from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.rollout import RolloutEvent
+from rebalance_agent.tracking.patterns.current_rollout import LENGTH_MAX_MS, QUIET_MS, CurrentRollout
 from rebalance_agent.tracking.patterns.replacements import (
     PAIR_MS,
+    AnyMember,
+    Paired,
     Replacement,
     Replacements,
     ReportedBy,
-    SettledRebalance,
 )
+from rebalance_agent.tracking.patterns.rollout_evidence import Proof, is_rollout
+from rebalance_agent.tracking.patterns.rollout_progress import RolloutProgress
+from rebalance_agent.tracking.patterns.unpaired_members import SettledRebalance
 
-__all__ = [
-    "LENGTH_MAX_MS",
-    "QUIET_MS",
-    "REBALANCES_MAX",
-    "REPLACEMENTS_ENOUGH",
-    "REPLACEMENTS_MIN",
-    "SUCCESSORS_MAX",
-    "WINDOW_MS",
-    "Rollouts",
-]
-
-WINDOW_MS = 15 * 60_000
-"""Window (ms) in which replacements add up to a rollout: slow deploys replace a member every few minutes."""
-
-QUIET_MS = 5 * 60_000
-"""Time (ms) without a replacement that ends a rollout; a deploy that pauses longer counts as two."""
-
-LENGTH_MAX_MS = 4 * 3_600_000
-"""Longest rollout (ms): longer than any deploy of one group takes."""
-
-REPLACEMENTS_MIN = 2
-"""Fewest replacements of a rollout: one is a crash."""
-
-REPLACEMENTS_ENOUGH = 5
-"""Replacements that are a rollout in any group: by its share alone, a large group's would be recognised too late."""
-
-MEMBERS_PER_REPLACEMENT = 5
-"""Members before the rollout per replacement that is needed to start it: a fifth of them."""
+__all__ = ["REBALANCES_MAX", "SUCCESSORS_MAX", "Rollouts"]
 
 REBALANCES_MAX = 1_024
-"""Rebalances kept that may belong to a rollout: about one per second for `WINDOW_MS`."""
+"""Rebalances kept that may belong to a rollout: more than three per second for `QUIET_MS`."""
 
 SUCCESSORS_MAX = 4_096
 """Successors kept per group: twice the largest groups. Beyond it none is added."""
-
-IMAGES_MAX = 8
-"""Different images listed for the old members, and for the new ones."""
-
-
-@dataclass(slots=True)
-class _CurrentRollout:
-    """The current rollout, with the sums up to its ``last`` rebalance."""
-
-    first: SettledRebalance
-    last: SettledRebalance
-    due_ms: int = 0
-    replaced: int = 0
-    rebalances: int = 0
-    stalled_partition_seconds: float = 0.0
-    stall_seconds: float | None = None
-    workloads: set[str] = field(default_factory=set)
-    from_images: set[str] = field(default_factory=set)
-    to_images: set[str] = field(default_factory=set)
-
-    def count(self, replacement: Replacement, now_ms: int) -> None:
-        """Add a replacement."""
-        self.replaced += 1
-        self.last = max(self.last, replacement.last, key=_at)
-        self.due_ms = now_ms + min(QUIET_MS, max(0, self.first.at_ms + LENGTH_MAX_MS - self.last.at_ms))
-        for where, images in ((replacement.before, self.from_images), (replacement.after, self.to_images)):
-            if where.image is not None and len(images) < IMAGES_MAX:
-                images.add(where.image)
-            if where.workload is not None:
-                self.workloads = {*self.workloads, where.workload}
-
-    def add(self, rebalance: SettledRebalance) -> None:
-        """Add a rebalance."""
-        self.rebalances += 1
-        self.stalled_partition_seconds += rebalance.stalled_partition_seconds
-        if rebalance.stall_seconds is not None:
-            self.stall_seconds = max(self.stall_seconds or 0.0, rebalance.stall_seconds)
 
 
 class Rollouts:
@@ -112,19 +50,30 @@ class Rollouts:
     def __init__(self) -> None:
         """Start without replacements."""
         self.shown: RolloutEvent | None = None
+        self._progress = RolloutProgress()
         self._replacements = Replacements()
         self._successors: dict[str, int] = {}
         self._counted: list[Replacement] = []
         self._rebalances: list[SettledRebalance] = []
-        self._current: _CurrentRollout | None = None
+        self._current: CurrentRollout | None = None
+
+    @property
+    def going_well(self) -> bool:
+        """Whether a rollout goes on, or ended a short time ago, and nothing fails (see `RolloutProgress`)."""
+        return self._progress.going_well
 
     @property
     def due_ms(self) -> int | None:
-        """The next deadline of `pass_time` (observer's clock); None without a rollout."""
-        return self._current.due_ms if self._current else None
+        """The next deadline of `pass_time` (observer's clock); None if nothing will change."""
+        deadlines = (self._current.due_ms if self._current else None, self._progress.due_ms)
+        return min((due_ms for due_ms in deadlines if due_ms is not None), default=None)
 
     def add_episode(
-        self, before: Sequence[HasIds], events: Sequence[GenerationEvent], reported_by: ReportedBy, now_ms: int
+        self,
+        before: Sequence[AnyMember],
+        events: Sequence[GenerationEvent],
+        reported_by: ReportedBy,
+        now_ms: int,
     ) -> RolloutEvent | None:
         """Take a settled episode: the members ``before`` it, and its generations' ``events``.
 
@@ -135,43 +84,67 @@ class Rollouts:
         self._forget(rebalance.at_ms)
         self._rebalances.append(rebalance)
         del self._rebalances[:-REBALANCES_MAX]
-        counted = [
-            replacement
-            for replacement in self._replacements.add_episode(rebalance, before, events, reported_by)
-            if self._counts(replacement)
-        ]
-        if self._current is None:
-            self._counted += counted
-            return self._recognise(events[-1], now_ms) if counted else None
-        self._extend(self._current, counted, events[-1], now_ms)
-        return None
+        paired = self._replacements.add_episode(rebalance, before, events, reported_by)
+        failed = not self._successors.keys().isdisjoint(paired.departed)
+        counted = [replacement for replacement in paired.replacements if self._counts(replacement)]
+        recognised = None
+        if self._current is not None:
+            self._extend(self._current, counted, events[-1], now_ms)
+        else:
+            self._add_up(paired, counted, broken=failed or Trigger.MEMBER_FAILED in events[-1].causes)
+            recognised = self._recognise(events[-1], now_ms) if counted else None
+        if failed:
+            self._progress.fail(rebalance.at_ms, now_ms)
+        self._progress.count_members(len(events[-1].members), self._replacements.departed_ms, rebalance.at_ms, now_ms)
+        return recognised
+
+    def abort(self, at_ms: int, now_ms: int) -> None:
+        """Take a generation that was aborted by ``at_ms`` (coordinator's clock)."""
+        self._progress.fail(at_ms, now_ms)
 
     def pass_time(self, now_ms: int) -> RolloutEvent | None:
         """Return the event of the rollout that has ended by ``now_ms``, if any."""
-        return self.end() if self._current is not None and now_ms >= self._current.due_ms else None
+        self._progress.pass_time(now_ms)
+        return self._end() if self._current is not None and now_ms >= self._current.due_ms else None
+
+    def set_back(self, by_ms: int) -> None:
+        """Shift the deadlines that outlive the rollout: the observer's clock was set back by ``by_ms``."""
+        self._progress.set_back(by_ms)
 
     def end(self) -> RolloutEvent | None:
-        """End the current rollout and return its event; None without one."""
+        """End the current rollout and return its event, None without one: the group is gone."""
+        self._progress.clear()
+        return self._end()
+
+    def _end(self) -> RolloutEvent | None:
         if self._current is None or self.shown is None:
             return None
-        self.shown = _event(self._current, self.shown, closed=True)
+        self.shown = self._current.event(self.shown, closed=True)
         self._current = None
-        self._successors.clear()
         self._counted = []
         return self.shown
 
     def _counts(self, replacement: Replacement) -> bool:
-        successor = self._successors.pop(replacement.gone, None) is not None
+        repeated = self._successors.pop(replacement.gone, None) is not None
         if len(self._successors) < SUCCESSORS_MAX:
             self._successors[replacement.joined] = replacement.last.at_ms
-        return not successor or replacement.new_image
+        return not repeated or replacement.evidence.proof is Proof.NEW_VERSION
+
+    def _add_up(self, paired: Paired, counted: Sequence[Replacement], *, broken: bool) -> None:
+        """Add replacements to those that may become a rollout; unless the series of restarts is ``broken``."""
+        began_ms = min((replacement.first.at_ms for replacement in self._counted), default=0)
+        if broken or paired.others or (paired.missed_ms or 0) > began_ms:
+            self._counted = [each for each in self._counted if each.evidence.proof is Proof.NEW_VERSION]
+            counted = [each for each in counted if each.evidence.proof is Proof.NEW_VERSION]
+        self._counted += counted
 
     def _recognise(self, event: GenerationEvent, now_ms: int) -> RolloutEvent | None:
-        first = min((replacement.first for replacement in self._counted), key=_at)
-        needed = min(max(REPLACEMENTS_MIN, -(-first.members // MEMBERS_PER_REPLACEMENT)), REPLACEMENTS_ENOUGH)
-        if len(self._counted) < needed and not any(replacement.new_image for replacement in self._counted):
+        if not self._counted:
             return None
-        self._current = _CurrentRollout(first, first)
+        first = min((replacement.first for replacement in self._counted), key=_at)
+        if not is_rollout(first.members, [replacement.evidence for replacement in self._counted]):
+            return None
+        self._current = CurrentRollout(first, first)
         while self._rebalances and self._rebalances[0].at_ms < first.at_ms:
             self._rebalances.pop(0)
         self._extend(self._current, self._counted, event, now_ms)
@@ -179,49 +152,27 @@ class Rollouts:
         return self.shown
 
     def _extend(
-        self, current: _CurrentRollout, counted: Iterable[Replacement], event: GenerationEvent, now_ms: int
+        self, current: CurrentRollout, counted: Iterable[Replacement], event: GenerationEvent, now_ms: int
     ) -> None:
         for replacement in counted:
             current.count(replacement, now_ms)
+            self._progress.advance(current.first, now_ms)
         while self._rebalances and self._rebalances[0].at_ms <= current.last.at_ms:
             current.add(self._rebalances.pop(0))
-        self.shown = _event(current, event, closed=False)
+        self.shown = current.event(event, closed=False)
 
     def _forget(self, at_ms: int) -> None:
         if self._current is not None:
             return
-        self._counted = [replacement for replacement in self._counted if replacement.last.at_ms >= at_ms - WINDOW_MS]
-        self._successors = {name: came_ms for name, came_ms in self._successors.items() if came_ms >= at_ms - WINDOW_MS}
-        while self._rebalances and self._rebalances[0].at_ms < at_ms - WINDOW_MS - PAIR_MS:
+        if self._counted and self._counted[-1].last.at_ms < at_ms - QUIET_MS:
+            self._counted = []
+        since_ms = at_ms - LENGTH_MAX_MS
+        self._counted = [replacement for replacement in self._counted if replacement.first.at_ms >= since_ms]
+        oldest_ms = min((replacement.first.at_ms for replacement in self._counted), default=at_ms) - QUIET_MS - PAIR_MS
+        self._successors = {name: came_ms for name, came_ms in self._successors.items() if came_ms >= oldest_ms}
+        while self._rebalances and self._rebalances[0].at_ms < oldest_ms:
             self._rebalances.pop(0)
 
 
 def _at(rebalance: SettledRebalance) -> int:
     return rebalance.at_ms
-
-
-def _event(current: _CurrentRollout, about: GenerationEvent | RolloutEvent, *, closed: bool) -> RolloutEvent:
-    """Build the event of a rollout; ``about`` is any event of its group."""
-    first, last = current.first, current.last
-    number, at_ms = first.first_generation, first.at_ms
-    return RolloutEvent(
-        event_id=event_id(RolloutEvent.KIND, about.cluster_id, about.group, about.group_type, number, at_ms),
-        cluster_id=about.cluster_id,
-        group=about.group,
-        timestamp_ms=last.at_ms,
-        source=about.source,
-        group_type=about.group_type,
-        started_ms=first.started_ms,
-        first_generation=number,
-        last_generation=last.last_generation,
-        closed=closed,
-        rebalances=current.rebalances,
-        members=first.members,
-        members_replaced=current.replaced,
-        stalled_partition_seconds=current.stalled_partition_seconds,
-        stall_seconds=current.stall_seconds,
-        workload=min(current.workloads) if len(current.workloads) == 1 else None,
-        from_images=tuple(sorted(current.from_images)),
-        to_images=tuple(sorted(current.to_images)),
-        revision=int(closed),
-    )

@@ -93,7 +93,7 @@ class Episodes:
     @property
     def showing(self) -> tuple[object, ...]:
         """The parts that views show; they change with events, and sometimes with time."""
-        return self.shown, self.rollouts.shown, self.flapping.shown
+        return self.shown, self.rollouts.shown, self.rollouts.going_well, self.flapping.shown
 
     @property
     def due_ms(self) -> int | None:
@@ -154,6 +154,7 @@ class Episodes:
     def set_back(self, by_ms: int) -> None:
         """Shift the deadlines of settled episodes: the observer's clock was set back by ``by_ms``."""
         self.flapping.set_back(by_ms)
+        self.rollouts.set_back(by_ms)
         if self._revise_due_ms is not None:
             self._revise_due_ms -= by_ms
         for settled in self._settled:

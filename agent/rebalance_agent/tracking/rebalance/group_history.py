@@ -99,6 +99,7 @@ class GroupHistory:
             rate_skew_ratio=skews.rate,
             last_episode=shown.closing if shown else None,
             rollout=self.episodes.rollouts.shown,
+            rollout_in_progress=self.episodes.rollouts.going_well,
             flapping=self.episodes.flapping.shown,
             last_join_seconds=shown.longest("join_seconds") if shown else None,
             last_sync_seconds=shown.longest("sync_seconds") if shown else None,

@@ -20,6 +20,7 @@ from rebalance_agent.http.messages import Answer
 from rebalance_agent.metrics.export.clients_seen import ConsumerStatus
 from rebalance_agent.ui.page.group_list import FleetSummary, listing, parsed_query
 from rebalance_agent.ui.page.group_page import group_content
+from rebalance_agent.ui.page.page_advice import PageAdvice
 from rebalance_agent.ui.page.page_frame import HTML, STYLE, frame, note, notes, script, style
 from rebalance_agent.ui.page.sidecar_page import beside_content
 from rebalance_agent.ui.page.timeline_columns import TimelineColumns
@@ -60,6 +61,7 @@ class GroupPages:
         self._history = history
         self._clock = clock
         self._columns = TimelineColumns(groups, clock)
+        self._advice = PageAdvice(groups)
         self._lock = threading.Lock()
         self._cached: OrderedDict[str, tuple[tuple[GroupDetail, RebalanceList, int], str]] = OrderedDict()
 
@@ -93,9 +95,9 @@ class GroupPages:
         completed = [each for each in details if each.rebalance.kind is RebalanceKind.COMPLETED]
         last, before = [*completed, None, None][:2]
         close_up = GroupCloseUp(detail, remembered.rebalances, last, before)
-        content = group_content(
-            close_up, columns, unread, explanation_of(details, remembered.rollouts, EXPLAINED_REBALANCES)
-        )
+        advice = "" if unread else self._advice.of(remembered)
+        explanation = explanation_of(details, remembered.rollouts, EXPLAINED_REBALANCES, advice)
+        content = group_content(close_up, columns, unread, explanation)
         with self._lock:
             self._cached.pop(group, None)
             if not unread:

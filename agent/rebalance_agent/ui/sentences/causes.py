@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from rebalance_agent.advice.observed_rebalance import ObservedRebalance
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.events import Callback, MemberSnapshot
+from rebalance_agent.ui.sentences.observed_rebalance import ObservedRebalance
 from rebalance_agent.ui.words import listed, plural, printable
 
 __all__ = ["why"]

@@ -6,7 +6,6 @@ import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from rebalance_agent.advice.observed_rebalance import ObservedRebalance
 from rebalance_agent.api.group_source import GroupSource
 from rebalance_agent.api.history import EpisodeHistory, HistoryLimits
 from rebalance_agent.api.query import NotKnownError
@@ -16,9 +15,9 @@ from rebalance_agent.model.events import Callback, Event
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import to_ranges
 from rebalance_agent.model.rollout import RolloutEvent
-from rebalance_agent.ui.sentences.advice import advice
 from rebalance_agent.ui.sentences.causes import why
 from rebalance_agent.ui.sentences.named_members import moves
+from rebalance_agent.ui.sentences.observed_rebalance import ObservedRebalance
 from rebalance_agent.ui.sentences.observed_rebalances import observed_rebalances
 from rebalance_agent.ui.words import duration, listed, moment, plural, printable, wrapped
 
@@ -45,12 +44,12 @@ MOVES_LISTED_MAX = 6
 """Moves (topic, giver, taker) that are listed; the partitions of further ones are counted."""
 
 
-def paragraphs(details: Sequence[RebalanceDetail], rollouts: Sequence[Event], last: int) -> list[str]:
-    """One text per rebalance, oldest first, then per rollout that they belong to, then the advice.
+def paragraphs(details: Sequence[RebalanceDetail], rollouts: Sequence[Event], last: int, advice: str = "") -> list[str]:
+    """One text per rebalance, oldest first, then per rollout that they belong to, then the ``advice``, if any.
 
     ``details``: newest first; one more than ``last`` gives the oldest one its state before.
     """
-    explanation = explanation_of(details, rollouts, last)
+    explanation = explanation_of(details, rollouts, last, advice)
     texts = [_wrapped(rebalance.heading, rebalance.text) for rebalance in explanation.rebalances]
     texts += [_wrapped("", rollout) for rollout in explanation.rollouts]
     return texts + ([_wrapped("", f"Advice: {explanation.advice}")] if explanation.advice else [])
@@ -69,14 +68,16 @@ class Paragraph(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """Rebalances and rollouts, oldest first, and one sentence of advice, which is empty if nothing is certain."""
+    """Rebalances and rollouts, oldest first, and the advice of `advice.advise`, which may be empty."""
 
     rebalances: tuple[Paragraph, ...]
     rollouts: tuple[str, ...]
     advice: str
 
 
-def explanation_of(details: Sequence[RebalanceDetail], rollouts: Sequence[Event], last: int) -> Explanation:
+def explanation_of(
+    details: Sequence[RebalanceDetail], rollouts: Sequence[Event], last: int, advice: str = ""
+) -> Explanation:
     """Explain the ``last`` of ``details`` (newest first), and the rollouts that they belong to."""
     shown = observed_rebalances(details, last)
     since = min((rebalance.closing.timestamp_ms for rebalance in shown), default=0)
@@ -84,7 +85,7 @@ def explanation_of(details: Sequence[RebalanceDetail], rollouts: Sequence[Event]
     return Explanation(
         tuple(Paragraph(_heading(rebalance), tuple(_sentences(rebalance))) for rebalance in shown),
         tuple(map(_rollout, reversed(deploys))),
-        advice(shown),
+        printable(advice),
     )
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rebalance_agent.advice.observed_rebalance import ObservedRebalance
 from rebalance_agent.api.shapes import RebalanceDetail, RebalanceKind
 from rebalance_agent.model.events import GenerationEvent, MemberEvent
 from rebalance_agent.ui.sentences.named_members import member_names
+from rebalance_agent.ui.sentences.observed_rebalance import ObservedRebalance
 
 __all__ = ["observed_rebalances"]
 

@@ -1,0 +1,133 @@
+"""Derives from recorded generations which Kafka clients a group's members may be, and what these can run.
+
+No record names the client library. Its default client id does, the assignor's name and the format of user data rule
+libraries out, and otherwise any is possible: advice then names the condition.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from enum import StrEnum
+
+from rebalance_agent.assignors import STRATEGIES
+from rebalance_agent.model.events import GenerationEvent, MemberSnapshot
+from rebalance_agent.model.group import is_cooperative
+
+__all__ = ["Change", "ClientKind", "PossibleClients", "change_to", "possible_clients", "usable"]
+
+
+class ClientKind(StrEnum):
+    """A client library, by the name that users know."""
+
+    JAVA = "Java"
+    FRANZ_GO = "franz-go"
+    KAFKA_PYTHON = "kafka-python"
+    KAFKA_PYTHON_2 = "kafka-python before 3.0"
+    LIBRDKAFKA = "librdkafka"
+    AIOKAFKA = "aiokafka"
+    SARAMA = "Sarama"
+    KAFKA_GO = "kafka-go"
+    KAFKAJS = "KafkaJS"
+
+
+PossibleClients = tuple[ClientKind, ...]
+"""The libraries that one member may be, in the order of `ClientKind`; none where nothing fits."""
+
+
+class Change(StrEnum):
+    """How the members of one library change to another assignor."""
+
+    ROLLING = "rolling"
+    """Two rolling restarts: first both assignors are in each member's list, then only the new one (KIP-429)."""
+    STOP = "stop"
+    """All members stop at the same time, since the library refuses a list with both."""
+    IMPOSSIBLE = "impossible"
+    """The library does not have the assignor."""
+
+
+_COMMON = frozenset({"range", "roundrobin"})
+_STICKY = _COMMON | {"sticky"}
+_ALL = _STICKY | {"cooperative-sticky"}
+
+_ASSIGNORS: dict[ClientKind, frozenset[str]] = {
+    ClientKind.JAVA: _ALL,
+    ClientKind.FRANZ_GO: _ALL,
+    ClientKind.KAFKA_PYTHON: _ALL,
+    ClientKind.KAFKA_PYTHON_2: _STICKY,
+    ClientKind.LIBRDKAFKA: _COMMON | {"cooperative-sticky"},
+    ClientKind.AIOKAFKA: _STICKY,
+    ClientKind.SARAMA: _STICKY,
+    ClientKind.KAFKA_GO: _COMMON,
+    ClientKind.KAFKAJS: frozenset(),
+}
+"""The assignors of each library that are in `STRATEGIES`, too."""
+
+_OF_THIS_LIBRARY = frozenset(STRATEGIES) - _ALL
+"""Strategies that only this library has."""
+
+_ADAPTED = (ClientKind.KAFKA_PYTHON, ClientKind.LIBRDKAFKA, ClientKind.AIOKAFKA)
+"""Libraries with an adapter of this library; that for confluent-kafka is a member of its own beside librdkafka."""
+
+_PLUGGABLE = frozenset({ClientKind.KAFKA_PYTHON, ClientKind.AIOKAFKA})
+"""Those of them whose consumers take another assignor as it is."""
+
+_EAGER_ONLY = frozenset({ClientKind.AIOKAFKA, ClientKind.SARAMA, ClientKind.KAFKA_GO, ClientKind.KAFKAJS})
+"""Libraries that do not speak the cooperative protocol, whatever assignor is plugged in."""
+
+_DEFAULT_IDS = (
+    (ClientKind.LIBRDKAFKA, re.compile(r"rdkafka")),
+    (ClientKind.KAFKA_PYTHON_2, re.compile(r"kafka-python-[0-2]\..*")),
+    (ClientKind.KAFKA_PYTHON, re.compile(r"kafka-python-[0-9]+\..*")),
+    (ClientKind.AIOKAFKA, re.compile(r"aiokafka-[0-9].*")),
+    (ClientKind.FRANZ_GO, re.compile(r"kgo")),
+    (ClientKind.SARAMA, re.compile(r"sarama")),
+    (ClientKind.KAFKA_GO, re.compile(r".*\(github\.com/segmentio/kafka-go\)")),
+    (ClientKind.KAFKAJS, re.compile(r"kafkajs")),
+    (ClientKind.JAVA, re.compile(r".*-StreamThread-[0-9]+-consumer")),
+)
+"""Client ids that libraries use where users set none, in order; Java's contains the group."""
+
+_GENERATION_BYTES = 4
+"""Length of ``cooperative-sticky`` user data that is only a generation; librdkafka and franz-go write partitions."""
+
+
+def possible_clients(event: GenerationEvent) -> tuple[PossibleClients, ...]:
+    """Return the different sets of libraries that the members of this generation may be, sorted."""
+    return tuple(sorted({_of_member(event, member) for member in event.members}))
+
+
+def _of_member(event: GenerationEvent, member: MemberSnapshot) -> PossibleClients:
+    if re.fullmatch(rf"consumer-{re.escape(event.group)}-[0-9]+", member.client_id):
+        return (ClientKind.JAVA,)
+    for kind, default in _DEFAULT_IDS:
+        if default.fullmatch(member.client_id):
+            return (kind,)
+    name = event.assignor or ""
+    if name in _OF_THIS_LIBRARY:
+        return tuple(kind for kind in _ADAPTED if not (is_cooperative(name) and kind in _EAGER_ONLY))
+    kinds = [kind for kind in ClientKind if name in _ASSIGNORS[kind] or name not in _ALL]
+    if name == "cooperative-sticky" and len(member.user_data or b"") == _GENERATION_BYTES:
+        kinds = [kind for kind in kinds if kind not in {ClientKind.LIBRDKAFKA, ClientKind.FRANZ_GO}]
+    return tuple(kinds)
+
+
+def change_to(kind: ClientKind, assignor: str | None, new: str) -> Change:
+    """Return how members of that library, in a group that runs ``assignor``, change to ``new``."""
+    adapted = assignor in _OF_THIS_LIBRARY
+    if new in _OF_THIS_LIBRARY and not adapted and kind not in _PLUGGABLE:
+        return Change.IMPOSSIBLE
+    if new not in _OF_THIS_LIBRARY and new not in _ASSIGNORS[kind] and not adapted:
+        return Change.IMPOSSIBLE
+    if not is_cooperative(new):
+        return Change.ROLLING
+    if kind in _EAGER_ONLY:
+        return Change.IMPOSSIBLE
+    if is_cooperative(assignor or "") or kind is not ClientKind.LIBRDKAFKA or adapted:
+        return Change.ROLLING  # behind this library's adapter the member is not librdkafka
+    return Change.STOP
+
+
+def usable(clients: Iterable[PossibleClients], assignor: str | None, new: str) -> bool:
+    """Return whether each member may be a library that can change to ``new``."""
+    return all(any(change_to(kind, assignor, new) is not Change.IMPOSSIBLE for kind in kinds) for kinds in clients)

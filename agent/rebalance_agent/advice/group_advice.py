@@ -1,0 +1,40 @@
+"""The advice for one group in a text: the sentence of its recommendation, if that recommends any change."""
+
+from __future__ import annotations
+
+from rebalance_agent.advice.client_kinds import possible_clients, usable
+from rebalance_agent.advice.eligible_strategies import SIZE_MAX
+from rebalance_agent.advice.outcomes import what_if
+from rebalance_agent.advice.recommendation import keeps_purpose, recommend
+from rebalance_agent.advice.recorded_history import RecordedHistory
+from rebalance_agent.assignors import STRATEGIES
+from rebalance_agent.model.group import GroupType
+
+__all__ = ["TOO_LARGE", "advise"]
+
+TOO_LARGE = "a group of this size takes long to compare: run rebalance-agent whatif."
+"""The text where a history is larger than the caller allows."""
+
+
+def advise(history: RecordedHistory, size_max: int = SIZE_MAX) -> str:
+    """Return what `recommend` says of the whole `what_if`; empty if it recommends no change.
+
+    Only strategies that can be recommended are replayed. ``size_max``: members and partitions of a replay; a larger
+    history gives `TOO_LARGE`.
+    """
+    if not history.decided:
+        return ""
+    names = _candidates(history)
+    if names and history.size > size_max:
+        return TOO_LARGE
+    recommendation = recommend(what_if(history, names))
+    return recommendation.sentence if recommendation.advises else ""
+
+
+def _candidates(history: RecordedHistory) -> list[str]:
+    if history.group_type is not GroupType.CLASSIC:
+        return list(STRATEGIES)  # all are refused, and the sentence says why
+    clients = possible_clients(history.decided[-1].closing)
+    return [
+        name for name in STRATEGIES if keeps_purpose(name, history.assignor) and usable(clients, history.assignor, name)
+    ]

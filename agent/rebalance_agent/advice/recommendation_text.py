@@ -1,0 +1,155 @@
+"""The sentences of a recommendation. Pure; `recommendation` decides what is recommended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rebalance_agent.advice.client_kinds import Change, ClientKind, change_to
+from rebalance_agent.advice.eligible_strategies import GENERAL, family, library_strategy
+from rebalance_agent.advice.figures import Figures, StrategyOutcome, WhatIf
+from rebalance_agent.advice.slow_members import SlowMember
+from rebalance_agent.advice.worth import SKEW_MIN, WORTH_PARTITION_SECONDS
+from rebalance_agent.model.group import is_cooperative
+
+__all__ = ["REBALANCES_MIN", "Choice", "sentence"]
+
+REBALANCES_MIN = 5
+"""Rebalances below which the sentence says that there were few."""
+
+_PART = frozenset(GENERAL) - {"range"}
+"""Families that give equal partition numbers of different topics to different members."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What is recommended: ``own`` is what the group runs, ``best`` a better strategy, ``slow`` a slow member."""
+
+    own: StrategyOutcome
+    best: StrategyOutcome | None
+    slow: SlowMember | None
+    static: bool
+
+
+def sentence(what_if: WhatIf, choice: Choice) -> str:
+    """Return the recommendation in sentences: what to change, how, what it would have saved, how sure that is."""
+    return " ".join([*_slow(choice.slow), _main(what_if, choice), *_how(what_if, choice), *_doubts(what_if, choice)])
+
+
+def _slow(slow: SlowMember | None) -> Iterator[str]:
+    if slow is not None:
+        yield (
+            f"Make {slow.name} stop sooner, with a shorter revoked callback or less work between two polls: of the "
+            f"{slow.stall_seconds:.1f} s that partitions stood still at the longest, the group waited "
+            f"{slow.seconds:.1f} s for it."
+        )
+
+
+def _main(what_if: WhatIf, choice: Choice) -> str:
+    own, best = choice.own, choice.best
+    name = what_if.assignor or "its assignor"
+    if best is not None:
+        text = f"Use {best.strategy} instead of {name}: {_gains(own.figures, best.figures)}"
+    elif reason := _refused(what_if):
+        text = f"There is nothing to choose from: {reason}"
+    elif library_strategy(what_if.assignor) is None:
+        text = f"What {name} promises is not known here, so the figures are for comparing only"
+    else:
+        text = f"Nothing better than {name} is known for this group"
+    return text + (_static(best or own, alone=best is None) if choice.static else "") + "."
+
+
+def _refused(what_if: WhatIf) -> str | None:
+    """Return why none of the strategies could be replayed; None if any was."""
+    refused = [outcome.refused for outcome in what_if.outcomes if outcome.refused is not None]
+    return refused[0] if refused and len(refused) == len(what_if.outcomes) else None
+
+
+def _how(what_if: WhatIf, choice: Choice) -> Iterator[str]:
+    """How the group's clients change to the strategy, and what that costs."""
+    if choice.best is None:
+        return
+    new, old = choice.best.strategy, what_if.assignor
+    changes = {kind: change_to(kind, old, new) for kinds in what_if.clients for kind in kinds}
+    rolling, stop, impossible = (
+        [kind for kind in ClientKind if changes.get(kind) is change]
+        for change in (Change.ROLLING, Change.STOP, Change.IMPOSSIBLE)
+    )
+    second = f"each second of that costs {what_if.partitions} partition-seconds"
+    if not stop and not impossible:
+        yield f"That takes two rolling restarts: first with both in each member's list, then with {new} alone."
+    elif not rolling and not impossible:
+        yield (
+            "librdkafka refuses a list with both: stop all members, change the assignor, and start them again; "
+            f"{second}. Without a stop: group.protocol=consumer (KIP-848), if the brokers have it (Kafka 4.0) and "
+            "librdkafka is 2.12 or newer."
+        )
+    else:
+        if any(len(kinds) > 1 for kinds in what_if.clients):
+            yield "How depends on the members' client library, which is not visible."
+        if rolling:
+            yield f"{_joined(rolling)}: two rolling restarts, first with both in each member's list."
+        if stop:
+            yield f"{_joined(stop)}: all members must stop at the same time, and {second}."
+        if impossible:
+            kind = "cooperative assignor" if is_cooperative(new) else "such assignor"
+            yield f"{_joined(impossible)}: no {kind}."
+
+
+def _doubts(what_if: WhatIf, choice: Choice) -> Iterator[str]:
+    own, best = choice.own.figures, choice.best
+    if best is not None and what_if.copartitioned and family(best.strategy) in _PART:
+        yield (
+            "If the application joins topics by partition number, it must stay with an assignor that keeps equal "
+            "numbers together, such as cooperative-copartitioned-sticky."
+        )
+    count, stalls = own.generations, own.stalls
+    if not count or (_refused(what_if) and not choice.static):
+        return
+    matters = best is not None and abs(_saved(own, best.figures)) >= WORTH_PARTITION_SECONDS
+    if count < REBALANCES_MIN:
+        yield f"Only {count} {'rebalance was' if count == 1 else 'rebalances were'} seen: take it as a hint."
+    elif 0 < stalls < REBALANCES_MIN and (choice.static or matters):
+        yield f"Stalls are known of {stalls} of {count} rebalances only: take them as a hint."
+
+
+def _saved(own: Figures, best: Figures) -> float:
+    return own.stalled_partition_seconds - best.stalled_partition_seconds
+
+
+def _gains(own: Figures, best: Figures) -> str:
+    """Return what gets better and what gets worse, as text."""
+    lines = list(_differences(own, best))
+    better, worse = ([text for good, text in lines if good is wanted] for wanted in (True, False))
+    return f"{_joined(better)}, though {_joined(worse)}" if worse else _joined(better)
+
+
+def _differences(own: Figures, best: Figures) -> Iterator[tuple[bool, str]]:
+    own_skew, best_skew = own.skew_mean or 1.0, best.skew_mean or 1.0
+    if abs(own_skew - best_skew) >= SKEW_MIN:
+        text = f"the most loaded member would have had {best_skew:.2f} times its share instead of {own_skew:.2f}"
+        yield best_skew < own_skew, text
+    had, has = own.stalled_partition_seconds, best.stalled_partition_seconds
+    if own.stalls and abs(had - has) >= WORTH_PARTITION_SECONDS:
+        yield (
+            has < had,
+            f"partitions would have stood still for {_amount(has)} partition-seconds instead of {_amount(had)}",
+        )
+    if own.moved != best.moved:
+        yield best.moved < own.moved, f"{best.moved} partitions would have moved instead of {own.moved}"
+
+
+def _static(outcome: StrategyOutcome, *, alone: bool) -> str:
+    figures = outcome.figures
+    saved = figures.avoided_partition_seconds - figures.waited_partition_seconds
+    rebalances = f"{figures.avoided} {'rebalance' if figures.avoided == 1 else 'rebalances'}"
+    start = "; but a group.instance.id" if alone else "; a group.instance.id"
+    return f"{start} for each member would have avoided {rebalances} and saved {_amount(saved)} partition-seconds"
+
+
+def _amount(seconds: float) -> str:
+    return f"{seconds:.0f}" if seconds >= 10 else f"{seconds:.1f}"  # noqa: PLR2004 - two figures are enough
+
+
+def _joined(texts: Sequence[str]) -> str:
+    return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)

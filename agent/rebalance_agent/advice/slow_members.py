@@ -1,0 +1,65 @@
+"""Finds the member that the others of a group waited for most, in recorded rebalances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rebalance_agent.advice.recorded_history import RecordedHistory, RecordedRebalance
+from rebalance_agent.model.episode import Basis
+
+__all__ = ["SlowMember", "slow_member", "slower"]
+
+SLOW_SECONDS_MIN = 1.0
+"""A member that stops within this time does not delay the others noticeably."""
+
+SLOW_SHARE_MIN = 0.5
+"""Share of the longest stall that the wait must have been to be called its reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlowMember:
+    """A member that stopped late in one rebalance: the group waited ``seconds`` of the longest stall for it.
+
+    ``partition_seconds``: at most so much of that rebalance's stalls came from waiting for it. ``name``: its pod,
+    instance id or client id.
+    """
+
+    name: str
+    seconds: float
+    stall_seconds: float
+    partition_seconds: float
+
+
+def slow_member(history: RecordedHistory) -> SlowMember | None:
+    """Return the member that cost most, if members reported how long all of its rebalance's stalls were."""
+    worst: SlowMember | None = None
+    for rebalance in history.rebalances:
+        if history.counts(rebalance.closing):
+            worst = slower(worst, _slow(rebalance))
+    return worst
+
+
+def slower(one: SlowMember | None, other: SlowMember | None) -> SlowMember | None:
+    """Return the one that cost more; of equal ones the first."""
+    if one is None or other is None:
+        return one or other
+    return other if other.partition_seconds > one.partition_seconds else one
+
+
+def _slow(rebalance: RecordedRebalance) -> SlowMember | None:
+    closing = rebalance.closing
+    stall, seconds = closing.stall, closing.slowest_seconds or 0.0
+    if stall is None or stall.basis is not Basis.EXACT or seconds < SLOW_SECONDS_MIN:
+        return None
+    if seconds < SLOW_SHARE_MIN * stall.seconds:
+        return None
+    events = (*rebalance.generations, *((rebalance.before,) if rebalance.before else ()))
+    known = (member for event in reversed(events) for member in event.members)
+    member = next((member for member in known if member.member_id == closing.slowest_member_id), None)
+    if member is None:
+        return None
+    pod = member.where.pod if member.where else None
+    waited = min(seconds, stall.seconds)
+    share = waited / stall.seconds if stall.seconds else 0.0
+    name = pod or member.instance_id or member.client_id
+    return SlowMember(name, waited, stall.seconds, stall.partition_seconds * share)

@@ -1,0 +1,137 @@
+"""Rules that tell a rollout (deploy) from members that fail, join and leave independently of each other. Pure.
+
+Two questions, each with a function:
+
+1. `proof_of`: is a joined member the successor of a departed one? It is if both run the same workload in different
+   versions (another image, or the name of a pod of another ReplicaSet), or if it has the name of the departed one and
+   another member id. A common prefix of client ids proves nothing: members that were killed and members that
+   autoscaling added have it, too.
+2. `is_rollout`: are these replacements a deploy? New versions are, once most of the group has them, or
+   `NEW_VERSIONS_ENOUGH` members. Restarts under the same names could be crashes: they must be most of the members, each
+   restarted once, one after the other, in the order of their names; or all of at least `ANY_ORDER_MIN`, in any order.
+   Restarts of random members look like that in less than one of ten cases (a test computes it).
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+__all__ = [
+    "ANY_ORDER_MIN",
+    "IN_ORDER_MIN",
+    "NEW_VERSIONS_ENOUGH",
+    "Proof",
+    "ReplacedMember",
+    "VisibleMember",
+    "is_rollout",
+    "pod_template",
+    "proof_of",
+]
+
+NEW_VERSIONS_ENOUGH = 5
+"""Members with a new version that are a rollout in any group: most of a large group would be known too late."""
+
+IN_ORDER_MIN = 4
+"""Fewest restarts in the order of names, or all of a group of `ORDERED_MEMBERS_MIN`: few are in some order anyway."""
+
+ORDERED_MEMBERS_MIN = 3
+"""Smallest group whose restarts can be in order: two members always are."""
+
+ANY_ORDER_MIN = 5
+"""Fewest members of a group whose restarts count in any order, once all members restarted exactly once."""
+
+_POD_OF_REPLICA_SET = re.compile(
+    r"(?:^|/)(?P<workload>[a-z0-9.-]*[a-z0-9])-(?P<version>[bcdf4-9]{5,10})-[bcdfghjklmnpqrstvwxz2-9]{5}(?![a-z0-9])"
+)
+"""A pod's name: its Deployment, the hash of its template, five random characters. Kubernetes encodes both so
+(``k8s.io/apimachinery/pkg/util/rand``), without vowels; of a hash's decimal digits each has one of 10 characters."""
+
+
+class Proof(StrEnum):
+    """Why a joined member is the successor of a departed one."""
+
+    NEW_VERSION = "new_version"
+    RESTART = "restart"
+
+
+@dataclass(frozen=True, slots=True)
+class VisibleMember:
+    """What shows who a member is.
+
+    ``names``: names that no other member of the group had at that time: instance id, pod, client id. ``versions``: what
+    has a version (the image of a workload, the template of a Deployment's pods) -> that version. ``process``: random id
+    of its process, if reported.
+    """
+
+    names: tuple[str, ...] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
+    process: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReplacedMember:
+    """A departed member with a proven successor; ``departed_ms``: time of the rebalance in which it departed."""
+
+    name: str
+    departed_ms: int
+    proof: Proof
+
+
+def pod_template(name: str) -> tuple[str, str] | None:
+    """Return the workload and the hash of its template in a name that contains a Deployment's pod name; else None.
+
+    ``orders-7c9d8f6b5d-x2q4z`` and ``orders-7c9d8f6b5d-x2q4z-1`` give ``("orders", "7c9d8f6b5d")``.
+    """
+    found = _POD_OF_REPLICA_SET.search(name)
+    return (found["workload"], found["version"]) if found else None
+
+
+def proof_of(gone: VisibleMember, joined: VisibleMember) -> Proof | None:
+    """Return why ``joined`` is the successor of ``gone``; None where nothing proves that."""
+    if gone.process is not None and gone.process == joined.process:
+        return None  # the same process rejoined
+    if any(joined.versions.get(workload, version) != version for workload, version in gone.versions.items()):
+        return Proof.NEW_VERSION
+    return Proof.RESTART if set(gone.names) & set(joined.names) else None
+
+
+def is_rollout(members: int, replaced: Sequence[ReplacedMember]) -> bool:
+    """Return whether the replacements of a group of ``members`` are a rollout.
+
+    ``replaced``: in the order in which they were completed. Restarts among them must be an unbroken series: no other
+    member joined or departed meanwhile.
+    """
+    most = members // 2 + 1
+    new_versions = sum(each.proof is Proof.NEW_VERSION for each in replaced)
+    if new_versions >= min(most, NEW_VERSIONS_ENOUGH):
+        return True
+    needed = max(most, min(max(members, ORDERED_MEMBERS_MIN), IN_ORDER_MIN))
+    if len(replaced) < needed or len({each.name for each in replaced}) < len(replaced):
+        return False
+    steps = _steps(replaced)
+    if max(map(len, steps)) > members // 2:
+        return False  # half of the group at once is an outage
+    return _ordered(steps) or (len(replaced) == members >= ANY_ORDER_MIN)
+
+
+def _steps(replaced: Iterable[ReplacedMember]) -> list[list[tuple[object, ...]]]:
+    """Return the sort keys of the members that departed together, by time."""
+    by_time = sorted(replaced, key=lambda each: each.departed_ms)
+    return [
+        sorted(_natural(each.name) for each in together)
+        for _, together in itertools.groupby(by_time, key=lambda each: each.departed_ms)
+    ]
+
+
+def _ordered(steps: Sequence[Sequence[tuple[object, ...]]]) -> bool:
+    ascending = all(one[-1] < other[0] for one, other in itertools.pairwise(steps))
+    return ascending or all(one[0] > other[-1] for one, other in itertools.pairwise(steps))
+
+
+def _natural(name: str) -> tuple[object, ...]:
+    """Return a sort key that puts ``orders-9`` before ``orders-10``: texts and numbers alternate."""
+    return tuple(int(part) if index % 2 else part for index, part in enumerate(re.split(r"([0-9]{1,18})", name)))

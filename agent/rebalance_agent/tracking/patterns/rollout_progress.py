@@ -1,0 +1,92 @@
+"""Whether a group is in a rollout in which nothing fails: only then alerts on many rebalances are silenced."""
+
+from __future__ import annotations
+
+from rebalance_agent.tracking.patterns.unpaired_members import SettledRebalance
+
+__all__ = ["FAILING_MS", "MISSING_MS", "REMEMBERED_MS", "RolloutProgress"]
+
+REMEMBERED_MS = 15 * 60_000
+"""Time (ms) after the last replacement: the alert on many rebalances counts those of the deploy for that long (the
+window of ``KafkaGroupRebalanceStorm``)."""
+
+FAILING_MS = 5 * 60_000
+"""Time (ms) after a failure for which the group counts as failing."""
+
+MISSING_MS = 2 * 60_000
+"""Time (ms) after which a departed member without a successor is missing: most pods start and join within it."""
+
+
+class RolloutProgress:
+    """The progress of a group's last rollout. Deadlines are by the observer's clock.
+
+    ``going_well``: members were replaced within `REMEMBERED_MS`, and nothing failed: for `FAILING_MS` no successor
+    departed and no generation was aborted, and no departed member is missing for longer than `MISSING_MS`.
+    """
+
+    __slots__ = (
+        "_failed_ms",
+        "_failing_until_ms",
+        "_first",
+        "_judged_ms",
+        "_missing_from_ms",
+        "_until_ms",
+        "going_well",
+    )
+
+    def __init__(self) -> None:
+        """Start without a rollout."""
+        self.going_well = False
+        self._first: SettledRebalance | None = None
+        self._until_ms = 0
+        self._failed_ms = 0
+        self._failing_until_ms = 0
+        self._missing_from_ms: int | None = None
+        self._judged_ms = 0
+
+    @property
+    def due_ms(self) -> int | None:
+        """The next deadline of `pass_time`; None if nothing will change."""
+        if self._first is None:
+            return None
+        deadlines = (self._until_ms, self._failing_until_ms, self._missing_from_ms)
+        return min((due_ms for due_ms in deadlines if due_ms is not None and due_ms > self._judged_ms), default=None)
+
+    def advance(self, first: SettledRebalance, now_ms: int) -> None:
+        """Take a replacement in the rollout that began with ``first``."""
+        self._first, self._until_ms = first, now_ms + REMEMBERED_MS
+        self.pass_time(now_ms)
+
+    def fail(self, at_ms: int, now_ms: int) -> None:
+        """Take a failure at ``at_ms`` (coordinator's clock). It counts if it was after the rollout's start."""
+        self._failed_ms, self._failing_until_ms = at_ms, now_ms + FAILING_MS
+        self.pass_time(now_ms)
+
+    def count_members(self, members: int, departed_ms: int | None, at_ms: int, now_ms: int) -> None:
+        """Take the number of members at ``at_ms``, and when the first one without a successor departed.
+
+        Both times are by the coordinator's clock. Who departed without need is not missing: the group has no fewer
+        members than when the rollout began.
+        """
+        fewer = self._first is not None and members < self._first.members
+        self._missing_from_ms = now_ms + max(0, departed_ms + MISSING_MS - at_ms) if fewer and departed_ms else None
+        self.pass_time(now_ms)
+
+    def pass_time(self, now_ms: int) -> None:
+        """Judge as of ``now_ms``."""
+        self._judged_ms = now_ms
+        first = self._first
+        if first is None or now_ms >= self._until_ms:
+            self.clear()
+            return
+        missing = self._missing_from_ms is not None and now_ms >= self._missing_from_ms
+        failing = self._failed_ms >= first.started_ms and now_ms < self._failing_until_ms
+        self.going_well = not missing and not failing
+
+    def set_back(self, by_ms: int) -> None:
+        """Shift the deadline of a failure: the observer's clock was set back by ``by_ms``."""
+        self._failing_until_ms -= by_ms
+
+    def clear(self) -> None:
+        """Forget the rollout."""
+        self._first, self._missing_from_ms, self.going_well = None, None, False

@@ -1,0 +1,53 @@
+"""The advice on a group's page. It is about all remembered rebalances, and cached, since these take time to compare."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from threading import Lock
+
+from rebalance_agent.advice import advise, history_of
+from rebalance_agent.advice.group_advice import TOO_LARGE
+from rebalance_agent.api.group_source import GroupSource
+from rebalance_agent.api.shapes import RebalanceList
+from rebalance_agent.ui.sentences.explanation import LAST_MAX, last_rebalances
+
+__all__ = ["PageAdvice"]
+
+MEMBERS_MAX = 2_000
+"""Members, over all remembered rebalances, of a group whose page has advice: to read their events takes some 0.1 s."""
+
+SIZE_MAX = 10_000
+"""Members and partitions over all remembered rebalances: to replay them takes some 0.3 s."""
+
+GROUPS_MAX = 64
+"""Groups whose advice is cached, a few hundred characters each."""
+
+_Key = tuple[tuple[str, int], ...]
+
+
+class PageAdvice:
+    """The advice of the groups that were requested last. Thread-safe."""
+
+    def __init__(self, groups: GroupSource) -> None:
+        """``groups`` is read when a group's rebalances have changed."""
+        self._groups = groups
+        self._lock = Lock()
+        self._cached: OrderedDict[str, tuple[_Key, str]] = OrderedDict()
+
+    def of(self, remembered: RebalanceList) -> str:
+        """Return what `explain` advises for the group, or that the page does not compare groups of this size."""
+        if sum(line.members for line in remembered.rebalances) > MEMBERS_MAX:
+            return TOO_LARGE
+        key = tuple((line.id, line.revision) for line in remembered.rebalances)
+        with self._lock:
+            cached = self._cached.get(remembered.group)
+        if cached and cached[0] == key:
+            return cached[1]
+        details = last_rebalances(self._groups, remembered, LAST_MAX)
+        advice = advise(history_of(event for detail in details for event in detail.events), SIZE_MAX)
+        with self._lock:
+            self._cached[remembered.group] = key, advice
+            self._cached.move_to_end(remembered.group)
+            while len(self._cached) > GROUPS_MAX:
+                self._cached.popitem(last=False)
+        return advice

@@ -1,0 +1,100 @@
+"""Which client libraries a group's members may be, and what these can change to."""
+
+import pytest
+
+from rebalance_agent.advice.client_kinds import Change, ClientKind, change_to, possible_clients, usable
+from rebalance_agent.model.events import MemberSnapshot
+from support.observer.fakes import generation_event
+
+JAVA, GO, PYTHON, PYTHON_2, LIBRDKAFKA, AIOKAFKA, SARAMA, KAFKA_GO, KAFKAJS = ClientKind
+
+
+def member(client_id="mine", user_data=None):
+    return MemberSnapshot(f"{client_id}-1", None, client_id, "h", ("t",), {}, {}, user_data=user_data)
+
+
+def possible(*members, assignor="range"):
+    return possible_clients(generation_event(group="orders", assignor=assignor, members=members))
+
+
+@pytest.mark.parametrize(
+    ("client_id", "kind"),
+    [
+        ("consumer-orders-7", JAVA),
+        ("app-3f0c-StreamThread-2-consumer", JAVA),
+        ("rdkafka", LIBRDKAFKA),
+        ("kafka-python-3.0.12", PYTHON),
+        ("kafka-python-2.0.2", PYTHON_2),
+        ("aiokafka-0.14.0", AIOKAFKA),
+        ("kgo", GO),
+        ("sarama", SARAMA),
+        ("app@host (github.com/segmentio/kafka-go)", KAFKA_GO),
+        ("kafkajs", KAFKAJS),
+    ],
+)
+def test_a_default_client_id_names_the_library(client_id, kind):
+    assert possible(member(client_id)) == ((kind,),)
+
+
+@pytest.mark.parametrize(
+    ("assignor", "excluded"),
+    [
+        ("range", {KAFKAJS}),
+        ("sticky", {LIBRDKAFKA, KAFKA_GO, KAFKAJS}),
+        ("cooperative-sticky", {PYTHON_2, AIOKAFKA, SARAMA, KAFKA_GO, KAFKAJS}),
+        ("weighted-sticky", {JAVA, GO, PYTHON_2, SARAMA, KAFKA_GO, KAFKAJS}),
+        ("cooperative-weighted-sticky", {JAVA, GO, PYTHON_2, AIOKAFKA, SARAMA, KAFKA_GO, KAFKAJS}),
+        ("RoundRobinAssigner", set()),
+    ],
+)
+def test_an_assignor_rules_out_the_libraries_without_it(assignor, excluded):
+    (kinds,) = possible(member(), assignor=assignor)
+    assert set(ClientKind) - set(kinds) == excluded
+
+
+def test_user_data_that_is_only_a_generation_is_not_of_librdkafka():
+    (kinds,) = possible(member(user_data=bytes(4)), assignor="cooperative-sticky")
+    assert kinds == (JAVA, PYTHON)
+
+
+def test_a_client_id_of_another_group_names_nothing():
+    assert len(possible(member("consumer-payments-1"))[0]) > 1
+
+
+def test_a_mixed_group_has_each_of_its_kinds_once():
+    assert possible(member("rdkafka"), member("kgo"), member("rdkafka")) == ((GO,), (LIBRDKAFKA,))
+
+
+@pytest.mark.parametrize(
+    ("kind", "old", "new", "expected"),
+    [
+        (JAVA, "range", "cooperative-sticky", Change.ROLLING),
+        (GO, "range", "cooperative-sticky", Change.ROLLING),
+        (PYTHON, "range", "cooperative-sticky", Change.ROLLING),
+        (PYTHON_2, "range", "cooperative-sticky", Change.IMPOSSIBLE),
+        (PYTHON_2, "range", "sticky", Change.ROLLING),
+        (AIOKAFKA, "range", "cooperative-sticky", Change.IMPOSSIBLE),
+        (AIOKAFKA, "range", "sticky", Change.ROLLING),
+        (SARAMA, "range", "cooperative-sticky", Change.IMPOSSIBLE),
+        (KAFKA_GO, "range", "sticky", Change.IMPOSSIBLE),
+        (LIBRDKAFKA, "range", "cooperative-sticky", Change.STOP),
+        (LIBRDKAFKA, "range", "roundrobin", Change.ROLLING),
+        (LIBRDKAFKA, "range", "sticky", Change.IMPOSSIBLE),
+        # Strategies of this library: only with pluggable assignors, or where its adapter or gateway is there.
+        (JAVA, "range", "shuffled-roundrobin", Change.IMPOSSIBLE),
+        (LIBRDKAFKA, "range", "shuffled-roundrobin", Change.IMPOSSIBLE),
+        (PYTHON, "range", "shuffled-roundrobin", Change.ROLLING),
+        (AIOKAFKA, "range", "shuffled-roundrobin", Change.ROLLING),
+        (AIOKAFKA, "weighted-sticky", "cooperative-weighted-sticky", Change.IMPOSSIBLE),
+        (PYTHON, "weighted-sticky", "cooperative-weighted-sticky", Change.ROLLING),
+        (LIBRDKAFKA, "weighted-sticky", "cooperative-weighted-sticky", Change.ROLLING),
+    ],
+)
+def test_each_library_changes_as_it_can(kind, old, new, expected):
+    assert change_to(kind, old, new) is expected
+
+
+def test_a_group_can_change_if_each_member_may_be_able_to():
+    assert usable(((JAVA,), (LIBRDKAFKA, AIOKAFKA)), "range", "cooperative-sticky")
+    assert not usable(((JAVA,), (AIOKAFKA,)), "range", "cooperative-sticky")
+    assert usable((), "range", "cooperative-sticky")
