@@ -99,8 +99,8 @@ def _slow_callbacks(rebalance: ObservedRebalance) -> Iterator[SlowCallback]:
         if report.callback is Callback.LEFT or member is None:
             continue
         seconds = (report.timestamp_ms - report.started_ms) / 1000
-        if seconds >= max(SLOW_CALLBACK_SECONDS_MIN, SLOW_CALLBACK_SHARE_MIN * stall.seconds):
-            yield SlowCallback(rebalance.name(member), report.callback, seconds, stall.seconds)
+        if seconds >= max(SLOW_CALLBACK_SECONDS_MIN, SLOW_CALLBACK_SHARE_MIN * stall.lower_seconds):
+            yield SlowCallback(rebalance.name(member), report.callback, seconds, stall.lower_seconds)
 
 
 def _short_restart(rebalances: Sequence[ObservedRebalance]) -> ShortRestart | None:

@@ -153,11 +153,11 @@ class GroupAccount:
             if base is not None and now.holders and not sums.unseen:
                 yield "no stall is told, and all that it follows from is known"
             return
-        if stall.seconds + ROUNDING_S < self._unheld_ms / 1000:
-            yield f"a partition had nobody for {self._unheld_ms / 1000} s, the stall is told as {stall.seconds} s"
+        if stall.seconds is not None and stall.seconds + ROUNDING_S < self._unheld_ms / 1000:
+            yield f"a partition had no owner for {self._unheld_ms / 1000} s, its stall is {stall.seconds} s at most"
         longest_s = (now.at_ms - sums.earliest_ms + sums.session_ms) / 1000 + LATE_S
-        if stall.seconds > longest_s and not (base and base.may_wait):
-            yield f"its stall is {stall.seconds} s, and what was before it ended {longest_s} s ago at most"
+        if stall.lower_seconds > longest_s and not (base and base.may_wait):
+            yield f"its stall is {stall.lower_seconds} s at least, and the generation before ended {longest_s} s ago"
 
     def _update_unheld(
         self, entry: ExpectedFact, before: AuditedGroup | None, now: AuditedGroup, published: PublishedEvent

@@ -117,11 +117,21 @@ POLLED_CHANGES = GroupMetric(
 STALL = labelled(
     "kafka_rebalance_stall_seconds",
     MetricType.HISTOGRAM,
-    "Longest standstill of a partition in each rebalance. exact: reported by members; bound: at most this long.",
+    "Longest standstill of a partition in each rebalance. exact: reported by members; bound: at least this long.",
     {"basis": tuple(Basis)},
     "seconds",
     samples=values.stalls,
     series=lambda _type: _HISTOGRAM_SERIES,  # basis="exact" is there where members report
+    buckets=STALL_BUCKETS,
+)
+STALL_UPPER = labelled(
+    "kafka_rebalance_stall_upper_seconds",
+    MetricType.HISTOGRAM,
+    "Upper bound of the longest standstill in each rebalance; without rebalances after which no member committed.",
+    {},
+    "seconds",
+    samples=lambda group: () if polled(group.view) else (((), group.view.counters.upper_stalls),),
+    series=lambda _type: _HISTOGRAM_SERIES,
     buckets=STALL_BUCKETS,
 )
 LAST_JOIN = gauge(
@@ -167,9 +177,15 @@ TIMEOUT = gauge(
 STALLED_PARTITION_SECONDS = running(
     "kafka_rebalance_stalled_partition_seconds_total",
     MetricType.COUNTER,
-    "Seconds that partitions stood still, summed over partitions.",
+    "Seconds that partitions stood still at least, summed over partitions.",
     "partition-seconds",
     running=lambda view, now_ms: values.partition_seconds(view, now_ms, 0),
+)
+STALLED_PARTITION_SECONDS_UPPER = counter(
+    "stalled_partition_seconds_upper",
+    "Seconds that partitions may have stood still, summed over partitions; counted when a rebalance is settled.",
+    "partition-seconds",
+    value=lambda counters: counters.upper_stalled_partition_seconds,
 )
 PARTITION_SECONDS = running(
     "kafka_rebalance_partition_seconds_total",

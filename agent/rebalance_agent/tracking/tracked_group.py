@@ -55,7 +55,7 @@ class TrackedGroup:
         self._cleaned_ms = now_ms
         self._base_view: GroupView | None = None
         self._reports, self._totals = self.history.reports, self.history.totals
-        self._episodes, self._commits = self.history.episodes, self.history.commits
+        self._episodes = self.history.episodes
 
     @property
     def known(self) -> bool:
