@@ -150,9 +150,9 @@ def _stall(stall: Stall) -> Iterator[str]:
     longest, whole = stall.seconds, stall.upper_partition_seconds
     if not 0 <= stall.lower_seconds <= (math.inf if longest is None else longest):
         yield f"its stall is at least {stall.lower_seconds} s and at most {longest} s"
-    if stall.basis is Basis.EXACT and stall.lower_seconds != longest:
+    elif stall.basis is Basis.EXACT and stall.lower_seconds != longest:
         yield f"its stall is exact, and between {stall.lower_seconds} and {longest} s"
-    if stall.partition_seconds < 0 or (stall.partition_seconds > 0) != (stall.lower_seconds > 0):
+    elif stall.partition_seconds < 0 or (stall.partition_seconds > 0) > (stall.lower_seconds > 0):
         yield f"its stall is at least {stall.lower_seconds} s, and {stall.partition_seconds} partition-seconds"
-    if whole is not None and (longest is None or whole < stall.partition_seconds):
+    elif whole is not None and (longest is None or whole < stall.partition_seconds):
         yield f"its stall is {stall.partition_seconds} partition-seconds at least, and {whole} at most"

@@ -61,16 +61,16 @@ class LastSeen:
 class FirstCommits:
     """The first commit (epoch ms) of each partition after a member got it; ``at_ms`` fills up as commits are read.
 
-    ``awaited``: the partitions that members got; True for those that were committed before, so that commits may follow.
+    ``awaited``: the partitions that members got.
     """
 
     at_ms: dict[Partition, int] = field(default_factory=dict)
-    awaited: dict[Partition, bool] = field(default_factory=dict)
+    awaited: set[Partition] = field(default_factory=set)
 
     def rename(self, names: Mapping[str, str]) -> None:
         """Replace topic ids by ``names`` that became known."""
         self.at_ms = {(names.get(topic, topic), number): at_ms for (topic, number), at_ms in self.at_ms.items()}
-        self.awaited = {(names.get(topic, topic), number): seen for (topic, number), seen in self.awaited.items()}
+        self.awaited = {(names.get(topic, topic), number) for topic, number in self.awaited}
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,9 +214,9 @@ class Episode:
         """Whether a member that ``reports`` nothing (by member id) has yet to commit a partition that it got."""
         first = self.last.first_commits
         return any(
-            any(map(first.awaited.get, partitions)) and first.at_ms.keys().isdisjoint(partitions)
+            first.at_ms.keys().isdisjoint(partitions)
             for member in self.last.members
-            if not reports(member.member_id) and (partitions := pairs(member.assigned) & first.awaited.keys())
+            if not reports(member.member_id) and (partitions := pairs(member.assigned) & first.awaited)
         )
 
     @property

@@ -78,7 +78,7 @@ class CommitTimes:
             key = commit_key(group, *partition)
             self._awaited.pop(key, None)
             first.at_ms.pop(partition, None)
-            first.awaited[partition] = key in self._seen
+            first.awaited.add(partition)
             if len(self._awaited) < PARTITIONS_MAX:
                 self._awaited[key] = _Awaited(after_ms, partition, first)
 

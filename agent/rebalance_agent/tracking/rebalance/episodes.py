@@ -100,6 +100,7 @@ class Episodes:
         self._settled: list[_Settled] = []
         self._revise_due_ms: int | None = None
         self._open_stalls: Mapping[Partition, OpenStall] = {}
+        self._commits_come = True
 
     @property
     def unsettled(self) -> bool:
@@ -161,7 +162,7 @@ class Episodes:
         if self.open and now_ms >= self._followup_due_ms:
             yield from self._close(self.open, now_ms)
         while self._closed and now_ms >= self._closed[0].settles_ms:
-            if now_ms < self._closed[0].latest_ms and self._closed[0].episode.awaits_commits(self._reports.knows):
+            if self._waits_for_commits(self._closed[0], now_ms):
                 self._closed[0].due_ms = now_ms + _COMMITS_PERIOD_MS
             else:
                 yield from self._settle_next(now_ms)
@@ -205,6 +206,16 @@ class Episodes:
         self._closed.append(_Closed(episode, due_ms, due_ms + COMMITS_WAIT_MAX_MS, self._totals.take_advance()))
         if len(self._closed) > PENDING_MAX:
             yield from self._settle_next(now_ms)
+
+    def _waits_for_commits(self, closed: _Closed, now_ms: int) -> bool:
+        """Whether to wait for the members' first commits; not in a group whose members do not commit."""
+        waits = closed.episode.awaits_commits(self._reports.knows)
+        late = now_ms >= closed.latest_ms
+        if closed.episode.last.first_commits.at_ms:
+            self._commits_come = True
+        elif waits and late:
+            self._commits_come = False
+        return waits and self._commits_come and not late
 
     def _settle_next(self, now_ms: int) -> Iterator[Event]:
         closed = self._closed.pop(0)
