@@ -135,8 +135,9 @@ def _events(tracker, observation, *, commits):
         yield from tracker.observe(observation)
     if commits and isinstance(observation, GroupRecord | EpochRecord):
         at_ms = observation.timestamp_ms
-        awaited = dict.fromkeys(tracker._context.commits.awaited, Commit(at_ms, at_ms - T0))
-        yield from tracker.observe(CommitsSeen(observation.seen_ms, awaited))
+        group = observation.group
+        keys = (commit_key(group, *partition) for partition in tracker._context.commits.awaited(group))
+        yield from tracker.observe(CommitsSeen(observation.seen_ms, dict.fromkeys(keys, Commit(at_ms, at_ms - T0))))
 
 
 def watch(*observations, commits=True, **settings):

@@ -8,9 +8,10 @@ callback. If the last one repeats the offset of the one before, both may be from
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from rebalance_agent.groupprotocol.commit_key import commit_key
+from rebalance_agent.groupprotocol.commit_key import partition_key, split_commit_key
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.tracking.completed_generation import FirstCommits
 from rebalance_agent.tracking.observations import Commit
@@ -18,8 +19,7 @@ from rebalance_agent.tracking.observations import Commit
 __all__ = ["PARTITIONS_MAX", "CommitTimes"]
 
 PARTITIONS_MAX = 100_000
-"""Partitions of groups whose commits are kept, some 30 MB; beyond it, those that were first seen longest ago are
-dropped."""
+"""Partitions of groups whose commits are kept, some 30 MB; those of further partitions are not."""
 
 
 class _Seen(NamedTuple):
@@ -37,65 +37,81 @@ class _Awaited(NamedTuple):
     first: FirstCommits
 
 
-class CommitTimes:
-    """The last commits of each partition of each group, and the first ones after partitions were assigned.
+@dataclass(slots=True)
+class _Group:
+    """The commits of one group's partitions, and the partitions whose first commit is awaited, by `partition_key`."""
 
-    Keys are those of the records (`commit_key`).
-    """
+    seen: dict[bytes, _Seen] = field(default_factory=dict)
+    awaited: dict[bytes, _Awaited] = field(default_factory=dict)
+
+
+class CommitTimes:
+    """The last commits of each partition of each group, and the first ones after partitions were assigned."""
 
     def __init__(self) -> None:
         """Start without commits."""
-        self._seen: dict[bytes, _Seen] = {}
-        self._awaited: dict[bytes, _Awaited] = {}
+        self._groups: dict[bytes, _Group] = {}
+        self._size = 0
 
     def update(self, commits: Mapping[bytes, Commit | None]) -> None:
-        """Take the last commit by key, in the order of the records; None: the partition's commits were deleted."""
-        seen, awaited = self._seen, self._awaited
+        """Take the last commit by its record's key, in the order of the records; None: the commits were deleted."""
         for key, commit in commits.items():
+            name, partition = split_commit_key(key)
+            group = self._groups.get(name)
+            if group is None:
+                group = self._groups[name] = _Group()
             if commit is None:
-                seen.pop(key, None)
-                continue
-            at_ms, offset = commit
-            before = seen.get(key)
-            if before is None:
-                if len(seen) >= PARTITIONS_MAX:
-                    del seen[next(iter(seen))]
-                seen[key] = _Seen(at_ms, offset, -1, -1)
-            elif at_ms > before.at_ms:
-                # An owner that repeats an offset may be in its callback, and may have been at the commit before.
-                worked_ms = before.at_ms if offset > before.offset else before.before_ms
-                seen[key] = _Seen(at_ms, offset, before.at_ms, worked_ms)
-            if awaited and (awaits := awaited.get(key)) and at_ms >= awaits.after_ms:
-                awaits.first.at_ms[awaits.partition] = at_ms
-                del awaited[key]
+                self._size -= group.seen.pop(partition, None) is not None
+            else:
+                self._take(group, partition, *commit)
 
-    def expect(self, group: str, partitions: Collection[Partition], after_ms: int, first: FirstCommits) -> None:
+    def _take(self, group: _Group, partition: bytes, at_ms: int, offset: int) -> None:
+        before = group.seen.get(partition)
+        if before is None:
+            if self._size < PARTITIONS_MAX:
+                self._size += 1
+                group.seen[partition] = _Seen(at_ms, offset, -1, -1)
+        elif at_ms > before.at_ms:
+            # An owner that repeats an offset may be in its callback, and may have been at the commit before.
+            worked_ms = before.at_ms if offset > before.offset else before.before_ms
+            group.seen[partition] = _Seen(at_ms, offset, before.at_ms, worked_ms)
+        if group.awaited and (awaited := group.awaited.get(partition)) and at_ms >= awaited.after_ms:
+            awaited.first.at_ms[awaited.partition] = at_ms
+            del group.awaited[partition]
+
+    def expect(self, name: str, partitions: Collection[Partition], after_ms: int, first: FirstCommits) -> None:
         """Await, into ``first``, the first commit of each of the group's ``partitions`` from ``after_ms`` on.
 
         To be called when the record is read that assigns them: commits before it in the log were taken before.
         """
+        group = self._groups.setdefault(name.encode(), _Group())
         for partition in partitions:
-            key = commit_key(group, *partition)
-            self._awaited.pop(key, None)
             first.at_ms.pop(partition, None)
             first.awaited.add(partition)
-            if len(self._awaited) < PARTITIONS_MAX:
-                self._awaited[key] = _Awaited(after_ms, partition, first)
+            group.awaited[partition_key(*partition)] = _Awaited(after_ms, partition, first)
 
-    @property
-    def awaited(self) -> Collection[bytes]:
-        """The keys of the partitions whose first commit is awaited."""
-        return self._awaited.keys()
+    def forget(self, name: str) -> None:
+        """Drop the commits of a group that is gone or owned by another observer."""
+        if group := self._groups.pop(name.encode(), None):
+            self._size -= len(group.seen)
+
+    def awaited(self, name: str) -> list[Partition]:
+        """Return the group's partitions whose first commit is awaited."""
+        return [one.partition for one in self._groups.get(name.encode(), _NO_GROUP).awaited.values()]
 
     def alive_ms(
-        self, group: str, partitions: Collection[Partition], after_ms: int, until_ms: int
+        self, name: str, partitions: Collection[Partition], after_ms: int, until_ms: int
     ) -> tuple[int | None, int | None]:
         """Return until when an owner of all these partitions was alive, and until when it surely worked (epoch ms).
 
         Its commits are in (``after_ms``, ``until_ms``]; None where there are none. A partition with a commit after
         ``until_ms`` has another owner already, and nothing is known of the commits before it.
         """
-        seen = [one for partition in partitions if (one := self._seen.get(commit_key(group, *partition)))]
-        own = [one for one in seen if after_ms < one.at_ms <= until_ms]
+        seen = self._groups.get(name.encode(), _NO_GROUP).seen
+        commits = (seen.get(partition_key(*partition)) for partition in partitions)
+        own = [commit for commit in commits if commit and after_ms < commit.at_ms <= until_ms]
         alive = max((one.at_ms for one in own), default=None)
         return alive, max((one.worked_ms for one in own if one.worked_ms > after_ms), default=None)
+
+
+_NO_GROUP = _Group()
