@@ -354,7 +354,7 @@ MEMBERS = Panel(
     21,
     "Membership",
     "How did the membership change? idle: members without a partition that should have one; flapping: members that "
-    "leave and return repeatedly; deploy: 1 while members are being replaced one after the other, and 15 minutes longer.",
+    "leave and return repeatedly; deploy: 1 while members are being replaced one by one, and 15 minutes longer.",
     (
         of("kafka_rebalance_members", "members"),
         of("kafka_rebalance_static_members", "static"),

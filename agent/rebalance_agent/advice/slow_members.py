@@ -51,7 +51,7 @@ def _slow(rebalance: RecordedRebalance) -> SlowMember | None:
     stall, seconds = closing.stall, closing.slowest_seconds or 0.0
     if stall is None or stall.basis is not Basis.EXACT or seconds < SLOW_SECONDS_MIN:
         return None
-    if seconds < SLOW_SHARE_MIN * stall.seconds:
+    if seconds < SLOW_SHARE_MIN * stall.lower_seconds:
         return None
     events = (*rebalance.generations, *((rebalance.before,) if rebalance.before else ()))
     known = (member for event in reversed(events) for member in event.members)
@@ -59,7 +59,7 @@ def _slow(rebalance: RecordedRebalance) -> SlowMember | None:
     if member is None:
         return None
     pod = member.where.pod if member.where else None
-    waited = min(seconds, stall.seconds)
-    share = waited / stall.seconds if stall.seconds else 0.0
+    waited = min(seconds, stall.lower_seconds)
+    share = waited / stall.lower_seconds if stall.lower_seconds else 0.0
     name = pod or member.instance_id or member.client_id
-    return SlowMember(name, waited, stall.seconds, stall.partition_seconds * share)
+    return SlowMember(name, waited, stall.lower_seconds, stall.partition_seconds * share)

@@ -102,7 +102,7 @@ class GroupHourCheck:
             slowest = event.slowest_seconds, client_id is not None, client_id or ""
             hour.slowest = max(hour.slowest or slowest, slowest)
         if event.stall is not None:
-            hour.stalls.append(event.stall.seconds)
+            hour.stalls.append(event.stall.lower_seconds)
             self._spread(event.group, at_ms, event.stall)
 
     def abort(self, event: AbortedEvent, *, must: bool) -> None:
@@ -132,9 +132,9 @@ class GroupHourCheck:
 
     def _spread(self, group: str, end_ms: int, stall: Stall) -> None:
         """Spread the stalled partition-seconds evenly over the time of the longest stall."""
-        if stall.seconds <= 0:
+        if stall.lower_seconds <= 0:
             return
-        length_ms = max(1, math.floor(min(stall.seconds * 1000, STALL_HOURS_MAX * HOUR_MS) + 0.5))
+        length_ms = max(1, math.floor(min(stall.lower_seconds * 1000, STALL_HOURS_MAX * HOUR_MS) + 0.5))
         at_ms = end_ms - length_ms
         while at_ms < end_ms:
             next_ms = min(end_ms, (at_ms // HOUR_MS + 1) * HOUR_MS)

@@ -180,7 +180,7 @@ def _add(sums: _Sums, event: Event) -> None:
         sums[f"completed by {event.trigger}"] += 1
     if event.stall is not None:
         sums["stalls"] += 1
-        sums[SECONDS] += event.stall.seconds
+        sums[SECONDS] += event.stall.lower_seconds
 
 
 def _differing(run: _Run, counters: Mapping[str, float]) -> list[str]:

@@ -154,11 +154,11 @@ class GroupAccount:
             if base is not None and now.holders and not sums.unseen:
                 yield "it has no stall, although the records determine one"
             return
-        if stall.seconds + ROUNDING_S < self._unheld_ms / 1000:
-            yield f"a partition had no owner for {self._unheld_ms / 1000} s, but the stall is {stall.seconds} s"
+        if stall.seconds is not None and stall.seconds + ROUNDING_S < self._unheld_ms / 1000:
+            yield f"a partition had no owner for {self._unheld_ms / 1000} s, its stall is {stall.seconds} s at most"
         longest_s = (now.at_ms - sums.earliest_ms + sums.session_ms) / 1000 + LATE_S
-        if stall.seconds > longest_s and not (base and base.may_wait):
-            yield f"its stall is {stall.seconds} s, but the records allow at most {longest_s} s"
+        if stall.lower_seconds > longest_s and not (base and base.may_wait):
+            yield f"its stall is {stall.lower_seconds} s at least, but the records allow at most {longest_s} s"
 
     def _update_unheld(
         self, entry: ExpectedFact, before: AuditedGroup | None, now: AuditedGroup, published: PublishedEvent

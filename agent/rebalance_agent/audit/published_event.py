@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -146,9 +147,12 @@ def inconsistencies(event: GenerationEvent) -> Iterator[str]:
 
 
 def _stall(stall: Stall) -> Iterator[str]:
-    if not 0 <= stall.lower_seconds <= stall.seconds:
-        yield f"its stall is at least {stall.lower_seconds} s and at most {stall.seconds} s"
-    if stall.basis is Basis.EXACT and stall.lower_seconds != stall.seconds:
-        yield f"its stall is exact, but between {stall.lower_seconds} and {stall.seconds} s"
-    if stall.partition_seconds < 0 or (stall.partition_seconds > 0) > (stall.seconds > 0):
-        yield f"its stall is {stall.seconds} s, but {stall.partition_seconds} partition-seconds"
+    longest, whole = stall.seconds, stall.upper_partition_seconds
+    if not 0 <= stall.lower_seconds <= (math.inf if longest is None else longest):
+        yield f"its stall is at least {stall.lower_seconds} s and at most {longest} s"
+    elif stall.basis is Basis.EXACT and stall.lower_seconds != longest:
+        yield f"its stall is exact, and between {stall.lower_seconds} and {longest} s"
+    elif stall.partition_seconds < 0 or (stall.partition_seconds > 0) > (stall.lower_seconds > 0):
+        yield f"its stall is at least {stall.lower_seconds} s, and {stall.partition_seconds} partition-seconds"
+    elif whole is not None and (longest is None or whole < stall.partition_seconds):
+        yield f"its stall is {stall.partition_seconds} partition-seconds at least, and {whole} at most"

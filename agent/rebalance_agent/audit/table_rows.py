@@ -40,7 +40,8 @@ def slowest_client_id(event: GenerationEvent) -> str | None:
 _DERIVED: Mapping[str, Callable[[GenerationEvent], object]] = {
     "completed_ms": lambda event: event.phases.completed_ms,
     "started_ms": lambda event: event.phases.started_ms,
-    "stall_seconds": lambda event: event.stall.seconds if event.stall else None,
+    "stall_seconds": lambda event: event.stall.lower_seconds if event.stall else None,
+    "stall_upper_seconds": lambda event: event.stall.seconds if event.stall else None,
     "stall_basis": lambda event: event.stall.basis if event.stall else None,
     "stalled_partition_seconds": lambda event: event.stall.partition_seconds if event.stall else None,
     "member_count": lambda event: len(event.members),

@@ -117,11 +117,21 @@ POLLED_CHANGES = GroupMetric(
 STALL = labelled(
     "kafka_rebalance_stall_seconds",
     MetricType.HISTOGRAM,
-    "Longest stall of a partition in each rebalance. exact: reported by members; bound: upper bound.",
+    "Longest stall of a partition in each rebalance. exact: reported by members; bound: lower bound.",
     {"basis": tuple(Basis)},
     "seconds",
     samples=values.stalls,
     series=lambda _type: _HISTOGRAM_SERIES,  # basis="exact" is there where members report
+    buckets=STALL_BUCKETS,
+)
+STALL_UPPER = labelled(
+    "kafka_rebalance_stall_upper_seconds",
+    MetricType.HISTOGRAM,
+    "Upper bound of the longest stall in each rebalance; without rebalances whose upper bound is unknown.",
+    {},
+    "seconds",
+    samples=lambda group: () if polled(group.view) else (((), group.view.counters.upper_stalls),),
+    series=lambda _type: _HISTOGRAM_SERIES,
     buckets=STALL_BUCKETS,
 )
 LAST_JOIN = gauge(
@@ -167,9 +177,15 @@ TIMEOUT = gauge(
 STALLED_PARTITION_SECONDS = running(
     "kafka_rebalance_stalled_partition_seconds_total",
     MetricType.COUNTER,
-    "Stalled service time, summed over partitions.",
+    "Stalled service time (lower bound), summed over partitions.",
     "partition-seconds",
     running=lambda view, now_ms: values.partition_seconds(view, now_ms, 0),
+)
+STALLED_PARTITION_SECONDS_UPPER = counter(
+    "stalled_partition_seconds_upper",
+    "Stalled service time (upper bound where known), summed over partitions; counted when a rebalance settles.",
+    "partition-seconds",
+    value=lambda counters: counters.upper_stalled_partition_seconds,
 )
 PARTITION_SECONDS = running(
     "kafka_rebalance_partition_seconds_total",

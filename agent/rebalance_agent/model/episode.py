@@ -34,7 +34,7 @@ TRIGGER_PRECEDENCE: tuple[Trigger, ...] = tuple(Trigger)
 
 
 class Basis(StrEnum):
-    """How a stall is known: measured from members' reports, or an upper bound."""
+    """How a stall is known: measured from members' reports, or between two bounds."""
 
     EXACT = "exact"
     BOUND = "bound"
@@ -97,12 +97,13 @@ class Phases:
 class Stall:
     """How long partitions were not processed in an episode, in seconds.
 
-    ``seconds``: the longest stall of one partition. With basis ``bound``, ``lower_seconds`` <= truth <= ``seconds``;
-    with ``exact``, both are equal. ``partition_seconds``: the sum over all partitions, without the session timeouts of
-    members that disappeared without leaving, during which partitions may or may not have stalled.
+    The longest stall of one partition lies between ``lower_seconds`` and ``seconds``, the sum over all partitions
+    between ``partition_seconds`` and ``upper_partition_seconds``. With basis ``exact`` the bounds are equal. The upper
+    ones are None if nothing shows when some partition was processed again.
     """
 
-    seconds: float
+    seconds: float | None
     lower_seconds: float
     partition_seconds: float
     basis: Basis
+    upper_partition_seconds: float | None = None

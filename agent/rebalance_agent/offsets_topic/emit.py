@@ -1,4 +1,4 @@
-"""Passes on what was read of the offsets topic: all records to ``on_records``, those of groups to the tracker."""
+"""Passes on what was read of the offsets topic: all records to ``on_records``, groups and commits to the tracker."""
 
 from __future__ import annotations
 
@@ -6,10 +6,26 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from rebalance_agent.cluster.collector_context import CollectorContext
 from rebalance_agent.cluster.topic_reader import TopicRecord
+from rebalance_agent.groupprotocol.commit_key import committed_offset
+from rebalance_agent.groupprotocol.group_fact import COMMIT_KEYS_END, COMMIT_KEYS_START
 from rebalance_agent.offsets_topic.group_records import GroupRecords
 from rebalance_agent.offsets_topic.replay import Replay
+from rebalance_agent.tracking.observations import Commit, CommitsSeen
 
-__all__ = ["ObservationEmitter"]
+__all__ = ["ObservationEmitter", "last_commits"]
+
+
+def last_commits(records: Sequence[TopicRecord]) -> dict[bytes, Commit | None]:
+    """Return the last commit of each partition of a group, by its record's key; None where it was deleted."""
+    commits = {}
+    for record in records:
+        key = record.key() or b""
+        if COMMIT_KEYS_START <= key < COMMIT_KEYS_END:
+            commits[key] = record
+    return {
+        key: Commit(record.timestamp()[1], committed_offset(value)) if (value := record.value()) is not None else None
+        for key, record in commits.items()
+    }
 
 
 class ObservationEmitter:
@@ -46,20 +62,21 @@ class ObservationEmitter:
 
         So the tracker's conclusions do not depend on the batch size. ``positions``: the tail's next offsets.
         """
-        if not (self._on_records or self.replay):
-            for message in messages:
-                self._put(message, live=True)
-            return
-        on_records = self._on_records or (lambda _records, _positions: None)
         of_groups, emitted = {id(message) for message in messages}, 0
         for end, record in enumerate(records, 1):
             if id(record) in of_groups:
-                self.replay.see(records[emitted:end])
-                on_records(records[emitted:end], {})
+                self._pass_on(records[emitted:end], {})
                 self._put_live(record)
                 emitted = end
-        self.replay.see(records[emitted:])
-        on_records(records[emitted:], positions)
+        self._pass_on(records[emitted:], positions)
+
+    def _pass_on(self, records: Sequence[TopicRecord], positions: Mapping[int, int]) -> None:
+        """Pass on records up to one of a group: to the replay, to ``on_records``, and commits to the tracker."""
+        self.replay.see(records)
+        if commits := last_commits(records):
+            self._context.inbox.offer(CommitsSeen(self._context.clock.now_ms(), commits))
+        if self._on_records:
+            self._on_records(records, positions)
 
     def _put_live(self, message: TopicRecord) -> None:
         again = self.replay.is_old(message)

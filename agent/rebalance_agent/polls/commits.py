@@ -60,7 +60,6 @@ class CommittedOffsets:
         self._changed = threading.Condition()
         self._groups: dict[str, _Group] = {}
         self._doubtful: dict[str, None] = {}
-        self._new: dict[str, dict[Partition, TopicRecord]] = {}
         self._next: dict[int, int] = {}
         self._gaps: dict[int, int] = {}
 
@@ -86,23 +85,10 @@ class CommittedOffsets:
                 subject = subject_of(record.key() or b"")
                 if subject and (group := groups.get(subject[0])) and subject[1] in group.followed:
                     group.unjudged[subject[1]] = _Commit(partition, offset, record)
-                    self._new.setdefault(subject[0], {})[subject[1]] = record
             for partition, position in positions.items():
                 if position != following.get(partition):
                     following[partition] = gaps[partition] = position
             self._changed.notify_all()
-
-    def times(self) -> dict[str, dict[Partition, int]]:
-        """Group -> partition -> time of the last commit since the last call (the record's timestamp, epoch ms).
-
-        Commits in transactions count, too: they show that the member is alive.
-        """
-        with self._changed:
-            new, self._new = self._new, {}
-        return {
-            group: {pair: record.timestamp()[1] for pair, record in records.items() if record.value() is not None}
-            for group, records in new.items()
-        }
 
     def follow(self, partitions_of: Mapping[str, AbstractSet[Partition]]) -> None:
         """Follow these partitions (by group) and no others; the commits of new ones are in doubt."""

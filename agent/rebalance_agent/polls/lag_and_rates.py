@@ -17,7 +17,7 @@ from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.polls.commits import CommittedOffsets
-from rebalance_agent.tracking.observations import CommitsSeen, LoadsSeen
+from rebalance_agent.tracking.observations import LoadsSeen
 from rebalance_agent.tracking.patterns.loads import GroupLoads
 from rebalance_agent.tracking.patterns.produce_rates import ProduceRates
 from rebalance_agent.tracking.views import GroupView
@@ -67,8 +67,6 @@ class LoadsPoll:
     def on_records(self, records: Sequence[TopicRecord], positions: Mapping[int, int]) -> None:
         """Take ``records`` of the tail (see `CommittedOffsets.on_records`), before they are observed."""
         self.commits.on_records(records, positions)
-        if times := self.commits.times():
-            self.context.inbox.offer(CommitsSeen(self.context.clock.now_ms(), times))
 
     def _ask(self) -> None:
         followed = self._followed_partitions()

@@ -7,6 +7,7 @@ from typing import Literal
 
 from rebalance_agent.cluster.collector_context import CollectorContext
 from rebalance_agent.cluster.repeated_poll import Poll
+from rebalance_agent.errors import ClusterError
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.tracking.observations import GroupsListed
 
@@ -24,7 +25,11 @@ def list_poll(
 
     def ask() -> None:
         asked = context.clock.now_ms()
-        listing = context.cluster.list_groups(states_wanted)
+        try:
+            listing = context.cluster.list_groups(states_wanted)
+        except ClusterError:
+            context.inbox.offer(GroupsListed(asked, context.clock.now_ms(), states_wanted, (), complete=False))
+            raise
         groups = tuple(group for group in listing.groups if context.shows(group.group))
         context.inbox.offer(GroupsListed(asked, context.clock.now_ms(), states_wanted, groups, listing.complete))
         on_groups([group.group for group in groups])

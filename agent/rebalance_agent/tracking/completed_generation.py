@@ -9,7 +9,7 @@ from enum import StrEnum
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.generation_diff import Partition, owners
 from rebalance_agent.model.group import GroupSnapshot, GroupType, Member, RebalanceProtocol, is_cooperative
-from rebalance_agent.model.partitions import count_partitions
+from rebalance_agent.model.partitions import count_partitions, pairs
 
 __all__ = [
     "FOREVER_MS",
@@ -17,11 +17,14 @@ __all__ = [
     "CoordinatorChange",
     "Departure",
     "Episode",
+    "FirstCommits",
     "Generation",
     "LastSeen",
+    "Outage",
     "PartitionHandover",
     "TimeBounds",
     "announces_followup",
+    "given_partitions",
     "infer_protocol",
     "subscribed_topics",
 ]
@@ -46,12 +49,28 @@ class LastSeen:
     """When a departed member was last active (epoch ms): its last known contact with the coordinator, its last commit.
 
     ``contact_ms`` is a lower bound: the member may have sent heartbeats later, which no record shows. ``worked_ms``:
-    the commit of a partition before its last one; the member consumed at least until then.
+    its last commit that a commit of a larger offset followed: the member consumed until then at least.
     """
 
     contact_ms: int | None = None
     committed_ms: int | None = None
     worked_ms: int | None = None
+
+
+@dataclass(slots=True)
+class FirstCommits:
+    """The first commit (epoch ms) of each partition after a member got it; ``at_ms`` fills up as commits are read.
+
+    ``awaited``: the partitions that members got.
+    """
+
+    at_ms: dict[Partition, int] = field(default_factory=dict)
+    awaited: set[Partition] = field(default_factory=set)
+
+    def rename(self, names: Mapping[str, str]) -> None:
+        """Replace topic ids by ``names`` that became known."""
+        self.at_ms = {(names.get(topic, topic), number): at_ms for (topic, number), at_ms in self.at_ms.items()}
+        self.awaited = {(names.get(topic, topic), number) for topic, number in self.awaited}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +85,17 @@ class TimeBounds:
 @dataclass(frozen=True, slots=True)
 class CoordinatorChange:
     """A new coordinator took over between two records of its partition (epoch ms): ``after_ms`` and ``until_ms``."""
+
+    after_ms: int
+    until_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """Some broker did not answer ListGroups between two polls that all brokers answered (epoch ms).
+
+    Members may have been unable to consume meanwhile.
+    """
 
     after_ms: int
     until_ms: int
@@ -97,10 +127,12 @@ class Generation:
     within the generation. ``handovers`` and ``revoking_ms`` (member id -> how long it took to revoke, ms) are known
     where the coordinator records each step. ``replayed``: as in `GroupRecord`.
 
-    ``last_seen`` and ``departures``: when departed members were last active, and how they left where records show it;
-    both by the member's old id. ``restarting``: members that revoke everything for each epoch, since they still use the
-    classic protocol with an eager assignor. ``unnamed``: topic ids whose names are unknown.
-    ``coordinator_changes``: the recent changes of the group's coordinator, up to its record.
+    ``last_seen``: when the members before were last active; in epoch groups only the departed ones. ``departures``: how
+    members left, where records show it. Both are by the member's old id. ``first_commits``: the first commit of each
+    partition after the generation assigned it. ``restarting``: members that revoke everything for each epoch, since
+    they still use the classic protocol with an eager assignor. ``unnamed``: topic ids whose names are unknown.
+    ``coordinator_changes``: the recent changes of the group's coordinator, up to its record. ``outages``: the recent
+    outages of brokers.
     """
 
     value: GroupSnapshot
@@ -120,6 +152,8 @@ class Generation:
     restarting: frozenset[str] = frozenset()
     unnamed: frozenset[str] = frozenset()
     coordinator_changes: tuple[CoordinatorChange, ...] = ()
+    outages: tuple[Outage, ...] = ()
+    first_commits: FirstCommits = field(default_factory=FirstCommits, compare=False)
 
     @property
     def number(self) -> int:
@@ -176,6 +210,15 @@ class Episode:
         had = {partition for value in before for partition in owners(value)}
         return len(had - owners(self.last.value).keys())
 
+    def awaits_commits(self, reports: Callable[[str], bool]) -> bool:
+        """Whether a member that ``reports`` nothing (by member id) has yet to commit a partition that it got."""
+        first = self.last.first_commits
+        return any(
+            first.at_ms.keys().isdisjoint(partitions)
+            for member in self.last.members
+            if not reports(member.member_id) and (partitions := pairs(member.assigned) & first.awaited)
+        )
+
     @property
     def unseen_partition_seconds(self) -> float:
         """Partition-seconds between the first join of a started group and its first assignment.
@@ -226,6 +269,19 @@ def infer_protocol(before: Generation | None, value: GroupSnapshot) -> Rebalance
     if any(member.member_id in had for member in value.members):
         return RebalanceProtocol.EAGER
     return before.protocol if before and before.value.protocol == value.protocol else RebalanceProtocol.UNKNOWN
+
+
+def given_partitions(before: Generation | None, generation: Generation) -> set[Partition]:
+    """Return the partitions that members of a classic group got, or got back, with this generation."""
+    has = owners(generation.value)
+    if before is None or (generation.protocol is not RebalanceProtocol.COOPERATIVE and not generation.returned):
+        return set(has)
+    had = owners(before.value)
+    return {
+        partition
+        for partition, owner in has.items()
+        if partition not in had or had[partition].member_id != owner.member_id
+    }
 
 
 def announces_followup(generation: Generation) -> bool:

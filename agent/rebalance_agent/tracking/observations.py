@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from rebalance_agent.model.epoch_groups import EpochFact, EpochMember, MemberTarget
 from rebalance_agent.model.events import AssignEvent, MemberEvent
-from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.model.group import GroupSnapshot, GroupState, GroupType
 from rebalance_agent.tracking.patterns.loads import GroupLoads
 from rebalance_agent.tracking.views import MemberLoad
 
 __all__ = [
     "Backfilled",
+    "Commit",
     "CommitsSeen",
     "DescribedGroup",
     "EpochRecord",
@@ -194,15 +194,22 @@ class LoadsSeen:
     groups: Mapping[str, GroupLoads] = field(default_factory=dict)
 
 
+class Commit(NamedTuple):
+    """An offset commit of one partition: its record's timestamp (epoch ms), and the offset."""
+
+    at_ms: int
+    offset: int
+
+
 @dataclass(frozen=True, slots=True)
 class CommitsSeen:
-    """The record times of the last commits by partition, for groups whose lag is measured.
+    """Offset commits between two records of groups; of several commits of one partition, the last one.
 
-    It precedes the records of these groups that the coordinator wrote later.
+    Keys are those of the records (`commit_key`); None: the partition's committed offset was deleted.
     """
 
     at_ms: int
-    groups: Mapping[str, Mapping[Partition, int]]
+    commits: Mapping[bytes, Commit | None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,17 @@ from __future__ import annotations
 from collections import deque
 
 from rebalance_agent.model.episode import Evidence
-from rebalance_agent.tracking.completed_generation import TimeBounds
+from rebalance_agent.tracking.completed_generation import Outage, TimeBounds
 
-__all__ = ["CLOCK_JUMP_MS", "DIFFERENCE_MAX_MS", "OVERTAKEN_MAX_MS", "POLLS_MAX", "ClockOffset", "PollEvidence"]
+__all__ = [
+    "CLOCK_JUMP_MS",
+    "DIFFERENCE_MAX_MS",
+    "OVERTAKEN_MAX_MS",
+    "POLLS_MAX",
+    "ClockOffset",
+    "Outages",
+    "PollEvidence",
+]
 
 POLLS_MAX = 256
 """Polls kept: about a minute at the default period. A start usually lies between the last two."""
@@ -25,6 +33,8 @@ CLOCK_JUMP_MS = 10_000
 """Delay (ms) of a poll beyond its period that means a pause of the process, or a clock that was set forward."""
 
 _OFFSETS_MAX = 64
+
+_OUTAGES_MAX = 8
 
 
 class ClockOffset:
@@ -53,6 +63,30 @@ class ClockOffset:
     def doubt(self) -> None:
         """Discard the offset until the next record: the clock was set forward, or the process was paused."""
         self.ms = None
+
+
+class Outages:
+    """The times in which some broker did not answer ListGroups, by the observer's clock."""
+
+    def __init__(self) -> None:
+        """Start without polls."""
+        self._spans: deque[Outage] = deque(maxlen=_OUTAGES_MAX)
+        self._complete_ms: int | None = None
+        self._since_ms: int | None = None
+
+    def take(self, asked_ms: int, answered_ms: int, *, complete: bool) -> None:
+        """Take a poll; ``complete``: every broker answered."""
+        if complete:
+            if self._since_ms is not None:
+                self._spans.append(Outage(self._since_ms, answered_ms))
+            self._complete_ms, self._since_ms = asked_ms, None
+        elif self._since_ms is None:
+            self._since_ms = asked_ms if self._complete_ms is None else self._complete_ms
+
+    def spans(self, now_ms: int, offset_ms: int) -> tuple[Outage, ...]:
+        """Return the recent outages by the coordinator's clock, up to ``now_ms`` where one lasts."""
+        running = () if self._since_ms is None else (Outage(self._since_ms, now_ms),)
+        return tuple(Outage(one.after_ms - offset_ms, one.until_ms - offset_ms) for one in (*self._spans, *running))
 
 
 class PollEvidence:

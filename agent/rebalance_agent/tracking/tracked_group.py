@@ -55,7 +55,7 @@ class TrackedGroup:
         self._cleaned_ms = now_ms
         self._base_view: GroupView | None = None
         self._reports, self._totals = self.history.reports, self.history.totals
-        self._episodes, self._commits = self.history.episodes, self.history.commits
+        self._episodes = self.history.episodes
 
     @property
     def known(self) -> bool:
@@ -87,8 +87,9 @@ class TrackedGroup:
         self._cleaned_ms = now_ms
 
     def close(self) -> None:
-        """Return the group's part of the report budget, since the group is no longer tracked."""
+        """Drop the group's reports and commits, since the group is no longer tracked."""
         self._reports.clear()
+        self._context.commits.forget(self.group)
 
     def _clean_up(self, member_ids: Iterable[str], now_ms: int) -> bool:
         """Drop reports that no episode can need any more, if that is due; return whether it was."""

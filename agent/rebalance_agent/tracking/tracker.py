@@ -156,9 +156,7 @@ class Tracker:
             case LoadsSeen():
                 self._load(observation)
             case CommitsSeen():
-                for name, at_ms in observation.groups.items():
-                    if state := self._groups.get(name):
-                        state.history.commits.update(at_ms)
+                self._context.commits.update(observation.commits)
 
     def _own(self, owned: PartitionsOwned) -> None:
         """Drop the groups of partitions that another observer owns now, without events."""
@@ -185,6 +183,7 @@ class Tracker:
             self._groups.mark_changed(name)
 
     def _list(self, poll: GroupsListed) -> Iterator[Event]:
+        self._context.outages.take(poll.asked_ms, poll.answered_ms, complete=poll.complete)
         rebalancing: set[str] = set()
         for listed in poll.groups:
             if listed.state in REBALANCING:

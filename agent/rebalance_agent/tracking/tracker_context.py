@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.member_reports import ReportBudget
 from rebalance_agent.tracking.patterns.copartition import Copartitioned
-from rebalance_agent.tracking.poll_evidence import ClockOffset, PollEvidence
+from rebalance_agent.tracking.poll_evidence import ClockOffset, Outages, PollEvidence
+from rebalance_agent.tracking.rebalance.commit_times import CommitTimes
 from rebalance_agent.tracking.rebalance.coordinators import Coordinators
 
 __all__ = ["TrackerContext"]
@@ -18,8 +19,8 @@ class TrackerContext:
     """The cluster of the groups: its id, its topics, the ListGroups polls, and the offset of its clock.
 
     ``settle_ms``: how long a closed episode waits for members' reports. ``copartitioned``: the declared co-partitioning
-    of its groups. ``coordinators``: when the groups' coordinators changed. ``report_budget``: how many reports all
-    groups together may still keep.
+    of its groups. ``outages``: of brokers. ``coordinators``: when the groups' coordinators changed. ``commits``: when
+    partitions were committed. ``report_budget``: how many reports all groups together may still keep.
     """
 
     cluster_id: str
@@ -28,5 +29,7 @@ class TrackerContext:
     offset: ClockOffset
     topics: ClusterTopics
     copartitioned: Copartitioned
+    outages: Outages = field(default_factory=Outages)
     coordinators: Coordinators = field(default_factory=Coordinators)
+    commits: CommitTimes = field(default_factory=CommitTimes)
     report_budget: ReportBudget = field(default_factory=ReportBudget)

@@ -53,12 +53,13 @@ class MemberLoad:
 class RunningRebalance:
     """A rebalance that has started and is not closed.
 
-    ``stalled_partitions``: how many partitions are known to be stalled (eager: all; cooperative: those of departed
-    members).
+    ``stalled_partitions``: the number of partitions that surely stand still. ``unsure_partitions``: the number of those
+    that may stand still as well: in an eager group, members stop when they hear of the rebalance and poll.
     """
 
     started_ms: int
     stalled_partitions: int
+    unsure_partitions: int = 0
 
 
 STALL_BUCKETS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 600.0)
@@ -91,7 +92,8 @@ class Counters:
 
     ``assign_errors`` is None until members report, since only they know. ``stalls`` is by basis: the number of episodes
     in each bucket of `STALL_BUCKETS` (not cumulative; the last entry is above the highest bound), and their sum in
-    seconds.
+    seconds. ``stalls`` and ``stalled_partition_seconds`` add up lower bounds, the ``upper`` fields those upper bounds
+    that are known.
     """
 
     completed: dict[Trigger, int] = field(default_factory=dict)
@@ -107,7 +109,9 @@ class Counters:
     polled_changes: int = 0
     stalled_partition_seconds: float = 0.0
     partition_seconds: float = 0.0
+    upper_stalled_partition_seconds: float = 0.0
     stalls: dict[Basis, StallHistogram] = field(default_factory=dict)
+    upper_stalls: StallHistogram = field(default_factory=StallHistogram)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ import re
 import textwrap
 from collections.abc import Container, Sequence
 
-from rebalance_agent.model.episode import Basis, Stall
+from rebalance_agent.model.episode import Stall
+from rebalance_agent.tracking.views import RunningRebalance
 
 __all__ = [
     "DASH",
@@ -36,6 +37,7 @@ __all__ = [
     "share",
     "shortened",
     "stall_text",
+    "standstill",
     "table_text",
     "time_of_day",
     "wrapped",
@@ -202,11 +204,23 @@ def _formatted(at_ms: int, form: str) -> str:
 
 
 def stall_text(stall: Stall | None) -> str:
-    """``6.2 s`` for an exact stall, ``4 ms - 6.2 s`` for a bound whose ends differ, or `UNKNOWN`."""
+    """``6.2 s`` for an exact stall, ``0.2 s - 6.2 s`` or ``0.2 s or more`` for bounds, or `UNKNOWN`."""
     if stall is None:
         return UNKNOWN
-    lower, upper = duration(stall.lower_seconds), duration(stall.seconds)
-    return upper if stall.basis is Basis.EXACT or lower == upper else f"{lower} - {upper}"
+    lower = duration(stall.lower_seconds)
+    if stall.seconds is None:
+        return f"{lower} or more"
+    upper = duration(stall.seconds)
+    return upper if lower == upper else f"{lower} - {upper}"
+
+
+def standstill(running: RunningRebalance) -> str:
+    """The number of partitions that the running rebalance stalls: ``4 partitions stand still``, ``up to 4 ...``."""
+    surely, most = running.stalled_partitions, running.stalled_partitions + running.unsure_partitions
+    if not most:
+        return "nothing stands still"
+    number = "up to " if not surely else f"{surely} to " if surely < most else ""
+    return f"{number}{plural(most, 'partition')} {'stands' if most == 1 else 'stand'} still"
 
 
 def table_text(headings: Sequence[str], rows: Sequence[Sequence[str]], right: Container[int] = ()) -> str:

@@ -42,7 +42,8 @@ def generation_row(event):
         "join_seconds": phases.join_seconds if classic else None,
         "sync_seconds": phases.sync_seconds if classic else None,
         "reconcile_seconds": None if classic else phases.sync_seconds,
-        "stall_seconds": stall and stall.seconds,
+        "stall_seconds": stall and stall.lower_seconds,
+        "stall_upper_seconds": stall and stall.seconds,
         "stall_basis": stall and stall.basis.value,
         "stalled_partition_seconds": stall and stall.partition_seconds,
         "member_count": len(event.members),
@@ -127,8 +128,8 @@ def _episode(hours, hour, event):
         hour["slowest"].append((event.slowest_seconds, who[0]))
     if event.stall is None:
         return
-    hour["stalls"].append(event.stall.seconds)
-    length_ms = round(event.stall.seconds * 1000)
+    hour["stalls"].append(event.stall.lower_seconds)
+    length_ms = round(event.stall.lower_seconds * 1000)
     for number, inside in overlaps(event.timestamp_ms - length_ms, event.timestamp_ms):
         share = event.stall.partition_seconds * inside / length_ms
         hours[number]["stalled"] += share

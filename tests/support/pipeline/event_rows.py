@@ -49,7 +49,7 @@ def generation(
         "previous_generation": number - 1,
         "episode_generation": number,
         "phases": Phases(at_ms, Evidence.RECORD, started_ms=started, joined_ms=joined),
-        "stall": None if stall is None else Stall(stall[0], 0.0, stall[1], Basis.BOUND),
+        "stall": None if stall is None else Stall(stall[0], stall[0], stall[1], Basis.BOUND),
         "members": tuple(members),
         "topics": {"t": partitions} if members else {},
         "unassigned": 0,

@@ -102,7 +102,7 @@ def _at(ms):
 
 def _group(fleet, name, closing, costs):
     last = next((each for each in reversed(closing) if each.members), closing[-1])
-    stalls = sorted(each.stall.seconds for each in closing if each.stall)
+    stalls = sorted(each.stall.lower_seconds for each in closing if each.stall)
     cost = sum(costs)
     partitions = sum(last.topics.values())
     clustered = last.assignor == "range"
@@ -167,7 +167,7 @@ def _episode(each):
         join_seconds=each.join_seconds,
         sync_seconds=each.sync_seconds,
         reconcile_seconds=each.reconcile_seconds,
-        stall_seconds=each.stall.seconds if each.stall else None,
+        stall_seconds=each.stall.lower_seconds if each.stall else None,
         stall_basis=each.stall.basis.value if each.stall else None,
         skew_ratio=each.skew_ratio,
         slowest_client_id=slowest,

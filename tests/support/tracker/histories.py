@@ -43,7 +43,7 @@ def generation(number, members, topics, *, at_ms=None, seconds=1.0, **fields):
         "previous_generation": number - 1,
         "episode_generation": number,
         "phases": Phases(at_ms, Evidence.RECORD, at_ms - round(seconds * 1000), Evidence.LIST, at_ms, Evidence.RECORD),
-        "stall": Stall(seconds, 0.0, seconds, Basis.BOUND),
+        "stall": Stall(seconds, seconds, seconds, Basis.BOUND),
         "members": tuple(members),
         "topics": dict(topics),
         "causes": (Trigger.MEMBER_JOINED,),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import fields
 
+from rebalance_agent.tracking.views import StallHistogram
+
 
 def numbers_of(counters):
     """All counters as flat numbers."""
@@ -13,6 +15,8 @@ def numbers_of(counters):
         if isinstance(value, dict):
             for key, item in value.items():
                 flat[each.name, key] = item if isinstance(item, int) else (*item.counts, item.sum_seconds)
+        elif isinstance(value, StallHistogram):
+            flat[each.name] = (*value.counts, value.sum_seconds)
         else:
             # None: nobody counts it yet.
             flat[each.name] = value or 0

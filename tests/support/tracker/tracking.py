@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import zlib
 
+from rebalance_agent.groupprotocol.commit_key import commit_key
 from rebalance_agent.model.events import Callback, GenerationEvent, MemberEvent, process_event_id
 from rebalance_agent.model.group import GroupSnapshot, GroupState, GroupType, Member
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 from rebalance_agent.tracking.observations import (
     Backfilled,
+    Commit,
+    CommitsSeen,
+    EpochRecord,
     GroupRecord,
     GroupsListed,
     ListedGroup,
@@ -20,7 +24,7 @@ from rebalance_agent.tracking.tracker import REBALANCING, Tracker
 
 T0 = 1_700_000_000_000
 SESSION_MS = 45_000
-REBALANCE_MS = 60_000
+REBALANCE_MS = 45_000
 WHOLE = Backfilled(T0, frozenset({0}))
 """All that there was of the groups has been read."""
 
@@ -116,21 +120,37 @@ def left(name, at, generation, **more):
     return said(Callback.LEFT, name, at, at, generation, **more)
 
 
-def tell(tracker, *observations):
-    """All events of these observations, with ticks until nothing is due."""
-    return [event for observation in observations for event in _told(tracker, observation)]
+def tell(tracker, *observations, commits=True):
+    """Return all events of these observations; a tick is repeated until nothing is left that was due by then.
+
+    With ``commits``, members commit what they are assigned in the millisecond of the record that assigns it: they
+    consume it at once.
+    """
+    return [event for observation in observations for event in _events(tracker, observation, commits=commits)]
 
 
-def _told(tracker, observation):
+def _events(tracker, observation, *, commits):
     yield from tracker.observe(observation)
     while isinstance(observation, Tick) and tracker.behind:
         yield from tracker.observe(observation)
+    if commits and isinstance(observation, GroupRecord | EpochRecord):
+        at_ms = observation.timestamp_ms
+        group = observation.group
+        keys = (commit_key(group, *partition) for partition in tracker._context.commits.awaited(group))
+        yield from tracker.observe(CommitsSeen(observation.seen_ms, dict.fromkeys(keys, Commit(at_ms, at_ms - T0))))
 
 
-def watch(*observations, **settings):
-    """A tracker after these observations, and its events."""
+def watch(*observations, commits=True, **settings):
+    """Return a tracker that took these observations (see `tell`), and its events."""
     tracker = Tracker("cluster", **settings)
-    return tracker, tell(tracker, *observations)
+    return tracker, tell(tracker, *observations, commits=commits)
+
+
+def committed(at, *numbers, seen=None, group="g", topic="t", offset=None):
+    """These partitions are committed; read at once, and with an offset that rises with time, unless said otherwise."""
+    commit = Commit(T0 + at, at if offset is None else offset)
+    keys = (commit_key(group, topic, number) for number in numbers)
+    return CommitsSeen(T0 + (at if seen is None else seen), dict.fromkeys(keys, commit))
 
 
 def in_time(*observations):

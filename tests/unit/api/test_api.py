@@ -40,7 +40,7 @@ def test_a_group_is_shown_with_what_is_known_and_without_what_is_not():
     assert (status, answer["now_ms"], answer["total"], answer["offset"]) == (200, clock.now_ms(), 2, 0)
     rich, poor = answer["groups"]
     assert (rich["group"], rich["state"], rich["generation"], rich["rebalances"]) == ("orders", "Stable", 2, 2)
-    assert rich["running"] == {"started_ms": NOW - 1_500, "stalled_partitions": 6}
+    assert rich["running"] == {"started_ms": NOW - 1_500, "stalled_partitions": 6, "unsure_partitions": 0}
     assert rich["last"]["trigger"] == "member_joined"
     assert "generation" not in poor
     assert "last" not in poor

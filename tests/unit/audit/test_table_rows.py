@@ -70,6 +70,7 @@ GENERATION_ROW = {
     "completed_ms": 1_700_000_000_000,
     "started_ms": 1_699_999_998_500,
     "stall_seconds": 1.5,
+    "stall_upper_seconds": 1.5,
     "stall_basis": "bound",
     "stalled_partition_seconds": 4.5,
     "member_count": 2,

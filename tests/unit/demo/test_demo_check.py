@@ -143,14 +143,23 @@ def test_a_step_that_did_not_run_says_why():
 
 @pytest.mark.parametrize("stall", [6.0, 6.4, 7.0])
 def test_a_slow_consumer_stalls_its_group_for_its_delay_and_up_to_one_second_more(stall):
-    assert step_differences(step(replace(SEEN, stall=replace(SEEN.stall, seconds=stall)), slow=SLOW)) == []
+    assert (
+        step_differences(step(replace(SEEN, stall=replace(SEEN.stall, seconds=stall, lower_seconds=stall)), slow=SLOW))
+        == []
+    )
 
 
 @pytest.mark.parametrize(
     ("episode", "text"),
     [
-        (replace(SEEN, stall=replace(SEEN.stall, seconds=5.999)), "stall is 5.999 s, not 6 to 7 s"),
-        (replace(SEEN, stall=replace(SEEN.stall, seconds=7.001)), "stall is 7.001 s, not 6 to 7 s"),
+        (
+            replace(SEEN, stall=replace(SEEN.stall, seconds=5.999, lower_seconds=5.999)),
+            "stall is 5.999 s, not 6 to 7 s",
+        ),
+        (
+            replace(SEEN, stall=replace(SEEN.stall, seconds=7.001, lower_seconds=7.001)),
+            "stall is 7.001 s, not 6 to 7 s",
+        ),
         (replace(SEEN, stall=None), "stall is unknown, not 6 to 7 s"),
         (replace(SEEN, stall=replace(SEEN.stall, basis=Basis.BOUND)), "stall is not exact but bound"),
         (replace(SEEN, slowest_member_id="m-1"), "the slowest member is one, not two"),

@@ -53,7 +53,7 @@ def test_each_rebalance_is_explained_once_and_again_with_better_evidence():
     words = " ".join(second.split())
     assert "Why: two (127.0.0.1) joined." in words
     assert "two was the last to be ready, 6.1 s after the start." in words
-    assert "Partitions stood still for 6.2 s at the longest, as the members themselves measured it" in words
+    assert "Partitions stood still for 6.2 s at the longest, as the members measured it" in words
     assert "1 partition moved: t 2 from one to two." in words
     assert list(watching.explain_news("g")) == []
     watching.history.on_event(generation_event(7, revision=1))

@@ -180,21 +180,3 @@ def test_values_of_a_later_version_are_asked_for(bench):
 
 def test_names_are_remembered_within_bounds():
     assert module.KEYS_MAX <= 100_000
-
-
-def test_when_a_group_committed_is_told_once_whether_it_counts_or_not(bench):
-    bench.log.commit(0, 10)
-    bench.log.commit(1, 99, "tx")
-    bench.log.commit(0, 11)
-    bench.log.commit(2, 5)
-    for at_ms, record in enumerate(bench.log.records):
-        record.timestamp_ms = 1_000 + at_ms
-    bench.hear()
-    assert bench.commits.times() == {GROUP: {("t", 0): 1_002, ("t", 1): 1_001}}
-    assert bench.commits.times() == {}
-
-
-def test_a_deleted_offset_is_no_commit(bench):
-    bench.log.commit(0, None)
-    bench.hear()
-    assert bench.commits.times() == {GROUP: {}}

@@ -9,7 +9,7 @@ from rebalance_agent.offsets_topic.emit import ObservationEmitter
 from rebalance_agent.offsets_topic.group_records import GroupRecords
 from rebalance_agent.polls import lag_and_rates as module
 from rebalance_agent.polls.lag_and_rates import LoadsPoll
-from rebalance_agent.tracking.observations import CommitsSeen, GroupRecord, LoadsSeen
+from rebalance_agent.tracking.observations import GroupRecord, LoadsSeen
 from rebalance_agent.tracking.patterns.loads import GroupLoads
 from rebalance_agent.tracking.views import MemberLoad
 from support.kafka.commits import Batches, Shown, commit_key, commit_value
@@ -180,21 +180,8 @@ def test_a_group_that_goes_is_told_as_followed_no_longer(bench):
     assert bench.poll() == {}
 
 
-def test_commits_of_followed_groups_are_observed_as_they_are_heard():
-    bench = Bench()
-    bench.poll()
-    records = [
-        Shown(0, commit_key(1), commit_value(5), 7_000),
-        Shown(1, commit_key(1, "other"), commit_value(5), 7_001),
-    ]
-    bench.loads.on_records(records, {0: 2})
-    assert bench.context.inbox.take(9, 0) == [CommitsSeen(bench.context.clock.now_ms(), {"g": {("t", 1): 7_000}})]
-    bench.loads.on_records([], {0: 2})
-    assert bench.context.inbox.take(9, 0) == []
-
-
 @pytest.mark.parametrize("most", [1, 2, 5])
-def test_what_was_committed_before_a_groups_record_is_observed_before_it_however_much_is_read_at_once(most):
+def test_commits_are_observed_in_their_order_with_the_records_of_groups(most):
     bench = Bench()
     bench.poll()
     groups = GroupRecords(bench.context)
@@ -214,11 +201,7 @@ def test_what_was_committed_before_a_groups_record_is_observed_before_it_however
         records = batches.read()
         telling.emit_live(records, [message for message, _ in groups.of_groups(records)], batches.positions)
     observed = bench.context.inbox.take(9, 0)
-    assert [each.timestamp_ms if isinstance(each, GroupRecord) else each.groups["g"]["t", 1] for each in observed] == [
-        7_000,
-        7_100,
-        7_200,
-        7_300,
-        7_400,
-    ]
+    seen = [one.timestamp_ms if isinstance(one, GroupRecord) else [*one.commits.items()] for one in observed]
+    key = commit_key(1)
+    assert seen == [[(key, (7_000, 5))], 7_100, [(key, (7_200, 6))], 7_300, [(key, (7_400, 7))]]
     assert bench.loads.commits.wait_read({0: 5}, 0)

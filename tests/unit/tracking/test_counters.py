@@ -12,7 +12,7 @@ EPISODE = closing(_EVENTS)[0]
 
 
 def settled(ledger, seconds, partition_seconds=0.0, basis=Basis.BOUND, advanced=0.0):
-    stall = Stall(seconds, 0.0, partition_seconds, basis)
+    stall = Stall(seconds, seconds, partition_seconds, basis)
     ledger.settle(replace(EPISODE, stall=stall), advanced, 0.0)
     return ledger.counters
 
@@ -36,6 +36,16 @@ def test_bases_are_counted_apart():
         Basis.BOUND: 1.0,
         Basis.EXACT: 2.0,
     }
+
+
+def test_upper_bounds_are_counted_where_they_are_known():
+    totals = CounterTotals(T0)
+    for upper in (Stall(4.0, 1.0, 2.0, Basis.BOUND, 8.0), Stall(None, 1.0, 2.0, Basis.BOUND)):
+        totals.settle(replace(EPISODE, stall=upper), 0.0, 0.0)
+    counters = totals.counters
+    assert (counters.stalls[Basis.BOUND].sum_seconds, sum(counters.stalls[Basis.BOUND].counts)) == (2.0, 2)
+    assert (counters.upper_stalls.sum_seconds, sum(counters.upper_stalls.counts)) == (4.0, 1)
+    assert (counters.stalled_partition_seconds, counters.upper_stalled_partition_seconds) == (4.0, 10.0)
 
 
 def test_what_was_counted_on_account_is_not_counted_again_and_never_taken_back():

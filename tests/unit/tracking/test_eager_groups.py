@@ -5,7 +5,7 @@ import pytest
 from rebalance_agent.model.episode import Basis, Evidence, Trigger
 from rebalance_agent.model.events import AbortedEvent, GenerationEvent, GroupGoneEvent
 from rebalance_agent.model.group import GroupState, RebalanceProtocol
-from rebalance_agent.tracking.views import StallHistogram
+from rebalance_agent.tracking.views import RunningRebalance, StallHistogram
 from support.tracker.tracking import (
     SESSION_MS,
     T0,
@@ -52,7 +52,7 @@ def test_a_started_group_with_reporting_members_has_an_exact_stall():
     (event,) = closing(events)
     assert event.stall.basis is Basis.EXACT
     assert event.stall.seconds == event.stall.lower_seconds == 3.02
-    assert event.stall.partition_seconds == pytest.approx(4 * 3.02)
+    assert event.stall.upper_partition_seconds == pytest.approx(4 * 3.02)
 
 
 def test_state_and_generation_show_at_once_and_the_episode_when_it_settles():
@@ -114,7 +114,7 @@ def test_reports_turn_a_bound_into_an_exact_stall():
     assert event.revision == 0
     assert event.stall.basis is Basis.EXACT
     assert event.stall.seconds == 2.55
-    assert event.stall.partition_seconds == pytest.approx(2 * 2.53 + 2 * 2.55)
+    assert event.stall.upper_partition_seconds == pytest.approx(2 * 2.53 + 2 * 2.55)
     assert event.slowest_member_id == "a"
     view = tracker.view("g")
     assert (view.slowest_client_id, view.slowest_seconds) == ("client-a", 2.9)
@@ -353,9 +353,10 @@ def test_polls_show_a_rebalance_at_once_and_only_its_record_ends_it():
     tracker, _ = watch(*START, *JOIN[:2])
     view = tracker.view("g")
     assert view.state is GroupState.PREPARING_REBALANCE
-    assert (view.running.started_ms, view.running.stalled_partitions) == (T0 + 20_000, 4)
+    assert view.running == RunningRebalance(T0 + 20_000, 0, 4), "a member consumes until it polls"
     tell(tracker, listed(22_850, "g", state=GroupState.COMPLETING_REBALANCE))
     assert tracker.view("g").state is GroupState.COMPLETING_REBALANCE
+    assert tracker.view("g").running == RunningRebalance(T0 + 20_000, 4, 0), "all have rejoined"
     tell(tracker, listed(22_995))
     assert tracker.view("g").state is GroupState.COMPLETING_REBALANCE, "its record is still on the way"
     tell(tracker, JOIN[-1])

@@ -56,7 +56,7 @@ def test_a_static_members_return_is_an_episode_within_its_generation():
     assert (second.phases.started_ms, second.phases.joined_ms) == (None, None)
     assert (second.moved, second.noop, second.followups) == (0, False, 0)
     assert second.stall.basis is Basis.BOUND
-    assert (second.stall.seconds, second.stall.lower_seconds, second.stall.partition_seconds) == (26.0, 0, 0)
+    assert (second.stall.seconds, second.stall.lower_seconds, second.stall.upper_partition_seconds) == (26.0, 0, 52.0)
     assert {each.member_id for each in tracker.view("g").members} == {"a-2", "b-1"}
 
 

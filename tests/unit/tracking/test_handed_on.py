@@ -32,7 +32,7 @@ def stall_of(*observations):
     tracker = Tracker("cluster", settle_ms=1_000)
     events = tell(tracker, named(t=2), WHOLE, *observations, tick(60_000))
     stall = events[-1].stall
-    return events[-1].generation, stall.lower_seconds, stall.seconds, stall.partition_seconds
+    return events[-1].generation, stall.lower_seconds, stall.seconds, stall.upper_partition_seconds
 
 
 def test_both_times_count_and_the_longer_one_is_the_stall():

@@ -22,13 +22,13 @@ def test_members_have_the_place_that_they_told():
     group = Group("a", "b")
     group.runs("a", "orders:7")
     assert places(group.view.members) == {"orders-a": POD, "orders-b": None}
-    group.wait(6)
+    group.wait(16)  # also for their first commits
     assert places(last_generation(group).members) == {"orders-a": POD, "orders-b": None}
 
 
 def test_a_place_told_late_is_better_evidence():
     group = Group("a")
-    group.wait(6)
+    group.wait(16)  # also for its first commit
     assert last_generation(group).revision == 0
     version = group.view.version
     group.runs("a", "orders:7")

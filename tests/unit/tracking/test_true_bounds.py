@@ -55,4 +55,4 @@ def test_new_partitions_of_an_epoch_group_stand_still_since_the_record_that_show
     events = tell(Tracker("cluster", settle_ms=1_000), *group_of_two(), *grown, tick(60_000))
     stall = closing(events)[-1].stall
     assert (stall.seconds, stall.basis) == (pytest.approx(3.25), Basis.BOUND)
-    assert stall.partition_seconds == pytest.approx(3.25 + 0.3)
+    assert stall.upper_partition_seconds == pytest.approx(3.25 + 0.3)

@@ -50,6 +50,7 @@ def test_moments_are_utc_and_nonsense_is_still_a_text():
 def test_a_bound_has_two_ends():
     assert stall_text(Stall(6.2, 6.2, 12.0, Basis.EXACT)) == "6.2 s"
     assert stall_text(Stall(6.2, 0.2, 12.0, Basis.BOUND)) == "200 ms - 6.2 s"
+    assert stall_text(Stall(None, 0.2, 12.0, Basis.BOUND)) == "200 ms or more"
     assert stall_text(Stall(6.2, 6.19, 12.0, Basis.BOUND)) == "6.2 s"
     assert stall_text(None) == "-"
 

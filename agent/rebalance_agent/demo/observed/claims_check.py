@@ -159,8 +159,8 @@ def counts_text(counts: Mapping[str, int]) -> str:
 def _slow_differences(slow: SlowDown, event: GenerationEvent) -> list[str]:
     lines = []
     longest, stall, slowest = slow.seconds + SLOW_MARGIN_SECONDS, event.stall, slowest_client(event)
-    if stall is None or not slow.seconds <= stall.seconds <= longest:
-        text = "unknown" if stall is None else f"{stall.seconds:.3f} s"
+    if stall is None or not slow.seconds <= stall.lower_seconds <= longest:
+        text = "unknown" if stall is None else f"{stall.lower_seconds:.3f} s"
         lines.append(f"{slow.group}: the slow consumer's stall is {text}, not {slow.seconds:g} to {longest:g} s")
     if stall is not None and stall.basis is not Basis.EXACT:
         lines.append(f"{slow.group}: the slow consumer's stall is not exact but {stall.basis}")

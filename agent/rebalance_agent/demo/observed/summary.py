@@ -101,7 +101,7 @@ def summarise(
             generation=newest.generation if newest else None,
             members=owned_counts(newest) if newest else {},
             rebalances=len(events),
-            stall_seconds=tuple(event.stall.seconds for event in events if event.stall),
+            stall_seconds=tuple(event.stall.lower_seconds for event in events if event.stall),
             check=NOT_CHECKED if words is None else "; ".join(lines) or OK,
         )
     checked = [(step, step_differences(step)) for step in steps]

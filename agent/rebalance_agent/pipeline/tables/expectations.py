@@ -74,7 +74,14 @@ def _rising(*names: str) -> str:
     return f"{known} = array_sort({known})"
 
 
-_LENGTHS = ("join_seconds", "sync_seconds", "reconcile_seconds", "stall_seconds", "slowest_seconds")
+_LENGTHS = (
+    "join_seconds",
+    "sync_seconds",
+    "reconcile_seconds",
+    "stall_seconds",
+    "stall_upper_seconds",
+    "slowest_seconds",
+)
 _IN_ORDER = " AND ".join(
     f"coalesce({each}, true)" for each in ("started_at <= completed_at", *(f"{name} >= 0" for name in _LENGTHS))
 )
@@ -85,6 +92,7 @@ _SINGLE_TABLE = (
     _Expectation(EVENTS, "days are those of timestamps", "day = to_date(timestamp)"),
     _Expectation(EVENTS_REJECTED, "reasons begin with a code", "reason RLIKE '^[a-z_]+: .'"),
     _Expectation(GENERATIONS, "times are ordered", _IN_ORDER),
+    _Expectation(GENERATIONS, "no lower bound is above its upper one", "NOT stall_seconds > stall_upper_seconds"),
     _Expectation(GENERATIONS, "only closing rows have a stall", "closes_episode OR stall_seconds IS NULL"),
     _Expectation(GENERATIONS, "an episode begins before it ends", "episode_generation <= generation"),
     _Expectation(GROUP_HOURS, "rebalances are those of all triggers", f"rebalances = {_ALL_TRIGGERS}"),

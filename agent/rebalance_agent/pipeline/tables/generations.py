@@ -33,7 +33,7 @@ _EVENT = ", ".join(
     (
         *(f"{name} {GENERATIONS.schema[name].dataType.simpleString()}" for name in _COPIED),
         "phases STRUCT<started_ms: BIGINT, joined_ms: BIGINT, completed_ms: BIGINT>",
-        "stall STRUCT<basis: STRING, seconds: DOUBLE, partition_seconds: DOUBLE>",
+        "stall STRUCT<basis: STRING, seconds: DOUBLE, lower_seconds: DOUBLE, partition_seconds: DOUBLE>",
         "members ARRAY<STRUCT<member_id: STRING, client_id: STRING>>",
     )
 )
@@ -100,7 +100,8 @@ def _derived(event: Column) -> dict[str, Column]:
         "join_seconds": F.when(classic, join),
         "sync_seconds": F.when(classic, sync),
         "reconcile_seconds": F.when(~classic, sync),
-        "stall_seconds": stall["seconds"],
+        "stall_seconds": stall["lower_seconds"],
+        "stall_upper_seconds": stall["seconds"],
         "stall_basis": stall["basis"],
         "stalled_partition_seconds": stall["partition_seconds"],
         "member_count": F.size(members),

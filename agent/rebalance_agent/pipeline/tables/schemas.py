@@ -142,7 +142,7 @@ GENERATIONS = Table(
             (_LONG, "previous_generation"),
             (_TIME, "started_at"),
             (_TEXT, "assignor"),
-            (_DOUBLE, "join_seconds sync_seconds reconcile_seconds stall_seconds"),
+            (_DOUBLE, "join_seconds sync_seconds reconcile_seconds stall_seconds stall_upper_seconds"),
             (_TEXT, "stall_basis"),
             (_DOUBLE, "stalled_partition_seconds"),
             (_INT, "needed excess"),

@@ -23,7 +23,8 @@ class EpisodeLog:
             (log.debug if event.revision else log.info)(
                 "rebalance",
                 trigger=event.trigger,
-                stall_seconds=None if stall is None else round(stall.seconds, 3),
+                stall_seconds=None if stall is None else round(stall.lower_seconds, 3),
+                stall_upper_seconds=None if stall is None or stall.seconds is None else round(stall.seconds, 3),
                 basis=None if stall is None else stall.basis,
                 moved=event.moved,
                 members=len(event.members),

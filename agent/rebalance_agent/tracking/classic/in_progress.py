@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.group import GroupState, Member, RebalanceProtocol
@@ -56,7 +57,7 @@ class InProgress:
         self.state: GroupState | None = None
         self._begun: _Begun | None = None
         self._lost: _Begun | None = None
-        self._stalled: dict[str, int] = {}
+        self._stalled: dict[str, _Stalled] = {}
 
     def __bool__(self) -> bool:
         """Whether a rebalance is in progress."""
@@ -74,8 +75,18 @@ class InProgress:
 
     @property
     def stalled(self) -> int:
-        """The number of stalled partitions: reported by their owners, else derived from the rebalance protocol."""
-        return sum(self._stalled.values())
+        """The number of partitions that surely stand still.
+
+        Those whose owners report it; under an eager protocol all others, too, once all members have rejoined. Before,
+        a member consumes until it hears of the rebalance and polls again.
+        """
+        rejoined = self.state is GroupState.COMPLETING_REBALANCE
+        return sum(member.reported + member.silent * rejoined for member in self._stalled.values())
+
+    @property
+    def unsure(self) -> int:
+        """The number of other partitions that may stand still: their owners must revoke them before they rejoin."""
+        return sum(member.reported + member.silent for member in self._stalled.values()) - self.stalled
 
     def begin(
         self,
@@ -97,7 +108,7 @@ class InProgress:
                 window.earliest_ms, window.latest_ms, window.evidence, offset_ms, window.latest_ms, unbroken=waits
             )
             for member in last.members if last else ():
-                self._stalled[member.member_id] = _stalled(member, last, reports) if last else 0
+                self._stalled[member.member_id] = _stalled(member, last, reports) if last else _Stalled()
         self._begun.gone_due_ms = None
         return changed
 
@@ -174,9 +185,16 @@ class InProgress:
         return lost.earliest_ms - (0 if lost.evidence is Evidence.RECORD else lost.ahead_ms(offset_ms))
 
 
-def _stalled(member: Member, last: Generation, reports: MemberReports) -> int:
+class _Stalled(NamedTuple):
+    """Partitions of one member: those whose stop it reported, and those that it must revoke and reports nothing of."""
+
+    reported: int = 0
+    silent: int = 0
+
+
+def _stalled(member: Member, last: Generation, reports: MemberReports) -> _Stalled:
     span = ReportSpan(last.number, last.number, last.timestamp_ms, FOREVER_MS)
     if stops := reports.stops(member, span):
-        return len(stops)
+        return _Stalled(reported=len(stops))
     silent = last.protocol is RebalanceProtocol.EAGER and not reports.knows(member.member_id)
-    return count_partitions(member.assigned) if silent else 0
+    return _Stalled(silent=count_partitions(member.assigned) if silent else 0)

@@ -12,7 +12,6 @@ from functools import partial
 
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.events import AbortedEvent, Event, MemberEvent
-from rebalance_agent.model.generation_diff import owners
 from rebalance_agent.model.group import GroupSnapshot, GroupState
 from rebalance_agent.model.member_changes import identity
 from rebalance_agent.tracking.classic.aborted import aborted_events, cannot_follow, missing_between
@@ -23,6 +22,7 @@ from rebalance_agent.tracking.completed_generation import (
     Episode,
     Generation,
     TimeBounds,
+    given_partitions,
     infer_protocol,
     subscribed_topics,
 )
@@ -192,16 +192,21 @@ class ClassicState(TrackedGroup):
             topics=self._context.topics.sizes_in(subscribed_topics(value), value),
             replayed=observation.replayed,
             coordinator_changes=self._context.coordinators.changes(observation.partition),
+            outages=self._context.outages.spans(observation.seen_ms, self._context.offset.ms or 0),
         )
         if before is not None:
-            last_seen = self._last_seen.gone(before, _member_ids(value), self._commits, observation.timestamp_ms)
+            last_seen = self._last_seen.members(before, self._context.commits, observation.timestamp_ms)
             generation = replace(generation, last_seen=last_seen)
         if before is not None and value.generation == (before.number if self.last else self._migration_number):
-            return replace(generation, returned=_returned(before.value, value))
-        generation = replace(generation, joined_ms=joined_ms(before, generation))
-        if not observation.live:
-            return generation
-        return replace(generation, start=start(before, generation, self._in_progress, self._context))
+            generation = replace(generation, returned=_returned(before.value, value))
+        else:
+            generation = replace(generation, joined_ms=joined_ms(before, generation))
+            if observation.live:
+                generation = replace(generation, start=start(before, generation, self._in_progress, self._context))
+        if observation.live:
+            given = given_partitions(before, generation)
+            self._context.commits.expect(self.group, given, generation.timestamp_ms, generation.first_commits)
+        return generation
 
     def _aborted(
         self, before: Generation | None, generation: Generation, observation: GroupRecord
@@ -220,7 +225,6 @@ class ClassicState(TrackedGroup):
             self._last_seen.return_members(generation)
         elif rebalanced:
             self._last_seen.join(generation)
-        self._commits.keep(owners(generation.value))
         self._deduplicator.take(generation)
         if rebalanced and not self._in_progress.is_another(generation, self._context.offset.ms or 0):
             self._in_progress.end()
@@ -250,7 +254,7 @@ class ClassicState(TrackedGroup):
         if self._episodes.open:
             first = self._episodes.open.generations[0]
             started_ms = first.start.earliest_ms if first.start else first.timestamp_ms
-        return None if started_ms is None else RunningRebalance(started_ms, self._stalled)
+        return None if started_ms is None else RunningRebalance(started_ms, self._stalled, self._in_progress.unsure)
 
 
 def _returned(before: GroupSnapshot, value: GroupSnapshot) -> bool:

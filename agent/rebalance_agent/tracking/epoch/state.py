@@ -12,13 +12,14 @@ from functools import partial
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.epoch_groups import CurrentAssignment, EpochMember, GroupEpoch, TargetEpoch
 from rebalance_agent.model.events import Event, MemberEvent
-from rebalance_agent.model.generation_diff import diff_generations, owners
+from rebalance_agent.model.generation_diff import diff_generations
 from rebalance_agent.model.group import GroupSnapshot, GroupState, GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import pairs, topic_partitions
 from rebalance_agent.tracking.build_view import keeps_base_view
 from rebalance_agent.tracking.cluster_topics import PartitionCount
 from rebalance_agent.tracking.completed_generation import (
     Episode,
+    FirstCommits,
     Generation,
     PartitionHandover,
     TimeBounds,
@@ -63,6 +64,7 @@ class EpochState(TrackedGroup):
         self._records = EpochGroupRecords()
         self._handovers = Handovers()
         self._last_seen = EpochLastSeen()
+        self._first_commits = FirstCommits()
         self._backfilled = False
         self._created_live = False
         self._started_ms: int | None = None
@@ -183,12 +185,20 @@ class EpochState(TrackedGroup):
             )
         if new is not None:
             self._last_seen.update(name, new, at_ms)
+            if record.live:
+                restarts = name in self._records.eager
+                self._expect_commits(pairs(new.assigned) - (old.held if old and not restarts else set()), at_ms)
         if record.live and old is not None and (new is None or new.epoch < 0 <= old.epoch):
             had = pairs(self._records.by_topic_name(topic_partitions(old.held), self._context.topics))
             self._last_seen.depart(self._records.members.get(name), name, old, at_ms)
-            self._last_seen.commit(name, self._commits.last_seen(contact_ms, had, contact_ms or 0, at_ms))
+            self._last_seen.commit(name, *self._context.commits.alive_ms(self.group, had, contact_ms or 0, at_ms))
         if new is None:
             self._last_seen.forget(name)
+
+    def _expect_commits(self, given: set[tuple[str, int]], at_ms: int) -> None:
+        """Await the first commits of partitions that a member was assigned at ``at_ms``."""
+        named = self._records.by_topic_name(topic_partitions(given), self._context.topics)
+        self._context.commits.expect(self.group, pairs(named), at_ms, self._first_commits)
 
     def _take_epoch(self, record: EpochRecord, *, created: bool) -> None:
         if not isinstance(record.value, GroupEpoch):
@@ -248,11 +258,13 @@ class EpochState(TrackedGroup):
             departures=departures,
             restarting=restarting,
             coordinator_changes=self._context.coordinators.changes(self.partition),
+            outages=self._context.outages.spans(now_ms, self._context.offset.ms or 0),
+            first_commits=self._first_commits,
             # Tasks of streams groups refer to topics by the names in the topology.
             unnamed=frozenset() if self.group_type is GroupType.STREAMS else unnamed,
         )
-        self._commits.keep(owners(value))
         self.last, self._started_ms, self._assigned_ms = generation, None, None
+        self._first_commits = FirstCommits()
         peopled = bool(value.members or (before and before.members))
         if live and peopled:
             yield from self._episodes.add(generation, Episode(before, known=before is not None or self._created_live))

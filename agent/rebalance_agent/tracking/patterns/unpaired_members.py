@@ -37,7 +37,7 @@ class SettledRebalance:
             last_generation=closing.generation,
             members=members,
             stalled_partition_seconds=closing.stall.partition_seconds if closing.stall else 0.0,
-            stall_seconds=closing.stall.seconds if closing.stall else None,
+            stall_seconds=closing.stall.lower_seconds if closing.stall else None,
         )
 
 

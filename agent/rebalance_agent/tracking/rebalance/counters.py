@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import replace
 
-from rebalance_agent.model.episode import Basis
+from rebalance_agent.model.episode import Basis, Stall
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.tracking.views import STALL_BUCKETS, Counters, Exemplar, StallHistogram
 
@@ -104,12 +104,11 @@ class CounterTotals:
         """
         self._add_seconds(0.0, started_from_empty_seconds)
         totals = self.counters
-        if closing.stall is not None:
-            self._add_seconds(max(0.0, closing.stall.partition_seconds - advanced_seconds), 0.0)
-            exemplar = Exemplar(closing.event_id, closing.stall.seconds, closing.timestamp_ms)
+        if stall := closing.stall:
+            self._add_seconds(max(0.0, stall.partition_seconds - advanced_seconds), 0.0)
             # A rebalance without any stop is exact even without reports, but the exact histogram starts with reports.
-            basis = closing.stall.basis if Basis.EXACT in self.counters.stalls else Basis.BOUND
-            totals = _with_stall(self.counters, basis, exemplar)
+            basis = stall.basis if Basis.EXACT in self.counters.stalls else Basis.BOUND
+            totals = _with_stall(self.counters, closing, stall, basis)
         if closing.members:
             count = totals.completed.get(closing.trigger, 0) + 1
             totals = replace(totals, completed={**totals.completed, closing.trigger: count})
@@ -136,10 +135,21 @@ class CounterTotals:
         )
 
 
-def _with_stall(counters: Counters, basis: Basis, stall: Exemplar) -> Counters:
+def _with_stall(counters: Counters, closing: GenerationEvent, stall: Stall, basis: Basis) -> Counters:
+    """Return the counters with the stall that ``closing`` has, whose partition-seconds are counted by the caller."""
     histogram = counters.stalls.get(basis, StallHistogram())
-    bucket = bisect_left(STALL_BUCKETS, stall.seconds)
+    upper_seconds, upper = stall.upper_partition_seconds, counters.upper_stalls
+    return replace(
+        counters,
+        stalls={**counters.stalls, basis: _grown(histogram, closing, stall.lower_seconds)},
+        upper_stalls=upper if stall.seconds is None else _grown(upper, closing, stall.seconds),
+        upper_stalled_partition_seconds=counters.upper_stalled_partition_seconds
+        + (stall.partition_seconds if upper_seconds is None else upper_seconds),
+    )
+
+
+def _grown(histogram: StallHistogram, closing: GenerationEvent, seconds: float) -> StallHistogram:
+    bucket = bisect_left(STALL_BUCKETS, seconds)
     counts = tuple(count + (index == bucket) for index, count in enumerate(histogram.counts))
-    exemplars = {**histogram.exemplars, bucket: stall}
-    grown = StallHistogram(counts, histogram.sum_seconds + stall.seconds, exemplars)
-    return replace(counters, stalls={**counters.stalls, basis: grown})
+    exemplars = {**histogram.exemplars, bucket: Exemplar(closing.event_id, seconds, closing.timestamp_ms)}
+    return StallHistogram(counts, histogram.sum_seconds + seconds, exemplars)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from rebalance_agent.model.events import Event
+from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.tracking.completed_generation import (
     GENERATIONS_MAX,
     Episode,
@@ -16,10 +17,19 @@ from rebalance_agent.tracking.member_reports import MemberReports
 from rebalance_agent.tracking.patterns.flapping import Flapping
 from rebalance_agent.tracking.patterns.rollouts import Rollouts
 from rebalance_agent.tracking.rebalance.counters import CounterTotals
+from rebalance_agent.tracking.rebalance.moments import OpenStall
 from rebalance_agent.tracking.rebalance.settle import Settlement, revise, settle
 from rebalance_agent.tracking.tracker_context import TrackerContext
 
-__all__ = ["FOLLOWUP_WAIT_MAX_MS", "NAMES_WAIT_MAX_MS", "PENDING_MAX", "REVISABLE_MAX", "REVISE_MAX_MS", "Episodes"]
+__all__ = [
+    "COMMITS_WAIT_MAX_MS",
+    "FOLLOWUP_WAIT_MAX_MS",
+    "NAMES_WAIT_MAX_MS",
+    "PENDING_MAX",
+    "REVISABLE_MAX",
+    "REVISE_MAX_MS",
+    "Episodes",
+]
 
 FOLLOWUP_WAIT_MAX_MS = 300_000
 """Longest wait (ms) for an announced follow-up: Kafka's default of ``max.poll.interval.ms``."""
@@ -30,6 +40,12 @@ PENDING_MAX = 8
 NAMES_WAIT_MAX_MS = 15_000
 """Additional wait (ms) of a closed episode for topic names: requested at once, but brokers may be restarting."""
 
+COMMITS_WAIT_MAX_MS = 10_000
+"""Additional wait (ms) of a closed episode for the first commits of members that got partitions: twice Kafka's
+default of ``auto.commit.interval.ms``."""
+
+_COMMITS_PERIOD_MS = 1_000
+
 REVISABLE_MAX = 2
 """Settled episodes of one group that late reports can still revise."""
 
@@ -39,8 +55,11 @@ REVISE_MAX_MS = 600_000
 
 @dataclass(slots=True)
 class _Closed:
+    """``due_ms``: when it settles, or is looked at again; ``latest_ms``: until when it waits for commits at most."""
+
     episode: Episode
     due_ms: int
+    latest_ms: int
     advanced_seconds: float
 
     @property
@@ -51,10 +70,11 @@ class _Closed:
 
 @dataclass(slots=True)
 class _Settled:
-    """``unnamed``: the topic ids whose names were unknown when the episode was last published."""
+    """``carried``: the open stalls of the episode before. ``unnamed``: topic ids without names when last published."""
 
     episode: Episode
     settlement: Settlement
+    carried: Mapping[Partition, OpenStall]
     forget_ms: int
     unnamed: frozenset[str]
 
@@ -79,6 +99,8 @@ class Episodes:
         self._closed: list[_Closed] = []
         self._settled: list[_Settled] = []
         self._revise_due_ms: int | None = None
+        self._open_stalls: Mapping[Partition, OpenStall] = {}
+        self._commits_come = True
 
     @property
     def unsettled(self) -> bool:
@@ -140,7 +162,10 @@ class Episodes:
         if self.open and now_ms >= self._followup_due_ms:
             yield from self._close(self.open, now_ms)
         while self._closed and now_ms >= self._closed[0].settles_ms:
-            yield from self._settle_next(now_ms)
+            if self._waits_for_commits(self._closed[0], now_ms):
+                self._closed[0].due_ms = now_ms + _COMMITS_PERIOD_MS
+            else:
+                yield from self._settle_next(now_ms)
         if self._revise_due_ms is not None and now_ms >= self._revise_due_ms:
             self._revise_due_ms = None
             for settled in self._settled:
@@ -178,17 +203,31 @@ class Episodes:
     def _close(self, episode: Episode, now_ms: int) -> Iterator[Event]:
         self.open = None
         self._totals.advance(now_ms)
-        self._closed.append(_Closed(episode, now_ms + self._context.settle_ms, self._totals.take_advance()))
+        due_ms = now_ms + self._context.settle_ms
+        self._closed.append(_Closed(episode, due_ms, due_ms + COMMITS_WAIT_MAX_MS, self._totals.take_advance()))
         if len(self._closed) > PENDING_MAX:
             yield from self._settle_next(now_ms)
 
+    def _waits_for_commits(self, closed: _Closed, now_ms: int) -> bool:
+        """Whether to wait for the members' first commits; not in a group whose members do not commit."""
+        waits = closed.episode.awaits_commits(self._reports.knows)
+        late = now_ms >= closed.latest_ms
+        if closed.episode.last.first_commits.at_ms:
+            self._commits_come = True
+        elif waits and late:
+            self._commits_come = False
+        return waits and self._commits_come and not late
+
     def _settle_next(self, now_ms: int) -> Iterator[Event]:
         closed = self._closed.pop(0)
-        settlement = settle(self._context.cluster_id, closed.episode, self._reports, self._context.topics)
+        carried = self._open_stalls
+        settlement = settle(self._context.cluster_id, closed.episode, self._reports, self._context.topics, carried)
+        self._open_stalls = settlement.open_stalls
         if not closed.episode.last.replayed:
             self._totals.settle(settlement.closing, closed.advanced_seconds, closed.episode.unseen_partition_seconds)
         settlement = settlement.with_flapping(self._update_flapping(closed.episode, now_ms))
-        self._settled.append(_Settled(closed.episode, settlement, now_ms + REVISE_MAX_MS, closed.episode.unnamed))
+        settled = _Settled(closed.episode, settlement, carried, now_ms + REVISE_MAX_MS, closed.episode.unnamed)
+        self._settled.append(settled)
         while len(self._settled) > REVISABLE_MAX:
             oldest = self._settled.pop(0)
             if self._revise_due_ms is not None:
@@ -209,7 +248,8 @@ class Episodes:
         return self.flapping.add_episode(episode.members_before, generations, now_ms)
 
     def _revise(self, settled: _Settled) -> Iterator[Event]:
-        later = settle(self._context.cluster_id, settled.episode, self._reports, self._context.topics)
+        context = self._context
+        later = settle(context.cluster_id, settled.episode, self._reports, context.topics, settled.carried)
         later = later.with_flapping(settled.settlement.closing.flapping or ())
         unnamed_before, settled.unnamed = settled.unnamed, settled.episode.unnamed
         if revised := revise(settled.settlement, later, renamed=unnamed_before != settled.unnamed):

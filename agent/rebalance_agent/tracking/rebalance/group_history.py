@@ -1,4 +1,4 @@
-"""What outlives a change of a group's type: its reports, totals, episodes, loads, commits and last view.
+"""What outlives a change of a group's type: its reports, totals, episodes, loads and last view.
 
 A group may change its type while it runs (KIP-848): the coordinator deletes it as the one type and writes it as the
 other, in one batch of records. To its users it is still the same group, so the state of the new type gets the history
@@ -16,7 +16,6 @@ from rebalance_agent.tracking.member_reports import MemberReports
 from rebalance_agent.tracking.patterns.loads import GroupLoads, LoadHistory
 from rebalance_agent.tracking.rebalance.counters import CounterTotals
 from rebalance_agent.tracking.rebalance.episodes import Episodes
-from rebalance_agent.tracking.rebalance.last_seen import LastCommits
 from rebalance_agent.tracking.tracker_context import TrackerContext
 from rebalance_agent.tracking.views import GroupView, MemberLoad, RunningRebalance
 
@@ -42,7 +41,6 @@ class GroupHistory:
         self.reports = MemberReports(context.report_budget)
         self.totals = CounterTotals(now_ms)
         self.episodes = Episodes(context, self.reports, self.totals)
-        self.commits = LastCommits()
         self._settle_ms = context.settle_ms
         self._loads = LoadHistory()
         self._assign_ids: list[str] = []

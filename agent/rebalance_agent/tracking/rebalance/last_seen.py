@@ -5,53 +5,19 @@ Times are the records'. An offset commit shows activity: the coordinator accepts
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from rebalance_agent.model.epoch_groups import CurrentAssignment, EpochMember, MemberState
-from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.completed_generation import Departure, Generation, LastSeen
+from rebalance_agent.tracking.rebalance.commit_times import CommitTimes
 
-__all__ = ["DEPARTED_MAX", "ClassicLastSeen", "EpochLastSeen", "LastCommits"]
+__all__ = ["DEPARTED_MAX", "ClassicLastSeen", "EpochLastSeen"]
 
 DEPARTED_MAX = 4_096
 """Departed members kept per group until its epoch is reached: twice the largest groups. Beyond it the oldest are
 dropped."""
-
-
-class LastCommits:
-    """The times of a group's last two commits per partition; known only for groups whose lag is measured."""
-
-    def __init__(self) -> None:
-        """Start without commits."""
-        self._at_ms: dict[Partition, tuple[int, ...]] = {}
-
-    def update(self, at_ms: Mapping[Partition, int]) -> None:
-        """Add commit times (epoch ms) by partition."""
-        for partition, time_ms in at_ms.items():
-            before = self._at_ms.get(partition, ())
-            if before[-1:] != (time_ms,):
-                self._at_ms[partition] = (*before[-1:], time_ms)
-
-    def last_seen(
-        self, contact_ms: int | None, partitions: Collection[Partition], after_ms: int, until_ms: int
-    ) -> LastSeen:
-        """Return when a member with these partitions was last active; its commits are in (``after_ms``, ``until_ms``].
-
-        Kept are two commits per partition: if the last one is later than ``until_ms``, it is another member's, and
-        which of the others is the member's last one but one is unknown.
-        """
-        commits = [self._at_ms.get(partition, ()) for partition in partitions]
-        last = [times[-1] for times in commits if times and after_ms < times[-1] <= until_ms]
-        before = [times[0] for times in commits if len(times) > 1 and after_ms < times[0] and times[1] <= until_ms]
-        return LastSeen(contact_ms, max(last, default=None), max(before, default=None))
-
-    def keep(self, partitions: Iterable[Partition]) -> None:
-        """Drop all other partitions, which no member has any more."""
-        if self._at_ms:
-            self._at_ms = {partition: self._at_ms[partition] for partition in partitions if partition in self._at_ms}
 
 
 class ClassicLastSeen:
@@ -61,16 +27,15 @@ class ClassicLastSeen:
         """Start without members."""
         self._contact_ms: dict[str, int] = {}
 
-    def gone(
-        self, before: Generation, staying: Collection[str], commits: LastCommits, at_ms: int
-    ) -> dict[str, LastSeen]:
-        """Return, by member id, when members of ``before`` that are not ``staying`` were last active by ``at_ms``."""
+    def members(self, before: Generation, commits: CommitTimes, at_ms: int) -> dict[str, LastSeen]:
+        """Return, by member id, when the members of ``before`` were last active by ``at_ms``."""
+        group, after_ms = before.value.group, before.timestamp_ms
         return {
-            member.member_id: commits.last_seen(
-                self._contact_ms.get(member.member_id), pairs(member.assigned), before.timestamp_ms, at_ms
+            member.member_id: LastSeen(
+                self._contact_ms.get(member.member_id),
+                *commits.alive_ms(group, pairs(member.assigned), after_ms, at_ms),
             )
             for member in before.members
-            if member.member_id not in staying
         }
 
     def join(self, generation: Generation) -> None:
@@ -136,12 +101,10 @@ class EpochLastSeen:
             del self._last_seen[oldest]
             self._departures.pop(oldest, None)
 
-    def commit(self, member_id: str, commits: LastSeen) -> None:
-        """Set the last commits of a departed member."""
+    def commit(self, member_id: str, committed_ms: int | None, worked_ms: int | None) -> None:
+        """Set the times of the last commits of a departed member (see `CommitTimes.alive_ms`)."""
         if last_seen := self._last_seen.get(member_id):
-            self._last_seen[member_id] = replace(
-                last_seen, committed_ms=commits.committed_ms, worked_ms=commits.worked_ms
-            )
+            self._last_seen[member_id] = replace(last_seen, committed_ms=committed_ms, worked_ms=worked_ms)
 
     def take(self) -> tuple[dict[str, LastSeen], dict[str, Departure]]:
         """Return and reset when the members that departed since the last call were last active, and how they left."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from rebalance_agent.model.assignment_quality import AssignmentQuality
-from rebalance_agent.model.episode import Basis, Phases, Source, Trigger
+from rebalance_agent.model.episode import Basis, Phases, Source, Stall, Trigger
 from rebalance_agent.model.events import GenerationEvent, MemberSnapshot, event_id
-from rebalance_agent.model.generation_diff import owners
+from rebalance_agent.model.generation_diff import Partition, owners
 from rebalance_agent.model.group import GroupType, Member, RebalanceProtocol
 from rebalance_agent.model.member_changes import identity
 from rebalance_agent.model.partitions import count_partitions
@@ -17,6 +18,7 @@ from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.completed_generation import Departure, Episode, Generation
 from rebalance_agent.tracking.member_reports import MemberReports, ReportSpan
 from rebalance_agent.tracking.rebalance.diff_cache import difference
+from rebalance_agent.tracking.rebalance.moments import OpenStall
 from rebalance_agent.tracking.rebalance.phases import phases_of
 from rebalance_agent.tracking.rebalance.quality import judge_generation
 from rebalance_agent.tracking.rebalance.slowness import Slowness, find_slowness
@@ -28,10 +30,14 @@ __all__ = ["Settlement", "revise", "settle"]
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """The result of an episode: one event per generation, the closing one last, and how slow its members were."""
+    """The result of an episode: one event per generation, the closing one last, and how slow its members were.
+
+    ``open_stalls``: the partitions that are not known to be consumed yet.
+    """
 
     events: tuple[GenerationEvent, ...]
     slowness: Slowness
+    open_stalls: Mapping[Partition, OpenStall] = field(default_factory=dict)
 
     @property
     def closing(self) -> GenerationEvent:
@@ -65,8 +71,17 @@ class _Moves:
     noop: bool
 
 
-def settle(cluster_id: str, episode: Episode, reports: MemberReports, topics: ClusterTopics) -> Settlement:
-    """Return the events of an episode as known now. Pure: equal episodes and reports give equal events."""
+def settle(
+    cluster_id: str,
+    episode: Episode,
+    reports: MemberReports,
+    topics: ClusterTopics,
+    carried: Mapping[Partition, OpenStall] | None = None,
+) -> Settlement:
+    """Return the events of an episode as known now. Pure: equal episodes and reports give equal events.
+
+    ``carried``: the open stalls of the episode before.
+    """
     steps = episode.steps()
     phases = [phases_of(before, after, reports) for before, after in steps]
     slowness = find_slowness(episode, phases[0].started_ms, reports)
@@ -80,8 +95,10 @@ def settle(cluster_id: str, episode: Episode, reports: MemberReports, topics: Cl
     ]
     # The closing event is of the last generation, with the sums of the whole episode.
     causes, total = episode_causes(episode, reports, topics), _total(episode, moves)
-    events.append(_event(cluster_id, episode, last, phases[last], causes, total, reports, slowness=slowness))
-    return Settlement(tuple(events), slowness)
+    measured = measure_stall(episode, reports, carried)
+    closing = _event(cluster_id, episode, last, phases[last], causes, total, reports, slowness=slowness)
+    events.append(replace(closing, stall=measured.stall))
+    return Settlement(tuple(events), slowness, measured.open)
 
 
 def revise(
@@ -99,7 +116,7 @@ def revise(
         for before, after in zip(old.events, new.events, strict=True)
     )
     changed = tuple(after for before, after in zip(old.events, events, strict=True) if before != after)
-    return (Settlement(events, new.slowness), changed) if changed else None
+    return (replace(new, events=events), changed) if changed else None
 
 
 def _knows_as_much(new: GenerationEvent, old: GenerationEvent) -> bool:
@@ -107,8 +124,12 @@ def _knows_as_much(new: GenerationEvent, old: GenerationEvent) -> bool:
         return old.stall is None
     if new.stall.basis is Basis.EXACT:
         return True
-    width, known = (stall.seconds - stall.lower_seconds for stall in (new.stall, old.stall))
-    return old.stall.basis is Basis.BOUND and width <= known
+    return old.stall.basis is Basis.BOUND and _width(new.stall) <= _width(old.stall)
+
+
+def _width(stall: Stall) -> float:
+    """The seconds between the bounds of a stall."""
+    return math.inf if stall.seconds is None else stall.seconds - stall.lower_seconds
 
 
 def _total(episode: Episode, moves: list[_Moves]) -> _Moves:
@@ -165,7 +186,7 @@ def _event(
         phases=phases,
         trigger=causes[0],
         causes=causes,
-        stall=measure_stall(episode, reports) if closes else None,
+        stall=None,
         members=tuple(_snapshot(member, stops, reports) for member in generation.members),
         topics=generation.topics,
         moved=moves.moved,

@@ -10,7 +10,6 @@ from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.ui.page.owners_timeline import timeline
 from rebalance_agent.ui.page.page_frame import ago, cells, chips, note, notes, unknown
 from rebalance_agent.ui.page.timeline_columns import TimelineColumn
-from rebalance_agent.ui.page.trouble import standstill
 from rebalance_agent.ui.sentences.explanation import Explanation, Paragraph
 from rebalance_agent.ui.sentences.group_detail import (
     MOVE_HEADINGS,
@@ -21,7 +20,7 @@ from rebalance_agent.ui.sentences.group_detail import (
     rebalance_rows,
 )
 from rebalance_agent.ui.svg.pieces import trigger_name
-from rebalance_agent.ui.words import duration, escaped, plural, printable, shortened
+from rebalance_agent.ui.words import duration, escaped, plural, printable, shortened, standstill
 
 __all__ = ["MEMBERS_SHOWN", "MOVES_SHOWN", "group_content"]
 

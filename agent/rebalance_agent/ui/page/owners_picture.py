@@ -14,10 +14,9 @@ from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.tracking.views import RunningRebalance
 from rebalance_agent.ui.page.timeline_columns import COLUMNS_MAX, TimelineColumn
-from rebalance_agent.ui.page.trouble import standstill
 from rebalance_agent.ui.svg.canvas import Canvas, Scale
 from rebalance_agent.ui.svg.pieces import trigger_class, trigger_name
-from rebalance_agent.ui.words import DASH, TIMES, moment_to_second, plural, shortened, stall_text
+from rebalance_agent.ui.words import DASH, TIMES, moment_to_second, plural, shortened, stall_text, standstill
 
 __all__ = ["SIGNS", "SLIM", "WIDE", "PictureLayout", "member_rows", "picture"]
 
@@ -142,7 +141,8 @@ def _column_spans(columns: Sequence[TimelineColumn], layout: PictureLayout, *, r
 def _gap(column: TimelineColumn) -> float:
     if column.stall is None:
         return 4.0
-    return 3.0 + 12.0 * math.log10(1 + 4 * column.stall.seconds) if column.stall.seconds else 2.0
+    seconds = column.stall.lower_seconds if column.stall.seconds is None else column.stall.seconds
+    return 3.0 + 12.0 * math.log10(1 + 4 * seconds) if seconds else 2.0
 
 
 def _weight(column: TimelineColumn, after: Sequence[TimelineColumn]) -> float:

@@ -12,9 +12,17 @@ from typing import NamedTuple
 from rebalance_agent.api.shapes import GroupSummary, Rebalance, RebalanceKind
 from rebalance_agent.model.episode import Stall
 from rebalance_agent.model.group import GroupState
-from rebalance_agent.tracking.views import RunningRebalance
 from rebalance_agent.ui.svg.pieces import trigger_name
-from rebalance_agent.ui.words import TIMES, listed, plural, printable, rounded_duration, shortened
+from rebalance_agent.ui.words import (
+    TIMES,
+    listed,
+    plural,
+    printable,
+    rounded_duration,
+    shortened,
+    stall_text,
+    standstill,
+)
 
 __all__ = [
     "HOUR_MS",
@@ -30,7 +38,6 @@ __all__ = [
     "RecentRebalances",
     "Trouble",
     "recent_rebalances",
-    "standstill",
     "trouble",
 ]
 
@@ -128,7 +135,9 @@ def _reasons(group: GroupSummary, recent: RecentRebalances, now_ms: int) -> Iter
             Level.HURTS, 500 + recent.storm, (f"storm: {recent.storm} rebalances in {rounded_duration(STORM_SECONDS)}",)
         )
     if recent.stalled and recent.stalled.stall:
-        yield Trouble(Level.LOOK, 300 + recent.stalled.stall.seconds, (_stall(recent.stalled, recent.stalled.stall),))
+        yield Trouble(
+            Level.LOOK, 300 + recent.stalled.stall.lower_seconds, (_stall(recent.stalled, recent.stalled.stall),)
+        )
     if recent.lost:
         yield Trouble(Level.LOOK, 200, (f"a member failed that had {plural(recent.lost, 'partition')}",))
     if group.skew_ratio is not None and group.skew_ratio > SKEW_RATIO_MAX and group.members > SKEW_MEMBERS_MAX:
@@ -144,20 +153,10 @@ def _reasons(group: GroupSummary, recent: RecentRebalances, now_ms: int) -> Iter
         yield Trouble(Level.WELL, 1, ("nobody consumes",))
 
 
-def standstill(running: RunningRebalance) -> str:
-    """The number of partitions that are stalled by the running rebalance, in words."""
-    number = running.stalled_partitions
-    return (
-        f"{plural(number, 'partition')} {'stands' if number == 1 else 'stand'} still"
-        if number
-        else "nothing stands still"
-    )
-
-
 def _stall(rebalance: Rebalance, stall: Stall) -> str:
     slowest = rebalance.slowest
     # The slowest member is named only if the others waited for it most of the time.
-    named = slowest and (slowest.seconds or 0) >= stall.seconds / 2
+    named = slowest and (slowest.seconds or 0) >= stall.lower_seconds / 2
     waited = f", waiting for {shortened(printable(slowest.client_id), 60)}" if slowest and named else ""
     why = f": {trigger_name(rebalance.trigger)}" if rebalance.trigger else ""
-    return f"stood still for {rounded_duration(stall.seconds)}{why}{waited}"
+    return f"stood still for {stall_text(stall)}{why}{waited}"

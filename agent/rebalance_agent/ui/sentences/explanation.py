@@ -197,24 +197,31 @@ def _cost(rebalance: ObservedRebalance) -> Iterator[str]:
         if rebalance.closing.members:
             yield "What it cost is unknown."
         return
-    if not stall.seconds:
+    if stall.seconds == 0:
         yield "No partition stood still."
         return
-    yield (
-        f"Partitions stood still for {_span(stall)}; all in all {stall.partition_seconds:.1f} stalled "
-        f"partition-seconds{'' if stall.basis is Basis.EXACT else ' are counted'}."
-    )
+    yield f"Partitions stood still for {_span(stall)}; in total {_total(stall)} stalled partition-seconds."
     again = sum(each.reprocessed_records or 0 for each in rebalance.reports)
     if again:
         yield f"{plural(again, 'record')} {_has(again)} to be consumed once more."
 
 
 def _span(stall: Stall) -> str:
+    lower = duration(stall.lower_seconds)
     if stall.basis is Basis.EXACT:
-        return f"{duration(stall.seconds)} at the longest, as the members themselves measured it"
-    lower, upper = duration(stall.lower_seconds), duration(stall.seconds)
+        return f"{lower} at the longest, as the members measured it"
+    if stall.seconds is None:
+        return f"at least {lower} (nothing shows when their members consumed them again)"
+    upper = duration(stall.seconds)
     span = upper if lower == upper else f"{lower} to {upper}" if stall.lower_seconds else f"up to {upper}"
-    return f"{span} at the longest (not all members report, so this is what the coordinator's records allow)"
+    return f"{span} at the longest (bounds from the coordinator's records and commits, since not all members report)"
+
+
+def _total(stall: Stall) -> str:
+    lower, upper = f"{stall.partition_seconds:.1f}", stall.upper_partition_seconds
+    if upper is None:
+        return f"at least {lower}"
+    return lower if f"{upper:.1f}" == lower else f"{lower} to {upper:.1f}"
 
 
 def _moved(rebalance: ObservedRebalance) -> Iterator[str]:

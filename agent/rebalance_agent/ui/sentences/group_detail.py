@@ -10,7 +10,7 @@ from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.member_changes import identity
 from rebalance_agent.model.partitions import claimed_partitions, to_ranges
 from rebalance_agent.ui.sentences.named_members import member_names, moves, partitions_text
-from rebalance_agent.ui.words import UNKNOWN, ago, duration, plural, printable, stall_text
+from rebalance_agent.ui.words import UNKNOWN, ago, duration, plural, printable, stall_text, standstill
 
 __all__ = [
     "MOVE_HEADINGS",
@@ -56,7 +56,7 @@ def headline(close_up: GroupCloseUp) -> str:
     running = summary.running
     state = (
         f"{summary.state} for {duration(max(0, close_up.detail.now_ms - running.started_ms) / 1000)}, "
-        f"{plural(running.stalled_partitions, 'partition')} stand still"
+        f"{standstill(running)}"
         if running
         else str(summary.state)
     )

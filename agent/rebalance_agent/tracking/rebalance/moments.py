@@ -1,0 +1,281 @@
+"""When each partition of a rebalance stopped and was consumed again, as far as reports, records and commits show it.
+
+Where members report nothing, the new owner's first commit shows that its assigned callback has returned, and commits
+show until when an old owner worked at least.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from rebalance_agent.model.episode import Evidence
+from rebalance_agent.model.generation_diff import Partition, owners
+from rebalance_agent.model.group import GroupType, Member, RebalanceProtocol
+from rebalance_agent.model.partitions import pairs
+from rebalance_agent.tracking.completed_generation import (
+    FOREVER_MS,
+    Episode,
+    FirstCommits,
+    Generation,
+    LastSeen,
+    PartitionHandover,
+    TimeBounds,
+)
+from rebalance_agent.tracking.member_reports import MemberReports, ReportSpan
+from rebalance_agent.tracking.rebalance.coordinators import last_contact_ms
+from rebalance_agent.tracking.rebalance.diff_cache import difference
+
+__all__ = ["Moment", "OpenStall", "StepMoments", "UnknownMomentError"]
+
+
+class UnknownMomentError(Exception):
+    """A partition stopped at an unknown time: no poll and no record shows the start of the rebalance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A moment between two bounds (epoch ms); ``exact`` if a member reported it."""
+
+    earliest_ms: int
+    latest_ms: int
+    exact: bool = False
+
+    @property
+    def endless(self) -> bool:
+        """Whether nothing shows that the moment has come."""
+        return self.latest_ms >= FOREVER_MS
+
+    def not_after(self, earliest_ms: int) -> Moment:
+        """Return the moment if it may have been as early as ``earliest_ms``."""
+        return self if earliest_ms >= self.earliest_ms else Moment(earliest_ms, self.latest_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenStall:
+    """A stall that began at ``since_ms`` at the earliest, and has not been shown to be over.
+
+    It is over when the owner commits a partition of ``given_with`` (see `FirstCommits`), and at ``until_ms`` at the
+    latest: an owner that does not poll for its rebalance timeout (``max.poll.interval.ms``) is removed.
+    """
+
+    since_ms: int
+    until_ms: int
+    first: FirstCommits
+    given_with: frozenset[Partition]
+
+    def over(self, at_ms: int) -> bool:
+        """Whether the stall was certainly over at ``at_ms``."""
+        commits = self.first.at_ms
+        return at_ms > self.until_ms or any(
+            commits.get(partition, FOREVER_MS) <= at_ms for partition in self.given_with
+        )
+
+
+class StepMoments:
+    """One generation of an episode: when each of its partitions stopped and was consumed again."""
+
+    def __init__(
+        self, episode: Episode, before: Generation | None, generation: Generation, reports: MemberReports
+    ) -> None:
+        """``before``: the generation before ``generation``."""
+        self._fresh = episode.fresh and not (before and owners(before.value))
+        self._first = episode.generations[0]
+        self._before = before
+        self._generation = generation
+        self._reports = reports
+        self._span = ReportSpan.between(before, episode.last) if before else None
+        self._alive = {member.member_id for member in generation.members}
+        self._stops: dict[str, dict[Partition, int]] = {}
+        self._resumes: dict[str, dict[Partition, int]] = {}
+        self._given: dict[str, dict[int, frozenset[Partition]]] = {}
+        self.everything_stops = generation.protocol is not RebalanceProtocol.COOPERATIVE and not generation.returned
+
+    def handovers(self, partition: Partition) -> tuple[PartitionHandover, ...]:
+        """Return the recorded handovers in which the partition was stalled; at least one, which may be empty."""
+        handover = self._generation.handovers.get(partition, _NO_HANDOVER)
+        return handover.earlier if handover.earlier and not handover.left_unowned else (*handover.earlier, handover)
+
+    # Stops
+
+    def stopped(self, partition: Partition, owner: Member, handover: PartitionHandover) -> Moment:
+        """Return when ``owner``, of the generation before, stopped consuming the partition of this ``handover``."""
+        if owner.member_id not in self._stops:
+            self._stops[owner.member_id] = self._reports.stops(owner, self._span) if self._span else {}
+        at_ms = self._stops[owner.member_id].get(partition)
+        if at_ms is not None:
+            return self._unless_outage(owner, Moment(at_ms, at_ms, exact=True))
+        return self._unless_outage(owner, self._recorded_stop(owner, handover))
+
+    def _recorded_stop(self, owner: Member, handover: PartitionHandover) -> Moment:
+        """Return when the owner stopped, by records and commits."""
+        generation = self._generation
+        if handover.asked_ms is not None and handover.released_ms is not None:
+            return Moment(handover.asked_ms, handover.released_ms)
+        if handover.released_ms is not None:
+            if owner.member_id in self._alive:
+                return Moment(self._start().earliest_ms, handover.released_ms)
+            return self._last_active(owner, handover.released_ms, handover.released_ms)
+        if generation.returned:
+            # A member away for longer than its session timeout would have been removed.
+            return self._last_active(owner, generation.timestamp_ms, generation.timestamp_ms)
+        if owner.member_id not in self._alive:
+            start = self._start()
+            latest_ms = start.latest_ms if self._one_departed else max(start.latest_ms, self._joined_ms)
+            return self._last_active(owner, start.earliest_ms, latest_ms)
+        if self.everything_stops:
+            return self._revoked_to_rejoin(owner)
+        # It consumes until it gets its new assignment; `bounded` sets the upper bound: when it has rejoined.
+        return Moment(generation.timestamp_ms, FOREVER_MS)
+
+    def _revoked_to_rejoin(self, owner: Member) -> Moment:
+        """Return when a staying member of an eager group stopped: before it rejoined.
+
+        It was asked to rejoin at the start, unless it asked for the rebalance itself: then its revoked callback, which
+        comes first, began earlier.
+        """
+        start = self._start()
+        worked_ms = self._generation.last_seen.get(owner.member_id, LastSeen()).worked_ms
+        earliest_ms = start.earliest_ms
+        if self._staying_may_have_begun and self._before:
+            earliest_ms = self._before.timestamp_ms if worked_ms is None else min(earliest_ms, worked_ms)
+        elif worked_ms is not None:
+            earliest_ms = max(earliest_ms, worked_ms)
+        return Moment(min(earliest_ms, self._joined_ms), self._joined_ms)
+
+    def _last_active(self, owner: Member, removed_ms: int, latest_ms: int) -> Moment:
+        """Return when a departed member stopped; ``removed_ms``: when its coordinator noticed, at the earliest.
+
+        A member that fails is removed after its session timeout, and one that stops polling leaves after its rebalance
+        timeout (``max.poll.interval.ms``). A commit shows that it was alive. That it worked as well is certain only
+        until an earlier one: a member that leaves commits at the end of its revoked callback, after it stopped working.
+        """
+        patience_ms = max(owner.session_timeout_ms, owner.rebalance_timeout_ms)
+        expired_ms = last_contact_ms(removed_ms, patience_ms, self._generation.coordinator_changes)
+        last_seen = self._generation.last_seen.get(owner.member_id, LastSeen())
+        known = (at_ms for at_ms in (last_seen.contact_ms, last_seen.worked_ms) if at_ms is not None)
+        return Moment(min(max(expired_ms, *known, expired_ms), latest_ms), latest_ms)
+
+    def _unless_outage(self, owner: Member, stopped: Moment) -> Moment:
+        """Return when the owner stopped, if it may have stopped already when brokers went away."""
+        patience_ms = max(owner.session_timeout_ms, owner.rebalance_timeout_ms)
+        worked_ms = self._generation.last_seen.get(owner.member_id, LastSeen()).worked_ms or 0
+        for outage in self._generation.outages:
+            if worked_ms < outage.until_ms and outage.after_ms < stopped.latest_ms <= outage.until_ms + patience_ms:
+                stopped = stopped.not_after(max(outage.after_ms, worked_ms))
+        return stopped
+
+    def appeared(self, handover: PartitionHandover) -> Moment:
+        """Return when a partition without an owner before could first have been consumed."""
+        if not self._fresh and handover.released_ms is not None:
+            # Revoked in an earlier episode, for a static member that was away, or in this one, by an interim owner.
+            asked_ms = handover.released_ms if handover.asked_ms is None else handover.asked_ms
+            return Moment(asked_ms, handover.released_ms)
+        if not self._fresh:
+            at_ms = self._shown_ms(handover)
+            return Moment(at_ms, at_ms, exact=True)
+        start = self._first.start
+        if start is None:
+            raise UnknownMomentError
+        return Moment(start.earliest_ms, start.latest_ms, exact=start.evidence is Evidence.RECORD)
+
+    def bounded(self, stopped: Moment) -> Moment:
+        """Bound a stop that an earlier generation requested: it happened before this one's join phase ended."""
+        return replace(stopped, latest_ms=self._joined_ms, exact=False) if stopped.endless else stopped
+
+    def _shown_ms(self, handover: PartitionHandover) -> int:
+        """Return when a record first showed a new partition: as a member's target, or as its assignment."""
+        generation = self._generation
+        if generation.group_type is GroupType.CLASSIC or generation.joined_ms is None:
+            shown_ms = generation.timestamp_ms
+        else:
+            shown_ms = generation.joined_ms
+        return shown_ms if handover.given_ms is None else min(shown_ms, handover.given_ms)
+
+    # Resumption
+
+    def resumed(self, partition: Partition, owner: Member, handover: PartitionHandover) -> Moment:
+        """Return when ``owner``, of this generation, could consume the partition after this ``handover``.
+
+        `Moment.endless` if the owner has not reported it, and has committed nothing since it got the partition.
+        """
+        if owner.member_id not in self._resumes:
+            self._resumes[owner.member_id] = self._reports.resumes(owner.member_id, self._generation)
+        at_ms = self._resumes[owner.member_id].get(partition)
+        if at_ms is not None:
+            return Moment(at_ms, at_ms, exact=True)
+        given_ms = self._given_ms(handover)
+        commits = self._generation.first_commits.at_ms
+        first_ms = min(
+            (commits.get(other, FOREVER_MS) for other in self._given_since(given_ms, owner)), default=FOREVER_MS
+        )
+        return Moment(given_ms, max(given_ms, first_ms))
+
+    def open_stall(self, owner: Member, handover: PartitionHandover, since_ms: int) -> OpenStall:
+        """Return the stall of a partition that its new ``owner`` has not been seen to consume."""
+        given_ms, timeout_ms = self._given_ms(handover), owner.rebalance_timeout_ms
+        until_ms = given_ms + timeout_ms if timeout_ms >= 0 else FOREVER_MS
+        return OpenStall(since_ms, until_ms, self._generation.first_commits, self._given_since(given_ms, owner))
+
+    def _given_ms(self, handover: PartitionHandover) -> int:
+        return self._generation.timestamp_ms if handover.given_ms is None else handover.given_ms
+
+    def _given_since(self, given_ms: int, owner: Member) -> frozenset[Partition]:
+        """Return the partitions that the owner got at ``given_ms`` or later: in the same callback, or a later one."""
+        since = self._given.setdefault(owner.member_id, {})
+        if given_ms not in since:
+            awaited, handovers = self._generation.first_commits.awaited, self._generation.handovers
+            since[given_ms] = frozenset(
+                partition
+                for partition in pairs(owner.assigned)
+                if partition in awaited and self._given_ms(handovers.get(partition, _NO_HANDOVER)) >= given_ms
+            )
+        return since[given_ms]
+
+    # The rebalance
+
+    def _start(self) -> TimeBounds:
+        """Return when members were asked to rejoin.
+
+        A new coordinator knows of no classic rebalance that was running: members that had not rejoined yet went on
+        consuming until it began anew.
+        """
+        generation = self._generation
+        start = generation.start
+        if start is None:
+            raise UnknownMomentError
+        anew = any(change.until_ms >= start.earliest_ms for change in generation.coordinator_changes)
+        if anew and start.evidence is not Evidence.RECORD:
+            return replace(start, latest_ms=max(start.latest_ms, self._joined_ms))
+        return start
+
+    @cached_property
+    def _joined_ms(self) -> int:
+        joined_ms = self._generation.joined_ms
+        return self._generation.timestamp_ms if joined_ms is None else joined_ms
+
+    @cached_property
+    def _one_departed(self) -> bool:
+        """Whether nothing but the departure of one member can have begun the rebalance.
+
+        Else a departed member may have consumed until the end of the join phase, in a rebalance that others began.
+        """
+        if self._staying_may_have_begun:
+            return False
+        diff = difference(self._before, self._generation)
+        return len(diff.gone) == 1 and not (diff.joined or diff.replaced)
+
+    @cached_property
+    def _staying_may_have_begun(self) -> bool:
+        """Whether a member that stays may have asked for the rebalance, for it subscribes to other topics than before.
+
+        So it may have where no member came or went.
+        """
+        before, generation = self._before, self._generation
+        if before is None or before.topics != generation.topics:
+            return True
+        diff = difference(before, generation)
+        return bool(diff.resubscribed) or not (diff.gone or diff.joined or diff.replaced)
+
+
+_NO_HANDOVER = PartitionHandover()
