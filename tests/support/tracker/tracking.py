@@ -23,8 +23,10 @@ from rebalance_agent.tracking.observations import (
 from rebalance_agent.tracking.tracker import REBALANCING, Tracker
 
 T0 = 1_700_000_000_000
-SESSION_MS = 45_000
-REBALANCE_MS = 45_000
+SESSION_MS = 15_000
+REBALANCE_MS = 30_000
+SILENT_MS = SESSION_MS + REBALANCE_MS
+"""How long a member may have stood still when it is removed."""
 WHOLE = Backfilled(T0, frozenset({0}))
 """All that there was of the groups has been read."""
 

@@ -7,7 +7,7 @@ from rebalance_agent.model.events import AbortedEvent, GenerationEvent, GroupGon
 from rebalance_agent.model.group import GroupState, RebalanceProtocol
 from rebalance_agent.tracking.views import RunningRebalance, StallHistogram
 from support.tracker.tracking import (
-    SESSION_MS,
+    SILENT_MS,
     T0,
     assigned,
     closing,
@@ -199,7 +199,7 @@ def test_a_dead_members_partitions_may_have_stood_still_for_a_session_timeout_mo
     )
     event = closing(events)[-1]
     assert event.trigger is Trigger.MEMBER_GONE
-    assert event.stall.seconds == pytest.approx((3_000 + SESSION_MS) / 1000)
+    assert event.stall.seconds == pytest.approx((3_000 + SILENT_MS) / 1000)
     assert event.stall.lower_seconds == pytest.approx(2.8)
 
 

@@ -15,6 +15,7 @@ from rebalance_agent.model.group import GroupType, Member, RebalanceProtocol
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.completed_generation import (
     FOREVER_MS,
+    Departure,
     Episode,
     FirstCommits,
     Generation,
@@ -115,7 +116,7 @@ class StepMoments:
         if handover.released_ms is not None:
             if owner.member_id in self._alive:
                 return Moment(self._start().earliest_ms, handover.released_ms)
-            return self._last_active(owner, handover.released_ms, handover.released_ms)
+            return self._last_active(owner, handover.released_ms, self._heard_ms(owner, handover.released_ms))
         if generation.returned:
             # A member away for longer than its session timeout would have been removed.
             return self._last_active(owner, generation.timestamp_ms, generation.timestamp_ms)
@@ -146,22 +147,30 @@ class StepMoments:
     def _last_active(self, owner: Member, removed_ms: int, latest_ms: int) -> Moment:
         """Return when a departed member stopped; ``removed_ms``: when its coordinator noticed, at the earliest.
 
-        A member that fails is removed after its session timeout, and one that stops polling leaves after its rebalance
-        timeout (``max.poll.interval.ms``). A commit shows that it was alive. That it worked as well is certain only
-        until an earlier one: a member that leaves commits at the end of its revoked callback, after it stopped working.
+        A member that fails is removed one session timeout after its last contact, and may not have consumed for its
+        rebalance timeout (``max.poll.interval.ms``) before that. A commit shows that it was alive. That it worked as
+        well is certain only until an earlier one: a member that leaves commits at the end of its revoked callback,
+        after it stopped working.
         """
-        patience_ms = max(owner.session_timeout_ms, owner.rebalance_timeout_ms)
-        expired_ms = last_contact_ms(removed_ms, patience_ms, self._generation.coordinator_changes)
+        expired_ms = last_contact_ms(removed_ms, _silent_ms(owner), self._generation.coordinator_changes)
         last_seen = self._generation.last_seen.get(owner.member_id, LastSeen())
         known = (at_ms for at_ms in (last_seen.contact_ms, last_seen.worked_ms) if at_ms is not None)
         return Moment(min(max(expired_ms, *known, expired_ms), latest_ms), latest_ms)
 
+    def _heard_ms(self, owner: Member, removed_ms: int) -> int:
+        """Return when a removed member stopped at the latest: one that was removed although it was alive hears later.
+
+        That is one that did not revoke in time. It hears at its next heartbeat, within its session timeout.
+        """
+        failed = self._generation.departures.get(owner.member_id) is Departure.FAILED
+        return removed_ms + owner.session_timeout_ms * failed
+
     def _unless_outage(self, owner: Member, stopped: Moment) -> Moment:
         """Return when the owner stopped, if it may have stopped already when brokers went away."""
-        patience_ms = max(owner.session_timeout_ms, owner.rebalance_timeout_ms)
         worked_ms = self._generation.last_seen.get(owner.member_id, LastSeen()).worked_ms or 0
         for outage in self._generation.outages:
-            if worked_ms < outage.until_ms and outage.after_ms < stopped.latest_ms <= outage.until_ms + patience_ms:
+            felt_ms = outage.until_ms + _silent_ms(owner)
+            if worked_ms < outage.until_ms and outage.after_ms < stopped.latest_ms <= felt_ms:
                 stopped = stopped.not_after(max(outage.after_ms, worked_ms))
         return stopped
 
@@ -279,3 +288,8 @@ class StepMoments:
 
 
 _NO_HANDOVER = PartitionHandover()
+
+
+def _silent_ms(owner: Member) -> int:
+    """Return how long (ms) a member may have stood still when it is removed."""
+    return owner.session_timeout_ms + max(0, owner.rebalance_timeout_ms)
