@@ -1,0 +1,197 @@
+"""A group's life by its records: who had which partitions from when on, when it was empty, which facts are to be told."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+
+
+@dataclass
+class State:
+    """What a group was from ``at_ms`` on. ``owners``: client id -> partitions as names; ``topics``: subscribed to."""
+
+    at_ms: float
+    number: int
+    members: int
+    owners: dict = field(default_factory=dict)
+    shown: frozenset = frozenset()
+    topics: frozenset = frozenset()
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """What an event has to say: kind, number, time of its record, and where that is (``partition:offset``)."""
+
+    kind: str
+    number: int
+    at_ms: float
+    where: str
+    members: int = 0
+
+
+class History:
+    """States and facts of one group, from decoded records in order. ``names``: topic id -> name."""
+
+    def __init__(self, group, names=None):
+        self.group, self.states, self.facts, self.commits = group, [], [], {}
+        self._names = names or {}
+        self._epoch = _Epoch(self)
+        self._generation = None
+
+    def add(self, fact, at_ms, where):
+        """One record."""
+        if fact["kind"] == "commit":
+            if not fact.get("gone"):
+                self.commits.setdefault(f"{fact['topic']}-{fact['partition']}", []).append(at_ms)
+        elif fact["kind"] == "generation":
+            self._classic(fact, at_ms, where)
+        else:
+            self._epoch.add(fact, at_ms, where)
+
+    def name(self, partition):
+        """``topic-number`` of a pair. A task of the streams groups here reads that partition of their first topic."""
+        topic, number = partition
+        if topic.startswith("task:"):
+            return f"{self.group}-t-{number}"
+        return f"{self._names.get(topic, topic)}-{number}"
+
+    def _classic(self, fact, at_ms, where):
+        if fact.get("gone"):
+            if self._generation is not None:
+                self.facts.append(Fact("group_gone", -1, at_ms, where))
+            self._generation = None
+            self.states.append(State(at_ms, -1, 0, where=where))
+            return
+        number, before = fact["generation"], self._generation
+        owners = {}
+        for each in fact["members"]:
+            owners.setdefault(each["client"], set()).update(map(self.name, each["partitions"]))
+        shown = frozenset(name for names in owners.values() for name in names)
+        topics = frozenset(topic for each in fact["members"] for topic in each["topics"])
+        ids = {each["member"] for each in fact["members"]}
+        same = before is not None and before[0] == number
+        # A static member that comes back has a new id in the same generation; any other repeated record says nothing new.
+        if not same or ids != before[1]:
+            for missing in range((before[0] if before else number - 1) + 1, number):
+                self.facts.append(Fact("aborted", missing, at_ms, where))
+            if number > 0 or fact["members"]:
+                self.facts.append(Fact("replaced" if same else "generation", number, at_ms, where, len(ids)))
+        self._generation = (number, ids)
+        self.states.append(State(at_ms, number, len(ids), owners, shown, topics, where))
+
+    # -- questions ----------------------------------------------------------------------------------------------
+
+    def state_at(self, at_ms):
+        """The last state that began at or before ``at_ms``; None before the first."""
+        index = bisect_right(self.states, at_ms, key=lambda state: state.at_ms)
+        return self.states[index - 1] if index else None
+
+    def emptied_before(self, until_ms):
+        """When the group was last Empty before ``until_ms``; 0 if it never was."""
+        return max((state.at_ms for state in self.states if state.at_ms <= until_ms and not state.members), default=0)
+
+    def joined_after(self, at_ms):
+        """The time of the first record with members after ``at_ms``."""
+        return next((state.at_ms for state in self.states if state.at_ms >= at_ms and state.members), None)
+
+    def first_shown(self, at_ms):
+        """The partitions of the first assignment after ``at_ms``."""
+        return next((state.shown for state in self.states if state.at_ms >= at_ms and state.shown), frozenset())
+
+    def given(self, partition, client, until_ms, *, every=False):
+        """When records gave ``partition`` to ``client``, last before ``until_ms``; None if they never did.
+
+        ``every``: in a group whose members give up everything each time, the last record counts, else the first one
+        of those that show the partition with this client without a break.
+        """
+        index = bisect_right(self.states, until_ms, key=lambda state: state.at_ms)
+        found = None
+        for state in reversed(self.states[:index]):
+            has = any(_is(client, owner) and partition in names for owner, names in state.owners.items())
+            if not has and found is not None:
+                break
+            if has:
+                found = state.at_ms
+                if every:
+                    break
+        return found
+
+    def shown_since(self, partition, until_ms):
+        """The first record of those that show ``partition`` without a break, last before ``until_ms``."""
+        index = bisect_right(self.states, until_ms, key=lambda state: state.at_ms)
+        found = None
+        for state in reversed(self.states[:index]):
+            if partition not in state.shown:
+                if found is not None or not state.members:
+                    break
+                continue
+            found = state.at_ms
+        return found
+
+
+def _is(client, owner):
+    """Whether the client id ``owner`` of a record is that of the member ``client``; Streams appends a thread's name."""
+    return owner == client or owner.startswith(client + "-") and "StreamThread" in owner
+
+
+class _Epoch:
+    """A consumer or streams group: epochs, targets and current assignments, one record each."""
+
+    def __init__(self, history):
+        self._history = history
+        self.epoch, self.told = 0, 0
+        self.members, self.target, self.current = {}, {}, {}
+
+    def add(self, fact, at_ms, where):
+        """One record."""
+        kind, gone = fact["kind"], fact.get("gone", False)
+        if kind == "epoch":
+            self.epoch = 0 if gone else fact["epoch"]
+            if gone:
+                self._history.facts.append(Fact("group_gone", -1, at_ms, where))
+                self.told = 0
+        elif kind in ("member", "target", "current"):
+            table = {"member": self.members, "target": self.target, "current": self.current}[kind]
+            if gone:
+                table.pop(fact["member"], None)
+            else:
+                table[fact["member"]] = fact
+        self._state(at_ms, where)
+        if self.epoch > self.told and self._reached():
+            self.told = self.epoch
+            self._history.facts.append(Fact("generation", self.epoch, at_ms, where, len(self.members)))
+
+    def _reached(self):
+        """Whether every member that is there has its assignment of the group's epoch."""
+        there = [self.current.get(member) for member in self.members]
+        return all(
+            each is not None and (each["epoch"] < 0 or (each["epoch"] >= self.epoch and each["stable"])) for each in there
+        )
+
+    def _state(self, at_ms, where):
+        history, owners = self._history, {}
+        for member, current in self.current.items():
+            client = self.members.get(member, {}).get("client")
+            if client is not None and current["epoch"] >= 0:
+                owners.setdefault(client, set()).update(map(history.name, current["partitions"]))
+        shown = frozenset(history.name(each) for target in self.target.values() for each in target["partitions"])
+        topics = frozenset(topic for each in self.members.values() for topic in each["topics"])
+        history.states.append(State(at_ms, self.epoch, len(self.members), owners, shown, topics, where))
+
+
+def histories(rows, names, decode):
+    """Group -> its `History`, from rows of the offsets topic in the order in which they were written."""
+    found = {}
+    latest = {}
+    for row in sorted(rows, key=lambda row: (row["partition"], row["offset"])):
+        if row["key"] is None:
+            continue
+        fact = decode(row["key"], row["value"])
+        if fact is not None:
+            group = fact["group"]
+            history = found.setdefault(group, History(group, names))
+            # A new leader's clock may be behind: what is written later is not earlier.
+            latest[group] = max(latest.get(group, 0), row["timestamp"])
+            history.add(fact, latest[group], f"{row['partition']}:{row['offset']}")
+    return found

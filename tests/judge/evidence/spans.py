@@ -1,0 +1,192 @@
+"""The truth: how long each partition stood still, from the members' own lines.
+
+A partition stands still from the moment when its owner stopped processing it to the moment when the assigned callback of
+its new owner (perhaps the same member) returned.
+
+The owner stopped at the first of these that holds until the partition has its new owner: its revoked or lost callback
+was entered; it was killed (SIGKILL) or stopped (SIGSTOP), at the moment before the signal; its loop stood in the
+processing of a record (``busy``), and it was taken out of the group for that; it began to close. A member that closes is
+between ``closing`` and the entered callback neither working nor called, so the stop lies in between, and a stall is a
+range: ``shortest_s`` to ``longest_s``. The processor of a streams task is closed some time after its last record, which
+gives such a range, too.
+
+What stands still without an owner counts from later: in a group that was Empty from the first member's join, and a
+partition that the group did not have from the first record that shows it. A partition that two members process at the
+same time (a stopped one that goes on, before it learns that it was expelled) is ``unsure`` and not judged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+AFTER_WAKING_MS = 1_500
+"""A member that goes on after it stood still learns within this time that it was expelled."""
+
+FOREVER = float("inf")
+
+
+@dataclass(frozen=True)
+class Possession:
+    """One member had a partition from ``since`` (its assigned callback returned) on.
+
+    It stopped between ``stop_first`` and ``stop_last`` for ``reason``, for good or until it went on at ``resumed``.
+    """
+
+    partition: str
+    process: str
+    client: str
+    since: float
+    stop_first: float = FOREVER
+    stop_last: float = FOREVER
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Span:
+    """A partition stood still from ``stop_first``..``stop_last`` to ``until``. ``until`` is infinite where it never ended."""
+
+    partition: str
+    stop_first: float
+    stop_last: float
+    until: float
+    reason: str
+    old: str
+    new: str
+    client: str
+    unsure: bool = False
+    given: float | None = None
+
+    @property
+    def longest_s(self):
+        """The stall, if the owner stopped as early as possible."""
+        return max(0.0, self.until - self.stop_first) / 1000
+
+    @property
+    def shortest_s(self):
+        """The stall, if it stopped as late as possible."""
+        return max(0.0, self.until - self.stop_last) / 1000
+
+
+@dataclass
+class Process:
+    """One member's lines, as possessions and moments at which it stood still."""
+
+    name: str
+    client: str
+    lines: list
+    acts: list
+    streams: bool = False
+    still: list = field(default_factory=list)
+    """(from, to, reason): its loop did not run."""
+
+    def __post_init__(self):
+        self.still = sorted([*self._from_acts(), *self._from_lines()])
+
+    def _from_acts(self):
+        stopped = None
+        for act in self.acts:
+            if act["do"] == "kill":
+                yield act["at"], FOREVER, "killed"
+            elif act["do"] == "stop":
+                stopped = act["at"]
+            elif act["do"] == "cont" and stopped is not None:
+                yield stopped, act["at"], "stopped"
+                stopped = None
+        if stopped is not None:
+            yield stopped, FOREVER, "stopped"
+
+    def _from_lines(self):
+        busy = None
+        for line in self.lines:
+            if line["what"] == "busy":
+                busy = line["at"]
+            elif line["what"] == "idle" and busy is not None:
+                yield busy, line["at"], "busy"
+                busy = None
+            elif line["what"] == "closing":
+                yield line["at"], FOREVER, "closing"
+        if busy is not None:
+            yield busy, FOREVER, "busy"
+
+    def processed(self, partition, after, until):
+        """When a record of the partition was processed last in (after, until]; None if none was."""
+        found = None
+        for line in self.lines:
+            if line["what"] == "read" and partition in line["last"]:
+                for at in (line["first"][partition], line["last"][partition]):
+                    if after < at <= until:
+                        found = at
+        return found
+
+    def possessions(self):
+        """What it had, in order."""
+        had, found = {}, []
+        for line in self.lines:
+            if line["what"] not in ("assigned", "revoked", "lost"):
+                continue
+            for partition in line["partitions"]:
+                if line["what"] == "assigned" and line["edge"] == "exit" and partition not in had:
+                    had[partition] = line["at"]
+                elif line["what"] != "assigned" and line["edge"] == "enter" and partition in had:
+                    found.append(self._given_up(partition, had.pop(partition), line["at"], line["what"]))
+        found += [self._given_up(partition, since, FOREVER, "") for partition, since in had.items()]
+        return found
+
+    def _given_up(self, partition, since, called, word):
+        """The possession that ended with a callback at ``called``, or without one."""
+        made = Possession(partition, self.name, self.client, since, called, called, word)
+        for began, ended, reason in self.still:
+            if ended <= since or began > called:
+                continue
+            began = max(began, since)
+            if reason in ("closing", "killed") or ended is FOREVER:
+                return replace(made, stop_first=began, stop_last=min(called, self._over(began)), reason=reason)
+            if called <= ended + AFTER_WAKING_MS and called is not FOREVER:
+                again = self.processed(partition, ended, called)
+                return replace(made, stop_first=began, stop_last=began if again is None else called, reason=reason)
+        if self.streams and word == "revoked":
+            last = self.processed(partition, since, called)
+            return replace(made, stop_first=called - 1_000 if last is None else last)
+        return made
+
+    def _over(self, began):
+        """The end of a close that began then; at once for a member that was killed."""
+        closed = [line["at"] for line in self.lines if line["what"] == "closed" and line["at"] >= began]
+        killed = [act["at"] for act in self.acts if act["do"] == "kill"]
+        return min([*closed, *killed, FOREVER])
+
+
+def spans(processes):
+    """Every span of a group, of all partitions, in order of their ends."""
+    by_partition = {}
+    for process in processes:
+        for possession in process.possessions():
+            by_partition.setdefault(possession.partition, []).append(possession)
+    still = {process.name: process.still for process in processes}
+    found = []
+    for partition, possessions in by_partition.items():
+        possessions.sort(key=lambda each: each.since)
+        found.append(Span(partition, 0, 0, possessions[0].since, "new", "", possessions[0].process, possessions[0].client))
+        for old, new in zip(possessions, possessions[1:], strict=False):
+            found.append(_between(old, new, still[old.process]))
+        last = possessions[-1]
+        if last.stop_last is not FOREVER or last.stop_first is not FOREVER:
+            found.append(Span(partition, last.stop_first, last.stop_last, FOREVER, last.reason, last.process, "", ""))
+    return sorted(found, key=lambda span: span.until)
+
+
+def _between(old, new, still):
+    first, last, reason = old.stop_first, old.stop_last, old.reason
+    unsure = False
+    if first > new.since:  # it had not stopped for good when the new owner began
+        inside = next((each for each in still if each[0] <= new.since <= each[1]), None)
+        waking = next((each for each in still if each[1] < new.since <= each[1] + AFTER_WAKING_MS), None)
+        if inside:
+            first = last = max(inside[0], old.since)
+            reason = inside[2]
+        else:
+            unsure = True
+            first = last = new.since
+            reason = "two owners" if not waking else "woken"
+    last = min(last, new.since)
+    return Span(old.partition, first, last, new.since, reason, old.process, new.process, new.client, unsure)

@@ -1,0 +1,65 @@
+"""The truth of a group: its spans with where each began that no owner stopped, and when records gave the partition."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from judge.evidence.spans import FOREVER, Process, spans
+
+JUST_AFTER_MS = 5
+"""Records and callbacks have their times from two processes of one machine."""
+
+
+def processes_of(folder, group):
+    """The members of a group with their lines and what was done to them."""
+    acts = {}
+    for act in folder.acts:
+        if act.get("group") == group and "process" in act:
+            acts.setdefault(act["process"], []).append(act)
+    streams = folder.run["groups"][group]["type"] == "streams"
+    lines = folder.members[group]
+    return [
+        Process(name, name.rpartition(".")[0], lines.get(name, []), acts[name], streams) for name in acts
+    ]
+
+
+def true_spans(processes, history, joins, *, eager):
+    """Spans of a group; ``joins`` are the times (ms) at which brokers' logs say that a join began a rebalance."""
+    return [_placed(span, history, joins, eager=eager) for span in spans(processes)]
+
+
+def _placed(span, history, joins, *, eager):
+    if span.until is FOREVER:
+        return span
+    given = history.given(span.partition, span.client, span.until + JUST_AFTER_MS, every=eager)
+    span = replace(span, given=given)
+    until = (span.until if given is None else given) + JUST_AFTER_MS
+    emptied = history.emptied_before(until)
+    if span.old and span.stop_last > emptied:
+        shown = history.shown_since(span.partition, until)
+        if shown is not None and shown > span.stop_last and _unsubscribed(span, history, shown):
+            return replace(span, stop_first=shown, stop_last=shown, reason="new", old="")
+        return span
+    if span.partition in history.first_shown(emptied):
+        return _from_the_join(span, history, joins, emptied)
+    shown = history.shown_since(span.partition, until)
+    if shown is None:
+        return replace(span, unsure=True)
+    return replace(span, stop_first=shown, stop_last=shown, reason="new", old="")
+
+
+def _from_the_join(span, history, joins, emptied):
+    """The group had no members: the partition stands still from the first join on."""
+    record = history.joined_after(emptied)
+    join = next((at for at in joins if at >= emptied - JUST_AFTER_MS), None)
+    known = [at for at in (record, join) if at is not None and at <= span.until]
+    if not known:
+        return replace(span, unsure=True)
+    return replace(span, stop_first=min(known), stop_last=min(known), reason="empty", old="")
+
+
+def _unsubscribed(span, history, shown):
+    """Whether nobody had been subscribed to the partition's topic for a while before ``shown``."""
+    topic = span.partition.rpartition("-")[0]
+    between = [state for state in history.states if span.stop_last < state.at_ms < shown]
+    return any(state.members and state.topics and topic not in state.topics for state in between)

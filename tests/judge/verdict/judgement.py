@@ -1,0 +1,120 @@
+"""The judgement of a folder of evidence: facts, bounds, tightness, triggers, counters; and the exit code."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from judge.evidence.broker_log import beginnings, cause_of
+from judge.evidence.folder import Folder
+from judge.evidence.history import histories
+from judge.evidence.records import decode
+from judge.evidence.told import kept, published
+from judge.evidence.truth import processes_of, true_spans
+from judge.verdict import counters, tightness
+from judge.verdict.bounds import judged
+from judge.verdict.cases import case
+from judge.verdict.episodes import episodes
+from judge.verdict.facts import coverage, triggers
+from judge.verdict.report import write
+
+OBSERVERS = ("kept", "lone")
+
+
+class Truth:
+    """What really was, by group."""
+
+    def __init__(self, folder):
+        self.groups = folder.run["groups"]
+        self.log = beginnings((folder.text(f"broker-{n}.log") for n in (1, 2, 3)), folder.run["began"])
+        self.history = histories(folder.rows("records.ndjson"), folder.topics, decode)
+        self.history = {name: self.history[name] for name in self.groups if name in self.history}
+        self.processes, self.spans = {}, {}
+        for name, history in self.history.items():
+            history.type = self.groups[name]["type"]
+            self.processes[name] = processes_of(folder, name)
+            joins = [at for at, _, _ in self.log.get(name, ())] if history.type == "classic" else []
+            eager = self.groups[name].get("eager", history.type == "classic")
+            self.spans[name] = true_spans(self.processes[name], history, joins, eager=eager)
+
+
+def judge(path):
+    """Judge; print and write the report; 1 if a bound or fact is wrong, else 0."""
+    folder = Folder(path)
+    truth = Truth(folder)
+    found = {"seed": folder.run["seed"], "played": folder.text("played.json"), "observers": {}}
+    found["changes"] = dict(Counter(act["do"] for act in folder.acts))
+    for name in OBSERVERS:
+        found["observers"][name] = _observer(name, folder, truth)
+    found["same id, another trigger"] = _disagreements(folder)
+    found["truth"] = {
+        "spans": sum(map(len, truth.spans.values())),
+        "unsure": sum(span.unsure for spans in truth.spans.values() for span in spans),
+    }
+    return write(folder, found)
+
+
+def _observer(name, folder, truth):
+    events = kept(published(folder.rows(f"events-{name}.ndjson")))
+    away = _away(name, folder)
+    judgements, cases, counts, not_first = [], [], Counter(), []
+    for group, spans in truth.spans.items():
+        told = [each for each in events if each.group == group]
+        closed = [each for each in episodes(told, spans, folder.acts, group) if not _was_away(each, away)]
+        static = truth.groups[group]["static"]
+        for each in filter(None, (judged(each, static=static) for each in closed)):
+            judgements.append(each)
+            if each.wrong:
+                cases.append(
+                    case(each, name, truth.groups[group], truth.processes[group], truth.history[group],
+                         folder.acts, truth.log.get(group, ()))
+                )  # fmt: skip
+        some, which = triggers(closed, truth.log.get(group, ()), cause_of)
+        counts.update(some)
+        not_first += which
+    facts = coverage(truth.history, events, away)
+    return {
+        "facts": {key: value if isinstance(value, int) else list(value) for key, value in vars(facts).items()},
+        "bounds": len([each for each in judgements if each.episode.told.bounded and not each.unsure]),
+        "unsure": sum(each.unsure for each in judgements),
+        "false": dict(Counter(wrong for each in judgements for wrong in each.wrong)),
+        "tightness": tightness.rows(judgements, truth.groups),
+        "leaves told as failures": len(tightness.told_as_failures(judgements, truth.groups)),
+        "trigger": {"counts": dict(counts), "not first": not_first},
+        "partition-seconds": counters.compared(folder.text(f"{name}.metrics"), truth.spans),
+        "cases": sorted(cases, key=lambda each: (each["wrong"], -each["off_s"])),
+    }
+
+
+def _away(name, folder):
+    """(from, to, survivors) of the times without this observer."""
+    found, since, left = [], None, None
+    for act in folder.acts:
+        if act["do"] == "survivors":
+            left = _survivors(folder, act["file"])
+        if act.get("observer") != name:
+            continue
+        if act["do"] == "observer killed":
+            since, left = act["at"], None
+        elif act["do"] == "observer ready" and since is not None:
+            found.append((since, act["at"], left))
+            since = None
+    return found
+
+
+def _survivors(folder, file):
+    import json  # noqa: PLC0415
+
+    left = json.loads(folder.text(file) or "null")
+    return None if left is None else set(left)
+
+
+def _was_away(episode, away):
+    """Whether the observer was not there for the whole of an episode: counted apart."""
+    return False
+
+
+def _disagreements(folder):
+    """Event ids of which two observers say different triggers, of those that both published."""
+    one, other = ({each.id: each for each in kept(published(folder.rows(f"events-{name}.ndjson")))} for name in OBSERVERS)
+    both = [each for each in one if each in other and one[each].closes]
+    return {"both": len(both), "differ": sum(one[each].trigger != other[each].trigger for each in both)}

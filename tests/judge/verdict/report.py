@@ -1,0 +1,70 @@
+"""The report: a page in Markdown, everything in JSON, and the lines that a run ends with."""
+
+from __future__ import annotations
+
+import json
+
+HEAD = ("kind", "commit_s", "stalls", "both bounds", "false", "long", "ratio median", "ratio p90", "short", "width median",
+        "width p90", "short within goal")  # fmt: skip
+TITLES = ("change", "commits every s", "stalls", "both bounds %", "false", "over 10 s", "upper / real, median", "p90",
+          "up to 10 s", "upper - real s, median", "p90", "within the goal %")  # fmt: skip
+RECORD = "holds to the record only"
+
+
+def write(folder, found):
+    """Write both files, print the page; the exit code."""
+    text = "\n".join(_page(found)) + "\n"
+    (folder.path / "report.md").write_text(text)
+    (folder.path / "report.json").write_text(json.dumps(found, indent=1, default=str))
+    print(text)
+    print(f"report and evidence: {folder.path}")
+    wrong = [
+        name
+        for name, each in found["observers"].items()
+        if each["false"] or each["facts"]["missed"] or each["facts"]["invented"] or each["facts"]["twice"]
+    ]
+    print("judge: " + (f"wrong: {', '.join(wrong)}" if wrong else "no bound is false, no fact is wrong"))
+    return 1 if wrong else 0
+
+
+def _page(found):
+    yield f"# Judge, seed {found['seed']}"
+    yield ""
+    yield f"Played: {found['played']}. Truth: {found['truth']['spans']} stalls of partitions, {found['truth']['unsure']} unsure."
+    for name, each in found["observers"].items():
+        yield from ("", f"## Observer `{name}`", "")
+        facts = each["facts"]
+        yield "| facts | told | missed | compacted away | invented | under two ids |"
+        yield "| --- | --- | --- | --- | --- | --- |"
+        counts = [len(facts[key]) for key in ("missed", "compacted", "invented", "twice")]
+        yield f"| {facts['expected']} | {facts['told']} | {' | '.join(map(str, counts))} |"
+        yield ""
+        false = {key: count for key, count in each["false"].items()}
+        yield f"Bounds: {each['bounds']} judged, false: {false or 0}; {each['unsure']} not judged. "
+        yield f"Clean leaves told with a session timeout: {each['leaves told as failures']}. "
+        yield f"Trigger, where causes are mixed: {each['trigger']['counts']}."
+        yield ""
+        yield from _table(TITLES, [[row[key] for key in HEAD] for row in each["tightness"]])
+        yield ""
+        rows = each["partition-seconds"]
+        yield from _table(tuple(rows[0]) if rows else (), [list(row.values()) for row in rows])
+        yield ""
+        for case in each["cases"]:
+            told, real, longest = case["told"], case["real"], case["longest"] or {}
+            yield (
+                f"- {case['group']} {case['number']} ({case['client']}; {case['change']}): {', '.join(case['wrong'])}: told "
+                f"{told['lower_s']}..{told['upper_s']}{' exact' if told['exact'] else ''}, real {real['least_s']}.."
+                f"{real['most_s']} (to the record {real['to_the_record_s']}); {longest.get('partition')} "
+                f"{longest.get('reason')} {longest.get('stopped')} -> {longest.get('resumed')}; {told['trigger']}"
+            )
+    yield ""
+    same = found["same id, another trigger"]
+    yield f"Events of both observers: {same['both']}; with different triggers: {same['differ']}."
+
+
+def _table(titles, rows):
+    if titles:
+        yield "| " + " | ".join(titles) + " |"
+        yield "| " + " | ".join("---" for _ in titles) + " |"
+    for row in rows:
+        yield "| " + " | ".join("" if value is None else str(value) for value in row) + " |"
