@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 PREPARING = re.compile(
     r"^(\d\d:\d\d:\d\d\.\d{3}) .*Preparing to rebalance group (\S+) in state \w+ with old generation (\d+) \(reason: (.*)"
 )
+JOINS = re.compile(r"^(\d\d:\d\d:\d\d\.\d{3}) .* joins group (\S+) in Empty state")
 CAUSES = (
     ("Adding new member", "member_joined"),
     ("heartbeat expiration", "member_gone"),
@@ -33,6 +34,16 @@ def beginnings(texts, began_ms):
                 at, group, generation, reason = match.groups()
                 found.setdefault(group, []).append((_moment(at, began_ms), int(generation), reason))
     return {group: sorted(rows) for group, rows in found.items()}
+
+
+def first_joins(texts, began_ms):
+    """Group -> times (ms) at which somebody joined it while it was Empty."""
+    found = {}
+    for text in texts:
+        for line in text.splitlines():
+            if match := JOINS.match(line):
+                found.setdefault(match[2], []).append(_moment(match[1], began_ms))
+    return {group: sorted(times) for group, times in found.items()}
 
 
 def _moment(at, began_ms):

@@ -88,19 +88,20 @@ class History:
         return self.states[index - 1] if index else None
 
     def emptied_before(self, until_ms):
-        """When the group was last Empty before ``until_ms``; 0 if it never was."""
-        return max((state.at_ms for state in self.states if state.at_ms <= until_ms and not state.members), default=0)
+        """The index of the last state before ``until_ms`` in which the group was Empty; -1 if it never was."""
+        index = bisect_right(self.states, until_ms, key=lambda state: state.at_ms)
+        return next((each for each in range(index - 1, -1, -1) if not self.states[each].members), -1)
 
-    def joined_after(self, at_ms):
-        """The time of the first record with members after ``at_ms``."""
-        return next((state.at_ms for state in self.states if state.at_ms >= at_ms and state.members), None)
+    def joined_after(self, index):
+        """The time of the first state with members after that with ``index``."""
+        return next((state.at_ms for state in self.states[index + 1 :] if state.members), None)
 
-    def first_shown(self, at_ms):
-        """The partitions of the first assignment after ``at_ms``."""
-        return next((state.shown for state in self.states if state.at_ms >= at_ms and state.shown), frozenset())
+    def first_shown(self, index):
+        """The partitions of the first assignment after the state with ``index``."""
+        return next((state.shown for state in self.states[index + 1 :] if state.shown), frozenset())
 
-    def given(self, partition, client, until_ms, *, every=False):
-        """When records gave ``partition`` to ``client``, last before ``until_ms``; None if they never did.
+    def given(self, partition, client, since_ms, until_ms, *, every=False):
+        """When records gave ``partition`` to ``client``, last in ``since_ms`` to ``until_ms``; None if they did not.
 
         ``every``: in a group whose members give up everything each time, the last record counts, else the first one
         of those that show the partition with this client without a break.
@@ -109,7 +110,7 @@ class History:
         found = None
         for state in reversed(self.states[:index]):
             has = any(_is(client, owner) and partition in names for owner, names in state.owners.items())
-            if not has and found is not None:
+            if state.at_ms < since_ms or (not has and found is not None):
                 break
             if has:
                 found = state.at_ms

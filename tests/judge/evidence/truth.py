@@ -9,6 +9,9 @@ from judge.evidence.spans import FOREVER, Process, spans
 JUST_AFTER_MS = 5
 """Records and callbacks have their times from two processes of one machine."""
 
+FIRST_JOIN_MS = 500
+"""So long before and after the record of an Empty group its first member's two joins lie."""
+
 
 def processes_of(folder, group):
     """The members of a group with their lines and what was done to them."""
@@ -31,31 +34,38 @@ def true_spans(processes, history, joins, *, eager):
 def _placed(span, history, joins, *, eager):
     if span.until is FOREVER:
         return span
-    given = history.given(span.partition, span.client, span.until + JUST_AFTER_MS, every=eager)
+    since = span.stop_first - JUST_AFTER_MS if span.old else 0
+    given = history.given(span.partition, span.client, since, span.until + JUST_AFTER_MS, every=eager)
     span = replace(span, given=given)
     until = (span.until if given is None else given) + JUST_AFTER_MS
     emptied = history.emptied_before(until)
-    if span.old and span.stop_last > emptied:
+    empty = history.states[emptied] if emptied >= 0 else None
+    emptied_ms = empty.at_ms if empty else 0
+    if span.old and span.stop_last > emptied_ms:
         shown = history.shown_since(span.partition, until)
         if shown is not None and shown > span.stop_last and _unsubscribed(span, history, shown):
             return replace(span, stop_first=shown, stop_last=shown, reason="new", old="")
         return span
     if span.partition in history.first_shown(emptied):
-        return _from_the_join(span, history, joins, emptied)
+        # A group's very first record is one of an Empty group, written when its first member asks for an id.
+        since_ms = emptied_ms - FIRST_JOIN_MS if empty is None or empty.number <= 0 else emptied_ms
+        return _from_the_join(span, history.joined_after(emptied), joins, since_ms)
     shown = history.shown_since(span.partition, until)
     if shown is None:
         return replace(span, unsure=True)
     return replace(span, stop_first=shown, stop_last=shown, reason="new", old="")
 
 
-def _from_the_join(span, history, joins, emptied):
-    """The group had no members: the partition stands still from the first join on."""
-    record = history.joined_after(emptied)
-    join = next((at for at in joins if at >= emptied - JUST_AFTER_MS), None)
-    known = [at for at in (record, join) if at is not None and at <= span.until]
+def _from_the_join(span, record, joins, since_ms):
+    """The group had no members: the partition stands still from the first join on.
+
+    A client joins twice: the first JoinGroup gets it a member id, the second one begins the rebalance.
+    """
+    known = sorted(at for at in (record, *joins) if at is not None and since_ms <= at <= span.until)
     if not known:
         return replace(span, unsure=True)
-    return replace(span, stop_first=min(known), stop_last=min(known), reason="empty", old="")
+    second = next((at for at in known if known[0] < at <= known[0] + FIRST_JOIN_MS), known[0])
+    return replace(span, stop_first=known[0], stop_last=second, reason="empty", old="")
 
 
 def _unsubscribed(span, history, shown):

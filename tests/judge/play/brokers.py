@@ -104,7 +104,8 @@ class Faults:
         self._stage.kafka.run_tool(REASSIGN, *arguments, timeout=TOOL_S)
         chosen = [TopicPartition(OFFSETS, number) for number in partitions]
         self._stage.acts.note("leaders elected")
-        self._stage.admin().elect_leaders(ElectionType.PREFERRED, chosen).result(TOOL_S)
+        admin = self._stage.admin()
+        admin.elect_leaders(ElectionType.PREFERRED, chosen).result(TOOL_S)
 
     def _observer_killed(self):
         """The lone observer is dead while records of the time are compacted away."""
@@ -124,7 +125,8 @@ class Faults:
             for name, value in values.items()
         ]
         resource = ConfigResource(ConfigResource.Type.TOPIC, OFFSETS, incremental_configs=entries)
-        self._stage.admin().incremental_alter_configs([resource])[resource].result(60)
+        admin = self._stage.admin()
+        admin.incremental_alter_configs([resource])[resource].result(60)
 
     def _open_transactions(self):
         """A transaction with offsets in every partition of the offsets topic stays open for a while."""

@@ -66,6 +66,7 @@ class Stage:
         """The topics of all groups, and the groups' own settings."""
         sizes = {topic: PARTITIONS for group in groups for topic in group.topics}
         sizes |= {f"{group.name}-u": MORE_PARTITIONS for group in groups if "subscribe" in group.changes}
+        sizes["transactions-t"] = 1
         admin = self.admin()
         made = admin.create_topics([NewTopic(name, size, REPLICAS) for name, size in sizes.items()])
         for each in made.values():
@@ -94,7 +95,8 @@ class Stage:
         """A topic more."""
         try:
             self.acts.note("topic", group=group, topic=topic, had=0, has=partitions)
-            self.admin().create_topics([NewTopic(topic, partitions, REPLICAS)])[topic].result(ADMIN_S)
+            admin = self.admin()
+            admin.create_topics([NewTopic(topic, partitions, REPLICAS)])[topic].result(ADMIN_S)
         except KafkaException as error:
             self.acts.note("refused", group=group, error=str(error))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from judge.evidence.spans import FOREVER
+from judge.verdict.bounds import EXACT, RECORD, UPPER
 
 AROUND_MS = 1_500
 LINES_MAX, COMMITS_MAX = 40, 3
@@ -24,6 +25,7 @@ def case(judgement, observer, group, processes, history, acts, log):
         "client": group["kind"],
         "number": told.number,
         "change": episode.kind,
+        "cause": cause_of_the_error(judgement),
         "wrong": list(judgement.wrong),
         "off_s": round(judgement.off_s, 3),
         "told": {"lower_s": told.lower_s, "upper_s": told.upper_s, "exact": told.exact, "trigger": told.trigger,
@@ -46,6 +48,29 @@ def case(judgement, observer, group, processes, history, acts, log):
         "log": [f"{at(when):+.3f} from {generation}: {reason[:110]}" for when, generation, reason in log
                 if since <= when <= until],
     }  # fmt: skip
+
+
+def cause_of_the_error(judgement):
+    """Which rule of bounds failed, as far as the truth shows it; reports are ordered by it."""
+    episode, wrong = judgement.episode, judgement.wrong
+    span = episode.longest
+    if RECORD in wrong:
+        return "the callback returned after the record that gave the partition"
+    if not any(word in wrong for word in (UPPER, EXACT)):
+        return ", ".join(wrong)
+    if span.stop_last < episode.since:
+        return "the stall began before the previous episode ended"
+    if episode.kind == "brokers":
+        return f"brokers were away ({span.reason})"
+    reasons = {
+        "busy": "the member stood in a record for longer than its poll interval before it was taken out",
+        "stopped": "the member was stopped (SIGSTOP) before it was expelled",
+        "killed": "the member was killed",
+        "closing": "the member closed",
+        "new": "the partition is new",
+        "empty": "the group had been Empty",
+    }
+    return reasons.get(span.reason, f"the owner's callback ({span.reason}) was before the start that is told")
 
 
 def _about(act, told):

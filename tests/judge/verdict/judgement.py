@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from judge.evidence.broker_log import beginnings, cause_of
+from judge.evidence.broker_log import beginnings, cause_of, first_joins
 from judge.evidence.folder import Folder
 from judge.evidence.history import histories
 from judge.evidence.records import decode
@@ -17,6 +17,7 @@ from judge.verdict.episodes import episodes
 from judge.verdict.facts import coverage, triggers
 from judge.verdict.report import write
 
+JOINED = "Adding new member"
 OBSERVERS = ("kept", "lone")
 
 
@@ -25,14 +26,16 @@ class Truth:
 
     def __init__(self, folder):
         self.groups = folder.run["groups"]
-        self.log = beginnings((folder.text(f"broker-{n}.log") for n in (1, 2, 3)), folder.run["began"])
+        texts = [folder.text(f"broker-{number}.log") for number in (1, 2, 3)]
+        self.log = beginnings(texts, folder.run["began"])
+        first = first_joins(texts, folder.run["began"])
         self.history = histories(folder.rows("records.ndjson"), folder.topics, decode)
         self.history = {name: self.history[name] for name in self.groups if name in self.history}
         self.processes, self.spans = {}, {}
         for name, history in self.history.items():
             history.type = self.groups[name]["type"]
             self.processes[name] = processes_of(folder, name)
-            joins = [at for at, _, _ in self.log.get(name, ())] if history.type == "classic" else []
+            joins = [at for at, _, reason in self.log.get(name, ()) if reason.startswith(JOINED)] + first.get(name, [])
             eager = self.groups[name].get("eager", history.type == "classic")
             self.spans[name] = true_spans(self.processes[name], history, joins, eager=eager)
 

@@ -49,7 +49,19 @@ def _page(found):
         rows = each["partition-seconds"]
         yield from _table(tuple(rows[0]) if rows else (), [list(row.values()) for row in rows])
         yield ""
-        for case in each["cases"]:
+        yield from _cases(each["cases"])
+    yield ""
+    same = found["same id, another trigger"]
+    yield f"Events of both observers: {same['both']}; with different triggers: {same['differ']}."
+
+
+def _cases(cases):
+    by_cause = {}
+    for case in cases:
+        by_cause.setdefault(case["cause"], []).append(case)
+    for cause, some in sorted(by_cause.items(), key=lambda item: -len(item[1])):
+        yield from (f"### {len(some)}: {cause}", "")
+        for case in some:
             told, real, longest = case["told"], case["real"], case["longest"] or {}
             yield (
                 f"- {case['group']} {case['number']} ({case['client']}; {case['change']}): {', '.join(case['wrong'])}: told "
@@ -57,9 +69,7 @@ def _page(found):
                 f"{real['most_s']} (to the record {real['to_the_record_s']}); {longest.get('partition')} "
                 f"{longest.get('reason')} {longest.get('stopped')} -> {longest.get('resumed')}; {told['trigger']}"
             )
-    yield ""
-    same = found["same id, another trigger"]
-    yield f"Events of both observers: {same['both']}; with different triggers: {same['differ']}."
+        yield ""
 
 
 def _table(titles, rows):
