@@ -9,6 +9,9 @@ from judge.evidence.spans import FOREVER, Process, spans
 JUST_AFTER_MS = 5
 """Records and callbacks have their times from two processes of one machine."""
 
+READ_MS = 60
+"""A batch that was polled just before a callback is noted as processed just after it."""
+
 FIRST_JOIN_MS = 500
 """So long before and after the record of an Empty group its first member's two joins lie."""
 
@@ -73,3 +76,15 @@ def _unsubscribed(span, history, shown):
     topic = span.partition.rpartition("-")[0]
     between = [state for state in history.states if span.stop_last < state.at_ms < shown]
     return any(state.members and state.topics and topic not in state.topics for state in between)
+
+
+def contradicted(spans, processes):
+    """Spans in which the old owner says that it processed a record after it stopped: the truth would be wrong there."""
+    by_name = {process.name: process for process in processes}
+    return [
+        span
+        for span in spans
+        if span.old in by_name
+        and not span.unsure
+        and by_name[span.old].processed(span.partition, span.stop_last + READ_MS, min(span.until, span.stop_last + 60_000))
+    ]

@@ -52,7 +52,7 @@ class Faults:
             try:
                 getattr(self, "_" + name.replace(" ", "_"))()
                 self.played[name] += 1
-            except (BrokerError, KafkaException, OSError) as error:
+            except (BrokerError, KafkaException, OSError, TimeoutError) as error:
                 self._stage.acts.note("refused", name=name, error=str(error))
             self._stage.acts.note("fault over", name=name)
 
@@ -73,7 +73,7 @@ class Faults:
         for broker in gone:
             self._stage.acts.note("broker killed", broker=broker)
             self._stage.kafka.kill_broker(broker)
-        self._stage.over.wait(self._chance.uniform(12, 25))
+        self._stage.over.wait(self._chance.uniform(4, 12))
         self._back(gone)
 
     def _back(self, brokers):

@@ -22,7 +22,7 @@ class Life:
         self._chance = random.Random(f"{stage.seed} {group.name}")
         self._members, self._count, self._topics, self._second = [], 0, 0, False
         self._thread = threading.Thread(target=self._live, daemon=True)
-        self.played = {}
+        self.played, self.failed = {}, None
 
     def begin(self):
         """Start the thread."""
@@ -41,6 +41,12 @@ class Life:
     # -- changes -----------------------------------------------------------------------------------------------
 
     def _live(self):
+        try:
+            self._changes()
+        except Exception as error:  # noqa: BLE001 - the run ends with it
+            self.failed = error
+
+    def _changes(self):
         # Members of a new group come at different moments.
         for _ in range(2):
             self._start()

@@ -112,6 +112,9 @@ def _watch(stage, options, lives, observers, events):
             f"events {', '.join(f'{name} {each.count}' for name, each in events.items())}",
             flush=True,
         )
+        for life in lives:
+            if life.failed:
+                raise RuntimeError(f"the group {life.group.name} cannot go on") from life.failed
         if not observers[KEPT].running:
             raise RuntimeError("the observer ended by itself: see kept.log")
 

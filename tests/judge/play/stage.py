@@ -88,7 +88,7 @@ class Stage:
             if had + 2 <= limit:
                 self.acts.note("partitions", group=group, topic=topic, had=had, has=had + 2)
                 admin.create_partitions([NewPartitions(topic, had + 2)])[topic].result(ADMIN_S)
-        except KafkaException as error:
+        except (KafkaException, TimeoutError) as error:
             self.acts.note("refused", group=group, error=str(error))
 
     def add_topic(self, group, topic, partitions):
@@ -97,7 +97,7 @@ class Stage:
             self.acts.note("topic", group=group, topic=topic, had=0, has=partitions)
             admin = self.admin()
             admin.create_topics([NewTopic(topic, partitions, REPLICAS)])[topic].result(ADMIN_S)
-        except KafkaException as error:
+        except (KafkaException, TimeoutError) as error:
             self.acts.note("refused", group=group, error=str(error))
 
 
