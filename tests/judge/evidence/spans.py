@@ -55,6 +55,13 @@ class Span:
     client: str
     unsure: bool = False
     given: float | None = None
+    idle_since: float | None = None
+    """When the last owner stopped, also where the stall counts from later since the group was Empty in between."""
+
+    @property
+    def earliest(self):
+        """When it began to stand still, also where a part of that does not count."""
+        return self.stop_first if self.idle_since is None else min(self.stop_first, self.idle_since)
 
     @property
     def longest_s(self):
@@ -166,13 +173,25 @@ def spans(processes):
     found = []
     for partition, possessions in by_partition.items():
         possessions.sort(key=lambda each: each.since)
-        found.append(Span(partition, 0, 0, possessions[0].since, "new", "", possessions[0].process, possessions[0].client))
+        first = possessions[0]
+        found.append(Span(partition, 0, 0, first.since, "new", "", first.process, first.client))
         for old, new in zip(possessions, possessions[1:], strict=False):
             found.append(_between(old, new, still[old.process]))
         last = possessions[-1]
         if last.stop_last is not FOREVER or last.stop_first is not FOREVER:
-            found.append(Span(partition, last.stop_first, last.stop_last, FOREVER, last.reason, last.process, "", ""))
+            found.append(Span(partition, last.stop_first, last.stop_last, FOREVER, last.reason, last.process, "", "", idle_since=last.stop_first))
     return sorted(found, key=lambda span: span.until)
+
+
+def stale_owners(processes, state):
+    """Whether at the moment of ``state`` a member works on what the records give to another: it does not know yet."""
+    owners = {name: client for client, names in state.owners.items() for name in names}
+    return any(
+        possession.since <= state.at_ms < possession.stop_first
+        and owners.get(possession.partition, possession.client) != possession.client
+        for process in processes
+        for possession in process.possessions()
+    )
 
 
 def _between(old, new, still):
@@ -189,4 +208,4 @@ def _between(old, new, still):
             first = last = new.since
             reason = "two owners" if not waking else "woken"
     last = min(last, new.since)
-    return Span(old.partition, first, last, new.since, reason, old.process, new.process, new.client, unsure)
+    return Span(old.partition, first, last, new.since, reason, old.process, new.process, new.client, unsure, None, first)

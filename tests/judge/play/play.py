@@ -20,7 +20,7 @@ from judge.play.stage import BROKER, OFFSETS, OFFSETS_PARTITIONS, Stage
 from rebalance_agent.testing import EmbeddedKafka
 from rebalance_agent.testing.kafka.broker_settings import free_ports
 
-QUIET_S, QUIET_MAX_S = 14, 60
+QUIET_S, QUIET_MAX_S = 20, 90
 """So long no event may come before the run is judged, and how long that is waited for."""
 
 PROGRESS_S = 15
@@ -127,7 +127,8 @@ def _calm(stage, lives, faults, observers, events):
         each.join()
     pause, until = threading.Event(), now_ms() + QUIET_MAX_S * 1000
     stage.acts.note("calm")
-    while now_ms() < until and now_ms() - max(each.last_ms for each in events.values()) < QUIET_S * 1000:
+    calm = now_ms()
+    while now_ms() < until and now_ms() - max(calm, *(each.last_ms for each in events.values())) < QUIET_S * 1000:
         pause.wait(0.5)
     for each in observers.values():
         if each.running:

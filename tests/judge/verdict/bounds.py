@@ -41,7 +41,7 @@ def judged(episode, *, static=False):
     if most < told.lower_s - BELOW_S and not told.exact:
         wrong, off = [*wrong, LOWER], max(off, told.lower_s - most)
     wrong += _partition_seconds(episode)
-    if episode.unsure:
+    if episode.unsure or (episode.stale and wrong and UPPER not in wrong and RECORD not in wrong):
         return Judged(episode, (), 0.0, unsure=True)
     return Judged(episode, tuple(wrong), off)
 
@@ -53,7 +53,7 @@ def _partition_seconds(episode):
         return []
     wrong = []
     least, most = (sum(getattr(span, name) for span in episode.spans) for name in ("shortest_s", "longest_s"))
-    most += sum(max(0.0, episode.told.at_ms - span.stop_first) / 1000 for span in episode.open)
+    most += sum(max(0.0, episode.told.at_ms - span.earliest) / 1000 for span in episode.open)
     if least > told.stalled_upper_s + ABOVE_TIMER_S * count:
         wrong.append(SECONDS_HIGH)
     if most < told.stalled_s - BELOW_S * max(1, count) - 0.001:

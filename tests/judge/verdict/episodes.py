@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from judge.evidence.spans import FOREVER
 
 BROKER_FAULTS = ("coordinator killed", "leaders moved", "outage")
+DAY_MS = 86_400_000
 AFTER_FAULT_MS, AFTER_ROLLING_MS = 12_000, 8_000
 REASONS = {"killed": "kill", "stopped": "zombie", "busy": "kick", "new": "new partitions", "empty": "group start"}
 CHANGES = {
@@ -25,13 +26,17 @@ CHANGES = {
 
 @dataclass
 class Episode:
-    """One event that closes an episode. ``open`` are spans that began before it and go on after it."""
+    """One event that closes an episode. ``open`` are spans that began before it and go on after it.
+
+    ``stale``: a member works on what the records gave to another, so its lines say nothing of how long that stood still.
+    """
 
     told: object
     since: float
     spans: list = field(default_factory=list)
     open: list = field(default_factory=list)
     kind: str = ""
+    stale: bool = False
 
     @property
     def unsure(self):
@@ -61,9 +66,11 @@ class Episode:
     @property
     def ever_s(self):
         """The longest stall that touches the episode, also if it ends later."""
-        ends = [(span.until if span.until is not FOREVER else self.told.at_ms + 86_400_000) for span in self.open]
-        starts = [span.stop_first for span in self.open]
-        return max([self.real_most_s, *((end - start) / 1000 for start, end in zip(starts, ends, strict=True))])
+        return max([self.real_most_s, *((self._end(span) - span.earliest) / 1000 for span in self.open)])
+
+    def _end(self, span):
+        """The end of an open span; one that never ends lasts for a day here."""
+        return span.until if span.until is not FOREVER else self.told.at_ms + DAY_MS
 
 
 def episodes(events, spans, acts, group):
@@ -76,7 +83,7 @@ def episodes(events, spans, acts, group):
         if index < len(found):
             found[index].spans.append(span)
         for episode in found[:index]:
-            if span.stop_first <= episode.told.at_ms:
+            if span.earliest <= episode.told.at_ms:
                 episode.open.append(span)
     for episode in found:
         episode.kind = _kind(episode, acts, group)

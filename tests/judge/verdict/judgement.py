@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 
 from judge.evidence.broker_log import beginnings, cause_of, first_joins
 from judge.evidence.folder import Folder
 from judge.evidence.history import histories
 from judge.evidence.records import decode
+from judge.evidence.spans import stale_owners
 from judge.evidence.told import kept, published
-from judge.evidence.truth import processes_of, true_spans
+from judge.evidence.truth import contradicted, processes_of, true_spans
 from judge.verdict import counters, tightness
 from judge.verdict.bounds import judged
 from judge.verdict.cases import case
@@ -52,6 +54,7 @@ def judge(path):
     found["truth"] = {
         "spans": sum(map(len, truth.spans.values())),
         "unsure": sum(span.unsure for spans in truth.spans.values() for span in spans),
+        "contradicted": sum(len(contradicted(truth.spans[name], truth.processes[name])) for name in truth.spans),
     }
     return write(folder, found)
 
@@ -62,8 +65,11 @@ def _observer(name, folder, truth):
     judgements, cases, counts, not_first = [], [], Counter(), []
     for group, spans in truth.spans.items():
         told = [each for each in events if each.group == group]
-        closed = [each for each in episodes(told, spans, folder.acts, group) if not _was_away(each, away)]
+        closed = episodes(told, spans, folder.acts, group)
         static = truth.groups[group]["static"]
+        for each in closed:
+            state = truth.history[group].state_at(each.told.at_ms)
+            each.stale = state is not None and stale_owners(truth.processes[group], state)
         for each in filter(None, (judged(each, static=static) for each in closed)):
             judgements.append(each)
             if each.wrong:
@@ -105,15 +111,8 @@ def _away(name, folder):
 
 
 def _survivors(folder, file):
-    import json  # noqa: PLC0415
-
     left = json.loads(folder.text(file) or "null")
     return None if left is None else set(left)
-
-
-def _was_away(episode, away):
-    """Whether the observer was not there for the whole of an episode: counted apart."""
-    return False
 
 
 def _disagreements(folder):

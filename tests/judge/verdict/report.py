@@ -30,7 +30,9 @@ def write(folder, found):
 def _page(found):
     yield f"# Judge, seed {found['seed']}"
     yield ""
-    yield f"Played: {found['played']}. Truth: {found['truth']['spans']} stalls of partitions, {found['truth']['unsure']} unsure."
+    truth = found["truth"]
+    yield f"Played: {found['played']}. Truth: {truth['spans']} stalls of partitions, {truth['unsure']} unsure, "
+    yield f"{truth['contradicted']} contradicted by records that the old owner processed later."
     for name, each in found["observers"].items():
         yield from ("", f"## Observer `{name}`", "")
         facts = each["facts"]

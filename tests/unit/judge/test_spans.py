@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from judge.evidence.spans import FOREVER, Process, spans
+from judge.evidence.history import State
+from judge.evidence.spans import FOREVER, Process, spans, stale_owners
 
 
 def line(at, what, *partitions, edge=None, **more):
@@ -110,6 +111,12 @@ def test_what_never_gets_an_owner_again_has_no_end():
 
 def test_a_member_that_never_had_a_partition_is_in_no_span():
     assert spans([process("a", called(1_000, "assigned"))]) == []
+
+
+@pytest.mark.parametrize(("at", "owner", "stale"), [(3_000, "b", True), (3_000, "a", False), (5_500, "b", False)])
+def test_a_member_that_works_on_what_records_gave_to_another_is_stale(at, owner, stale):
+    lines = [*called(1_000, "assigned", "t-0"), *called(5_000, "lost", "t-0")]
+    assert stale_owners([process("a", lines)], State(at, 1, 1, {owner: {"t-0"}})) is stale
 
 
 @pytest.mark.parametrize(("until", "last"), [(1_600, 1_500), (1_800, 1_700), (1_400, None)])

@@ -28,7 +28,8 @@ def told(number=1, at_ms=AT, lower=1.0, upper=3.0, **more):
 def span(longest=2.0, *, shortest=None, until=AT, given=None, reason="revoked", **more):
     first = until - longest * 1000
     last = until - (longest if shortest is None else shortest) * 1000
-    return Span("t-0", first, last, until, reason, "a", "b", "b", given=until if given is None else given, **more)
+    given = until if given is None else given
+    return Span("t-0", first, last, until, reason, "a", "b", "b", given=given, idle_since=first, **more)
 
 
 def verdict(event, *spans, **more):
@@ -76,6 +77,18 @@ def test_a_stall_that_goes_on_after_the_episode_is_no_reason_against_its_lower_b
     assert verdict(told(), span(0.5)).wrong == (LOWER,)
     assert verdict(told(), span(0.5), span(9.0, until=AT + 5_000, given=AT + 4_000)).wrong == ()
     assert verdict(told(), span(0.5), replace(span(4.0), until=FOREVER)).wrong == ()
+
+
+def test_a_stall_of_a_group_that_became_empty_meanwhile_is_no_reason_against_an_earlier_lower_bound():
+    late = replace(span(1.0, until=AT + 60_000), idle_since=AT - 2_000)
+    assert verdict(told(), late).wrong == ()
+
+
+def test_a_member_that_does_not_know_that_it_was_expelled_says_nothing_of_a_lower_bound():
+    for stale, unsure, wrong in ((True, True, ()), (False, False, (LOWER,))):
+        (episode,) = episodes([told()], [span(0.5)], (), "g")
+        episode.stale = stale
+        assert (judged(episode).unsure, judged(episode).wrong) == (unsure, wrong)
 
 
 def test_what_members_do_not_say_is_not_judged():
