@@ -26,7 +26,8 @@ from judge.verdict.judgement import judge  # noqa: E402
 INTERRUPTED = 128 + signal.SIGINT
 EPILOG = """\
 The folder of evidence (printed) has the members' lines, the records of the offsets topic, the events, the brokers' logs
-and the reports report.md and report.json. Exit code 0: no bound is false and no fact is wrong; 1: some are; 130: Ctrl-C.
+and the reports report.md and report.json.
+Exit code 0: no bound is false and no fact is wrong; 1: some are; 130: Ctrl-C.
 
 python tests/judge --minutes 3 --groups ck-range ck-cons --faults 'coordinator killed'
 python tests/judge --again FOLDER     judge saved evidence once more, without a broker
@@ -43,7 +44,10 @@ def main(arguments=None):
     groups = [group for group in GROUPS if not options.groups or group.name in options.groups]
     folder = Path(options.folder or tempfile.mkdtemp(prefix="judge-"))
     folder.mkdir(parents=True, exist_ok=True)
-    print(f"judge: seed {options.seed}, {options.minutes:g} minutes, {len(groups)} groups; evidence in {folder}", flush=True)
+    print(
+        f"judge: seed {options.seed}, {options.minutes:g} minutes, {len(groups)} groups; evidence in {folder}",
+        flush=True,
+    )
     try:
         play(options, groups, folder)
     except KeyboardInterrupt:

@@ -6,7 +6,8 @@ import re
 from datetime import datetime, timedelta
 
 PREPARING = re.compile(
-    r"^(\d\d:\d\d:\d\d\.\d{3}) .*Preparing to rebalance group (\S+) in state \w+ with old generation (\d+) \(reason: (.*)"
+    r"^(\d\d:\d\d:\d\d\.\d{3}) .*Preparing to rebalance group (\S+) in state \w+ "
+    r"with old generation (\d+) \(reason: (.*)"
 )
 JOINS = re.compile(r"^(\d\d:\d\d:\d\d\.\d{3}) .* joins group (\S+) in Empty state")
 CAUSES = (

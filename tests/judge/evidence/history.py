@@ -1,33 +1,11 @@
-"""A group's life by its records: who had which partitions from when on, when it was empty, which facts are to be told."""
+"""A group's life by its records: who had which partitions when, when it was Empty, which facts are to be told."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, field
 
-
-@dataclass
-class State:
-    """What a group was from ``at_ms`` on. ``owners``: client id -> partitions as names; ``topics``: subscribed to."""
-
-    at_ms: float
-    number: int
-    members: int
-    owners: dict = field(default_factory=dict)
-    shown: frozenset = frozenset()
-    topics: frozenset = frozenset()
-    where: str = ""
-
-
-@dataclass(frozen=True)
-class Fact:
-    """What an event has to say: kind, number, time of its record, and where that is (``partition:offset``)."""
-
-    kind: str
-    number: int
-    at_ms: float
-    where: str
-    members: int = 0
+from judge.evidence.epochs import EpochGroup
+from judge.evidence.facts import Fact, State
 
 
 class History:
@@ -36,7 +14,7 @@ class History:
     def __init__(self, group, names=None):
         self.group, self.states, self.facts, self.commits = group, [], [], {}
         self._names = names or {}
-        self._epoch = _Epoch(self)
+        self._epoch = EpochGroup(self)
         self._generation = None
 
     def add(self, fact, at_ms, where):
@@ -71,7 +49,7 @@ class History:
         topics = frozenset(topic for each in fact["members"] for topic in each["topics"])
         ids = {each["member"] for each in fact["members"]}
         same = before is not None and before[0] == number
-        # A static member that comes back has a new id in the same generation; any other repeated record says nothing new.
+        # A static member that comes back has a new id in the same generation; another record of it says nothing new.
         if not same or ids != before[1]:
             for missing in range((before[0] if before else number - 1) + 1, number):
                 self.facts.append(Fact("aborted", missing, at_ms, where))
@@ -133,52 +111,7 @@ class History:
 
 def _is(client, owner):
     """Whether the client id ``owner`` of a record is that of the member ``client``; Streams appends a thread's name."""
-    return owner == client or owner.startswith(client + "-") and "StreamThread" in owner
-
-
-class _Epoch:
-    """A consumer or streams group: epochs, targets and current assignments, one record each."""
-
-    def __init__(self, history):
-        self._history = history
-        self.epoch, self.told = 0, 0
-        self.members, self.target, self.current = {}, {}, {}
-
-    def add(self, fact, at_ms, where):
-        """One record."""
-        kind, gone = fact["kind"], fact.get("gone", False)
-        if kind == "epoch":
-            self.epoch = 0 if gone else fact["epoch"]
-            if gone:
-                self._history.facts.append(Fact("group_gone", -1, at_ms, where))
-                self.told = 0
-        elif kind in ("member", "target", "current"):
-            table = {"member": self.members, "target": self.target, "current": self.current}[kind]
-            if gone:
-                table.pop(fact["member"], None)
-            else:
-                table[fact["member"]] = fact
-        self._state(at_ms, where)
-        if self.epoch > self.told and self._reached():
-            self.told = self.epoch
-            self._history.facts.append(Fact("generation", self.epoch, at_ms, where, len(self.members)))
-
-    def _reached(self):
-        """Whether every member that is there has its assignment of the group's epoch."""
-        there = [self.current.get(member) for member in self.members]
-        return all(
-            each is not None and (each["epoch"] < 0 or (each["epoch"] >= self.epoch and each["stable"])) for each in there
-        )
-
-    def _state(self, at_ms, where):
-        history, owners = self._history, {}
-        for member, current in self.current.items():
-            client = self.members.get(member, {}).get("client")
-            if client is not None and current["epoch"] >= 0:
-                owners.setdefault(client, set()).update(map(history.name, current["partitions"]))
-        shown = frozenset(history.name(each) for target in self.target.values() for each in target["partitions"])
-        topics = frozenset(topic for each in self.members.values() for topic in each["topics"])
-        history.states.append(State(at_ms, self.epoch, len(self.members), owners, shown, topics, where))
+    return owner == client or (owner.startswith(client + "-") and "StreamThread" in owner)
 
 
 def histories(rows, names, decode):

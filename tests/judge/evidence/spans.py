@@ -1,14 +1,14 @@
 """The truth: how long each partition stood still, from the members' own lines.
 
-A partition stands still from the moment when its owner stopped processing it to the moment when the assigned callback of
-its new owner (perhaps the same member) returned.
+A partition stands still from the moment when its owner stopped processing it to the moment when the assigned callback
+of its new owner (perhaps the same member) returned.
 
 The owner stopped at the first of these that holds until the partition has its new owner: its revoked or lost callback
 was entered; it was killed (SIGKILL) or stopped (SIGSTOP), at the moment before the signal; its loop stood in the
-processing of a record (``busy``), and it was taken out of the group for that; it began to close. A member that closes is
-between ``closing`` and the entered callback neither working nor called, so the stop lies in between, and a stall is a
-range: ``shortest_s`` to ``longest_s``. The processor of a streams task is closed some time after its last record, which
-gives such a range, too.
+processing of a record (``busy``), and it was taken out of the group for that; it began to close. A member that closes
+is between ``closing`` and the entered callback neither working nor called, so the stop lies in between, and a stall is
+a range: ``shortest_s`` to ``longest_s``. The processor of a streams task is closed some time after its last record,
+which gives such a range, too.
 
 What stands still without an owner counts from later: in a group that was Empty from the first member's join, and a
 partition that the group did not have from the first record that shows it. A partition that two members process at the
@@ -17,33 +17,15 @@ same time (a stopped one that goes on, before it learns that it was expelled) is
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
+from itertools import pairwise
 
-AFTER_WAKING_MS = 1_500
-"""A member that goes on after it stood still learns within this time that it was expelled."""
-
-FOREVER = float("inf")
-
-
-@dataclass(frozen=True)
-class Possession:
-    """One member had a partition from ``since`` (its assigned callback returned) on.
-
-    It stopped between ``stop_first`` and ``stop_last`` for ``reason``, for good or until it went on at ``resumed``.
-    """
-
-    partition: str
-    process: str
-    client: str
-    since: float
-    stop_first: float = FOREVER
-    stop_last: float = FOREVER
-    reason: str = ""
+from judge.evidence.process import AFTER_WAKING_MS, FOREVER
 
 
 @dataclass(frozen=True)
 class Span:
-    """A partition stood still from ``stop_first``..``stop_last`` to ``until``. ``until`` is infinite where it never ended."""
+    """A partition stood still from ``stop_first``..``stop_last`` to ``until``, infinite where it never ended."""
 
     partition: str
     stop_first: float
@@ -74,95 +56,6 @@ class Span:
         return max(0.0, self.until - self.stop_last) / 1000
 
 
-@dataclass
-class Process:
-    """One member's lines, as possessions and moments at which it stood still."""
-
-    name: str
-    client: str
-    lines: list
-    acts: list
-    streams: bool = False
-    still: list = field(default_factory=list)
-    """(from, to, reason): its loop did not run."""
-
-    def __post_init__(self):
-        self.still = sorted([*self._from_acts(), *self._from_lines()])
-
-    def _from_acts(self):
-        stopped = None
-        for act in self.acts:
-            if act["do"] == "kill":
-                yield act["at"], FOREVER, "killed"
-            elif act["do"] == "stop":
-                stopped = act["at"]
-            elif act["do"] == "cont" and stopped is not None:
-                yield stopped, act["at"], "stopped"
-                stopped = None
-        if stopped is not None:
-            yield stopped, FOREVER, "stopped"
-
-    def _from_lines(self):
-        busy = None
-        for line in self.lines:
-            if line["what"] == "busy":
-                busy = line["at"]
-            elif line["what"] == "idle" and busy is not None:
-                yield busy, line["at"], "busy"
-                busy = None
-            elif line["what"] == "closing":
-                yield line["at"], FOREVER, "closing"
-        if busy is not None:
-            yield busy, FOREVER, "busy"
-
-    def processed(self, partition, after, until):
-        """When a record of the partition was processed last in (after, until]; None if none was."""
-        found = None
-        for line in self.lines:
-            if line["what"] == "read" and partition in line["last"]:
-                for at in (line["first"][partition], line["last"][partition]):
-                    if after < at <= until:
-                        found = at
-        return found
-
-    def possessions(self):
-        """What it had, in order."""
-        had, found = {}, []
-        for line in self.lines:
-            if line["what"] not in ("assigned", "revoked", "lost"):
-                continue
-            for partition in line["partitions"]:
-                if line["what"] == "assigned" and line["edge"] == "exit" and partition not in had:
-                    had[partition] = line["at"]
-                elif line["what"] != "assigned" and line["edge"] == "enter" and partition in had:
-                    found.append(self._given_up(partition, had.pop(partition), line["at"], line["what"]))
-        found += [self._given_up(partition, since, FOREVER, "") for partition, since in had.items()]
-        return found
-
-    def _given_up(self, partition, since, called, word):
-        """The possession that ended with a callback at ``called``, or without one."""
-        made = Possession(partition, self.name, self.client, since, called, called, word)
-        for began, ended, reason in self.still:
-            if ended <= since or began > called:
-                continue
-            began = max(began, since)
-            if reason in ("closing", "killed") or ended is FOREVER:
-                return replace(made, stop_first=began, stop_last=min(called, self._over(began)), reason=reason)
-            if called <= ended + AFTER_WAKING_MS and called is not FOREVER:
-                again = self.processed(partition, ended, called)
-                return replace(made, stop_first=began, stop_last=began if again is None else called, reason=reason)
-        if self.streams and word == "revoked":
-            last = self.processed(partition, since, called)
-            return replace(made, stop_first=called - 1_000 if last is None else last)
-        return made
-
-    def _over(self, began):
-        """The end of a close that began then; at once for a member that was killed."""
-        closed = [line["at"] for line in self.lines if line["what"] == "closed" and line["at"] >= began]
-        killed = [act["at"] for act in self.acts if act["do"] == "kill"]
-        return min([*closed, *killed, FOREVER])
-
-
 def spans(processes):
     """Every span of a group, of all partitions, in order of their ends."""
     by_partition = {}
@@ -175,11 +68,23 @@ def spans(processes):
         possessions.sort(key=lambda each: each.since)
         first = possessions[0]
         found.append(Span(partition, 0, 0, first.since, "new", "", first.process, first.client))
-        for old, new in zip(possessions, possessions[1:], strict=False):
+        for old, new in pairwise(possessions):
             found.append(_between(old, new, still[old.process]))
         last = possessions[-1]
         if last.stop_last is not FOREVER or last.stop_first is not FOREVER:
-            found.append(Span(partition, last.stop_first, last.stop_last, FOREVER, last.reason, last.process, "", "", idle_since=last.stop_first))
+            found.append(
+                Span(
+                    partition,
+                    last.stop_first,
+                    last.stop_last,
+                    FOREVER,
+                    last.reason,
+                    last.process,
+                    "",
+                    "",
+                    idle_since=last.stop_first,
+                )
+            )
     return sorted(found, key=lambda span: span.until)
 
 
@@ -208,4 +113,6 @@ def _between(old, new, still):
             first = last = new.since
             reason = "two owners" if not waking else "woken"
     last = min(last, new.since)
-    return Span(old.partition, first, last, new.since, reason, old.process, new.process, new.client, unsure, None, first)
+    return Span(
+        old.partition, first, last, new.since, reason, old.process, new.process, new.client, unsure, None, first
+    )

@@ -1,4 +1,4 @@
-"""What the observer's events say, read from their JSON. The names of their fields are in this module and nowhere else."""
+"""What the observer's events say, read from their JSON. The names of their fields are in this module alone."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def read_event(row):
 
 
 def published(rows):
-    """Every event that was published, in order, of rows with a ``value`` in bytes; parts after the first are left out."""
+    """Every event that was published, in order, of rows with ``value`` in bytes; parts after the first are left out."""
     for row in rows:
         try:
             value = json.loads(row["value"])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from judge.evidence.spans import FOREVER, Process, spans
+from judge.evidence.process import FOREVER, Process
+from judge.evidence.spans import spans
 
 JUST_AFTER_MS = 5
 """Records and callbacks have their times from two processes of one machine."""
@@ -24,9 +25,7 @@ def processes_of(folder, group):
             acts.setdefault(act["process"], []).append(act)
     streams = folder.run["groups"][group]["type"] == "streams"
     lines = folder.members[group]
-    return [
-        Process(name, name.rpartition(".")[0], lines.get(name, []), acts[name], streams) for name in acts
-    ]
+    return [Process(name, name.rpartition(".")[0], lines.get(name, []), acts[name], streams) for name in acts]
 
 
 def true_spans(processes, history, joins, *, eager):
@@ -52,19 +51,20 @@ def _placed(span, history, joins, *, eager):
     if span.partition in history.first_shown(emptied):
         # A group's very first record is one of an Empty group, written when its first member asks for an id.
         since_ms = emptied_ms - FIRST_JOIN_MS if empty is None or empty.number <= 0 else emptied_ms
-        return _from_the_join(span, history.joined_after(emptied), joins, since_ms)
+        created = [emptied_ms] if empty is not None and empty.number <= 0 else []
+        return _from_the_join(span, [history.joined_after(emptied), *created, *joins], since_ms)
     shown = history.shown_since(span.partition, until)
     if shown is None:
         return replace(span, unsure=True)
     return replace(span, stop_first=shown, stop_last=shown, reason="new", old="")
 
 
-def _from_the_join(span, record, joins, since_ms):
+def _from_the_join(span, moments, since_ms):
     """The group had no members: the partition stands still from the first join on.
 
     A client joins twice: the first JoinGroup gets it a member id, the second one begins the rebalance.
     """
-    known = sorted(at for at in (record, *joins) if at is not None and since_ms <= at <= span.until)
+    known = sorted(at for at in moments if at is not None and since_ms <= at <= span.until)
     if not known:
         return replace(span, unsure=True)
     second = next((at for at in known if known[0] < at <= known[0] + FIRST_JOIN_MS), known[0])
@@ -86,5 +86,7 @@ def contradicted(spans, processes):
         for span in spans
         if span.old in by_name
         and not span.unsure
-        and by_name[span.old].processed(span.partition, span.stop_last + READ_MS, min(span.until, span.stop_last + 60_000))
+        and by_name[span.old].processed(
+            span.partition, span.stop_last + READ_MS, min(span.until, span.stop_last + 60_000)
+        )
     ]

@@ -41,10 +41,7 @@ class Bytes:
 
     def length(self, size):
         """The length of what follows; None for null."""
-        if self.flexible:
-            value = self.varint() - 1
-        else:
-            value = self.integer(size)
+        value = self.varint() - 1 if self.flexible else self.integer(size)
         return None if value < 0 else value
 
     def text(self):

@@ -3,8 +3,8 @@
 A line has ``at`` (epoch milliseconds), ``what`` and, where it is of partitions, ``partitions`` (``topic-number``):
 
 ``subscribed``, ``assigned`` / ``revoked`` / ``lost`` with ``edge`` ``enter`` or ``exit`` (the callbacks), ``busy`` and
-``idle`` (the loop stands in the processing of a record, and goes on), ``read`` with ``first`` and ``last`` (when records
-of each partition were processed, every `READ_EVERY_MS`), ``commit``, ``closing`` and ``closed``.
+``idle`` (the loop stands in the processing of a record, and goes on), ``read`` with ``first`` and ``last`` (when
+records of each partition were processed, every `READ_EVERY_MS`), ``commit``, ``closing`` and ``closed``.
 
 This module imports nothing of the project, so that the account is independent of what it judges.
 """
@@ -71,7 +71,9 @@ class Account:
     def flush(self, at=None):
         """Say what was processed since the last such line."""
         if self._read:
-            self.say("read", first={k: v[0] for k, v in self._read.items()}, last={k: v[1] for k, v in self._read.items()})
+            self.say(
+                "read", first={k: v[0] for k, v in self._read.items()}, last={k: v[1] for k, v in self._read.items()}
+            )
         self._read, self._said_ms = {}, at or now_ms()
 
 
@@ -107,7 +109,7 @@ def _give_up():
 
 
 def live(client, account, commands):
-    """The loop of a member with a ``client`` of ``subscribe(topics)``, ``poll()``, ``wait(seconds)`` and ``close()``."""
+    """The loop of a member. A client has ``subscribe(topics)``, ``poll()``, ``wait(seconds)`` and ``close()``."""
     while not commands.closing.is_set():
         command = commands.pending()
         if command is None:

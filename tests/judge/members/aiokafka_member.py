@@ -77,7 +77,6 @@ if __name__ == "__main__":
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
 
-
     client = Client(config, account, loop)
     account.say("subscribed", topics=config["topics"])
     client.subscribe(config["topics"])

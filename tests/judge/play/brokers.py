@@ -8,11 +8,12 @@ import random
 import threading
 from collections import Counter
 
-from confluent_kafka import ElectionType, KafkaException, Producer, TopicPartition
+from confluent_kafka import ElectionType, KafkaException, TopicPartition
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
 from judge.play.readers import survivors
-from judge.play.stage import OFFSETS, OFFSETS_PARTITIONS
+from judge.play.stage import OFFSETS
+from judge.play.transactions import ANSWER_S, open_transaction
 from rebalance_agent.testing import BrokerError
 
 FAULTS = {"coordinator killed": 3, "leaders moved": 3, "outage": 2, "observer killed": 2, "open transactions": 2}
@@ -130,47 +131,6 @@ class Faults:
 
     def _open_transactions(self):
         """A transaction with offsets in every partition of the offsets topic stays open for a while."""
-        producer = Producer(
-            {
-                "bootstrap.servers": self._stage.kafka.bootstrap_servers,
-                "transactional.id": f"judge-{self._chance.random()}",
-                "transaction.timeout.ms": 60_000,
-                "log_level": 0,
-            }
-        )
-        producer.init_transactions(30)
-        producer.begin_transaction()
-        topic = "transactions-t"
-        for group in one_group_per_partition("transactions"):
-            producer.send_offsets_to_transaction([TopicPartition(topic, 0, 1)], _metadata(group, self._stage), 30)
+        producer = open_transaction(self._stage.kafka.bootstrap_servers, f"judge-{self._chance.random()}")
         self._stage.over.wait(self._chance.uniform(10, 20))
-        producer.abort_transaction(30)
-
-
-def _metadata(group, stage):
-    """The consumer group metadata that a transaction's offsets need; nobody joins that group."""
-    from confluent_kafka import Consumer  # noqa: PLC0415 - only here
-
-    consumer = Consumer({"bootstrap.servers": stage.kafka.bootstrap_servers, "group.id": group, "log_level": 0})
-    try:
-        return consumer.consumer_group_metadata()
-    finally:
-        consumer.close()
-
-
-def offsets_partition(group, partitions=OFFSETS_PARTITIONS):
-    """The partition of the offsets topic that has a group: Java's ``String.hashCode``, without its sign bit."""
-    value = 0
-    for character in group:
-        value = (31 * value + ord(character)) & 0xFFFFFFFF
-    return (value & 0x7FFFFFFF) % partitions
-
-
-def one_group_per_partition(prefix):
-    """Names of groups, one for each partition of the offsets topic."""
-    names = {}
-    number = 0
-    while len(names) < OFFSETS_PARTITIONS:
-        names.setdefault(offsets_partition(f"{prefix}-{number}"), f"{prefix}-{number}")
-        number += 1
-    return list(names.values())
+        producer.abort_transaction(ANSWER_S)

@@ -50,7 +50,9 @@ class Member:
             "class_path": stage.class_path,
             "jvm": stage.jvm,
         }
-        program = [stage.go_member] if group.program == "go" else [sys.executable, str(PROGRAMS / f"{group.program}.py")]
+        program = (
+            [stage.go_member] if group.program == "go" else [sys.executable, str(PROGRAMS / f"{group.program}.py")]
+        )
         self._note("start")
         with (stage.folder / "members" / "errors.log").open("ab") as errors:
             self._popen = subprocess.Popen(

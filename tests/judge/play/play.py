@@ -158,5 +158,3 @@ def _played(lives, faults):
         for name, count in life.played.items():
             changes[name] = changes.get(name, 0) + count
     return {"changes": changes, "faults": dict(faults.played)}
-
-

@@ -58,7 +58,9 @@ class Reader:
 
 def row_of(message):
     """A record as a row: partition, offset, timestamp (ms), key and value in base64."""
-    key, value = (None if each is None else base64.b64encode(each).decode() for each in (message.key(), message.value()))
+    key, value = (
+        None if each is None else base64.b64encode(each).decode() for each in (message.key(), message.value())
+    )
     return {
         "partition": message.partition(),
         "offset": message.offset(),

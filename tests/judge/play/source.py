@@ -33,7 +33,9 @@ class Source:
             if rounds % 8 == 0:
                 try:
                     topics = producer.list_topics(timeout=5).topics
-                    sizes = {name: len(each.partitions) for name, each in topics.items() if name.startswith(self._prefixes)}
+                    sizes = {
+                        name: len(each.partitions) for name, each in topics.items() if name.startswith(self._prefixes)
+                    }
                 except KafkaException:
                     pass
             rounds += 1

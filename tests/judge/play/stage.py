@@ -20,6 +20,7 @@ from rebalance_agent.testing.kafka.java import java_runtime
 STREAMS_LOCK = Path(__file__).parents[2] / "support" / "kafka" / "kafka-streams-4.3.0.lock"
 OFFSETS, OFFSETS_PARTITIONS = "__consumer_offsets", 6
 REPLICAS = 3
+TRANSACTIONS = "transactions-t"
 ADMIN_S = 60
 BROKER = {
     "offsets.topic.num.partitions": str(OFFSETS_PARTITIONS),
@@ -66,7 +67,7 @@ class Stage:
         """The topics of all groups, and the groups' own settings."""
         sizes = {topic: PARTITIONS for group in groups for topic in group.topics}
         sizes |= {f"{group.name}-u": MORE_PARTITIONS for group in groups if "subscribe" in group.changes}
-        sizes["transactions-t"] = 1
+        sizes[TRANSACTIONS] = 1
         admin = self.admin()
         made = admin.create_topics([NewTopic(name, size, REPLICAS) for name, size in sizes.items()])
         for each in made.values():

@@ -25,7 +25,7 @@ class Judged:
 
 
 def judged(episode, *, static=False):
-    """The verdict on one episode; None where it tells no stall and none was. ``static``: members close without leaving."""
+    """The verdict on one episode; None if it tells no stall and none was. ``static``: members close without leaving."""
     told = episode.told
     if not told.bounded:
         return None if not episode.spans or not told.members else Judged(episode)

@@ -1,8 +1,8 @@
-"""A false bound with what is needed to understand it: told, real, acts, members' lines, records and commits around it."""
+"""A false bound with what explains it: told, real, and acts, members' lines, records and commits around it."""
 
 from __future__ import annotations
 
-from judge.evidence.spans import FOREVER
+from judge.evidence.process import FOREVER
 from judge.verdict.bounds import EXACT, RECORD, UPPER
 
 AROUND_MS = 1_500
@@ -42,7 +42,8 @@ def case(judgement, observer, group, processes, history, acts, log):
             "stopped": at(span.stop_first), "stopped_at_latest": at(span.stop_last), "given": at(span.given),
             "resumed": at(span.until)},
         "commits": None if span is None else _commits(span, history, at),
-        "acts": [f"{at(act['at']):+.3f} {_words(act)}" for act in acts if since <= act["at"] <= until and _about(act, told)],
+        "acts": [f"{at(act['at']):+.3f} {_words(act)}" for act in acts
+                 if since <= act["at"] <= until and act.get("group") in (None, told.group)],
         "lines": _lines(processes, since, until, at),
         "records": _records(history, since, until, at),
         "log": [f"{at(when):+.3f} from {generation}: {reason[:110]}" for when, generation, reason in log
@@ -73,10 +74,6 @@ def cause_of_the_error(judgement):
     return reasons.get(span.reason, f"the owner's callback ({span.reason}) was before the start that is told")
 
 
-def _about(act, told):
-    return act.get("group") in (None, told.group)
-
-
 def _words(act):
     return " ".join(str(value) for name, value in act.items() if name not in ("at", "group"))
 
@@ -96,7 +93,9 @@ def _lines(processes, since, until, at):
         for line in process.lines:
             if since <= line["at"] <= until and line["what"] not in ("read", "commit"):
                 given = line.get("partitions")
-                shown = "" if given is None else f" {len(given)}: {' '.join(given[:4])}{' ...' if len(given) > 4 else ''}"
+                shown = (
+                    "" if given is None else f" {len(given)}: {' '.join(given[:4])}{' ...' if len(given) > 4 else ''}"
+                )
                 rows.append((line["at"], f"{process.name} {line['what']} {line.get('edge', '')}{shown}"))
     return [f"{at(when):+.3f} {text}" for when, text in sorted(rows)][:LINES_MAX]
 

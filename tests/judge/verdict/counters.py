@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-from judge.evidence.spans import FOREVER
+from judge.evidence.process import FOREVER
 
 STALLED, STALLED_UPPER = (
     "kafka_rebalance_stalled_partition_seconds_total",
     "kafka_rebalance_stalled_partition_seconds_upper_total",
 )
-SAMPLE = re.compile(r'^(\w+)\{([^}]*)\} (\S+)', re.MULTILINE)
+SAMPLE = re.compile(r"^(\w+)\{([^}]*)\} (\S+)", re.MULTILINE)
 LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass, field
 
-from judge.evidence.spans import FOREVER
+from judge.evidence.process import FOREVER
 
 BROKER_FAULTS = ("coordinator killed", "leaders moved", "outage")
 DAY_MS = 86_400_000
@@ -28,7 +28,7 @@ CHANGES = {
 class Episode:
     """One event that closes an episode. ``open`` are spans that began before it and go on after it.
 
-    ``stale``: a member works on what the records gave to another, so its lines say nothing of how long that stood still.
+    ``stale``: a member works on what the records gave to another: its lines do not say how long that stood still.
     """
 
     told: object
@@ -75,7 +75,9 @@ class Episode:
 
 def episodes(events, spans, acts, group):
     """The episodes of one group, of the events that one observer published of it."""
-    closing = sorted((each for each in events if each.closes and each.kind == "generation"), key=lambda each: each.at_ms)
+    closing = sorted(
+        (each for each in events if each.closes and each.kind == "generation"), key=lambda each: each.at_ms
+    )
     found = [Episode(each, since) for each, since in zip(closing, [0, *(e.at_ms for e in closing)], strict=False)]
     times = [each.at_ms for each in closing]
     for span in spans:

@@ -117,6 +117,8 @@ def _survivors(folder, file):
 
 def _disagreements(folder):
     """Event ids of which two observers say different triggers, of those that both published."""
-    one, other = ({each.id: each for each in kept(published(folder.rows(f"events-{name}.ndjson")))} for name in OBSERVERS)
+    one, other = (
+        {each.id: each for each in kept(published(folder.rows(f"events-{name}.ndjson")))} for name in OBSERVERS
+    )
     both = [each for each in one if each in other and one[each].closes]
     return {"both": len(both), "differ": sum(one[each].trigger != other[each].trigger for each in both)}

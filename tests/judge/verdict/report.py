@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import json
 
-HEAD = ("kind", "commit_s", "stalls", "both bounds", "false", "long", "ratio median", "ratio p90", "short", "width median",
-        "width p90", "short within goal")  # fmt: skip
-TITLES = ("change", "commits every s", "stalls", "both bounds %", "false", "over 10 s", "upper / real, median", "p90",
-          "up to 10 s", "upper - real s, median", "p90", "within the goal %")  # fmt: skip
-RECORD = "holds to the record only"
+COLUMNS = {
+    "kind": "change",
+    "commit_s": "commits every s",
+    "stalls": "stalls",
+    "both bounds": "both bounds %",
+    "false": "false",
+    "long": "over 10 s",
+    "ratio median": "upper / real, median",
+    "ratio p90": "p90",
+    "short": "up to 10 s",
+    "width median": "upper - real s, median",
+    "width p90": "p90",
+    "short within goal": "within the goal %",
+}
+"""Key of a row of `tightness` -> title of its column."""
 
 
 def write(folder, found):
@@ -41,12 +51,11 @@ def _page(found):
         counts = [len(facts[key]) for key in ("missed", "compacted", "invented", "twice")]
         yield f"| {facts['expected']} | {facts['told']} | {' | '.join(map(str, counts))} |"
         yield ""
-        false = {key: count for key, count in each["false"].items()}
-        yield f"Bounds: {each['bounds']} judged, false: {false or 0}; {each['unsure']} not judged. "
+        yield f"Bounds: {each['bounds']} judged, false: {each['false'] or 0}; {each['unsure']} not judged. "
         yield f"Clean leaves told with a session timeout: {each['leaves told as failures']}. "
         yield f"Trigger, where causes are mixed: {each['trigger']['counts']}."
         yield ""
-        yield from _table(TITLES, [[row[key] for key in HEAD] for row in each["tightness"]])
+        yield from _table(tuple(COLUMNS.values()), [[row[key] for key in COLUMNS] for row in each["tightness"]])
         yield ""
         rows = each["partition-seconds"]
         yield from _table(tuple(rows[0]) if rows else (), [list(row.values()) for row in rows])
@@ -64,14 +73,19 @@ def _cases(cases):
     for cause, some in sorted(by_cause.items(), key=lambda item: -len(item[1])):
         yield from (f"### {len(some)}: {cause}", "")
         for case in some:
-            told, real, longest = case["told"], case["real"], case["longest"] or {}
-            yield (
-                f"- {case['group']} {case['number']} ({case['client']}; {case['change']}): {', '.join(case['wrong'])}: told "
-                f"{told['lower_s']}..{told['upper_s']}{' exact' if told['exact'] else ''}, real {real['least_s']}.."
-                f"{real['most_s']} (to the record {real['to_the_record_s']}); {longest.get('partition')} "
-                f"{longest.get('reason')} {longest.get('stopped')} -> {longest.get('resumed')}; {told['trigger']}"
-            )
+            yield _case_line(case)
         yield ""
+
+
+def _case_line(case):
+    told, real, longest = case["told"], case["real"], case["longest"] or {}
+    exact = " exact" if told["exact"] else ""
+    return (
+        f"- {case['group']} {case['number']} ({case['client']}; {case['change']}): {', '.join(case['wrong'])}: "
+        f"told {told['lower_s']}..{told['upper_s']}{exact}, real {real['least_s']}..{real['most_s']} "
+        f"(to the record {real['to_the_record_s']}); {longest.get('partition')} {longest.get('reason')} "
+        f"{longest.get('stopped')} -> {longest.get('resumed')}; {told['trigger']}"
+    )
 
 
 def _table(titles, rows):

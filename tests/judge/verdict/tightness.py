@@ -45,7 +45,7 @@ def _row(kind, commit_ms, judgements):
 
 
 def goal_s(episode, group):
-    """The highest upper bound that is tight: real, a commit interval, half a second, and a heartbeat where members hear by it."""
+    """The highest tight upper bound: real, a commit interval, half a second; and a heartbeat, if members need one."""
     heartbeat = HEARTBEAT_S if group["type"] != "classic" else 0.0
     return episode.real_most_s + group["commit_ms"] / 1000 + MORE_S + heartbeat
 
@@ -57,7 +57,8 @@ def told_as_failures(judgements, groups):
         for each in judgements
         if each.episode.kind == "clean leave"
         and each.episode.told.bounded
-        and each.episode.told.upper_s - each.episode.real_most_s > 0.5 * groups[each.episode.told.group]["session_ms"] / 1000
+        and each.episode.told.upper_s - each.episode.real_most_s
+        > 0.5 * groups[each.episode.told.group]["session_ms"] / 1000
     ]
 
 

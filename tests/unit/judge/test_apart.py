@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from judge.play.brokers import offsets_partition, one_group_per_partition
 from judge.play.groups import GROUPS
+from judge.play.transactions import offsets_partition, one_group_per_partition
 
 JUDGE = Path(__file__).parents[2] / "judge"
 STARTS_PROCESSES = ("rebalance_agent.artifacts", "rebalance_agent.testing")
@@ -52,6 +52,8 @@ def java_hash(word):
 
 
 def test_help_says_what_the_exit_code_means():
-    done = subprocess.run([sys.executable, "-W", "ignore", JUDGE, "--help"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", JUDGE, "--help"], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0
     assert "Exit code 0: no bound is false" in done.stdout

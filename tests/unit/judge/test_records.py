@@ -47,7 +47,9 @@ def key(version, *parts):
 
 SUBSCRIPTION = i16(1) + i32(2) + text("a") + text("b") + i32(-1)
 ASSIGNMENT = i16(0) + i32(1) + text("a") + i32(2) + i32(0) + i32(7) + i32(-1)
-MEMBER = text("m-1") + text("s-1") + text("c-1") + text("/h") + i32(300) + i32(6000) + blob(SUBSCRIPTION) + blob(ASSIGNMENT)
+MEMBER = (
+    text("m-1") + text("s-1") + text("c-1") + text("/h") + i32(300) + i32(6000) + blob(SUBSCRIPTION) + blob(ASSIGNMENT)
+)
 
 
 def test_a_generation_has_its_members_with_topics_and_partitions():

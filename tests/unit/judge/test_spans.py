@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from judge.evidence.history import State
-from judge.evidence.spans import FOREVER, Process, spans, stale_owners
+from judge.evidence.facts import State
+from judge.evidence.process import FOREVER, Process
+from judge.evidence.spans import spans, stale_owners
 
 
 def line(at, what, *partitions, edge=None, **more):
@@ -42,7 +43,11 @@ def test_a_partition_stands_still_from_the_revoked_callback_to_the_return_of_the
 
 
 def test_the_same_member_that_gives_it_up_and_gets_it_back_is_a_new_owner():
-    lines = [*called(1_000, "assigned", "t-0"), *called(2_000, "revoked", "t-0"), *called(2_300, "assigned", "t-0", takes=50)]
+    lines = [
+        *called(1_000, "assigned", "t-0"),
+        *called(2_000, "revoked", "t-0"),
+        *called(2_300, "assigned", "t-0", takes=50),
+    ]
     (span,) = [each for each in spans([process("a", lines)]) if each.old]
     assert span.longest_s == 0.35
 
@@ -80,7 +85,12 @@ def test_a_member_that_stood_in_a_record_and_went_on_with_the_partition_did_not_
 
 
 def test_a_member_that_closes_stopped_between_that_and_its_callback():
-    lines = [*called(1_000, "assigned", "t-0"), line(2_000, "closing"), *called(2_400, "revoked", "t-0"), line(3_000, "closed")]
+    lines = [
+        *called(1_000, "assigned", "t-0"),
+        line(2_000, "closing"),
+        *called(2_400, "revoked", "t-0"),
+        line(3_000, "closed"),
+    ]
     (span,) = handed_over(process("a", lines))
     assert (span.longest_s, span.shortest_s, span.reason) == (3.0, 2.6, "closing")
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from judge.evidence.history import Fact, History
-from judge.evidence.spans import Process
+from judge.evidence.facts import Fact
+from judge.evidence.history import History
+from judge.evidence.process import Process
 from judge.evidence.truth import contradicted, true_spans
 
 
@@ -25,10 +26,11 @@ def history(*rows):
 
 
 def member(name, *callbacks, acts=()):
-    lines = []
-    for at, what, *partitions in callbacks:
-        for edge in ("enter", "exit"):
-            lines.append({"at": at, "what": what, "edge": edge, "partitions": partitions})
+    lines = [
+        {"at": at, "what": what, "edge": edge, "partitions": partitions}
+        for at, what, *partitions in callbacks
+        for edge in ("enter", "exit")
+    ]
     return Process(f"{name}.1", name, lines, list(acts))
 
 
@@ -36,10 +38,12 @@ def truth(processes, records, joins=(), *, eager=True):
     return true_spans(processes, records, joins, eager=eager)
 
 
-def test_the_first_stall_of_a_group_begins_with_its_first_join_between_the_clients_two():
+def test_the_first_stall_of_a_group_begins_with_its_first_join_between_the_clients_two_requests():
     records = history((1_000, generation(0)), (1_500, generation(1, a=[0])))
-    (span,) = [each for each in truth([member("a", (1_600, "assigned", "t-0"))], records, [990, 1_200]) if each.until < 9_999]
-    assert (span.stop_first, span.stop_last, span.reason, span.given) == (990, 1_200, "empty", 1_500)
+    (span,) = [
+        each for each in truth([member("a", (1_600, "assigned", "t-0"))], records, [990, 1_200]) if each.until < 9_999
+    ]
+    assert (span.stop_first, span.stop_last, span.reason, span.given) == (990, 1_000, "empty", 1_500)
 
 
 def test_a_group_that_was_empty_stands_still_from_the_next_join_on():
@@ -113,7 +117,13 @@ def joined(name):
 
 
 def current(name, number, *, stable=True, partitions=()):
-    return {"kind": "current", "member": name, "epoch": number, "stable": stable, "partitions": [("t", p) for p in partitions]}
+    return {
+        "kind": "current",
+        "member": name,
+        "epoch": number,
+        "stable": stable,
+        "partitions": [("t", p) for p in partitions],
+    }
 
 
 def test_an_epoch_is_a_fact_when_all_members_reached_it_and_one_that_was_replaced_is_none():

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from judge.evidence.broker_log import beginnings, cause_of, first_joins
-from judge.evidence.history import Fact
-from judge.evidence.spans import FOREVER, Span
+from judge.evidence.facts import Fact
+from judge.evidence.process import FOREVER
+from judge.evidence.spans import Span
 from judge.evidence.told import Told, kept, read_event
 from judge.verdict import tightness
 from judge.verdict.bounds import EXACT, LOWER, RECORD, SECONDS_HIGH, SECONDS_LOW, UPPER, judged
@@ -21,7 +22,14 @@ GROUPS = {"g": {"commit_ms": 1_000, "session_ms": 6_000, "type": "classic", "sta
 
 
 def told(number=1, at_ms=AT, lower=1.0, upper=3.0, **more):
-    values = {"id": f"{number}-{at_ms}", "revision": 0, "kind": "generation", "group": "g", "closes": True, "members": 1}
+    values = {
+        "id": f"{number}-{at_ms}",
+        "revision": 0,
+        "kind": "generation",
+        "group": "g",
+        "closes": True,
+        "members": 1,
+    }
     return Told(number=number, at_ms=at_ms, lower_s=lower, upper_s=upper, **{**values, **more})
 
 
@@ -109,7 +117,9 @@ def test_partition_seconds_with_both_bounds_are_judged():
 
 def test_a_span_is_of_the_first_episode_that_ends_after_the_record_that_gave_the_partition():
     events = [told(1, AT), told(2, AT + 1_000), told(3, AT + 2_000)]
-    found = episodes(events, [span(5.0, until=AT + 1_500, given=AT + 900), span(1.0, until=AT + 1_100, given=AT)], (), "g")
+    found = episodes(
+        events, [span(5.0, until=AT + 1_500, given=AT + 900), span(1.0, until=AT + 1_100, given=AT)], (), "g"
+    )
     assert [len(each.spans) for each in found] == [1, 1, 0]
     assert found[1].longest.longest_s == 5.0
 
@@ -191,8 +201,8 @@ def test_the_fields_of_an_event():
 
 
 LOG = (
-    "14:51:57.640 [x] INFO a.B - [GroupCoordinator id=2] Dynamic member with unknown member id joins group g in Empty state. x\n"
-    "14:51:57.878 [x] INFO a.B - [GroupCoordinator id=2] Preparing to rebalance group g in state PreparingRebalance with old "
+    "14:51:57.640 [x] INFO a.B - [Group id=2] Dynamic member with unknown member id joins group g in Empty state. x\n"
+    "14:51:57.878 [x] INFO a.B - [Group id=2] Preparing to rebalance group g in state PreparingRebalance with old "
     "generation 3 (reason: explicit `LeaveGroup` request for (a) members.).\n"
 )
 
