@@ -28,7 +28,9 @@ class EpochGroup:
             else:
                 table[fact["member"]] = fact
         self._state(at_ms, where)
-        if self.epoch > self.told and self._reached():
+        # A member that is gone is followed by the epoch without it, in the same batch.
+        ended = (kind == "current" and not gone) or (kind == "epoch" and not self.members)
+        if ended and self.epoch > self.told and self._reached():
             self.told = self.epoch
             self._history.facts.append(Fact("generation", self.epoch, at_ms, where, len(self.members)))
 

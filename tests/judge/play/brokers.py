@@ -11,6 +11,7 @@ from collections import Counter
 from confluent_kafka import ElectionType, KafkaException, TopicPartition
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
+from judge.members.account import now_ms
 from judge.play.readers import survivors
 from judge.play.stage import OFFSETS
 from judge.play.transactions import ANSWER_S, open_transaction
@@ -22,6 +23,7 @@ FAULTS = {"coordinator killed": 3, "leaders moved": 3, "outage": 2, "observer ki
 REST_S = (14.0, 30.0)
 REASSIGN = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
 TOOL_S = 120
+BACK_S, STARTS_MAX = 120, 3
 COMPACTED = {"segment.ms": "1000", "min.cleanable.dirty.ratio": "0.01", "max.compaction.lag.ms": "1000"}
 
 
@@ -78,19 +80,24 @@ class Faults:
         self._back(gone)
 
     def _back(self, brokers):
-        """Start brokers together: one alone has no controllers to ask."""
-        with contextlib.ExitStack() as stack:
-            for broker in brokers:
-                thread = threading.Thread(target=self._start_broker, args=(broker,))
-                thread.start()
-                stack.callback(thread.join)
+        """Start brokers together: one alone has no controllers to ask, and waits for what only both can give."""
+        for broker in brokers:
+            threading.Thread(target=self._start_broker, args=(broker,), daemon=True).start()
+        pause, until = threading.Event(), now_ms() + BACK_S * 1000
+        while now_ms() < until and not self._all_there():
+            pause.wait(0.2)
+        self._stage.acts.note("brokers back", brokers=brokers)
 
     def _start_broker(self, broker):
-        for _ in range(3):
+        for _ in range(STARTS_MAX):  # its former self still counts as there
             with contextlib.suppress(BrokerError):
                 self._stage.kafka.start_broker(broker)
-                self._stage.acts.note("broker back", broker=broker)
                 return
+
+    def _all_there(self):
+        with contextlib.suppress(KafkaException):
+            return len(self._stage.admin().list_topics(OFFSETS, 5).brokers) == len(self._stage.kafka.node_ids)
+        return False
 
     def _leaders_moved(self):
         partitions = self._stage.admin().list_topics(OFFSETS, 30).topics[OFFSETS].partitions

@@ -61,7 +61,7 @@ def cause_of_the_error(judgement):
         return ", ".join(wrong)
     if span.stop_last < episode.since:
         return "the stall began before the previous episode ended"
-    if episode.kind == "brokers":
+    if episode.kind == "brokers" and span.reason != "busy":
         return f"brokers were away ({span.reason})"
     reasons = {
         "busy": "the member stood in a record for longer than its poll interval before it was taken out",

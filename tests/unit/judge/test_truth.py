@@ -136,6 +136,17 @@ def test_an_epoch_is_a_fact_when_all_members_reached_it_and_one_that_was_replace
     assert records.states[-1].owners["a"] == set()
 
 
+def test_an_epoch_is_not_reached_by_the_departure_that_leads_to_the_next_one():
+    def gone(name, kind):
+        return {"kind": kind, "member": name, "gone": True}
+
+    records = history(
+        (1, joined("a")), (1, joined("b")), (1, epoch(2)), (2, current("a", 2)), (3, gone("b", "current")),
+        (3, gone("b", "member")), (3, epoch(3)), (4, gone("a", "current")), (4, gone("a", "member")), (4, epoch(4)),
+    )  # fmt: skip
+    assert [(fact.number, fact.members) for fact in records.facts] == [(4, 0)]
+
+
 @pytest.mark.parametrize("away", [-2, 3])
 def test_a_static_member_that_is_away_is_not_waited_for(away):
     records = history((1, joined("a")), (1, joined("b")), (2, current("b", away)), (3, epoch(3)), (4, current("a", 3)))
