@@ -73,8 +73,11 @@ class Episode:
         return span.until if span.until is not FOREVER else self.told.at_ms + DAY_MS
 
 
-def episodes(events, spans, acts, group):
-    """The episodes of one group, of the events that one observer published of it."""
+def episodes(events, spans, acts, group, untold=()):
+    """The episodes of one group, of the events that one observer published of it.
+
+    ``untold``: times of generations without an event. What these gave is no part of the next episode.
+    """
     closing = sorted(
         (each for each in events if each.closes and each.kind == "generation"), key=lambda each: each.at_ms
     )
@@ -82,7 +85,7 @@ def episodes(events, spans, acts, group):
     times = [each.at_ms for each in closing]
     for span in spans:
         index = bisect_left(times, (span.given or span.until) - 1) if span.until is not FOREVER else len(found)
-        if index < len(found):
+        if index < len(found) and not _of_another(span, found[index], untold):
             found[index].spans.append(span)
         for episode in found[:index]:
             if span.earliest <= episode.told.at_ms:
@@ -90,6 +93,11 @@ def episodes(events, spans, acts, group):
     for episode in found:
         episode.kind = _kind(episode, acts, group)
     return found
+
+
+def _of_another(span, episode, untold):
+    given = span.given or span.until
+    return any(given - 1 <= at < episode.told.at_ms for at in untold)
 
 
 def _kind(episode, acts, group):

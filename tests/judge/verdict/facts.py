@@ -20,6 +20,13 @@ class Coverage:
     twice: list = field(default_factory=list)
 
 
+def untold(found, group):
+    """Times (ms) of the records of a group's generations that have no event."""
+    return sorted(
+        at for name, kind, _, at in (*found.missed, *found.compacted) if name == group and kind != "group_gone"
+    )
+
+
 def coverage(history_by_group, events, away):
     """Compare. ``away``: (from, to, survivors) of times without this observer; survivors None: not known."""
     found = Coverage()
@@ -33,7 +40,7 @@ def coverage(history_by_group, events, away):
                 found.told += 1
                 taken.update(each.id for each in matching)
             elif _compacted(fact, away):
-                found.compacted.append((group, fact.kind, fact.number))
+                found.compacted.append((group, fact.kind, fact.number, fact.at_ms))
             else:
                 found.missed.append((group, fact.kind, fact.number, fact.at_ms))
             if len({each.id for each in matching}) > 1:

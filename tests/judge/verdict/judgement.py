@@ -16,9 +16,10 @@ from judge.verdict import counters, tightness
 from judge.verdict.bounds import judged
 from judge.verdict.cases import case
 from judge.verdict.episodes import episodes
-from judge.verdict.facts import coverage, triggers
+from judge.verdict.facts import coverage, triggers, untold
 from judge.verdict.report import write
 
+MEMBERSHIP = ("start", "close", "kill", "stop", "busy", "subscribe")
 JOINED = "Adding new member"
 OBSERVERS = ("kept", "lone")
 
@@ -47,7 +48,8 @@ def judge(path):
     folder = Folder(path)
     truth = Truth(folder)
     found = {"seed": folder.run["seed"], "played": folder.text("played.json"), "observers": {}}
-    found["changes"] = dict(Counter(act["do"] for act in folder.acts))
+    found["acts"] = dict(Counter(act["do"] for act in folder.acts))
+    found["changes"] = sum(found["acts"].get(name, 0) for name in MEMBERSHIP)
     for name in OBSERVERS:
         found["observers"][name] = _observer(name, folder, truth)
     found["same id, another trigger"] = _disagreements(folder)
@@ -63,9 +65,10 @@ def _observer(name, folder, truth):
     events = kept(published(folder.rows(f"events-{name}.ndjson")))
     away = _away(name, folder)
     judgements, cases, counts, not_first = [], [], Counter(), []
+    facts = coverage(truth.history, events, away)
     for group, spans in truth.spans.items():
         told = [each for each in events if each.group == group]
-        closed = episodes(told, spans, folder.acts, group)
+        closed = episodes(told, spans, folder.acts, group, untold(facts, group))
         static = truth.groups[group]["static"]
         for each in closed:
             state = truth.history[group].state_at(each.told.at_ms)
@@ -80,7 +83,6 @@ def _observer(name, folder, truth):
         some, which = triggers(closed, truth.log.get(group, ()), cause_of)
         counts.update(some)
         not_first += which
-    facts = coverage(truth.history, events, away)
     return {
         "facts": {key: value if isinstance(value, int) else list(value) for key, value in vars(facts).items()},
         "bounds": len([each for each in judgements if each.episode.told.bounded and not each.unsure]),

@@ -41,7 +41,8 @@ def _page(found):
     yield f"# Judge, seed {found['seed']}"
     yield ""
     truth = found["truth"]
-    yield f"Played: {found['played']}. Truth: {truth['spans']} stalls of partitions, {truth['unsure']} unsure, "
+    yield f"{found['changes']} membership changes. Played: {found['played']}."
+    yield f"Truth: {truth['spans']} stalls of partitions, {truth['unsure']} unsure, "
     yield f"{truth['contradicted']} contradicted by records that the old owner processed later."
     for name, each in found["observers"].items():
         yield from ("", f"## Observer `{name}`", "")

@@ -15,7 +15,7 @@ from judge.verdict import tightness
 from judge.verdict.bounds import EXACT, LOWER, RECORD, SECONDS_HIGH, SECONDS_LOW, UPPER, judged
 from judge.verdict.counters import compared
 from judge.verdict.episodes import episodes
-from judge.verdict.facts import coverage, triggers
+from judge.verdict.facts import coverage, triggers, untold
 
 AT = 100_000
 GROUPS = {"g": {"commit_ms": 1_000, "session_ms": 6_000, "type": "classic", "static": False}}
@@ -122,6 +122,16 @@ def test_a_span_is_of_the_first_episode_that_ends_after_the_record_that_gave_the
     )
     assert [len(each.spans) for each in found] == [1, 1, 0]
     assert found[1].longest.longest_s == 5.0
+
+
+def test_what_an_untold_generation_gave_is_no_part_of_the_next_episode():
+    spans = [span(5.0, until=AT + 600, given=AT + 500), span(1.0, until=AT + 1_100, given=AT + 1_000)]
+    events = [told(1, AT), told(3, AT + 1_000)]
+    assert [len(each.spans) for each in episodes(events, spans, (), "g")] == [0, 2]
+    assert [len(each.spans) for each in episodes(events, spans, (), "g", [AT + 500])] == [0, 1]
+    found = coverage({"g": Group(Fact("generation", 2, AT + 500, "0:2"))}, events, ())
+    assert untold(found, "g") == [AT + 500]
+    assert untold(found, "other") == []
 
 
 @pytest.mark.parametrize(
