@@ -98,7 +98,7 @@ class Process:
             if ended <= since or start > called:
                 continue
             began = max(start, since)
-            if reason in ("closing", "killed") or ended is FOREVER:
+            if ended == FOREVER:
                 return replace(made, stop_first=began, stop_last=min(called, self._over(began)), reason=reason)
             if called <= ended + AFTER_WAKING_MS and called is not FOREVER:
                 again = self.processed(partition, ended, called)

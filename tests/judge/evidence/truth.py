@@ -17,6 +17,10 @@ FIRST_JOIN_MS = 500
 """So long before and after the record of an Empty group its first member's two joins lie."""
 
 
+LOST_JOIN_MS = 10_000
+"""After a join a record follows within this time, the rebalance timeout of members here, unless brokers are away."""
+
+
 def processes_of(folder, group):
     """The members of a group with their lines and what was done to them."""
     acts = {}
@@ -43,7 +47,9 @@ def _placed(span, history, joins, *, eager):
     emptied = history.emptied_before(until)
     empty = history.states[emptied] if emptied >= 0 else None
     emptied_ms = empty.at_ms if empty else 0
-    if span.old and span.stop_last > emptied_ms:
+    joined_ms = history.joined_after(emptied)
+    # A member that was expelled may work on for a while; what it leaves in an Empty group counts from the next join.
+    if span.old and (empty is None or joined_ms is None or span.stop_last > joined_ms):
         shown = history.shown_since(span.partition, until)
         if shown is not None and shown > span.stop_last and _unsubscribed(span, history, shown):
             return replace(span, stop_first=shown, stop_last=shown, reason="new", old="")
@@ -52,22 +58,25 @@ def _placed(span, history, joins, *, eager):
         # A group's very first record is one of an Empty group, written when its first member asks for an id.
         since_ms = emptied_ms - FIRST_JOIN_MS if empty is None or empty.number <= 0 else emptied_ms
         created = [emptied_ms] if empty is not None and empty.number <= 0 else []
-        return _from_the_join(span, [history.joined_after(emptied), *created, *joins], since_ms)
+        return _from_the_join(span, joined_ms, [*created, *joins], since_ms)
     shown = history.shown_since(span.partition, until)
     if shown is None:
         return replace(span, unsure=True)
     return replace(span, stop_first=shown, stop_last=shown, reason="new", old="")
 
 
-def _from_the_join(span, moments, since_ms):
+def _from_the_join(span, record_ms, moments, since_ms):
     """The group had no members: the partition stands still from the first join on.
 
-    A client joins twice: the first JoinGroup gets it a member id, the second one begins the rebalance.
+    A client joins twice: the first JoinGroup gets it a member id, the second one begins the rebalance. Where no record
+    followed for long, the coordinator was lost, and its group with it: the last join may be the first that counts.
     """
-    known = sorted(at for at in moments if at is not None and since_ms <= at <= span.until)
-    if not known:
+    if record_ms is None:
         return replace(span, unsure=True)
+    known = sorted({at for at in moments if since_ms <= at <= record_ms} | {record_ms})
     second = next((at for at in known if known[0] < at <= known[0] + FIRST_JOIN_MS), known[0])
+    if record_ms - known[0] > LOST_JOIN_MS:
+        second = max([at for at in known if at < record_ms], default=second)
     return replace(span, stop_first=known[0], stop_last=second, reason="empty", old="")
 
 

@@ -9,11 +9,11 @@ import threading
 from collections import Counter
 
 from confluent_kafka import ElectionType, KafkaException, TopicPartition
-from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 
 from judge.members.account import now_ms
 from judge.play.readers import survivors
-from judge.play.stage import OFFSETS
+from judge.play.stage import OFFSETS, OFFSETS_PARTITIONS
 from judge.play.transactions import ANSWER_S, open_transaction
 from rebalance_agent.testing import BrokerError
 
@@ -84,7 +84,7 @@ class Faults:
         for broker in brokers:
             threading.Thread(target=self._start_broker, args=(broker,), daemon=True).start()
         pause, until = threading.Event(), now_ms() + BACK_S * 1000
-        while now_ms() < until and not self._all_there():
+        while now_ms() < until and not all(map(self._follows, brokers)):
             pause.wait(0.2)
         self._stage.acts.note("brokers back", brokers=brokers)
 
@@ -94,9 +94,13 @@ class Faults:
                 self._stage.kafka.start_broker(broker)
                 return
 
-    def _all_there(self):
+    def _follows(self, broker):
+        """Whether a broker answers, and is in sync with every partition of the offsets topic."""
+        address = self._stage.kafka.bootstrap_servers.split(",")[broker - 1]
         with contextlib.suppress(KafkaException):
-            return len(self._stage.admin().list_topics(OFFSETS, 5).brokers) == len(self._stage.kafka.node_ids)
+            admin = AdminClient({"bootstrap.servers": address, "log_level": 0})
+            partitions = admin.list_topics(OFFSETS, 5).topics[OFFSETS].partitions.values()
+            return len(partitions) == OFFSETS_PARTITIONS and all(broker in each.isrs for each in partitions)
         return False
 
     def _leaders_moved(self):

@@ -54,6 +54,22 @@ def test_a_group_that_was_empty_stands_still_from_the_next_join_on():
     assert (span.longest_s, span.reason) == (0.6, "empty")
 
 
+def test_what_an_expelled_member_leaves_in_an_empty_group_stands_still_from_the_next_join_on():
+    records = history((500, generation(1, a=[0])), (2_000, generation(2)), (8_500, generation(3, b=[0])))
+    old = member("a", (600, "assigned", "t-0"), (5_000, "lost", "t-0"))
+    found = truth([old, member("b", (8_600, "assigned", "t-0"))], records, [300, 8_000])
+    (span,) = [each for each in found if each.new == "b.1"]
+    assert (span.longest_s, span.reason, span.idle_since) == (0.6, "empty", 5_000)
+
+
+def test_a_join_that_was_lost_with_its_coordinator_makes_a_range():
+    records = history((500, generation(1, a=[0])), (2_000, generation(2)), (60_000, generation(3, b=[0])))
+    old = member("a", (600, "assigned", "t-0"), (1_900, "revoked", "t-0"))
+    found = truth([old, member("b", (60_100, "assigned", "t-0"))], records, [300, 3_000, 59_000])
+    (span,) = [each for each in found if each.new == "b.1"]
+    assert (span.longest_s, span.shortest_s) == (57.1, 1.1)
+
+
 def test_a_new_partition_stands_still_from_the_record_that_first_shows_it():
     records = history((500, generation(1, a=[0])), (3_000, generation(2, a=[0, 1])))
     found = truth([member("a", (600, "assigned", "t-0"), (3_200, "assigned", "t-1"))], records)
