@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 AFTER_WAKING_MS = 1_500
 """A member that goes on after it stood still learns within this time that it was expelled."""
@@ -77,6 +78,7 @@ class Process:
                         found = at
         return found
 
+    @cached_property
     def possessions(self):
         """What it had, in order."""
         had, found = {}, []

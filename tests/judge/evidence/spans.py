@@ -60,7 +60,7 @@ def spans(processes):
     """Every span of a group, of all partitions, in order of their ends."""
     by_partition = {}
     for process in processes:
-        for possession in process.possessions():
+        for possession in process.possessions:
             by_partition.setdefault(possession.partition, []).append(possession)
     still = {process.name: process.still for process in processes}
     found = []
@@ -95,7 +95,7 @@ def stale_owners(processes, state):
         possession.since <= state.at_ms < possession.stop_first
         and owners.get(possession.partition, possession.client) != possession.client
         for process in processes
-        for possession in process.possessions()
+        for possession in process.possessions
     )
 
 

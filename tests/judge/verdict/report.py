@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+from judge.verdict.counters import too_high
+
 COLUMNS = {
     "kind": "change",
     "commit_s": "commits every s",
@@ -59,7 +61,10 @@ def _page(found):
         yield from _table(tuple(COLUMNS.values()), [[row[key] for key in COLUMNS] for row in each["tightness"]])
         yield ""
         rows = each["partition-seconds"]
-        yield from _table(tuple(rows[0]) if rows else (), [list(row.values()) for row in rows])
+        yield "Partition-seconds that stood still, by the counters and in truth:"
+        yield ""
+        yield from _table(tuple(rows[0]), [list(row.values()) for row in rows])
+        yield f"\nCounters above the truth: {', '.join(too_high(rows)) or 'none'}."
         yield ""
         yield from _cases(each["cases"])
     yield ""

@@ -13,7 +13,7 @@ from judge.evidence.spans import Span
 from judge.evidence.told import Told, kept, read_event
 from judge.verdict import tightness
 from judge.verdict.bounds import EXACT, LOWER, RECORD, SECONDS_HIGH, SECONDS_LOW, UPPER, judged
-from judge.verdict.counters import compared
+from judge.verdict.counters import compared, too_high
 from judge.verdict.episodes import episodes
 from judge.verdict.facts import coverage, triggers, untold
 
@@ -263,5 +263,9 @@ def test_a_clean_leave_told_as_a_failure_is_counted():
 
 def test_counters_beside_the_truth():
     text = 'kafka_rebalance_stalled_partition_seconds_total{consumergroup="g",x="1"} 2.5\n'
-    (row,) = compared(text, {"g": [span(2.0, shortest=1.5), span(1.0), replace(span(9.0), until=FOREVER)]})
+    spans = [span(2.0, shortest=1.5), span(1.0), replace(span(9.0), until=FOREVER)]
+    row, total = compared(text, {"g": spans})
     assert (row["told"], row["told upper"], row["real least"], row["real most"]) == (2.5, None, 2.5, 3.0)
+    assert total == {**row, "group": "all"}
+    assert too_high([row, total]) == []
+    assert too_high(compared(text, {"g": spans[1:], "other": spans})) == ["g"]
