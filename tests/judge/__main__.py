@@ -20,14 +20,16 @@ warnings.simplefilter("ignore", DeprecationWarning)
 
 from judge.play.brokers import FAULTS  # noqa: E402 - found by the path above
 from judge.play.groups import GROUPS  # noqa: E402
-from judge.play.play import play  # noqa: E402
+from judge.play.play import RunError, play  # noqa: E402
 from judge.verdict.judgement import judge  # noqa: E402
+from rebalance_agent.testing import BrokerError  # noqa: E402
 
-INTERRUPTED = 128 + signal.SIGINT
+INTERRUPTED, UNPLAYED = 128 + signal.SIGINT, 2
 EPILOG = """\
 The folder of evidence (printed) has the members' lines, the records of the offsets topic, the events, the brokers' logs
 and the reports report.md and report.json.
-Exit code 0: no bound is false and no fact is wrong; 1: some are; 130: Ctrl-C.
+Exit code 0: no bound is false and no fact is wrong; 1: some are; 2: the run could not be
+played; 130: Ctrl-C.
 
 python tests/judge --minutes 3 --groups ck-range ck-cons --faults 'coordinator killed'
 python tests/judge --again FOLDER     judge saved evidence once more, without a broker
@@ -41,18 +43,31 @@ def main(arguments=None):
     options = _options(arguments)
     if options.again:
         return judge(Path(options.again))
+    base = Path(options.folder or tempfile.mkdtemp(prefix="judge-"))
+    ended = {}
+    for seed in options.seeds:
+        options.seed = seed
+        ended[seed] = _run(options, base / str(seed) if len(options.seeds) > 1 else base)
+        if ended[seed] == INTERRUPTED:
+            break
+    if len(options.seeds) > 1:
+        print(*(f"judge: seed {seed}: exit code {code}" for seed, code in ended.items()), sep="\n")
+    return max(ended.values())
+
+
+def _run(options, folder):
+    """One seed; the exit code."""
     groups = [group for group in GROUPS if not options.groups or group.name in options.groups]
-    folder = Path(options.folder or tempfile.mkdtemp(prefix="judge-"))
     folder.mkdir(parents=True, exist_ok=True)
-    print(
-        f"judge: seed {options.seed}, {options.minutes:g} minutes, {len(groups)} groups; evidence in {folder}",
-        flush=True,
-    )
+    print(f"judge: seed {options.seed}, {options.minutes:g} minutes, {len(groups)} groups: {folder}", flush=True)
     try:
         play(options, groups, folder)
     except KeyboardInterrupt:
         print(f"judge: interrupted; what there is of the evidence is in {folder}")
         return INTERRUPTED
+    except (BrokerError, RunError) as error:
+        print(f"judge: the run could not be played: {error}; what there is of the evidence is in {folder}")
+        return UNPLAYED
     return judge(folder)
 
 
@@ -61,12 +76,18 @@ def _options(arguments):
         "python tests/judge", description=__doc__, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--minutes", type=float, default=15, help="until nothing new begins (default 15)")
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1_000_000),
-                        help="by default another one each time; it is printed")  # fmt: skip
+    parser.add_argument(
+        "--seed",
+        type=int,
+        nargs="+",
+        dest="seeds",
+        default=[random.SystemRandom().randrange(1_000_000)],
+        help="by default another one each time; it is printed. Of several each has a run, one after the other",
+    )
     names = [group.name for group in GROUPS]
     parser.add_argument("--groups", nargs="+", choices=names, metavar="GROUP", help=f"only these: {', '.join(names)}")
     parser.add_argument("--faults", nargs="*", choices=tuple(FAULTS), metavar="FAULT",
-                        help=f"only these, or none: {', '.join(FAULTS)}")  # fmt: skip
+                        help=f"only these, or none; by default all: {', '.join(FAULTS)}")  # fmt: skip
     parser.add_argument("--folder", help="where the evidence goes; by default a new folder")
     parser.add_argument("--again", metavar="FOLDER", help="judge the evidence of a former run")
     return parser.parse_args(arguments)

@@ -24,6 +24,11 @@ class Life:
         self._thread = threading.Thread(target=self._live, daemon=True)
         self.played, self.failed = {}, None
 
+    @property
+    def running(self):
+        """How many members run now."""
+        return sum(member.running for member in list(self._members))
+
     def begin(self):
         """Start the thread."""
         self._thread.start()

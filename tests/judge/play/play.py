@@ -29,6 +29,10 @@ EVENTS = {KEPT: "rebalance-events-kept", LONE: "rebalance-events"}
 """The observer that is never killed, and the one that is; each publishes to a topic of its own."""
 
 
+class RunError(Exception):
+    """The run cannot go on: nothing can be judged."""
+
+
 def play(options, groups, folder):
     """Play; evidence is in ``folder`` afterwards, also after Ctrl-C or an error."""
     properties = {**BROKER}
@@ -69,7 +73,7 @@ def _play(stage, options, groups, folder):
             stack.callback(each.end)
             each.start()
         if not all(each.wait_ready() for each in observers.values()):
-            raise RuntimeError(f"an observer did not get ready: see {folder}")
+            raise RunError(f"an observer did not get ready: see {folder}")
         bootstrap = stage.kafka.bootstrap_servers
         records = Reader(bootstrap, OFFSETS, OFFSETS_PARTITIONS, folder / "records.ndjson")
         stack.callback(records.end)
@@ -98,14 +102,14 @@ def _size(stage, topic):
         if found.partitions and found.error is None:
             return len(found.partitions)
         stage.over.wait(0.2)
-    raise RuntimeError(f"no observer made the topic {topic}")
+    raise RunError(f"no observer made the topic {topic}")
 
 
 def _watch(stage, options, lives, observers, events):
     until = now_ms() + options.minutes * 60_000
     while (left_s := (until - now_ms()) / 1000) > 0:
         stage.over.wait(min(PROGRESS_S, left_s))
-        members = sum(member.running for life in lives for member in life._members)
+        members = sum(life.running for life in lives)
         played = sum(sum(life.played.values()) for life in lives)
         print(
             f"  {left_s:5.0f} s left; {members} members, {played} changes played, "
@@ -114,9 +118,9 @@ def _watch(stage, options, lives, observers, events):
         )
         for life in lives:
             if life.failed:
-                raise RuntimeError(f"the group {life.group.name} cannot go on") from life.failed
+                raise RunError(f"the group {life.group.name} cannot go on") from life.failed
         if not observers[KEPT].running:
-            raise RuntimeError("the observer ended by itself: see kept.log")
+            raise RunError("the observer ended by itself: see kept.log")
 
 
 def _calm(stage, lives, faults, observers, events):
