@@ -81,8 +81,8 @@ class History:
     def given(self, partition, client, since_ms, until_ms, *, every=False):
         """When records gave ``partition`` to ``client``, last in ``since_ms`` to ``until_ms``; None if they did not.
 
-        ``every``: in a group whose members give up everything each time, the last record counts, else the first one
-        of those that show the partition with this client without a break.
+        ``every``: of a classic group the last record counts, since its members are called for each before they join
+        the next; else the first one of those that show the partition with this client without a break.
         """
         index = bisect_right(self.states, until_ms, key=lambda state: state.at_ms)
         found = None

@@ -32,16 +32,16 @@ def processes_of(folder, group):
     return [Process(name, name.rpartition(".")[0], lines.get(name, []), acts[name], streams) for name in acts]
 
 
-def true_spans(processes, history, joins, *, eager):
+def true_spans(processes, history, joins, *, classic):
     """Spans of a group; ``joins`` are the times (ms) at which brokers' logs say that a join began a rebalance."""
-    return [_placed(span, history, joins, eager=eager) for span in spans(processes)]
+    return [_placed(span, history, joins, classic=classic) for span in spans(processes)]
 
 
-def _placed(span, history, joins, *, eager):
+def _placed(span, history, joins, *, classic):
     if span.until is FOREVER:
         return span
     since = span.stop_first - JUST_AFTER_MS if span.old else 0
-    given = history.given(span.partition, span.client, since, span.until + JUST_AFTER_MS, every=eager)
+    given = history.given(span.partition, span.client, since, span.until + JUST_AFTER_MS, every=classic)
     span = replace(span, given=given)
     until = (span.until if given is None else given) + JUST_AFTER_MS
     emptied = history.emptied_before(until)

@@ -55,7 +55,6 @@ def _told(group):
         "commit_ms": group.commit_ms,
         "session_ms": group.session_ms,
         "static": group.static,
-        "eager": group.type == "classic" and "cooperative" not in group.kind,
         "poll_ms": group.poll_ms,
     }
 

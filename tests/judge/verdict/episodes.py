@@ -87,8 +87,8 @@ def episodes(events, spans, acts, group, untold=()):
         index = bisect_left(times, (span.given or span.until) - 1) if span.until is not FOREVER else len(found)
         if index < len(found) and not _of_another(span, found[index], untold):
             found[index].spans.append(span)
-        for episode in found[:index]:
-            if span.earliest <= episode.told.at_ms:
+        for number, episode in enumerate(found):
+            if number != index and span.earliest <= episode.told.at_ms < span.until:
                 episode.open.append(span)
     for episode in found:
         episode.kind = _kind(episode, acts, group)

@@ -33,13 +33,16 @@ def coverage(history_by_group, events, away):
     for group, history in history_by_group.items():
         told = [each for each in events if each.group == group]
         taken = set()
+        before_ms = 0.0
         for fact in history.facts:
             found.expected += 1
+            needed = {state.where for state in history.states if before_ms < state.at_ms <= fact.at_ms} | {fact.where}
+            before_ms = fact.at_ms
             matching = [each for each in told if _same(fact, each, history.type)]
             if matching:
                 found.told += 1
                 taken.update(each.id for each in matching)
-            elif _compacted(fact, away):
+            elif _compacted(fact, needed, away):
                 found.compacted.append((group, fact.kind, fact.number, fact.at_ms))
             else:
                 found.missed.append((group, fact.kind, fact.number, fact.at_ms))
@@ -61,9 +64,10 @@ def _same(fact, event, group_type):
     return group_type != "classic" or abs(event.at_ms - fact.at_ms) <= RECORD_MS
 
 
-def _compacted(fact, away):
+def _compacted(fact, needed, away):
+    """Whether a record of the fact, or one since the fact before, was compacted away while the observer was away."""
     for since, until, survivors in away:
-        if since - 60_000 <= fact.at_ms <= until and (survivors is None or fact.where not in survivors):
+        if since - 60_000 <= fact.at_ms <= until and (survivors is None or not needed <= survivors):
             return True
     return False
 

@@ -39,8 +39,8 @@ class Truth:
             history.type = self.groups[name]["type"]
             self.processes[name] = processes_of(folder, name)
             joins = [at for at, _, reason in self.log.get(name, ()) if reason.startswith(JOINED)] + first.get(name, [])
-            eager = self.groups[name].get("eager", history.type == "classic")
-            self.spans[name] = true_spans(self.processes[name], history, joins, eager=eager)
+            classic = history.type == "classic"
+            self.spans[name] = true_spans(self.processes[name], history, joins, classic=classic)
 
 
 def judge(path):

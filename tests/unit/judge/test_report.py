@@ -54,7 +54,6 @@ def folder(tmp_path):
         "commit_ms": 1000,
         "session_ms": 6000,
         "static": False,
-        "eager": True,
     }
     (tmp_path / "run.json").write_text(json.dumps({"seed": 1, "began": BEGAN, "groups": {"g": kind}}))
     (tmp_path / "topics.json").write_text("{}")

@@ -34,8 +34,8 @@ def member(name, *callbacks, acts=()):
     return Process(f"{name}.1", name, lines, list(acts))
 
 
-def truth(processes, records, joins=(), *, eager=True):
-    return true_spans(processes, records, joins, eager=eager)
+def truth(processes, records, joins=(), *, classic=True):
+    return true_spans(processes, records, joins, classic=classic)
 
 
 def test_the_first_stall_of_a_group_begins_with_its_first_join_between_the_clients_two_requests():
@@ -83,14 +83,14 @@ def test_a_stall_through_several_generations_is_one_and_ends_with_the_record_bef
     found = truth([old, member("b", (6_100, "assigned", "t-0"))], records)
     (span,) = [each for each in found if each.new == "b.1"]
     assert (span.longest_s, span.given) == (4.1, 6_000)
-    found = truth([old, member("b", (6_100, "assigned", "t-0"))], records, eager=False)
+    found = truth([old, member("b", (6_100, "assigned", "t-0"))], records, classic=False)
     assert [each.given for each in found if each.new == "b.1"] == [3_000]
 
 
 def test_a_record_from_before_the_owner_stopped_gave_nothing():
     records = history((500, generation(1, a=[0])), (900, generation(2, a=[0])))
     again = member("a", (600, "assigned", "t-0"), (2_000, "lost", "t-0"), (2_500, "assigned", "t-0"))
-    (span,) = [each for each in truth([again], records, eager=False) if each.old]
+    (span,) = [each for each in truth([again], records, classic=False) if each.old]
     assert span.given is None
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from judge.evidence.broker_log import beginnings, cause_of, first_joins
-from judge.evidence.facts import Fact
+from judge.evidence.facts import Fact, State
 from judge.evidence.process import FOREVER
 from judge.evidence.spans import Span
 from judge.evidence.told import Told, kept, read_event
@@ -85,6 +85,12 @@ def test_a_stall_that_goes_on_after_the_episode_is_no_reason_against_its_lower_b
     assert verdict(told(), span(0.5)).wrong == (LOWER,)
     assert verdict(told(), span(0.5), span(9.0, until=AT + 5_000, given=AT + 4_000)).wrong == ()
     assert verdict(told(), span(0.5), replace(span(4.0), until=FOREVER)).wrong == ()
+
+
+def test_a_stall_is_open_in_each_episode_until_the_callback_also_after_its_record():
+    long = span(60.0, until=AT + 50_000, given=AT - 5_000)
+    found = episodes([told(1, AT - 4_000), told(2, AT), told(3, AT + 60_000)], [long], (), "g")
+    assert [(len(each.spans), len(each.open)) for each in found] == [(1, 0), (0, 1), (0, 0)]
 
 
 def test_a_stall_of_a_group_that_became_empty_meanwhile_is_no_reason_against_an_earlier_lower_bound():
@@ -167,6 +173,7 @@ class Group:
 
     def __init__(self, *facts):
         self.facts = facts
+        self.states = [State(fact.at_ms, fact.number, 1, where=fact.where) for fact in facts]
 
 
 def test_facts_are_missed_invented_and_told_twice():
@@ -185,6 +192,14 @@ def test_a_fact_is_excused_only_if_its_record_was_compacted_away_while_the_obser
     found = coverage({"g": group}, [], [(5, 15, survivors)])
     assert (len(found.compacted), len(found.missed)) == (excused, 1 - excused)
     assert len(coverage({"g": group}, [], [(70_011, 70_015, set())]).missed) == 1
+
+
+def test_a_fact_needs_all_records_since_the_fact_before():
+    group = Group(Fact("generation", 1, 10, "0:1"), Fact("generation", 3, 30, "0:3"))
+    group.states.insert(1, State(20, 2, 1, where="0:2"))
+    events = [told(1, 10)]
+    assert len(coverage({"g": group}, events, [(15, 35, {"0:1", "0:3"})]).compacted) == 1
+    assert len(coverage({"g": group}, events, [(15, 35, {"0:2", "0:3"})]).missed) == 1
 
 
 def test_an_aborted_generation_is_told_by_its_number():
