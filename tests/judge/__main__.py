@@ -22,6 +22,7 @@ from judge.play.brokers import FAULTS  # noqa: E402 - found by the path above
 from judge.play.groups import GROUPS  # noqa: E402
 from judge.play.play import RunError, play  # noqa: E402
 from judge.verdict.judgement import judge  # noqa: E402
+from judge.verdict.report import show  # noqa: E402
 from rebalance_agent.testing import BrokerError  # noqa: E402
 
 INTERRUPTED, UNPLAYED = 128 + signal.SIGINT, 2
@@ -32,7 +33,8 @@ Exit code 0: no bound is false and no fact is wrong; 1: some are; 2: the run cou
 played; 130: Ctrl-C.
 
 python tests/judge --minutes 3 --groups ck-range ck-cons --faults 'coordinator killed'
-python tests/judge --again FOLDER     judge saved evidence once more, without a broker
+python tests/judge --again FOLDER                     judge saved evidence once more, without a broker
+python tests/judge --again FOLDER --case ck-range:8   one false bound: callbacks, records, commits, logs around it
 """
 
 
@@ -41,6 +43,8 @@ def main(arguments=None):
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     options = _options(arguments)
+    if options.case:
+        return show(Path(options.again), options.case)
     if options.again:
         return judge(Path(options.again))
     base = Path(options.folder or tempfile.mkdtemp(prefix="judge-"))
@@ -90,7 +94,13 @@ def _options(arguments):
                         help=f"only these, or none; by default all: {', '.join(FAULTS)}")  # fmt: skip
     parser.add_argument("--folder", help="where the evidence goes; by default a new folder")
     parser.add_argument("--again", metavar="FOLDER", help="judge the evidence of a former run")
-    return parser.parse_args(arguments)
+    parser.add_argument(
+        "--case", metavar="GROUP:NUMBER", help="print a false bound of --again's report with all around it"
+    )
+    options = parser.parse_args(arguments)
+    if options.case and not options.again:
+        parser.error("--case needs --again FOLDER")
+    return options
 
 
 if __name__ == "__main__":

@@ -108,5 +108,6 @@ def _go_member(folder):
     if go is None:
         return None
     binary = folder / "go_member"
+    print("  building the member of franz-go (the first time it is downloaded: minutes)", flush=True)
     subprocess.run([go, "build", "-o", binary, "."], cwd=PROGRAMS / "go_member", check=True, timeout=600)
     return str(binary)

@@ -35,8 +35,28 @@ def write(folder, found):
         for name, each in found["observers"].items()
         if each["false"] or each["facts"]["missed"] or each["facts"]["invented"] or each["facts"]["twice"]
     ]
+    if found["truth"]["contradicted"]:
+        wrong.append("the truth itself, which members' records contradict")
     print("judge: " + (f"wrong: {', '.join(wrong)}" if wrong else "no bound is false, no fact is wrong"))
     return 1 if wrong else 0
+
+
+def show(folder, name):
+    """Print the cases of ``GROUP:NUMBER`` in the report of a folder, with the lines around them."""
+    found = json.loads((folder / "report.json").read_text())
+    for observer in found["observers"].values():
+        for case in observer["cases"]:
+            if name == f"{case['group']}:{case['number']}":
+                print("\n".join(_whole(case)))
+
+
+def _whole(case):
+    for key, value in case.items():
+        if isinstance(value, list) and key != "wrong":
+            yield from (f"{key}:", *(f"    {line}" for line in value))
+        else:
+            yield f"{key}: {value}"
+    yield ""
 
 
 def _page(found):

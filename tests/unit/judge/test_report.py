@@ -9,6 +9,7 @@ import struct
 import pytest
 
 from judge.verdict.judgement import judge
+from judge.verdict.report import show
 
 BEGAN = 1_795_531_000_000
 
@@ -123,6 +124,24 @@ def test_a_false_bound_ends_with_1_and_its_case_says_why(folder, lower, upper, w
     assert any("a.1 revoked enter 2: t-0 t-1" in line for line in case["lines"])
     assert "a 1, b 1" in case["records"][-1]
     assert wrong in (folder.path / "report.md").read_text()
+
+
+def test_one_case_is_printed_with_what_is_around_it(folder, capsys):
+    folder(0.5, 1.5)
+    capsys.readouterr()
+    show(folder.path, "g:2")
+    said = capsys.readouterr().out
+    assert "wrong: ['upper too low']" in said
+    assert "    -1.990 a.1 revoked enter 2: t-0 t-1" in said
+    show(folder.path, "g:9")
+    assert capsys.readouterr().out == ""
+
+
+def test_a_truth_that_is_contradicted_ends_with_1(folder):
+    read = {"at": BEGAN + 11_000, "what": "read", "first": {"t-1": BEGAN + 10_900}, "last": {"t-1": BEGAN + 10_900}}
+    with (folder.path / "members" / "g~a.1.ndjson").open("a") as file:
+        file.write(json.dumps(read) + "\n")
+    assert folder(1.0, 2.5) == 1
 
 
 def test_a_fact_that_is_not_told_and_one_that_never_was_end_with_1(folder):
