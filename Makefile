@@ -11,7 +11,7 @@ ARGS   ?=
 RESOLVE = $(VENV)-lock/bin/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-fast test-slow test-node chaos fuzz soak lint bench bench-assignors generate alerts dashboards chart docs golden sbom audit lock clean
+.PHONY: help venv demo test test-fast test-slow test-node chaos judge fuzz soak lint bench bench-assignors generate alerts dashboards chart docs golden sbom audit lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,6 +61,9 @@ test-node: $(STAMP) ## run the chart on a real Kubernetes node (root, Linux): ma
 
 chaos: $(STAMP) ## everything goes wrong for 10 minutes, and nothing may be told wrong (ARGS="--minutes 2 --seed 7")
 	@$(BIN)/python -W ignore::DeprecationWarning tests/chaos $(ARGS)
+
+judge: $(STAMP) ## are the bounds true for unmodified consumers? 15 minutes on three brokers (ARGS="--minutes 4 --seed 7")
+	@$(BIN)/python -W ignore::DeprecationWarning tests/judge $(ARGS)
 
 fuzz: $(STAMP) ## damaged input for every parser of bytes from outside (ARGS="--seconds 300 --target record")
 	@$(BIN)/python tests/fuzz/run.py $(ARGS)

@@ -1,0 +1,107 @@
+"""``make judge``: what consumers lived through, and what the observer says of it.
+
+Three brokers, groups of many clients as processes that note their callbacks, faults, and two observers as a user runs
+them. The truth is computed from the members' notes alone. The judge shares no code with what it judges.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import signal
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+
+TESTS = Path(__file__).parents[1]
+sys.path[:0] = [str(TESTS.parent / "agent"), str(TESTS)]
+warnings.simplefilter("ignore", DeprecationWarning)
+
+from judge.play.brokers import FAULTS  # noqa: E402 - found by the path above
+from judge.play.groups import GROUPS  # noqa: E402
+from judge.play.play import RunError, play  # noqa: E402
+from judge.verdict.judgement import judge  # noqa: E402
+from judge.verdict.report import show  # noqa: E402
+from rebalance_agent.testing import BrokerError  # noqa: E402
+
+INTERRUPTED, UNPLAYED = 128 + signal.SIGINT, 2
+EPILOG = """\
+The folder of evidence (printed) has the members' lines, the records of the offsets topic, the events, the brokers' logs
+and the reports report.md and report.json.
+Exit code 0: no bound is false and no fact is wrong; 1: some are; 2: the run could not be
+played; 130: Ctrl-C.
+
+python tests/judge --minutes 3 --groups ck-range ck-cons --faults 'coordinator killed'
+python tests/judge --again FOLDER                     judge saved evidence once more, without a broker
+python tests/judge --again FOLDER --case ck-range:8   one false bound: callbacks, records, commits, logs around it
+"""
+
+
+def main(arguments=None):
+    """Run; the exit code."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    options = _options(arguments)
+    if options.case:
+        return show(Path(options.again), options.case)
+    if options.again:
+        return judge(Path(options.again))
+    base = Path(options.folder or tempfile.mkdtemp(prefix="judge-"))
+    ended = {}
+    for seed in options.seeds:
+        options.seed = seed
+        ended[seed] = _run(options, base / str(seed) if len(options.seeds) > 1 else base)
+        if ended[seed] == INTERRUPTED:
+            break
+    if len(options.seeds) > 1:
+        print(*(f"judge: seed {seed}: exit code {code}" for seed, code in ended.items()), sep="\n")
+    return max(ended.values())
+
+
+def _run(options, folder):
+    """One seed; the exit code."""
+    groups = [group for group in GROUPS if not options.groups or group.name in options.groups]
+    folder.mkdir(parents=True, exist_ok=True)
+    print(f"judge: seed {options.seed}, {options.minutes:g} minutes, {len(groups)} groups: {folder}", flush=True)
+    try:
+        play(options, groups, folder)
+    except KeyboardInterrupt:
+        print(f"judge: interrupted; what there is of the evidence is in {folder}")
+        return INTERRUPTED
+    except (BrokerError, RunError) as error:
+        print(f"judge: the run could not be played: {error}; what there is of the evidence is in {folder}")
+        return UNPLAYED
+    return judge(folder)
+
+
+def _options(arguments):
+    parser = argparse.ArgumentParser(
+        "python tests/judge", description=__doc__, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--minutes", type=float, default=15, help="until nothing new begins (default 15)")
+    parser.add_argument(
+        "--seed",
+        type=int,
+        nargs="+",
+        dest="seeds",
+        default=[random.SystemRandom().randrange(1_000_000)],
+        help="by default another one each time; it is printed. Of several each has a run, one after the other",
+    )
+    names = [group.name for group in GROUPS]
+    parser.add_argument("--groups", nargs="+", choices=names, metavar="GROUP", help=f"only these: {', '.join(names)}")
+    parser.add_argument("--faults", nargs="*", choices=tuple(FAULTS), metavar="FAULT",
+                        help=f"only these, or none; by default all: {', '.join(FAULTS)}")  # fmt: skip
+    parser.add_argument("--folder", help="where the evidence goes; by default a new folder")
+    parser.add_argument("--again", metavar="FOLDER", help="judge the evidence of a former run")
+    parser.add_argument(
+        "--case", metavar="GROUP:NUMBER", help="print a false bound of --again's report with all around it"
+    )
+    options = parser.parse_args(arguments)
+    if options.case and not options.again:
+        parser.error("--case needs --again FOLDER")
+    return options
+
+
+if __name__ == "__main__":
+    sys.exit(main())

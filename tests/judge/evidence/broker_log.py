@@ -1,0 +1,61 @@
+"""What the brokers' logs say of the beginning of classic groups' rebalances: when, and for what reason."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+
+PREPARING = re.compile(
+    r"^(\d\d:\d\d:\d\d\.\d{3}) .*Preparing to rebalance group (\S+) in state \w+ "
+    r"with old generation (\d+) \(reason: (.*)"
+)
+JOINS = re.compile(r"^(\d\d:\d\d:\d\d\.\d{3}) .* joins group (\S+) in Empty state")
+CAUSES = (
+    ("Adding new member", "member_joined"),
+    ("heartbeat expiration", "member_gone"),
+    ("removing member", "member_gone"),
+    ("Removing member", "member_gone"),
+    ("LeaveGroup", "member_gone"),
+    ("leaving", "member_gone"),
+    ("during Stable", "rejoin"),
+    ("re-joining group", "rejoin"),
+    ("Updating metadata", "rejoin"),
+)
+
+
+def beginnings(texts, began_ms):
+    """Group -> [(at_ms, old generation, reason)] in order, of the texts of the brokers' logs.
+
+    Lines have the time of the day only, in the machine's time zone; ``began_ms`` gives the day.
+    """
+    found = {}
+    for text in texts:
+        for line in text.splitlines():
+            if match := PREPARING.match(line):
+                at, group, generation, reason = match.groups()
+                found.setdefault(group, []).append((_moment(at, began_ms), int(generation), reason))
+    return {group: sorted(rows) for group, rows in found.items()}
+
+
+def first_joins(texts, began_ms):
+    """Group -> times (ms) at which somebody joined it while it was Empty."""
+    found = {}
+    for text in texts:
+        for line in text.splitlines():
+            if match := JOINS.match(line):
+                found.setdefault(match[2], []).append(_moment(match[1], began_ms))
+    return {group: sorted(times) for group, times in found.items()}
+
+
+def _moment(at, began_ms):
+    began = datetime.fromtimestamp(began_ms / 1000).astimezone()
+    clock = datetime.strptime(at, "%H:%M:%S.%f").astimezone()
+    moment = began.replace(hour=clock.hour, minute=clock.minute, second=clock.second, microsecond=clock.microsecond)
+    if moment < began - timedelta(hours=12):
+        moment += timedelta(days=1)
+    return moment.timestamp() * 1000
+
+
+def cause_of(reason):
+    """The kind of cause that a reason of the log is; None for one that is not known here."""
+    return next((cause for words, cause in CAUSES if words in reason), None)

@@ -1,0 +1,29 @@
+"""What records say of a group, as values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass
+class State:
+    """What a group was from ``at_ms`` on. ``owners``: client id -> partitions as names; ``topics``: subscribed to."""
+
+    at_ms: float
+    number: int
+    members: int
+    owners: dict = field(default_factory=dict)
+    shown: frozenset = frozenset()
+    topics: frozenset = frozenset()
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """What an event has to say: kind, number, time of its record, and where that is (``partition:offset``)."""
+
+    kind: str
+    number: int
+    at_ms: float
+    where: str
+    members: int = 0

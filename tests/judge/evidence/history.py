@@ -1,0 +1,131 @@
+"""A group's life by its records: who had which partitions when, when it was Empty, which facts are to be told."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from judge.evidence.epochs import EpochGroup
+from judge.evidence.facts import Fact, State
+
+
+class History:
+    """States and facts of one group, from decoded records in order. ``names``: topic id -> name."""
+
+    def __init__(self, group, names=None):
+        self.group, self.states, self.facts, self.commits = group, [], [], {}
+        self._names = names or {}
+        self._epoch = EpochGroup(self)
+        self._generation = None
+
+    def add(self, fact, at_ms, where):
+        """One record."""
+        if fact["kind"] == "commit":
+            if not fact.get("gone"):
+                self.commits.setdefault(f"{fact['topic']}-{fact['partition']}", []).append(at_ms)
+        elif fact["kind"] == "generation":
+            self._classic(fact, at_ms, where)
+        else:
+            self._epoch.add(fact, at_ms, where)
+
+    def name(self, partition):
+        """``topic-number`` of a pair. A task of the streams groups here reads that partition of their first topic."""
+        topic, number = partition
+        if topic.startswith("task:"):
+            return f"{self.group}-t-{number}"
+        return f"{self._names.get(topic, topic)}-{number}"
+
+    def _classic(self, fact, at_ms, where):
+        if fact.get("gone"):
+            if self._generation is not None:
+                self.facts.append(Fact("group_gone", -1, at_ms, where))
+            self._generation = None
+            self.states.append(State(at_ms, -1, 0, where=where))
+            return
+        number, before = fact["generation"], self._generation
+        owners = {}
+        for each in fact["members"]:
+            owners.setdefault(each["client"], set()).update(map(self.name, each["partitions"]))
+        shown = frozenset(name for names in owners.values() for name in names)
+        topics = frozenset(topic for each in fact["members"] for topic in each["topics"])
+        ids = {each["member"] for each in fact["members"]}
+        same = before is not None and before[0] == number
+        # A static member that comes back has a new id in the same generation; another record of it says nothing new.
+        if not same or ids != before[1]:
+            for missing in range((before[0] if before else number - 1) + 1, number):
+                self.facts.append(Fact("aborted", missing, at_ms, where))
+            if number > 0 or fact["members"]:
+                self.facts.append(Fact("replaced" if same else "generation", number, at_ms, where, len(ids)))
+        self._generation = (number, ids)
+        self.states.append(State(at_ms, number, len(ids), owners, shown, topics, where))
+
+    # -- questions ----------------------------------------------------------------------------------------------
+
+    def state_at(self, at_ms):
+        """The last state that began at or before ``at_ms``; None before the first."""
+        index = bisect_right(self.states, at_ms, key=lambda state: state.at_ms)
+        return self.states[index - 1] if index else None
+
+    def emptied_before(self, until_ms):
+        """The index of the last state before ``until_ms`` in which the group was Empty; -1 if it never was."""
+        index = bisect_right(self.states, until_ms, key=lambda state: state.at_ms)
+        return next((each for each in range(index - 1, -1, -1) if not self.states[each].members), -1)
+
+    def joined_after(self, index):
+        """The time of the first state with members after that with ``index``."""
+        return next((state.at_ms for state in self.states[index + 1 :] if state.members), None)
+
+    def first_shown(self, index):
+        """The partitions of the first assignment after the state with ``index``."""
+        return next((state.shown for state in self.states[index + 1 :] if state.shown), frozenset())
+
+    def given(self, partition, client, since_ms, until_ms, *, every=False):
+        """When records gave ``partition`` to ``client``, last in ``since_ms`` to ``until_ms``; None if they did not.
+
+        ``every``: of a classic group the last record counts, since its members are called for each before they join
+        the next; else the first one of those that show the partition with this client without a break.
+        """
+        index = bisect_right(self.states, until_ms, key=lambda state: state.at_ms)
+        found = None
+        for state in reversed(self.states[:index]):
+            has = any(_is(client, owner) and partition in names for owner, names in state.owners.items())
+            if state.at_ms < since_ms or (not has and found is not None):
+                break
+            if has:
+                found = state.at_ms
+                if every:
+                    break
+        return found
+
+    def shown_since(self, partition, until_ms):
+        """The first record of those that show ``partition`` without a break, last before ``until_ms``."""
+        index = bisect_right(self.states, until_ms, key=lambda state: state.at_ms)
+        found = None
+        for state in reversed(self.states[:index]):
+            if partition not in state.shown:
+                if found is not None or not state.members:
+                    break
+                continue
+            found = state.at_ms
+        return found
+
+
+def _is(client, owner):
+    """Whether the client id ``owner`` of a record is that of the member ``client``; Streams appends a thread's name."""
+    return owner == client or (owner.startswith(client + "-") and "StreamThread" in owner)
+
+
+def histories(rows, names, decode):
+    """Group -> its `History`, from rows of the offsets topic in the order in which they were written."""
+    found = {}
+    latest = {}
+    for row in sorted(rows, key=lambda row: (row["partition"], row["offset"])):
+        if row["key"] is None:
+            continue
+        fact = decode(row["key"], row["value"])
+        if fact is not None:
+            group = fact["group"]
+            history = found.setdefault(group, History(group, names))
+            # A new leader's clock may be behind: what is written later is not earlier.
+            latest[group] = max(latest.get(group, 0), row["timestamp"])
+            history.add(fact, latest[group], f"{row['partition']}:{row['offset']}")
+    return found

@@ -1,0 +1,117 @@
+"""One member: which partitions it had, and when it stopped processing them, from its lines and what was done to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+AFTER_WAKING_MS = 1_500
+"""A member that goes on after it stood still learns within this time that it was expelled."""
+
+FOREVER = float("inf")
+
+
+@dataclass(frozen=True)
+class Possession:
+    """One member had a partition from ``since`` (its assigned callback returned) on.
+
+    It stopped between ``stop_first`` and ``stop_last`` for ``reason``, for good or until it went on at ``resumed``.
+    """
+
+    partition: str
+    process: str
+    client: str
+    since: float
+    stop_first: float = FOREVER
+    stop_last: float = FOREVER
+    reason: str = ""
+
+
+@dataclass
+class Process:
+    """One member's lines, as possessions and moments at which it stood still."""
+
+    name: str
+    client: str
+    lines: list
+    acts: list
+    streams: bool = False
+    still: list = field(default_factory=list)
+    """(from, to, reason): its loop did not run."""
+
+    def __post_init__(self):
+        self.still = sorted([*self._from_acts(), *self._from_lines()])
+
+    def _from_acts(self):
+        stopped = None
+        for act in self.acts:
+            if act["do"] == "kill":
+                yield act["at"], FOREVER, "killed"
+            elif act["do"] == "stop":
+                stopped = act["at"]
+            elif act["do"] == "cont" and stopped is not None:
+                yield stopped, act["at"], "stopped"
+                stopped = None
+        if stopped is not None:
+            yield stopped, FOREVER, "stopped"
+
+    def _from_lines(self):
+        busy = None
+        for line in self.lines:
+            if line["what"] == "busy":
+                busy = line["at"]
+            elif line["what"] == "idle" and busy is not None:
+                yield busy, line["at"], "busy"
+                busy = None
+            elif line["what"] == "closing":
+                yield line["at"], FOREVER, "closing"
+        if busy is not None:
+            yield busy, FOREVER, "busy"
+
+    def processed(self, partition, after, until):
+        """When a record of the partition was processed last in (after, until]; None if none was."""
+        found = None
+        for line in self.lines:
+            if line["what"] == "read" and partition in line["last"]:
+                for at in (line["first"][partition], line["last"][partition]):
+                    if after < at <= until:
+                        found = at
+        return found
+
+    @cached_property
+    def possessions(self):
+        """What it had, in order."""
+        had, found = {}, []
+        for line in self.lines:
+            if line["what"] not in ("assigned", "revoked", "lost"):
+                continue
+            for partition in line["partitions"]:
+                if line["what"] == "assigned" and line["edge"] == "exit" and partition not in had:
+                    had[partition] = line["at"]
+                elif line["what"] != "assigned" and line["edge"] == "enter" and partition in had:
+                    found.append(self._given_up(partition, had.pop(partition), line["at"], line["what"]))
+        found += [self._given_up(partition, since, FOREVER, "") for partition, since in had.items()]
+        return found
+
+    def _given_up(self, partition, since, called, word):
+        """The possession that ended with a callback at ``called``, or without one."""
+        made = Possession(partition, self.name, self.client, since, called, called, word)
+        for start, ended, reason in self.still:
+            if ended <= since or start > called:
+                continue
+            began = max(start, since)
+            if ended == FOREVER:
+                return replace(made, stop_first=began, stop_last=min(called, self._over(began)), reason=reason)
+            if called <= ended + AFTER_WAKING_MS and called is not FOREVER:
+                again = self.processed(partition, ended, called)
+                return replace(made, stop_first=began, stop_last=began if again is None else called, reason=reason)
+        if self.streams and word == "revoked":
+            last = self.processed(partition, since, called)
+            return replace(made, stop_first=called - 1_000 if last is None else last)
+        return made
+
+    def _over(self, began):
+        """The end of a close that began then; at once for a member that was killed."""
+        closed = [line["at"] for line in self.lines if line["what"] == "closed" and line["at"] >= began]
+        killed = [act["at"] for act in self.acts if act["do"] == "kill"]
+        return min([*closed, *killed, FOREVER])

@@ -1,0 +1,118 @@
+"""The truth: how long each partition stood still, from the members' own lines.
+
+A partition stands still from the moment when its owner stopped processing it to the moment when the assigned callback
+of its new owner (perhaps the same member) returned.
+
+The owner stopped at the first of these that holds until the partition has its new owner: its revoked or lost callback
+was entered; it was killed (SIGKILL) or stopped (SIGSTOP), at the moment before the signal; its loop stood in the
+processing of a record (``busy``), and it was taken out of the group for that; it began to close. A member that closes
+is between ``closing`` and the entered callback neither working nor called, so the stop lies in between, and a stall is
+a range: ``shortest_s`` to ``longest_s``. The processor of a streams task is closed some time after its last record,
+which gives such a range, too.
+
+What stands still without an owner counts from later: in a group that was Empty from the first member's join, and a
+partition that the group did not have from the first record that shows it. A partition that two members process at the
+same time (a stopped one that goes on, before it learns that it was expelled) is ``unsure`` and not judged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+from judge.evidence.process import AFTER_WAKING_MS, FOREVER
+
+
+@dataclass(frozen=True)
+class Span:
+    """A partition stood still from ``stop_first``..``stop_last`` to ``until``, infinite where it never ended."""
+
+    partition: str
+    stop_first: float
+    stop_last: float
+    until: float
+    reason: str
+    old: str
+    new: str
+    client: str
+    unsure: bool = False
+    given: float | None = None
+    idle_since: float | None = None
+    """When the last owner stopped, also where the stall counts from later since the group was Empty in between."""
+
+    @property
+    def earliest(self):
+        """When it began to stand still, also where a part of that does not count."""
+        return self.stop_first if self.idle_since is None else min(self.stop_first, self.idle_since)
+
+    @property
+    def longest_s(self):
+        """The stall, if the owner stopped as early as possible."""
+        return max(0.0, self.until - self.stop_first) / 1000
+
+    @property
+    def shortest_s(self):
+        """The stall, if it stopped as late as possible."""
+        return max(0.0, self.until - self.stop_last) / 1000
+
+
+def spans(processes):
+    """Every span of a group, of all partitions, in order of their ends."""
+    by_partition = {}
+    for process in processes:
+        for possession in process.possessions:
+            by_partition.setdefault(possession.partition, []).append(possession)
+    still = {process.name: process.still for process in processes}
+    found = []
+    for partition, possessions in by_partition.items():
+        possessions.sort(key=lambda each: each.since)
+        first = possessions[0]
+        found.append(Span(partition, 0, 0, first.since, "new", "", first.process, first.client))
+        for old, new in pairwise(possessions):
+            found.append(_between(old, new, still[old.process]))
+        last = possessions[-1]
+        if last.stop_last is not FOREVER or last.stop_first is not FOREVER:
+            found.append(
+                Span(
+                    partition,
+                    last.stop_first,
+                    last.stop_last,
+                    FOREVER,
+                    last.reason,
+                    last.process,
+                    "",
+                    "",
+                    idle_since=last.stop_first,
+                )
+            )
+    return sorted(found, key=lambda span: span.until)
+
+
+def stale_owners(processes, state):
+    """Whether at the moment of ``state`` a member works on what the records give to another: it does not know yet."""
+    owners = {name: client for client, names in state.owners.items() for name in names}
+    return any(
+        possession.since <= state.at_ms < possession.stop_first
+        and owners.get(possession.partition, possession.client) != possession.client
+        for process in processes
+        for possession in process.possessions
+    )
+
+
+def _between(old, new, still):
+    first, last, reason = old.stop_first, old.stop_last, old.reason
+    unsure = False
+    if first > new.since:  # it had not stopped for good when the new owner began
+        inside = next((each for each in still if each[0] <= new.since <= each[1]), None)
+        waking = next((each for each in still if each[1] < new.since <= each[1] + AFTER_WAKING_MS), None)
+        if inside:
+            first = last = max(inside[0], old.since)
+            reason = inside[2]
+        else:
+            unsure = True
+            first = last = new.since
+            reason = "two owners" if not waking else "woken"
+    last = min(last, new.since)
+    return Span(
+        old.partition, first, last, new.since, reason, old.process, new.process, new.client, unsure, None, first
+    )

@@ -1,0 +1,101 @@
+"""The truth of a group: its spans with where each began that no owner stopped, and when records gave the partition."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from judge.evidence.process import FOREVER, Process
+from judge.evidence.spans import spans
+
+JUST_AFTER_MS = 5
+"""Records and callbacks have their times from two processes of one machine."""
+
+READ_MS = 60
+"""A batch that was polled just before a callback is noted as processed just after it."""
+
+FIRST_JOIN_MS = 500
+"""So long before and after the record of an Empty group its first member's two joins lie."""
+
+
+LOST_JOIN_MS = 10_000
+"""After a join a record follows within this time, the rebalance timeout of members here, unless brokers are away."""
+
+
+def processes_of(folder, group):
+    """The members of a group with their lines and what was done to them."""
+    acts = {}
+    for act in folder.acts:
+        if act.get("group") == group and "process" in act:
+            acts.setdefault(act["process"], []).append(act)
+    streams = folder.run["groups"][group]["type"] == "streams"
+    lines = folder.members[group]
+    return [Process(name, name.rpartition(".")[0], lines.get(name, []), acts[name], streams) for name in acts]
+
+
+def true_spans(processes, history, joins, *, classic):
+    """Spans of a group; ``joins`` are the times (ms) at which brokers' logs say that a join began a rebalance."""
+    return [_placed(span, history, joins, classic=classic) for span in spans(processes)]
+
+
+def _placed(span, history, joins, *, classic):
+    if span.until is FOREVER:
+        return span
+    since = span.stop_first - JUST_AFTER_MS if span.old else 0
+    given = history.given(span.partition, span.client, since, span.until + JUST_AFTER_MS, every=classic)
+    span = replace(span, given=given)
+    until = (span.until if given is None else given) + JUST_AFTER_MS
+    emptied = history.emptied_before(until)
+    empty = history.states[emptied] if emptied >= 0 else None
+    emptied_ms = empty.at_ms if empty else 0
+    joined_ms = history.joined_after(emptied)
+    # A member that was expelled may work on for a while; what it leaves in an Empty group counts from the next join.
+    if span.old and (empty is None or joined_ms is None or span.stop_last > joined_ms):
+        shown = history.shown_since(span.partition, until)
+        if shown is not None and shown > span.stop_last and _unsubscribed(span, history, shown):
+            return replace(span, stop_first=shown, stop_last=shown, reason="new", old="")
+        return span
+    if span.partition in history.first_shown(emptied):
+        # A group's very first record is one of an Empty group, written when its first member asks for an id.
+        since_ms = emptied_ms - FIRST_JOIN_MS if empty is None or empty.number <= 0 else emptied_ms
+        created = [emptied_ms] if empty is not None and empty.number <= 0 else []
+        return _from_the_join(span, joined_ms, [*created, *joins], since_ms)
+    shown = history.shown_since(span.partition, until)
+    if shown is None:
+        return replace(span, unsure=True)
+    return replace(span, stop_first=shown, stop_last=shown, reason="new", old="")
+
+
+def _from_the_join(span, record_ms, moments, since_ms):
+    """The group had no members: the partition stands still from the first join on.
+
+    A client joins twice: the first JoinGroup gets it a member id, the second one begins the rebalance. Where no record
+    followed for long, the coordinator was lost, and its group with it: the last join may be the first that counts.
+    """
+    if record_ms is None:
+        return replace(span, unsure=True)
+    known = sorted({at for at in moments if since_ms <= at <= record_ms} | {record_ms})
+    second = next((at for at in known if known[0] < at <= known[0] + FIRST_JOIN_MS), known[0])
+    if record_ms - known[0] > LOST_JOIN_MS:
+        second = max([at for at in known if at < record_ms], default=second)
+    return replace(span, stop_first=known[0], stop_last=second, reason="empty", old="")
+
+
+def _unsubscribed(span, history, shown):
+    """Whether nobody had been subscribed to the partition's topic for a while before ``shown``."""
+    topic = span.partition.rpartition("-")[0]
+    between = [state for state in history.states if span.stop_last < state.at_ms < shown]
+    return any(state.members and state.topics and topic not in state.topics for state in between)
+
+
+def contradicted(spans, processes):
+    """Spans in which the old owner says that it processed a record after it stopped: the truth would be wrong there."""
+    by_name = {process.name: process for process in processes}
+    return [
+        span
+        for span in spans
+        if span.old in by_name
+        and not span.unsure
+        and by_name[span.old].processed(
+            span.partition, span.stop_last + READ_MS, min(span.until, span.stop_last + 60_000)
+        )
+    ]

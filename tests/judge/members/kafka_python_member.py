@@ -1,0 +1,75 @@
+"""A member on kafka-python, unmodified: ``python kafka_python_member.py JSON``; see `account`."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import warnings
+
+from account import POLL_S, live, start
+
+warnings.simplefilter("ignore", DeprecationWarning)
+
+from kafka import ConsumerRebalanceListener, KafkaConsumer  # noqa: E402 - after the filter of its warnings
+
+logging.disable()
+
+
+class Client(ConsumerRebalanceListener):
+    """The consumer as a user writes it; with ``pattern`` it subscribes to a regular expression."""
+
+    def __init__(self, config, account):
+        self._account, self._pattern = account, config["pattern"]
+        static = {"group_instance_id": config["instance"]} if config["instance"] else {}
+        self._consumer = KafkaConsumer(
+            bootstrap_servers=config["bootstrap"],
+            group_id=config["group"],
+            client_id=config["name"],
+            auto_offset_reset="latest",
+            auto_commit_interval_ms=config["commit_ms"],
+            metadata_max_age_ms=3_000,
+            **static,
+            **config["settings"],
+        )
+
+    def subscribe(self, topics):
+        """Subscribe to topics, or to the pattern."""
+        if self._pattern:
+            self._consumer.subscribe(pattern=self._pattern, listener=self)
+        else:
+            self._consumer.subscribe(topics, listener=self)
+
+    def poll(self):
+        """The partitions of a batch of records."""
+        return [f"{each.topic}-{each.partition}" for each in self._consumer.poll(timeout_ms=round(POLL_S * 1000))]
+
+    def wait(self, seconds):
+        """A record takes this long."""
+        threading.Event().wait(seconds)
+
+    def close(self):
+        """Leave."""
+        self._consumer.close()
+
+    def _call(self, what, given):
+        self._account.callback(what, [f"{each.topic}-{each.partition}" for each in given])
+
+    def on_partitions_revoked(self, revoked):
+        """Called by the client."""
+        self._call("revoked", revoked)
+
+    def on_partitions_assigned(self, assigned):
+        """Called by the client."""
+        self._call("assigned", assigned)
+
+    def on_partitions_lost(self, lost):
+        """Called by the client."""
+        self._call("lost", lost)
+
+
+if __name__ == "__main__":
+    config, account, commands = start()
+    client = Client(config, account)
+    account.say("subscribed", topics=config["topics"])
+    client.subscribe(config["topics"])
+    live(client, account, commands)

@@ -1,0 +1,113 @@
+"""A member as a process of its own, with its account in a file, and what the run does to it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from judge.members.account import now_ms
+
+PROGRAMS = Path(__file__).parents[1] / "members"
+ENVIRONMENT = {**os.environ, "PYTHONPATH": "", "PYTHONDONTWRITEBYTECODE": "1"}
+ENDED_S = 70
+
+
+class Acts:
+    """What the run did, a JSON line each, at the moment before it did it."""
+
+    def __init__(self, path):
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+
+    def note(self, do, **more):
+        """Write it down."""
+        os.write(self._file, json.dumps({"at": round(now_ms(), 1), "do": do, **more}).encode() + b"\n")
+
+
+class Member:
+    """One process. ``name`` is its client id; ``file`` has its account."""
+
+    def __init__(self, group, name, stage, instance=""):
+        self.group, self.name, self._acts = group, name, stage.acts
+        number = stage.number(name)
+        self.process = f"{name}.{number}"
+        self.file = stage.folder / "members" / f"{group.name}~{self.process}.ndjson"
+        config = {
+            "bootstrap": stage.kafka.bootstrap_servers,
+            "group": group.name,
+            "name": name,
+            "instance": instance,
+            "topics": group.topics,
+            "pattern": f"^{group.name}-t.*" if group.pattern else "",
+            "file": str(self.file),
+            "folder": str(stage.folder),
+            "commit_ms": group.commit_ms,
+            "settings": group.settings,
+            "class_path": stage.class_path,
+            "jvm": stage.jvm,
+        }
+        program = (
+            [stage.go_member] if group.program == "go" else [sys.executable, str(PROGRAMS / f"{group.program}.py")]
+        )
+        self._note("start")
+        with (stage.folder / "members" / "errors.log").open("ab") as errors:
+            self._popen = subprocess.Popen(
+                [*program, json.dumps(config)],
+                env=ENVIRONMENT,
+                stdin=subprocess.PIPE,
+                stdout=errors,
+                stderr=errors,
+                text=True,
+                start_new_session=True,
+            )
+
+    def _note(self, do, **more):
+        self._acts.note(do, group=self.group.name, member=self.name, process=self.process, **more)
+
+    @property
+    def running(self):
+        """Whether its process is there."""
+        return self._popen.poll() is None
+
+    def tell(self, do, **more):
+        """A command, see `account.Commands`."""
+        self._note(do, **more)
+        with contextlib.suppress(OSError, ValueError):
+            self._popen.stdin.write(json.dumps({"do": do, **more}) + "\n")
+            self._popen.stdin.flush()
+
+    def kill(self):
+        """SIGKILL."""
+        self._note("kill")
+        self._popen.kill()
+        self.end()
+
+    def stop(self):
+        """SIGSTOP: it stands still, with its connections open."""
+        self._note("stop")
+        self._popen.send_signal(signal.SIGSTOP)
+
+    def go_on(self):
+        """SIGCONT."""
+        self._note("cont")
+        self._popen.send_signal(signal.SIGCONT)
+
+    def close(self):
+        """It leaves its group and ends."""
+        self.tell("close")
+        self.end()
+
+    def end(self):
+        """Wait for its end; what cannot end is killed."""
+        try:
+            self._popen.wait(ENDED_S)
+        except subprocess.TimeoutExpired:
+            self._note("kill")
+            self._popen.kill()
+            self._popen.wait()
+        with contextlib.suppress(OSError):
+            self._popen.stdin.close()

@@ -1,0 +1,163 @@
+"""A run: the cluster, observers, groups and faults for some minutes; what is left is a folder of evidence."""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+from contextlib import ExitStack
+from shutil import copyfile
+
+from confluent_kafka import TopicCollection
+
+from judge.members.account import now_ms
+from judge.play.brokers import Faults
+from judge.play.lives import Life, begin_all, end_all
+from judge.play.observers import Observer
+from judge.play.readers import Reader
+from judge.play.source import Source
+from judge.play.stage import BROKER, OFFSETS, OFFSETS_PARTITIONS, Stage
+from rebalance_agent.testing import EmbeddedKafka
+from rebalance_agent.testing.kafka.broker_settings import free_ports
+
+QUIET_S, QUIET_MAX_S = 20, 90
+"""So long no event may come before the run is judged, and how long that is waited for."""
+
+PROGRESS_S = 15
+KEPT, LONE = "kept", "lone"
+EVENTS = {KEPT: "rebalance-events-kept", LONE: "rebalance-events"}
+"""The observer that is never killed, and the one that is; each publishes to a topic of its own."""
+
+
+class RunError(Exception):
+    """The run cannot go on: nothing can be judged."""
+
+
+def play(options, groups, folder):
+    """Play; evidence is in ``folder`` afterwards, also after Ctrl-C or an error."""
+    properties = {**BROKER}
+    with EmbeddedKafka(3, properties, startup_timeout=180, racks=("a", "b", "c")) as kafka:
+        stage = Stage(kafka, folder, options.seed)
+        groups = [group for group in groups if group.program != "go" or stage.go_member]
+        facts = {"seed": options.seed, "groups": {group.name: _told(group) for group in groups}, "began": now_ms()}
+        (folder / "run.json").write_text(json.dumps(facts, indent=1))
+        try:
+            _play(stage, options, groups, folder)
+        finally:
+            for number, path in kafka.logs.items():
+                copyfile(path, folder / f"broker-{number}.log")
+
+
+def _told(group):
+    return {
+        "kind": group.kind,
+        "type": group.type,
+        "commit_ms": group.commit_ms,
+        "session_ms": group.session_ms,
+        "static": group.static,
+        "poll_ms": group.poll_ms,
+    }
+
+
+def _play(stage, options, groups, folder):
+    stage.create_topics(groups)
+    with ExitStack() as stack:
+        ports = free_ports(2)
+        shared = ("--groups-deny", "judge-.*|transactions-.*|__.*")
+        observers = {
+            KEPT: Observer(KEPT, stage, EVENTS[KEPT], ports[0], "--state-topic", "", *shared),
+            LONE: Observer(LONE, stage, EVENTS[LONE], ports[1], *shared),
+        }
+        for each in observers.values():
+            stack.callback(each.end)
+            each.start()
+        if not all(each.wait_ready() for each in observers.values()):
+            raise RunError(f"an observer did not get ready: see {folder}")
+        bootstrap = stage.kafka.bootstrap_servers
+        records = Reader(bootstrap, OFFSETS, OFFSETS_PARTITIONS, folder / "records.ndjson")
+        stack.callback(records.end)
+        events = {name: Reader(bootstrap, topic, _size(stage, topic), folder / f"events-{name}.ndjson")
+                  for name, topic in EVENTS.items()}  # fmt: skip
+        for each in events.values():
+            stack.callback(each.end)
+        source = Source(stage, groups)
+        stack.callback(source.end)
+        lives = [Life(group, stage) for group in groups]
+        faults = Faults(stage, observers[LONE], options.faults)
+        stack.callback(end_all, lives)
+        stack.callback(stage.over.set)
+        begin_all(lives)
+        faults.begin()
+        _watch(stage, options, lives, observers, events)
+        _calm(stage, lives, faults, observers, events)
+        _save_topics(stage, folder)
+        print("  played:", json.dumps(_played(lives, faults)), flush=True)
+        (folder / "played.json").write_text(json.dumps(_played(lives, faults)))
+
+
+def _size(stage, topic):
+    for _ in range(100):
+        found = stage.admin().list_topics(topic, 10).topics[topic]
+        if found.partitions and found.error is None:
+            return len(found.partitions)
+        stage.over.wait(0.2)
+    raise RunError(f"no observer made the topic {topic}")
+
+
+def _watch(stage, options, lives, observers, events):
+    until = now_ms() + options.minutes * 60_000
+    while (left_s := (until - now_ms()) / 1000) > 0:
+        stage.over.wait(min(PROGRESS_S, left_s))
+        members = sum(life.running for life in lives)
+        played = sum(sum(life.played.values()) for life in lives)
+        print(
+            f"  {left_s:5.0f} s left; {members} members, {played} changes played, "
+            f"events {', '.join(f'{name} {each.count}' for name, each in events.items())}",
+            flush=True,
+        )
+        for life in lives:
+            if life.failed:
+                raise RunError(f"the group {life.group.name} cannot go on") from life.failed
+        if not observers[KEPT].running:
+            raise RunError("the observer ended by itself: see kept.log")
+
+
+def _calm(stage, lives, faults, observers, events):
+    """Nothing new begins; what runs ends; then every event has its time to come."""
+    stage.over.set()
+    print("  nothing new begins; waiting until all is told", flush=True)
+    for each in (faults, *lives):
+        each.join()
+    pause, until = threading.Event(), now_ms() + QUIET_MAX_S * 1000
+    stage.acts.note("calm")
+    calm = now_ms()
+    while now_ms() < until and now_ms() - max(calm, *(each.last_ms for each in events.values())) < QUIET_S * 1000:
+        pause.wait(0.5)
+    for each in observers.values():
+        if each.running:
+            each.scrape()
+    stage.acts.note("ended")
+
+
+def _save_topics(stage, folder):
+    """Topic ids, by which KIP-848 groups name topics, with their names."""
+    admin = stage.admin()
+    names = [name for name in admin.list_topics(timeout=30).topics if not name.startswith("__")]
+    found = admin.describe_topics(TopicCollection(names))
+    ids = {_uuid(each.result(30).topic_id): name for name, each in found.items()}
+    (folder / "topics.json").write_text(json.dumps(ids))
+
+
+def _uuid(topic_id):
+    """Kafka's text of a topic id."""
+    bits = [topic_id.get_most_significant_bits(), topic_id.get_least_significant_bits()]
+    data = b"".join(each.to_bytes(8, "big", signed=True) for each in bits)
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def _played(lives, faults):
+    changes = {}
+    for life in lives:
+        for name, count in life.played.items():
+            changes[name] = changes.get(name, 0) + count
+    return {"changes": changes, "faults": dict(faults.played)}

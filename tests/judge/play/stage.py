@@ -1,0 +1,113 @@
+"""What a run has: the cluster, the folder of the evidence, programs, topics, and the record of what was done."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import threading
+from collections import Counter
+from pathlib import Path
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewPartitions, NewTopic
+
+from judge.play.groups import MORE_PARTITIONS, PARTITIONS
+from judge.play.member import PROGRAMS, Acts
+from rebalance_agent.artifacts.fetching import cache_directory, ensure_artifacts
+from rebalance_agent.artifacts.lockfile import parse_lock
+from rebalance_agent.testing.kafka.java import java_runtime
+
+STREAMS_LOCK = Path(__file__).parents[2] / "support" / "kafka" / "kafka-streams-4.3.0.lock"
+OFFSETS, OFFSETS_PARTITIONS = "__consumer_offsets", 6
+REPLICAS = 3
+TRANSACTIONS = "transactions-t"
+ADMIN_S = 60
+BROKER = {
+    "offsets.topic.num.partitions": str(OFFSETS_PARTITIONS),
+    "min.insync.replicas": "1",
+    "group.min.session.timeout.ms": "1000",
+    "group.streams.initial.rebalance.delay.ms": "0",
+    "group.consumer.min.session.timeout.ms": "1000",
+    "group.consumer.heartbeat.interval.ms": "1000",
+    "group.consumer.min.heartbeat.interval.ms": "500",
+    "group.streams.min.session.timeout.ms": "1000",
+    "group.streams.heartbeat.interval.ms": "1000",
+    "group.streams.min.heartbeat.interval.ms": "500",
+    "log.cleaner.backoff.ms": "1000",
+    "controlled.shutdown.enable": "true",
+}
+
+
+class Stage:
+    """The cluster and the folder. ``over`` is set when nothing more is to be played."""
+
+    def __init__(self, kafka, folder, seed):
+        self.kafka, self.folder, self.seed = kafka, folder, seed
+        (folder / "members").mkdir(parents=True, exist_ok=True)
+        self.acts = Acts(folder / "acts.ndjson")
+        self.over = threading.Event()
+        self._numbers, self._lock = Counter(), threading.Lock()
+        runtime = java_runtime()
+        jars = [each for each in parse_lock(STREAMS_LOCK.read_text(encoding="ascii")) if each.name != "rocksdbjni"]
+        self.class_path = [str(jar) for jar in (*runtime.jars, *ensure_artifacts(jars, cache_directory()))]
+        self.jvm = str(runtime.java.parents[1] / "lib" / "server" / "libjvm.so")
+        self.go_member = _go_member(folder)
+
+    def number(self, name):
+        """How often a member of this name was started, this time included."""
+        with self._lock:
+            self._numbers[name] += 1
+            return self._numbers[name]
+
+    def admin(self):
+        """A new admin client: an old one waits for brokers that are gone."""
+        return AdminClient({"bootstrap.servers": self.kafka.bootstrap_servers, "log_level": 0})
+
+    def create_topics(self, groups):
+        """The topics of all groups, and the groups' own settings."""
+        sizes = {topic: PARTITIONS for group in groups for topic in group.topics}
+        sizes |= {f"{group.name}-u": MORE_PARTITIONS for group in groups if "subscribe" in group.changes}
+        sizes[TRANSACTIONS] = 1
+        admin = self.admin()
+        made = admin.create_topics([NewTopic(name, size, REPLICAS) for name, size in sizes.items()])
+        for each in made.values():
+            each.result(ADMIN_S)
+        for group in groups:
+            if group.coordinator:
+                entries = [
+                    ConfigEntry(name, str(value), incremental_operation=AlterConfigOpType.SET)
+                    for name, value in group.coordinator.items()
+                ]
+                resource = ConfigResource(ConfigResource.Type.GROUP, group.name, incremental_configs=entries)
+                admin.incremental_alter_configs([resource])[resource].result(ADMIN_S)
+
+    def add_partitions(self, group, topic, limit):
+        """Two partitions more, up to ``limit``. What brokers refuse while some are away is not played."""
+        try:
+            admin = self.admin()
+            had = len(admin.list_topics(topic, 10).topics[topic].partitions)
+            if had + 2 <= limit:
+                self.acts.note("partitions", group=group, topic=topic, had=had, has=had + 2)
+                admin.create_partitions([NewPartitions(topic, had + 2)])[topic].result(ADMIN_S)
+        except (KafkaException, TimeoutError) as error:
+            self.acts.note("refused", group=group, error=str(error))
+
+    def add_topic(self, group, topic, partitions):
+        """A topic more."""
+        try:
+            self.acts.note("topic", group=group, topic=topic, had=0, has=partitions)
+            admin = self.admin()
+            admin.create_topics([NewTopic(topic, partitions, REPLICAS)])[topic].result(ADMIN_S)
+        except (KafkaException, TimeoutError) as error:
+            self.acts.note("refused", group=group, error=str(error))
+
+
+def _go_member(folder):
+    """Our program around franz-go, built; None where there is no Go."""
+    go = shutil.which("go")
+    if go is None:
+        return None
+    binary = folder / "go_member"
+    print("  building the member of franz-go (the first time it is downloaded: minutes)", flush=True)
+    subprocess.run([go, "build", "-o", binary, "."], cwd=PROGRAMS / "go_member", check=True, timeout=600)
+    return str(binary)

@@ -1,0 +1,54 @@
+"""A transaction with committed offsets in every partition of the offsets topic, left open."""
+
+from __future__ import annotations
+
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from judge.play.stage import OFFSETS_PARTITIONS, TRANSACTIONS
+
+ANSWER_S = 30
+
+
+def open_transaction(bootstrap, name):
+    """The producer of an open transaction ``name``."""
+    producer = Producer(
+        {
+            "bootstrap.servers": bootstrap,
+            "transactional.id": name,
+            "transaction.timeout.ms": 60_000,
+            "log_level": 0,
+        }
+    )
+    producer.init_transactions(ANSWER_S)
+    producer.begin_transaction()
+    for group in one_group_per_partition("transactions"):
+        offsets = [TopicPartition(TRANSACTIONS, 0, 1)]
+        producer.send_offsets_to_transaction(offsets, _metadata(group, bootstrap), ANSWER_S)
+    return producer
+
+
+def _metadata(group, bootstrap):
+    """The consumer group metadata that a transaction's offsets need; nobody joins that group."""
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group, "log_level": 0})
+    try:
+        return consumer.consumer_group_metadata()
+    finally:
+        consumer.close()
+
+
+def offsets_partition(group, partitions=OFFSETS_PARTITIONS):
+    """The partition of the offsets topic that has a group: Java's ``String.hashCode``, without its sign bit."""
+    value = 0
+    for character in group:
+        value = (31 * value + ord(character)) & 0xFFFFFFFF
+    return (value & 0x7FFFFFFF) % partitions
+
+
+def one_group_per_partition(prefix):
+    """Names of groups, one for each partition of the offsets topic."""
+    names = {}
+    number = 0
+    while len(names) < OFFSETS_PARTITIONS:
+        names.setdefault(offsets_partition(f"{prefix}-{number}"), f"{prefix}-{number}")
+        number += 1
+    return list(names.values())

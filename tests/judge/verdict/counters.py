@@ -1,0 +1,57 @@
+"""Counters of an observer's /metrics beside the truth: partition-seconds that stood still, by group."""
+
+from __future__ import annotations
+
+import re
+
+from judge.evidence.process import FOREVER
+
+STALLED, STALLED_UPPER = (
+    "kafka_rebalance_stalled_partition_seconds_total",
+    "kafka_rebalance_stalled_partition_seconds_upper_total",
+)
+VALUES = ("told", "told upper", "real least", "real most")
+SAMPLE = re.compile(r"^(\w+)\{([^}]*)\} (\S+)", re.MULTILINE)
+LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+
+
+def samples(text, name):
+    """Group -> value of a series with the label ``consumergroup``, summed over other labels."""
+    found = {}
+    for metric, labels, value in SAMPLE.findall(text):
+        if metric == name:
+            group = dict(LABEL.findall(labels)).get("consumergroup")
+            found[group] = found.get(group, 0.0) + float(value)
+    return found
+
+
+def partition_seconds(spans):
+    """What stood still in truth: least and most."""
+    ended = [span for span in spans if span.until is not FOREVER and not span.unsure]
+    return sum(span.shortest_s for span in ended), sum(span.longest_s for span in ended)
+
+
+def compared(text, spans_by_group):
+    """Rows: group, told (and upper, where there is one), real; the last row is their sum."""
+    told, upper = samples(text, STALLED), samples(text, STALLED_UPPER)
+    rows = [
+        {
+            "group": group,
+            "told": told.get(group),
+            "told upper": upper.get(group),
+            "real least": partition_seconds(spans)[0],
+            "real most": partition_seconds(spans)[1],
+        }
+        for group, spans in sorted(spans_by_group.items())
+    ]
+    total = {name: sum(row[name] or 0.0 for row in rows) for name in VALUES}
+    return [_rounded(row) for row in (*rows, {"group": "all", **total, "told upper": total["told upper"] or None})]
+
+
+def too_high(rows):
+    """Groups whose counter, a lower bound, is above what stood still in truth."""
+    return [row["group"] for row in rows[:-1] if row["told"] is not None and row["told"] > row["real most"] + 1]
+
+
+def _rounded(row):
+    return {name: round(value, 1) if isinstance(value, float) else value for name, value in row.items()}

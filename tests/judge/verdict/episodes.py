@@ -1,0 +1,133 @@
+"""An observer's closed episodes beside the truth: which spans each ends, and of what kind of change it is."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass, field
+
+from judge.evidence.process import FOREVER
+
+BROKER_FAULTS = ("coordinator killed", "leaders moved", "outage")
+DAY_MS = 86_400_000
+AFTER_FAULT_MS, AFTER_ROLLING_MS = 12_000, 8_000
+REASONS = {"killed": "kill", "stopped": "zombie", "busy": "kick", "new": "new partitions", "empty": "group start"}
+CHANGES = {
+    "start": "start",
+    "close": "clean leave",
+    "kill": "kill",
+    "stop": "zombie",
+    "busy": "kick",
+    "slow": None,
+    "subscribe": "subscription",
+    "partitions": "new partitions",
+    "topic": "new partitions",
+}
+
+
+@dataclass
+class Episode:
+    """One event that closes an episode. ``open`` are spans that began before it and go on after it.
+
+    ``stale``: a member works on what the records gave to another: its lines do not say how long that stood still.
+    """
+
+    told: object
+    since: float
+    spans: list = field(default_factory=list)
+    open: list = field(default_factory=list)
+    kind: str = ""
+    stale: bool = False
+
+    @property
+    def unsure(self):
+        """Whether members do not say what happened."""
+        return any(span.unsure for span in self.spans)
+
+    @property
+    def longest(self):
+        """The span that stood still longest; None if nothing did."""
+        return max(self.spans, key=lambda span: span.longest_s, default=None)
+
+    @property
+    def real_least_s(self):
+        """The longest stall of a partition, at least."""
+        return max((span.shortest_s for span in self.spans), default=0.0)
+
+    @property
+    def real_most_s(self):
+        """The same, at most."""
+        return max((span.longest_s for span in self.spans), default=0.0)
+
+    @property
+    def to_the_record_s(self):
+        """The stall up to the record that gave the partition, instead of the callback after it."""
+        return max((max(0.0, (span.given or span.until) - span.stop_last) / 1000 for span in self.spans), default=0.0)
+
+    @property
+    def ever_s(self):
+        """The longest stall that touches the episode, also if it ends later."""
+        return max([self.real_most_s, *((self._end(span) - span.earliest) / 1000 for span in self.open)])
+
+    def _end(self, span):
+        """The end of an open span; one that never ends lasts for a day here."""
+        return span.until if span.until is not FOREVER else self.told.at_ms + DAY_MS
+
+
+def episodes(events, spans, acts, group, untold=()):
+    """The episodes of one group, of the events that one observer published of it.
+
+    ``untold``: times of generations without an event. What these gave is no part of the next episode.
+    """
+    closing = sorted(
+        (each for each in events if each.closes and each.kind == "generation"), key=lambda each: each.at_ms
+    )
+    found = [Episode(each, since) for each, since in zip(closing, [0, *(e.at_ms for e in closing)], strict=False)]
+    times = [each.at_ms for each in closing]
+    for span in spans:
+        index = bisect_left(times, (span.given or span.until) - 1) if span.until is not FOREVER else len(found)
+        if index < len(found) and not _of_another(span, found[index], untold):
+            found[index].spans.append(span)
+        for number, episode in enumerate(found):
+            if number != index and span.earliest <= episode.told.at_ms < span.until:
+                episode.open.append(span)
+    for episode in found:
+        episode.kind = _kind(episode, acts, group)
+    return found
+
+
+def _of_another(span, episode, untold):
+    given = span.given or span.until
+    return any(given - 1 <= at < episode.told.at_ms for at in untold)
+
+
+def _kind(episode, acts, group):
+    longest, at_ms = episode.longest, episode.told.at_ms
+    began = min(longest.stop_first, episode.told.started_ms or at_ms) if longest else episode.since
+    if _within(acts, "fault", "fault over", began, at_ms, AFTER_FAULT_MS, name=BROKER_FAULTS):
+        return "brokers"
+    if _within(acts, "rolling", "rolled", at_ms, at_ms, AFTER_ROLLING_MS, group=(group,)):
+        return "rolling restart"
+    if longest is not None and longest.reason in REASONS:
+        return REASONS[longest.reason]
+    found = {
+        CHANGES[act["do"]]
+        for act in acts
+        if act.get("group") == group and act["do"] in CHANGES and episode.since - 1_000 < act["at"] <= at_ms
+    } - {None}
+    if longest is not None and longest.reason == "closing":
+        found = found - {"start"} | {"clean leave"}
+    return found.pop() if len(found) == 1 else "mixed" if found else "unknown"
+
+
+def _within(acts, begin, end, since, until, after_ms, **values):
+    """Whether [since, until] touches a time between two acts whose fields have one of ``values``."""
+    began = None
+    for act in acts:
+        if all(act.get(name) in allowed for name, allowed in values.items()):
+            if act["do"] == begin:
+                began = act["at"]
+            elif act["do"] == end and began is not None:
+                if began <= until and since <= act["at"] + after_ms:
+                    return True
+                began = None
+    return began is not None and began <= until

@@ -1,0 +1,93 @@
+"""Facts of the records beside events: missed, invented, told under two ids."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+RECORD_MS = 1
+
+
+@dataclass
+class Coverage:
+    """Counts of one observer; ``cases`` say which."""
+
+    expected: int = 0
+    told: int = 0
+    missed: list = field(default_factory=list)
+    compacted: list = field(default_factory=list)
+    invented: list = field(default_factory=list)
+    twice: list = field(default_factory=list)
+
+
+def untold(found, group):
+    """Times (ms) of the records of a group's generations that have no event."""
+    return sorted(
+        at for name, kind, _, at in (*found.missed, *found.compacted) if name == group and kind != "group_gone"
+    )
+
+
+def coverage(history_by_group, events, away):
+    """Compare. ``away``: (from, to, survivors) of times without this observer; survivors None: not known."""
+    found = Coverage()
+    for group, history in history_by_group.items():
+        told = [each for each in events if each.group == group]
+        taken = set()
+        before_ms = 0.0
+        for fact in history.facts:
+            found.expected += 1
+            needed = {state.where for state in history.states if before_ms < state.at_ms <= fact.at_ms} | {fact.where}
+            before_ms = fact.at_ms
+            matching = [each for each in told if _same(fact, each, history.type)]
+            if matching:
+                found.told += 1
+                taken.update(each.id for each in matching)
+            elif _compacted(fact, needed, away):
+                found.compacted.append((group, fact.kind, fact.number, fact.at_ms))
+            else:
+                found.missed.append((group, fact.kind, fact.number, fact.at_ms))
+            if len({each.id for each in matching}) > 1:
+                found.twice.append((group, fact.kind, fact.number))
+        found.invented += [
+            (group, each.kind, each.number, each.at_ms, each.trigger) for each in told if each.id not in taken
+        ]
+    return found
+
+
+def _same(fact, event, group_type):
+    if fact.kind == "group_gone":
+        return event.kind == "group_gone" and abs(event.at_ms - fact.at_ms) <= RECORD_MS
+    if fact.kind == "aborted":
+        return event.kind == "aborted" and event.number == fact.number
+    if event.kind != "generation" or event.number != fact.number:
+        return False
+    return group_type != "classic" or abs(event.at_ms - fact.at_ms) <= RECORD_MS
+
+
+def _compacted(fact, needed, away):
+    """Whether a record of the fact, or one since the fact before, was compacted away while the observer was away."""
+    for since, until, survivors in away:
+        if since - 60_000 <= fact.at_ms <= until and (survivors is None or not needed <= survivors):
+            return True
+    return False
+
+
+def triggers(episodes_of_group, beginnings, cause_of):
+    """How often the trigger is the first cause by the broker's log, where causes are mixed; and the cases where not."""
+    counts, cases = Counter(), []
+    for episode in episodes_of_group:
+        told = episode.told
+        if len(set(told.causes)) < 2:
+            continue
+        log = [(at, reason) for at, _, reason in beginnings if episode.since < at <= told.at_ms]
+        first = cause_of(log[0][1]) if log else None
+        if first is None:
+            counts["not in the log"] += 1
+        elif first == told.trigger or (first == "member_gone" and told.trigger in ("member_left", "member_failed")):
+            counts["first"] += 1
+        elif first == "rejoin":
+            counts["not in the log"] += 1  # the log names no cause
+        else:
+            counts["not first"] += 1
+            cases.append((told.group, told.number, told.trigger, list(told.causes), log[0][1]))
+    return counts, cases

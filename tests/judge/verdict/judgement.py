@@ -1,0 +1,126 @@
+"""The judgement of a folder of evidence: facts, bounds, tightness, triggers, counters; and the exit code."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+from judge.evidence.broker_log import beginnings, cause_of, first_joins
+from judge.evidence.folder import Folder
+from judge.evidence.history import histories
+from judge.evidence.records import decode
+from judge.evidence.spans import stale_owners
+from judge.evidence.told import kept, published
+from judge.evidence.truth import contradicted, processes_of, true_spans
+from judge.verdict import counters, tightness
+from judge.verdict.bounds import judged
+from judge.verdict.cases import case
+from judge.verdict.episodes import episodes
+from judge.verdict.facts import coverage, triggers, untold
+from judge.verdict.report import write
+
+MEMBERSHIP = ("start", "close", "kill", "stop", "busy", "subscribe")
+JOINED = "Adding new member"
+OBSERVERS = ("kept", "lone")
+
+
+class Truth:
+    """What really was, by group."""
+
+    def __init__(self, folder):
+        self.groups = folder.run["groups"]
+        texts = [folder.text(f"broker-{number}.log") for number in (1, 2, 3)]
+        self.log = beginnings(texts, folder.run["began"])
+        first = first_joins(texts, folder.run["began"])
+        self.history = histories(folder.rows("records.ndjson"), folder.topics, decode)
+        self.history = {name: self.history[name] for name in self.groups if name in self.history}
+        self.processes, self.spans = {}, {}
+        for name, history in self.history.items():
+            history.type = self.groups[name]["type"]
+            self.processes[name] = processes_of(folder, name)
+            joins = [at for at, _, reason in self.log.get(name, ()) if reason.startswith(JOINED)] + first.get(name, [])
+            classic = history.type == "classic"
+            self.spans[name] = true_spans(self.processes[name], history, joins, classic=classic)
+
+
+def judge(path):
+    """Judge; print and write the report; 1 if a bound or fact is wrong, else 0."""
+    folder = Folder(path)
+    truth = Truth(folder)
+    found = {"seed": folder.run["seed"], "played": folder.text("played.json"), "observers": {}}
+    found["acts"] = dict(Counter(act["do"] for act in folder.acts))
+    found["changes"] = sum(found["acts"].get(name, 0) for name in MEMBERSHIP)
+    for name in OBSERVERS:
+        found["observers"][name] = _observer(name, folder, truth)
+    found["same id, another trigger"] = _disagreements(folder)
+    found["truth"] = {
+        "spans": sum(map(len, truth.spans.values())),
+        "unsure": sum(span.unsure for spans in truth.spans.values() for span in spans),
+        "contradicted": sum(len(contradicted(truth.spans[name], truth.processes[name])) for name in truth.spans),
+    }
+    return write(folder, found)
+
+
+def _observer(name, folder, truth):
+    events = kept(published(folder.rows(f"events-{name}.ndjson")))
+    away = _away(name, folder)
+    judgements, cases, counts, not_first = [], [], Counter(), []
+    facts = coverage(truth.history, events, away)
+    for group, spans in truth.spans.items():
+        told = [each for each in events if each.group == group]
+        closed = episodes(told, spans, folder.acts, group, untold(facts, group))
+        static = truth.groups[group]["static"]
+        for each in closed:
+            state = truth.history[group].state_at(each.told.at_ms)
+            each.stale = state is not None and stale_owners(truth.processes[group], state)
+        for each in filter(None, (judged(each, static=static) for each in closed)):
+            judgements.append(each)
+            if each.wrong:
+                cases.append(
+                    case(each, name, truth.groups[group], truth.processes[group], truth.history[group],
+                         folder.acts, truth.log.get(group, ()))
+                )  # fmt: skip
+        some, which = triggers(closed, truth.log.get(group, ()), cause_of)
+        counts.update(some)
+        not_first += which
+    return {
+        "facts": {key: value if isinstance(value, int) else list(value) for key, value in vars(facts).items()},
+        "bounds": len([each for each in judgements if each.episode.told.bounded and not each.unsure]),
+        "unsure": sum(each.unsure for each in judgements),
+        "false": dict(Counter(wrong for each in judgements for wrong in each.wrong)),
+        "tightness": tightness.rows(judgements, truth.groups),
+        "leaves told as failures": len(tightness.told_as_failures(judgements, truth.groups)),
+        "trigger": {"counts": dict(counts), "not first": not_first},
+        "partition-seconds": counters.compared(folder.text(f"{name}.metrics"), truth.spans),
+        "cases": sorted(cases, key=lambda each: (each["wrong"], -each["off_s"])),
+    }
+
+
+def _away(name, folder):
+    """(from, to, survivors) of the times without this observer."""
+    found, since, left = [], None, None
+    for act in folder.acts:
+        if act["do"] == "survivors":
+            left = _survivors(folder, act["file"])
+        if act.get("observer") != name:
+            continue
+        if act["do"] == "observer killed":
+            since, left = act["at"], None
+        elif act["do"] == "observer ready" and since is not None:
+            found.append((since, act["at"], left))
+            since = None
+    return found
+
+
+def _survivors(folder, file):
+    left = json.loads(folder.text(file) or "null")
+    return None if left is None else set(left)
+
+
+def _disagreements(folder):
+    """Event ids of which two observers say different triggers, of those that both published."""
+    one, other = (
+        {each.id: each for each in kept(published(folder.rows(f"events-{name}.ndjson")))} for name in OBSERVERS
+    )
+    both = [each for each in one if each in other and one[each].closes]
+    return {"both": len(both), "differ": sum(one[each].trigger != other[each].trigger for each in both)}

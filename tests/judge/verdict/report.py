@@ -1,0 +1,122 @@
+"""The report: a page in Markdown, everything in JSON, and the lines that a run ends with."""
+
+from __future__ import annotations
+
+import json
+
+from judge.verdict.counters import too_high
+
+COLUMNS = {
+    "kind": "change",
+    "commit_s": "commits every s",
+    "stalls": "stalls",
+    "both bounds": "both bounds %",
+    "false": "false",
+    "long": "over 10 s",
+    "ratio median": "upper / real, median",
+    "ratio p90": "p90",
+    "short": "up to 10 s",
+    "width median": "upper - real s, median",
+    "width p90": "p90",
+    "short within goal": "within the goal %",
+}
+"""Key of a row of `tightness` -> title of its column."""
+
+
+def write(folder, found):
+    """Write both files, print the page; the exit code."""
+    text = "\n".join(_page(found)) + "\n"
+    (folder.path / "report.md").write_text(text)
+    (folder.path / "report.json").write_text(json.dumps(found, indent=1, default=str))
+    print(text)
+    print(f"report and evidence: {folder.path}")
+    wrong = [
+        name
+        for name, each in found["observers"].items()
+        if each["false"] or each["facts"]["missed"] or each["facts"]["invented"] or each["facts"]["twice"]
+    ]
+    if found["truth"]["contradicted"]:
+        wrong.append("the truth itself, which members' records contradict")
+    print("judge: " + (f"wrong: {', '.join(wrong)}" if wrong else "no bound is false, no fact is wrong"))
+    return 1 if wrong else 0
+
+
+def show(folder, name):
+    """Print the cases of ``GROUP:NUMBER`` in the report of a folder, with the lines around them."""
+    found = json.loads((folder / "report.json").read_text())
+    for observer in found["observers"].values():
+        for case in observer["cases"]:
+            if name == f"{case['group']}:{case['number']}":
+                print("\n".join(_whole(case)))
+
+
+def _whole(case):
+    for key, value in case.items():
+        if isinstance(value, list) and key != "wrong":
+            yield from (f"{key}:", *(f"    {line}" for line in value))
+        else:
+            yield f"{key}: {value}"
+    yield ""
+
+
+def _page(found):
+    yield f"# Judge, seed {found['seed']}"
+    yield ""
+    truth = found["truth"]
+    yield f"{found['changes']} membership changes. Played: {found['played']}."
+    yield f"Truth: {truth['spans']} stalls of partitions, {truth['unsure']} unsure, "
+    yield f"{truth['contradicted']} contradicted by records that the old owner processed later."
+    for name, each in found["observers"].items():
+        yield from ("", f"## Observer `{name}`", "")
+        facts = each["facts"]
+        yield "| facts | told | missed | compacted away | invented | under two ids |"
+        yield "| --- | --- | --- | --- | --- | --- |"
+        counts = [len(facts[key]) for key in ("missed", "compacted", "invented", "twice")]
+        yield f"| {facts['expected']} | {facts['told']} | {' | '.join(map(str, counts))} |"
+        yield ""
+        yield f"Bounds: {each['bounds']} judged, false: {each['false'] or 0}; {each['unsure']} not judged. "
+        yield f"Clean leaves told with a session timeout: {each['leaves told as failures']}. "
+        yield f"Trigger, where causes are mixed: {each['trigger']['counts']}."
+        yield ""
+        yield from _table(tuple(COLUMNS.values()), [[row[key] for key in COLUMNS] for row in each["tightness"]])
+        yield ""
+        rows = each["partition-seconds"]
+        yield "Partition-seconds that stood still, by the counters and in truth:"
+        yield ""
+        yield from _table(tuple(rows[0]), [list(row.values()) for row in rows])
+        yield f"\nCounters above the truth: {', '.join(too_high(rows)) or 'none'}."
+        yield ""
+        yield from _cases(each["cases"])
+    yield ""
+    same = found["same id, another trigger"]
+    yield f"Events of both observers: {same['both']}; with different triggers: {same['differ']}."
+
+
+def _cases(cases):
+    by_cause = {}
+    for case in cases:
+        by_cause.setdefault(case["cause"], []).append(case)
+    for cause, some in sorted(by_cause.items(), key=lambda item: -len(item[1])):
+        yield from (f"### {len(some)}: {cause}", "")
+        for case in some:
+            yield _case_line(case)
+        yield ""
+
+
+def _case_line(case):
+    told, real, longest = case["told"], case["real"], case["longest"] or {}
+    exact = " exact" if told["exact"] else ""
+    return (
+        f"- {case['group']} {case['number']} ({case['client']}; {case['change']}): {', '.join(case['wrong'])}: "
+        f"told {told['lower_s']}..{told['upper_s']}{exact}, real {real['least_s']}..{real['most_s']} "
+        f"(to the record {real['to_the_record_s']}); {longest.get('partition')} {longest.get('reason')} "
+        f"{longest.get('stopped')} -> {longest.get('resumed')}; {told['trigger']}"
+    )
+
+
+def _table(titles, rows):
+    if titles:
+        yield "| " + " | ".join(titles) + " |"
+        yield "| " + " | ".join("---" for _ in titles) + " |"
+    for row in rows:
+        yield "| " + " | ".join("" if value is None else str(value) for value in row) + " |"

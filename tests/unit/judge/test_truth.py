@@ -1,0 +1,169 @@
+"""Where a stall began that no owner stopped, and which record gave the partition; and facts, of a group's records."""
+
+from __future__ import annotations
+
+import pytest
+
+from judge.evidence.facts import Fact
+from judge.evidence.history import History
+from judge.evidence.process import Process
+from judge.evidence.truth import contradicted, true_spans
+
+
+def generation(number, **members):
+    rows = [
+        {"member": f"{client}-id", "client": client, "partitions": [("t", each) for each in has], "topics": ["t"]}
+        for client, has in members.items()
+    ]
+    return {"kind": "generation", "generation": number, "members": rows}
+
+
+def history(*rows):
+    made = History("g")
+    for at, fact in rows:
+        made.add({"group": "g", **fact}, at, f"0:{at}")
+    return made
+
+
+def member(name, *callbacks, acts=()):
+    lines = [
+        {"at": at, "what": what, "edge": edge, "partitions": partitions}
+        for at, what, *partitions in callbacks
+        for edge in ("enter", "exit")
+    ]
+    return Process(f"{name}.1", name, lines, list(acts))
+
+
+def truth(processes, records, joins=(), *, classic=True):
+    return true_spans(processes, records, joins, classic=classic)
+
+
+def test_the_first_stall_of_a_group_begins_with_its_first_join_between_the_clients_two_requests():
+    records = history((1_000, generation(0)), (1_500, generation(1, a=[0])))
+    (span,) = [
+        each for each in truth([member("a", (1_600, "assigned", "t-0"))], records, [990, 1_200]) if each.until < 9_999
+    ]
+    assert (span.stop_first, span.stop_last, span.reason, span.given) == (990, 1_000, "empty", 1_500)
+
+
+def test_a_group_that_was_empty_stands_still_from_the_next_join_on():
+    records = history((500, generation(1, a=[0])), (2_000, generation(2)), (8_500, generation(3, b=[0])))
+    old = member("a", (600, "assigned", "t-0"), (1_900, "revoked", "t-0"))
+    found = truth([old, member("b", (8_600, "assigned", "t-0"))], records, [300, 8_000])
+    (span,) = [each for each in found if each.new == "b.1"]
+    assert (span.longest_s, span.reason) == (0.6, "empty")
+
+
+def test_what_an_expelled_member_leaves_in_an_empty_group_stands_still_from_the_next_join_on():
+    records = history((500, generation(1, a=[0])), (2_000, generation(2)), (8_500, generation(3, b=[0])))
+    old = member("a", (600, "assigned", "t-0"), (5_000, "lost", "t-0"))
+    found = truth([old, member("b", (8_600, "assigned", "t-0"))], records, [300, 8_000])
+    (span,) = [each for each in found if each.new == "b.1"]
+    assert (span.longest_s, span.reason, span.idle_since) == (0.6, "empty", 5_000)
+
+
+def test_a_join_that_was_lost_with_its_coordinator_makes_a_range():
+    records = history((500, generation(1, a=[0])), (2_000, generation(2)), (60_000, generation(3, b=[0])))
+    old = member("a", (600, "assigned", "t-0"), (1_900, "revoked", "t-0"))
+    found = truth([old, member("b", (60_100, "assigned", "t-0"))], records, [300, 3_000, 59_000])
+    (span,) = [each for each in found if each.new == "b.1"]
+    assert (span.longest_s, span.shortest_s) == (57.1, 1.1)
+
+
+def test_a_new_partition_stands_still_from_the_record_that_first_shows_it():
+    records = history((500, generation(1, a=[0])), (3_000, generation(2, a=[0, 1])))
+    found = truth([member("a", (600, "assigned", "t-0"), (3_200, "assigned", "t-1"))], records)
+    (span,) = [each for each in found if each.partition == "t-1"]
+    assert (span.stop_first, span.reason) == (3_000, "new")
+
+
+def test_a_stall_through_several_generations_is_one_and_ends_with_the_record_before_the_callback():
+    records = history((500, generation(1, a=[0])), (3_000, generation(2, b=[0])), (6_000, generation(3, b=[0])))
+    old = member("a", (600, "assigned", "t-0"), (2_000, "revoked", "t-0"))
+    found = truth([old, member("b", (6_100, "assigned", "t-0"))], records)
+    (span,) = [each for each in found if each.new == "b.1"]
+    assert (span.longest_s, span.given) == (4.1, 6_000)
+    found = truth([old, member("b", (6_100, "assigned", "t-0"))], records, classic=False)
+    assert [each.given for each in found if each.new == "b.1"] == [3_000]
+
+
+def test_a_record_from_before_the_owner_stopped_gave_nothing():
+    records = history((500, generation(1, a=[0])), (900, generation(2, a=[0])))
+    again = member("a", (600, "assigned", "t-0"), (2_000, "lost", "t-0"), (2_500, "assigned", "t-0"))
+    (span,) = [each for each in truth([again], records, classic=False) if each.old]
+    assert span.given is None
+
+
+def test_a_partition_to_which_nobody_subscribed_meanwhile_is_new():
+    other = {**generation(2), "members": [{"member": "a-id", "client": "a", "partitions": [], "topics": ["u"]}]}
+    records = history((500, generation(1, a=[0])), (2_000, other), (7_000, generation(3, a=[0])))
+    back = member("a", (600, "assigned", "t-0"), (1_900, "revoked", "t-0"), (7_100, "assigned", "t-0"))
+    (span,) = [each for each in truth([back], records) if each.until == 7_100]
+    assert (span.stop_first, span.reason) == (7_000, "new")
+
+
+def test_a_truth_that_the_members_records_contradict_is_found():
+    old = member("a", (600, "assigned", "t-0"), (2_000, "revoked", "t-0"))
+    old.lines.append({"at": 2_500, "what": "read", "first": {"t-0": 2_400}, "last": {"t-0": 2_400}})
+    new = member("b", (3_000, "assigned", "t-0"))
+    records = history((500, generation(1, a=[0])), (2_900, generation(2, b=[0])))
+    assert len(contradicted(truth([old, new], records), [old, new])) == 1
+    old.lines.pop()
+    assert contradicted(truth([old, new], records), [old, new]) == []
+
+
+def test_facts_of_a_classic_group_are_generations_aborted_ones_returns_and_the_end():
+    back = generation(4, a=[0])
+    back["members"][0]["member"] = "a-other"
+    records = history(
+        (1, generation(0)), (2, generation(1, a=[0])), (3, generation(4, a=[0])), (4, generation(4, a=[0])), (5, back),
+        (6, {"kind": "generation", "gone": True}),
+    )  # fmt: skip
+    assert [(fact.kind, fact.number) for fact in records.facts] == [
+        ("generation", 1), ("aborted", 2), ("aborted", 3), ("generation", 4), ("replaced", 4), ("group_gone", -1),
+    ]  # fmt: skip
+
+
+def epoch(number):
+    return {"kind": "epoch", "epoch": number}
+
+
+def joined(name):
+    return {"kind": "member", "member": name, "client": name, "topics": ["t"]}
+
+
+def current(name, number, *, stable=True, partitions=()):
+    return {
+        "kind": "current",
+        "member": name,
+        "epoch": number,
+        "stable": stable,
+        "partitions": [("t", p) for p in partitions],
+    }
+
+
+def test_an_epoch_is_a_fact_when_all_members_reached_it_and_one_that_was_replaced_is_none():
+    records = history(
+        (1, joined("a")), (1, epoch(1)), (2, current("a", 1, partitions=[0])),
+        (3, joined("b")), (3, epoch(2)), (4, current("b", 2, stable=False)),
+        (5, joined("c")), (5, epoch(3)), (6, current("b", 3)), (7, current("c", 3)), (8, current("a", 3)),
+    )  # fmt: skip
+    assert [(fact.number, fact.at_ms, fact.members) for fact in records.facts] == [(1, 2, 1), (3, 8, 3)]
+    assert records.states[-1].owners["a"] == set()
+
+
+def test_an_epoch_is_not_reached_by_the_departure_that_leads_to_the_next_one():
+    def gone(name, kind):
+        return {"kind": kind, "member": name, "gone": True}
+
+    records = history(
+        (1, joined("a")), (1, joined("b")), (1, epoch(2)), (2, current("a", 2)), (3, gone("b", "current")),
+        (3, gone("b", "member")), (3, epoch(3)), (4, gone("a", "current")), (4, gone("a", "member")), (4, epoch(4)),
+    )  # fmt: skip
+    assert [(fact.number, fact.members) for fact in records.facts] == [(4, 0)]
+
+
+@pytest.mark.parametrize("away", [-2, 3])
+def test_a_static_member_that_is_away_is_not_waited_for(away):
+    records = history((1, joined("a")), (1, joined("b")), (2, current("b", away)), (3, epoch(3)), (4, current("a", 3)))
+    assert records.facts == [Fact("generation", 3, 4, "0:4", 2)]

@@ -1,0 +1,286 @@
+"""Bounds, facts, tightness, triggers and counters beside a truth that is written here by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from judge.evidence.broker_log import beginnings, cause_of, first_joins
+from judge.evidence.facts import Fact, State
+from judge.evidence.process import FOREVER
+from judge.evidence.spans import Span
+from judge.evidence.told import Told, kept, read_event
+from judge.verdict import tightness
+from judge.verdict.bounds import EXACT, LOWER, RECORD, SECONDS_HIGH, SECONDS_LOW, UPPER, judged
+from judge.verdict.counters import compared, too_high
+from judge.verdict.episodes import episodes
+from judge.verdict.facts import coverage, triggers, untold
+
+AT = 100_000
+GROUPS = {"g": {"commit_ms": 1_000, "session_ms": 6_000, "type": "classic", "static": False}}
+
+
+def told(number=1, at_ms=AT, lower=1.0, upper=3.0, **more):
+    values = {
+        "id": f"{number}-{at_ms}",
+        "revision": 0,
+        "kind": "generation",
+        "group": "g",
+        "closes": True,
+        "members": 1,
+    }
+    return Told(number=number, at_ms=at_ms, lower_s=lower, upper_s=upper, **{**values, **more})
+
+
+def span(longest=2.0, *, shortest=None, until=AT, given=None, reason="revoked", **more):
+    first = until - longest * 1000
+    last = until - (longest if shortest is None else shortest) * 1000
+    given = until if given is None else given
+    return Span("t-0", first, last, until, reason, "a", "b", "b", given=given, idle_since=first, **more)
+
+
+def verdict(event, *spans, **more):
+    (episode,) = episodes([event], list(spans), (), "g")
+    return judged(episode, **more)
+
+
+@pytest.mark.parametrize(
+    ("longest", "reason", "wrong"),
+    [
+        (1.0, "revoked", ()),
+        (3.02, "revoked", ()),
+        (3.03, "revoked", (UPPER,)),
+        (3.14, "killed", ()),
+        (3.14, "stopped", ()),
+        (3.16, "killed", (UPPER,)),
+        (0.996, "revoked", ()),
+        (0.994, "revoked", (LOWER,)),
+    ],
+)
+def test_a_bound_holds_within_its_tolerance(longest, reason, wrong):
+    assert verdict(told(), span(longest, reason=reason)).wrong == wrong
+
+
+@pytest.mark.parametrize(("longest", "wrong"), [(2.049, ()), (2.051, (EXACT,)), (1.951, ()), (1.949, (EXACT,))])
+def test_an_exact_stall_is_within_fifty_milliseconds(longest, wrong):
+    assert verdict(told(lower=2.0, upper=2.0, exact=True), span(longest)).wrong == wrong
+
+
+def test_a_bound_that_holds_to_the_record_and_not_to_the_callback_is_told_apart():
+    assert verdict(told(), span(3.5, given=AT - 600)).wrong == (RECORD,)
+
+
+def test_a_range_of_the_truth_makes_a_bound_false_only_beyond_it():
+    assert verdict(told(), span(3.5, shortest=2.9)).wrong == ()
+    assert verdict(told(), span(1.5, shortest=0.5)).wrong == ()
+
+
+def test_the_longest_of_all_partitions_counts():
+    assert verdict(told(), span(0.2), span(2.0), span(4.0)).wrong == (UPPER,)
+    assert verdict(told(), span(0.2), span(2.0)).wrong == ()
+
+
+def test_a_stall_that_goes_on_after_the_episode_is_no_reason_against_its_lower_bound():
+    assert verdict(told(), span(0.5)).wrong == (LOWER,)
+    assert verdict(told(), span(0.5), span(9.0, until=AT + 5_000, given=AT + 4_000)).wrong == ()
+    assert verdict(told(), span(0.5), replace(span(4.0), until=FOREVER)).wrong == ()
+
+
+def test_a_stall_is_open_in_each_episode_until_the_callback_also_after_its_record():
+    long = span(60.0, until=AT + 50_000, given=AT - 5_000)
+    found = episodes([told(1, AT - 4_000), told(2, AT), told(3, AT + 60_000)], [long], (), "g")
+    assert [(len(each.spans), len(each.open)) for each in found] == [(1, 0), (0, 1), (0, 0)]
+
+
+def test_a_stall_of_a_group_that_became_empty_meanwhile_is_no_reason_against_an_earlier_lower_bound():
+    late = replace(span(1.0, until=AT + 60_000), idle_since=AT - 2_000)
+    assert verdict(told(), late).wrong == ()
+
+
+def test_a_member_that_does_not_know_that_it_was_expelled_says_nothing_of_a_lower_bound():
+    for stale, unsure, wrong in ((True, True, ()), (False, False, (LOWER,))):
+        (episode,) = episodes([told()], [span(0.5)], (), "g")
+        episode.stale = stale
+        assert (judged(episode).unsure, judged(episode).wrong) == (unsure, wrong)
+
+
+def test_what_members_do_not_say_is_not_judged():
+    assert verdict(told(), span(9.0, unsure=True)).unsure
+
+
+def test_a_static_member_that_closes_is_expelled_by_a_timer():
+    assert verdict(told(), span(3.1, reason="closing")).wrong == (UPPER,)
+    assert verdict(told(), span(3.1, reason="closing"), static=True).wrong == ()
+
+
+def test_partition_seconds_with_both_bounds_are_judged():
+    assert verdict(told(stalled_s=3.9, stalled_upper_s=4.0), span(2.0), span(2.0)).wrong == ()
+    assert verdict(told(stalled_s=1.0, stalled_upper_s=3.5), span(2.0), span(2.0)).wrong == (SECONDS_HIGH,)
+    assert verdict(told(stalled_s=4.1, stalled_upper_s=9.0), span(2.0), span(2.0)).wrong == (SECONDS_LOW,)
+    assert verdict(told(stalled_s=9.0), span(2.0)).wrong == ()
+
+
+def test_a_span_is_of_the_first_episode_that_ends_after_the_record_that_gave_the_partition():
+    events = [told(1, AT), told(2, AT + 1_000), told(3, AT + 2_000)]
+    found = episodes(
+        events, [span(5.0, until=AT + 1_500, given=AT + 900), span(1.0, until=AT + 1_100, given=AT)], (), "g"
+    )
+    assert [len(each.spans) for each in found] == [1, 1, 0]
+    assert found[1].longest.longest_s == 5.0
+
+
+def test_what_an_untold_generation_gave_is_no_part_of_the_next_episode():
+    spans = [span(5.0, until=AT + 600, given=AT + 500), span(1.0, until=AT + 1_100, given=AT + 1_000)]
+    events = [told(1, AT), told(3, AT + 1_000)]
+    assert [len(each.spans) for each in episodes(events, spans, (), "g")] == [0, 2]
+    assert [len(each.spans) for each in episodes(events, spans, (), "g", [AT + 500])] == [0, 1]
+    found = coverage({"g": Group(Fact("generation", 2, AT + 500, "0:2"))}, events, ())
+    assert untold(found, "g") == [AT + 500]
+    assert untold(found, "other") == []
+
+
+@pytest.mark.parametrize(
+    ("acts", "reason", "kind"),
+    [
+        ([("start", 99_000)], "revoked", "start"),
+        ([("start", 99_000), ("close", 99_500)], "revoked", "mixed"),
+        ([("close", 97_900)], "closing", "clean leave"),
+        ([("kill", 97_900)], "killed", "kill"),
+        ([("busy", 97_900)], "busy", "kick"),
+        ([("rolling", 90_000), ("close", 97_900), ("rolled", 99_000)], "closing", "rolling restart"),
+        ([], "revoked", "unknown"),
+    ],
+)
+def test_the_kind_of_change_follows_from_what_was_done(acts, reason, kind):
+    acts = [{"do": do, "at": at, "group": "g"} for do, at in acts]
+    (episode,) = episodes([told()], [span(reason=reason)], acts, "g")
+    assert episode.kind == kind
+
+
+def test_a_fault_of_the_brokers_makes_the_kind():
+    acts = [{"do": "fault", "name": "outage", "at": 80_000}, {"do": "fault over", "name": "outage", "at": 90_000}]
+    (episode,) = episodes([told()], [span()], acts, "g")
+    assert episode.kind == "brokers"
+    (episode,) = episodes([told()], [span()], [{**act, "name": "open transactions"} for act in acts], "g")
+    assert episode.kind == "unknown"
+
+
+class Group:
+    """A history as far as facts need one."""
+
+    type = "classic"
+
+    def __init__(self, *facts):
+        self.facts = facts
+        self.states = [State(fact.at_ms, fact.number, 1, where=fact.where) for fact in facts]
+
+
+def test_facts_are_missed_invented_and_told_twice():
+    group = Group(*(Fact("generation", number, number * 10, f"0:{number}") for number in (1, 2, 3)))
+    events = [told(1, 10), told(2, 20), replace(told(2, 20), id="another"), told(7, 70)]
+    found = coverage({"g": group}, events, ())
+    assert (found.expected, found.told) == (3, 2)
+    assert [case[2] for case in found.missed] == [3]
+    assert [case[2] for case in found.invented] == [7]
+    assert [case[2] for case in found.twice] == [2]
+
+
+@pytest.mark.parametrize(("survivors", "excused"), [({"0:1"}, 0), (set(), 1), (None, 1)])
+def test_a_fact_is_excused_only_if_its_record_was_compacted_away_while_the_observer_was_not_there(survivors, excused):
+    group = Group(Fact("generation", 1, 10, "0:1"))
+    found = coverage({"g": group}, [], [(5, 15, survivors)])
+    assert (len(found.compacted), len(found.missed)) == (excused, 1 - excused)
+    assert len(coverage({"g": group}, [], [(70_011, 70_015, set())]).missed) == 1
+
+
+def test_a_fact_needs_all_records_since_the_fact_before():
+    group = Group(Fact("generation", 1, 10, "0:1"), Fact("generation", 3, 30, "0:3"))
+    group.states.insert(1, State(20, 2, 1, where="0:2"))
+    events = [told(1, 10)]
+    assert len(coverage({"g": group}, events, [(15, 35, {"0:1", "0:3"})]).compacted) == 1
+    assert len(coverage({"g": group}, events, [(15, 35, {"0:2", "0:3"})]).missed) == 1
+
+
+def test_an_aborted_generation_is_told_by_its_number():
+    group = Group(Fact("aborted", 2, 10, "0:1"))
+    assert coverage({"g": group}, [replace(told(2, 10), kind="aborted")], ()).told == 1
+    assert coverage({"g": group}, [told(2, 10)], ()).missed != []
+
+
+def test_of_one_id_the_highest_revision_is_kept_and_of_equal_ones_the_first():
+    first, better, same = told(upper=9.0), told(upper=5.0, revision=1), told(upper=7.0, revision=1)
+    assert kept([first, better, same]) == [better]
+
+
+def test_the_fields_of_an_event():
+    row = {
+        "kind": "generation", "event_id": "e", "group": "g", "generation": 4, "timestamp_ms": 5, "closes_episode": True,
+        "stall": {"basis": "bound", "lower_seconds": 0.5, "seconds": 2.0, "partition_seconds": 3.0},
+        "trigger": "rejoin", "causes": ["rejoin"], "phases": {"started_ms": 3}, "lost": None,
+    }  # fmt: skip
+    event = read_event(row)
+    assert (event.lower_s, event.upper_s, event.exact, event.stalled_s, event.started_ms) == (0.5, 2.0, False, 3.0, 3)
+    assert read_event({**row, "stall": None}).bounded is False
+    assert read_event({**row, "kind": "member"}) is None
+
+
+LOG = (
+    "14:51:57.640 [x] INFO a.B - [Group id=2] Dynamic member with unknown member id joins group g in Empty state. x\n"
+    "14:51:57.878 [x] INFO a.B - [Group id=2] Preparing to rebalance group g in state PreparingRebalance with old "
+    "generation 3 (reason: explicit `LeaveGroup` request for (a) members.).\n"
+)
+
+
+def test_the_brokers_log_says_when_and_why_a_rebalance_began():
+    began_ms = 1_795_531_000_000
+    ((at, generation, reason),) = beginnings([LOG], began_ms)["g"]
+    assert (generation, cause_of(reason)) == (3, "member_gone")
+    assert at - first_joins([LOG], began_ms)["g"][0] == pytest.approx(238)
+    assert cause_of("Adding new member a") == "member_joined"
+    assert cause_of("removing member a on heartbeat expiration") == "member_gone"
+    assert cause_of("something new") is None
+
+
+def test_the_trigger_is_compared_where_causes_are_mixed():
+    mixed = told(causes=("member_gone", "member_joined"), trigger="member_gone")
+    log = [(AT - 500, 0, "Adding new member x"), (AT - 100, 0, "explicit `LeaveGroup` request")]
+    found = episodes([mixed], [], (), "g")
+    assert triggers(found, log, cause_of)[0] == {"not first": 1}
+    assert triggers(found, log[1:], cause_of)[0] == {"first": 1}
+    assert triggers(episodes([replace(mixed, causes=("member_gone",))], [], (), "g"), log, cause_of)[0] == {}
+
+
+def test_tightness_by_kind_of_change():
+    acts = [{"do": "kill", "at": AT - 20_000, "group": "g"}]
+    found = [
+        judged(each)
+        for upper in (24.0, 36.0)
+        for each in episodes([told(lower=12.0, upper=upper)], [span(12.0, reason="killed")], acts, "g")
+    ]
+    (row,) = tightness.rows(found, GROUPS)
+    assert (row["kind"], row["stalls"], row["both bounds"], row["long"]) == ("kill", 2, 100.0, 2)
+    assert (row["ratio median"], row["ratio p90"]) == (2.5, 3.0)
+
+
+def test_a_stall_without_bounds_is_a_miss():
+    missing = verdict(told(lower=None, upper=None), span(2.0))
+    (row,) = tightness.rows([missing, verdict(told(), span(2.0))], GROUPS)
+    assert row["both bounds"] == 50.0
+
+
+def test_a_clean_leave_told_as_a_failure_is_counted():
+    acts = [{"do": "close", "at": AT - 500, "group": "g"}]
+    for upper, count in ((3.0, 0), (6.3, 1)):
+        (episode,) = episodes([told(lower=0.1, upper=upper)], [span(0.3, reason="closing")], acts, "g")
+        assert len(tightness.told_as_failures([judged(episode)], GROUPS)) == count
+
+
+def test_counters_beside_the_truth():
+    text = 'kafka_rebalance_stalled_partition_seconds_total{consumergroup="g",x="1"} 2.5\n'
+    spans = [span(2.0, shortest=1.5), span(1.0), replace(span(9.0), until=FOREVER)]
+    row, total = compared(text, {"g": spans})
+    assert (row["told"], row["told upper"], row["real least"], row["real most"]) == (2.5, None, 2.5, 3.0)
+    assert total == {**row, "group": "all"}
+    assert too_high([row, total]) == []
+    assert too_high(compared(text, {"g": spans[1:], "other": spans})) == ["g"]
