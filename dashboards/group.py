@@ -280,9 +280,14 @@ STANDING = Panel(
     16,
     "Partitions standing still",
     "How many partitions stood still at a time? Partition-seconds lost per second; the line is how many there are, so "
-    "an eager rebalance reaches it.",
+    "an eager rebalance reaches it. no owner: outside rebalances, since the group is Empty or was assigned too little.",
     (
         Query(f"$across by (cluster, consumergroup) (rate({STALLED}{{{ONE_GROUP}}}[$__rate_interval]))", "standing"),
+        Query(
+            "$across by (cluster, consumergroup, reason) "
+            f"(rate(kafka_rebalance_unowned_partition_seconds_total{{{ONE_GROUP}}}[$__rate_interval]))",
+            "no owner, {{reason}}",
+        ),
         of("kafka_rebalance_partitions", "subscribed"),
     ),
     empty="unknown",
@@ -400,6 +405,17 @@ TOPICS = Panel(
     most=1,
     empty="every topic is spread as far as it goes",
 )
+UNREAD = Panel(
+    25,
+    "Nobody reads",
+    "Since when has the group no members, and since when do records wait? without members: the age of an Empty group.",
+    (of("kafka_rebalance_group_empty_seconds", "without members"),),
+    unit="s",
+    width=24,
+    thresholds=above(60, 300),
+    empty="unknown",
+    colours={"without members": "red"},
+)
 
 ONE = Board(
     GROUP_UID,
@@ -420,6 +436,7 @@ ONE = Board(
         Row(9, (LOADS, OWNERS)),
         Row(9, (SKEWS, UNEVEN, MEMBERS)),
         Row(8, (GENERATIONS, FOR_NOTHING, TOPICS)),
+        Row(8, (UNREAD,)),
     ),
     (
         leads_to(FLEET_UID, "Fleet", "job", "across"),

@@ -15,6 +15,7 @@ from rebalance_agent.model.episode import Source, Stall, Trigger
 from rebalance_agent.model.events import Event, Workload
 from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import TopicPartitions
+from rebalance_agent.tracking.patterns.empty_groups import EmptyGroup
 from rebalance_agent.tracking.views import RunningRebalance
 
 __all__ = [
@@ -82,6 +83,7 @@ class GroupSummary:
     idle_members: Annotated[int | None, "members without partitions that should have some"]
     flapping: Annotated[tuple[str, ...], "members that leave and come back again and again, by instance or client id"]
     running: Annotated[RunningRebalance | None, "the rebalance that runs now"]
+    empty: Annotated[EmptyGroup | None, "since when it has no members, if it had some; not for `empty_groups_allow`"]
     rebalances: Annotated[int, "completed since this process first saw the group"]
     aborted: Annotated[int, "begun and never completed, since then"]
     last: Annotated[LastRebalance | None, "the last rebalance that settled"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
@@ -18,8 +19,8 @@ class TrackerContext:
     """The cluster of the groups: its id, its topics, the ListGroups polls, and the offset of its clock.
 
     ``settle_ms``: how long a closed episode waits for members' reports. ``copartitioned``: the declared co-partitioning
-    of its groups. ``coordinators``: when the groups' coordinators changed. ``report_budget``: how many reports all
-    groups together may still keep.
+    of its groups. ``may_be_empty``: which groups have no members on purpose at times. ``coordinators``: when the
+    groups' coordinators changed. ``report_budget``: how many reports all groups together may still keep.
     """
 
     cluster_id: str
@@ -28,5 +29,6 @@ class TrackerContext:
     offset: ClockOffset
     topics: ClusterTopics
     copartitioned: Copartitioned
+    may_be_empty: Callable[[str], bool] = lambda _group: False
     coordinators: Coordinators = field(default_factory=Coordinators)
     report_budget: ReportBudget = field(default_factory=ReportBudget)

@@ -244,6 +244,11 @@ class ObserverSettings(ListeningSettings):
 
     groups_allow: _Pattern = Field(".*", description="regular expression of the groups to show (whole name)")
     groups_deny: _Pattern = Field(HIDDEN_GROUPS, description="regular expression of groups to hide; empty hides none")
+    empty_groups_allow: _Pattern = Field(
+        "",
+        description="regular expression of the groups that have no members on purpose at times (whole name): scaled to "
+        "zero, or run by a schedule; empty: none",
+    )
     topics_allow: _Pattern = Field(".*", description="regular expression of the topics that may become labels")
     topics_deny: _Pattern = Field("", description="regular expression of the topics that may not; empty denies none")
     max_member_series: int = Field(

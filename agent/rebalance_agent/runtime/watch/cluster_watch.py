@@ -120,6 +120,9 @@ class ClusterWatch:
             settle_ms=round(settings.settle_seconds * 1000),
             list_period_ms=settings.list_interval_ms,
             copartitioned=Copartitioned.parse(settings.copartitioned),
+            may_be_empty=NameFilter(settings.empty_groups_allow)
+            if settings.empty_groups_allow
+            else lambda _group: False,
         )
         snapshots = share.snapshot_schedule(tracker.unsettled)
         self._core = Core(

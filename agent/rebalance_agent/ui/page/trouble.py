@@ -13,6 +13,7 @@ from rebalance_agent.api.shapes import GroupSummary, Rebalance, RebalanceKind
 from rebalance_agent.model.episode import Stall
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.tracking.views import RunningRebalance
+from rebalance_agent.ui.sentences.empty_text import Urgency, empty_text, urgency
 from rebalance_agent.ui.svg.pieces import trigger_name
 from rebalance_agent.ui.words import TIMES, listed, plural, printable, rounded_duration, shortened
 
@@ -115,14 +116,7 @@ def trouble(group: GroupSummary, recent: RecentRebalances, now_ms: int) -> Troub
 
 
 def _reasons(group: GroupSummary, recent: RecentRebalances, now_ms: int) -> Iterator[Trouble]:
-    if group.running:
-        # Without the number of seconds: the page would change with every refresh.
-        seconds = max(0, now_ms - group.running.started_ms) / 1000
-        level = Level.HURTS if seconds > LONG_SECONDS_MIN else Level.LOOK
-        long = f" for more than {rounded_duration(LONG_SECONDS_MIN)}" if seconds > LONG_SECONDS_MIN else ""
-        yield Trouble(level, 1_000 + seconds, (f"rebalances{long}, {standstill(group.running)}",))
-    elif group.unassigned and group.members:
-        yield Trouble(Level.HURTS, 900, (f"{plural(group.unassigned, 'partition')} without an owner",))
+    yield from _unread(group, now_ms)
     if recent.storm > max(STORM_PER_MEMBER * group.members, STORM_MIN):
         yield Trouble(
             Level.HURTS, 500 + recent.storm, (f"storm: {recent.storm} rebalances in {rounded_duration(STORM_SECONDS)}",)
@@ -140,8 +134,23 @@ def _reasons(group: GroupSummary, recent: RecentRebalances, now_ms: int) -> Iter
     if group.idle_members:
         number = group.idle_members
         yield Trouble(Level.WELL, 2, (f"{plural(number, 'member')} {'has' if number == 1 else 'have'} nothing to do",))
-    if group.state is GroupState.EMPTY:
-        yield Trouble(Level.WELL, 1, ("nobody consumes",))
+
+
+def _unread(group: GroupSummary, now_ms: int) -> Iterator[Trouble]:
+    """What keeps records from being read now: a rebalance, no members, or partitions without an owner."""
+    if group.running:
+        # Without the number of seconds: the page would change with every refresh.
+        seconds = max(0, now_ms - group.running.started_ms) / 1000
+        level = Level.HURTS if seconds > LONG_SECONDS_MIN else Level.LOOK
+        long = f" for more than {rounded_duration(LONG_SECONDS_MIN)}" if seconds > LONG_SECONDS_MIN else ""
+        yield Trouble(level, 1_000 + seconds, (f"rebalances{long}, {standstill(group.running)}",))
+    elif empty := urgency(group, now_ms):
+        level = Level.HURTS if empty is Urgency.NOW else Level.LOOK
+        yield Trouble(level, 10_000, (empty_text(group, now_ms),))
+    elif group.unassigned and group.members:
+        yield Trouble(Level.HURTS, 900, (f"{plural(group.unassigned, 'partition')} without an owner",))
+    elif group.state is GroupState.EMPTY:
+        yield Trouble(Level.WELL, 1, (empty_text(group, now_ms),))
 
 
 def standstill(running: RunningRebalance) -> str:
