@@ -407,14 +407,21 @@ TOPICS = Panel(
 )
 UNREAD = Panel(
     25,
-    "Nobody reads",
-    "Since when has the group no members, and since when do records wait? without members: the age of an Empty group.",
-    (of("kafka_rebalance_group_empty_seconds", "without members"),),
+    "How long records wait",
+    "For how long has the group had no members, and have records waited? without members: age of an Empty group. lag: "
+    "age of the oldest record to read, for the group and its worst topics; no progress: longest time that a committed "
+    "offset (of a partition with an owner) stayed though records came. Both for the groups that lag_groups names.",
+    (
+        of("kafka_rebalance_group_empty_seconds", "without members"),
+        of("kafka_rebalance_group_lag_seconds", "lag"),
+        of("kafka_rebalance_topic_lag_seconds", "lag, {{topic}}", "topic"),
+        of("kafka_rebalance_stuck_partition_seconds", "no progress"),
+    ),
     unit="s",
     width=24,
     thresholds=above(60, 300),
     empty="unknown",
-    colours={"without members": "red"},
+    colours={"without members": "red", "no progress": "orange"},
 )
 
 ONE = Board(

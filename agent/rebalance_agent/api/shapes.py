@@ -16,6 +16,7 @@ from rebalance_agent.model.events import Event, Workload
 from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.tracking.patterns.empty_groups import EmptyGroup
+from rebalance_agent.tracking.patterns.group_lag import StuckPartition, TopicLag
 from rebalance_agent.tracking.views import RunningRebalance
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "GroupList",
     "GroupMember",
     "GroupSummary",
+    "LagSummary",
     "LastRebalance",
     "Rebalance",
     "RebalanceDetail",
@@ -66,6 +68,16 @@ class LastRebalance:
 
 
 @dataclass(frozen=True, slots=True)
+class LagSummary:
+    """How far a group is behind."""
+
+    offsets: Annotated[int, "between committed offsets and end offsets, summed over its partitions"]
+    seconds: Annotated[float | None, "age of the oldest record to read, from the rate at which end offsets grew"]
+    appended_per_second: Annotated[float | None, "offsets by which the ends of its partitions grow"]
+    stuck: Annotated[StuckPartition | None, "the partition with an owner that has made no progress for longest, if any"]
+
+
+@dataclass(frozen=True, slots=True)
 class GroupSummary:
     """One line of the list of groups."""
 
@@ -84,6 +96,7 @@ class GroupSummary:
     flapping: Annotated[tuple[str, ...], "members that leave and come back again and again, by instance or client id"]
     running: Annotated[RunningRebalance | None, "the rebalance that runs now"]
     empty: Annotated[EmptyGroup | None, "since when it has no members, if it had some; not for `empty_groups_allow`"]
+    lag: Annotated[LagSummary | None, "its lag at the last measurement, where `lag_groups` names it"]
     rebalances: Annotated[int, "completed since this process first saw the group"]
     aborted: Annotated[int, "begun and never completed, since then"]
     last: Annotated[LastRebalance | None, "the last rebalance that settled"]
@@ -144,6 +157,9 @@ class GroupDetail:
     imbalance: Annotated[int | None, "highest number of partitions above a member's target; 0 is best"]
     lag_skew_ratio: Annotated[float | None, "skew by lag, where `lag_groups` names the group"]
     rate_skew_ratio: Annotated[float | None, "skew by records produced, where `lag_groups` names the group"]
+    topic_lags: Annotated[
+        tuple[TopicLag, ...] | None, "its lag by topic, the most offsets first, where `lag_groups` names it"
+    ]
     copartition_breaks: Annotated[int | None, "partition numbers with different owners, where `copartitioned` names it"]
     topic_spread: Annotated[Mapping[str, float], "how evenly each topic is spread over the members; 1 is best"]
     rebalance_timeout_seconds: Annotated[float | None, "largest of the members' rebalance timeouts"]

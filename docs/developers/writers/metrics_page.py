@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from rebalance_agent.metrics.catalogue import CATALOGUE
 from rebalance_agent.metrics.group_metric import FOLDED, SeriesLimits
 from rebalance_agent.metrics.group_rows import GROUP_SERIES_MAX
+from rebalance_agent.metrics.lag_rows import GROUP_LAG_SERIES
 from rebalance_agent.metrics.metric import ExporterRole, Metric
+from rebalance_agent.runtime.settings.roles import ObserverSettings
 
 __all__ = ["metrics_page"]
 
@@ -36,6 +38,8 @@ Is the watcher well, and does it see everything. Each role exports those that co
 """,
 }
 
+LAG_TOPICS = ObserverSettings.model_fields["max_lag_topics"].default
+
 _HEAD = f"""\
 # Metrics
 
@@ -51,6 +55,10 @@ Members add theirs: `owner_*` for at most \
 equal labels fold into their maximum and their number; pairs beyond it into `client_id="{FOLDED}"`), one
 `slowest_member`, and the exact histogram of stalls where they report. Groups that `lag_groups` or `copartitioned` name
 have up to three more, and so have those of which the [pipeline](pipeline-tables.md#baselines) knows what is normal.
+
+[Consumer lag](observe.md#consumer-lag) of the groups that `lag_groups` names is apart: {GROUP_LAG_SERIES} series per
+group, and two for each of its `max_lag_topics` worst topics (default {LAG_TOPICS}) and for all its other topics
+together (`topic="{FOLDED}"`): at most {GROUP_LAG_SERIES + 2 * (LAG_TOPICS + 1)} per group.
 """
 
 

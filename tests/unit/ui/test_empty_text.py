@@ -7,10 +7,11 @@ from rebalance_agent.api.view_shapes import build_detail, build_summary
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.tracking.patterns.empty_groups import EmptyGroup
+from rebalance_agent.tracking.patterns.group_lag import GroupLag
 from rebalance_agent.tracking.views import RunningRebalance
 from rebalance_agent.ui.page.group_list import FleetSummary, ListQuery, listing
 from rebalance_agent.ui.page.group_page import group_content
-from rebalance_agent.ui.sentences.empty_text import empty_text
+from rebalance_agent.ui.sentences.empty_text import Urgency, empty_text, urgency
 from rebalance_agent.ui.sentences.explanation import explanation_of
 from rebalance_agent.ui.sentences.group_detail import GroupCloseUp, headline
 from rebalance_agent.ui.sentences.group_table import EMPTY_LINES_MAX, empty_lines, group_rows, groups_text
@@ -22,6 +23,40 @@ SINCE = NOW - 600_000
 def emptied(name="orders", since_ms=SINCE, unassigned=12, **changes):
     gone = EmptyGroup(since_ms, **{"members": 3, "partitions": 12, **changes})
     return full_view(name, members=(), running=None, state=GroupState.EMPTY, unassigned=unassigned, empty=gone)
+
+
+def behind(offsets=5_000, rate=1_200.4, **more):
+    return GroupLag(offsets, 9.0, rate, **more)
+
+
+@pytest.mark.parametrize(
+    ("lag", "text"),
+    [
+        (behind(), "; 12 partitions have no owner; lag is 5,000 offsets and grows by 1,200/s"),
+        (behind(rate=0.0), "; lag is 5,000 offsets"),
+        (behind(rate=None), "; lag is 5,000 offsets"),
+        (behind(0, 0.0), "; no lag"),
+        (None, "; 12 partitions have no owner"),
+    ],
+)
+def test_the_lag_is_said_where_it_is_measured(lag, text):
+    assert empty_text(build_summary(emptied(), lag), NOW).endswith(text)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "lag", "expected"),
+    [
+        (299, behind(), Urgency.SOON),
+        (301, behind(), Urgency.NOW),
+        (200_000, behind(), Urgency.NOW),
+        (301, behind(rate=0.001), Urgency.SOON),
+        (200_000, behind(rate=0.001), Urgency.NONE),
+        (301, behind(0, 0.0), Urgency.NONE),
+        (301, None, Urgency.NOW),
+    ],
+)
+def test_with_a_known_lag_a_group_is_urgent_while_records_come(seconds, lag, expected):
+    assert urgency(build_summary(emptied(since_ms=NOW - seconds * 1_000), lag), NOW) is expected
 
 
 @pytest.mark.parametrize(

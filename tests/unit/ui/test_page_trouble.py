@@ -7,6 +7,7 @@ from rebalance_agent.api.view_shapes import build_rebalance, build_summary
 from rebalance_agent.model.episode import Basis, Stall, Trigger
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.tracking.patterns.empty_groups import EmptyGroup
+from rebalance_agent.tracking.patterns.group_lag import GroupLag, StuckPartition
 from rebalance_agent.tracking.views import RunningRebalance
 from rebalance_agent.ui.page.trouble import (
     HOUR_MS,
@@ -74,6 +75,14 @@ def test_what_hurts_is_named(changes, storm, level, word):
     assert found.level is level
     assert word in "; ".join(found.why)
     assert bool(found.why) is bool(word)
+
+
+@pytest.mark.parametrize(("seconds", "level"), [(900.0, Level.WELL), (900.1, Level.HURTS)])
+def test_a_partition_that_makes_no_progress_is_named(seconds, level):
+    lag = GroupLag(5, 9.0, 1.0, stuck=StuckPartition("orders", 3, seconds), has_owned=True)
+    found = trouble(build_summary(full_view(running=None), lag), RecentRebalances(), NOW)
+    assert found.level is level
+    assert ("orders-3 makes no progress" in "".join(found.why)) is (level is Level.HURTS)
 
 
 def stalled(seconds, lower=None, at_ms=NOW, **changes):

@@ -260,6 +260,12 @@ class ObserverSettings(ListeningSettings):
     lag_groups: _Pattern = Field(
         "", description="regular expression of the groups whose lag and rate are measured; empty: none"
     )
+    max_lag_topics: int = Field(
+        5,
+        ge=0,
+        le=1_000,
+        description="maximum number of topics per group with a lag of their own; the others are summed up in _folded",
+    )
     lag_interval_seconds: float = Field(15.0, ge=0.5, le=3600, description="how often lag and rate are measured")
     copartitioned: _Declarations = Field(
         "", description="groups that read co-partitioned topics: GROUPS or GROUPS=TOPIC,TOPIC; ... (GROUPS: pattern)"

@@ -27,6 +27,7 @@ __all__ = [
     "STORM_MIN",
     "STORM_PER_MEMBER",
     "STORM_SECONDS",
+    "STUCK_SECONDS_MIN",
     "Level",
     "RecentRebalances",
     "Trouble",
@@ -58,6 +59,10 @@ STORM_PER_MEMBER = 2
 
 STORM_MIN = 6
 """Rebalances in `STORM_SECONDS` that are no storm even in the smallest group."""
+
+STUCK_SECONDS_MIN = 900.0
+"""Seconds for which the committed offset of a partition may stay though records are appended: members that commit
+seldom do so every few minutes."""
 
 NAMED_MAX = 3
 """Flapping members that are listed by name."""
@@ -151,6 +156,10 @@ def _unread(group: GroupSummary, now_ms: int) -> Iterator[Trouble]:
         yield Trouble(Level.HURTS, 900, (f"{plural(group.unassigned, 'partition')} without an owner",))
     elif group.state is GroupState.EMPTY:
         yield Trouble(Level.WELL, 1, (empty_text(group, now_ms),))
+    if group.lag and (stuck := group.lag.stuck) and stuck.seconds > STUCK_SECONDS_MIN:
+        where = f"{shortened(printable(stuck.topic), 60)}-{stuck.partition}"
+        text = f"{where} makes no progress: records are appended, and its committed offset stays"
+        yield Trouble(Level.HURTS, 950, (text,))
 
 
 def standstill(running: RunningRebalance) -> str:
