@@ -49,7 +49,7 @@ class LoadsPoll:
     """Measures followed groups: whole groups in order of their names, up to `FOLLOWED_MAX` partitions.
 
     Puts `LoadsSeen` for groups with members. ``lags``: group -> its lag at the last measurement, with or without
-    members; none after one that failed. It is replaced, never changed, so any thread may read it.
+    members, if its committed offsets were certain then. It is replaced, never changed, so any thread may read it.
     ``follows``: which groups; ``views``: all groups now; ``tailing``: whether `on_records` gets every commit.
     """
 
@@ -82,29 +82,28 @@ class LoadsPoll:
             self.context.inbox.offer(CommitsSeen(self.context.clock.now_ms(), times))
 
     def _ask(self) -> None:
-        try:
-            self._measure()
-        except ClusterError:
-            self.lags = NO_LAGS  # an old lag would look like one that stays as it is
-            raise
-
-    def _measure(self) -> None:
         owned, followed = self._choose()
         self.commits.follow(followed)
         now = self.context.clock.monotonic()
         # End offsets first: what is committed in between makes a lag smaller, and at least 0.
-        ends = self.context.cluster.ends(set().union(*followed.values()))
+        try:
+            ends = self.context.cluster.ends(set().union(*followed.values()))
+        except ClusterError:
+            self.lags = NO_LAGS  # an old lag would look like one that stays as it is
+            raise
         self._production.take(now, ends)
         self._ends.take(now, ends)
+        measured: Callable[[str], bool] = self.commits.is_certain
         try:
             self._update_commits(now)
+            measured = followed.__contains__
         finally:
             # A coordinator that does not answer does not affect the groups of others.
             loads = {group: self._loads(group, owned[group]) for group in followed if owned[group]}
             self.context.inbox.offer(LoadsSeen(self.context.clock.now_ms(), loads))
             self._progress = {group: self._progress.get(group) or GroupProgress() for group in followed}
             lags = {group: self._lag(now, group, owned[group], partitions) for group, partitions in followed.items()}
-            self.lags = {group: lag for group, lag in lags.items() if lag}
+            self.lags = {group: lag for group, lag in lags.items() if lag and measured(group)}
 
     def _choose(self) -> tuple[dict[str, frozenset[Partition]], dict[str, frozenset[Partition]]]:
         """The partitions with an owner and all followed ones, by group: whole groups, in order of their names."""

@@ -289,6 +289,24 @@ def test_after_a_measurement_that_failed_no_lag_is_shown(bench):
     assert bench.context.health.made[-1] == ("unready", "loads", "no broker")
 
 
+def test_while_brokers_fail_only_a_lag_is_shown_whose_commits_are_certain(bench):
+    bench.views = [view("g"), view("g2", {"t": (1,)})]
+    bench.cluster.growth = {("t", 0): 100, ("t", 1): 50}
+    bench.cluster.offsets = {"g": {("t", 0): 90}, "g2": {("t", 1): 40}}
+    bench.poll()
+    assert bench.loads.lags.keys() == {"g", "g2"}
+    record = Shown(bench.cluster.log_end, commit_key(1, "g2"), commit_value(50))
+    bench.loads.commits.on_records([record], {0: bench.cluster.log_end + 1})
+
+    def fail(_topic, _partitions, *, stable=False):
+        raise ClusterError(f"no broker for {stable}")
+
+    bench.cluster.end_offsets = fail
+    bench.cluster.growth = {("t", 0): 160, ("t", 1): 50}
+    bench.poll()
+    assert {group: lag.offsets for group, lag in bench.loads.lags.items()} == {"g": 70}
+
+
 def test_no_more_distinct_partitions_are_asked_about_than_the_bound(bench, monkeypatch):
     monkeypatch.setattr(module, "ENDS_MAX", 2)
     bench.views = [view("g1", {"t": (0, 1)}), view("g2", {"t": (0, 1)}), view("g3", {"u": (0,)})]
