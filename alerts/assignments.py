@@ -40,6 +40,36 @@ CLUSTERED = Alert(
     "This is not urgent unless the topic lags; then restart one of its owners.",
 )
 
+EMPTY = Alert(
+    "KafkaGroupEmpty",
+    """
+    (
+      max by (cluster, consumergroup) (kafka_rebalance_group_empty_seconds) > $seconds
+        and max by (cluster, consumergroup) (kafka_rebalance_group_empty_seconds) < $abandoned_seconds
+        unless group by (cluster, consumergroup) (kafka_rebalance_group_lag_offsets)
+    )
+    or (
+      max by (cluster, consumergroup) (kafka_rebalance_group_empty_seconds) > $seconds
+        and group by (cluster, consumergroup) (delta(kafka_rebalance_group_lag_offsets[$window]) > 0)
+    )
+    """,
+    "All members of $group are gone",
+    "Consumer group $group had members and has had none for {{ $value | humanizeDuration }}: nobody reads its topics.",
+    "Start its consumers; if none should run now, name the group in empty_groups_allow.",
+)
+
+STUCK = Alert(
+    "KafkaGroupPartitionStuck",
+    """
+    max by (cluster, consumergroup) (kafka_rebalance_stuck_partition_seconds) > $seconds
+      unless max by (cluster, consumergroup) (kafka_rebalance_in_progress_seconds) > 0
+    """,
+    "A partition of $group makes no progress",
+    "A partition of consumer group $group has an owner and gets records, but its committed offset has not moved for "
+    "{{ $value | humanizeDuration }}.",
+    "The agent's page names the partition: look at its owner's log, and restart that member.",
+)
+
 UNASSIGNED = Alert(
     "KafkaGroupPartitionsUnassigned",
     """
@@ -130,5 +160,5 @@ METADATA = Alert(
 ASSIGNMENTS = RuleGroup(
     "kafka-rebalance-assignments",
     "Assignments: partitions without an owner, overloaded members, unnecessary moves.",
-    (SKEWED, IMBALANCED, CLUSTERED, UNASSIGNED, COPARTITION, LOST, EXCESS, IDLE, STANDBY, METADATA),
+    (SKEWED, IMBALANCED, CLUSTERED, EMPTY, STUCK, UNASSIGNED, COPARTITION, LOST, EXCESS, IDLE, STANDBY, METADATA),
 )

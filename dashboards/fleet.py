@@ -374,6 +374,41 @@ RUN = Panel(
         Column("Value", "Groups", "short", 0, width=80),
     ),
 )
+EMPTY_AGE = "kafka_rebalance_group_empty_seconds"
+EMPTY = Panel(
+    19,
+    "Groups without members",
+    "Which groups lost all their members, and when? A line that climbs is such a group; the ten oldest. "
+    "Groups of empty_groups_allow are left out.",
+    (Query(worst(10, f"({gauge(EMPTY_AGE, GROUP)} > 0)", was_highest(EMPTY_AGE, GROUP)), NAME),),
+    unit="s",
+    thresholds=above(60, 300),
+    empty="no group lost all its members",
+    links=(LINE_TO_GROUP,),
+)
+GROUP_LAG = "kafka_rebalance_group_lag_offsets"
+LAGS = Panel(
+    20,
+    "Lag by group",
+    "Which groups are behind, by how many offsets? The ten with the most, of the groups that lag_groups names.",
+    (Query(worst(10, gauge(GROUP_LAG, GROUP), was_highest(GROUP_LAG, GROUP)), NAME),),
+    decimals=0,
+    empty="lag_groups names no group",
+    links=(LINE_TO_GROUP,),
+)
+TOPIC_LAGS = Panel(
+    21,
+    "Lag by topic",
+    "In which topics does the lag lie, over all groups? _folded stands for the topics beyond max_lag_topics.",
+    (
+        Query(
+            f"topk(10, sum by (topic) ({gauge('kafka_rebalance_topic_lag_offsets', GROUP, 'consumergroup', 'topic')}))",
+            "{{topic}}",
+        ),
+    ),
+    decimals=0,
+    empty="lag_groups names no group",
+)
 
 FLEET = Board(
     FLEET_UID,
@@ -393,6 +428,7 @@ FLEET = Board(
         Row(9, (STALL, AGES, STORMS)),
         Row(9, (SKEWS, MOVES, PHASES)),
         Row(8, (FAILED, MEMBERS, RUN)),
+        Row(8, (EMPTY, LAGS, TOPIC_LAGS)),
     ),
     (
         leads_to(GROUP_UID, "Group", "job", "across"),

@@ -283,9 +283,15 @@ STANDING = Panel(
     16,
     "Partitions standing still",
     "How many partitions stood still at the same time? Stalled partition-seconds per second. The line is the number "
-    "of subscribed partitions; an eager rebalance reaches it.",
+    "of subscribed partitions; an eager rebalance reaches it. no owner: outside rebalances, in an Empty group or if "
+    "too little was assigned.",
     (
         Query(f"$across by (cluster, consumergroup) (rate({STALLED}{{{ONE_GROUP}}}[$__rate_interval]))", "standing"),
+        Query(
+            "$across by (cluster, consumergroup, reason) "
+            f"(rate(kafka_rebalance_unowned_partition_seconds_total{{{ONE_GROUP}}}[$__rate_interval]))",
+            "no owner, {{reason}}",
+        ),
         of("kafka_rebalance_partitions", "subscribed"),
     ),
     empty="unknown",
@@ -405,6 +411,24 @@ TOPICS = Panel(
     most=1,
     empty="every topic is on all possible members",
 )
+UNREAD = Panel(
+    25,
+    "How long records wait",
+    "For how long has the group had no members, and have records waited? without members: age of an Empty group. lag: "
+    "age of the oldest record to read, for the group and its worst topics; no progress: longest time that a committed "
+    "offset (of a partition with an owner) stayed though records came. Both for the groups that lag_groups names.",
+    (
+        of("kafka_rebalance_group_empty_seconds", "without members"),
+        of("kafka_rebalance_group_lag_seconds", "lag"),
+        of("kafka_rebalance_topic_lag_seconds", "lag, {{topic}}", "topic"),
+        of("kafka_rebalance_stuck_partition_seconds", "no progress"),
+    ),
+    unit="s",
+    width=24,
+    thresholds=above(60, 300),
+    empty="unknown",
+    colours={"without members": "red", "no progress": "orange"},
+)
 
 ONE = Board(
     GROUP_UID,
@@ -425,6 +449,7 @@ ONE = Board(
         Row(9, (LOADS, OWNERS)),
         Row(9, (SKEWS, UNEVEN, MEMBERS)),
         Row(8, (GENERATIONS, FOR_NOTHING, TOPICS)),
+        Row(8, (UNREAD,)),
     ),
     (
         leads_to(FLEET_UID, "Fleet", "job", "across"),

@@ -192,6 +192,8 @@ STORIES = {
     "lagging": [*BEGIN, TWO, LoadsSeen(T0 + 9_000, {"g": GroupLoads({("t", 0): 5.0}, {("t", 1): 2.0})})],
     "side by side": [topics(0, t=4, u=4), record(4_000, 1, member("a", {"t": (0, 1), "u": (2, 3)}, topics=("t", "u")))],
     "badly spread": [topics(0, t=4), record(4_000, 1, member("a", (0, 1, 2, 3)), member("b"))],
+    "emptied": [*next_generation(), tick(90_000), record(100_000, 3, ONE)],
+    "partitions left out": [*next_generation(member("a", (0, 1))), tick(90_000), record(100_000, 3, ONE)],
     "polled": [*described()],
     "consumer": [*coordinated(GroupType.CONSUMER)],
     "share": [*coordinated(GroupType.SHARE)],
@@ -208,7 +210,7 @@ def played(story):
         if view := tracker.view("g"):
             by_metric = dict(group_samples(view, SeriesLimits()).by_metric)
             for metric, sample in running_samples(view, view.counted_until_ms + 500):
-                by_metric[metric] = (sample,)
+                by_metric[metric] = (*by_metric.get(metric, ()), sample)
             samples += [(metric, sample) for metric, some in by_metric.items() for sample in some]
     return samples, events
 

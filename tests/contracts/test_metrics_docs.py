@@ -14,6 +14,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 SCRAPES = {
     ExporterRole.OBSERVER: pages.observer_groups()
+    + pages.observer_lags()
     + pages.observer_baselines()
     + pages.observer_phases()
     + pages.observer_agent(),

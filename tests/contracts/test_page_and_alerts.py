@@ -8,6 +8,7 @@ from pathlib import Path
 from alerts.values import load, seconds
 
 from rebalance_agent.ui.page import trouble
+from rebalance_agent.ui.sentences.empty_text import EMPTY_SECONDS_MAX, EMPTY_SECONDS_MIN
 from rebalance_agent.ui.words import rounded_duration
 
 ALERTS = load().alerts
@@ -22,6 +23,9 @@ def test_the_page_and_the_alerts_have_the_same_numbers():
     assert (storm["per_member"], storm["rebalances"]) == (trouble.STORM_PER_MEMBER, trouble.STORM_MIN)
     assert (skewed["ratio"], skewed["members"]) == (trouble.SKEW_RATIO_MAX, trouble.SKEW_MEMBERS_MAX)
     assert seconds(ALERTS["KafkaGroupPartitionsLost"]["window"]) == trouble.STORM_SECONDS
+    empty = ALERTS["KafkaGroupEmpty"]
+    assert (empty["seconds"], empty["abandoned_seconds"]) == (EMPTY_SECONDS_MIN, EMPTY_SECONDS_MAX)
+    assert ALERTS["KafkaGroupPartitionStuck"]["seconds"] == trouble.STUCK_SECONDS_MIN
     for of_any in ("KafkaGroupPartitionsLost", "KafkaGroupPartitionsUnassigned"):
         assert ALERTS[of_any]["partitions"] == 1
 
@@ -31,6 +35,8 @@ def test_the_documentation_of_the_page_has_them_too():
     shown = dict(re.findall(r"^\| ((?:hurts|look): [^|]+?) \| (.+?) \|$", text, re.MULTILINE))
     long = rounded_duration(trouble.LONG_SECONDS_MIN).replace("\N{NO-BREAK SPACE}", " ")
     assert f"hurts: rebalances for more than {long}" in shown
+    assert f"{EMPTY_SECONDS_MIN / 60:.0f} minutes to a day" in shown["hurts: Empty since ..."]
+    assert f"{trouble.STUCK_SECONDS_MIN / 60:.0f} minutes" in shown["hurts: ... makes no progress"]
     for said in ("hurts: storm", "look: a member failed that had ... partitions"):
         assert f"{trouble.STORM_SECONDS / 60:.0f} minutes" in shown[said]
     assert f"{trouble.STALLED_SECONDS_MIN:.0f} s or more" in shown["look: stood still for ..."]

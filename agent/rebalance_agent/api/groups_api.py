@@ -6,7 +6,7 @@ import functools
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from rebalance_agent.api.history import EpisodeHistory
@@ -26,6 +26,7 @@ from rebalance_agent.clock import Clock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.http.messages import Answer
 from rebalance_agent.model.event_json import value_to_json
+from rebalance_agent.tracking.patterns.group_lag import NO_LAGS, GroupLag
 from rebalance_agent.tracking.views import GroupView
 
 __all__ = ["GroupsApi"]
@@ -38,12 +39,14 @@ DETAILS_MAX = 64
 
 class _Line(NamedTuple):
     edition: tuple[int, int, bool]
+    lag: GroupLag | None
     summary: GroupSummary
     text: bytes
 
 
 class _Detail(NamedTuple):
     edition: tuple[int, int, bool]
+    lag: GroupLag | None
     text: bytes
 
 
@@ -53,9 +56,16 @@ class GroupsApi:
     The methods return shapes, for callers in the same process; calling the object answers an HTTP request.
     """
 
-    def __init__(self, views: Callable[[], Iterable[GroupView]], history: EpisodeHistory, clock: Clock) -> None:
-        """``views`` returns a consistent snapshot of all groups to show; it is called from any thread."""
+    def __init__(
+        self,
+        views: Callable[[], Iterable[GroupView]],
+        history: EpisodeHistory,
+        clock: Clock,
+        lags: Callable[[], Mapping[str, GroupLag]] = lambda: NO_LAGS,
+    ) -> None:
+        """``views`` returns a consistent snapshot of all groups to show, ``lags`` the lag of some; from any thread."""
         self._views = views
+        self._lags = lags
         self._history = history
         self._clock = clock
         self._refreshing = threading.Lock()
@@ -75,7 +85,7 @@ class GroupsApi:
         Raises:
             NotKnownError: there is no such group.
         """
-        return build_detail(self._view(name), self._clock.now_ms())
+        return build_detail(self._view(name), self._clock.now_ms(), self._lags().get(name))
 
     def rebalances(self, name: str) -> RebalanceList:
         """A group's last rebalances, newest first; none where none has settled yet.
@@ -130,11 +140,11 @@ class GroupsApi:
         return b'%s, "groups": [%s]}\n' % (json.dumps(head).encode()[:-1], b", ".join(line.text for line in lines))
 
     def _detail_text(self, name: str) -> bytes:
-        view = self._view(name)
+        view, lag = self._view(name), self._lags().get(name)
         with self._lock:
             detail = self._details.get(name)
-        if detail is None or detail.edition != view.edition:
-            detail = _Detail(view.edition, _encoded(value_to_json(build_detail(view, self._clock.now_ms()))))
+        if detail is None or detail[:2] != (view.edition, lag):
+            detail = _Detail(view.edition, lag, _encoded(value_to_json(build_detail(view, self._clock.now_ms(), lag))))
             with self._lock:
                 self._details[name] = detail
                 self._details.move_to_end(name)
@@ -166,12 +176,12 @@ class GroupsApi:
         Requests for the list wait for each other instead of building the same lines; other requests do not wait.
         """
         with self._refreshing:
-            before, lines = self._lines, {}
+            before, lags, lines = self._lines, self._lags(), {}
             for view in self._views():
-                line = before.get(view.group)
-                if line is None or line.edition != view.edition:
-                    summary = build_summary(view)
-                    line = _Line(view.edition, summary, _encoded(value_to_json(summary)).rstrip())
+                line, lag = before.get(view.group), lags.get(view.group)
+                if line is None or line[:2] != (view.edition, lag):
+                    summary = build_summary(view, lag)
+                    line = _Line(view.edition, lag, summary, _encoded(value_to_json(summary)).rstrip())
                 lines[view.group] = line
             self._lines = lines
             return lines

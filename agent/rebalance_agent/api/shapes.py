@@ -15,6 +15,8 @@ from rebalance_agent.model.episode import Source, Stall, Trigger
 from rebalance_agent.model.events import Event, Workload
 from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import TopicPartitions
+from rebalance_agent.tracking.patterns.empty_groups import EmptyGroup
+from rebalance_agent.tracking.patterns.group_lag import StuckPartition, TopicLag
 from rebalance_agent.tracking.views import RunningRebalance
 
 __all__ = [
@@ -25,6 +27,7 @@ __all__ = [
     "GroupList",
     "GroupMember",
     "GroupSummary",
+    "LagSummary",
     "LastRebalance",
     "Rebalance",
     "RebalanceDetail",
@@ -65,6 +68,16 @@ class LastRebalance:
 
 
 @dataclass(frozen=True, slots=True)
+class LagSummary:
+    """How far a group is behind."""
+
+    offsets: Annotated[int, "between committed offsets and end offsets, summed over its partitions"]
+    seconds: Annotated[float | None, "age of the oldest record to read, from the rate at which end offsets grew"]
+    appended_per_second: Annotated[float | None, "offsets by which the ends of its partitions grow"]
+    stuck: Annotated[StuckPartition | None, "the partition with an owner that has made no progress for longest, if any"]
+
+
+@dataclass(frozen=True, slots=True)
 class GroupSummary:
     """One line of the list of groups."""
 
@@ -82,6 +95,8 @@ class GroupSummary:
     idle_members: Annotated[int | None, "members without partitions that should have at least one"]
     flapping: Annotated[tuple[str, ...], "members that repeatedly leave and return, by instance or client id"]
     running: Annotated[RunningRebalance | None, "the rebalance that runs now"]
+    empty: Annotated[EmptyGroup | None, "since when it has no members, if it had some; not for `empty_groups_allow`"]
+    lag: Annotated[LagSummary | None, "its lag at the last measurement, where `lag_groups` names it"]
     rebalances: Annotated[int, "completed since this process first saw the group"]
     aborted: Annotated[int, "began and never completed, since then"]
     last: Annotated[LastRebalance | None, "the last rebalance that settled"]
@@ -142,6 +157,9 @@ class GroupDetail:
     imbalance: Annotated[int | None, "highest number of partitions above a member's target; 0 is best"]
     lag_skew_ratio: Annotated[float | None, "skew by lag, if the group is in `lag_groups`"]
     rate_skew_ratio: Annotated[float | None, "skew by produced records, if the group is in `lag_groups`"]
+    topic_lags: Annotated[
+        tuple[TopicLag, ...] | None, "its lag by topic, the most offsets first, if the group is in `lag_groups`"
+    ]
     copartition_breaks: Annotated[
         int | None, "partition numbers with different owners, if the group is in `copartitioned`"
     ]

@@ -15,6 +15,7 @@ from rebalance_agent.api.shapes import (
     GroupDetail,
     GroupMember,
     GroupSummary,
+    LagSummary,
     LastRebalance,
     Rebalance,
     RebalanceKind,
@@ -22,6 +23,7 @@ from rebalance_agent.api.shapes import (
 )
 from rebalance_agent.model.events import AbortedEvent, Callback, GenerationEvent, MemberEvent
 from rebalance_agent.model.partitions import count_partitions
+from rebalance_agent.tracking.patterns.group_lag import GroupLag
 from rebalance_agent.tracking.views import GroupView, MemberLoad
 
 __all__ = ["build_aborted", "build_detail", "build_rebalance", "build_summary", "reports_about"]
@@ -32,8 +34,8 @@ NEAR_MS = 60_000
 _Shape = TypeVar("_Shape")
 
 
-def build_summary(view: GroupView) -> GroupSummary:
-    """The group's line of the list."""
+def build_summary(view: GroupView, lag: GroupLag | None = None) -> GroupSummary:
+    """The group's line of the list; ``lag``: where it is measured."""
     return _shaped(
         GroupSummary,
         view,
@@ -41,19 +43,21 @@ def build_summary(view: GroupView) -> GroupSummary:
         flapping=tuple(member.name for member in view.flapping),
         rebalances=sum(view.counters.completed.values()),
         aborted=view.counters.aborted,
+        lag=lag and _shaped(LagSummary, lag),
         last=view.last_episode and _shaped(LastRebalance, view.last_episode),
     )
 
 
-def build_detail(view: GroupView, now_ms: int) -> GroupDetail:
-    """Everything about the group, as of ``now_ms``."""
+def build_detail(view: GroupView, now_ms: int, lag: GroupLag | None = None) -> GroupDetail:
+    """Everything about the group, as of ``now_ms``; ``lag``: where it is measured."""
     completed = {str(trigger): count for trigger, count in sorted(view.counters.completed.items())}
     return _shaped(
         GroupDetail,
         view,
         now_ms=now_ms,
-        summary=build_summary(view),
+        summary=build_summary(view, lag),
         members=tuple(map(_member, view.members)),
+        topic_lags=lag.topics if lag else None,
         topic_spread=dict(view.topic_spread),
         slowest=_slowest_now(view),
         counters=_shaped(GroupCounters, view.counters, completed=completed),

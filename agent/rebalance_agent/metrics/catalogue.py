@@ -13,13 +13,22 @@ from rebalance_agent.metrics.agent_rows import AGENT_ROWS
 from rebalance_agent.metrics.baseline_rows import BASELINE_ROWS
 from rebalance_agent.metrics.gateway_rows import GATEWAY_ROWS
 from rebalance_agent.metrics.group_rows import GROUP_ROWS
+from rebalance_agent.metrics.lag_rows import LAG_ROWS
 from rebalance_agent.metrics.member_rows import MEMBER_ROWS
 from rebalance_agent.metrics.metric import Metric
 from rebalance_agent.metrics.phase_rows import PHASE_ROWS
 
 __all__ = ["BY_NAME", "CATALOGUE"]
 
-CATALOGUE: tuple[Metric, ...] = (*GROUP_ROWS, *BASELINE_ROWS, *PHASE_ROWS, *MEMBER_ROWS, *GATEWAY_ROWS, *AGENT_ROWS)
+CATALOGUE: tuple[Metric, ...] = (
+    *GROUP_ROWS,
+    *LAG_ROWS,
+    *BASELINE_ROWS,
+    *PHASE_ROWS,
+    *MEMBER_ROWS,
+    *GATEWAY_ROWS,
+    *AGENT_ROWS,
+)
 """All rows, in the order of the documentation."""
 
 BY_NAME: Mapping[str, Metric] = MappingProxyType({metric.name: metric for metric in CATALOGUE})

@@ -32,7 +32,7 @@ __all__ = [
 GROUP_LABEL = ("consumergroup",)
 
 FOLDED = "_folded"
-"""``client_id`` of the members beyond ``max_member_series``."""
+"""``client_id`` of the members beyond ``max_member_series``, and ``topic`` of those beyond ``max_lag_topics``."""
 
 Value = float | StallHistogram
 

@@ -22,6 +22,7 @@ from rebalance_agent.metrics.group_metric import (
 from rebalance_agent.metrics.metric import ExporterRole, MetricType
 from rebalance_agent.model.episode import Basis, FailureReason, Source, Trigger
 from rebalance_agent.model.group import STATES, GroupState, GroupType, RebalanceProtocol
+from rebalance_agent.tracking.patterns.empty_groups import UnownedReason
 from rebalance_agent.tracking.views import STALL_BUCKETS
 
 __all__ = ["GROUP_ROWS", "GROUP_SERIES_MAX"]
@@ -199,9 +200,29 @@ PARTITIONS = gauge(
 )
 UNASSIGNED = gauge(
     "partitions_unassigned",
-    "Partitions of the subscribed topics without an owner.",
+    "Partitions of the subscribed topics without an owner; in an Empty group those of its last members' topics.",
     "partitions",
     value=lambda view: view.unassigned,
+)
+UNOWNED_SECONDS = GroupMetric(
+    "kafka_rebalance_unowned_partition_seconds_total",
+    MetricType.COUNTER,
+    ExporterRole.OBSERVER,
+    "Seconds that partitions had no owner while no rebalance ran, summed over partitions. empty: the group had no "
+    "members; unassigned: its assignment left them out. Not in kafka_rebalance_stalled_partition_seconds_total.",
+    (*GROUP_LABEL, "reason"),
+    "partition-seconds",
+    {"reason": tuple(UnownedReason)},
+    running=values.unowned,
+    series=lambda _type: len(UnownedReason),
+)
+EMPTY_SECONDS = running(
+    "kafka_rebalance_group_empty_seconds",
+    MetricType.GAUGE,
+    "Time since the last member went, 0 while the group has members. Absent for groups that never had one, and for "
+    "those of empty_groups_allow.",
+    "seconds",
+    running=values.empty_seconds,
 )
 REVOKED = counter(
     "partitions_revoked",

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from rebalance_agent.metrics.group_metric import ExportedGroup, Values, polled
 from rebalance_agent.model.episode import Basis, FailureReason, Trigger
 from rebalance_agent.model.group import SETTLED, STATES
-from rebalance_agent.tracking.views import GroupView, StallHistogram, partition_seconds_at
+from rebalance_agent.tracking.patterns.empty_groups import UnownedReason
+from rebalance_agent.tracking.views import COUNTED_LATE_MS, GroupView, StallHistogram, partition_seconds_at
 
 __all__ = [
     "SLOWEST_SHOWN_SECONDS",
     "completed",
+    "empty_seconds",
     "failed",
     "in_progress",
     "partition_seconds",
@@ -19,6 +21,7 @@ __all__ = [
     "slowest",
     "stalls",
     "states",
+    "unowned",
     "worst_topics",
 ]
 
@@ -57,6 +60,21 @@ def in_progress(view: GroupView, now_ms: int) -> Values:
     if polled(view) and view.state not in SETTLED:
         return ()  # a poll that shows a rebalance does not tell since when
     return (((), max(0, now_ms - view.running.started_ms) / 1000 if view.running else 0),)
+
+
+def empty_seconds(view: GroupView, now_ms: int) -> Values:
+    """Seconds since the last member went, 0 while there are members; none where that time is unknown."""
+    if view.members:
+        return (((), 0),)
+    return (((), max(0, now_ms - view.empty.since_ms) / 1000),) if view.empty else ()
+
+
+def unowned(view: GroupView, now_ms: int) -> Values:
+    """Partition-seconds without an owner, by every reason, from 0 on."""
+    if polled(view) or view.partitions is None:
+        return ()
+    seconds = view.unowned.at(now_ms - COUNTED_LATE_MS)
+    return (((reason,), seconds.get(reason, 0.0)) for reason in UnownedReason)
 
 
 def partition_seconds(view: GroupView, now_ms: int, index: int) -> Values:

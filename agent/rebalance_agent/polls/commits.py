@@ -158,6 +158,12 @@ class CommittedOffsets:
             group = self._groups.get(name)
             return dict(group.committed) if group else {}
 
+    def is_certain(self, name: str) -> bool:
+        """Whether the group's committed offsets are certain, with no commit in doubt or yet to be judged."""
+        with self._changed:
+            group = self._groups.get(name)
+            return group is not None and name not in self._doubtful and not (group.unjudged or group.judging)
+
     def _judge(self, name: str, group: _Group, stable: Mapping[int, int], ends: Mapping[int, int]) -> None:
         for partition, commit in list(group.judging.items()):
             decided = commit.offset < stable.get(commit.partition, 0)

@@ -12,19 +12,24 @@ from dataclasses import dataclass
 from rebalance_agent.cluster.collector_context import CollectorContext
 from rebalance_agent.cluster.repeated_poll import Poll
 from rebalance_agent.cluster.topic_reader import TopicRecord
+from rebalance_agent.errors import ClusterError
 from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
 from rebalance_agent.model.generation_diff import Partition
-from rebalance_agent.model.group import GroupType
-from rebalance_agent.model.partitions import pairs
 from rebalance_agent.polls.commits import CommittedOffsets
+from rebalance_agent.polls.followed_partitions import FollowedPartitions
 from rebalance_agent.tracking.observations import LoadsSeen
+from rebalance_agent.tracking.patterns.end_offsets import EndOffsets
+from rebalance_agent.tracking.patterns.group_lag import NO_LAGS, GroupLag, GroupProgress, group_lag, topic_lags
 from rebalance_agent.tracking.patterns.loads import GroupLoads
 from rebalance_agent.tracking.patterns.produce_rates import ProduceRates
 from rebalance_agent.tracking.views import GroupView
 
-__all__ = ["FETCHES_MAX", "FOLLOWED_MAX", "LoadsPoll"]
+__all__ = ["ENDS_MAX", "FETCHES_MAX", "FOLLOWED_MAX", "LoadsPoll"]
 
-FOLLOWED_MAX = 20_000
+FOLLOWED_MAX = 50_000
+"""Pairs of a group and a partition that are followed: 2,000 groups of 25 partitions, and about 30 MB."""
+
+ENDS_MAX = 20_000
 """Partitions whose end offsets are asked for in one period: about 0.8 CPU-seconds, nearly all in the client."""
 
 FETCHES_MAX = 500
@@ -41,8 +46,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(eq=False)
 class LoadsPoll:
-    """Puts `LoadsSeen` for followed groups: whole groups in order of their names, up to `FOLLOWED_MAX` partitions.
+    """Measures followed groups: whole groups in order of their names, up to `FOLLOWED_MAX` partitions.
 
+    Puts `LoadsSeen` for groups with members. ``lags``: group -> its lag at the last measurement, with or without
+    members, if its committed offsets were certain then. It is replaced, never changed, so any thread may read it.
     ``follows``: which groups; ``views``: all groups now; ``tailing``: whether `on_records` gets every commit.
     """
 
@@ -53,11 +60,15 @@ class LoadsPoll:
 
     def __post_init__(self) -> None:
         """Nothing is measured yet."""
+        self.lags: Mapping[str, GroupLag] = NO_LAGS
         self._topics: Mapping[str, int] = {}
         self._production = ProduceRates()
+        self._ends = EndOffsets()
+        self._progress: dict[str, GroupProgress] = {}
         self._left_out = 0
         self._doubted_at = self.context.clock.monotonic()
         self.commits = CommittedOffsets(self.follows, self.context.meters)
+        self._followed = FollowedPartitions(self.context, self.follows)
         self.poll = Poll("loads", self._ask, self.context)
 
     def on_topics(self, partitions: Mapping[str, int]) -> None:
@@ -69,35 +80,39 @@ class LoadsPoll:
         self.commits.on_records(records, positions)
 
     def _ask(self) -> None:
-        followed = self._followed_partitions()
+        owned, followed = self._choose()
         self.commits.follow(followed)
         now = self.context.clock.monotonic()
         # End offsets first: what is committed in between makes a lag smaller, and at least 0.
-        ends = self.context.cluster.ends([partition for partitions in followed.values() for partition in partitions])
+        try:
+            ends = self.context.cluster.ends(set().union(*followed.values()))
+        except ClusterError:
+            self.lags = NO_LAGS  # an old lag would look like one that stays as it is
+            raise
         self._production.take(now, ends)
+        self._ends.take(now, ends)
+        measured: Callable[[str], bool] = self.commits.is_certain
         try:
             self._update_commits(now)
+            measured = followed.__contains__
         finally:
             # A coordinator that does not answer does not affect the groups of others.
-            loads = {group: self._loads(group, partitions) for group, partitions in followed.items()}
+            loads = {group: self._loads(group, owned[group]) for group in followed if owned[group]}
             self.context.inbox.offer(LoadsSeen(self.context.clock.now_ms(), loads))
+            self._progress = {group: self._progress.get(group) or GroupProgress() for group in followed}
+            lags = {group: self._lag(now, group, owned[group], partitions) for group, partitions in followed.items()}
+            self.lags = {group: lag for group, lag in lags.items() if lag and measured(group)}
 
-    def _followed_partitions(self) -> dict[str, frozenset[Partition]]:
-        """The partitions that members of followed groups own; without share groups, whose members share partitions.
-
-        Members may report any name, and one invalid topic name makes librdkafka's whole request fail.
-        """
-        topics = self._topics
+    def _choose(self) -> tuple[dict[str, frozenset[Partition]], dict[str, frozenset[Partition]]]:
+        """The partitions with an owner and all followed ones, by group: whole groups, in order of their names."""
+        owned, chosen = self._followed.choose(self.views(), self._topics, self.commits)
         followed: dict[str, frozenset[Partition]] = {}
-        remaining, left_out = FOLLOWED_MAX, 0
-        for view in sorted(self.views(), key=lambda view: view.group):
-            if view.group_type is GroupType.SHARE or not view.members or not self.follows(view.group):
-                continue
-            assigned = set[Partition]().union(*(pairs(member.assigned or {}) for member in view.members))
-            partitions = frozenset((topic, number) for topic, number in assigned if number < topics.get(topic, 0))
-            if len(partitions) <= remaining:
-                followed[view.group] = partitions
-                remaining -= len(partitions)
+        distinct, pairs_left, left_out = set[Partition](), FOLLOWED_MAX, 0
+        for group, partitions in sorted(chosen.items()):
+            if len(partitions) <= pairs_left and len(distinct) + len(partitions - distinct) <= ENDS_MAX:
+                followed[group] = partitions
+                distinct |= partitions
+                pairs_left -= len(partitions)
             else:
                 left_out += len(partitions)
         self.context.meters.loads_left_out(left_out)
@@ -108,7 +123,7 @@ class LoadsPoll:
                 FOLLOWED_MAX,
             )
         self._left_out = left_out
-        return followed
+        return owned, followed
 
     def _update_commits(self, now: float) -> None:
         commits, cluster = self.commits, self.context.cluster
@@ -122,6 +137,14 @@ class LoadsPoll:
             commits.judge(stable, ends)
         for group, offsets in cluster.committed(commits.doubtful(FETCHES_MAX)).items():
             commits.fetched(group, offsets)
+
+    def _lag(
+        self, now: float, group: str, owned: frozenset[Partition], partitions: frozenset[Partition]
+    ) -> GroupLag | None:
+        committed = self.commits.offsets(group)
+        stuck = self._progress[group].take(now, owned, committed, self._ends)
+        rates = (self._production.rate(partition) for partition in partitions if partition in committed)
+        return group_lag(topic_lags(partitions, committed, self._ends), rates, stuck, has_owned=bool(owned))
 
     def _loads(self, group: str, partitions: Iterable[Partition]) -> GroupLoads:
         committed = self.commits.offsets(group)

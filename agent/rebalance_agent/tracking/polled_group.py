@@ -9,6 +9,7 @@ from rebalance_agent.model.episode import Source
 from rebalance_agent.model.group import SETTLED, GroupState, GroupType
 from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.tracking.observations import DescribedGroup
+from rebalance_agent.tracking.patterns.empty_groups import EmptyGroup
 from rebalance_agent.tracking.patterns.loads import GroupLoads, LoadHistory
 from rebalance_agent.tracking.rebalance.counters import CounterTotals
 from rebalance_agent.tracking.views import GroupView, MemberLoad
@@ -25,8 +26,17 @@ _Shares = Mapping[str, TopicPartitions | None]
 class PolledGroup:
     """The descriptions of one group; differences between two of them are counted, not explained."""
 
-    def __init__(self, value: DescribedGroup, at_ms: int, changed: Callable[[str], None]) -> None:
-        """Start with the first description, observed at ``at_ms``; ``changed`` is called when the view changes."""
+    def __init__(
+        self,
+        value: DescribedGroup,
+        at_ms: int,
+        changed: Callable[[str], None],
+        may_be_empty: Callable[[str], bool] = lambda _group: False,
+    ) -> None:
+        """Start with the first description, observed at ``at_ms``; ``changed`` is called when the view changes.
+
+        ``may_be_empty``: whether a group has no members on purpose at times.
+        """
         self._changed = changed
         self._version = 0
         self._value = _sorted(value)
@@ -36,6 +46,8 @@ class PolledGroup:
         self._settled: _Shares | None = None
         self._shares: _Shares = {}
         self._loads = LoadHistory()
+        self._reports_empty = not may_be_empty(value.group)
+        self._empty: EmptyGroup | None = None
         self._share(value)
         self._change()
 
@@ -44,6 +56,7 @@ class PolledGroup:
         value = _sorted(value)
         if at_ms >= self._at_ms and value != self._value:
             self._share(value)
+            self._see_empty(value, at_ms)
             self._value, self._at_ms = value, at_ms
             self._change()
 
@@ -82,11 +95,19 @@ class PolledGroup:
             rate_skew_ratio=skews.rate,
             counters=self._totals.counters,
             counted_until_ms=self._at_ms,
+            empty=self._empty,
         )
 
     def _change(self) -> None:
         self._version += 1
         self._changed(self._value.group)
+
+    def _see_empty(self, value: DescribedGroup, at_ms: int) -> None:
+        """Note when the members of the last description are gone: between that poll and this one, so at the latest."""
+        if value.members or not self._reports_empty:
+            self._empty = None
+        elif self._value.members:
+            self._empty = EmptyGroup(at_ms, len(self._value.members))
 
     def _share(self, value: DescribedGroup) -> None:
         """Take the members' assignments. While a classic group rebalances brokers return none: the last are kept."""

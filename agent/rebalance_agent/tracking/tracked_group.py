@@ -10,6 +10,7 @@ from rebalance_agent.model.events import Event, GroupGoneEvent, event_id
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.tracking.build_view import add_quality, build_view
 from rebalance_agent.tracking.completed_generation import Generation
+from rebalance_agent.tracking.patterns.empty_groups import UnownedPartitions, UnownedReason
 from rebalance_agent.tracking.rebalance.episodes import REVISE_MAX_MS
 from rebalance_agent.tracking.rebalance.group_history import GroupHistory
 from rebalance_agent.tracking.rebalance.topic_names import with_topic_names
@@ -124,8 +125,26 @@ class TrackedGroup:
         """Return the last view, built anew if the version has changed, or if its quality is missing."""
         view = self.history.view
         if view is None or view.version != self.history.version or (judged and not view.judged):
-            view = self.history.view = build()
+            view = self.history.view = self._with_unowned(build())
         return view
+
+    def _with_unowned(self, view: GroupView) -> GroupView:
+        """Return ``view`` with the partitions that have no owner, and count for how long they have had none.
+
+        While a rebalance runs they count as stalled instead.
+        """
+        empty = self.history.empty_time.now
+        if empty and not view.members and not self._context.may_be_empty(self.group):
+            # Without members the group subscribes to nothing: partitions and unassigned say what its last ones left.
+            known = view.partitions is not None and empty.partitions is not None
+            partitions = empty.partitions if known else view.partitions
+            empty = empty.explained(view.last_episode)
+            view = replace(view, empty=empty, partitions=partitions, unassigned=empty.partitions if known else None)
+        now = None
+        if view.unassigned and not view.running:
+            now = UnownedPartitions(UnownedReason.EMPTY if view.empty else UnownedReason.UNASSIGNED, view.unassigned)
+        self.history.unowned = unowned = self.history.unowned.advance(view.counted_until_ms, now)
+        return replace(view, unowned=unowned)
 
     def _build_base_view(
         self,

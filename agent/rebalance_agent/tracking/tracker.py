@@ -7,7 +7,7 @@ amount of work per tick changes the events of a group.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from rebalance_agent.groupprotocol.coordinator_partition import offsets_partition
 from rebalance_agent.model.events import Event, MemberEvent
@@ -58,11 +58,13 @@ class Tracker:
         settle_ms: int = 5_000,
         list_period_ms: int = 250,
         copartitioned: Copartitioned | None = None,
+        may_be_empty: Callable[[str], bool] = lambda _group: False,
     ) -> None:
         """Start without groups.
 
         ``settle_ms``: how long a closed episode waits for members' reports. ``list_period_ms``: period of the
         ListGroups polls (`GroupsListed`). ``copartitioned``: topics that are declared co-partitioned.
+        ``may_be_empty``: which groups have no members on purpose at times.
         """
         self._context = TrackerContext(
             cluster_id,
@@ -71,6 +73,7 @@ class Tracker:
             ClockOffset(),
             ClusterTopics(),
             copartitioned or Copartitioned(),
+            may_be_empty,
         )
         self._groups = GroupStates(self._context)
         self._polled: dict[str, PolledGroup] = {}
@@ -176,7 +179,7 @@ class Tracker:
         elif polled := self._polled.get(value.group):
             polled.describe(value, at_ms)
         else:
-            self._polled[value.group] = PolledGroup(value, at_ms, self._groups.mark_changed)
+            self._polled[value.group] = PolledGroup(value, at_ms, self._groups.mark_changed, self._context.may_be_empty)
 
     def _drop_polled(self, name: str) -> None:
         if self._polled.pop(name, None):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
@@ -19,8 +20,9 @@ class TrackerContext:
     """The cluster of the groups: its id, its topics, the ListGroups polls, and the offset of its clock.
 
     ``settle_ms``: how long a closed episode waits for members' reports. ``copartitioned``: the declared co-partitioning
-    of its groups. ``outages``: of brokers. ``coordinators``: when the groups' coordinators changed. ``commits``: when
-    partitions were committed. ``report_budget``: how many reports all groups together may still keep.
+    of its groups. ``may_be_empty``: which groups have no members on purpose at times. ``outages``: of brokers.
+    ``coordinators``: when the groups' coordinators changed. ``commits``: when partitions were committed.
+    ``report_budget``: how many reports all groups together may still keep.
     """
 
     cluster_id: str
@@ -29,6 +31,7 @@ class TrackerContext:
     offset: ClockOffset
     topics: ClusterTopics
     copartitioned: Copartitioned
+    may_be_empty: Callable[[str], bool] = lambda _group: False
     outages: Outages = field(default_factory=Outages)
     coordinators: Coordinators = field(default_factory=Coordinators)
     commits: CommitTimes = field(default_factory=CommitTimes)

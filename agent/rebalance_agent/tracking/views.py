@@ -11,6 +11,7 @@ from rebalance_agent.model.events import GenerationEvent, Workload
 from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.rollout import RolloutEvent
+from rebalance_agent.tracking.patterns.empty_groups import EmptyGroup, UnownedTime
 from rebalance_agent.tracking.patterns.flapping import FlappingMember
 
 __all__ = [
@@ -126,6 +127,9 @@ class GroupView:
     ``rollout``: the current rollout, else the last one; ``rollout_in_progress``: it goes on, and nothing fails.
     ``flapping``: members that leave and return repeatedly.
     ``copartition_breaks``: known where the group's topics are declared co-partitioned (`copartition`).
+    ``empty``: known where the group has no members and had some before, unless it may be Empty on purpose. Then
+    ``partitions`` and ``unassigned`` are those that its members had subscribed to. ``unowned``: partition-seconds
+    without an owner.
     ``judged``: False in a first view whose assignment quality (skew, idle members, targets) is not computed yet.
     """
 
@@ -164,6 +168,8 @@ class GroupView:
     slowest_seconds: float | None = None
     counters: Counters = field(default_factory=Counters)
     counted_until_ms: int = 0
+    empty: EmptyGroup | None = None
+    unowned: UnownedTime = field(default_factory=UnownedTime)
     judged: bool = True
 
     @property

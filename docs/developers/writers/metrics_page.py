@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from rebalance_agent.metrics.catalogue import CATALOGUE
 from rebalance_agent.metrics.group_metric import FOLDED, SeriesLimits
 from rebalance_agent.metrics.group_rows import GROUP_SERIES_MAX
+from rebalance_agent.metrics.lag_rows import GROUP_LAG_SERIES
 from rebalance_agent.metrics.metric import ExporterRole, Metric
+from rebalance_agent.runtime.settings.roles import ObserverSettings
 
 __all__ = ["metrics_page"]
 
@@ -36,6 +38,8 @@ State of the agent's processes. Each role exports the metrics that apply to it.
 """,
 }
 
+LAG_TOPICS = ObserverSettings.model_fields["max_lag_topics"].default
+
 _HEAD = f"""\
 # Metrics
 
@@ -51,6 +55,10 @@ Members add series: `owner_*` for at most {SeriesLimits().max_member_series} pai
 further pairs are folded into `client_id="{FOLDED}"`), one `slowest_member`, and the exact histogram of stalls if they
 report. Groups in `lag_groups` or `copartitioned` have up to three more series, and so do groups with a baseline from
 the [pipeline](pipeline-tables.md#baselines).
+
+[Consumer lag](observe.md#consumer-lag) of the groups in `lag_groups` is not included: {GROUP_LAG_SERIES} series per
+group, and two for each of its `max_lag_topics` worst topics (default {LAG_TOPICS}) and for all its other topics
+together (`topic="{FOLDED}"`): at most {GROUP_LAG_SERIES + 2 * (LAG_TOPICS + 1)} per group.
 """
 
 

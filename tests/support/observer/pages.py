@@ -9,6 +9,7 @@ from rebalance_agent.metrics.export.agent_metrics import AgentMetrics
 from rebalance_agent.metrics.export.baselines_page import BaselinesPage
 from rebalance_agent.metrics.export.dialects import Dialect
 from rebalance_agent.metrics.export.groups_page import GroupsPage
+from rebalance_agent.metrics.export.lag_page import LagPage
 from rebalance_agent.metrics.export.member_metrics import MemberMetrics
 from rebalance_agent.metrics.export.phase_metrics import PhaseMetrics
 from rebalance_agent.metrics.metric import ExporterRole
@@ -18,6 +19,7 @@ from rebalance_agent.model.episode import Basis, Evidence, Source
 from rebalance_agent.model.events import Callback
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.polls.baseline_reader import Baselines
+from rebalance_agent.tracking.patterns.group_lag import GroupLag, StuckPartition, TopicLag
 from rebalance_agent.tracking.views import Counters, StallHistogram
 from support.observer.views import EMPTY_COUNTS, NOW, assign_event, full_view, member_event
 
@@ -33,6 +35,13 @@ def observer_groups(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
         full_view("polled", source=Source.ADMIN, counters=Counters(polled_changes=2), running=None),
     )
     return GroupsPage(lambda: views, FakeClock(NOW)).text(dialect)
+
+
+def observer_lags(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
+    """A group that is behind in two topics, of which one has a series of its own."""
+    topics = (TopicLag("payments", 70, 6.5), TopicLag("refunds", 5, 1.5))
+    lags = {"orders": GroupLag(75, 6.5, 2.0, topics, StuckPartition("payments", 3, 61.0), has_owned=True)}
+    return LagPage(lambda: lags, 1).text(dialect)
 
 
 def observer_phases(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:

@@ -6,11 +6,15 @@ from urllib.parse import quote
 import pytest
 
 from rebalance_agent.api import groups_api as api_module
+from rebalance_agent.api.groups_api import GroupsApi
+from rebalance_agent.api.history import EpisodeHistory
 from rebalance_agent.api.query import QUERY_MAX
 from rebalance_agent.api.routes import SORT_KEYS
+from rebalance_agent.clock import FakeClock
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.events import Workload
 from rebalance_agent.model.group import GroupState, GroupType
+from rebalance_agent.tracking.patterns.group_lag import GroupLag, StuckPartition, TopicLag
 from rebalance_agent.tracking.views import GroupView
 from support.observer.api import api_of, ask
 from support.observer.fakes import generation_event
@@ -205,15 +209,34 @@ def test_a_detail_is_as_new_as_the_view_and_the_clock():
     assert ask(api, "/api/v1/groups/orders")[0] == 404
 
 
+def test_a_new_measurement_of_the_lag_shows_though_the_group_is_the_same():
+    lags = [{}]
+    api = GroupsApi(lambda: (full_view(),), EpisodeHistory(), FakeClock(NOW), lambda: lags[0])
+    assert "lag" not in ask(api, "/api/v1/groups")[1]["groups"][0]
+    assert "topic_lags" not in ask(api, "/api/v1/groups/orders")[1]
+    topic = TopicLag("payments", 70, 6.5)
+    lags[0] = {"orders": GroupLag(70, 6.5, 2.0, (topic,), StuckPartition("payments", 3, 61.0), has_owned=True)}
+    expected = {
+        "offsets": 70,
+        "seconds": 6.5,
+        "appended_per_second": 2.0,
+        "stuck": {"topic": "payments", "partition": 3, "seconds": 61.0},
+    }
+    assert ask(api, "/api/v1/groups")[1]["groups"][0]["lag"] == expected
+    detail = ask(api, "/api/v1/groups/orders")[1]
+    assert detail["summary"]["lag"] == expected
+    assert detail["topic_lags"] == [{"topic": "payments", "offsets": 70, "seconds": 6.5}]
+
+
 def test_who_asks_for_one_group_does_not_wait_for_who_draws_all(monkeypatch):
     api, *_ = api_of(full_view("orders"), full_view("billing"))
     drawing, go_on = threading.Event(), threading.Event()
     draw = api_module.build_summary
 
-    def slow(view):
+    def slow(*view):
         drawing.set()
         assert go_on.wait(10)
-        return draw(view)
+        return draw(*view)
 
     monkeypatch.setattr(api_module, "build_summary", slow)
     lister = threading.Thread(target=names, args=[api])

@@ -9,6 +9,7 @@ from rebalance_agent.metrics.group_samples import group_samples, running_samples
 from rebalance_agent.metrics.metric import MetricType
 from rebalance_agent.model.episode import Basis, Source, Trigger
 from rebalance_agent.model.group import STATES, GroupState, GroupType
+from rebalance_agent.tracking.patterns.empty_groups import EmptyGroup, UnownedPartitions, UnownedReason, UnownedTime
 from rebalance_agent.tracking.views import STALL_BUCKETS, Counters, GroupView, MemberLoad, StallHistogram
 from support.observer.views import EMPTY_COUNTS, NOW, full_view
 
@@ -61,7 +62,7 @@ def test_what_is_not_known_is_absent():
         rows.TOPIC_SPREAD,
         rows.METADATA_BYTES,
     }
-    assert running(bare()) == {rows.IN_PROGRESS: 0}
+    assert running(bare()) == {rows.IN_PROGRESS: 0}  # without members, and nothing of an earlier time
 
 
 def test_polls_claim_no_rebalances():
@@ -172,7 +173,18 @@ def test_both_halves_of_the_slo_advance_while_a_rebalance_runs():
 
 
 def test_a_group_whose_partitions_nobody_knows_has_no_slo():
-    assert running(full_view(partitions=None)).keys() == {rows.IN_PROGRESS, rows.SLOWEST_MEMBER}
+    shown = {rows.IN_PROGRESS, rows.EMPTY_SECONDS, rows.SLOWEST_MEMBER}
+    assert running(full_view(partitions=None)).keys() == shown
+
+
+def test_the_age_of_an_empty_group_grows_with_time_and_its_counters_with_its_partitions():
+    unowned = UnownedTime(NOW, {UnownedReason.UNASSIGNED: 3.0}, UnownedPartitions(UnownedReason.EMPTY, 6))
+    view = full_view(members=(), running=None, empty=EmptyGroup(NOW - 60_000, 2, 6), unowned=unowned)
+    assert running(view)[rows.EMPTY_SECONDS] == 60
+    counted = [
+        (s.labels, s.value) for metric, s in running_samples(view, NOW + 11_000) if metric is rows.UNOWNED_SECONDS
+    ]
+    assert counted == [(("orders", "empty"), 60.0), (("orders", "unassigned"), 3.0)]
 
 
 def test_a_clock_that_steps_back_lowers_no_counter():

@@ -7,6 +7,7 @@ from rebalance_agent.errors import ClusterError
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.offsets_topic.emit import ObservationEmitter
 from rebalance_agent.offsets_topic.group_records import GroupRecords
+from rebalance_agent.polls import followed_partitions
 from rebalance_agent.polls import lag_and_rates as module
 from rebalance_agent.polls.lag_and_rates import LoadsPoll
 from rebalance_agent.tracking.observations import GroupRecord, LoadsSeen
@@ -205,3 +206,92 @@ def test_commits_are_observed_in_their_order_with_the_records_of_groups(most):
     key = commit_key(1)
     assert seen == [[(key, (7_000, 5))], 7_100, [(key, (7_200, 6))], 7_300, [(key, (7_400, 7))]]
     assert bench.loads.commits.wait_read({0: 5}, 0)
+
+
+def lag(bench, group="g"):
+    return bench.loads.lags.get(group)
+
+
+def test_a_group_that_is_empty_keeps_the_partitions_that_it_committed_and_its_lag_grows(bench):
+    bench.cluster.growth, bench.cluster.offsets = {("t", 0): 100, ("t", 1): 50}, {"g": {("t", 0): 90}}
+    bench.poll()
+    assert (lag(bench).offsets, lag(bench).has_owned) == (10, True)
+    bench.views = [view("g")]
+    bench.cluster.growth = {("t", 0): 160, ("t", 1): 80}
+    assert bench.poll() == {}
+    assert (lag(bench).offsets, lag(bench).has_owned, lag(bench).appended_per_second) == (70, False, 4.0)
+
+
+def test_an_observer_that_starts_later_asks_an_empty_group_for_its_offsets_once(bench):
+    bench.views = [view("g", group_type=GroupType.CLASSIC)]
+    bench.cluster.growth = {("t", 0): 100, ("gone", 0): 5}
+    bench.cluster.offsets = {"g": {("t", 0): 90, ("gone", 0): 1}}
+    bench.poll()
+    assert (lag(bench).offsets, lag(bench).has_owned) == (10, False)
+    assert set(bench.fetched()) == {"g"}
+    bench.poll()
+    assert bench.fetched() == []
+
+
+def test_an_empty_group_without_commits_is_asked_again_only_now_and_then(bench):
+    bench.views = [view("g")]
+    bench.poll()
+    bench.poll()
+    assert bench.fetched() == ["g"]
+    assert lag(bench) is None
+    bench.poll(seconds=followed_partitions.ASK_AGAIN_S)
+    assert bench.fetched() == ["g"]
+
+
+def test_offsets_of_a_topic_that_no_member_subscribes_to_any_more_do_not_count(bench):
+    bench.cluster.growth = {("t", 0): 100, ("u", 0): 100}
+    bench.cluster.offsets = {"g": {("t", 0): 90, ("u", 0): 1}}
+    bench.views = [view("g", {"t": (0,), "u": (0,)})]
+    bench.poll()
+    assert lag(bench).offsets == 109
+    one = MemberLoad("m", None, "c", "h", {"t": (1,)}, topics=("t",))
+    bench.views = [full_view("g", members=(one,))]
+    bench.poll()
+    # Partition 0 of t has no owner now, and is read by nobody: it counts.
+    assert [topic.topic for topic in lag(bench).topics] == ["t"]
+    assert lag(bench).offsets == 10
+
+
+def test_after_a_measurement_that_failed_no_lag_is_shown(bench):
+    bench.cluster.growth, bench.cluster.offsets = {("t", 0): 100}, {"g": {("t", 0): 90}}
+    bench.poll()
+    assert lag(bench)
+
+    def fail(_partitions):
+        raise ClusterError("no broker")
+
+    bench.cluster.ends = fail
+    bench.context.clock.advance(15_000)
+    bench.loads.poll()
+    assert lag(bench) is None
+    assert bench.context.health.made[-1] == ("unready", "loads", "no broker")
+
+
+def test_while_brokers_fail_only_a_lag_is_shown_whose_commits_are_certain(bench):
+    bench.views = [view("g"), view("g2", {"t": (1,)})]
+    bench.cluster.growth = {("t", 0): 100, ("t", 1): 50}
+    bench.cluster.offsets = {"g": {("t", 0): 90}, "g2": {("t", 1): 40}}
+    bench.poll()
+    assert bench.loads.lags.keys() == {"g", "g2"}
+    record = Shown(bench.cluster.log_end, commit_key(1, "g2"), commit_value(50))
+    bench.loads.commits.on_records([record], {0: bench.cluster.log_end + 1})
+
+    def fail(_topic, _partitions, *, stable=False):
+        raise ClusterError(f"no broker for {stable}")
+
+    bench.cluster.end_offsets = fail
+    bench.cluster.growth = {("t", 0): 160, ("t", 1): 50}
+    bench.poll()
+    assert {group: lag.offsets for group, lag in bench.loads.lags.items()} == {"g": 70}
+
+
+def test_no_more_distinct_partitions_are_asked_about_than_the_bound(bench, monkeypatch):
+    monkeypatch.setattr(module, "ENDS_MAX", 2)
+    bench.views = [view("g1", {"t": (0, 1)}), view("g2", {"t": (0, 1)}), view("g3", {"u": (0,)})]
+    assert list(bench.poll()) == ["g1", "g2"]
+    assert bench.context.meters.of("loads_left_out") == [(1,)]

@@ -6,6 +6,8 @@ from rebalance_agent.api.shapes import RebalanceKind, SlowestMember
 from rebalance_agent.api.view_shapes import build_rebalance, build_summary
 from rebalance_agent.model.episode import Basis, Stall, Trigger
 from rebalance_agent.model.group import GroupState
+from rebalance_agent.tracking.patterns.empty_groups import EmptyGroup
+from rebalance_agent.tracking.patterns.group_lag import GroupLag, StuckPartition
 from rebalance_agent.tracking.views import RunningRebalance
 from rebalance_agent.ui.page.trouble import (
     HOUR_MS,
@@ -20,6 +22,12 @@ from support.observer.fakes import generation_event
 from support.observer.views import NOW, full_view
 
 WELL = build_summary(full_view(running=None))
+
+
+def empty(seconds, **changes):
+    """A group that lost its members so many seconds ago."""
+    gone = EmptyGroup(NOW - round(seconds * 1000), 2, 6, **changes)
+    return {"members": 0, "unassigned": 6, "state": GroupState.EMPTY, "empty": gone}
 
 
 def judged(storm=0, stalled=None, lost=0, **changes):
@@ -43,7 +51,11 @@ def test_a_calm_group_is_well():
         ({"running": RunningRebalance(NOW, 0)}, 0, Level.LOOK, "rebalances, nothing stands still"),
         ({"unassigned": 1}, 0, Level.HURTS, "1 partition without an owner"),
         ({"unassigned": 1, "running": RunningRebalance(NOW, 1)}, 0, Level.LOOK, "rebalances, 1 partition stands still"),
-        ({"members": 0, "unassigned": 6, "state": GroupState.EMPTY}, 0, Level.WELL, "nobody consumes"),
+        ({"members": 0, "unassigned": 6, "state": GroupState.EMPTY}, 0, Level.WELL, "Empty: no active consumers"),
+        (empty(300.001), 0, Level.HURTS, "Empty since"),
+        (empty(300), 0, Level.LOOK, "Empty since"),
+        (empty(86_399), 0, Level.HURTS, "Empty since"),
+        (empty(86_400), 0, Level.WELL, "Empty since 2023-11-13 22:13:20 UTC"),
         ({}, 6, Level.WELL, ""),
         ({}, 7, Level.HURTS, "storm: 7 rebalances in 15\u00a0min"),
         ({"members": 6}, 12, Level.WELL, ""),
@@ -63,6 +75,14 @@ def test_what_hurts_is_named(changes, storm, level, word):
     assert found.level is level
     assert word in "; ".join(found.why)
     assert bool(found.why) is bool(word)
+
+
+@pytest.mark.parametrize(("seconds", "level"), [(900.0, Level.WELL), (900.1, Level.HURTS)])
+def test_a_partition_that_makes_no_progress_is_named(seconds, level):
+    lag = GroupLag(5, 9.0, 1.0, stuck=StuckPartition("orders", 3, seconds), has_owned=True)
+    found = trouble(build_summary(full_view(running=None), lag), RecentRebalances(), NOW)
+    assert found.level is level
+    assert ("orders-3 makes no progress" in "".join(found.why)) is (level is Level.HURTS)
 
 
 def stalled(seconds, lower=None, at_ms=NOW, **changes):

@@ -26,7 +26,8 @@ __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
 Shows the consumer groups of a cluster: state, generation, fairness, whether and how long they are rebalancing, and what
-the last rebalance cost. Rebalancing groups are on top. Enter on a group shows its last rebalances, members and moves.
+the last rebalance cost. Groups that lost all their members are on top, then rebalancing ones. Enter on a group shows
+its last rebalances, members and moves.
 """
 
 EXAMPLES = """\

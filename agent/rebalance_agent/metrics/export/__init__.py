@@ -1,6 +1,7 @@
 """The text of /metrics: Prometheus and OpenMetrics formats, and the metrics that this process counts itself.
 
-- ``groups_page``, ``baselines_page``: the text of groups, kept from scrape to scrape; ``text``, ``dialects`` write it.
+- ``groups_page``, ``lag_page``, ``baselines_page``: the text of groups, kept from scrape to scrape; ``text`` and
+  ``dialects`` write it.
 - ``agent_metrics``, ``member_metrics``, ``phase_metrics``: what this process counts; ``instruments`` makes the counters
   of catalogue rows.
 - ``parsed_text``: reads such a text back.

@@ -17,6 +17,7 @@ from rebalance_agent.http.health import Readiness
 from rebalance_agent.metrics.export.agent_metrics import AgentMetrics
 from rebalance_agent.metrics.export.baselines_page import BaselinesPage
 from rebalance_agent.metrics.export.groups_page import GroupsPage
+from rebalance_agent.metrics.export.lag_page import LagPage
 from rebalance_agent.metrics.export.phase_metrics import PhaseMetrics
 from rebalance_agent.metrics.export.text import TextFormat
 from rebalance_agent.metrics.group_metric import SeriesLimits
@@ -35,6 +36,7 @@ from rebalance_agent.runtime.sinks.pending_events import PendingEvents
 from rebalance_agent.runtime.sinks.sinks import ClusterEvents
 from rebalance_agent.runtime.watch.cluster_watch import ClusterWatch, watch_context, watch_parts
 from rebalance_agent.runtime.watch.episode_log import EpisodeLog
+from rebalance_agent.tracking.patterns.group_lag import NO_LAGS, GroupLag
 from rebalance_agent.tracking.views import GroupView
 from rebalance_agent.ui.page.site import GroupPages, Site
 
@@ -67,17 +69,22 @@ class Observer:
             topic_shown=NameFilter(settings.topics_allow, settings.topics_deny),
         )
         self._page = GroupsPage(self.views, self._clock, limits, text)
+        self._lags = LagPage(self.lags, settings.max_lag_topics, limits.topic_shown, text)
         self._baselines = Baselines()
         normal = BaselinesPage(self._baselines, self.views, self._clock, text)
         self._phases = PhaseMetrics(text)
         self._history = EpisodeHistory()
         self._configured = "bootstrap.servers" in properties
         self._metrics = AgentMetrics(
-            ExporterRole.OBSERVER, readiness, configured=self._configured, folded=lambda: self._page.folded, text=text
+            ExporterRole.OBSERVER,
+            readiness,
+            configured=self._configured,
+            folded=lambda: self._page.folded + self._lags.folded,
+            text=text,
         )
         self._health = LoggedHealth(readiness, self._metrics.reconnected)
-        api = GroupsApi(self.views, self._history, self._clock)
-        pages = (self._page.pieces, normal.text, self._phases.text, self._metrics.text)
+        api = GroupsApi(self.views, self._history, self._clock, self.lags)
+        pages = (self._page.pieces, self._lags.text, normal.text, self._phases.text, self._metrics.text)
         site = Site(readiness, groups=GroupPages(api, self._history, self._clock))
         self._server = web_server(settings, pages, readiness, site, self._metrics, self._clock, api)
         self._sinks = SinkSet(settings, self._metrics, self._clock)
@@ -99,6 +106,10 @@ class Observer:
     def views(self) -> tuple[GroupView, ...]:
         """Every group now; none before the cluster answered. From any thread."""
         return self._watch.views() if self._watch else ()
+
+    def lags(self) -> Mapping[str, GroupLag]:
+        """The lag of each group that ``lag_groups`` names, at the last measurement. From any thread."""
+        return self._watch.lags() if self._watch else NO_LAGS
 
     def run(self, stop: threading.Event) -> None:
         """Observe until ``stop`` is set, then end within a bounded time.
@@ -140,7 +151,7 @@ class Observer:
             cluster_id,
             sinks=(EpisodeLog(), self._phases, published, self._history),
             reports=self._history,
-            refresh=self._page.refresh,
+            refresh=self._refresh,
             progress=self._sinks.publisher,
         )
         watch.start(stack)
@@ -160,6 +171,10 @@ class Observer:
             self._posted.connect(cluster_id, publisher.publish if publisher else self._report)
             stack.callback(self._posts.stop)
         watch_rights(self._settings, self._properties, cluster.access, self._health, stack, watch.denied)
+
+    def _refresh(self) -> None:
+        self._page.refresh()
+        self._lags.refresh()
 
     def _accept(self, events: Sequence[Event], dropped: int) -> None:
         """Take posted events, and the number that their sender had dropped before. Does not block."""

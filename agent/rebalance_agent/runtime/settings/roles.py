@@ -244,6 +244,11 @@ class ObserverSettings(ListeningSettings):
 
     groups_allow: _Pattern = Field(".*", description="regular expression of the groups to show (whole name)")
     groups_deny: _Pattern = Field(HIDDEN_GROUPS, description="regular expression of groups to hide; empty hides none")
+    empty_groups_allow: _Pattern = Field(
+        "",
+        description="regular expression of the groups that have no members on purpose at times (whole name): scaled to "
+        "zero, or run by a schedule; empty: none",
+    )
     topics_allow: _Pattern = Field(".*", description="regular expression of the topics that may become labels")
     topics_deny: _Pattern = Field("", description="regular expression of the topics that may not; empty denies none")
     max_member_series: int = Field(
@@ -254,6 +259,12 @@ class ObserverSettings(ListeningSettings):
     )
     lag_groups: _Pattern = Field(
         "", description="regular expression of the groups whose lag and rate are measured; empty: none"
+    )
+    max_lag_topics: int = Field(
+        5,
+        ge=0,
+        le=1_000,
+        description="maximum number of topics per group with a lag of their own; the others are summed up in _folded",
     )
     lag_interval_seconds: float = Field(15.0, ge=0.5, le=3600, description="how often lag and rate are measured")
     copartitioned: _Declarations = Field(

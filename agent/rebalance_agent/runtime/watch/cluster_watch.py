@@ -35,6 +35,7 @@ from rebalance_agent.runtime.watch.observer_share import ObserverShare, share_pa
 from rebalance_agent.runtime.watch.poll_triggers import PollTriggers
 from rebalance_agent.tracking.observations import MemberReported
 from rebalance_agent.tracking.patterns.copartition import Copartitioned
+from rebalance_agent.tracking.patterns.group_lag import NO_LAGS, GroupLag
 from rebalance_agent.tracking.tracker import REBALANCING, Tracker
 from rebalance_agent.tracking.views import GroupView
 
@@ -94,7 +95,7 @@ class ClusterWatch:
         self._schedule = Schedule(context.clock)
 
         # Records of the offsets topic and members' events, each read in a thread of its own into the inbox.
-        loads = self._loads_poll(settings)
+        self._loads = loads = self._loads_poll(settings)
         members = MemberEvents(context, settings.events_topic, cluster_id) if settings.events_topic else None
         self._tail = OffsetsTail(
             share.tail_context,
@@ -120,6 +121,9 @@ class ClusterWatch:
             settle_ms=round(settings.settle_seconds * 1000),
             list_period_ms=settings.list_interval_ms,
             copartitioned=Copartitioned.parse(settings.copartitioned),
+            may_be_empty=NameFilter(settings.empty_groups_allow)
+            if settings.empty_groups_allow
+            else lambda _group: False,
         )
         snapshots = share.snapshot_schedule(tracker.unsettled)
         self._core = Core(
@@ -147,6 +151,10 @@ class ClusterWatch:
     def views(self) -> tuple[GroupView, ...]:
         """Every group now. From any thread."""
         return self._core.views()
+
+    def lags(self) -> Mapping[str, GroupLag]:
+        """The lag of each group that ``lag_groups`` names; another mapping after each measurement. From any thread."""
+        return self._loads.lags if self._loads else NO_LAGS
 
     def denied(self) -> Mapping[str, str]:
         """The rights that were refused and still are: degraded mode -> reason. From any thread."""

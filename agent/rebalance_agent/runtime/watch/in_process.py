@@ -20,6 +20,7 @@ from rebalance_agent.metrics.metric import ExporterRole
 from rebalance_agent.runtime.processes.process import CLUSTER, identify_cluster
 from rebalance_agent.runtime.settings.roles import ObserverSettings
 from rebalance_agent.runtime.watch.cluster_watch import ClusterWatch, watch_context, watch_parts
+from rebalance_agent.tracking.patterns.group_lag import NO_LAGS, GroupLag
 from rebalance_agent.tracking.views import GroupView
 
 __all__ = ["InProcessWatch"]
@@ -48,7 +49,7 @@ class InProcessWatch:
         self._clock = clock or SystemClock()
         self._readiness = Readiness((CLUSTER, *watch_parts(settings)))
         self._history = EpisodeHistory()
-        self._api = GroupsApi(self._views, self._history, self._clock)
+        self._api = GroupsApi(self._views, self._history, self._clock, self._lags)
         self._inbox = Inbox()
         self._watch: ClusterWatch | None = None
         self._stop = threading.Event()
@@ -111,6 +112,9 @@ class InProcessWatch:
 
     def _views(self) -> tuple[GroupView, ...]:
         return self._watch.views() if self._watch else ()
+
+    def _lags(self) -> Mapping[str, GroupLag]:
+        return self._watch.lags() if self._watch else NO_LAGS
 
     def _run(self) -> None:
         meters = AgentMetrics(ExporterRole.OBSERVER, self._readiness, configured=True)

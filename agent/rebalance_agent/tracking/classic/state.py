@@ -225,6 +225,7 @@ class ClassicState(TrackedGroup):
             self._last_seen.return_members(generation)
         elif rebalanced:
             self._last_seen.join(generation)
+        self.history.empty_time.see(generation)
         self._deduplicator.take(generation)
         if rebalanced and not self._in_progress.is_another(generation, self._context.offset.ms or 0):
             self._in_progress.end()

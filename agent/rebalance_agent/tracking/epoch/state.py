@@ -263,6 +263,7 @@ class EpochState(TrackedGroup):
             # Tasks of streams groups refer to topics by the names in the topology.
             unnamed=frozenset() if self.group_type is GroupType.STREAMS else unnamed,
         )
+        self.history.empty_time.see(generation)
         self.last, self._started_ms, self._assigned_ms = generation, None, None
         self._first_commits = FirstCommits()
         peopled = bool(value.members or (before and before.members))

@@ -13,6 +13,7 @@ from dataclasses import replace
 from rebalance_agent.model.events import AssignEvent, Event, MemberEvent
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.tracking.member_reports import MemberReports
+from rebalance_agent.tracking.patterns.empty_groups import EmptyTime, UnownedTime
 from rebalance_agent.tracking.patterns.loads import GroupLoads, LoadHistory
 from rebalance_agent.tracking.rebalance.counters import CounterTotals
 from rebalance_agent.tracking.rebalance.episodes import Episodes
@@ -41,6 +42,8 @@ class GroupHistory:
         self.reports = MemberReports(context.report_budget)
         self.totals = CounterTotals(now_ms)
         self.episodes = Episodes(context, self.reports, self.totals)
+        self.empty_time = EmptyTime()
+        self.unowned = UnownedTime(now_ms)
         self._settle_ms = context.settle_ms
         self._loads = LoadHistory()
         self._assign_ids: list[str] = []

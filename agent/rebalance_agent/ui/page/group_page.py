@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rebalance_agent.api.shapes import GroupDetail, GroupSummary
+from rebalance_agent.api.shapes import GroupDetail
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.ui.page.owners_timeline import timeline
 from rebalance_agent.ui.page.page_frame import ago, cells, chips, note, notes, unknown
 from rebalance_agent.ui.page.timeline_columns import TimelineColumn
+from rebalance_agent.ui.sentences.empty_text import empty_text, urgency
 from rebalance_agent.ui.sentences.explanation import Explanation, Paragraph
 from rebalance_agent.ui.sentences.group_detail import (
     MOVE_HEADINGS,
@@ -53,7 +54,8 @@ def group_content(
     summary = close_up.detail.summary
     return (
         f'<p class="back"><a href="./">All groups</a></p><h1>{escaped(shortened(printable(summary.group)))}</h1>'
-        f"{_kind(close_up.detail)}{_facts(close_up.detail)}{notes([_now(summary), *_unknowns(close_up.detail)])}"
+        f"{_kind(close_up.detail)}{_facts(close_up.detail)}"
+        f"{notes([_now(close_up.detail), *_unknowns(close_up.detail)])}"
         f'<section aria-label="Timeline" class="picture">{timeline(columns, summary.running, unread=unread)}</section>'
         f'<section aria-labelledby="why"><h2 id="why">What happened last</h2>{_explanation(explanation)}</section>'
         f'<section aria-labelledby="rebalances"><h2 id="rebalances">Rebalances</h2>{_rebalances(close_up)}</section>'
@@ -62,9 +64,12 @@ def group_content(
     )
 
 
-def _now(summary: GroupSummary) -> str:
+def _now(detail: GroupDetail) -> str:
+    """What the group suffers from now: it has no members, or it rebalances."""
+    summary = detail.summary
     if summary.running is None:
-        return ""
+        kind = ("", "look", "hurts")[urgency(summary, detail.now_ms)]
+        return note(escaped(f"{empty_text(summary, detail.now_ms)}."), kind) if summary.empty else ""
     since = f'<span data-since="{summary.running.started_ms}"></span>'
     return note(
         f"It rebalances now ({escaped(summary.state)}) {since}: {escaped(standstill(summary.running))}.", "busy"

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from rebalance_agent.api.shapes import GroupSummary, Rebalance, RebalanceKind
 from rebalance_agent.model.episode import Stall
 from rebalance_agent.model.group import GroupState
+from rebalance_agent.ui.sentences.empty_text import Urgency, empty_text, urgency
 from rebalance_agent.ui.svg.pieces import trigger_name
 from rebalance_agent.ui.words import (
     TIMES,
@@ -34,6 +35,7 @@ __all__ = [
     "STORM_MIN",
     "STORM_PER_MEMBER",
     "STORM_SECONDS",
+    "STUCK_SECONDS_MIN",
     "Level",
     "RecentRebalances",
     "Trouble",
@@ -64,6 +66,10 @@ STORM_PER_MEMBER = 2
 
 STORM_MIN = 6
 """Rebalances in `STORM_SECONDS` that are no storm even in the smallest group."""
+
+STUCK_SECONDS_MIN = 900.0
+"""Seconds for which the committed offset of a partition may stay though records are appended: members that commit
+seldom do so every few minutes."""
 
 NAMED_MAX = 3
 """Flapping members that are listed by name."""
@@ -122,14 +128,7 @@ def trouble(group: GroupSummary, recent: RecentRebalances, now_ms: int) -> Troub
 
 
 def _reasons(group: GroupSummary, recent: RecentRebalances, now_ms: int) -> Iterator[Trouble]:
-    if group.running:
-        # Without the number of seconds: the page would change with every refresh.
-        seconds = max(0, now_ms - group.running.started_ms) / 1000
-        level = Level.HURTS if seconds > LONG_SECONDS_MIN else Level.LOOK
-        long = f" for more than {rounded_duration(LONG_SECONDS_MIN)}" if seconds > LONG_SECONDS_MIN else ""
-        yield Trouble(level, 1_000 + seconds, (f"rebalances{long}, {standstill(group.running)}",))
-    elif group.unassigned and group.members:
-        yield Trouble(Level.HURTS, 900, (f"{plural(group.unassigned, 'partition')} without an owner",))
+    yield from _unread(group, now_ms)
     if recent.storm > max(STORM_PER_MEMBER * group.members, STORM_MIN):
         yield Trouble(
             Level.HURTS, 500 + recent.storm, (f"storm: {recent.storm} rebalances in {rounded_duration(STORM_SECONDS)}",)
@@ -149,8 +148,27 @@ def _reasons(group: GroupSummary, recent: RecentRebalances, now_ms: int) -> Iter
     if group.idle_members:
         number = group.idle_members
         yield Trouble(Level.WELL, 2, (f"{plural(number, 'member')} {'has' if number == 1 else 'have'} nothing to do",))
-    if group.state is GroupState.EMPTY:
-        yield Trouble(Level.WELL, 1, ("nobody consumes",))
+
+
+def _unread(group: GroupSummary, now_ms: int) -> Iterator[Trouble]:
+    """What keeps records from being read now: a rebalance, no members, or partitions without an owner."""
+    if group.running:
+        # Without the number of seconds: the page would change with every refresh.
+        seconds = max(0, now_ms - group.running.started_ms) / 1000
+        level = Level.HURTS if seconds > LONG_SECONDS_MIN else Level.LOOK
+        long = f" for more than {rounded_duration(LONG_SECONDS_MIN)}" if seconds > LONG_SECONDS_MIN else ""
+        yield Trouble(level, 1_000 + seconds, (f"rebalances{long}, {standstill(group.running)}",))
+    elif empty := urgency(group, now_ms):
+        level = Level.HURTS if empty is Urgency.NOW else Level.LOOK
+        yield Trouble(level, 10_000, (empty_text(group, now_ms),))
+    elif group.unassigned and group.members:
+        yield Trouble(Level.HURTS, 900, (f"{plural(group.unassigned, 'partition')} without an owner",))
+    elif group.state is GroupState.EMPTY:
+        yield Trouble(Level.WELL, 1, (empty_text(group, now_ms),))
+    if group.lag and (stuck := group.lag.stuck) and stuck.seconds > STUCK_SECONDS_MIN:
+        where = f"{shortened(printable(stuck.topic), 60)}-{stuck.partition}"
+        text = f"{where} makes no progress: records are appended, and its committed offset stays"
+        yield Trouble(Level.HURTS, 950, (text,))
 
 
 def _stall(rebalance: Rebalance, stall: Stall) -> str:

@@ -2,7 +2,7 @@
 
 - ``explanation``: the last rebalances of a group, from ``observed_rebalances`` (each an ``observed_rebalance`` with its
   context) and ``causes`` (why it came).
-- ``group_table``: the table of all groups.
+- ``group_table``: the table of all groups; ``empty_text``: groups without members.
 - ``group_detail``: headline, members, rebalances and moves of one group as rows.
 - ``named_members``: names of members and moves of partitions between them.
 """

@@ -9,6 +9,7 @@ from rebalance_agent.api.shapes import GroupDetail, GroupMember, Rebalance, Reba
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.member_changes import identity
 from rebalance_agent.model.partitions import claimed_partitions, to_ranges
+from rebalance_agent.ui.sentences.empty_text import empty_text
 from rebalance_agent.ui.sentences.named_members import member_names, moves, partitions_text
 from rebalance_agent.ui.words import UNKNOWN, ago, duration, plural, printable, stall_text, standstill
 
@@ -58,7 +59,7 @@ def headline(close_up: GroupCloseUp) -> str:
         f"{summary.state} for {duration(max(0, close_up.detail.now_ms - running.started_ms) / 1000)}, "
         f"{standstill(running)}"
         if running
-        else str(summary.state)
+        else (empty_text(summary, close_up.detail.now_ms) if summary.empty else str(summary.state))
     )
     facts = [
         f"{kind}: {state}",

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 from rebalance_agent.api.query import GroupQuery
 from rebalance_agent.api.shapes import GroupList, GroupSummary
+from rebalance_agent.ui.sentences.empty_text import empty_text, urgency
 from rebalance_agent.ui.words import UNKNOWN, duration, printable, stall_text, table_text
 
-__all__ = ["COLUMNS", "TableColumn", "WatchRow", "group_rows", "groups_text", "matching"]
+__all__ = ["COLUMNS", "TableColumn", "WatchRow", "empty_lines", "group_rows", "groups_text", "matching"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,9 @@ COLUMNS = (
 )
 
 
+EMPTY_LINES_MAX = 3
+"""Groups without members that get a line above the table; in the table they are on top, all of them."""
+
 _STATE = 1
 """Index of the column of states."""
 
@@ -46,24 +50,33 @@ _STATES = {"Stable": "green", "Empty": "dim"}
 
 @dataclass(frozen=True, slots=True)
 class WatchRow:
-    """One group: ``cells`` under `COLUMNS`, safe to print; ``running``: whether it is rebalancing now."""
+    """One group: ``cells`` under `COLUMNS`, safe to print; ``running``: whether it is rebalancing now.
+
+    ``empty``: a sentence about a group that lost all its members lately; else an empty text.
+    """
 
     group: str
     cells: tuple[str, ...]
     running: bool
+    empty: str = ""
 
     @property
     def styles(self) -> tuple[str, ...]:
         """The style of each cell on a terminal, as `rich` names it."""
+        if self.empty:
+            return ("bold red",) * len(self.cells)
         if self.running:
             return ("bold yellow",) * len(self.cells)
         return tuple(_STATES.get(cell, "") if index == _STATE else "" for index, cell in enumerate(self.cells))
 
 
 def group_rows(groups: GroupList, sort: str = "group") -> list[WatchRow]:
-    """Rows ordered by ``sort`` (an order of the API, reversed by a ``-`` in front); rebalancing groups are on top."""
+    """Rows ordered by ``sort`` (an order of the API, reversed by a ``-`` in front).
+
+    On top are groups that lost all their members lately, then rebalancing ones.
+    """
     ordered = GroupQuery(sort=sort).ordered(list(groups.groups))
-    ordered.sort(key=lambda group: group.running is None)
+    ordered.sort(key=lambda group: (-urgency(group, groups.now_ms), group.running is None))
     return [_row(group, groups.now_ms) for group in ordered]
 
 
@@ -77,9 +90,17 @@ def matching(rows: Sequence[WatchRow], text: str) -> list[WatchRow]:
 
 
 def groups_text(rows: Sequence[WatchRow]) -> str:
-    """The rows as aligned text, with headings."""
+    """The rows as aligned text, with headings; above it a line for each group that lost all its members lately."""
     right = {index for index, column in enumerate(COLUMNS) if column.right}
-    return table_text([column.title.upper() for column in COLUMNS], [row.cells for row in rows], right)
+    table = table_text([column.title.upper() for column in COLUMNS], [row.cells for row in rows], right)
+    return "\n".join([*empty_lines(rows), table])
+
+
+def empty_lines(rows: Sequence[WatchRow]) -> list[str]:
+    """A line for each of the first `EMPTY_LINES_MAX` groups that lost all their members lately."""
+    empty = [f"{row.cells[0]}: {row.empty}" for row in rows if row.empty]
+    more = [f"and {len(empty) - EMPTY_LINES_MAX} more groups are Empty"] if len(empty) > EMPTY_LINES_MAX else []
+    return empty[:EMPTY_LINES_MAX] + more
 
 
 def _row(group: GroupSummary, now_ms: int) -> WatchRow:
@@ -97,7 +118,8 @@ def _row(group: GroupSummary, now_ms: int) -> WatchRow:
         str(group.rebalances),
         last.trigger if last else UNKNOWN,
     )
-    return WatchRow(group.group, tuple(map(str, cells)), group.running is not None)
+    empty = empty_text(group, now_ms) if urgency(group, now_ms) else ""
+    return WatchRow(group.group, tuple(map(str, cells)), group.running is not None, empty)
 
 
 def _number(value: int | None) -> str:

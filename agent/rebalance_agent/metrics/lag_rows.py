@@ -1,0 +1,69 @@
+"""Rows of consumer lag, for the groups that ``lag_groups`` names.
+
+One name for groups and another for topics, so that no query adds both up by mistake. ``topic="_folded"`` stands for the
+topics beyond ``max_lag_topics``: the sum over a group's topics is the group's lag.
+"""
+
+from __future__ import annotations
+
+from rebalance_agent.metrics.metric import ExporterRole, Metric, MetricType
+
+__all__ = [
+    "GROUP_LAG_OFFSETS",
+    "GROUP_LAG_SECONDS",
+    "GROUP_LAG_SERIES",
+    "LAG_ROWS",
+    "STUCK_SECONDS",
+    "TOPIC_LAG_OFFSETS",
+    "TOPIC_LAG_SECONDS",
+]
+
+
+def _row(name: str, text: str, unit: str, *labels: str) -> Metric:
+    return Metric(
+        f"kafka_rebalance_{name}", MetricType.GAUGE, ExporterRole.OBSERVER, text, ("consumergroup", *labels), unit
+    )
+
+
+GROUP_LAG_OFFSETS = _row(
+    "group_lag_offsets",
+    "Offsets between committed offsets and end offsets, summed over the partitions of the group that have a commit.",
+    "offsets",
+)
+GROUP_LAG_SECONDS = _row(
+    "group_lag_seconds",
+    "Age of the oldest record that the group has yet to read, from the rate at which end offsets grew; 0 without a "
+    "lag. Absent where there is a lag and nothing was produced since the observer began to look.",
+    "seconds",
+)
+STUCK_SECONDS = _row(
+    "stuck_partition_seconds",
+    "Longest time that the committed offset of a partition with an owner has not moved although records were appended; "
+    "0 where all move.",
+    "seconds",
+)
+TOPIC_LAG_OFFSETS = _row(
+    "topic_lag_offsets",
+    "The same by topic, the most offsets first; topics beyond max_lag_topics are summed up in _folded.",
+    "offsets",
+    "topic",
+)
+TOPIC_LAG_SECONDS = _row(
+    "topic_lag_seconds",
+    "The same by topic; _folded has the highest of the others.",
+    "seconds",
+    "topic",
+)
+
+LAG_ROWS: tuple[Metric, ...] = (
+    GROUP_LAG_OFFSETS,
+    GROUP_LAG_SECONDS,
+    STUCK_SECONDS,
+    TOPIC_LAG_OFFSETS,
+    TOPIC_LAG_SECONDS,
+)
+"""In the order of /metrics and of the documentation."""
+
+GROUP_LAG_SERIES = sum(row.labels == ("consumergroup",) for row in LAG_ROWS)
+"""Series of a group whose lag is measured, besides two for each of its topics, up to ``max_lag_topics``, and two for
+the rest."""

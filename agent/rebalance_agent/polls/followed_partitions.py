@@ -1,0 +1,102 @@
+"""Which partitions' committed offsets are followed: those that members own, and those that were committed before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from rebalance_agent.cluster.collector_context import CollectorContext
+from rebalance_agent.errors import ClusterError
+from rebalance_agent.model.generation_diff import Partition
+from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.partitions import pairs
+from rebalance_agent.polls.commits import CommittedOffsets
+from rebalance_agent.tracking.views import GroupView, MemberLoad
+
+__all__ = ["FollowedPartitions"]
+
+ASKED_MAX = 200
+"""Groups without members that are asked for their committed offsets in one period: 0.2 s of the coordinators' time."""
+
+ASK_AGAIN_S = 300.0
+"""Seconds until a group without members and without commits is asked again: somebody may have set its offsets."""
+
+
+class _Members(NamedTuple):
+    """The ``members`` of a view, the partitions that they own, and the topics that they subscribe to."""
+
+    members: tuple[MemberLoad, ...]
+    assigned: frozenset[Partition]
+    subscribed: frozenset[str]
+
+
+_Chosen = dict[str, frozenset[Partition]]
+
+
+@dataclass(eq=False)
+class FollowedPartitions:
+    """Chooses the partitions of each group that ``follows`` names; without share groups, which commit elsewhere.
+
+    A group without members keeps the partitions that it committed before; an observer that did not see them asks for
+    its offsets once.
+    """
+
+    context: CollectorContext
+    follows: Callable[[str], bool]
+    _asked_at: dict[str, float] = field(default_factory=dict)
+    _found: dict[str, frozenset[Partition]] = field(default_factory=dict)
+    _read: dict[str, _Members] = field(default_factory=dict)
+
+    def choose(
+        self, views: Iterable[GroupView], topics: Mapping[str, int], commits: CommittedOffsets
+    ) -> tuple[_Chosen, _Chosen]:
+        """The partitions that have an owner, and all to follow, by group. ``topics``: partition counts of all topics.
+
+        Members may report any name, and one invalid topic name makes librdkafka's whole request fail; so only
+        partitions that exist are chosen.
+        """
+        shown = [view for view in views if view.group_type is not GroupType.SHARE and self.follows(view.group)]
+        self._look_for([view.group for view in shown if not view.members and not commits.offsets(view.group)])
+        self._read = {view.group: self._members(view) for view in shown}
+        owned: _Chosen = {}
+        chosen: _Chosen = {}
+        for view in shown:
+            _, assigned, subscribed = self._read[view.group]
+            before = set(commits.offsets(view.group)) - assigned
+            if view.members:  # commits of other topics are left over from an earlier subscription
+                before = {pair for pair in before if pair[0] in subscribed}
+            else:
+                before |= self._found.get(view.group, frozenset())
+            had = _existing(assigned, topics)
+            if partitions := had | _existing(before, topics):
+                chosen[view.group], owned[view.group] = partitions, had
+        return owned, chosen
+
+    def _members(self, view: GroupView) -> _Members:
+        """What the members own and subscribe to; read anew only where the view has changed."""
+        read = self._read.get(view.group)
+        if read and read.members is view.members:
+            return read
+        assigned = frozenset[Partition]().union(*(pairs(member.assigned or {}) for member in view.members))
+        subscribed = frozenset[str]().union(*(member.topics or () for member in view.members))
+        return _Members(view.members, assigned, subscribed)
+
+    def _look_for(self, groups: Collection[str]) -> None:
+        """Ask for the offsets of groups without members that have no known one; each is asked again now and then."""
+        now = self.context.clock.monotonic()
+        self._asked_at = {group: at for group, at in self._asked_at.items() if group in groups}
+        self._found = {group: found for group, found in self._found.items() if group in groups}
+        due = [group for group in groups if now - self._asked_at.get(group, float("-inf")) >= ASK_AGAIN_S]
+        if not (asked := sorted(due)[:ASKED_MAX]):
+            return
+        self._asked_at |= dict.fromkeys(asked, now)
+        try:
+            answers = self.context.cluster.committed(asked)
+        except ClusterError:
+            return  # its lag stays unknown; what else fails, the poll itself reports
+        self._found |= {group: frozenset(offsets) for group, offsets in answers.items()}
+
+
+def _existing(partitions: Iterable[Partition], topics: Mapping[str, int]) -> frozenset[Partition]:
+    return frozenset((topic, number) for topic, number in partitions if number < topics.get(topic, 0))

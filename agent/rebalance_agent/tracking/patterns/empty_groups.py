@@ -1,0 +1,98 @@
+"""Groups that lost all their members: since when they are Empty, and the time that partitions had no owner. Pure.
+
+A group that never had a member is not meant: the coordinator writes such a record when the first member joins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import NamedTuple
+
+from rebalance_agent.model.episode import Trigger
+from rebalance_agent.model.events import GenerationEvent
+from rebalance_agent.tracking.completed_generation import Generation
+
+__all__ = ["EmptyGroup", "EmptyTime", "UnownedPartitions", "UnownedReason", "UnownedTime"]
+
+_DEPARTURES = frozenset({Trigger.MEMBER_FAILED, Trigger.MEMBER_LEFT, Trigger.MEMBER_GONE})
+
+
+class UnownedReason(StrEnum):
+    """Why partitions had no owner while no rebalance ran: the group was Empty, or its assignment left them out."""
+
+    EMPTY = "empty"
+    UNASSIGNED = "unassigned"
+
+
+@dataclass(frozen=True, slots=True)
+class EmptyGroup:
+    """A group without members that had some before.
+
+    ``since_ms``: when its last member went (epoch ms). ``members`` and ``partitions``: how many members it had last,
+    and how many partitions the topics that they subscribed to had; None if unknown. ``cause``: how all of them went
+    (`Trigger.MEMBER_LEFT`, `Trigger.MEMBER_FAILED`); None if that is unknown, or not the same for all.
+    """
+
+    since_ms: int
+    members: int | None = None
+    partitions: int | None = None
+    cause: Trigger | None = None
+
+    def explained(self, last: GenerationEvent | None) -> EmptyGroup:
+        """Return it with ``cause``, if ``last`` is the settled rebalance that the members went in."""
+        if last is None or last.timestamp_ms != self.since_ms:
+            return self
+        causes = _DEPARTURES.intersection(last.causes)
+        known = causes in ({Trigger.MEMBER_LEFT}, {Trigger.MEMBER_FAILED})
+        return replace(self, cause=next(iter(causes))) if known else self
+
+
+class EmptyTime:
+    """Since when one group is Empty; outlives a change of its type."""
+
+    def __init__(self) -> None:
+        """Start without members and without a known past."""
+        self.now: EmptyGroup | None = None
+        self._last: Generation | None = None
+
+    def see(self, generation: Generation) -> None:
+        """Take a completed generation. Later ones without members do not change since when the group is Empty."""
+        if generation.members:
+            self.now, self._last = None, generation
+        elif self.now is None and generation.number > 0:
+            last = self._last
+            members, partitions = (len(last.members), sum(last.topics.values())) if last else (None, None)
+            self.now = EmptyGroup(generation.timestamp_ms, members, partitions)
+
+
+class UnownedPartitions(NamedTuple):
+    """Partitions without an owner now, and why."""
+
+    reason: UnownedReason
+    partitions: int
+
+
+@dataclass(frozen=True, slots=True)
+class UnownedTime:
+    """Partition-seconds without an owner, by reason, up to ``until_ms``; ``now``: what is without an owner since then.
+
+    Times are by the observer's clock (epoch ms); steps backwards count nothing.
+    """
+
+    until_ms: int = 0
+    seconds: Mapping[UnownedReason, float] = field(default_factory=dict)
+    now: UnownedPartitions | None = None
+
+    def advance(self, until_ms: int, now: UnownedPartitions | None) -> UnownedTime:
+        """Return the time as of ``until_ms``, when what is without an owner became ``now``."""
+        return UnownedTime(until_ms, self.at(until_ms), now)
+
+    def at(self, until_ms: int) -> Mapping[UnownedReason, float]:
+        """Return the partition-seconds by reason as of ``until_ms``."""
+        if self.now is None or until_ms <= self.until_ms:
+            return self.seconds
+        reason, partitions = self.now
+        counted = partitions * (until_ms - self.until_ms) / 1000
+        return {**self.seconds, reason: self.seconds.get(reason, 0.0) + counted}

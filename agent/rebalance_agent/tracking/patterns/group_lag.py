@@ -1,0 +1,132 @@
+"""The lag of one group in offsets and in seconds, by topic, and its partitions that make no progress. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NamedTuple
+
+from rebalance_agent.model.generation_diff import Partition
+from rebalance_agent.tracking.patterns.end_offsets import EndOffsets
+
+__all__ = ["NO_LAGS", "GroupLag", "GroupProgress", "StuckPartition", "TopicLag", "group_lag", "topic_lags"]
+
+
+@dataclass(frozen=True, slots=True)
+class TopicLag:
+    """The lag of one topic's partitions: offsets in sum, and the age in seconds of the oldest record to read.
+
+    ``seconds`` is 0 without a lag, and None where the age is unknown in every partition with a lag.
+    """
+
+    topic: str
+    offsets: int
+    seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class StuckPartition:
+    """A partition whose committed offset has not moved for ``seconds`` though there were records to read."""
+
+    topic: str
+    partition: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class GroupLag:
+    """The lag of a group's partitions that have a committed offset.
+
+    ``offsets``: between committed and end offsets, in sum. ``seconds``: as in `TopicLag`. ``appended_per_second``: by
+    which the end offsets grow; None before two measurements. ``topics``: the most offsets first. ``stuck``: of the
+    partitions with an owner that are stuck (see `GroupProgress`), the one that has been so for the longest time.
+    ``has_owned``: whether any partition has an owner.
+    """
+
+    offsets: int
+    seconds: float | None = None
+    appended_per_second: float | None = None
+    topics: tuple[TopicLag, ...] = ()
+    stuck: StuckPartition | None = None
+    has_owned: bool = False
+
+
+class _Standing(NamedTuple):
+    """A committed offset, first seen at ``since`` (monotonic seconds), and the end offset at that time."""
+
+    committed: int
+    end: int
+    since: float
+
+
+class GroupProgress:
+    """Since when the committed offsets of one group's owned partitions have not moved."""
+
+    def __init__(self) -> None:
+        """Start without partitions."""
+        self._standing: dict[Partition, _Standing] = {}
+
+    def take(
+        self, at: float, owned: Collection[Partition], committed: Mapping[Partition, int], ends: EndOffsets
+    ) -> StuckPartition | None:
+        """Take the ``committed`` offsets at ``at`` (monotonic seconds), and return the partition that is stuck longest.
+
+        A partition is stuck while records are appended to it and its committed offset stays. The time counts from when
+        it got its owner, its last commit, or the first record to read, whichever is latest.
+        """
+        standing, longest = {}, None
+        for partition in owned:
+            offset, end = committed.get(partition), ends.end(partition)
+            if offset is None or end is None:
+                continue
+            before = self._standing.get(partition)
+            if before is None or before.committed != offset or end < before.end:
+                standing[partition] = _Standing(offset, end, at)
+                continue
+            standing[partition] = before
+            if end > before.end and (age := ends.age(partition, offset)) is not None:
+                seconds = min(at - before.since, age)
+                if longest is None or seconds > longest.seconds:
+                    longest = StuckPartition(*partition, seconds)
+        self._standing = standing
+        return longest
+
+
+NO_LAGS: Mapping[str, GroupLag] = MappingProxyType({})
+"""The lags of no group."""
+
+
+def topic_lags(partitions: Iterable[Partition], committed: Mapping[Partition, int], ends: EndOffsets) -> list[TopicLag]:
+    """Return the lag of each topic of ``partitions`` that has a committed offset, the most offsets first."""
+    offsets: dict[str, int] = {}
+    seconds: dict[str, float] = {}
+    for partition in partitions:
+        offset, end = committed.get(partition), ends.end(partition)
+        if offset is None or end is None:
+            continue
+        topic = partition[0]
+        offsets[topic] = offsets.get(topic, 0) + max(0, end - offset)
+        if end > offset and (age := ends.age(partition, offset)) is not None:
+            seconds[topic] = max(seconds.get(topic, 0.0), age)
+    lags = [TopicLag(topic, lag, seconds.get(topic) if lag else 0.0) for topic, lag in offsets.items()]
+    return sorted(lags, key=lambda lag: (-lag.offsets, lag.topic))
+
+
+def group_lag(
+    topics: list[TopicLag], rates: Iterable[float | None], stuck: StuckPartition | None, *, has_owned: bool
+) -> GroupLag | None:
+    """Return the lag of a group with these ``topics``; None without any. ``rates``: of its partitions, in records/s."""
+    if not topics:
+        return None
+    known = [rate for rate in rates if rate is not None]
+    lagging = [lag for lag in topics if lag.offsets]
+    seconds = [lag.seconds for lag in lagging if lag.seconds is not None]
+    return GroupLag(
+        sum(lag.offsets for lag in lagging),
+        max(seconds, default=None) if lagging else 0.0,
+        sum(known) if known else None,
+        tuple(topics),
+        stuck,
+        has_owned,
+    )

@@ -1,0 +1,77 @@
+"""Groups without members that had some before: how urgent that is, and one sentence about it. Pure."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from rebalance_agent.api.shapes import GroupSummary, LagSummary
+from rebalance_agent.model.episode import Trigger
+from rebalance_agent.ui.words import moment_to_second, plural, time_of_day
+
+__all__ = ["EMPTY_SECONDS_MAX", "EMPTY_SECONDS_MIN", "GROWTH_MIN", "Urgency", "empty_text", "urgency"]
+
+EMPTY_SECONDS_MIN = 300.0
+"""Seconds after which an Empty group hurts: a group that is stopped and started again takes less."""
+
+EMPTY_SECONDS_MAX = 86_400.0
+"""Seconds after which an Empty group is taken for abandoned: brokers keep its offsets for a week and more."""
+
+GROWTH_MIN = 0.01
+"""Records per second from which on a lag grows: one in two minutes. The rate is smoothed, so it is seldom exactly 0."""
+
+_WENT = {
+    Trigger.MEMBER_LEFT: ("left", "left"),
+    Trigger.MEMBER_FAILED: ("was expelled", "were expelled"),
+    None: ("is gone", "are gone"),
+}
+
+
+class Urgency(IntEnum):
+    """How urgent it is that a group has no members: not at all (or no longer), soon perhaps, now."""
+
+    NONE = 0
+    SOON = 1
+    NOW = 2
+
+
+def urgency(group: GroupSummary, now_ms: int) -> Urgency:
+    """How urgent it is that ``group`` has no members, as of ``now_ms`` (epoch ms); `Urgency.NONE` if it has some.
+
+    Where its lag is measured, a group that nothing is produced for does not hurt, and one without a lag is well.
+    """
+    if group.empty is None:
+        return Urgency.NONE
+    seconds = (now_ms - group.empty.since_ms) / 1000
+    growing = group.lag is not None and (group.lag.appended_per_second or 0) >= GROWTH_MIN
+    if growing and seconds > EMPTY_SECONDS_MIN:
+        return Urgency.NOW
+    if seconds >= EMPTY_SECONDS_MAX or (group.lag and not growing and not group.lag.offsets):
+        return Urgency.NONE
+    return Urgency.NOW if seconds > EMPTY_SECONDS_MIN and not group.lag else Urgency.SOON
+
+
+def empty_text(group: GroupSummary, now_ms: int) -> str:
+    """``Empty since 12:03:07 UTC; its last 3 members were expelled; 12 partitions have no owner``, as far as known."""
+    empty = group.empty
+    if empty is None:
+        return "Empty: no active consumers"
+    today = now_ms - empty.since_ms < EMPTY_SECONDS_MAX * 1000
+    since = f"{time_of_day(empty.since_ms)} UTC" if today else moment_to_second(empty.since_ms)
+    parts = [f"Empty since {since}"]
+    if empty.members:
+        one, several = _WENT[empty.cause]
+        members = plural(empty.members, "member")
+        parts.append(f"its last member {one}" if empty.members == 1 else f"its last {members} {several}")
+    if group.unassigned:
+        parts.append(f"{plural(group.unassigned, 'partition')} {'has' if group.unassigned == 1 else 'have'} no owner")
+    if lag := group.lag:
+        parts.append(_lag_text(lag))
+    return "; ".join(parts)
+
+
+def _lag_text(lag: LagSummary) -> str:
+    """``lag is 5,000 offsets and grows by 1,200/s``: nothing is committed, so it grows by what is appended."""
+    if not lag.offsets:
+        return "no lag"
+    grows = round(lag.appended_per_second or 0)
+    return f"lag is {lag.offsets:,} offsets" + (f" and grows by {grows:,}/s" if grows else "")
