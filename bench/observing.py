@@ -12,7 +12,7 @@ import tempfile
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from http.client import HTTPException
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from time import perf_counter, sleep
 
@@ -46,6 +46,7 @@ class Observer:
         self.process = process
         self.begun = begun
         self._log = log
+        self.port = port
         self._url = f"http://127.0.0.1:{port}"
         self._usage = psutil.Process(process.pid)
 
@@ -59,6 +60,10 @@ class Observer:
                 return answer.read().decode()
         except (OSError, HTTPException):
             return ""
+
+    def connection(self) -> HTTPConnection:
+        """A connection to it, to be kept for many requests."""
+        return HTTPConnection("127.0.0.1", self.port, timeout=300)
 
     def metrics(self) -> str:
         """The page of metrics."""
@@ -127,7 +132,9 @@ def observer(bootstrap: str, *flags: str) -> Iterator[Observer]:
     command = [*python, "rebalance_agent.cli.main", "observe", "--bootstrap-servers", bootstrap]
     with tempfile.TemporaryDirectory() as folder, (path := Path(folder) / "log").open("wb") as log:
         begun = perf_counter()
-        process = subprocess.Popen([*command, "--listen", f"127.0.0.1:{port}", *flags], stderr=log)
+        process = subprocess.Popen(
+            [*command, "--listen", f"127.0.0.1:{port}", *flags], stderr=log, start_new_session=True
+        )
         try:
             yield Observer(process, port, begun, path)
         finally:

@@ -18,14 +18,15 @@ class Limits:
     """Bounds of one listener.
 
     ``connections``: most open connections; for a new one beyond that, the one that has waited longest is ended.
-    ``workers``: most requests answered at a time. ``head_seconds``: longest time from a connection's start (or a
-    request's first byte) to the end of the head. ``idle_seconds``: longest pause between two requests.
+    ``workers``: most requests answered at a time; urgent ones need none. ``head_seconds``: longest time from a
+    connection's start (or a request's first byte) to the end of the head. ``idle_seconds``: longest pause between two
+    requests.
     ``wait_seconds``: longest wait of one read or send. ``request_seconds``: longest time for body and answer;
     ``contended_seconds``: the same while other requests wait for a worker.
     """
 
     connections: int = 256
-    workers: int = 16
+    workers: int = 4
     head_seconds: float = 5.0
     idle_seconds: float = 60.0
     wait_seconds: float = 10.0
@@ -48,7 +49,7 @@ class Connection:
     """One client's connection.
 
     ``head``: bytes read so far; ``tls``: it is encrypted. ``since`` and ``deadline``: when its phase began and must
-    end, in monotonic seconds. ``running``: a worker handles it now; ``urgent``: by the worker for urgent requests.
+    end, in monotonic seconds. ``running``: a worker handles it now; ``urgent``: it need not wait for a worker.
     """
 
     socket: socket.socket

@@ -3,6 +3,10 @@
 A client that sends nothing, or one byte now and then, or is slow in its TLS handshake, therefore costs at most a socket
 and 16 KiB, and for a few seconds only. A client that is slow later (in sending a body or taking an answer) occupies a
 worker, and loses it when other requests wait. This module knows nothing of HTTP but where a head ends.
+
+The threads are all alike and take turns: one of them waits for the connections; when a request is complete it passes
+the wait on to a free thread and answers itself. So a request crosses from one thread to another only where all others
+are answering: on a machine with more runnable threads than cores each such hand-over costs tens of milliseconds.
 """
 
 from __future__ import annotations
@@ -18,7 +22,6 @@ import ssl
 import threading
 from collections import deque
 from collections.abc import Callable
-from queue import SimpleQueue
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.http.connection import HEAD_BYTES_MAX, Connection, Limits, Phase, cut, refusal
@@ -27,7 +30,7 @@ from rebalance_agent.http.server_tls import ServerTls
 __all__ = ["Connections"]
 
 TICK_S, IDLE_TICK_S = 0.1, 1.0
-"""Longest wait of the selector, in seconds, with and without open connections: how late a deadline may be noticed."""
+"""Longest wait of the selector, in seconds, with and without requests that wait for a thread."""
 
 DRAIN_SECONDS = 1.0
 """Seconds for the client to read its last answer: closing a socket with unread input discards what was sent, too."""
@@ -54,26 +57,28 @@ class Connections:
         urgent: tuple[str, ...] = (),
         on_cut: Callable[[str], None] = lambda _reason: None,
     ) -> None:
-        """``answer`` is called in worker threads.
+        """``answer`` is called in several threads.
 
         It reads and writes the connection's socket, and returns the bytes that it read beyond the request, or None to
-        end the connection. GET requests for the paths in ``urgent`` have a worker of their own. ``on_cut`` is called
-        with the reason when a connection is ended early: slow_head, slow_answer, room, or refused.
+        end the connection. GET requests for the paths in ``urgent`` need no free worker: the thread that waits answers
+        them, so these answers must be short. ``on_cut`` is called with the reason when a connection is ended early:
+        slow_head, slow_answer, room, or refused.
         """
         self._urgent, self._on_cut = tuple(f"GET {path} ".encode() for path in urgent), on_cut
         self._listener, self._answer, self._limits, self._clock, self._tls = listener, answer, limits, clock, tls
         self._selector = selectors.DefaultSelector()
         self._open: dict[Connection, None] = {}
-        self._ready: dict[bool, SimpleQueue[Connection | None]] = {False: SimpleQueue(), True: SimpleQueue()}
+        self._ready: deque[Connection] = deque()
         self._done: deque[tuple[Connection, bytes | None]] = deque()
         self._stopping = threading.Event()
         self._wake_end, self._wait_end = socket.socketpair()
+        self._turn = threading.Condition()
+        self._waiting, self._free = False, 0
         name = f"http-{listener.getsockname()[1]}"
-        self._workers = [
-            threading.Thread(target=self._work, args=[number < 0], name=f"{name}-{number}", daemon=True)
-            for number in range(-1 if urgent else 0, limits.workers)
+        self._threads = [
+            threading.Thread(target=self._serve, name=f"{name}-{number}", daemon=True)
+            for number in range(limits.workers + 1)
         ]
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
         """Accept connections, in threads of its own."""
@@ -81,47 +86,88 @@ class Connections:
             endpoint.setblocking(False)
         self._selector.register(self._listener, selectors.EVENT_READ)
         self._selector.register(self._wait_end, selectors.EVENT_READ)
-        for worker in self._workers:
-            worker.start()
-        self._thread.start()
+        for thread in self._threads:
+            thread.start()
 
     def stop(self, seconds: float) -> None:
-        """Accept no more connections, wait up to ``seconds`` for the workers, and end every connection."""
+        """Accept no more connections, wait up to ``seconds`` for the answers, and end every connection."""
         self._stopping.set()
         self._wake()
-        self._thread.join()
-        for queue in self._ready.values():
-            for _ in self._workers:
-                queue.put(None)
+        with self._turn:
+            self._turn.wait_for(lambda: not self._waiting)
+            self._turn.notify_all()
+        for connection in tuple(self._open):
+            if connection.phase is not Phase.WORKER:
+                self._end(connection)
+        self._selector.close()
+        self._listener.close()
         end = self._clock.monotonic() + seconds
-        for worker in self._workers:
-            worker.join(max(0.0, end - self._clock.monotonic()))
+        for thread in self._threads:
+            thread.join(max(0.0, end - self._clock.monotonic()))
         for connection in tuple(self._open):
             cut(connection)
-        for worker in self._workers:
-            worker.join()
+        for thread in self._threads:
+            thread.join()
         for connection in tuple(self._open):
             connection.socket.close()
         self._open.clear()
         self._wake_end.close()
         self._wait_end.close()
 
-    # The thread that waits. Nothing below blocks, except `_work`, which runs in the workers.
+    def _serve(self) -> None:
+        while connection := self._next():
+            self._work(connection)
+            self._wake()
 
-    def _run(self) -> None:
+    def _next(self) -> Connection | None:
+        """The next request that this thread is to answer; it may wait for connections until then. None at the end."""
+        with self._turn:
+            self._free += 1
+            self._turn.wait_for(lambda: self._ready or not self._waiting)
+            self._free -= 1
+            if self._stopping.is_set() or self._waiting:
+                return self._ready.popleft() if self._ready else None
+            self._waiting = True
+        return self._wait()
+
+    def _work(self, connection: Connection) -> None:
+        connection.since, connection.running = self._clock.monotonic(), True
+        ahead = None
+        try:
+            ahead = self._answer(connection)
+        except Exception:  # noqa: BLE001
+            _log.exception("a request went wrong")
+        connection.running = False
+        self._done.append((connection, ahead))
+
+    def _wake(self) -> None:
+        with contextlib.suppress(OSError):
+            self._wake_end.send(b".")
+
+    # What follows is for the thread that waits. Nothing blocks it but the selector.
+
+    def _wait(self) -> Connection | None:
+        """Wait for all connections until another thread can: the request for this one. None at the end."""
         while not self._stopping.is_set():
             try:
                 self._poll()
             except Exception:  # noqa: BLE001 - one connection's error must not end the others
                 _log.exception("a connection went wrong")
-        for connection in tuple(self._open):
-            if connection.phase is not Phase.WORKER:
-                self._end(connection)
-        self._selector.close()
-        self._listener.close()
+            with self._turn:
+                if self._ready and self._free:
+                    self._waiting = False
+                    self._turn.notify(len(self._ready))
+                    return self._ready.popleft()
+                urgent = self._ready.popleft() if self._ready and self._ready[0].urgent else None
+            if urgent:
+                self._work(urgent)
+        with self._turn:
+            self._waiting = False
+            self._turn.notify_all()
+        return None
 
     def _poll(self) -> None:
-        for key, _ in self._selector.select(TICK_S if self._open else IDLE_TICK_S):
+        for key, _ in self._selector.select(self._patience_s()):
             if key.data is not None:
                 if key.data in self._open:  # `_make_room` may have ended it in this round
                     self._advance(key.data)
@@ -133,6 +179,15 @@ class Connections:
         while self._done:
             self._resume(*self._done.popleft())
         self._end_overdue()
+
+    def _patience_s(self) -> float:
+        """Seconds until the next deadline, within bounds."""
+        if self._done:
+            return 0.0
+        if self._ready:
+            return TICK_S
+        first = min((connection.deadline for connection in self._open), default=math.inf)
+        return min(max(first - self._clock.monotonic(), 0.0), IDLE_TICK_S)
 
     def _accept(self) -> None:
         try:
@@ -218,10 +273,14 @@ class Connections:
         self._selector.unregister(connection.fd)
         connection.socket.settimeout(self._limits.wait_seconds)
         self._await(connection, Phase.WORKER, self._limits.request_seconds)
-        # A request with a body is not urgent: the urgent worker would wait for the body.
+        # A request with a body is not urgent: the thread that waits would wait for the body.
         urgent = bool(self._urgent) and connection.head.startswith(self._urgent)
         connection.urgent = urgent and not _BODY.search(connection.head)
-        self._ready[connection.urgent].put(connection)
+        if connection.urgent:
+            connection.socket.settimeout(TICK_S)
+            self._ready.appendleft(connection)
+        else:
+            self._ready.append(connection)
         return True
 
     def _resume(self, connection: Connection, ahead: bytes | None) -> None:
@@ -268,33 +327,14 @@ class Connections:
                 self._drain(connection)
             else:
                 self._end(connection)
-        for urgent, queue in self._ready.items():
-            if queued := queue.qsize():
-                before = now - self._limits.contended_seconds
-                slow = (each for each in self._open if each.running and each.urgent is urgent and each.since < before)
-                for connection in sorted(slow, key=lambda connection: connection.since)[:queued]:
-                    self._cut_answer(connection)
+        if queued := len(self._ready):
+            before = now - self._limits.contended_seconds
+            slow = (connection for connection in self._open if connection.running and connection.since < before)
+            for connection in sorted(slow, key=lambda connection: connection.since)[:queued]:
+                self._cut_answer(connection)
 
     def _cut_answer(self, connection: Connection) -> None:
         """End the waits of its worker, which then returns the connection."""
         cut(connection)
         connection.deadline, connection.running = math.inf, False
         self._on_cut("slow_answer")
-
-    # The threads that answer.
-
-    def _work(self, urgent: bool) -> None:
-        while (connection := self._ready[urgent].get()) is not None:
-            connection.since, connection.running = self._clock.monotonic(), True
-            ahead = None
-            try:
-                ahead = self._answer(connection)
-            except Exception:  # noqa: BLE001
-                _log.exception("a request went wrong")
-            connection.running = False
-            self._done.append((connection, ahead))
-            self._wake()
-
-    def _wake(self) -> None:
-        with contextlib.suppress(OSError):
-            self._wake_end.send(b".")

@@ -35,7 +35,7 @@ CLASSIC_TUNING = {
 }
 """librdkafka settings of the classic protocol; under ``group.protocol=consumer`` (KIP-848) brokers decide these."""
 
-POLL_S = 0.1
+POLL_S = 0.5
 """Seconds that one poll of the group's consumer takes: how late a stop is noticed."""
 
 ABSENT_WAIT_S = 0.5

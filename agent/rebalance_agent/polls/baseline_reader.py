@@ -8,13 +8,22 @@ import threading
 from array import array
 from typing import NamedTuple
 
+from rebalance_agent.cluster.backoff import Backoff
 from rebalance_agent.cluster.collector_context import CollectorContext
 from rebalance_agent.cluster.topic_reader import BEGINNING, TopicReader, TopicRecord
-from rebalance_agent.cluster.worker import Worker
-from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.cluster.worker import DENIED_RETRY_S, failure_reason
+from rebalance_agent.errors import AccessDeniedError, InvalidInputError
 from rebalance_agent.model.baseline import HOURS_OF_WEEK, GroupBaseline, baseline_from_json, hour_of_week
 
-__all__ = ["BASELINES_MAX", "BASELINES_PART", "BASELINE_AGE_MAX_MS", "Baseline", "Baselines", "BaselinesReader"]
+__all__ = [
+    "BASELINES_EVERY_S",
+    "BASELINES_MAX",
+    "BASELINES_PART",
+    "BASELINE_AGE_MAX_MS",
+    "Baseline",
+    "Baselines",
+    "BaselinesReader",
+]
 
 BASELINES_PART = "baselines"
 """The part's name in readiness."""
@@ -28,11 +37,14 @@ BASELINE_AGE_MAX_MS = 35 * 86_400_000
 TOPIC_AGAIN_S = 60.0
 """Seconds between two looks at the topic's existence and partitions, which hardly ever change."""
 
+BASELINES_EVERY_S = 10.0
+"""Seconds between two reads: baselines are computed once a day or so."""
+
 READ_MAX = 500
 """Records per read."""
 
 WAIT_S = 0.5
-"""Seconds that one read waits for a record: how late a stop is noticed."""
+"""Seconds without a record after which all are read."""
 
 TUNING = {"fetch.wait.max.ms": "5000", "fetch.queue.backoff.ms": "10", "queued.max.messages.kbytes": "4096"}
 
@@ -107,7 +119,10 @@ class Baselines:
 
 
 class BaselinesReader:
-    """Keeps ``baselines`` equal to the topic's records of this cluster; empty without the topic."""
+    """Keeps ``baselines`` equal to the topic's records of this cluster; empty without the topic.
+
+    One caller at a time. Its Kafka client exists only where the topic does.
+    """
 
     def __init__(self, context: CollectorContext, topic: str, cluster_id: str, baselines: Baselines) -> None:
         """Baselines of other clusters are skipped."""
@@ -116,29 +131,49 @@ class BaselinesReader:
         self._cluster_id = cluster_id
         self._baselines = baselines
         self._full = False
-        self.worker = Worker(BASELINES_PART, self._follow, context.health, denied=self._denied)
+        self._reader: TopicReader | None = None
+        self._backoff = Backoff()
+        self._look_at = self._not_before = float("-inf")
 
-    def _denied(self, _reason: str) -> None:
-        # Not a failure: the degraded mode is reported, and the metric is absent.
-        self._context.health.ready(BASELINES_PART)
+    def __call__(self) -> None:
+        """Read what is new. Never raises; after failures it reads less often."""
+        now = self._context.clock.monotonic()
+        if now < self._not_before:
+            return
+        try:
+            self._read(now)
+        except Exception as error:  # noqa: BLE001 - a bug of ours must not end the reading
+            self.close()
+            reason = failure_reason(error, BASELINES_PART, _log)
+            if isinstance(error, AccessDeniedError):
+                # Not a failure: the degraded mode is reported, and the metric is absent.
+                self._context.health.ready(BASELINES_PART)
+                self._not_before = self._context.clock.monotonic() + DENIED_RETRY_S
+            else:
+                self._context.health.unready(BASELINES_PART, reason)
+                self._not_before = self._context.clock.monotonic() + self._backoff.next()
 
-    def _follow(self, stop: threading.Event) -> None:
-        with TopicReader(self._context.properties, self._topic, TUNING) as reader:
-            looked = float("-inf")
-            while not stop.is_set():
-                if (now := self._context.clock.monotonic()) - looked >= TOPIC_AGAIN_S:
-                    looked = now
-                    count = reader.partitions()
-                    if not count:
-                        self._baselines.clear()
-                    reader.begin(dict.fromkeys(range(len(reader.positions), count), BEGINNING))
-                    self._context.health.ready(BASELINES_PART)
-                    self.worker.working()
-                if not reader.positions:
-                    stop.wait(WAIT_S)
-                    continue
-                for record in reader.read(READ_MAX, WAIT_S):
-                    self.take(record)
+    def close(self) -> None:
+        """Close the client; the next call begins at the beginning of the topic."""
+        reader, self._reader, self._look_at = self._reader, None, float("-inf")
+        if reader:
+            reader.close()
+
+    def _read(self, now: float) -> None:
+        if now >= self._look_at:
+            reader = self._reader = self._reader or TopicReader(self._context.properties, self._topic, TUNING)
+            count = reader.partitions()
+            if not count:
+                self._baselines.clear()
+                self.close()
+            else:
+                reader.begin(dict.fromkeys(range(len(reader.positions), count), BEGINNING))
+            self._look_at = now + TOPIC_AGAIN_S
+            self._context.health.ready(BASELINES_PART)
+            self._backoff.reset()
+        while self._reader and (records := self._reader.read(READ_MAX, WAIT_S)):
+            for record in records:
+                self.take(record)
 
     def take(self, record: TopicRecord) -> None:
         """Process one record of the topic."""

@@ -39,7 +39,7 @@ PAST_RECORDS = 500
 READ_MAX = 1_000
 """Records per read."""
 
-WAIT_S = 0.25
+WAIT_S = 0.5
 """Seconds that one read waits for a record: how late a stop or a rewind is noticed."""
 
 ABSENT_WAIT_S = 0.5

@@ -179,8 +179,7 @@ def test_bytes_of_who_was_ended_a_moment_ago_are_nobodys():
         connections = Connections(listener, lambda _connection: None, Limits(connections=1), SystemClock())
         connections._selector.register(listener, selectors.EVENT_READ)
         stack.callback(connections.stop, 0)
-        stack.callback(connections._thread.start)
-        connections._workers.clear()
+        connections._threads.clear()
         first = stack.enter_context(socket.create_connection(listener.getsockname()))
         connections._poll()
         (before,) = connections._open

@@ -1,10 +1,8 @@
 import json
-import threading
 
 import pytest
 
-from rebalance_agent.clock import FakeClock
-from rebalance_agent.errors import AccessDeniedError
+from rebalance_agent.errors import AccessDeniedError, ClusterError
 from rebalance_agent.model.baseline import BaselineScope, GroupBaseline, HourBaseline
 from rebalance_agent.polls import baseline_reader as module
 from rebalance_agent.polls.baseline_reader import BASELINE_AGE_MAX_MS, Baseline, Baselines, BaselinesReader
@@ -93,26 +91,21 @@ def test_what_is_no_baseline_is_counted_and_changes_nothing(value):
 
 
 class FakeReader:
-    """A topic whose partitions and records a test decides; it advances the clock by a minute with each look."""
+    """A topic whose partitions a test decides at each look; it has one record after each beginning."""
 
-    def __init__(self, clock, counts, stop):
-        self.clock, self.counts, self.stop = clock, iter(counts), stop
-        self.positions, self.begun = {}, []
+    def __init__(self, counts):
+        self.counts = iter(counts)
+        self.positions, self.begun, self.closed, self.unread = {}, [], 0, []
 
     def __call__(self, *_arguments):
         return self
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_exc):
-        pass
+    def close(self):
+        self.closed += 1
+        self.positions = {}
 
     def partitions(self):
-        count = next(self.counts, None)
-        if count is None:
-            self.stop.set()
-            return 0
+        count = next(self.counts)
         if isinstance(count, Exception):
             raise count
         return count
@@ -120,41 +113,56 @@ class FakeReader:
     def begin(self, offsets):
         self.begun.append(sorted(offsets))
         self.positions |= offsets
+        self.unread = [[message()]] if offsets else []
 
     def read(self, _most, _timeout):
-        self.clock.advance(60_000)
-        return [message()]
+        return self.unread.pop() if self.unread else []
 
 
 def followed(monkeypatch, counts, context, known):
-    stop = threading.Event()
-    reader = FakeReader(context.clock, counts, stop)
-    monkeypatch.setattr(module, "TopicReader", reader)
-    monkeypatch.setattr(stop, "wait", lambda _seconds: context.clock.advance(60_000))
-    BaselinesReader(context, "topic", "c", known)._follow(stop)
-    return reader
+    """The reader, called once a minute."""
+    topic = FakeReader(counts)
+    monkeypatch.setattr(module, "TopicReader", topic)
+    reader = BaselinesReader(context, "topic", "c", known)
+    for _ in counts:
+        reader()
+        context.clock.advance(60_000)
+    return topic
 
 
 def test_the_topic_is_awaited_read_from_its_beginning_and_followed_when_it_grows(monkeypatch):
     context, known = fake_context(), Baselines()
-    reader = followed(monkeypatch, [0, 1, 1, 3], context, known)
-    assert [each for each in reader.begun if each] == [[0], [1, 2]]
+    topic = followed(monkeypatch, [0, 1, 1, 3], context, known)
+    assert [begun for begun in topic.begun if begun] == [[0], [1, 2]]
+    assert known.at("g", MONDAY) is not None
     assert ("ready", "baselines") in context.health.made
 
 
-def test_without_its_topic_nothing_is_known_any_more(monkeypatch):
+def test_without_its_topic_nothing_is_known_and_no_client_is_kept(monkeypatch):
     context, known = fake_context(), Baselines()
     known.put(baseline())
-    followed(monkeypatch, [0], context, known)
+    topic = followed(monkeypatch, [0], context, known)
     assert known.at("g", MONDAY) is None
+    assert topic.closed == 1
+
+
+def test_after_a_failure_it_is_read_from_the_beginning_again(monkeypatch):
+    context = fake_context()
+    topic = followed(monkeypatch, [1, ClusterError("gone"), 1], context, Baselines())
+    assert topic.begun == [[0], [0]]
+    assert [name for name, *_ in context.health.made] == ["ready", "unready", "ready"]
+
+
+def test_while_the_back_off_runs_nobody_is_asked(monkeypatch):
+    context, topic = fake_context(), FakeReader([ClusterError("gone")])
+    monkeypatch.setattr(module, "TopicReader", topic)
+    reader = BaselinesReader(context, "topic", "c", Baselines())
+    for _ in range(3):
+        reader()
+    assert len(context.health.of("unready")) == 1
 
 
 def test_who_may_not_read_the_topic_is_ready_all_the_same(monkeypatch):
     context = fake_context()
-    monkeypatch.setattr(module, "TopicReader", FakeReader(FakeClock(), [AccessDeniedError("no")], threading.Event()))
-    reader = BaselinesReader(context, "topic", "c", Baselines())
-    reader.worker.start()
-    context.health.wait_for(lambda calls: calls.of("ready") == [("baselines",)])
-    reader.worker.stop()
-    reader.worker.join(10)
-    assert context.health.of("unready") == []
+    followed(monkeypatch, [AccessDeniedError("no")], context, Baselines())
+    assert context.health.made == [("ready", "baselines")]

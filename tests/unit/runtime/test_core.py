@@ -17,6 +17,8 @@ from support.observer.observing import eventually
 
 PATIENCE_S = 10
 
+_VIEW = (GroupType.CLASSIC, Source.RECORDS, GroupState.EMPTY, 1, 1)
+
 
 class FakeTracker:
     """Every record is an event; the group "bad" is one too many, and a tombstone ends a group."""
@@ -152,3 +154,31 @@ def test_a_group_that_was_judged_once_is_never_shown_without_it_again():
     assert _judged(core) == few
     inbox.close()
     core.join(PATIENCE_S)
+
+
+def test_what_few_groups_changed_is_refreshed_at_once():
+    refreshed = []
+    core = Core(FakeTracker(), Inbox(), FakeClock(), [Calls()], refresh=lambda: refreshed.append(len(core.views())))
+    for number in range(3):
+        core._show({f"g{number}": GroupView(f"g{number}", *_VIEW)})
+        core._refresh()
+        core._refresh()
+    assert refreshed == [1, 2, 3]
+
+
+def test_what_many_groups_changed_is_refreshed_once_a_second():
+    clock, refreshed = FakeClock(), []
+    core = Core(FakeTracker(), Inbox(), clock, [Calls()], refresh=lambda: refreshed.append(clock.monotonic()))
+    for _ in range(25):
+        core._show({f"g{number}": GroupView(f"g{number}", *_VIEW) for number in range(JUDGED_AT_ONCE + 1)})
+        core._refresh()
+        clock.advance(100)
+    assert refreshed == [1.0, 2.0]
+
+
+def test_a_refresh_that_raises_ends_nothing():
+    core = Core(FakeTracker(), Inbox(), FakeClock(), [Calls()], refresh=lambda: 1 / 0)
+    core._show({"g": GroupView("g", *_VIEW)})
+    with capture_logs() as logs:
+        core._refresh()
+    assert [line["event"] for line in logs] == ["refresh_failed"]

@@ -10,7 +10,7 @@ import pytest
 
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.runtime.processes import schedule as module
-from rebalance_agent.runtime.processes.schedule import Schedule
+from rebalance_agent.runtime.processes.schedule import THREADS_MAX, Schedule
 
 PATIENCE_S = 10
 
@@ -141,6 +141,40 @@ def test_what_is_wanted_while_it_runs_is_called_again_once():
         assert not begun.acquire(timeout=0.2)
         assert len(calls) == 2
     finally:
+        schedule.stop()
+
+
+def test_calls_that_hang_take_a_bounded_number_of_threads_and_the_others_wait():
+    end, begun, number = threading.Event(), threading.Semaphore(0), 2 * THREADS_MAX
+    before = threading.active_count()
+    schedule = Schedule(SystemClock())
+    for index in range(number):
+        schedule.every(3_600, lambda: begun.release() or end.wait(PATIENCE_S), f"hangs-{index}")
+    schedule.start()
+    try:
+        for _ in range(THREADS_MAX):
+            assert begun.acquire(timeout=PATIENCE_S)
+        assert not begun.acquire(timeout=0.2)
+        assert threading.active_count() - before == THREADS_MAX + 1  # and the scheduler's own
+        end.set()
+        for _ in range(number - THREADS_MAX):
+            assert begun.acquire(timeout=PATIENCE_S)
+    finally:
+        end.set()
+        schedule.stop()
+
+
+def test_a_call_that_hangs_delays_no_other():
+    end, called = threading.Event(), threading.Semaphore(0)
+    schedule = Schedule(SystemClock())
+    schedule.every(3_600, lambda: end.wait(PATIENCE_S), "hangs")
+    schedule.every(0.05, called.release, "often")
+    schedule.start()
+    try:
+        for _ in range(5):
+            assert called.acquire(timeout=PATIENCE_S)
+    finally:
+        end.set()
         schedule.stop()
 
 

@@ -10,6 +10,7 @@ from rebalance_agent.api.events_endpoint import EventsApp
 from rebalance_agent.api.events_settings import EventsSettings
 from rebalance_agent.clock import Clock
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.http.connection import Limits
 from rebalance_agent.http.health import Readiness
 from rebalance_agent.http.loopback import is_loopback
 from rebalance_agent.http.messages import Answer
@@ -24,6 +25,9 @@ from rebalance_agent.runtime.settings.roles import AgentSettings, ListeningSetti
 from rebalance_agent.ui.page.site import Site
 
 __all__ = ["events_endpoint", "events_server", "web_server"]
+
+EVENTS_LIMITS = Limits(workers=2)
+"""Posts are short, and come from the same pod or from few sidecars."""
 
 
 def web_server(
@@ -90,6 +94,7 @@ def events_server(
         endpoint.port,
         EventsApp(accept, clock, endpoint, metrics.request_rejected, alive),
         body_bytes_max=endpoint.body_bytes_max,
+        limits=EVENTS_LIMITS,
         tls=tls,
         on_cut=metrics.connection_cut,
     )

@@ -18,7 +18,7 @@ from rebalance_agent.runtime.preflight.rights import ADMIN_ONLY, Right, acl_comm
 from rebalance_agent.runtime.processes.logged_health import LoggedHealth
 from rebalance_agent.runtime.settings.roles import AgentSettings
 
-__all__ = ["RIGHTS_PART", "RIGHTS_WATCH_S", "RightsWatch", "watch_rights"]
+__all__ = ["RIGHTS_PART", "RIGHTS_WATCH_S", "RightsWatch", "rights_watch", "watch_rights"]
 
 _log = structlog.get_logger("rebalance_agent.rights")
 
@@ -78,17 +78,27 @@ class RightsWatch:
         self.blind = blind
 
 
+def rights_watch(
+    settings: AgentSettings,
+    properties: Mapping[str, str],
+    access: AccessCheck,
+    health: LoggedHealth,
+    denied: Callable[[], Mapping[str, str]] = dict,
+) -> RightsWatch:
+    """The watch of a role's rights, to be called every `RIGHTS_WATCH_S`."""
+    principal, servers = principal_of(properties), properties.get("bootstrap.servers", "")
+    return RightsWatch(agent_rights(settings), access, health, principal, servers, denied)
+
+
 def watch_rights(
     settings: AgentSettings,
     properties: Mapping[str, str],
     access: AccessCheck,
     health: LoggedHealth,
     stack: ExitStack,
-    denied: Callable[[], Mapping[str, str]] = dict,
 ) -> None:
     """Probe the rights of a role every `RIGHTS_WATCH_S`, in a thread that ``stack`` ends."""
-    principal, servers = principal_of(properties), properties.get("bootstrap.servers", "")
-    watch = RightsWatch(agent_rights(settings), access, health, principal, servers, denied)
+    watch = rights_watch(settings, properties, access, health)
 
     def probe(stop: threading.Event) -> None:
         watch()

@@ -23,13 +23,13 @@ from rebalance_agent.metrics.export.text import TextFormat
 from rebalance_agent.metrics.group_metric import SeriesLimits
 from rebalance_agent.metrics.metric import ExporterRole
 from rebalance_agent.model.events import Event, Workload
-from rebalance_agent.polls.baseline_reader import Baselines, BaselinesReader
+from rebalance_agent.polls.baseline_reader import BASELINES_EVERY_S, Baselines, BaselinesReader
 from rebalance_agent.runtime.listeners.configured_listeners import events_server, web_server
-from rebalance_agent.runtime.preflight.rights_watch import watch_rights
+from rebalance_agent.runtime.preflight.rights_watch import RIGHTS_WATCH_S, rights_watch
 from rebalance_agent.runtime.processes.logged_health import LoggedHealth
 from rebalance_agent.runtime.processes.memory import GIVE_BACK_EVERY_S, give_back
 from rebalance_agent.runtime.processes.process import CLUSTER, identify_cluster
-from rebalance_agent.runtime.processes.ticker import Ticker
+from rebalance_agent.runtime.processes.schedule import Schedule
 from rebalance_agent.runtime.settings.roles import ObserverSettings
 from rebalance_agent.runtime.sinks.configured_sinks import SinkSet
 from rebalance_agent.runtime.sinks.pending_events import PendingEvents
@@ -41,9 +41,6 @@ from rebalance_agent.tracking.views import GroupView
 from rebalance_agent.ui.page.site import GroupPages, Site
 
 __all__ = ["Observer"]
-
-JOIN_S = 2.0
-"""Longest wait at stop for the thread that reads baselines, in seconds: it checks its stop signal often."""
 
 
 class Observer:
@@ -145,10 +142,12 @@ class Observer:
         # Ends last: a snapshot covers only records whose events the sinks have delivered.
         last = stack.enter_context(ExitStack())
         published = ClusterEvents(cluster_id, (self._sinks.open(stack), self._sinks.connect(self._properties, cluster)))
+        schedule = Schedule(self._clock)
         watch = ClusterWatch(
             context,
             self._settings,
             cluster_id,
+            schedule,
             sinks=(EpisodeLog(), self._phases, published, self._history),
             reports=self._history,
             refresh=self._refresh,
@@ -157,20 +156,17 @@ class Observer:
         watch.start(stack)
         last.callback(lambda: watch.close(self._left_s()))
         self._watch = watch
-        memory = Ticker(GIVE_BACK_EVERY_S, give_back, "memory", self._clock)
-        memory.start()
-        stack.callback(memory.stop)
+        schedule.every(GIVE_BACK_EVERY_S, give_back, "memory")
+        rights = rights_watch(self._settings, self._properties, cluster.access, self._health, watch.denied)
+        schedule.every(RIGHTS_WATCH_S, rights, "rights")
         if topic := self._settings.baselines_topic:
-            reader = BaselinesReader(context, topic, cluster_id, self._baselines).worker
-            reader.start()
-            stack.callback(reader.join, JOIN_S)
-            stack.callback(reader.stop)
+            reader = BaselinesReader(context, topic, cluster_id, self._baselines)
+            schedule.every(BASELINES_EVERY_S, reader, "baselines")
         if self._posts:
             # Posted events go through the topic, which all replicas read, whichever of them was posted to.
             publisher = self._sinks.publisher
             self._posted.connect(cluster_id, publisher.publish if publisher else self._report)
             stack.callback(self._posts.stop)
-        watch_rights(self._settings, self._properties, cluster.access, self._health, stack, watch.denied)
 
     def _refresh(self) -> None:
         self._page.refresh()

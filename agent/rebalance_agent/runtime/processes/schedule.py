@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections import deque
 from collections.abc import Callable
 from datetime import UTC, datetime
 
@@ -17,9 +18,11 @@ from apscheduler.jobstores.base import JobLookupError
 from apscheduler.schedulers.background import BackgroundScheduler
 
 from rebalance_agent.clock import Clock
-from rebalance_agent.runtime.processes.ticker import Ticker
 
-__all__ = ["Schedule"]
+__all__ = ["THREADS_MAX", "Schedule"]
+
+THREADS_MAX = 4
+"""Most calls at a time. A poll that waits for a broker that hangs has a timeout of seconds, and few do at once."""
 
 LOOK_S = 1.0
 """Seconds between two comparisons of the clocks: the longest pause of all calls after the wall clock is set back."""
@@ -29,9 +32,9 @@ SET_BACK_S = 0.5
 
 
 class _Threads(BaseExecutor):  # type: ignore[misc]
-    """Runs each call in a daemon thread of its own, so that a poll that waits for a broker delays no other.
+    """Runs calls in up to `THREADS_MAX` daemon threads, each of which begins when all others are busy.
 
-    Nor does it delay the end of the process, which waits for the threads of any pool of the standard library.
+    The end of the process waits for the threads of any pool of the standard library, so this is a pool of its own.
     ``requested``: names of calls to start soon. Where one is running, ``again`` is called with its job afterwards.
     """
 
@@ -39,15 +42,56 @@ class _Threads(BaseExecutor):  # type: ignore[misc]
         super().__init__()
         self.requested: set[str] = set()
         self._again = again
+        self._changed = threading.Condition()
+        self._due: deque[tuple[Job, list[datetime]]] = deque()
+        self._free = self._threads = 0
+        self._ended = False
+
+    def shutdown(self, wait: bool = True) -> None:  # noqa: ARG002 - as in the base class
+        """End the threads that have nothing to do; running calls are not waited for."""
+        with self._changed:
+            self._ended = True
+            self._due.clear()
+            self._changed.notify_all()
 
     def _do_submit_job(self, job: Job, run_times: list[datetime]) -> None:
         self.requested.discard(job.id)
-        threading.Thread(target=self._run, args=[job, run_times], name=job.id, daemon=True).start()
+        with self._changed:
+            self._due.append((job, run_times))
+            if len(self._due) > self._free and self._threads < THREADS_MAX:
+                self._threads += 1
+                threading.Thread(target=self._run, name=f"calls-{self._threads}", daemon=True).start()
+            self._changed.notify()
 
-    def _run(self, job: Job, run_times: list[datetime]) -> None:
-        self._run_job_success(job.id, run_job(job, "default", run_times, self._logger.name))
-        if job.id in self.requested:
-            self._again(job)
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._free += 1
+                self._changed.wait_for(lambda: self._due or self._ended)
+                self._free -= 1
+                if self._ended:
+                    return
+                job, run_times = self._due.popleft()
+            self._run_job_success(job.id, run_job(job, "default", run_times, self._logger.name))
+            if job.id in self.requested:
+                self._again(job)
+
+
+class _Scheduler(BackgroundScheduler):  # type: ignore[misc]
+    """Calls ``look`` in the scheduler's own thread, at least every `LOOK_S`."""
+
+    def __init__(self, look: Callable[[], None], executor: BaseExecutor) -> None:
+        super().__init__(
+            executors={"default": executor},
+            job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None},
+            timezone=UTC,
+        )
+        self._look = look
+
+    def _process_jobs(self) -> float:
+        self._look()
+        wait_s: float | None = super()._process_jobs()
+        return LOOK_S if wait_s is None else min(wait_s, LOOK_S)
 
 
 class Schedule:
@@ -57,16 +101,11 @@ class Schedule:
         """Nothing is called before `start`."""
         self._clock = clock
         self._ahead_s = self._ahead()
-        self._look = Ticker(LOOK_S, self._look_at_clocks, "clocks", clock)
         # APScheduler logs every call, and every poll that takes longer than its interval. That is ordinary on a busy
         # cluster, and a poll's duration is a metric.
         logging.getLogger("apscheduler").setLevel(logging.ERROR)
         self._threads = _Threads(self._soon)
-        self._scheduler = BackgroundScheduler(
-            executors={"default": self._threads},
-            job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None},
-            timezone=UTC,
-        )
+        self._scheduler = _Scheduler(self._look_at_clocks, self._threads)
 
     def every(self, seconds: float, call: Callable[[], None], name: str) -> None:
         """Call ``call`` at the start and then every ``seconds``; it must not raise."""
@@ -87,11 +126,9 @@ class Schedule:
     def start(self) -> None:
         """Start the calls."""
         self._scheduler.start()
-        self._look.start()
 
     def stop(self) -> None:
         """Make no more calls; running ones are not waited for."""
-        self._look.stop()
         self._scheduler.shutdown(wait=False)
 
     def _look_at_clocks(self) -> None:

@@ -33,7 +33,7 @@ QUEUE_MAX = 100_000
 QUEUE_KILOBYTES_MAX = 64 * 1024
 """Most events, and kilobytes of them, that wait for the brokers: hours of rebalances of some hundred groups."""
 
-POLL_S = 0.2
+POLL_S = 0.5
 """Longest wait of one poll for acknowledgements, in seconds."""
 
 _Deliver = Callable[[KafkaError | None, object], None]

@@ -44,9 +44,6 @@ __all__ = ["ClusterWatch", "watch_context", "watch_parts"]
 TAIL_CHECK_S = 2.0
 """Seconds between comparisons of the tail's position with the topic's end: how soon a dead tail is noticed."""
 
-REFRESH_S = 1.0
-"""Seconds between refreshes of metrics ahead of scrapes: a scrape need not format what changed before."""
-
 JOIN_S = 2.0
 """Longest wait at stop for a thread, in seconds: each one checks its stop signal several times a second."""
 
@@ -78,6 +75,7 @@ class ClusterWatch:
         context: CollectorContext,
         settings: ObserverSettings,
         cluster_id: str,
+        schedule: Schedule,
         sinks: Sequence[EventSink],
         *,
         reports: EventSink,
@@ -86,13 +84,14 @@ class ClusterWatch:
     ) -> None:
         """Nothing runs before `start`.
 
-        ``sinks`` take what the tracker concludes, ``reports`` what members report. ``refresh`` is called every
-        `REFRESH_S`. ``progress`` is that of the events on their way to Kafka, None where they do not go there.
+        ``schedule`` starts and stops with the watch. ``sinks`` take what the tracker concludes, ``reports`` what
+        members report. ``refresh`` is called in the core's thread when views have changed. ``progress`` is that of the
+        events on their way to Kafka, None where they do not go there.
         """
         self._share = share = ObserverShare(context, settings, progress)
         self._context = context = share.context
         self._denied = ""
-        self._schedule = Schedule(context.clock)
+        self._schedule = schedule
 
         # Records of the offsets topic and members' events, each read in a thread of its own into the inbox.
         self._loads = loads = self._loads_poll(settings)
@@ -132,6 +131,7 @@ class ClusterWatch:
             context.clock,
             sinks=[*sinks, *snapshots],
             listeners=[*snapshots, MemberReports(reports), PollTriggers(self._schedule, topics, context.clock)],
+            refresh=refresh,
         )
 
         # What is called when.
@@ -144,7 +144,6 @@ class ClusterWatch:
         if loads:
             every(settings.lag_interval_seconds, loads.poll, "loads")
         every(TAIL_CHECK_S, self._tail.check, "tail_check")
-        every(REFRESH_S, refresh, "refresh")
         every(LIMIT_EVERY_S, RecordSizeLimit(context), "offsets_limit")
         every(VANISHED_EVERY_S, self._vanished, "vanished")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import structlog
@@ -28,6 +28,10 @@ JUDGED_AT_ONCE = 20
 """Most new groups of one batch whose first view is judged at once, at some 0.3 ms each. Where thousands appear at once,
 as at a start, they are shown unjudged first."""
 
+REFRESH_S = 1.0
+"""Seconds between two calls of ``refresh`` while more than `JUDGED_AT_ONCE` groups change at once, as at a start: each
+is written once then, and not with each of its observations."""
+
 JUDGE_AFTER_S = 2.0
 """Seconds after the last such batch until its groups are judged, `JUDGED_AT_ONCE` at a time: by then all are shown."""
 
@@ -37,13 +41,17 @@ JUDGE_PAUSE_S = 0.01
 
 @dataclass(eq=False)
 class Core:
-    """Passes observations from the inbox to the tracker, its events to the sinks, and keeps a view of every group."""
+    """Passes observations from the inbox to the tracker, its events to the sinks, and keeps a view of every group.
+
+    ``refresh`` is called when views have changed, so that a scrape finds their text written.
+    """
 
     tracker: Tracker
     inbox: Inbox
     clock: Clock
     sinks: Sequence[EventSink]
     listeners: Sequence[ObservationListener] = ()
+    refresh: Callable[[], None] = lambda: None
 
     def __post_init__(self) -> None:
         """Nothing is taken from ``inbox`` before `start`."""
@@ -51,6 +59,7 @@ class Core:
         self._views: dict[str, GroupView] = {}
         self._shown: tuple[GroupView, ...] | None = None
         self._unjudged: dict[str, None] = {}
+        self._changes, self._refreshed = 0, self.clock.monotonic()
         self._judge_at = self.clock.monotonic()
         self._log = structlog.get_logger("rebalance_agent.core")
         self._thread = threading.Thread(target=self._run, name="core", daemon=True)
@@ -81,6 +90,7 @@ class Core:
                 self._observe(Tick(self.clock.now_ms()))
             self._renew()
             self._judge()
+            self._refresh()
 
     def _patience_s(self) -> float:
         if self.tracker.behind:
@@ -116,6 +126,7 @@ class Core:
     def _show(self, views: Mapping[str, GroupView | None]) -> None:
         if not views:
             return
+        self._changes += len(views)
         with self._lock:
             self._shown = None
             for group, view in views.items():
@@ -123,6 +134,16 @@ class Core:
                     self._views.pop(group, None)
                 else:
                     self._views[group] = view
+
+    def _refresh(self) -> None:
+        now = self.clock.monotonic()
+        if not self._changes or (self._changes > JUDGED_AT_ONCE and now - self._refreshed < REFRESH_S):
+            return
+        self._changes, self._refreshed = 0, now
+        try:
+            self.refresh()
+        except Exception:  # noqa: BLE001 - a scrape writes what is not written
+            self._log.exception("refresh_failed")
 
     def _view(self, group: str, *, judged: bool) -> GroupView | None:
         try:

@@ -18,6 +18,7 @@ from rebalance_agent.http.health import Readiness
 from rebalance_agent.metrics.export.agent_metrics import AgentMetrics
 from rebalance_agent.metrics.metric import ExporterRole
 from rebalance_agent.runtime.processes.process import CLUSTER, identify_cluster
+from rebalance_agent.runtime.processes.schedule import Schedule
 from rebalance_agent.runtime.settings.roles import ObserverSettings
 from rebalance_agent.runtime.watch.cluster_watch import ClusterWatch, watch_context, watch_parts
 from rebalance_agent.tracking.patterns.group_lag import NO_LAGS, GroupLag
@@ -122,7 +123,8 @@ class InProcessWatch:
         cluster_id = identify_cluster(context.cluster, self._readiness, self._stop)
         if self._stop.is_set():
             return
-        watch = ClusterWatch(context, self.settings, cluster_id, sinks=(self._history,), reports=self._history)
+        schedule = Schedule(self._clock)
+        watch = ClusterWatch(context, self.settings, cluster_id, schedule, (self._history,), reports=self._history)
         with ExitStack() as stack:
             watch.start(stack)
             self._watch = watch
