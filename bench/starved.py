@@ -5,8 +5,8 @@ confluent-kafka, has it, and until a scrape of /metrics shows it. /metrics is sc
 and with gzip, as Prometheus does it; so 50 ms of the figure, in the mean, are the wait for the next scrape. Records are
 written at their own times, whether or not earlier ones are shown: else a slow moment would count once only.
 
-Each busy process has a session of its own, as services do: where the kernel shares cores among sessions (autogroup), or
-among containers, it gives all threads of the observer together no more than one of these processes.
+The broker has a session of its own: where the kernel shares cores among sessions (autogroup) the busy processes compete
+with the observer and the readers, and hardly with the broker. A broker that starves is fenced by its own controller.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def thread_counts(pid: int) -> Counter[str]:
 @contextlib.contextmanager
 def busy(number: int) -> Iterator[None]:
     """Keep so many processes busy."""
-    processes = [subprocess.Popen(["sh", "-c", _BUSY], start_new_session=True) for _ in range(number)]
+    processes = [subprocess.Popen(["sh", "-c", _BUSY]) for _ in range(number)]
     try:
         yield
     finally:

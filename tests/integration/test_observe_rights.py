@@ -41,6 +41,9 @@ def group():
 @pytest.fixture(autouse=True)
 def _rights_are_asked_for_often(monkeypatch):
     monkeypatch.setattr("rebalance_agent.runtime.preflight.rights_watch.RIGHTS_WATCH_S", 0.2)
+    monkeypatch.setattr("rebalance_agent.runtime.processes.observer.RIGHTS_WATCH_S", 0.2)
+    monkeypatch.setattr("rebalance_agent.runtime.processes.observer.BASELINES_EVERY_S", 0.2)
+    monkeypatch.setattr("rebalance_agent.polls.baseline_reader.DENIED_RETRY_S", 0.5)
     monkeypatch.setattr("rebalance_agent.cluster.worker.DENIED_RETRY_S", 0.5)
     monkeypatch.setattr("rebalance_agent.runtime.sinks.publisher.REPLACE_WAIT_S", 0.2)
 
