@@ -26,7 +26,7 @@ class Limits:
     """
 
     connections: int = 256
-    workers: int = 4
+    workers: int = 3
     head_seconds: float = 5.0
     idle_seconds: float = 60.0
     wait_seconds: float = 10.0

@@ -21,7 +21,7 @@ from rebalance_agent.clock import Clock
 
 __all__ = ["THREADS_MAX", "Schedule"]
 
-THREADS_MAX = 4
+THREADS_MAX = 3
 """Most calls at a time. A poll that waits for a broker that hangs has a timeout of seconds, and few do at once."""
 
 LOOK_S = 1.0
