@@ -52,7 +52,7 @@ SORT_KEYS: Mapping[str, _Key] = {
     "partitions": lambda summary: summary.partitions,
     "skew": lambda summary: summary.skew_ratio,
     "running": lambda summary: -summary.running.started_ms if summary.running else None,
-    "stall": lambda summary: summary.last.stall.seconds if summary.last and summary.last.stall else None,
+    "stall": lambda summary: summary.last.stall.lower_seconds if summary.last and summary.last.stall else None,
     "rebalances": lambda summary: summary.rebalances,
     "last": lambda summary: summary.last.timestamp_ms if summary.last else None,
     "trigger": lambda summary: summary.last.trigger if summary.last else None,

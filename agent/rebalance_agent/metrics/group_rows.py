@@ -77,7 +77,7 @@ IDLE_MEMBERS = gauge(
 COMPLETED = labelled(
     "kafka_rebalance_completed_total",
     MetricType.COUNTER,
-    "Completed rebalances by first cause. A cooperative rebalance with its follow-ups counts once.",
+    "Completed rebalances by the gravest of their causes. A cooperative rebalance with its follow-ups counts once.",
     {"trigger": tuple(Trigger)},
     "rebalances",
     samples=values.completed,
