@@ -18,6 +18,9 @@ class FakeCluster:
     def topic_id(self, _topic):
         return "id"
 
+    def topic_setting(self, _topic, _name):
+        return None
+
 
 class FakeProducer:
     """Appends to ``topic`` at once; the next ``fails`` records are lost, and reported at the next poll."""

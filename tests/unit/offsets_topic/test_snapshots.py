@@ -19,6 +19,7 @@ from rebalance_agent.offsets_topic.snapshots.codec import (
 )
 from rebalance_agent.offsets_topic.snapshots.reader import TOMBSTONES_KEPT_MS, UNREADABLE_MAX_S, SnapshotReader
 from support.observer.fakes import fake_context
+from support.observer.snapshots import FakeCluster
 
 
 @pytest.mark.parametrize(
@@ -31,7 +32,7 @@ from support.observer.fakes import fake_context
     ],
 )
 def test_a_snapshot_that_may_miss_tombstones_is_not_built_on(monkeypatch, age_ms, end, used):
-    context = fake_context()
+    context = fake_context(FakeCluster())
     marker = SimpleNamespace(made_from="here", position=10, written_ms=context.clock.now_ms() - age_ms, series=1)
     assembly = SimpleNamespace(keys=lambda _: frozenset(), marker=lambda _: marker, records=lambda *_: ())
     reader = SnapshotReader(context, "state", b"owner")
@@ -40,8 +41,33 @@ def test_a_snapshot_that_may_miss_tombstones_is_not_built_on(monkeypatch, age_ms
     assert context.meters.of("snapshot_problem") == ([] if used else [("out_of_range",)])
 
 
+class Short:
+    """A cluster whose offsets topic keeps tombstones for a second, unless it refuses to say so."""
+
+    def __init__(self, refused=False):
+        self.refused = refused
+
+    def topic_setting(self, topic, name):
+        assert (topic, name) == ("__consumer_offsets", "delete.retention.ms")
+        if self.refused:
+            raise ClusterError("denied")
+        return "1000"
+
+
+@pytest.mark.parametrize(
+    ("refused", "age_ms", "used"), [(False, 1_000, True), (False, 1_001, False), (True, 1_001, True)]
+)
+def test_the_topics_own_setting_says_how_long_tombstones_stay(monkeypatch, refused, age_ms, used):
+    context = fake_context(Short(refused))
+    marker = SimpleNamespace(made_from="here", position=10, written_ms=context.clock.now_ms() - age_ms, series=1)
+    assembly = SimpleNamespace(keys=lambda _: frozenset(), marker=lambda _: marker, records=lambda *_: ())
+    reader = SnapshotReader(context, "state", b"owner")
+    monkeypatch.setattr(reader, "_read", lambda _partitions: assembly)
+    assert (0 in reader.load({0: (5, 20)}, "here")) is used
+
+
 def test_one_of_an_older_version_is_counted_and_the_log_says_what_is_done_instead(monkeypatch, caplog):
-    context = fake_context()
+    context = fake_context(FakeCluster())
     older = Marker(VERSION - 1, 1, 10, 0, Digest().text, context.clock.now_ms(), "here")
     assembly = SnapshotAssembly(b"owner", [0])
     assembly.add(marker_key(b"owner", 0), marker_value(older))
@@ -56,7 +82,7 @@ def test_one_of_an_older_version_is_counted_and_the_log_says_what_is_done_instea
 
 def test_keys_of_partitions_that_wait_to_begin_are_kept_while_others_are_loaded(monkeypatch):
     assembly = SimpleNamespace(keys=lambda partition: frozenset({b"%d" % partition}), marker=lambda _: None)
-    reader = SnapshotReader(fake_context(), "state", b"owner")
+    reader = SnapshotReader(fake_context(FakeCluster()), "state", b"owner")
     monkeypatch.setattr(reader, "_read", lambda _partitions: assembly)
     reader.load({0: (0, 9)}, "here")
     reader.load({1: (0, 9)}, "here")
@@ -74,7 +100,7 @@ def _failing(error):
 
 
 def test_brokers_that_do_not_answer_are_asked_again_before_the_snapshot_is_given_up(monkeypatch):
-    context = fake_context()
+    context = fake_context(FakeCluster())
     reader = SnapshotReader(context, "state", b"owner")
     monkeypatch.setattr(reader, "_read", _failing(ClusterError("restarting")))
     for _ in range(2):  # the next time that brokers are gone they have as long again
@@ -87,7 +113,7 @@ def test_brokers_that_do_not_answer_are_asked_again_before_the_snapshot_is_given
 
 
 def test_who_may_not_read_snapshots_does_without_them_at_once(monkeypatch):
-    context = fake_context()
+    context = fake_context(FakeCluster())
     reader = SnapshotReader(context, "state", b"owner")
     monkeypatch.setattr(reader, "_read", _failing(AccessDeniedError("no")))
     assert reader.load({0: (0, 9)}, "here") == {}

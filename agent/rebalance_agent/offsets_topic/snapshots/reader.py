@@ -10,6 +10,7 @@ from rebalance_agent.cluster.collector_context import CollectorContext, Snapshot
 from rebalance_agent.cluster.read_to_end import records_before
 from rebalance_agent.cluster.topic_reader import TopicReader
 from rebalance_agent.errors import AccessDeniedError, ClusterError, InvalidInputError
+from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
 from rebalance_agent.offsets_topic.snapshots.codec import SnapshotAssembly, StoredRecord
 
 __all__ = [
@@ -29,8 +30,10 @@ UNREADABLE_MAX_S = 60.0
 """Seconds for which unanswered reads are retried: only a snapshot tells which events were missed since it."""
 
 TOMBSTONES_KEPT_MS = 86_400_000
-"""Brokers' default of ``delete.retention.ms``. Older tombstones may be compacted away, and a key that an older snapshot
-holds would stay for ever."""
+"""Brokers' default of ``delete.retention.ms``, used where the topic's own cannot be read. Older tombstones may be
+compacted away, and a key that an older snapshot holds would stay for ever."""
+
+_TOMBSTONES_SETTING = "delete.retention.ms"
 
 TUNING = {"fetch.wait.max.ms": "50", "fetch.queue.backoff.ms": "10", "queued.max.messages.kbytes": "16384"}
 
@@ -74,6 +77,7 @@ class SnapshotReader:
             return {}
         self.kept |= {partition: assembly.keys(partition) for partition in bounds}
         snapshots = {}
+        oldest_ms = self._context.clock.now_ms() - self._tombstones_kept_ms()
         for partition, (start, end) in bounds.items():
             try:
                 marker = assembly.marker(partition)
@@ -84,8 +88,8 @@ class SnapshotReader:
                 elif not start <= marker.position <= end:
                     reason = f"it covers what is before {marker.position}, the topic has {start} to {end}"
                     self._ignored("out_of_range", partition, reason)
-                elif marker.position < end and self._context.clock.now_ms() - marker.written_ms > TOMBSTONES_KEPT_MS:
-                    reason = "it is more than a day old: what was deleted since then may have left no tombstone"
+                elif marker.position < end and marker.written_ms < oldest_ms:
+                    reason = f"it is older than {_TOMBSTONES_SETTING}: groups deleted since may have left no tombstone"
                     self._ignored("out_of_range", partition, reason)
                 else:
                     records = tuple(assembly.records(partition, marker))
@@ -93,6 +97,14 @@ class SnapshotReader:
             except InvalidInputError as error:
                 self._ignored("malformed", partition, str(error))
         return snapshots
+
+    def _tombstones_kept_ms(self) -> int:
+        """Return how long the offsets topic keeps tombstones (ms)."""
+        try:
+            return int(self._context.cluster.topic_setting(OFFSETS_TOPIC, _TOMBSTONES_SETTING) or TOMBSTONES_KEPT_MS)
+        except (ClusterError, ValueError) as error:
+            _log.debug("%s of %s is not known: %s", _TOMBSTONES_SETTING, OFFSETS_TOPIC, error)
+            return TOMBSTONES_KEPT_MS
 
     def _readable(self, partitions: Collection[int]) -> SnapshotAssembly | None:
         try:
