@@ -12,6 +12,7 @@ from rebalance_agent.tracking.observations import DescribedGroup
 from rebalance_agent.tracking.patterns.empty_groups import EmptyGroup
 from rebalance_agent.tracking.patterns.loads import GroupLoads, LoadHistory
 from rebalance_agent.tracking.rebalance.counters import CounterTotals
+from rebalance_agent.tracking.tracker_context import no_group
 from rebalance_agent.tracking.views import GroupView, MemberLoad
 
 __all__ = ["PolledGroup"]
@@ -31,7 +32,7 @@ class PolledGroup:
         value: DescribedGroup,
         at_ms: int,
         changed: Callable[[str], None],
-        may_be_empty: Callable[[str], bool] = lambda _group: False,
+        may_be_empty: Callable[[str], bool] = no_group,
     ) -> None:
         """Start with the first description, observed at ``at_ms``; ``changed`` is called when the view changes.
 

@@ -36,7 +36,7 @@ from rebalance_agent.tracking.patterns.loads import GroupLoads
 from rebalance_agent.tracking.poll_evidence import OVERTAKEN_MAX_MS, ClockOffset, PollEvidence
 from rebalance_agent.tracking.polled_group import PolledGroup
 from rebalance_agent.tracking.record_router import RecordRouter
-from rebalance_agent.tracking.tracker_context import TrackerContext
+from rebalance_agent.tracking.tracker_context import TrackerContext, no_group
 from rebalance_agent.tracking.views import GroupView
 
 __all__ = ["DUE_MAX", "REBALANCING", "Tracker"]
@@ -58,7 +58,7 @@ class Tracker:
         settle_ms: int = 5_000,
         list_period_ms: int = 250,
         copartitioned: Copartitioned | None = None,
-        may_be_empty: Callable[[str], bool] = lambda _group: False,
+        may_be_empty: Callable[[str], bool] = no_group,
     ) -> None:
         """Start without groups.
 

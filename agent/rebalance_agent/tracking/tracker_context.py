@@ -12,7 +12,12 @@ from rebalance_agent.tracking.poll_evidence import ClockOffset, Outages, PollEvi
 from rebalance_agent.tracking.rebalance.commit_times import CommitTimes
 from rebalance_agent.tracking.rebalance.coordinators import Coordinators
 
-__all__ = ["TrackerContext"]
+__all__ = ["TrackerContext", "no_group"]
+
+
+def no_group(_group: str) -> bool:
+    """Return False for every group: the default of filters by name."""
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +36,7 @@ class TrackerContext:
     offset: ClockOffset
     topics: ClusterTopics
     copartitioned: Copartitioned
-    may_be_empty: Callable[[str], bool] = lambda _group: False
+    may_be_empty: Callable[[str], bool] = no_group
     outages: Outages = field(default_factory=Outages)
     coordinators: Coordinators = field(default_factory=Coordinators)
     commits: CommitTimes = field(default_factory=CommitTimes)

@@ -45,7 +45,7 @@ def test_the_events_are_what_an_observer_publishes():
     kinds = Counter(type(each).KIND for each in events)
     assert kinds["generation"] > 300
     assert kinds["member"] > 100
-    assert kinds["rollout"] > 5
+    assert kinds["rollout"] > 2  # not of deploys in groups that show no evidence of them
     assert kinds["assign"] > 50
     assert {each.cluster_id for each in events} == {FLEET.cluster_id}
     ids = Counter((each.event_id, each.revision) for each in events)
