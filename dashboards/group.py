@@ -222,7 +222,7 @@ STALLS = Panel(
     12,
     "Stall of each rebalance",
     "How long was the longest stall of a partition, and is that normal at this hour? Mean and p95 of the rebalances "
-    "at each point. exact: measured by members; bound: the upper bound. normal: the group's baseline from the "
+    "at each point. exact: measured by members; bound: the lower bound. normal: the group's baseline from the "
     "pipeline.",
     (
         Query(

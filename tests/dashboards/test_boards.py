@@ -26,7 +26,10 @@ PROMETHEUS_OWN = {"up": {"job", "instance"}}
 ADDED = {"job", "instance", "cluster"}
 """Labels of every series: the first two are Prometheus', the last is set by ``cluster_name``."""
 
-NOT_ON_A_BOARD: dict[str, str] = {}
+NOT_ON_A_BOARD = dict.fromkeys(
+    ("kafka_rebalance_stall_upper_seconds", "kafka_rebalance_stalled_partition_seconds_upper_total"),
+    "boards show the time that partitions surely stood still; the page and explain show both bounds",
+)
 """Metric -> why no panel needs it."""
 
 PARTS = re.compile(r"_(bucket|sum|count)$")

@@ -46,7 +46,7 @@ def test_what_would_be_done_to_a_group_is_said_and_not_done(kafka, capsys, own, 
     finally:
         one.close()
     assert ended == code
-    assert f"JoinGroup {strategy} is put before the client's own assignors" in text
+    assert f"The gateway adds {strategy} before the client's own assignors" in text
     assert f"classic group, Stable, 1 members, assignor {own}" in text
     assert "app on /127.0.0.1: 4 partitions" in text
     assert verdict in text

@@ -83,7 +83,7 @@ def test_a_group_whose_consumers_are_all_killed_is_said_first(kafka, tmp_path):
     bootstrap, topic, group = kafka.bootstrap_servers, f"topic-{unique}", f"doomed-{unique}"
     create_topic(bootstrap, topic, PARTITIONS)
     command = [sys.executable, "-c", CONSUMER, bootstrap, group, topic, str(SESSION_MS)]
-    with producing(bootstrap, topic), observing(bootstrap, **SETTINGS) as watched:
+    with producing(bootstrap, topic), observing(bootstrap, groups_allow=group, **SETTINGS) as watched:
         consumers = [ProcessMember(command) for _ in range(MEMBERS)]
 
         def metric(name, **labels):

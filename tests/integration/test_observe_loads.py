@@ -127,6 +127,8 @@ def test_of_a_member_that_went_the_last_commit_bounds_the_stall(kafka, names, pr
         # All that there is was committed: a lag that nobody has is shared evenly.
         eventually(lambda: skew(watched, group, "lag") == 1, told=names)
         close()
+        eventually(lambda: (number(), most(), running()) == (1, 4, 0), told=names)
+        produce(bootstrap, topic, 0, 1, 2, 3, records=10)  # so that the other one commits what it got
 
         def gone():
             status, text = watched.get(f"/api/v1/groups/{group}/rebalances")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass, field, replace
 
 from support.scenarios.journal import plain
@@ -109,7 +110,8 @@ def misjudged(stage, scenario, played):
         known = max(stage.known(scenario, one).seconds for one in standstills) if bound and told else measured
         late = stage.stillness.late_s(each.started_ms, each.rested_ms)
         tolerance = TOLERANCE_S if late <= TOLERANCE_S else TOLERANCE_S + late
-        if not (stall["lower_seconds"] - tolerance <= measured and known <= stall["seconds"] + tolerance):
+        upper = stall.get("seconds", math.inf)  # unknown where members have nothing to commit
+        if not (stall["lower_seconds"] - tolerance <= measured and known <= upper + tolerance):
             yield f"{each.act.steps}: measured {measured}, {known} known, published {stall}, answers {late} s late"
     if not compared:
         yield "nothing stood still, so nothing was compared"

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from rebalance_agent.demo.observed.claims_check import counts_text, slowest_client
 from rebalance_agent.demo.observed.summary import Summary
-from rebalance_agent.ui.words import UNKNOWN
+from rebalance_agent.ui.words import UNKNOWN, stall_text
 
 __all__ = ["STEP_HEADINGS", "SUMMARY_HEADINGS", "step_rows", "summary_rows"]
 
@@ -37,7 +37,7 @@ def step_rows(summary: Summary) -> list[tuple[str, ...]]:
         for expected in seen_step.step.expected:
             seen = [event for event in seen_step.seen if event.group == expected.group]
             triggers = _joined(event.trigger for event in seen)
-            stalls = _joined(f"{event.stall.seconds:.2f} s {event.stall.basis}" for event in seen if event.stall)
+            stalls = _joined(f"{stall_text(event.stall)} {event.stall.basis}" for event in seen if event.stall)
             slowest = _joined(filter(None, map(slowest_client, seen)))
             rows.append((seen_step.step.name, expected.group, triggers, stalls, slowest, check))
     return rows

@@ -92,7 +92,9 @@ _SINGLE_TABLE = (
     _Expectation(EVENTS, "days are those of timestamps", "day = to_date(timestamp)"),
     _Expectation(EVENTS_REJECTED, "reasons begin with a code", "reason RLIKE '^[a-z_]+: .'"),
     _Expectation(GENERATIONS, "times are ordered", _IN_ORDER),
-    _Expectation(GENERATIONS, "no lower bound is above its upper one", "NOT stall_seconds > stall_upper_seconds"),
+    _Expectation(
+        GENERATIONS, "no lower bound is above its upper one", "coalesce(stall_seconds <= stall_upper_seconds, true)"
+    ),
     _Expectation(GENERATIONS, "only closing rows have a stall", "closes_episode OR stall_seconds IS NULL"),
     _Expectation(GENERATIONS, "an episode begins before it ends", "episode_generation <= generation"),
     _Expectation(GROUP_HOURS, "rebalances are those of all triggers", f"rebalances = {_ALL_TRIGGERS}"),

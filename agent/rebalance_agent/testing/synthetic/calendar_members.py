@@ -14,6 +14,9 @@ from rebalance_agent.testing.synthetic.hourly_load import load_at
 
 __all__ = ["CalendarMembers", "PlannedMember"]
 
+_POD_TEMPLATE_HASH = str.maketrans("0123456789abcdef", "bcdfghjklmnpqrst")
+"""Hexadecimal digits -> letters that Kubernetes uses in pod-template hashes."""
+
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # the alphabet of Kubernetes, which without vowels makes no words
 _ZONES = ("eu-west-1a", "eu-west-1b", "eu-west-1c")
 _NODES = 24
@@ -110,7 +113,8 @@ class CalendarMembers:
     def _new_name(self, number: int) -> str:
         if not self._plan.pods:
             return f"consumer-{self._plan.name}-{number + 1}-{self._letters(8)}"
-        return f"{self._plan.name}-{self.release:04x}{self._plan.number % 0xFFFF:04x}-{self._letters(5)}"
+        template = f"{self.release:04x}{self._plan.number % 0xFFFF:04x}".translate(_POD_TEMPLATE_HASH)
+        return f"{self._plan.name}-{template}-{self._letters(5)}"
 
     def _planned_member(self, spec: SimulatedMember, name: str, at_ms: int) -> PlannedMember:
         workload = self._plan.name
