@@ -123,6 +123,7 @@ def test_what_an_observer_without_snapshots_did_not_see_is_named(names, verify, 
     settings = {**settings, "state_topic": ""}
     with observing(bootstrap, **settings):
         _churn(bootstrap, topic, groups, 1)
+        _last_are_told(bootstrap, settings["events_topic"], groups)
     _churn(bootstrap, topic, groups, 1)
     with observing(bootstrap, **settings):
         _churn(bootstrap, topic, groups, 1)

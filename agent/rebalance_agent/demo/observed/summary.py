@@ -152,4 +152,4 @@ def _slow_json(events: Sequence[GenerationEvent], slow: SlowDown) -> dict[str, A
 
 def _stall_json(event: GenerationEvent | None) -> dict[str, Any]:
     stall = event.stall if event else None
-    return {"stall_seconds": stall.seconds if stall else None, "basis": stall.basis if stall else None}
+    return {"stall_seconds": stall.lower_seconds if stall else None, "basis": stall.basis if stall else None}
