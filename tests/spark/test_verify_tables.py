@@ -89,7 +89,7 @@ LIES = {
     f"DELETE FROM generations WHERE {WHERE}": "has no event",
     f"INSERT INTO generations SELECT * FROM generations WHERE {WHERE}": "was published twice",
     f"UPDATE generations SET moved = moved + 1 WHERE {WHERE}": "moved is",
-    f"UPDATE generations SET body = '{{}}' WHERE {WHERE}": "its body is no event",
+    f"UPDATE generations SET body = '{{}}' WHERE {WHERE}": "its body is not an event",
     f"UPDATE generations SET moved = 1, body = {MOVED} WHERE {WHERE}": "by the records, 1 by the event",
     f"DELETE FROM members WHERE {WHERE} AND {SOMEBODY}": "rows of members",
     f"UPDATE members SET partitions = partitions + 1 WHERE {WHERE}": "rows of members",

@@ -66,7 +66,7 @@ def test_the_closing_tables_name_the_slow_consumer_and_its_stall():
     Screen(stream, live=False).close(summary(event=replace(EVENT, generation=8)))
     text = stream.getvalue()
     assert "one=2 two=1" in text
-    assert "6.25 s exact   two" in text
+    assert "6.2 s exact   two" in text
     assert "difference: group g: generation in the events: ours is 8, the coordinator's 7" in text
 
 
