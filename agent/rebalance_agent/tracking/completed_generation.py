@@ -53,7 +53,6 @@ class LastSeen:
     """
 
     contact_ms: int | None = None
-    committed_ms: int | None = None
     worked_ms: int | None = None
 
 

@@ -1,5 +1,6 @@
 """Bounds of stalls in groups whose members report nothing: what their commits show, and what they do not."""
 
+import pickle
 from dataclasses import replace
 
 import pytest
@@ -169,20 +170,35 @@ def test_a_partition_was_consumed_after_every_commit_that_counts_as_work(steps):
         consumed += [at_ms] * (more or not last)
         last = bool(more or not last)
         times.update({commit_key("g", "t", 0): Commit(at_ms, offset)})
-    alive, worked = times.alive_ms("g", [("t", 0)], 0, at_ms)
-    assert alive == (at_ms if steps else None)
+    worked = times.worked_ms("g", [("t", 0)], 0, at_ms)
     assert worked is None or any(worked < moment for moment in consumed)
 
 
 def test_commits_are_kept_for_a_bounded_number_of_partitions(monkeypatch):
     monkeypatch.setattr("rebalance_agent.tracking.rebalance.commit_times.PARTITIONS_MAX", 2)
     times, first = CommitTimes(), FirstCommits()
-    times.update({commit_key("g", "t", number): Commit(1, 1) for number in range(5)})
-    seen = [times.alive_ms("g", [("t", number)], 0, 9)[0] for number in range(5)]
+    for at_ms in (1, 2):
+        times.update({commit_key("g", "t", number): Commit(at_ms, at_ms) for number in range(5)})
+    seen = [times.worked_ms("g", [("t", number)], 0, 9) for number in range(5)]
     assert seen == [1, 1, None, None, None]
     times.expect("g", [("t", 4)], 2, first)
     times.update({commit_key("g", "t", 4): Commit(3, 2), commit_key("g", "t", 0): None})
     assert first.at_ms == {("t", 4): 3}
     times.forget("g")
-    times.update({commit_key("h", "t", number): Commit(4, 1) for number in range(5)})
-    assert [times.alive_ms("h", [("t", number)], 0, 9)[0] for number in range(3)] == [4, 4, None]
+    for at_ms in (4, 5):
+        times.update({commit_key("h", "t", number): Commit(at_ms, at_ms) for number in range(5)})
+    assert [times.worked_ms("h", [("t", number)], 0, 9) for number in range(3)] == [4, 4, None]
+
+
+def test_groups_without_commits_that_are_kept_take_no_memory(monkeypatch):
+    monkeypatch.setattr("rebalance_agent.tracking.rebalance.commit_times.PARTITIONS_MAX", 1)
+    times = CommitTimes()
+    times.update({commit_key("kept", "t", 0): Commit(1, 1)})
+    before = pickle.dumps(times)
+    for number in range(100):
+        times.update(
+            {commit_key(f"deleted-{number}", "t", 0): None, commit_key(f"over-{number}", "t", 0): Commit(2, 1)}
+        )
+    assert pickle.dumps(times) == before
+    times.update({commit_key("kept", "t", 0): None})
+    assert len(pickle.dumps(times)) < len(before)

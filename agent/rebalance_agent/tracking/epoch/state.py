@@ -191,7 +191,7 @@ class EpochState(TrackedGroup):
         if record.live and old is not None and (new is None or new.epoch < 0 <= old.epoch):
             had = pairs(self._records.by_topic_name(topic_partitions(old.held), self._context.topics))
             self._last_seen.depart(self._records.members.get(name), name, old, at_ms)
-            self._last_seen.commit(name, *self._context.commits.alive_ms(self.group, had, contact_ms or 0, at_ms))
+            self._last_seen.work(name, self._context.commits.worked_ms(self.group, had, contact_ms or 0, at_ms))
         if new is None:
             self._last_seen.forget(name)
 

@@ -58,12 +58,12 @@ class CommitTimes:
         for key, commit in commits.items():
             name, partition = split_commit_key(key)
             group = self._groups.get(name)
-            if group is None:
-                group = self._groups[name] = _Group()
             if commit is None:
-                self._size -= group.seen.pop(partition, None) is not None
-            else:
+                self._drop(name, partition)
+            elif group is not None:
                 self._take(group, partition, *commit)
+            elif self._size < PARTITIONS_MAX:
+                self._take(self._groups.setdefault(name, _Group()), partition, *commit)
 
     def _take(self, group: _Group, partition: bytes, at_ms: int, offset: int) -> None:
         before = group.seen.get(partition)
@@ -78,6 +78,14 @@ class CommitTimes:
         if group.awaited and (awaited := group.awaited.get(partition)) and at_ms >= awaited.after_ms:
             awaited.first.at_ms[awaited.partition] = at_ms
             del group.awaited[partition]
+
+    def _drop(self, name: bytes, partition: bytes) -> None:
+        group = self._groups.get(name)
+        if group is None or group.seen.pop(partition, None) is None:
+            return
+        self._size -= 1
+        if not (group.seen or group.awaited):
+            del self._groups[name]
 
     def expect(self, name: str, partitions: Collection[Partition], after_ms: int, first: FirstCommits) -> None:
         """Await, into ``first``, the first commit of each of the group's ``partitions`` from ``after_ms`` on.
@@ -99,19 +107,16 @@ class CommitTimes:
         """Return the group's partitions whose first commit is awaited."""
         return [one.partition for one in self._groups.get(name.encode(), _NO_GROUP).awaited.values()]
 
-    def alive_ms(
-        self, name: str, partitions: Collection[Partition], after_ms: int, until_ms: int
-    ) -> tuple[int | None, int | None]:
-        """Return until when an owner of all these partitions was alive, and until when it surely worked (epoch ms).
+    def worked_ms(self, name: str, partitions: Collection[Partition], after_ms: int, until_ms: int) -> int | None:
+        """Return until when an owner of all these partitions surely worked (epoch ms); None where no commit shows it.
 
-        Its commits are in (``after_ms``, ``until_ms``]; None where there are none. A partition with a commit after
-        ``until_ms`` has another owner already, and nothing is known of the commits before it.
+        Its commits are in (``after_ms``, ``until_ms``]. A partition with a commit after ``until_ms`` has another owner
+        already, and nothing is known of the commits before it.
         """
         seen = self._groups.get(name.encode(), _NO_GROUP).seen
-        commits = (seen.get(partition_key(*partition)) for partition in partitions)
-        own = [commit for commit in commits if commit and after_ms < commit.at_ms <= until_ms]
-        alive = max((one.at_ms for one in own), default=None)
-        return alive, max((one.worked_ms for one in own if one.worked_ms > after_ms), default=None)
+        commits = (seen.get(partition_key(*partition)) for partition in partitions) if seen else ()
+        own = (commit.worked_ms for commit in commits if commit and commit.at_ms <= until_ms)
+        return max((worked_ms for worked_ms in own if worked_ms > after_ms), default=None)
 
 
 _NO_GROUP = _Group()

@@ -33,7 +33,7 @@ class ClassicLastSeen:
         return {
             member.member_id: LastSeen(
                 self._contact_ms.get(member.member_id),
-                *commits.alive_ms(group, pairs(member.assigned), after_ms, at_ms),
+                commits.worked_ms(group, pairs(member.assigned), after_ms, at_ms),
             )
             for member in before.members
         }
@@ -101,10 +101,10 @@ class EpochLastSeen:
             del self._last_seen[oldest]
             self._departures.pop(oldest, None)
 
-    def commit(self, member_id: str, committed_ms: int | None, worked_ms: int | None) -> None:
-        """Set the times of the last commits of a departed member (see `CommitTimes.alive_ms`)."""
+    def work(self, member_id: str, worked_ms: int | None) -> None:
+        """Set until when a departed member surely worked (see `CommitTimes.worked_ms`)."""
         if last_seen := self._last_seen.get(member_id):
-            self._last_seen[member_id] = replace(last_seen, committed_ms=committed_ms, worked_ms=worked_ms)
+            self._last_seen[member_id] = replace(last_seen, worked_ms=worked_ms)
 
     def take(self) -> tuple[dict[str, LastSeen], dict[str, Departure]]:
         """Return and reset when the members that departed since the last call were last active, and how they left."""

@@ -154,8 +154,8 @@ class StepMoments:
         """
         expired_ms = last_contact_ms(removed_ms, _silent_ms(owner), self._generation.coordinator_changes)
         last_seen = self._generation.last_seen.get(owner.member_id, LastSeen())
-        known = (at_ms for at_ms in (last_seen.contact_ms, last_seen.worked_ms) if at_ms is not None)
-        return Moment(min(max(expired_ms, *known, expired_ms), latest_ms), latest_ms)
+        known = [at_ms for at_ms in (last_seen.contact_ms, last_seen.worked_ms) if at_ms is not None]
+        return Moment(min(max([expired_ms, *known]), latest_ms), latest_ms)
 
     def _heard_ms(self, owner: Member, removed_ms: int) -> int:
         """Return when a removed member stopped at the latest: one that was removed although it was alive hears later.
