@@ -122,6 +122,23 @@ def left(name, at, generation, **more):
     return said(Callback.LEFT, name, at, at, generation, **more)
 
 
+TWO_EAGER = (
+    topics(0, t=4),
+    listed(500),
+    record(1_000, 0),
+    record(4_000, 1, member("a", (0, 1)), member("b", (2, 3)), joined=3_990),
+)
+"""A group of two eager members is complete at 4 s."""
+
+B_GONE = (
+    listed(80_000),
+    listed(80_200, "g"),
+    listed(82_990, "g"),
+    record(83_000, 2, member("a", (0, 1, 2, 3)), joined=82_990),
+)
+"""b is gone: polls show the rebalance from 80.2 s on, and a has everything at 83 s."""
+
+
 def tell(tracker, *observations, commits=True):
     """Return all events of these observations; a tick is repeated until nothing is left that was due by then.
 

@@ -16,6 +16,8 @@ from rebalance_agent.tracking.rebalance.commit_times import CommitTimes
 from rebalance_agent.tracking.rebalance.episodes import COMMITS_WAIT_MAX_MS
 from support.tracker.epochs import current, fact, gone, group_of_two, target
 from support.tracker.tracking import (
+    B_GONE,
+    TWO_EAGER,
     closing,
     committed,
     in_time,
@@ -29,30 +31,23 @@ from support.tracker.tracking import (
     watch,
 )
 
-A, B = member("a", (0, 1)), member("b", (2, 3))
-START = (topics(0, t=4), listed(500), record(1_000, 0), record(4_000, 1, A, B, joined=3_990))
+A = member("a", (0, 1))
 WORK = [committed(at, 0, 1, 2, 3) for at in range(5_000, 80_000, 5_000)]
-LEFT = (
-    listed(80_000),
-    listed(80_200, "g"),
-    listed(82_990, "g"),
-    record(83_000, 2, member("a", (0, 1, 2, 3)), joined=82_990),
-)
 
 
 def stall_of(*observations):
-    _, events = watch(*in_time(*START, *observations), tick(150_000), commits=False)
+    _, events = watch(*in_time(*TWO_EAGER, *observations), tick(150_000), commits=False)
     return closing(events)[-1].stall
 
 
 def test_the_first_commit_after_an_assignment_is_the_upper_bound_of_the_stall():
-    stall = stall_of(*WORK, *LEFT, committed(84_500, 0))
+    stall = stall_of(*WORK, *B_GONE, committed(84_500, 0))
     # b worked at least until 70 s, its last commit but one; a, which got everything anew, committed at 84.5 s.
     assert (stall.lower_seconds, stall.seconds, stall.basis) == (2.8, 14.5, Basis.BOUND)
 
 
 def test_without_a_commit_nothing_shows_that_the_stall_is_over():
-    stall = stall_of(*WORK, *LEFT)
+    stall = stall_of(*WORK, *B_GONE)
     assert (stall.lower_seconds, stall.seconds, stall.upper_partition_seconds) == (2.8, None, None)
 
 
@@ -72,14 +67,14 @@ def test_a_member_that_stopped_polling_left_only_after_its_poll_interval():
     """It heartbeats meanwhile, so the session timeout bounds nothing; its commits stop with its polls."""
     kept = [committed(at, 0, 1) for at in range(5_000, 80_000, 5_000)]
     stuck = [committed(at, 2, 3) for at in range(5_000, 55_000, 5_000)]
-    stall = stall_of(*kept, *stuck, *LEFT, committed(84_000, 0))
+    stall = stall_of(*kept, *stuck, *B_GONE, committed(84_000, 0))
     assert stall.seconds == 84.0 - 45.0  # its last commit but one; 50 was the last
 
 
 def test_a_repeated_offset_may_be_of_a_callback_like_the_one_before():
     work = [committed(at, 0, 1, 2, 3) for at in (60_000, 65_000, 70_000)]
     closing_down = [committed(75_000, 2, 3), committed(80_100, 2, 3, offset=75_000)]
-    stall = stall_of(*work, *closing_down, *LEFT, committed(84_000, 0))
+    stall = stall_of(*work, *closing_down, *B_GONE, committed(84_000, 0))
     assert stall.seconds == 84.0 - 70.0
 
 
@@ -87,26 +82,26 @@ def test_a_staying_member_that_changed_its_subscription_stopped_before_the_rebal
     """It revokes first, and asks to join when its callback has returned."""
     wider = member("b", (2, 3), topics=("t", "u"))
     rejoined = record(83_000, 2, A, wider, joined=82_990)
-    stall = stall_of(*WORK, LEFT[0], LEFT[1], rejoined, committed(84_000, 0, 2))
+    stall = stall_of(*WORK, B_GONE[0], B_GONE[1], rejoined, committed(84_000, 0, 2))
     assert stall.seconds == 84.0 - 70.0
     joined = record(83_000, 2, member("a", (0, 1)), member("b", (2,)), member("c", (3,)), joined=82_990)
-    stall = stall_of(*WORK, LEFT[0], LEFT[1], joined, committed(84_000, 0, 2, 3))
+    stall = stall_of(*WORK, B_GONE[0], B_GONE[1], joined, committed(84_000, 0, 2, 3))
     assert stall.seconds == 84.0 - 80.0  # asked to rejoin by the coordinator
 
 
 def test_a_stall_that_was_not_over_is_carried_to_the_next_rebalance():
     second = (listed(85_000), listed(85_200, "g"), record(86_000, 3, member("c", (0, 1, 2, 3)), joined=85_990))
-    stall = stall_of(*WORK, *LEFT, *second, committed(87_000, 0))
+    stall = stall_of(*WORK, *B_GONE, *second, committed(87_000, 0))
     assert stall.seconds == 87.0 - 70.0
-    stall = stall_of(*WORK, *LEFT, committed(84_000, 0), committed(84_500, 0), *second, committed(87_000, 0))
+    stall = stall_of(*WORK, *B_GONE, committed(84_000, 0), committed(84_500, 0), *second, committed(87_000, 0))
     assert stall.seconds == 87.0 - 84.0
 
 
 def test_a_stall_is_over_when_its_owner_would_have_been_removed_otherwise():
     later = (listed(125_000), listed(125_200, "g"), record(126_000, 3, member("c", (0, 1, 2, 3)), joined=125_990))
-    idle = replace(A, rebalance_timeout_ms=30_000, assignment=LEFT[-1].value.members[0].assignment)
-    taken = replace(LEFT[-1], value=replace(LEFT[-1].value, members=(idle,)))
-    stall = stall_of(*WORK, *LEFT[:-1], taken, *later, committed(127_000, 0))
+    idle = replace(A, rebalance_timeout_ms=30_000, assignment=B_GONE[-1].value.members[0].assignment)
+    taken = replace(B_GONE[-1], value=replace(B_GONE[-1].value, members=(idle,)))
+    stall = stall_of(*WORK, *B_GONE[:-1], taken, *later, committed(127_000, 0))
     assert stall.seconds == pytest.approx(127.0 - 82.99)  # when it joined
 
 
@@ -114,26 +109,30 @@ def test_partitions_may_have_stood_still_since_brokers_went_away():
     away = [listed(at, complete=False) for at in range(40_250, 79_000, 250)]
     work = [committed(at, 0, 1, 2, 3) for at in range(5_000, 40_000, 5_000)]
     stay = record(83_000, 2, member("a", (0, 1)), member("b", (2,)), member("c", (3,)), joined=82_990)
-    stall = stall_of(*work, listed(40_000), *away, *LEFT[:-1], stay, committed(84_000, 0, 2, 3))
+    stall = stall_of(*work, listed(40_000), *away, *B_GONE[:-1], stay, committed(84_000, 0, 2, 3))
     assert (stall.seconds, stall.basis) == (84.0 - 40.0, Basis.BOUND)
     again = [committed(79_200, 0, 1, 2, 3), committed(79_700, 0, 1, 2, 3), committed(79_900, 0, 1, 2, 3)]
-    stall = stall_of(*work, listed(40_000), *away, listed(79_000), *again, *LEFT[:-1], stay, committed(84_000, 0, 2, 3))
+    stall = stall_of(
+        *work, listed(40_000), *away, listed(79_000), *again, *B_GONE[:-1], stay, committed(84_000, 0, 2, 3)
+    )
     assert stall.seconds == 84.0 - 80.0
 
 
 def test_an_episode_waits_for_first_commits_and_not_for_long():
-    tracker, events = watch(*in_time(*START, *WORK, *LEFT), tick(90_000), commits=False)
+    tracker, events = watch(*in_time(*TWO_EAGER, *WORK, *B_GONE), tick(90_000), commits=False)
     assert triggers(events) == [Trigger.GROUP_STARTED]
     events = tell(tracker, committed(90_500, 0), tick(91_500), commits=False)
     assert closing(events)[-1].stall.seconds == 20.5
-    tracker, events = watch(*in_time(*START, *WORK, *LEFT), tick(83_000 + 5_000 + COMMITS_WAIT_MAX_MS), commits=False)
+    tracker, events = watch(
+        *in_time(*TWO_EAGER, *WORK, *B_GONE), tick(83_000 + 5_000 + COMMITS_WAIT_MAX_MS), commits=False
+    )
     assert triggers(events) == [Trigger.GROUP_STARTED, Trigger.MEMBER_GONE]
 
 
 def test_a_group_that_never_commits_is_waited_for_once():
-    tracker, events = watch(*START, tick(9_100), commits=False)
+    tracker, events = watch(*TWO_EAGER, tick(9_100), commits=False)
     assert triggers(events) == []
-    assert triggers(tell(tracker, tick(20_000), *LEFT, tick(88_000), commits=False)) == [
+    assert triggers(tell(tracker, tick(20_000), *B_GONE, tick(88_000), commits=False)) == [
         Trigger.GROUP_STARTED,
         Trigger.MEMBER_GONE,
     ]

@@ -15,7 +15,9 @@ from rebalance_agent.tracking.rebalance import last_seen
 from rebalance_agent.tracking.tracker import Tracker
 from support.tracker.epochs import current, fact, gone, group_of_two, joins, target
 from support.tracker.tracking import (
+    B_GONE,
     T0,
+    TWO_EAGER,
     closing,
     committed,
     in_time,
@@ -29,18 +31,9 @@ from support.tracker.tracking import (
     watch,
 )
 
-START = (
-    topics(0, t=4),
-    listed(500),
-    record(1_000, 0),
-    record(4_000, 1, member("a", (0, 1)), member("b", (2, 3)), joined=3_990),
-)
-SHOWN = (listed(80_000), listed(80_200, "g"), listed(82_990, "g"))
-DEATH = (*SHOWN, record(83_000, 2, member("a", (0, 1, 2, 3)), joined=82_990))
 
-
-def stall_of(*commits, death=DEATH):
-    _, events = watch(*in_time(*START, *commits, *death), tick(99_000))
+def stall_of(*commits, death=B_GONE):
+    _, events = watch(*in_time(*TWO_EAGER, *commits, *death), tick(99_000))
     return closing(events)[-1].stall
 
 
