@@ -29,6 +29,21 @@ def now_ms():
     return time.time_ns() / 1_000_000  # noqa: TID251 - the project's clock is part of what is judged
 
 
+def python_settings(config):
+    """Keyword arguments of a consumer of kafka-python and of aiokafka, which name them alike."""
+    static = {"group_instance_id": config["instance"]} if config["instance"] else {}
+    return {
+        "bootstrap_servers": config["bootstrap"],
+        "group_id": config["group"],
+        "client_id": config["name"],
+        "auto_offset_reset": "latest",
+        "auto_commit_interval_ms": config["commit_ms"],
+        "metadata_max_age_ms": 3_000,
+        **static,
+        **config["settings"],
+    }
+
+
 class Account:
     """The lines of one member. Each is one write, so none is lost when the process is killed."""
 

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 
-from account import POLL_S, live, start
+from account import POLL_S, live, python_settings, start
 from aiokafka import AIOKafkaConsumer
 from aiokafka.abc import ConsumerRebalanceListener
 
@@ -21,23 +21,13 @@ class Client(ConsumerRebalanceListener):
 
     def __init__(self, config, account, loop):
         self._account, self._loop = account, loop
-        static = {"group_instance_id": config["instance"]} if config["instance"] else {}
-        self._consumer = loop.run_until_complete(self._made(config, static))
+        self._consumer = loop.run_until_complete(self._made(config))
         loop.run_until_complete(self._consumer.start())
 
     @staticmethod
-    async def _made(config, static):
+    async def _made(config):
         """aiokafka takes its event loop from the coroutine that makes a consumer."""
-        return AIOKafkaConsumer(
-            bootstrap_servers=config["bootstrap"],
-            group_id=config["group"],
-            client_id=config["name"],
-            auto_offset_reset="latest",
-            auto_commit_interval_ms=config["commit_ms"],
-            metadata_max_age_ms=3_000,
-            **static,
-            **config["settings"],
-        )
+        return AIOKafkaConsumer(**python_settings(config))
 
     def subscribe(self, topics):
         """Subscribe."""

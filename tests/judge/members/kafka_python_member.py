@@ -6,7 +6,7 @@ import logging
 import threading
 import warnings
 
-from account import POLL_S, live, start
+from account import POLL_S, live, python_settings, start
 
 warnings.simplefilter("ignore", DeprecationWarning)
 
@@ -20,17 +20,7 @@ class Client(ConsumerRebalanceListener):
 
     def __init__(self, config, account):
         self._account, self._pattern = account, config["pattern"]
-        static = {"group_instance_id": config["instance"]} if config["instance"] else {}
-        self._consumer = KafkaConsumer(
-            bootstrap_servers=config["bootstrap"],
-            group_id=config["group"],
-            client_id=config["name"],
-            auto_offset_reset="latest",
-            auto_commit_interval_ms=config["commit_ms"],
-            metadata_max_age_ms=3_000,
-            **static,
-            **config["settings"],
-        )
+        self._consumer = KafkaConsumer(**python_settings(config))
 
     def subscribe(self, topics):
         """Subscribe to topics, or to the pattern."""
