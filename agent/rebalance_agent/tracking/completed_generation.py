@@ -46,7 +46,7 @@ class Departure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LastSeen:
-    """When a departed member was last active (epoch ms): its last known contact with the coordinator, its last commit.
+    """When a departed member was last active (epoch ms): its last known contact with the coordinator, its last work.
 
     ``contact_ms`` is a lower bound: the member may have sent heartbeats later, which no record shows. ``worked_ms``:
     its last commit that a commit of a larger offset followed: the member consumed until then at least.

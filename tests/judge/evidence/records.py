@@ -1,4 +1,4 @@
-"""Records of `__consumer_offsets` as small facts: what a group is, who is in it, who has which partitions.
+"""Records of `__consumer_offsets` as small facts: the type of a group, its members and their partitions.
 
 Each fact is a dictionary with ``kind`` and ``group``. Kinds: ``generation`` (classic group), ``epoch``, ``member``,
 ``target epoch``, ``target``, ``current`` (groups whose coordinator assigns), ``commit``. A tombstone has ``gone``.

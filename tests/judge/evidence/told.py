@@ -37,7 +37,7 @@ class Told:
 
     @property
     def bounded(self):
-        """Whether both bounds are told."""
+        """Whether the event has both bounds."""
         return self.lower_s is not None and self.upper_s is not None
 
 

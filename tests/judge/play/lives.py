@@ -38,7 +38,7 @@ class Life:
         self._thread.join()
 
     def end(self):
-        """Members end without a word."""
+        """Kill members, which cannot leave the group."""
         for member in self._members:
             if member.running:
                 member.kill()

@@ -125,7 +125,7 @@ def _watch(stage, options, lives, observers, events):
 def _calm(stage, lives, faults, observers, events):
     """Nothing new begins; what runs ends; then every event has its time to come."""
     stage.over.set()
-    print("  nothing new begins; waiting until all is told", flush=True)
+    print("  nothing new begins; waiting for the last events", flush=True)
     for each in (faults, *lives):
         each.join()
     pause, until = threading.Event(), now_ms() + QUIET_MAX_S * 1000
