@@ -11,8 +11,7 @@ from rebalance_agent.groupprotocol.commit_key import commit_key
 from rebalance_agent.model.episode import Basis, Trigger
 from rebalance_agent.model.epoch_groups import GroupEpoch, MemberState, TargetEpoch
 from rebalance_agent.tracking.completed_generation import FirstCommits
-from rebalance_agent.tracking.evidence.commit_times import CommitTimes
-from rebalance_agent.tracking.observations import Commit
+from rebalance_agent.tracking.evidence.commit_times import Commit, CommitTimes
 from rebalance_agent.tracking.rebalance.episodes import COMMITS_WAIT_MAX_MS
 from support.tracker.epochs import current, fact, gone, group_of_two, target
 from support.tracker.tracking import (
