@@ -11,8 +11,8 @@ import pytest
 from confluent_kafka import Producer
 
 from rebalance_agent.cluster.admin_client import Cluster
-from rebalance_agent.instrumentation import reporter
-from rebalance_agent.instrumentation.heartbeat import Heartbeat
+from rebalance_agent.instrumentation.delivery import reporter
+from rebalance_agent.instrumentation.delivery.heartbeat import Heartbeat
 from support.observer.observing import answered, beside, create_topic, events, eventually, observing
 from support.observer.sidecars import Sidecar as SidecarThatTakes
 

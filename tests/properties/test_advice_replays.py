@@ -5,10 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rebalance_agent.advice import fidelity, history_of, recommend, replay, what_if
-from rebalance_agent.advice.eligible_strategies import refusal
-from rebalance_agent.advice.implementations import LIBRARY, verdict
 from rebalance_agent.advice.recommendation import _better
-from rebalance_agent.advice.strategy_replay import replay_rebalances
+from rebalance_agent.advice.replay.eligible_strategies import refusal
+from rebalance_agent.advice.replay.implementations import LIBRARY, verdict
+from rebalance_agent.advice.replay.strategy_replay import replay_rebalances
 from rebalance_agent.assignors import STRATEGIES, judge
 from rebalance_agent.model.subscription import GroupAssignment, GroupSubscription, MemberSubscription, TopicMetadata
 from support.assignors.walks import Walk

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from rebalance_agent.advice.client_kinds import possible_clients, usable
-from rebalance_agent.advice.eligible_strategies import SIZE_MAX
 from rebalance_agent.advice.outcomes import what_if
 from rebalance_agent.advice.recommendation import keeps_purpose, recommend
-from rebalance_agent.advice.recorded_history import RecordedHistory
+from rebalance_agent.advice.replay.eligible_strategies import SIZE_MAX
+from rebalance_agent.advice.replay.recorded_history import RecordedHistory
 from rebalance_agent.assignors import STRATEGIES
 from rebalance_agent.model.group import GroupType
 

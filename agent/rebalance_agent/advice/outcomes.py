@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from rebalance_agent.advice.client_kinds import possible_clients
-from rebalance_agent.advice.eligible_strategies import ReplaySettings, family, refusal
 from rebalance_agent.advice.figures import Figures, Replayed, StrategyOutcome, WhatIf
-from rebalance_agent.advice.move_counts import Assignment, count_moves
-from rebalance_agent.advice.predicted_stalls import Behaviour, behaviour_of, predict_stall
-from rebalance_agent.advice.recorded_history import RecordedHistory, owned_by, since_last_assignor
+from rebalance_agent.advice.replay.eligible_strategies import ReplaySettings, family, refusal
+from rebalance_agent.advice.replay.move_counts import Assignment, count_moves
+from rebalance_agent.advice.replay.predicted_stalls import Behaviour, behaviour_of, predict_stall
+from rebalance_agent.advice.replay.recorded_history import RecordedHistory, owned_by, since_last_assignor
+from rebalance_agent.advice.replay.strategy_replay import ReplayedRebalance, replay_rebalances
 from rebalance_agent.advice.restarts import AvoidableRebalances, avoidable
 from rebalance_agent.advice.slow_members import slow_member
-from rebalance_agent.advice.strategy_replay import ReplayedRebalance, replay_rebalances
 from rebalance_agent.assignors import STRATEGIES, Strategy, strategy
 from rebalance_agent.assignors.assignment_facts import copartition_breaks, owners_of
 from rebalance_agent.errors import AssignmentError

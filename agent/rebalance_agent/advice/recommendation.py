@@ -12,9 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rebalance_agent.advice.client_kinds import usable
-from rebalance_agent.advice.eligible_strategies import GENERAL, family, library_strategy
 from rebalance_agent.advice.figures import Figures, StrategyOutcome, WhatIf
 from rebalance_agent.advice.recommendation_text import Choice, sentence
+from rebalance_agent.advice.replay.eligible_strategies import GENERAL, family, library_strategy
 from rebalance_agent.advice.worth import MOVES_MIN, SKEW_MIN, STALL_MIN, WORTH_PARTITION_SECONDS
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rebalance_agent.advice.client_kinds import Change, ClientKind, change_to
-from rebalance_agent.advice.eligible_strategies import GENERAL, family, library_strategy
 from rebalance_agent.advice.figures import Figures, StrategyOutcome, WhatIf
+from rebalance_agent.advice.replay.eligible_strategies import GENERAL, family, library_strategy
 from rebalance_agent.advice.slow_members import SlowMember
 from rebalance_agent.advice.worth import SKEW_MIN, WORTH_PARTITION_SECONDS
 from rebalance_agent.model.group import is_cooperative

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rebalance_agent.advice.recorded_history import RecordedHistory, RecordedRebalance
+from rebalance_agent.advice.replay.recorded_history import RecordedHistory, RecordedRebalance
 from rebalance_agent.model.episode import Basis
 
 __all__ = ["SlowMember", "slow_member", "slower"]

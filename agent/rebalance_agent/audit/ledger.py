@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 from rebalance_agent.audit.audit_report import UNREADABLE, AuditReport, Difference, Differences
 from rebalance_agent.audit.audited_group import RecordPosition
-from rebalance_agent.audit.compaction import CompactedRange
-from rebalance_agent.audit.entries import ExpectedFact, LogRecord
-from rebalance_agent.audit.epoch_entries import EpochEntries
+from rebalance_agent.audit.expected.compaction import CompactedRange
+from rebalance_agent.audit.expected.entries import ExpectedFact, LogRecord
+from rebalance_agent.audit.expected.epoch_entries import EpochEntries
+from rebalance_agent.audit.expected.record_feed import RecordFeed
 from rebalance_agent.audit.matching import GroupAccount, identity_differences
 from rebalance_agent.audit.published_event import PublishedEvent
 from rebalance_agent.audit.published_events import KINDS, PublishedEvents
-from rebalance_agent.audit.record_feed import RecordFeed
 from rebalance_agent.model.events import Event, GenerationEvent
 from rebalance_agent.model.group import is_cooperative
 

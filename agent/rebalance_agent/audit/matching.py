@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from rebalance_agent.audit.audited_group import AuditedGroup, Partition, Totals, changes, totals
-from rebalance_agent.audit.entries import ExpectedFact
+from rebalance_agent.audit.expected.entries import ExpectedFact
 from rebalance_agent.audit.phase_check import phase_differences
 from rebalance_agent.audit.published_event import ROUNDING_S, PublishedEvent
 from rebalance_agent.model.events import GenerationEvent, GroupGoneEvent

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from rebalance_agent.audit.audit_report import AuditReport, Difference, Differences
 from rebalance_agent.audit.audited_group import RecordPosition
-from rebalance_agent.audit.entries import ExpectedFact
+from rebalance_agent.audit.expected.entries import ExpectedFact
 from rebalance_agent.audit.published_event import GroupFact, PublishedEvent, inconsistencies, reduce_event
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.events import AbortedEvent, Event, GenerationEvent, GroupGoneEvent, event_id

@@ -1,6 +1,6 @@
 """The HTTP contract between a consumer and the sidecar beside it: where events are posted, and with which headers.
 
-``instrumentation.endpoint`` posts, ``api.events_endpoint`` receives.
+``instrumentation.delivery.endpoint`` posts, ``api.events_endpoint`` receives.
 """
 
 from __future__ import annotations

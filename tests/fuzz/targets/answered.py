@@ -17,8 +17,8 @@ from rebalance_agent.clients.confluent_kafka.group_position import generation_in
 from rebalance_agent.clients.confluent_kafka.statistics import Statistics
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.cluster.backoff import Backoff
-from rebalance_agent.instrumentation.endpoint import Endpoint
-from rebalance_agent.instrumentation.outbox import Batch
+from rebalance_agent.instrumentation.delivery.endpoint import Endpoint
+from rebalance_agent.instrumentation.delivery.outbox import Batch
 from rebalance_agent.runtime.sinks.queued_sink import DeliveryError
 from rebalance_agent.runtime.sinks.webhook_sink import Webhook, webhook_target
 from support.observer.views import NOW

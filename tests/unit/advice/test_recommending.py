@@ -6,7 +6,7 @@ import pytest
 
 from rebalance_agent.advice import Figures, StrategyOutcome, WhatIf, history_of, recommend, replay, what_if
 from rebalance_agent.advice.client_kinds import ClientKind
-from rebalance_agent.advice.eligible_strategies import SIZE_MAX, ReplaySettings, refusal
+from rebalance_agent.advice.replay.eligible_strategies import SIZE_MAX, ReplaySettings, refusal
 from rebalance_agent.advice.slow_members import SlowMember
 from rebalance_agent.assignors import STRATEGIES
 from rebalance_agent.errors import AssignmentError

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from rebalance_agent.advice.recorded_history import history_of
+from rebalance_agent.advice.replay.recorded_history import history_of
 from rebalance_agent.advice.restarts import avoidable
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.subscription import MemberSubscription

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rebalance_agent.audit.epoch_entries import EpochEntries
+from rebalance_agent.audit.expected.epoch_entries import EpochEntries
 from rebalance_agent.model.epoch_groups import EpochMember, GroupEpoch, MemberState, TargetEpoch
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.tracking.observations import Tick

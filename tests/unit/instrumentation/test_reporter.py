@@ -9,15 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_agent.instrumentation import outbox, reporter
-from rebalance_agent.instrumentation.endpoint import Endpoint
-from rebalance_agent.instrumentation.heartbeat import Heartbeat
-from rebalance_agent.instrumentation.reporter import RETRIES_MAX, Reporter
+import rebalance_agent
+from rebalance_agent.instrumentation.delivery import outbox, reporter
+from rebalance_agent.instrumentation.delivery.endpoint import Endpoint
+from rebalance_agent.instrumentation.delivery.heartbeat import Heartbeat
+from rebalance_agent.instrumentation.delivery.reporter import RETRIES_MAX, Reporter
 from rebalance_agent.model.events import Callback, MemberEvent, process_event_id
 from rebalance_agent.model.events_post import ALIVE_HEADER
 from support.observer.sidecars import Sidecar, SilentSidecar, absent, answering
 
-AGENT = Path(reporter.__file__).parents[2]
+AGENT = Path(rebalance_agent.__file__).parents[1]
 FOREVER = 60.0
 """Seconds after which a wait is a failure; nothing here takes that long."""
 
@@ -286,8 +287,8 @@ def run(script, url):
 
 EMIT = """
 import os
-from rebalance_agent.instrumentation.endpoint import Endpoint
-from rebalance_agent.instrumentation.reporter import Reporter
+from rebalance_agent.instrumentation.delivery.endpoint import Endpoint
+from rebalance_agent.instrumentation.delivery.reporter import Reporter
 from rebalance_agent.model.events import Callback, MemberEvent
 def happened(process, sequence):
     return MemberEvent("id", "g", 2, Callback.REVOKED, "c", "m", 1, 1, {}, process, sequence)

@@ -8,9 +8,9 @@ from collections import Counter
 
 import pytest
 
-from rebalance_agent.advice.fidelity import fidelity
-from rebalance_agent.advice.implementations import instrumented_generations
-from rebalance_agent.advice.recorded_history import history_of
+from rebalance_agent.advice.replay.fidelity import fidelity
+from rebalance_agent.advice.replay.implementations import instrumented_generations
+from rebalance_agent.advice.replay.recorded_history import history_of
 from rebalance_agent.model.episode import Basis, Trigger
 from rebalance_agent.model.events import AbortedEvent, AssignEvent, GenerationEvent, MemberEvent, event_id
 from rebalance_agent.model.group import GroupType

@@ -19,7 +19,7 @@ from rebalance_agent.pipeline.ingest.ingest_events import (
     ingest_batch,
     retry_rejected,
 )
-from rebalance_agent.pipeline.report.collect import collect
+from rebalance_agent.pipeline.report.queries.collect import collect
 from rebalance_agent.pipeline.report.report_page import page
 from rebalance_agent.pipeline.stages import ADVISED, advise, aggregate, fidelity_summary, judge
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables

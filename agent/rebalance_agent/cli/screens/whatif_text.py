@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 from rebalance_agent.advice import Fidelity, Figures, Recommendation, StrategyOutcome, WhatIf
-from rebalance_agent.advice.eligible_strategies import family
 from rebalance_agent.advice.figures import STALLS_FIELDS
+from rebalance_agent.advice.replay.eligible_strategies import family
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.ui.words import UNKNOWN, plural, printable, table_text, wrapped
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.instrumentation.assign_decision import AssignDecision
+from rebalance_agent.instrumentation.delivery.heartbeat import PERIOD_SECONDS
 from rebalance_agent.instrumentation.event_builder import error_text
-from rebalance_agent.instrumentation.heartbeat import PERIOD_SECONDS
 from rebalance_agent.model.assignment_quality import AssignmentQuality
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.events import AssignEvent, Callback, MemberEvent, process_event_id

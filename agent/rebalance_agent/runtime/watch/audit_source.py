@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from rebalance_agent.audit.audited_group import RecordPosition
-from rebalance_agent.audit.entries import LogRecord
+from rebalance_agent.audit.expected.entries import LogRecord
 from rebalance_agent.audit.ledger import Ledger
 from rebalance_agent.audit.lifetime_counters import COUNTERS
 from rebalance_agent.clock import Clock

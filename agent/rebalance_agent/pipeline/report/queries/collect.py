@@ -8,11 +8,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent.pipeline.errors import PipelineError
-from rebalance_agent.pipeline.report.detail_rows import detail_rows
-from rebalance_agent.pipeline.report.fleet_totals import cost_rows, deploy_rows, storm_rows, week_rows
-from rebalance_agent.pipeline.report.group_totals import group_rows
 from rebalance_agent.pipeline.report.periods import periods
-from rebalance_agent.pipeline.report.report_columns import collected
+from rebalance_agent.pipeline.report.queries.detail_rows import detail_rows
+from rebalance_agent.pipeline.report.queries.fleet_totals import cost_rows, deploy_rows, storm_rows, week_rows
+from rebalance_agent.pipeline.report.queries.group_totals import group_rows
+from rebalance_agent.pipeline.report.queries.report_columns import collected
 from rebalance_agent.pipeline.report.report_rows import DETAILS_MAX, ReportData
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import is_
 
-from rebalance_agent.advice.eligible_strategies import ReplaySettings, family, library_strategy
-from rebalance_agent.advice.move_counts import Assignment, MoveCounts, count_moves
-from rebalance_agent.advice.recorded_history import RecordedHistory, RecordedRebalance
+from rebalance_agent.advice.replay.eligible_strategies import ReplaySettings, family, library_strategy
+from rebalance_agent.advice.replay.move_counts import Assignment, MoveCounts, count_moves
+from rebalance_agent.advice.replay.recorded_history import RecordedHistory, RecordedRebalance
 from rebalance_agent.assignors import Plan, Roster, Strategy
 from rebalance_agent.assignors.assignment_facts import count_moved, owners_of
 from rebalance_agent.assignors.balance.promise import by_count

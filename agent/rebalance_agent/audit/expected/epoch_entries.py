@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from rebalance_agent.audit.audited_group import AuditedGroup, AuditedMember, Partition, RecordPosition
-from rebalance_agent.audit.entries import ExpectedFact
+from rebalance_agent.audit.expected.entries import ExpectedFact
 from rebalance_agent.model.epoch_groups import (
     CurrentAssignment,
     EpochFact,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from rebalance_agent.advice.recorded_history import RecordedHistory
+from rebalance_agent.advice.replay.recorded_history import RecordedHistory
 from rebalance_agent.assignors import STRATEGIES, Strategy
 from rebalance_agent.assignors.strategy import COOPERATIVE_PREFIX
 from rebalance_agent.model.group import GroupType

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from rebalance_agent.audit.classic_entries import ClassicEntries
-from rebalance_agent.audit.entries import ExpectedFact, LogRecord
-from rebalance_agent.audit.epoch_entries import EpochEntries
+from rebalance_agent.audit.expected.classic_entries import ClassicEntries
+from rebalance_agent.audit.expected.entries import ExpectedFact, LogRecord
+from rebalance_agent.audit.expected.epoch_entries import EpochEntries
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.groupprotocol.group_fact import GROUP_FACT_KINDS, EpochGroupFact, GroupFact, group_fact
 from rebalance_agent.groupprotocol.records import decode_record, record_kind

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
-from rebalance_agent.pipeline.report.report_columns import collected, total_cost
+from rebalance_agent.pipeline.report.queries.report_columns import collected, total_cost
 from rebalance_agent.pipeline.report.report_rows import CostRow, DeployRow, StormRow, WeekRow
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.pipeline.tables.schemas import GROUP

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.instrumentation.client_tls import CA_VARIABLE, CERT_VARIABLE, KEY_VARIABLE, client_context
-from rebalance_agent.instrumentation.outbox import Batch
+from rebalance_agent.instrumentation.delivery.outbox import Batch
 from rebalance_agent.model.events_post import (
     ALIVE_HEADER,
     DEFAULT_URL,

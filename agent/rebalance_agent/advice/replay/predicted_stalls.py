@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from rebalance_agent.advice.move_counts import MoveCounts
-from rebalance_agent.advice.recorded_history import RecordedRebalance
+from rebalance_agent.advice.replay.move_counts import MoveCounts
+from rebalance_agent.advice.replay.recorded_history import RecordedRebalance
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.model.member_changes import identity

@@ -11,10 +11,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from rebalance_agent.advice.eligible_strategies import library_strategy
-from rebalance_agent.advice.implementations import ImplementationVerdict, members_with_claims, verdict
-from rebalance_agent.advice.move_counts import count_moves
-from rebalance_agent.advice.recorded_history import RecordedHistory, member_returned, owned_by
+from rebalance_agent.advice.replay.eligible_strategies import library_strategy
+from rebalance_agent.advice.replay.implementations import ImplementationVerdict, members_with_claims, verdict
+from rebalance_agent.advice.replay.move_counts import count_moves
+from rebalance_agent.advice.replay.recorded_history import RecordedHistory, member_returned, owned_by
 from rebalance_agent.assignors import Strategy, judge
 from rebalance_agent.assignors.strategies.redundant import REDUNDANCY
 from rebalance_agent.errors import AssignmentError

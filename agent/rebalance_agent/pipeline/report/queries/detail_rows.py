@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, Row, Window, WindowSpec
 from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent.pipeline.report.member_names import MemberRow, owned_by_name
-from rebalance_agent.pipeline.report.report_columns import collected
+from rebalance_agent.pipeline.report.queries.report_columns import collected
 from rebalance_agent.pipeline.report.report_rows import (
     EPISODES_MAX,
     OWNERS_MAX,

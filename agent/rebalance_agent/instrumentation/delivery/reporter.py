@@ -16,9 +16,9 @@ import weakref
 from collections.abc import Callable
 
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.instrumentation.endpoint import Endpoint, PostResult, PostStatus
-from rebalance_agent.instrumentation.heartbeat import Heartbeat
-from rebalance_agent.instrumentation.outbox import Batch, Outbox
+from rebalance_agent.instrumentation.delivery.endpoint import Endpoint, PostResult, PostStatus
+from rebalance_agent.instrumentation.delivery.heartbeat import Heartbeat
+from rebalance_agent.instrumentation.delivery.outbox import Batch, Outbox
 from rebalance_agent.instrumentation.suppress import logger, quietly
 from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.events import Callback, Event, MemberEvent

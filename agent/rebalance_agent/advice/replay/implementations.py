@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from rebalance_agent.advice.eligible_strategies import family, library_strategy
+from rebalance_agent.advice.replay.eligible_strategies import family, library_strategy
 from rebalance_agent.assignors.replay_limits import ReplayLimits
 from rebalance_agent.model.events import AssignEvent, GenerationEvent, MemberSnapshot
 from rebalance_agent.model.group import GroupType
