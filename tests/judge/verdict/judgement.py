@@ -48,6 +48,7 @@ def judge(path):
     folder = Folder(path)
     truth = Truth(folder)
     found = {"seed": folder.run["seed"], "played": folder.text("played.json"), "observers": {}}
+    found["wanted"] = folder.run.get("wanted", [])
     found["acts"] = dict(Counter(act["do"] for act in folder.acts))
     found["changes"] = sum(found["acts"].get(name, 0) for name in MEMBERSHIP)
     for name in OBSERVERS:
@@ -83,13 +84,14 @@ def _observer(name, folder, truth):
         some, which = triggers(closed, truth.log.get(group, ()), cause_of)
         counts.update(some)
         not_first += which
+    stalls = list(tightness.stalls(judgements, truth.groups))
     return {
         "facts": {key: value if isinstance(value, int) else list(value) for key, value in vars(facts).items()},
         "bounds": len([each for each in judgements if each.episode.told.bounded and not each.unsure]),
         "unsure": sum(each.unsure for each in judgements),
         "false": dict(Counter(wrong for each in judgements for wrong in each.wrong)),
-        "tightness": tightness.rows(judgements, truth.groups),
-        "leaves told as failures": len(tightness.told_as_failures(judgements, truth.groups)),
+        "tightness": tightness.rows(stalls),
+        "stalls": stalls,
         "trigger": {"counts": dict(counts), "not first": not_first},
         "partition-seconds": counters.compared(folder.text(f"{name}.metrics"), truth.spans),
         "cases": sorted(cases, key=lambda each: (each["wrong"], -each["off_s"])),
