@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import threading
 from contextlib import ExitStack
 from shutil import copyfile
-
-from confluent_kafka import TopicCollection
 
 from judge.members.account import now_ms
 from judge.play.brokers import Inflictions
@@ -19,6 +16,7 @@ from judge.play.readers import Reader
 from judge.play.source import Source
 from judge.play.stage import BROKER, OFFSETS, OFFSETS_PARTITIONS, Stage
 from judge.play.timetable import FAULTS
+from judge.play.topic_ids import topic_ids
 from rebalance_agent.testing import EmbeddedKafka
 from rebalance_agent.testing.kafka.broker_settings import free_ports
 
@@ -97,7 +95,7 @@ def _play(stage, options, groups, folder):
         faults.begin()
         _watch(stage, options, lives, faults, observers, events)
         _calm(stage, lives, faults, observers, events)
-        _save_topics(stage, folder)
+        (folder / "topics.json").write_text(json.dumps(topic_ids(stage.admin())))
         print("  played:", json.dumps(_played(lives, faults)), flush=True)
         (folder / "played.json").write_text(json.dumps(_played(lives, faults)))
 
@@ -145,22 +143,6 @@ def _calm(stage, lives, faults, observers, events):
         if each.running:
             each.scrape()
     stage.acts.note("ended")
-
-
-def _save_topics(stage, folder):
-    """Topic ids, by which KIP-848 groups name topics, with their names."""
-    admin = stage.admin()
-    names = [name for name in admin.list_topics(timeout=30).topics if not name.startswith("__")]
-    found = admin.describe_topics(TopicCollection(names))
-    ids = {_uuid(each.result(30).topic_id): name for name, each in found.items()}
-    (folder / "topics.json").write_text(json.dumps(ids))
-
-
-def _uuid(topic_id):
-    """Kafka's text of a topic id."""
-    bits = [topic_id.get_most_significant_bits(), topic_id.get_least_significant_bits()]
-    data = b"".join(each.to_bytes(8, "big", signed=True) for each in bits)
-    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
 def _played(lives, faults):
