@@ -11,7 +11,7 @@ from rebalance_agent.model.epoch_groups import CurrentAssignment, EpochMember, M
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.completed_generation import Departure, Generation, LastSeen
-from rebalance_agent.tracking.rebalance.commit_times import CommitTimes
+from rebalance_agent.tracking.evidence.commit_times import CommitTimes
 
 __all__ = ["DEPARTED_MAX", "ClassicLastSeen", "EpochLastSeen"]
 
