@@ -24,8 +24,8 @@ from chaos.timetable import FAULTS, STREAM, timetable  # noqa: E402
 
 INTERRUPTED = 128 + signal.SIGINT
 EPILOG = """\
-It ends with exit code 0 if the ledger is clean, every record was read, the stream's tables have each event once, polls
-of instrumented consumers are no later than those of bare ones differ among themselves, there were 50 rebalances a
+It ends with exit code 0 if the ledger is clean, every bound of a stall contains what the members' callbacks say, every
+record was read, the stream's tables have each event once, polls of instrumented consumers are no later than those of bare ones differ among themselves, there were 50 rebalances a
 minute, and in ten minutes or more every kind of fault. Else it says what is wrong, where logs, records and events are,
 and how to have the same faults again.
 

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from judge.play.groups import MORE_PARTITIONS
 from judge.play.member import Member
 
-PARTITIONS_MAX, TOPICS_MAX = 14, 3
+PARTITIONS_MAX, TOPICS_MAX = 14, 5
 SLOW_S, ZOMBIE_MORE_S, WITHIN_S = (2.0, 4.5), (3.0, 8.0), (0.5, 2.5)
 ROLLING_REST_S = (1.0, 4.0)
 
@@ -66,9 +66,8 @@ class Life:
                 self._start()
             elif change == "start" and len(self._members) >= self.group.members:
                 self._leave()
-            else:
+            elif getattr(self, f"_{change}")() is not False:
                 self.played[change] = self.played.get(change, 0) + 1
-                getattr(self, f"_{change}")()
 
     def _rest(self, shortest, longest):
         return self._stage.over.wait(self._chance.uniform(shortest, longest))
@@ -142,12 +141,13 @@ class Life:
 
     def _partitions(self):
         (topic,) = self.group.topics
-        self._stage.add_partitions(self.group.name, topic, PARTITIONS_MAX)
+        return self._stage.add_partitions(self.group.name, topic, PARTITIONS_MAX)
 
     def _topic(self):
-        if self._topics < TOPICS_MAX:
-            self._topics += 1
-            self._stage.add_topic(self.group.name, f"{self.group.name}-t-{self._topics}", MORE_PARTITIONS)
+        if self._topics == TOPICS_MAX:
+            return False
+        self._topics += 1
+        return self._stage.add_topic(self.group.name, f"{self.group.name}-t-{self._topics}", MORE_PARTITIONS)
 
     def _both(self):
         return [*self.group.topics, f"{self.group.name}-u"] if self._second else self.group.topics

@@ -3,6 +3,10 @@
 The coordinator accepts a commit only from a current member, so it shows that the member was alive. That the member
 consumed as well is certain only until the last commit but one: a member that leaves commits at the end of its revoked
 callback. If the last one repeats the offset of the one before, both may be from within the callback.
+
+A commit's time is the coordinator's; the member took the offsets before it. Offsets that grew between two commits
+show that it consumed after it had taken those of the first one: at most `COMMIT_DELAY_MS` before that commit's time,
+and later than the commit before it, since a client commits again only when the coordinator has answered.
 """
 
 from __future__ import annotations
@@ -15,7 +19,11 @@ from rebalance_agent.groupprotocol.commit_key import partition_key, split_commit
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.tracking.completed_generation import FirstCommits
 
-__all__ = ["PARTITIONS_MAX", "Commit", "CommitTimes"]
+__all__ = ["COMMIT_DELAY_MS", "PARTITIONS_MAX", "Commit", "CommitTimes"]
+
+COMMIT_DELAY_MS = 500
+"""Longest time (ms) from taking offsets to the coordinator's record of them. It includes the client's queue and the
+coordinator's: on two cores with 80 runnable processes one of 270 took nearly as long."""
 
 PARTITIONS_MAX = 100_000
 """Partitions of groups whose commits are kept, some 30 MB; those of further partitions are not."""
@@ -78,8 +86,11 @@ class CommitTimes:
                 self._size += 1
                 group.seen[partition] = _Seen(at_ms, offset, -1, -1)
         elif at_ms > before.at_ms:
-            # An owner that repeats an offset may be in its callback, and may have been at the commit before.
-            worked_ms = before.at_ms if offset > before.offset else before.before_ms
+            if offset > before.offset:
+                worked_ms = max(before.at_ms - COMMIT_DELAY_MS, before.before_ms)
+            else:
+                # The owner may be in its callback, and may have been at the commit before.
+                worked_ms = max(before.before_ms - COMMIT_DELAY_MS, before.worked_ms)
             group.seen[partition] = _Seen(at_ms, offset, before.at_ms, worked_ms)
         if group.awaited and (awaited := group.awaited.get(partition)) and at_ms >= awaited.after_ms:
             awaited.first.at_ms[awaited.partition] = at_ms
