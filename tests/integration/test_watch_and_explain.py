@@ -87,7 +87,7 @@ def test_a_groups_life_is_told_the_same_by_the_agent_the_topic_and_the_coordinat
             assert "from the remaining records of __consumer_offsets" in replayed
             for text in map(_one_line, (told, replayed)):
                 assert f"{second['client.id']} (127.0.0.1) joined." in text
-                assert f"{second['client.id']} (127.0.0.1) went" in text
+                assert f"{second['client.id']} (127.0.0.1) is gone" in text
                 assert f"2 partitions moved: {topic} " in text
 
             assert "no group 'nobody'" in run("explain", "nobody", "--bootstrap-servers", bootstrap, code=1, **topics)
