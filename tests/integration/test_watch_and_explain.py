@@ -79,7 +79,7 @@ def test_a_groups_life_is_told_the_same_by_the_agent_the_topic_and_the_coordinat
 
             topics = {"REBALANCE_AGENT_EVENTS_TOPIC": published}
             told = run("explain", group, "--url", url)
-            assert "from what the agent has seen" in told
+            assert "from the agent's observations" in told
             from_topic = run("explain", group, "--bootstrap-servers", bootstrap, **topics)
             assert f"from the topic {published}" in from_topic
             assert told.splitlines()[1:] == from_topic.splitlines()[1:]
