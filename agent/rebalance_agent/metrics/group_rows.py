@@ -36,7 +36,7 @@ def _classic(group_type: GroupType) -> int:
 
 
 def _on_request(_type: GroupType) -> int:
-    """Series that are there where they are asked for, or that members bring: apart from `GROUP_SERIES_MAX`."""
+    """Count 0 towards `GROUP_SERIES_MAX`: a setting or members' reports create these series."""
     return 0
 
 

@@ -36,7 +36,7 @@ def group_samples(view: GroupView, limits: SeriesLimits) -> GroupSamples:
 
 
 def running_samples(view: GroupView, now_ms: int) -> Iterator[tuple[Metric, Sample]]:
-    """What changes by the passing of time alone: ages, the two partition-second counters, what has had its hour."""
+    """Yield the samples that change while the view does not: ages, partition-seconds, and the slowest member."""
     for metric, running in _RUNNING:
         for labels, value in running(view, now_ms):
             yield metric, Sample((view.group, *labels), value)

@@ -36,7 +36,7 @@ def states(group: ExportedGroup) -> Iterator[tuple[tuple[str], int]]:
 
 
 def completed(group: ExportedGroup) -> Values:
-    """Every trigger, from 0 on."""
+    """Return the number of completed rebalances for each trigger, 0 included."""
     completed = group.view.counters.completed
     return () if polled(group.view) else (((trigger,), completed.get(trigger, 0)) for trigger in Trigger)
 
@@ -49,7 +49,7 @@ def failed(group: ExportedGroup) -> Values:
 
 
 def stalls(group: ExportedGroup) -> Values:
-    """A histogram for each basis; `Basis.BOUND` is there from first sight."""
+    """Return the histogram of each basis; `Basis.BOUND` has one from the first view on."""
     born = () if polled(group.view) else (Basis.BOUND,)
     stalls = {basis: StallHistogram() for basis in born} | group.view.counters.stalls
     return (((basis,), stalls[basis]) for basis in Basis if basis in stalls)
@@ -58,19 +58,19 @@ def stalls(group: ExportedGroup) -> Values:
 def in_progress(view: GroupView, now_ms: int) -> Values:
     """Seconds since the running rebalance began, 0 when none runs."""
     if polled(view) and view.state not in SETTLED:
-        return ()  # a poll that shows a rebalance does not tell since when
+        return ()  # a poll shows a rebalance, but not its start
     return (((), max(0, now_ms - view.running.started_ms) / 1000 if view.running else 0),)
 
 
 def empty_seconds(view: GroupView, now_ms: int) -> Values:
-    """Seconds since the last member went, 0 while there are members; none where that time is unknown."""
+    """Return the seconds since the last member left, 0 while there are members; none where that time is unknown."""
     if view.members:
         return (((), 0),)
     return (((), max(0, now_ms - view.empty.since_ms) / 1000),) if view.empty else ()
 
 
 def unowned(view: GroupView, now_ms: int) -> Values:
-    """Partition-seconds without an owner, by every reason, from 0 on."""
+    """Return the partition-seconds without an owner for each reason, 0 included."""
     if polled(view) or view.partitions is None:
         return ()
     seconds = view.unowned.at(now_ms - COUNTED_LATE_MS)
@@ -78,14 +78,14 @@ def unowned(view: GroupView, now_ms: int) -> Values:
 
 
 def partition_seconds(view: GroupView, now_ms: int, index: int) -> Values:
-    """One of the two halves of `partition_seconds_at`, by its index."""
+    """Return the stalled (``index`` 0) or all (``index`` 1) partition-seconds at ``now_ms``."""
     if polled(view) or view.partitions is None:
         return ()
     return (((), partition_seconds_at(view, now_ms)[index]),)
 
 
 def skews(group: ExportedGroup) -> Values:
-    """The ratios that are known, by weight."""
+    """Return the skew for each weight (partitions, lag, rate) that is known."""
     view = group.view
     ratios = {"partitions": view.skew_ratio, "lag": view.lag_skew_ratio, "rate": view.rate_skew_ratio}
     return (((weight,), ratio) for weight, ratio in ratios.items() if ratio is not None)
