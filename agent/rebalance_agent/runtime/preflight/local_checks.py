@@ -24,7 +24,8 @@ from rebalance_agent.runtime.listeners.listener_security import (
 from rebalance_agent.runtime.preflight.diagnosis import TIMEOUT_S, connection_trouble, tls_trouble
 from rebalance_agent.runtime.preflight.findings import Finding, failed, passed
 from rebalance_agent.runtime.settings.flags import flag
-from rebalance_agent.runtime.settings.roles import AgentSettings, ListeningSettings, split_address
+from rebalance_agent.runtime.settings.roles import AgentSettings, ListeningSettings
+from rebalance_agent.runtime.settings.text_types import split_address
 from rebalance_agent.runtime.sinks.configured_sinks import configured_webhook
 from rebalance_agent.runtime.sinks.file_sink import EventsFile
 from rebalance_agent.runtime.sinks.webhook_sink import webhook_target
