@@ -1,4 +1,4 @@
-"""The sums of `advice.predicted_stalls` are what the coordinator's model comes to when it plays the same rebalance."""
+"""The formulas of `advice.predicted_stalls` give the stalls that the coordinator model plays."""
 
 import pytest
 from hypothesis import example, given

@@ -1,4 +1,4 @@
-"""What happens to brokers and to the observer, one fault after the other, drawn from a seed."""
+"""Faults of brokers and of the observer, one after the other, drawn from a seed."""
 
 from __future__ import annotations
 

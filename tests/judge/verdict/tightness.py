@@ -1,4 +1,4 @@
-"""How tight bounds are, by kind of change and by how often the group commits, beside the goals."""
+"""The tightness of bounds by kind of change and commit interval, compared with the goals."""
 
 from __future__ import annotations
 
