@@ -1,4 +1,4 @@
-"""Each row of the catalogue of groups, with each of its closed label values, comes out of what the tracker is told.
+"""The tracker can produce every metric of the group catalogue, with each of its closed label values.
 
 Pages that are put together by hand show what a row looks like; here nothing is: a row or a value that no story leads to
 has no place in the catalogue.

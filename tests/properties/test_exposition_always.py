@@ -1,4 +1,4 @@
-"""What holds for every view, name and body, however hostile."""
+"""Invariants of every page, for all views, names and bodies, also hostile ones."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A member as a process of its own, with its account in a file, and what the run does to it."""
+"""A member in its own process, with its log in a file, and the actions of the run on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each kind of lie about each type of group is found, and named."""
+"""The audit finds and names each kind of false event, for each type of group."""
 
 from __future__ import annotations
 

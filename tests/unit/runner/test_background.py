@@ -1,4 +1,4 @@
-"""What ``tests/run.py`` has done beside the tiers: out of their way, and gone with them."""
+"""Background work of ``tests/run.py``: it does not disturb the tiers, and ends with them."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""Bounds of stalls in groups whose members report nothing: what their commits show, and what they do not."""
+"""Bounds of stalls in groups without reports: what their commits prove, and what they do not."""
 
 import pickle
 from dataclasses import replace
