@@ -10,7 +10,7 @@ Two lanes use the processors. Tests with real sockets and real time mostly wait:
 processes at a time, or one if they follow a timetable. Tests that compute run beside them at a lower priority.
 Processes of one tier share its test files (`support.runner.shares`), so that they end at about the same time. The
 output of a command appears when it has ended. Programs that a tier needs are built in the background from the start,
-at the lowest priority.
+at the priority of tests that compute.
 """
 
 from __future__ import annotations
@@ -121,8 +121,8 @@ TIERS = (
     Tier(
         "helm",
         (
-            pytest("tests/helm", "-m", "not api_server", "--timeout=1800", coverage=False),
-            pytest("tests/helm", "-m", "api_server", "--timeout=1800", coverage=False),
+            pytest("tests/helm", "-m", "not api_server", "--timeout=3600", coverage=False),
+            pytest("tests/helm", "-m", "api_server", "--timeout=3600", coverage=False),
         ),
         beforehand=HELM_PROGRAMS,
     ),
@@ -149,7 +149,7 @@ LOOP = (
     STATIC,
     Tier("fast", (pytest(*FAST, QUICK, processes=2, coverage=False),)),
     Tier("peers", (pytest("tests/peers", QUICK, coverage=False),)),
-    Tier("helm", (pytest("tests/helm", "-m", "not api_server", "--timeout=1800", coverage=False),), HELM_PROGRAMS),
+    Tier("helm", (pytest("tests/helm", "-m", "not api_server", "--timeout=3600", coverage=False),), HELM_PROGRAMS),
     Tier("integration", (pytest("tests/integration", "-m", "end_to_end", lane=WAITING, coverage=False),)),
 )
 """Tiers of ``--fast``: without tests that need minutes or a control plane, and with fewer examples."""
