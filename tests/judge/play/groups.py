@@ -11,7 +11,7 @@ SHORT, LONG = 6_000, 20_000
 """Session timeouts (ms)."""
 
 CLASSIC = ("start", "start", "leave", "leave", "kill", "zombie", "slow", "rolling", "partitions")
-STATIC = ("start", "leave", "within", "within", "after", "kill", "rolling", "partitions")
+STATIC = ("start", "leave", "within", "within", "after", "kill", "rolling", "partitions", "rack")
 
 
 @dataclass(frozen=True)
