@@ -25,7 +25,7 @@ FILES_MAX = 15
 
 IMPORTERS = {
     "aiokafka": ("clients.aiokafka",),
-    "apscheduler": ("runtime.processes",),
+    "apscheduler": ("runtime.scheduling",),
     "confluent_kafka": (
         "clients.confluent_assignors",
         "clients.confluent_kafka",

@@ -25,9 +25,9 @@ from rebalance_agent.polls.member_events import MEMBERS_PART, MemberEvents
 from rebalance_agent.polls.record_size_limit import LIMIT_EVERY_S, RecordSizeLimit
 from rebalance_agent.polls.topic_metadata import TopicsPoll
 from rebalance_agent.polls.vanished import VANISHED_EVERY_S, VanishedGroups
-from rebalance_agent.runtime.preflight.rights import ADMIN_ONLY
-from rebalance_agent.runtime.processes.schedule import Schedule
-from rebalance_agent.runtime.processes.ticker import Ticker
+from rebalance_agent.runtime.scheduling.schedule import Schedule
+from rebalance_agent.runtime.scheduling.ticker import Ticker
+from rebalance_agent.runtime.settings.rights import ADMIN_ONLY
 from rebalance_agent.runtime.settings.roles import ObserverSettings
 from rebalance_agent.runtime.watch.core import Core
 from rebalance_agent.runtime.watch.event_sinks import EventSink, ReportedEvents
