@@ -10,7 +10,7 @@ import threading
 import pytest
 
 from rebalance_agent.runtime.preflight.diagnosis import connection_trouble, diagnose, tls_trouble
-from rebalance_agent.runtime.settings.roles import split_server
+from rebalance_agent.runtime.settings.text_types import split_server
 from support.kafka.certificates import Authority, needs_openssl
 
 

@@ -126,7 +126,7 @@ class SyncGroupHandler(FrameHandler):
             shared.complain(logging.ERROR, entry.membership.group, entry.membership.client_id, text)
             seconds = shared.clock.monotonic() - started
             facts = (ours.strategy.name, election.generation, len(election.members), seconds)
-            entry.membership.decided(*facts, error=error)
+            entry.membership.events.decided(*facts, error=error)
         else:
             shared.count(FrameOutcome.ASSIGNED)
             self._judge(entry.membership, ours, election, decided)
@@ -139,7 +139,7 @@ class SyncGroupHandler(FrameHandler):
             with contextlib.suppress(Exception, asyncio.CancelledError):
                 quality = judged.result()
             facts = (ours.strategy.name, election.generation, len(election.members), decided.seconds)
-            membership.decided(*facts, decided.decision, quality)
+            membership.events.decided(*facts, decided.decision, quality)
 
         loop = asyncio.get_running_loop()
         loop.run_in_executor(self._shared.executor, decided.decision.quality).add_done_callback(report)

@@ -12,7 +12,7 @@ from rebalance_agent.http.loopback import is_loopback
 from rebalance_agent.runtime.settings.broker_tls import broker_tls
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
 from rebalance_agent.runtime.settings.listener_security import listener_tls
-from rebalance_agent.runtime.settings.roles import split_address, split_server
+from rebalance_agent.runtime.settings.text_types import split_address, split_server
 
 __all__ = ["listen_addresses"]
 

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping
 from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.errors import ClusterError, InvalidInputError
+from rebalance_agent.gateway.explain_rules import rewrite_obstacle
 from rebalance_agent.gateway.gateway_server import ListenAddresses
-from rebalance_agent.gateway.groups import Rules, parse_rules, rewrite_obstacle
+from rebalance_agent.gateway.groups import Rules, parse_rules
 from rebalance_agent.gateway.transport.addresses import Address
 from rebalance_agent.gateway.transport.api_versions import API_VERSIONS
 from rebalance_agent.gateway.transport.broker_connections import connect

@@ -24,7 +24,8 @@ from rebalance_agent.runtime.settings.listener_security import (
     token_file,
     webhook_tls,
 )
-from rebalance_agent.runtime.settings.roles import AgentSettings, ListeningSettings, split_address
+from rebalance_agent.runtime.settings.roles import AgentSettings, ListeningSettings
+from rebalance_agent.runtime.settings.text_types import split_address
 from rebalance_agent.runtime.settings.webhook_target import webhook_target
 from rebalance_agent.runtime.sinks.configured_sinks import configured_webhook
 from rebalance_agent.runtime.sinks.file_sink import EventsFile
