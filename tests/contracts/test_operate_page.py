@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from rebalance_agent.pipeline.ingest.ingest_events import OWN_GROUPS
-from rebalance_agent.runtime.preflight.rights import agent_rights
+from rebalance_agent.runtime.settings.rights import agent_rights
 from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings
 
 PAGE = Path(__file__).parents[2] / "docs" / "operate.md"

@@ -7,7 +7,7 @@ import uuid
 
 import pytest
 
-from rebalance_agent.runtime.processes.schedule import THREADS_MAX
+from rebalance_agent.runtime.scheduling.schedule import THREADS_MAX
 from support.observer.observing import observing
 
 pytestmark = pytest.mark.integration

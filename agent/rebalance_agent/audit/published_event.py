@@ -11,9 +11,9 @@ from rebalance_agent.model.episode import Basis, Evidence, Stall
 from rebalance_agent.model.events import AbortedEvent, GenerationEvent, GroupGoneEvent
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 
-__all__ = ["GroupFact", "PublishedEvent", "inconsistencies", "reduce_event"]
+__all__ = ["AuditedEvent", "PublishedEvent", "inconsistencies", "reduce_event"]
 
-GroupFact = GenerationEvent | AbortedEvent | GroupGoneEvent
+AuditedEvent = GenerationEvent | AbortedEvent | GroupGoneEvent
 
 WHOLE = frozenset((0,))
 """The parts of an undivided event; one shared set saves memory."""
@@ -108,7 +108,7 @@ class PublishedEvent:
         return f"{'aborted generation' if self.kind == AbortedEvent.KIND else 'generation'} {self.number}"
 
 
-def reduce_event(event: GroupFact, position: RecordPosition) -> PublishedEvent:
+def reduce_event(event: AuditedEvent, position: RecordPosition) -> PublishedEvent:
     """Reduce an event, or a part of one, to what is compared."""
     number = event.generation if not isinstance(event, GroupGoneEvent) else 0
     fact = event.KIND, event.group, event.group_type, number, event.timestamp_ms

@@ -19,8 +19,9 @@ from rebalance_agent.clock import FakeClock
 from rebalance_agent.cluster.backoff import Backoff
 from rebalance_agent.instrumentation.delivery.endpoint import Endpoint
 from rebalance_agent.instrumentation.delivery.outbox import Batch
+from rebalance_agent.runtime.settings.webhook_target import webhook_target
 from rebalance_agent.runtime.sinks.queued_sink import DeliveryError
-from rebalance_agent.runtime.sinks.webhook_sink import Webhook, webhook_target
+from rebalance_agent.runtime.sinks.webhook_sink import Webhook
 from support.observer.views import NOW
 
 __all__ = ["TARGETS"]
