@@ -1,4 +1,4 @@
-"""Groups of all types whose members come, go and are killed all the time, and what they read."""
+"""Groups of all types whose members join, leave and are killed continuously, and the records that they read."""
 
 from __future__ import annotations
 

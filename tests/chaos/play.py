@@ -1,4 +1,4 @@
-"""The whole of it: the cluster, who plays, faults in their time, and the judgement."""
+"""A whole run: cluster, groups, faults by timetable, and the verdict."""
 
 from __future__ import annotations
 

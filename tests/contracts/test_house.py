@@ -1,4 +1,4 @@
-"""Folders of the package stay small, third-party packages stay in their places, file and class names say one thing.
+"""Package folders stay small, third-party imports stay in their rooms, and file and class names are unique.
 
 Every rule is a function over (path, text) pairs, so that the last tests can show what each of them refuses.
 """

@@ -1,4 +1,4 @@
-"""The users in docs/operate.md have the rights that the agent asks for: all of them, and no other."""
+"""The users in docs/operate.md have exactly the rights that the agent requests."""
 
 from __future__ import annotations
 

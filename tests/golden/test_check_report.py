@@ -1,4 +1,4 @@
-"""The exact report of ``rebalance-agent check``: people paste from it, and programs read it.
+"""The exact report of ``rebalance-agent check``: people paste from it, and programs parse it.
 
 ``REBALANCE_AGENT_GOLDEN=write pytest tests/golden`` writes the files anew.
 """

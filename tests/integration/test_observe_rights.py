@@ -1,4 +1,4 @@
-"""Rights on a broker with Kafka's authorizer: the documented ones are enough, and each has its degraded mode."""
+"""Rights on a broker with Kafka's authorizer: the documented ones suffice, and each missing one has a degraded mode."""
 
 from __future__ import annotations
 

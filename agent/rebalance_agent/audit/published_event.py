@@ -154,5 +154,9 @@ def _stall(stall: Stall) -> Iterator[str]:
         yield f"its stall is exact, and between {stall.lower_seconds} and {longest} s"
     elif stall.partition_seconds < 0 or (stall.partition_seconds > 0) > (stall.lower_seconds > 0):
         yield f"its stall is at least {stall.lower_seconds} s, and {stall.partition_seconds} partition-seconds"
+    elif stall.partition_seconds + ROUNDING_S < stall.lower_seconds:
+        yield f"its stall is at least {stall.lower_seconds} s, but {stall.partition_seconds} partition-seconds at least"
     elif whole is not None and (longest is None or whole < stall.partition_seconds):
         yield f"its stall is {stall.partition_seconds} partition-seconds at least, and {whole} at most"
+    elif whole is not None and whole + ROUNDING_S < (longest or 0.0):
+        yield f"its stall is at most {longest} s, but {whole} partition-seconds at most"

@@ -1,4 +1,4 @@
-"""What answers us: webhooks, a consumer's sidecar and an agent over HTTP, and librdkafka in a consumer's process."""
+"""Responses: of webhooks, a consumer's sidecar and an agent over HTTP, and statistics of librdkafka."""
 
 from __future__ import annotations
 

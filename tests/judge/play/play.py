@@ -1,4 +1,4 @@
-"""A run: the cluster, observers, groups and faults for some minutes; what is left is a folder of evidence."""
+"""A run of some minutes: cluster, observers, groups and faults; it writes a folder of evidence."""
 
 from __future__ import annotations
 

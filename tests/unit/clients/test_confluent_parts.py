@@ -1,4 +1,4 @@
-"""The parts of the confluent consumer by themselves: handing over, watching polls, offsets, commits, callbacks."""
+"""The parts of the confluent consumer: handover, poll timer, offsets, commits, callbacks."""
 
 from __future__ import annotations
 

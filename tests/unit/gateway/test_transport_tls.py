@@ -1,4 +1,4 @@
-"""TLS to brokers with their names verified, TLS from clients, and settings that would leave either open refused."""
+"""TLS to brokers with verified names, TLS from clients, and rejected settings that would disable either."""
 
 from __future__ import annotations
 

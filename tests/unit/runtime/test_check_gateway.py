@@ -1,4 +1,4 @@
-"""What `check` says of a gateway: what it would refuse, whom it reaches, and which ports it would not get."""
+"""`check` for a gateway: rejected settings, reachable brokers, and occupied ports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rights on paper: which there are, how each is proven, what is told of it."""
+"""The list of rights, the proof of each, and its description."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sidecar's two listeners behind TLS, certificates of clients and tokens, and a consumer that posts to them."""
+"""The sidecar's two listeners with TLS, client certificates and tokens, and a consumer that posts to them."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from rebalance_agent.groupprotocol.commit_key import partition_key, split_commit
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.tracking.completed_generation import FirstCommits
 
-__all__ = ["COMMIT_DELAY_MS", "PARTITIONS_MAX", "Commit", "CommitTimes"]
+__all__ = ["COMMIT_DELAY_MS", "EARLIER_MAX", "PARTITIONS_MAX", "Commit", "CommitTimes"]
 
 COMMIT_DELAY_MS = 500
 """Longest time (ms) from taking offsets to the coordinator's record of them. It includes the client's queue and the
@@ -36,6 +36,10 @@ class Commit(NamedTuple):
     offset: int
 
 
+EARLIER_MAX = 8
+"""Generations without a commit of a partition whose stall its first commit ends: as many as may wait to settle."""
+
+
 class _Seen(NamedTuple):
     """The last commit, the time of the one before, and until when its owner worked (epoch ms); -1 where unknown."""
 
@@ -46,9 +50,12 @@ class _Seen(NamedTuple):
 
 
 class _Awaited(NamedTuple):
+    """``earlier``: of generations before, in which the partition was not committed."""
+
     after_ms: int
     partition: Partition
     first: FirstCommits
+    earlier: tuple[FirstCommits, ...] = ()
 
 
 @dataclass(slots=True)
@@ -94,6 +101,8 @@ class CommitTimes:
             group.seen[partition] = _Seen(at_ms, offset, before.at_ms, worked_ms)
         if group.awaited and (awaited := group.awaited.get(partition)) and at_ms >= awaited.after_ms:
             awaited.first.at_ms[awaited.partition] = at_ms
+            for first in awaited.earlier:
+                first.later_ms[awaited.partition] = at_ms
             del group.awaited[partition]
 
     def _drop(self, name: bytes, partition: bytes) -> None:
@@ -113,7 +122,10 @@ class CommitTimes:
         for partition in partitions:
             first.at_ms.pop(partition, None)
             first.awaited.add(partition)
-            group.awaited[partition_key(*partition)] = _Awaited(after_ms, partition, first)
+            key = partition_key(*partition)
+            before = group.awaited.get(key)
+            earlier = before.earlier + ((before.first,) if before.first is not first else ()) if before else ()
+            group.awaited[key] = _Awaited(after_ms, partition, first, earlier[-EARLIER_MAX:])
 
     def forget(self, name: str) -> None:
         """Drop the commits of a group that is gone or owned by another observer."""

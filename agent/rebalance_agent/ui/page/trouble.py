@@ -1,4 +1,4 @@
-"""The problem level of a group's state and its reasons in a few words, which order the list of groups. Pure.
+"""Rates each group's problems (level, weight, reasons); the page sorts its list of groups by that. Pure.
 
 The thresholds are those of the alerts (``alerts/values.yaml``), so that the list agrees with what pages people.
 """
