@@ -20,7 +20,7 @@ CONSECUTIVE = "generations are consecutive but for aborted ones"
 @pytest.fixture(autouse=True)
 def shared(spark, monkeypatch):
     """The tests' session in place of one of each command's own."""
-    monkeypatch.setattr("rebalance_agent.cli.pipeline.pipeline_flags.open_session", lambda *_: nullcontext(spark))
+    monkeypatch.setattr("rebalance_agent.cli.inputs.pipeline_flags.open_session", lambda *_: nullcontext(spark))
 
 
 @pytest.fixture
