@@ -1,4 +1,4 @@
-"""The three roles as processes, and what every process needs.
+"""The three roles as processes, and the common parts of every process.
 
 It is the only package that imports ``apscheduler``, for ``schedule``.
 

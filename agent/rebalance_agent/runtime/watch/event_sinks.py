@@ -1,4 +1,4 @@
-"""The two ends of the core: `EventSink` takes what the tracker concludes, `ObservationListener` what it has been given.
+"""The interfaces of the core's input and output: `ObservationListener` gets its input, `EventSink` its results.
 
 Both are called in the core's thread, in order: for each observation its events go to every sink, then the observation
 goes to every listener.
