@@ -26,7 +26,7 @@ def split_commit_key(key: bytes) -> tuple[bytes, bytes]:
 
 
 def committed_offset(value: bytes) -> int:
-    """Return the offset in a commit's value, of any version: int64 after the version; -1 where it is too short."""
+    """Return the offset in a commit's value of any version (int64 after the version); -1 if it is too short."""
     return int.from_bytes(value[2:10], "big", signed=True) if len(value) >= 10 else -1  # noqa: PLR2004
 
 

@@ -166,7 +166,7 @@ def watch(*observations, commits=True, **settings):
 
 
 def committed(at, *numbers, seen=None, group="g", topic="t", offset=None):
-    """These partitions are committed; read at once, and with an offset that rises with time, unless said otherwise."""
+    """Commits of these partitions, read at once, with an offset that increases with time by default."""
     commit = Commit(T0 + at, at if offset is None else offset)
     keys = (commit_key(group, topic, number) for number in numbers)
     return CommitsSeen(T0 + (at if seen is None else seen), dict.fromkeys(keys, commit))
