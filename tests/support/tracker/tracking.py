@@ -10,7 +10,6 @@ from rebalance_agent.model.group import GroupSnapshot, GroupState, GroupType, Me
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 from rebalance_agent.tracking.observations import (
     Backfilled,
-    Commit,
     CommitsSeen,
     EpochRecord,
     GroupRecord,
@@ -156,7 +155,7 @@ def _events(tracker, observation, *, commits):
         at_ms = observation.timestamp_ms
         group = observation.group
         keys = (commit_key(group, *partition) for partition in tracker._context.commits.awaited(group))
-        yield from tracker.observe(CommitsSeen(observation.seen_ms, dict.fromkeys(keys, Commit(at_ms, at_ms - T0))))
+        yield from tracker.observe(CommitsSeen(observation.seen_ms, dict.fromkeys(keys, (at_ms, at_ms - T0))))
 
 
 def watch(*observations, commits=True, **settings):
@@ -167,7 +166,7 @@ def watch(*observations, commits=True, **settings):
 
 def committed(at, *numbers, seen=None, group="g", topic="t", offset=None):
     """These partitions are committed; read at once, and with an offset that rises with time, unless said otherwise."""
-    commit = Commit(T0 + at, at if offset is None else offset)
+    commit = (T0 + at, at if offset is None else offset)
     keys = (commit_key(group, topic, number) for number in numbers)
     return CommitsSeen(T0 + (at if seen is None else seen), dict.fromkeys(keys, commit))
 

@@ -11,7 +11,6 @@ from rebalance_agent.groupprotocol.commit_key import commit_key
 from rebalance_agent.model.episode import Basis, Trigger
 from rebalance_agent.model.epoch_groups import GroupEpoch, MemberState, TargetEpoch
 from rebalance_agent.tracking.completed_generation import FirstCommits
-from rebalance_agent.tracking.observations import Commit
 from rebalance_agent.tracking.rebalance.commit_times import CommitTimes
 from rebalance_agent.tracking.rebalance.episodes import COMMITS_WAIT_MAX_MS
 from support.tracker.epochs import current, fact, gone, group_of_two, target
@@ -168,7 +167,7 @@ def test_a_partition_was_consumed_after_every_commit_that_counts_as_work(steps):
         at_ms, offset = at_ms + wait, offset + (more or not last)
         consumed += [at_ms] * (more or not last)
         last = bool(more or not last)
-        times.update({commit_key("g", "t", 0): Commit(at_ms, offset)})
+        times.update({commit_key("g", "t", 0): (at_ms, offset)})
     worked = times.worked_ms("g", [("t", 0)], 0, at_ms)
     assert worked is None or any(worked < moment for moment in consumed)
 
@@ -177,27 +176,25 @@ def test_commits_are_kept_for_a_bounded_number_of_partitions(monkeypatch):
     monkeypatch.setattr("rebalance_agent.tracking.rebalance.commit_times.PARTITIONS_MAX", 2)
     times, first = CommitTimes(), FirstCommits()
     for at_ms in (1, 2):
-        times.update({commit_key("g", "t", number): Commit(at_ms, at_ms) for number in range(5)})
+        times.update({commit_key("g", "t", number): (at_ms, at_ms) for number in range(5)})
     seen = [times.worked_ms("g", [("t", number)], 0, 9) for number in range(5)]
     assert seen == [1, 1, None, None, None]
     times.expect("g", [("t", 4)], 2, first)
-    times.update({commit_key("g", "t", 4): Commit(3, 2), commit_key("g", "t", 0): None})
+    times.update({commit_key("g", "t", 4): (3, 2), commit_key("g", "t", 0): None})
     assert first.at_ms == {("t", 4): 3}
     times.forget("g")
     for at_ms in (4, 5):
-        times.update({commit_key("h", "t", number): Commit(at_ms, at_ms) for number in range(5)})
+        times.update({commit_key("h", "t", number): (at_ms, at_ms) for number in range(5)})
     assert [times.worked_ms("h", [("t", number)], 0, 9) for number in range(3)] == [4, 4, None]
 
 
 def test_groups_without_commits_that_are_kept_take_no_memory(monkeypatch):
     monkeypatch.setattr("rebalance_agent.tracking.rebalance.commit_times.PARTITIONS_MAX", 1)
     times = CommitTimes()
-    times.update({commit_key("kept", "t", 0): Commit(1, 1)})
+    times.update({commit_key("kept", "t", 0): (1, 1)})
     before = pickle.dumps(times)
     for number in range(100):
-        times.update(
-            {commit_key(f"deleted-{number}", "t", 0): None, commit_key(f"over-{number}", "t", 0): Commit(2, 1)}
-        )
+        times.update({commit_key(f"deleted-{number}", "t", 0): None, commit_key(f"over-{number}", "t", 0): (2, 1)})
     assert pickle.dumps(times) == before
     times.update({commit_key("kept", "t", 0): None})
     assert len(pickle.dumps(times)) < len(before)
