@@ -29,8 +29,8 @@ from rebalance_agent.runtime.watch.history_reader import GroupPast
 __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
-Replays a group's recorded rebalances with every assignor of the library, or with some of them, and shows in a sentence
-which assignor would have been better and what it would have saved, or that none would.
+Replays a group's recorded rebalances with every assignor of the library, or with some of them. A sentence states which
+assignor would have been better and how much it would have saved, or that none would have been better.
 
 Each assignor gets the members' subscriptions of that time, and its own assignment from the rebalance before. The eager
 and the cooperative form of an assignor move the same partitions; they differ in how long partitions stand still.
@@ -38,11 +38,11 @@ and the cooperative form of an assignor move the same partitions; they differ in
 
 EPILOG = """\
 columns:
-  SKEW     the most loaded member's partitions, in times of what its assignor promises it: the mean over all
+  SKEW     the most loaded member's partitions, divided by the number that its assignor guarantees: the mean over all
            rebalances, 1 is best; WORST is the worst rebalance
-  MOVED    partitions that went from one member to another; EXCESS is how many more than that balance needed
-  STALLED  partition-seconds in which nobody worked on a partition, as predicted from how the members behaved: when each
-           of them stopped and joined. For the recorded line they are as measured
+  MOVED    partitions that changed owner; EXCESS are those that the balance did not require
+  STALLED  partition-seconds without processing, predicted from the times at which the members stopped and joined; in
+           the recorded line, as measured
 
 examples:
   rebalance-agent whatif orders
@@ -50,16 +50,16 @@ examples:
   rebalance-agent whatif orders --bootstrap-servers localhost:9092 --protocol cooperative
   rebalance-agent whatif orders --events rebalance-events.ndjson.gz --json | jq -r .recommendation.sentence
 
-An agent remembers a group's last rebalances since it was started; a cluster's topic rebalance-events has more, and a
-file of events as much as you like.
+An agent remembers a group's last rebalances since its start; a cluster's topic rebalance-events has more, and a file
+of events can have any number.
 
-exit codes: 0 done, 1 the group is not known, 2 wrong usage, or nobody answers
+exit codes: 0 done, 1 the group is unknown, 2 wrong usage, or no answer
 """
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command and its flags."""
-    text = "what other assignors would have made of a group's rebalances"
+    text = "show what a group's rebalances would have cost with other assignors"
     parser = add_command(subparsers, "whatif", text, DESCRIPTION, EPILOG)
     parser.add_argument("group", metavar="GROUP", help="the group's id")
     parser.add_argument(
@@ -78,7 +78,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="KEY=VALUE",
         action="append",
         default=[],
-        help="a setting of assignors that all members are to run with; repeatable",
+        help="a setting of assignors, for all members; repeatable",
     )
     parser.add_argument("--events", metavar="FILE", help="a file of events, one JSON object a line (.gz: compressed)")
     parser.add_argument("--json", action="store_true", help="the same as JSON")
