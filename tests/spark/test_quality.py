@@ -148,9 +148,9 @@ ADVISED = {
 }  # fmt: skip
 ADVICE_DAMAGE = {
     ("whatif", "excess is a part of what moved"): {"excess": 4},
-    ("whatif", "nothing is said of what was refused"): {"refused": "too large"},
-    ("fidelity", "what must be repeated is repeated"): {"same_skew": 1},
-    ("fidelity", "no more agree than were looked at"): {"agreeing": 2},
+    ("whatif", "refused strategies have no values"): {"refused": "too large"},
+    ("fidelity", "checked decisions are repeated"): {"same_skew": 1},
+    ("fidelity", "agreeing decisions are among the not comparable ones"): {"agreeing": 2},
     ("recommendations", "a strategy has its protocol"): {"protocol": None},
     ("recommendations", "each group has a sentence"): {"sentence": ""},
     ("events_rejected", "reasons begin with a code"): {"reason": "no JSON"},
@@ -181,6 +181,6 @@ def test_what_is_advised_is_checked_too(spark):
     found = failures(advised(spark, ADVICE_DAMAGE))
     assert found.keys() == ADVICE_DAMAGE.keys()
     assert {row["failed"] for row in found.values()} == {1}
-    warning = found["fidelity", "what must be repeated is repeated"]
+    warning = found["fidelity", "checked decisions are repeated"]
     assert warning not in broken(found.values())
     assert len(broken(found.values())) == len(found) - 1

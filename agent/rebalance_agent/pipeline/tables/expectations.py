@@ -105,16 +105,16 @@ _SINGLE_TABLE = (
     _Expectation(WHATIF, "excess is a part of what moved", "coalesce(excess BETWEEN 0 AND moved, true)"),
     _Expectation(
         WHATIF,
-        "nothing is said of what was refused",
+        "refused strategies have no values",
         "refused IS NULL OR (generations = 0 AND coalesce(moved, skew_mean, stalled_partition_seconds) IS NULL)",
     ),
     _Expectation(
         FIDELITY,
-        "what must be repeated is repeated",
+        "checked decisions are repeated",
         "same_moves = checked AND same_skew = checked",
         Severity.WARNING,
     ),
-    _Expectation(FIDELITY, "no more agree than were looked at", "agreeing <= not_comparable"),
+    _Expectation(FIDELITY, "agreeing decisions are among the not comparable ones", "agreeing <= not_comparable"),
     _Expectation(RECOMMENDATIONS, "a strategy has its protocol", "(strategy IS NULL) = (protocol IS NULL)"),
     _Expectation(RECOMMENDATIONS, "each group has a sentence", "length(sentence) > 0"),
 )
