@@ -42,7 +42,7 @@ class InternalTopics:
         counts = self.partitions_of(topics)
         for topic, count in topics.items():
             if counts.get(topic) != count:
-                raise ClusterError(f"internal topic {topic}: wanted {count} partitions, found {counts.get(topic, 0)}")
+                raise ClusterError(f"internal topic {topic}: expected {count} partitions, found {counts.get(topic, 0)}")
 
 
 def _create(admin: Any, topics: Mapping[str, int]) -> None:  # noqa: ANN401 - untyped

@@ -126,7 +126,7 @@ class EmbeddedKafka:
 
         """
         if self._brokers:
-            raise BrokerError("this EmbeddedKafka is started already")
+            raise BrokerError("this EmbeddedKafka is already started")
         checkpoint = self._runtime.bootstrap_checkpoint()
         self._root = self._layout.make_root()
         self._owner = os.getpid()
@@ -221,7 +221,7 @@ class EmbeddedKafka:
         """
         broker = self._broker(node_id)
         if broker.running:
-            raise BrokerError(f"broker {node_id} runs already")
+            raise BrokerError(f"broker {node_id} is already running")
         self._launch([broker])
 
     def pid(self, node_id: int) -> int:
@@ -281,7 +281,7 @@ class EmbeddedKafka:
     def _running(self, node_id: int) -> Broker:
         broker = self._broker(node_id)
         if not broker.running:
-            raise BrokerError(f"broker {node_id} does not run")
+            raise BrokerError(f"broker {node_id} is not running")
         return broker
 
     def _launch(self, brokers: Iterable[Broker]) -> None:
@@ -303,7 +303,7 @@ class EmbeddedKafka:
     def _await(self, broker: Broker, condition: Callable[[], bool], deadline: float) -> None:
         while not condition():
             if self._clock.monotonic() > deadline:
-                raise BrokerError(broker.failure(f"did not get ready within {self._timeout:g} s"))
+                raise BrokerError(broker.failure(f"was not ready within {self._timeout:g} s"))
             broker.process.exited.wait(_POLL_S)  # returns at once if the process ends
 
     def _kill_all(self) -> None:
