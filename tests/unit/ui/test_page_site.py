@@ -59,15 +59,15 @@ def test_a_group_tells_its_story():
 
 
 def test_what_is_to_be_read_side_by_side_and_is_not_is_told():
-    told = "2 partition numbers that should be read side by side: their topics have different owners."
+    told = "2 partition numbers of co-partitioned topics have different owners."
     assert told in get(site([full_view("g", copartition_breaks=2)]), "group?name=g")[2]
-    assert "side by side" not in get(site([full_view("g", copartition_breaks=0)]), "group?name=g")[2]
+    assert "co-partitioned" not in get(site([full_view("g", copartition_breaks=0)]), "group?name=g")[2]
 
 
 def test_a_group_without_a_history_says_what_is_unknown():
     page = get(site([full_view("g", running=None)]), "group?name=g")[2]
-    assert "who owned what before is unknown" in page
-    assert "No rebalance has settled since this agent watches" in page
+    assert "earlier owners are unknown" in page
+    assert "No rebalance has settled since this agent started; earlier ones are unknown" in page
 
 
 @pytest.mark.parametrize("name", ["nobody", "", "%00", "..%2F.."])

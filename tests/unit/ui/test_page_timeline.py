@@ -48,12 +48,12 @@ def bars(html, member):
 
 
 def test_without_a_rebalance_it_says_that_nobody_knows():
-    assert "who owned what before is unknown" in timeline([], None)
+    assert "earlier owners are unknown" in timeline([], None)
 
 
 def test_rebalances_after_which_nobody_was_there_are_no_picture():
     html = timeline([column(1, {}), column(2, {})], None)
-    assert "After none of the rebalances that are remembered was there a member." in html
+    assert "No remembered rebalance had members." in html
     assert "<svg" not in html
 
 
@@ -128,7 +128,7 @@ def test_on_a_narrow_screen_the_end_is_shown_and_what_is_left_out_is_counted():
     assert "generation 3:" in html
     assert "A wider screen shows 2 earlier rebalances and 1 member more." in html
     empty = [column(0, {"a": 1}), *(column(number, {}) for number in range(1, SLIM.columns + 1))]
-    assert '<p class="slim">In the last 8 rebalances there was no member.</p>' in timeline(empty, None)
+    assert '<p class="slim">The last 8 rebalances had no members.</p>' in timeline(empty, None)
 
 
 @pytest.mark.parametrize("evil", ["</svg><script>x()</script>", '" onclick="x()', "\ud800\u202e&amp;"])

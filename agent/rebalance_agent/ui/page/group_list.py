@@ -157,7 +157,7 @@ def _found(query: ListQuery, shown: Sequence[_Row], rows: Sequence[_Row]) -> str
     if not rows:
         return note("No group is known. A group is listed as soon as the coordinator has a record of it.")
     if not shown:
-        return note(f'None of {len(rows):,} groups is so. <a href="./">Show all</a>')
+        return note('No group matches. <a href="./">Show all</a>')
     first, last = query.offset + 1, min(query.offset + PAGE_ROWS, len(shown))
     many = f"{first:,} to {last:,} of {len(shown):,} groups" if len(shown) > PAGE_ROWS else f"{len(shown):,} groups"
     order = next((title for _, key, title in _COLUMNS if key == query.sort.removeprefix("-")), query.sort)

@@ -123,15 +123,15 @@ def _unknowns(detail: GroupDetail) -> Iterator[str]:
         yield note(f"The {which} waited longest for {who}: {duration(detail.slowest.seconds)}.")
     if detail.copartition_breaks:
         number = plural(detail.copartition_breaks, "partition number")
-        yield note(f"{number} that should be read side by side: their topics have different owners.", "hurts")
+        yield note(f"{number} of co-partitioned topics have different owners.", "hurts")
     if detail.summary.flapping:
         names = ", ".join(escaped(shortened(printable(each), 60)) for each in detail.summary.flapping[:8])
-        yield note(f"Members that leave and come back again and again: {names}.", "hurts")
+        yield note(f"Members that leave and rejoin repeatedly: {names}.", "hurts")
 
 
 def _explanation(explanation: Explanation) -> str:
     if not explanation.rebalances:
-        return note("No rebalance has settled since this agent watches; what was before is unknown.")
+        return note("No rebalance has settled since this agent started; earlier ones are unknown.")
     advice = note(f"<strong>Advice</strong> {escaped(explanation.advice)}", "advice") if explanation.advice else ""
     texts = "".join(
         f"<article><h3>{escaped(each.heading)}</h3>{_sentences(each)}</article>"
@@ -149,7 +149,7 @@ def _sentences(paragraph: Paragraph) -> str:
 
 def _rebalances(close_up: GroupCloseUp) -> str:
     if not close_up.rebalances:
-        return note("None is remembered.")
+        return note("No rebalance is remembered.")
     rows = [
         [
             ago(each.timestamp_ms),
@@ -169,14 +169,14 @@ def _moves(close_up: GroupCloseUp) -> str:
     if not rows:
         return head
     shown = [[escaped(shortened(cell, TEXT_MAX)) for cell in row] for row in rows[:MOVES_SHOWN]]
-    more = note(f"{len(rows) - MOVES_SHOWN:,} more ways are left out.") if len(rows) > MOVES_SHOWN else ""
+    more = note(f"{len(rows) - MOVES_SHOWN:,} more rows are omitted.") if len(rows) > MOVES_SHOWN else ""
     return head + cells(MOVE_HEADINGS, shown, "Partitions that changed owner") + more
 
 
 def _members(close_up: GroupCloseUp) -> str:
     headings, rows = member_table(close_up)
     if not rows:
-        return '<h2 id="members">Members</h2>' + note("Nobody is in this group now.")
+        return '<h2 id="members">Members</h2>' + note("This group has no members now.")
     shown = [[escaped(shortened(cell, TEXT_MAX)) for cell in row] for row in rows[:MEMBERS_SHOWN]]
     more = f", the first {MEMBERS_SHOWN} of {len(rows):,}" if len(rows) > MEMBERS_SHOWN else ""
     return f'<h2 id="members">Members{more}</h2>' + cells(headings, shown, "Members, the most loaded first")

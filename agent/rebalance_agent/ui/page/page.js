@@ -87,7 +87,7 @@ async function refresh() {
     if (asking !== mine) return; // another question has taken its place
     trouble += 1;
     document.body.classList.add("stale");
-    say("The agent does not answer; what is shown is old. Trying again.");
+    say("The agent does not answer; the page is out of date. Trying again.");
   } finally {
     clearTimeout(patience);
   }
@@ -106,7 +106,7 @@ function signIn(refused, text) {
   say("");
   if (!document.getElementById("signin")) take(text);
   const form = document.getElementById("signin");
-  if (refused) document.getElementById("refused").textContent = "This token was refused.";
+  if (refused) document.getElementById("refused").textContent = "This token was rejected.";
   form.onsubmit = (event) => {
     event.preventDefault();
     sessionStorage.setItem(TOKEN, form.elements.token.value);

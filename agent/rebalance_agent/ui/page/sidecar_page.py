@@ -33,11 +33,11 @@ def beside_content(consumers: Sequence[ConsumerStatus]) -> str:
         )
     )
     if not consumers:
-        return head + note("None has said anything yet. An instrumented consumer does when it is first assigned.")
+        return head + note("No consumer has reported yet. An instrumented consumer reports its first assignment.")
     rows = list(map(_row, ordered[:CONSUMERS_SHOWN]))
     beyond = len(ordered) - CONSUMERS_SHOWN
     more = note(f"{plural(beyond, 'more consumer')} are left out.") if beyond > 0 else ""
-    hint = note("A sidecar knows its own consumers only; whole groups and their history are an observer's page.")
+    hint = note("A sidecar knows its own consumers only; an observer's page shows whole groups and their history.")
     table = cells(_HEADINGS, rows, "Consumers beside this sidecar")
     return f'{head}<section class="beside">{table}</section>{more}{hint}'
 

@@ -142,7 +142,7 @@ class Site:
         except InvalidInputError as error:
             return "400 Bad Request", HTML, _problem(str(error), links)
         except NotKnownError:
-            gone = "There is no such group here: it was deleted, or groups_allow and groups_deny leave it out."
+            gone = "There is no such group here: it was deleted, or groups_allow and groups_deny exclude it."
             return "404 Not Found", HTML, _problem(gone, links, every_s=LIST_EVERY_S)
         return "200 OK", HTML, frame(title, f"{self._parts()}{main}", links, every_s=every_s)
 
@@ -168,7 +168,7 @@ def sign_in() -> bytes:
         'autocomplete="current-password" required></label><button type="submit">Show</button>'
         '<p id="refused" role="alert"></p><p>It is kept until this tab is closed, and sent to this agent only.</p>'
         "</form>"
-        "<noscript><p>A browser can send it only with its scripts switched on.</p></noscript>"
+        "<noscript><p>A browser can send it only if scripts are enabled.</p></noscript>"
     )
     return frame("token", main, (), every_s=0)
 

@@ -144,10 +144,10 @@ def _reasons(group: GroupSummary, recent: RecentRebalances, now_ms: int) -> Iter
         yield Trouble(Level.LOOK, 100 + group.skew_ratio, (f"the fullest member has {times} its share",))
     if group.flapping:
         who = listed([shortened(printable(each), 60) for each in group.flapping], NAMED_MAX)
-        yield Trouble(Level.LOOK, 250, (f"comes and goes again and again: {who}",))
+        yield Trouble(Level.LOOK, 250, (f"leaves and rejoins repeatedly: {who}",))
     if group.idle_members:
         number = group.idle_members
-        yield Trouble(Level.WELL, 2, (f"{plural(number, 'member')} {'has' if number == 1 else 'have'} nothing to do",))
+        yield Trouble(Level.WELL, 2, (f"{plural(number, 'member')} {'is' if number == 1 else 'are'} idle",))
 
 
 def _unread(group: GroupSummary, now_ms: int) -> Iterator[Trouble]:
@@ -167,7 +167,7 @@ def _unread(group: GroupSummary, now_ms: int) -> Iterator[Trouble]:
         yield Trouble(Level.WELL, 1, (empty_text(group, now_ms),))
     if group.lag and (stuck := group.lag.stuck) and stuck.seconds > STUCK_SECONDS_MIN:
         where = f"{shortened(printable(stuck.topic), 60)}-{stuck.partition}"
-        text = f"{where} makes no progress: records are appended, and its committed offset stays"
+        text = f"{where} makes no progress: records are appended, and its committed offset does not change"
         yield Trouble(Level.HURTS, 950, (text,))
 
 
