@@ -107,7 +107,7 @@ def _refuse(word: str, parser: argparse.ArgumentParser) -> NoReturn:
     """Exit with an error for an unknown argument, naming the flag that resembles it most."""
     flag = word.partition("=")[0]
     meant = difflib.get_close_matches(flag, re.findall(r"--[a-z][a-z-]+", parser.format_help()), 1)
-    parser.error(f"it takes no {flag}" + (f"; is it {meant[0]}?" if meant and flag.startswith("-") else ""))
+    parser.error(f"it takes no {flag}" + (f"; did you mean {meant[0]}?" if meant and flag.startswith("-") else ""))
 
 
 def _parser() -> argparse.ArgumentParser:

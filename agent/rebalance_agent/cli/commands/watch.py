@@ -31,8 +31,8 @@ its last rebalances, members and moves.
 """
 
 EXAMPLES = """\
-keys: / filter (a part of the name, or a pattern such as orders-*), s other order, r turn it around, Enter one group,
-Escape back, q end
+keys: / filter (a part of the name, or a pattern such as orders-*), s next order, r reverse the order, Enter one group,
+Escape back, q quit
 
 examples:
   rebalance-agent watch
@@ -40,7 +40,7 @@ examples:
   rebalance-agent watch --bootstrap-servers localhost:9092
   rebalance-agent watch --once --sort=-stall | head
 
-exit codes: 0 done, 2 wrong usage, or (with --once) no answer. Where standard output is no terminal the table is
+exit codes: 0 done, 2 wrong usage, or (with --once) no answer. If standard output is not a terminal, the table is
 printed once.
 """
 
@@ -56,7 +56,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--sort", type=_sort, default="group", metavar="ORDER", help=f"one of {', '.join(SORT_KEYS)}")
     interval = number(0.1, 3600, "a number from 0.1 to 3600")
     parser.add_argument(
-        "--interval", type=interval, default=1.0, metavar="SECONDS", help="time between two refreshes (default 1)"
+        "--interval", type=interval, default=1.0, metavar="SECONDS", help="seconds between two refreshes (default 1)"
     )
     add_access_flags(parser)
     parser.set_defaults(run=run)

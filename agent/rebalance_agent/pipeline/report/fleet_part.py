@@ -46,7 +46,7 @@ def tiles(report: ReportData) -> str:
         ("partition availability", percent(1 - share(lost, busy) if busy else None, 2), f"over {len(known):,} groups"),
         ("deploys", count(report.deploys_in_all or len(report.deploys)), f"{rounded_duration(deploys)} of standstill"),
         ("storm hours", count(len(report.storms)), f"in {len(stormy):,} groups"),
-        ("would be saved", rounded_duration(saved), f"{percent(share(saved, cost), 0)} by what is recommended below"),
+        ("would be saved", rounded_duration(saved), f"{percent(share(saved, cost), 0)} by the recommendations below"),
     ]
     items = "".join(
         f"<div><dt>{escaped(label)}</dt><dd>{escaped(value)}</dd><dd>{escaped(note)}</dd></div>"
@@ -120,7 +120,7 @@ def _triggers(report: ReportData) -> str:
     return figure(
         words,
         bars(rows, (words, "partition standstill by trigger")),
-        says="Standstill and number of rebalances by what set them off.",
+        says="Standstill and number of rebalances by trigger.",
         data=(("trigger", "standstill", "rebalances"), data),
     )
 
@@ -142,7 +142,7 @@ def _hours(report: ReportData) -> str:
     return figure(
         words,
         week(values, (words, "partition standstill by day and hour of the week, UTC")),
-        says="Standstill by hour of the week (UTC), all weeks together; the stronger, the more.",
+        says="Standstill by hour of the week (UTC), all weeks together; stronger colours are more standstill.",
         data=(("hour", "standstill", "rebalances"), data),
     )
 
@@ -179,8 +179,8 @@ def _storms(report: ReportData) -> str:
     data = [(group_name(report, key), count(len(by_group[key])), count(numbers[key])) for key in order]
     return figure(
         words,
-        lanes(rows, ticks, (words, "stormy hours of the groups that had most")),
-        says=f"Hours in which a group rebalanced again and again; the larger, the more often.{more}",
+        lanes(rows, ticks, (words, "stormy hours of the groups with the most of them")),
+        says=f"Hours in which a group rebalanced repeatedly; larger marks are more rebalances.{more}",
         data=(("group", "stormy hours", "rebalances in them"), data),
         wide=True,
     )
@@ -205,11 +205,11 @@ def _deploys(report: ReportData) -> str:
     cost = sum(deploy.stalled_partition_seconds for deploy in report.deploys)
     says = (
         f"{report.deploys_in_all or len(rows):,} deploys caused {percent(share(cost, all_cost), 0)} of all standstill, "
-        f"{rounded_duration(share(cost, len(rows)))} each; the dearest of them:"
+        f"{rounded_duration(share(cost, len(rows)))} each; the most expensive ones:"
     )
     return figure(
         words,
-        bars(rows[:_DEPLOYS_SHOWN], (words, "partition standstill of the dearest deploys"), width=WIDE),
+        bars(rows[:_DEPLOYS_SHOWN], (words, "partition standstill of the most expensive deploys"), width=WIDE),
         says=says,
         data=(("started (UTC)", "group", "rebalances", "standstill"), data),
         wide=True,

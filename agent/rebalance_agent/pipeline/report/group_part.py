@@ -141,7 +141,7 @@ def _owners(detail: ReportGroup) -> str:
     picture = heat_map(
         [(_short(member), [_cell(member, generation) for generation in generations]) for member in members],
         _dates(generations),
-        (words, "members by generation, the stronger the more partitions"),
+        (words, "members by generation; stronger colours are more partitions"),
         size=(WIDE, 54 + 17.0 * len(members)),
         left=LABELS_WIDTH,
         numbers=lambda value: f"{value:.0f}",
@@ -156,7 +156,7 @@ def _owners(detail: ReportGroup) -> str:
     return figure(
         words,
         picture,
-        says=f"The last {len(generations)} generations, a column each; the strip above tells why each began. "
+        says=f"The last {len(generations)} generations, a column each; the strip above shows their triggers. "
         f"The fullest member had {max(owned, default=0):,} partitions.{more}",
         below=legend((trigger_class(trigger), trigger_name(trigger)) for trigger in triggers),
         data=(("member", *(f"gen. {generation.generation}" for generation in recent)), data),
@@ -209,7 +209,7 @@ def _skew(detail: ReportGroup) -> str:
     return figure(
         words,
         canvas.svg(words, "skew ratio after each rebalance"),
-        says="The fullest member against what the strategy promises it; 1 is best.",
+        says="The fullest member's load, divided by the load that the strategy guarantees; 1 is best.",
         data=(("completed (UTC)", "generation", "skew"), data[::-1]),
     )
 
@@ -237,19 +237,19 @@ def _whatif(row: GroupRow, detail: ReportGroup, quantity: str, names: tuple[str,
         kinds = {row.assignor: "w-now", row.recommended: "w-best"}
         rows.append(Bar(name, value, show(value), kinds.get(replay.strategy, "w-other"), tip))
         data.append((name, moves, standstill, count(replay.generations)))
-    below = legend([("w-best", "recommended"), ("w-now", "as it is now"), ("w-other", "others")])
+    below = legend([("w-best", "recommended"), ("w-now", "in use now"), ("w-other", "others")])
     if refused := [replay for replay in detail.whatif if replay.refused is not None]:
         reasons = "; ".join(
             f"{shortened(replay.strategy, 60)}: {shortened(replay.refused or '', 160)}" for replay in refused[:4]
         )
         below += f"<p>Not replayed: {escaped(reasons)}.</p>"
-    line = f"; the dashed line is what was recorded ({show(reference)})." if reference is not None else "."
+    line = f"; the dashed line is the recorded value ({show(reference)})." if reference is not None else "."
     beyond = len(rows) - _STRATEGIES_SHOWN
     more = f" {beyond} worse ones are omitted." if beyond > 0 else ""
     return figure(
         words,
         bars(rows[:_STRATEGIES_SHOWN], (words, f"{names[1]} by strategy"), reference=reference),
-        says=f"The recorded history, decided anew by each strategy{line}{more}",
+        says=f"The recorded history, replayed with each strategy{line}{more}",
         below=below,
         data=(("strategy", "moves", "predicted standstill", "generations"), data),
     )
@@ -268,6 +268,6 @@ def _baselines(detail: ReportGroup) -> str:
     return figure(
         words,
         week(values, (words, "95th percentile of the stall by day and hour of the week, UTC")),
-        says="95 % of the stalls at this hour of the week are not longer (UTC); the stronger, the longer.",
+        says="95 % of the stalls at this hour of the week are not longer (UTC); stronger colours are longer stalls.",
         data=(("hour", "rebalances", "p50", "p95"), data),
     )
