@@ -53,8 +53,9 @@ _DERIVED: Mapping[str, Callable[[GenerationEvent], object]] = {
 GENERATION_COLUMNS = (
     "event_id", "cluster_id", "group", "group_type", "generation", "previous_generation", "episode_generation",
     "closes_episode", "followups", "epoch_kind", "assignor", "protocol", "source", "revision", "trigger", "causes",
-    "moved", "needed", "revoked", "assigned", "lost", "unassigned", "noop", "skew_ratio", "imbalance", "topics",
-    "join_seconds", "sync_seconds", "reconcile_seconds", "slowest_member_id", "slowest_seconds", "flapping", *_DERIVED,
+    "moved", "needed", "revoked", "assigned", "lost", "lost_min", "unassigned", "noop", "skew_ratio", "imbalance",
+    "topics", "join_seconds", "sync_seconds", "reconcile_seconds", "slowest_member_id", "slowest_seconds", "flapping",
+    *_DERIVED,
 )  # fmt: skip
 """Columns compared in a row of ``generations``."""
 

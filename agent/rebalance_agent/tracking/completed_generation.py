@@ -37,11 +37,26 @@ GENERATIONS_MAX = 16
 
 
 class Departure(StrEnum):
-    """How a member left the group: it said so, it failed, or that is unknown."""
+    """How a member left the group: it left, it failed, or that is unknown.
+
+    ``EXPELLED``: it failed, since it did not revoke in time. ``SILENT``: nothing excludes that it failed.
+    """
 
     LEFT = "left"
     FAILED = "failed"
+    EXPELLED = "expelled"
+    SILENT = "silent"
     UNKNOWN = "unknown"
+
+    @property
+    def failed(self) -> bool:
+        """Whether the member surely failed."""
+        return self in (Departure.FAILED, Departure.EXPELLED)
+
+    @property
+    def known(self) -> bool:
+        """Whether the member surely left or surely failed."""
+        return self.failed or self is Departure.LEFT
 
 
 @dataclass(frozen=True, slots=True)

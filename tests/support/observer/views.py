@@ -49,6 +49,7 @@ def full_view(group="orders", group_type=GroupType.CLASSIC, **changes):
         revoked=3,
         assigned=6,
         lost=0,
+        lost_min=0,
         unassigned=0,
         noop=False,
     )

@@ -56,7 +56,7 @@ GENERATION_ROW = {
     "moved": 3,
     "needed": 1,
     "excess": 2,
-    **{name: getattr(EVENT, name) for name in ("revoked", "assigned", "lost", "unassigned", "noop")},
+    **{name: getattr(EVENT, name) for name in ("revoked", "assigned", "lost", "lost_min", "unassigned", "noop")},
     "skew_ratio": EVENT.skew_ratio,
     "imbalance": EVENT.imbalance,
     "topics": {"t": 3},

@@ -100,7 +100,7 @@ def test_the_worst_stall_of_the_hour_is_the_one_that_is_certain():
 
 
 def test_rebalances_and_what_was_lost_are_counted_for_their_time():
-    ago = [stalled(1.0, at_ms=NOW - ms, lost=2) for ms in (0, 900_000, 900_001, HOUR_MS, HOUR_MS + 1)]
+    ago = [stalled(1.0, at_ms=NOW - ms, lost=None, lost_min=2) for ms in (0, 900_000, 900_001, HOUR_MS, HOUR_MS + 1)]
     aborted = replace(ago[0], kind=RebalanceKind.ABORTED)
     assert recent_rebalances([*ago, aborted], NOW) == RecentRebalances(hour=4, storm=2, lost=4)
     assert judged(lost=2).why == ("a member failed that had 2 partitions",)

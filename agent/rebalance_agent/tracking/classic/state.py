@@ -27,6 +27,7 @@ from rebalance_agent.tracking.completed_generation import (
     subscribed_topics,
 )
 from rebalance_agent.tracking.observations import GroupRecord, GroupsListed
+from rebalance_agent.tracking.rebalance.departures import departures
 from rebalance_agent.tracking.rebalance.last_seen import ClassicLastSeen
 from rebalance_agent.tracking.tracked_group import TrackedGroup
 from rebalance_agent.tracking.tracker_context import TrackerContext
@@ -203,6 +204,9 @@ class ClassicState(TrackedGroup):
             generation = replace(generation, joined_ms=joined_ms(before, generation))
             if observation.live:
                 generation = replace(generation, start=start(before, generation, self._in_progress, self._context))
+            if before is not None:
+                how = departures(before, generation, self._context.commits)
+                generation = replace(generation, departures=how)
         if observation.live:
             given = given_partitions(before, generation)
             self._context.commits.expect(self.group, given, generation.timestamp_ms, generation.first_commits)

@@ -29,15 +29,9 @@ from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubsc
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.epoch.backlog import Backlog
 from rebalance_agent.tracking.observations import EpochRecord
+from rebalance_agent.tracking.rebalance.last_seen import SESSION_TIMEOUT_MS
 
-__all__ = ["SESSION_TIMEOUT_MS", "EpochGroupRecords"]
-
-SESSION_TIMEOUT_MS = 45_000
-"""Session timeout (ms) assumed for members: the brokers' default of ``group.consumer.session.timeout.ms``.
-
-The same default holds for share and streams groups; no record holds the value. It bounds stalls that began with a
-member's last heartbeat. If a group has a longer timeout, the bound is too low by the difference.
-"""
+__all__ = ["EpochGroupRecords"]
 
 _AWAY = sys.maxsize
 """The epoch counted for a static member that left temporarily: it has reached every epoch, so none waits for it."""

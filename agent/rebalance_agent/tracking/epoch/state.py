@@ -190,8 +190,10 @@ class EpochState(TrackedGroup):
                 self._expect_commits(pairs(new.assigned) - (old.held if old and not restarts else set()), at_ms)
         if record.live and old is not None and (new is None or new.epoch < 0 <= old.epoch):
             had = pairs(self._records.by_topic_name(topic_partitions(old.held), self._context.topics))
-            self._last_seen.depart(self._records.members.get(name), name, old, at_ms)
-            self._last_seen.work(name, self._context.commits.worked_ms(self.group, had, contact_ms or 0, at_ms))
+            commits, since_ms = self._context.commits, contact_ms or 0
+            recent = commits.recent(self.group, had, since_ms, at_ms)
+            self._last_seen.depart(self._records.members.get(name), name, old, at_ms, recent)
+            self._last_seen.work(name, commits.worked_ms(self.group, had, since_ms, at_ms))
         if new is None:
             self._last_seen.forget(name)
 

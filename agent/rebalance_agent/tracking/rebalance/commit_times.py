@@ -16,10 +16,17 @@ from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.tracking.completed_generation import FirstCommits
 from rebalance_agent.tracking.observations import Commit
 
-__all__ = ["PARTITIONS_MAX", "CommitTimes"]
+__all__ = ["PARTITIONS_MAX", "CommitTimes", "RecentCommits"]
 
 PARTITIONS_MAX = 100_000
 """Partitions of groups whose commits are kept, some 30 MB; those of further partitions are not."""
+
+
+class RecentCommits(NamedTuple):
+    """The last commit of a member (epoch ms), and the time since the one before (ms; None: it was the first one)."""
+
+    last_ms: int
+    period_ms: int | None
 
 
 class _Seen(NamedTuple):
@@ -117,6 +124,23 @@ class CommitTimes:
         commits = (seen.get(partition_key(*partition)) for partition in partitions) if seen else ()
         own = (commit.worked_ms for commit in commits if commit and commit.at_ms <= until_ms)
         return max((worked_ms for worked_ms in own if worked_ms > after_ms), default=None)
+
+    def has(self, name: str) -> bool:
+        """Whether any commit of the group is known."""
+        return bool(self._groups.get(name.encode(), _NO_GROUP).seen)
+
+    def recent(
+        self, name: str, partitions: Collection[Partition], after_ms: int, until_ms: int
+    ) -> RecentCommits | None:
+        """Return the last commits from ``after_ms`` to ``until_ms`` of an owner of all these partitions, if any."""
+        seen = self._groups.get(name.encode(), _NO_GROUP).seen
+        commits = (seen.get(partition_key(*partition)) for partition in partitions) if seen else ()
+        own = [commit for commit in commits if commit and after_ms <= commit.at_ms <= until_ms]
+        if not own:
+            return None
+        last_ms = max(commit.at_ms for commit in own)
+        before_ms = max(commit.before_ms for commit in own if commit.at_ms == last_ms)
+        return RecentCommits(last_ms, last_ms - before_ms if before_ms >= after_ms else None)
 
 
 _NO_GROUP = _Group()

@@ -118,7 +118,7 @@ class CounterTotals:
             noop=totals.noop + closing.noop,
             revoked=totals.revoked + closing.revoked,
             assigned=totals.assigned + closing.assigned,
-            lost=totals.lost + closing.lost,
+            lost=totals.lost + (closing.lost_min or 0),
             moved=totals.moved + closing.moved,
             moved_excess=totals.moved_excess
             + (0 if closing.needed is None else max(0, closing.moved - closing.needed)),

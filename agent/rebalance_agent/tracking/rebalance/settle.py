@@ -15,7 +15,7 @@ from rebalance_agent.model.group import GroupType, Member, RebalanceProtocol
 from rebalance_agent.model.member_changes import identity
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
-from rebalance_agent.tracking.completed_generation import Departure, Episode, Generation
+from rebalance_agent.tracking.completed_generation import Episode, Generation
 from rebalance_agent.tracking.member_reports import MemberReports, ReportSpan
 from rebalance_agent.tracking.rebalance.diff_cache import difference
 from rebalance_agent.tracking.rebalance.moments import OpenStall
@@ -67,7 +67,8 @@ class _Moves:
     moved: int
     revoked: int
     assigned: int
-    lost: int
+    lost_min: int
+    lost_known: bool
     noop: bool
 
 
@@ -138,7 +139,8 @@ def _total(episode: Episode, moves: list[_Moves]) -> _Moves:
         moved=len(whole.moved),
         revoked=sum(step.revoked for step in moves),
         assigned=sum(step.assigned for step in moves),
-        lost=sum(step.lost for step in moves),
+        lost_min=sum(step.lost_min for step in moves),
+        lost_known=all(step.lost_known for step in moves),
         noop=whole.noop and not episode.last.returned,
     )
 
@@ -193,7 +195,8 @@ def _event(
         needed=_needed(quality, episode) if quality and closes else None,
         revoked=moves.revoked,
         assigned=moves.assigned,
-        lost=moves.lost,
+        lost=moves.lost_min if moves.lost_known else None,
+        lost_min=moves.lost_min,
         unassigned=max(0, sum(generation.topics.values()) - len(owners(generation.value))),
         noop=moves.noop,
         skew_ratio=quality.skew_ratio if quality else None,
@@ -229,19 +232,23 @@ def _returned_member(before: Generation | None, generation: Generation) -> str:
 
 
 def _moves(before: Generation | None, after: Generation, reports: MemberReports) -> _Moves:
-    """Count the moved, revoked, assigned and lost partitions of a generation; an eager one revokes and assigns all."""
+    """Count the moved, revoked, assigned and lost partitions of a generation; an eager one revokes and assigns all.
+
+    Partitions of members of which it is not known how they departed count as revoked.
+    """
     diff = difference(before, after)
-    lost = 0
+    lost, lost_known = 0, True
     if before and diff.gone:
         span = ReportSpan.between(before, after)
-        how = {member.member_id: reports.departure(member, span, after.departures) for member in diff.gone}
-        failed = (member for member in diff.gone if how[member.member_id] is Departure.FAILED)
-        lost = sum(count_partitions(member.assigned) for member in failed)
+        for member in diff.gone:
+            departure, partitions = reports.departure(member, span, after.departures), count_partitions(member.assigned)
+            lost += partitions * departure.failed
+            lost_known = lost_known and (departure.known or not partitions)
     if after.protocol is RebalanceProtocol.COOPERATIVE or after.returned or not after.members:
         taken, given = len(diff.taken), len(diff.given)
     else:
         taken, given = len(owners(before.value)) if before else 0, len(owners(after.value))
-    return _Moves(len(diff.moved), max(0, taken - lost), given, lost, diff.noop and not after.returned)
+    return _Moves(len(diff.moved), max(0, taken - lost), given, lost, lost_known, diff.noop and not after.returned)
 
 
 def _snapshot(member: Member, stops: Mapping[str, float], reports: MemberReports) -> MemberSnapshot:

@@ -17,6 +17,8 @@ __all__ = ["episode_causes", "generation_causes", "in_precedence"]
 _BY_DEPARTURE = {
     Departure.LEFT: Trigger.MEMBER_LEFT,
     Departure.FAILED: Trigger.MEMBER_FAILED,
+    Departure.EXPELLED: Trigger.MEMBER_FAILED,
+    Departure.SILENT: Trigger.MEMBER_GONE,
     Departure.UNKNOWN: Trigger.MEMBER_GONE,
 }
 

@@ -116,7 +116,7 @@ def recent_rebalances(rebalances: Iterable[Rebalance], now_ms: int) -> RecentReb
         if each.stall and each.stall.lower_seconds >= STALLED_SECONDS_MIN
     ]
     stalled = max(stalls, key=lambda pair: pair[0])[1] if stalls else None
-    return RecentRebalances(len(hour), len(storm), sum(each.lost for each in storm), stalled)
+    return RecentRebalances(len(hour), len(storm), sum(each.lost_min or 0 for each in storm), stalled)
 
 
 def trouble(group: GroupSummary, recent: RecentRebalances, now_ms: int) -> Trouble:

@@ -24,7 +24,10 @@ def _started(rebalance: ObservedRebalance) -> str:
 
 def _failed(rebalance: ObservedRebalance) -> str:
     silent = [member for member in rebalance.gone if not _reported_leaving(rebalance, member)]
-    return f"{_all(rebalance, silent)} failed and sent no report"
+    lost = rebalance.closing.lost_min
+    return f"{_all(rebalance, silent or rebalance.gone)} failed" + (
+        f" with {plural(lost, 'partition')}" if lost else ""
+    )
 
 
 def _left(rebalance: ObservedRebalance) -> str:
@@ -33,7 +36,8 @@ def _left(rebalance: ObservedRebalance) -> str:
 
 
 def _gone(rebalance: ObservedRebalance) -> str:
-    return f"{_all(rebalance, rebalance.gone)} went (left or failed: members that do not report look the same)"
+    lost = ", so the number of lost partitions is unknown, too" if rebalance.closing.lost is None else ""
+    return f"{_all(rebalance, rebalance.gone)} went (left or failed: no report and no commit shows which{lost})"
 
 
 def _replaced(rebalance: ObservedRebalance) -> str:
