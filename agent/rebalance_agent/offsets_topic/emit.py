@@ -10,7 +10,8 @@ from rebalance_agent.groupprotocol.commit_key import committed_offset
 from rebalance_agent.groupprotocol.group_fact import COMMIT_KEYS_END, COMMIT_KEYS_START
 from rebalance_agent.offsets_topic.group_records import GroupRecords
 from rebalance_agent.offsets_topic.replay import Replay
-from rebalance_agent.tracking.observations import Commit, CommitsSeen
+from rebalance_agent.tracking.evidence.commit_times import Commit
+from rebalance_agent.tracking.observations import CommitsSeen
 
 __all__ = ["ObservationEmitter", "last_commits"]
 

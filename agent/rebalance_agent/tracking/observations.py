@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from rebalance_agent.model.epoch_groups import EpochFact, EpochMember, MemberTarget
 from rebalance_agent.model.events import AssignEvent, MemberEvent
 from rebalance_agent.model.group import GroupSnapshot, GroupState, GroupType
+from rebalance_agent.tracking.evidence.commit_times import Commit
 from rebalance_agent.tracking.patterns.loads import GroupLoads
 from rebalance_agent.tracking.views import MemberLoad
 
 __all__ = [
     "Backfilled",
-    "Commit",
     "CommitsSeen",
     "DescribedGroup",
     "EpochRecord",
@@ -192,13 +192,6 @@ class LoadsSeen:
 
     at_ms: int
     groups: Mapping[str, GroupLoads] = field(default_factory=dict)
-
-
-class Commit(NamedTuple):
-    """An offset commit of one partition: its record's timestamp (epoch ms), and the offset."""
-
-    at_ms: int
-    offset: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from rebalance_agent.model.events import Event, MemberEvent
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.tracking.classic.state import ClassicState
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
+from rebalance_agent.tracking.evidence.poll_evidence import OVERTAKEN_MAX_MS, ClockOffset, PollEvidence
 from rebalance_agent.tracking.groups import GroupStates
 from rebalance_agent.tracking.observations import (
     Backfilled,
@@ -33,7 +34,6 @@ from rebalance_agent.tracking.observations import (
 )
 from rebalance_agent.tracking.patterns.copartition import Copartitioned
 from rebalance_agent.tracking.patterns.loads import GroupLoads
-from rebalance_agent.tracking.poll_evidence import OVERTAKEN_MAX_MS, ClockOffset, PollEvidence
 from rebalance_agent.tracking.polled_group import PolledGroup
 from rebalance_agent.tracking.record_router import RecordRouter
 from rebalance_agent.tracking.tracker_context import TrackerContext, no_group

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
-from rebalance_agent.tracking.member_reports import ReportBudget
+from rebalance_agent.tracking.evidence.commit_times import CommitTimes
+from rebalance_agent.tracking.evidence.coordinators import Coordinators
+from rebalance_agent.tracking.evidence.member_reports import ReportBudget
+from rebalance_agent.tracking.evidence.poll_evidence import ClockOffset, Outages, PollEvidence
 from rebalance_agent.tracking.patterns.copartition import Copartitioned
-from rebalance_agent.tracking.poll_evidence import ClockOffset, Outages, PollEvidence
-from rebalance_agent.tracking.rebalance.commit_times import CommitTimes
-from rebalance_agent.tracking.rebalance.coordinators import Coordinators
 
 __all__ = ["TrackerContext", "no_group"]
 

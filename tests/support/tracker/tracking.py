@@ -8,9 +8,9 @@ from rebalance_agent.groupprotocol.commit_key import commit_key
 from rebalance_agent.model.events import Callback, GenerationEvent, MemberEvent, process_event_id
 from rebalance_agent.model.group import GroupSnapshot, GroupState, GroupType, Member
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
+from rebalance_agent.tracking.evidence.commit_times import Commit
 from rebalance_agent.tracking.observations import (
     Backfilled,
-    Commit,
     CommitsSeen,
     EpochRecord,
     GroupRecord,

@@ -15,7 +15,7 @@ from rebalance_agent.model.epoch_groups import GroupEpoch, MemberState, TargetEp
 from rebalance_agent.model.event_json import event_from_json, json_line
 from rebalance_agent.model.events import Callback, GroupGoneEvent
 from rebalance_agent.tracking.cluster_topics import GONE_MAX, ClusterTopics
-from rebalance_agent.tracking.member_reports import EVENTS_PER_MEMBER_MAX, MemberReports, ReportBudget
+from rebalance_agent.tracking.evidence.member_reports import EVENTS_PER_MEMBER_MAX, MemberReports, ReportBudget
 from rebalance_agent.tracking.tracker import Tracker
 from rebalance_agent.tracking.views import partition_seconds_at
 from support.observer.fakes import FakeClock

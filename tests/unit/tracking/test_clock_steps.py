@@ -8,8 +8,8 @@ import pytest
 
 from rebalance_agent.model.episode import Evidence, Trigger
 from rebalance_agent.model.group import GroupState, GroupType
+from rebalance_agent.tracking.evidence.poll_evidence import CLOCK_JUMP_MS
 from rebalance_agent.tracking.observations import DescribedGroup, GroupDescribed
-from rebalance_agent.tracking.poll_evidence import CLOCK_JUMP_MS
 from rebalance_agent.tracking.views import MemberLoad
 from support.tracker.tracking import (
     T0,

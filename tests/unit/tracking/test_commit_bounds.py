@@ -11,8 +11,7 @@ from rebalance_agent.groupprotocol.commit_key import commit_key
 from rebalance_agent.model.episode import Basis, Trigger
 from rebalance_agent.model.epoch_groups import GroupEpoch, MemberState, TargetEpoch
 from rebalance_agent.tracking.completed_generation import FirstCommits
-from rebalance_agent.tracking.observations import Commit
-from rebalance_agent.tracking.rebalance.commit_times import CommitTimes
+from rebalance_agent.tracking.evidence.commit_times import Commit, CommitTimes
 from rebalance_agent.tracking.rebalance.episodes import COMMITS_WAIT_MAX_MS
 from support.tracker.epochs import current, fact, gone, group_of_two, target
 from support.tracker.tracking import (
@@ -174,7 +173,7 @@ def test_a_partition_was_consumed_after_every_commit_that_counts_as_work(steps):
 
 
 def test_commits_are_kept_for_a_bounded_number_of_partitions(monkeypatch):
-    monkeypatch.setattr("rebalance_agent.tracking.rebalance.commit_times.PARTITIONS_MAX", 2)
+    monkeypatch.setattr("rebalance_agent.tracking.evidence.commit_times.PARTITIONS_MAX", 2)
     times, first = CommitTimes(), FirstCommits()
     for at_ms in (1, 2):
         times.update({commit_key("g", "t", number): Commit(at_ms, at_ms) for number in range(5)})
@@ -190,7 +189,7 @@ def test_commits_are_kept_for_a_bounded_number_of_partitions(monkeypatch):
 
 
 def test_groups_without_commits_that_are_kept_take_no_memory(monkeypatch):
-    monkeypatch.setattr("rebalance_agent.tracking.rebalance.commit_times.PARTITIONS_MAX", 1)
+    monkeypatch.setattr("rebalance_agent.tracking.evidence.commit_times.PARTITIONS_MAX", 1)
     times = CommitTimes()
     times.update({commit_key("kept", "t", 0): Commit(1, 1)})
     before = pickle.dumps(times)

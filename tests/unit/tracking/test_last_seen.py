@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rebalance_agent.model.episode import Basis, Trigger
 from rebalance_agent.model.epoch_groups import CurrentAssignment, GroupEpoch, MemberState, TargetEpoch
-from rebalance_agent.tracking.rebalance import last_seen
+from rebalance_agent.tracking.evidence import last_seen
 from rebalance_agent.tracking.tracker import Tracker
 from support.tracker.epochs import current, fact, gone, group_of_two, joins, target
 from support.tracker.tracking import (

@@ -26,9 +26,9 @@ from rebalance_agent.tracking.completed_generation import (
     infer_protocol,
     subscribed_topics,
 )
+from rebalance_agent.tracking.evidence.departures import departures
+from rebalance_agent.tracking.evidence.last_seen import ClassicLastSeen
 from rebalance_agent.tracking.observations import GroupRecord, GroupsListed
-from rebalance_agent.tracking.rebalance.departures import departures
-from rebalance_agent.tracking.rebalance.last_seen import ClassicLastSeen
 from rebalance_agent.tracking.tracked_group import TrackedGroup
 from rebalance_agent.tracking.tracker_context import TrackerContext
 from rebalance_agent.tracking.views import GroupView, RunningRebalance

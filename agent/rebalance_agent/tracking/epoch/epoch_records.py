@@ -28,8 +28,8 @@ from rebalance_agent.model.partitions import TopicPartitions, pairs, topic_parti
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.epoch.backlog import Backlog
+from rebalance_agent.tracking.evidence.last_seen import SESSION_TIMEOUT_MS
 from rebalance_agent.tracking.observations import EpochRecord
-from rebalance_agent.tracking.rebalance.last_seen import SESSION_TIMEOUT_MS
 
 __all__ = ["EpochGroupRecords"]
 

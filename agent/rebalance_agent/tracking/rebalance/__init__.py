@@ -2,10 +2,9 @@
 
 - ``episodes``: a group's open, closed, settled and revisable episodes.
 - ``settle``: turns a closed episode into events. It uses ``stall``, ``triggers``, ``phases``, ``quality`` and more.
-- ``last_seen``: when departed members were last active; ``coordinators``: new coordinators, which start sessions anew.
 - ``counters``: the group's totals.
 - ``group_history``: the episodes, totals, reports and more of a group, which outlive a change of its type.
 - ``diff_cache``: the difference of two generations, computed once. ``topic_names``: ids of topics replaced by names.
 
-Not here: how records become generations (``classic``, ``epoch``).
+Not here: how records become generations (``classic``, ``epoch``), and the evidence beside records (``evidence``).
 """

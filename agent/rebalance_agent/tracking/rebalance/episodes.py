@@ -13,7 +13,7 @@ from rebalance_agent.tracking.completed_generation import (
     Generation,
     announces_followup,
 )
-from rebalance_agent.tracking.member_reports import MemberReports
+from rebalance_agent.tracking.evidence.member_reports import MemberReports
 from rebalance_agent.tracking.patterns.flapping import Flapping
 from rebalance_agent.tracking.patterns.rollouts import Rollouts
 from rebalance_agent.tracking.rebalance.counters import CounterTotals

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from rebalance_agent.model.events import AssignEvent, Event, MemberEvent
 from rebalance_agent.model.group import GroupState
-from rebalance_agent.tracking.member_reports import MemberReports
+from rebalance_agent.tracking.evidence.member_reports import MemberReports
 from rebalance_agent.tracking.patterns.empty_groups import EmptyTime, UnownedTime
 from rebalance_agent.tracking.patterns.loads import GroupLoads, LoadHistory
 from rebalance_agent.tracking.rebalance.counters import CounterTotals

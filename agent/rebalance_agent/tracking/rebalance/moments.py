@@ -23,8 +23,8 @@ from rebalance_agent.tracking.completed_generation import (
     PartitionHandover,
     TimeBounds,
 )
-from rebalance_agent.tracking.member_reports import MemberReports, ReportSpan
-from rebalance_agent.tracking.rebalance.coordinators import last_contact_ms
+from rebalance_agent.tracking.evidence.coordinators import last_contact_ms
+from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
 from rebalance_agent.tracking.rebalance.diff_cache import difference
 
 __all__ = ["Moment", "OpenStall", "StepMoments", "UnknownMomentError"]

@@ -16,7 +16,7 @@ from rebalance_agent.model.member_changes import identity
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.completed_generation import Episode, Generation
-from rebalance_agent.tracking.member_reports import MemberReports, ReportSpan
+from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
 from rebalance_agent.tracking.rebalance.diff_cache import difference
 from rebalance_agent.tracking.rebalance.moments import OpenStall
 from rebalance_agent.tracking.rebalance.phases import phases_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.tracking.completed_generation import Episode, Generation
-from rebalance_agent.tracking.member_reports import MemberReports, ReportSpan
+from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
 
 __all__ = ["REJOIN_SLACK_MS", "Slowness", "find_slowness"]
 

@@ -12,7 +12,7 @@ from rebalance_agent.model.group import Member
 from rebalance_agent.model.member_changes import member_changes
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.completed_generation import Departure, Generation, TimeBounds
-from rebalance_agent.tracking.rebalance.commit_times import CommitTimes, RecentCommits
+from rebalance_agent.tracking.evidence.commit_times import CommitTimes, RecentCommits
 
 __all__ = ["EXPIRY_SLACK_MS", "Removal", "Timeouts", "by_commits", "departures"]
 

@@ -11,8 +11,8 @@ from rebalance_agent.model.epoch_groups import CurrentAssignment, EpochMember, M
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.completed_generation import Departure, Generation, LastSeen
-from rebalance_agent.tracking.rebalance.commit_times import CommitTimes, RecentCommits
-from rebalance_agent.tracking.rebalance.departures import Removal, Timeouts, by_commits
+from rebalance_agent.tracking.evidence.commit_times import CommitTimes, RecentCommits
+from rebalance_agent.tracking.evidence.departures import Removal, Timeouts, by_commits
 
 __all__ = ["DEPARTED_MAX", "HEARTBEAT_MS", "SESSION_MIN_MS", "SESSION_TIMEOUT_MS", "ClassicLastSeen", "EpochLastSeen"]
 

@@ -14,12 +14,18 @@ from typing import NamedTuple
 from rebalance_agent.groupprotocol.commit_key import partition_key, split_commit_key
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.tracking.completed_generation import FirstCommits
-from rebalance_agent.tracking.observations import Commit
 
-__all__ = ["PARTITIONS_MAX", "CommitTimes", "RecentCommits"]
+__all__ = ["PARTITIONS_MAX", "Commit", "CommitTimes", "RecentCommits"]
 
 PARTITIONS_MAX = 100_000
 """Partitions of groups whose commits are kept, some 30 MB; those of further partitions are not."""
+
+
+class Commit(NamedTuple):
+    """An offset commit of one partition: its record's timestamp (epoch ms), and the offset."""
+
+    at_ms: int
+    offset: int
 
 
 class RecentCommits(NamedTuple):
