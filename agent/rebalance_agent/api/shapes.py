@@ -62,7 +62,7 @@ class LastRebalance:
     """A summary of a group's last settled rebalance."""
 
     timestamp_ms: Annotated[int, "when the coordinator closed it"]
-    trigger: Annotated[Trigger, "its cause"]
+    trigger: Annotated[Trigger, "the gravest of its causes"]
     stall: Annotated[Stall | None, "its stall"]
     moved: Annotated[int, "partitions that changed owner"]
 
@@ -181,7 +181,8 @@ class SlowestMember:
     client_id: Annotated[str, "its own name"]
     host: Annotated[str, "its address"]
     member_id: Annotated[str | None, "the coordinator's name for it"]
-    seconds: Annotated[float | None, "how long they waited"]
+    seconds: Annotated[float | None, "how long they waited at most"]
+    lower_seconds: Annotated[float | None, "how long they waited at least"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +192,7 @@ class GenerationStep:
     event_id: Annotated[str, "id of its event"]
     generation: Annotated[int, "its number"]
     timestamp_ms: Annotated[int, "when the coordinator closed it"]
-    trigger: Annotated[Trigger, "its cause"]
+    trigger: Annotated[Trigger, "the gravest of its causes"]
     moved: Annotated[int, "partitions that changed owner"]
     join_seconds: Annotated[float | None, "length of its join phase"]
     sync_seconds: Annotated[float | None, "length of its sync phase"]
@@ -208,8 +209,8 @@ class Rebalance:
     generation: Annotated[int, "its last generation; of an aborted one, the last missing generation"]
     previous_generation: Annotated[int | None, "the generation before it"]
     started_ms: Annotated[int | None, "when the coordinator asked the members to rejoin"]
-    trigger: Annotated[Trigger | None, "its cause"]
-    causes: Annotated[tuple[Trigger, ...], "all causes; the first one is the trigger"]
+    trigger: Annotated[Trigger | None, "the gravest of its causes"]
+    causes: Annotated[tuple[Trigger, ...], "all causes, the gravest first; they are not in the order of time"]
     stall: Annotated[Stall | None, "its stall"]
     assignor: Annotated[str | None, "the assignor that was chosen"]
     protocol: Annotated[RebalanceProtocol | None, "whether all partitions stopped, or only those that moved"]

@@ -54,7 +54,8 @@ GENERATION_COLUMNS = (
     "event_id", "cluster_id", "group", "group_type", "generation", "previous_generation", "episode_generation",
     "closes_episode", "followups", "epoch_kind", "assignor", "protocol", "source", "revision", "trigger", "causes",
     "moved", "needed", "revoked", "assigned", "lost", "lost_min", "unassigned", "noop", "skew_ratio", "imbalance",
-    "topics", "join_seconds", "sync_seconds", "reconcile_seconds", "slowest_member_id", "slowest_seconds", "flapping",
+    "topics", "join_seconds", "sync_seconds", "reconcile_seconds", "slowest_member_id", "slowest_seconds",
+    "slowest_lower_seconds", "flapping",
     *_DERIVED,
 )  # fmt: skip
 """Columns compared in a row of ``generations``."""

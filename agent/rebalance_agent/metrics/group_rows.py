@@ -319,7 +319,7 @@ FLAPPING = gauge(
 SLOWEST_MEMBER = running(
     "kafka_rebalance_slowest_member_seconds",
     MetricType.GAUGE,
-    "How long the others waited for the slowest member in the last rebalance; absent after an hour.",
+    "How long the others surely waited for the slowest member in the last rebalance; absent after an hour.",
     "seconds",
     _OWNER,
     running=values.slowest,

@@ -109,9 +109,9 @@ class GenerationEvent(GroupEvent):
     members that failed; None where it is unknown how a member with partitions departed. ``lost_min``: those of members
     that surely failed; None in events of earlier releases. ``revoked``: the others that were taken from their owners.
     ``parts`` > 1: the members are split over that many events with equal other fields. ``migrated_from``: the group's
-    type in the previous generation, if it was another. ``slowest_seconds``: how long the slowest member kept the others
-    waiting. ``flapping``: members that joined or left in this episode and have done so often before, by instance or
-    client id.
+    type in the previous generation, if it was another. ``slowest_seconds`` and
+    ``slowest_lower_seconds``: how long the slowest member kept the others waiting, at most and at least. ``flapping``:
+    members that joined or left in this episode and have done so often before, by instance or client id.
     """
 
     KIND: ClassVar[str] = "generation"
@@ -147,6 +147,7 @@ class GenerationEvent(GroupEvent):
     flapping: tuple[str, ...] | None = None
     migrated_from: GroupType | None = None
     lost_min: int | None = None
+    slowest_lower_seconds: float | None = None
 
     @property
     def join_seconds(self) -> float | None:

@@ -66,6 +66,7 @@ GENERATION_ROW = {
     "slowest_member_id": "b",
     "slowest_client_id": "client-b",
     "slowest_seconds": EVENT.slowest_seconds,
+    "slowest_lower_seconds": EVENT.slowest_lower_seconds,
     "flapping": ["a"],
     "completed_ms": 1_700_000_000_000,
     "started_ms": 1_699_999_998_500,

@@ -109,10 +109,11 @@ def test_rebalances_and_what_was_lost_are_counted_for_their_time():
 
 def test_a_long_stall_is_told_with_its_reason_and_who_was_waited_for():
     line = replace(stalled(14.0), trigger=Trigger.MEMBER_JOINED)
-    slow = SlowestMember("orders-90", "h", "m", 7.0)
+    slow = SlowestMember("orders-90", "h", "m", 7.0, None)
     assert judged(stalled=replace(line, slowest=None)).why == ("stood still for 14.0 s: member joined",)
     assert judged(stalled=replace(line, slowest=slow)).why[0].endswith(": member joined, waiting for orders-90")
     assert "waiting" not in judged(stalled=replace(line, slowest=replace(slow, seconds=6.9))).why[0]
+    assert "waiting" not in judged(stalled=replace(line, slowest=replace(slow, lower_seconds=6.9))).why[0]
     assert "waiting" not in judged(stalled=replace(line, slowest=replace(slow, seconds=None))).why[0]
     assert judged(stalled=line).level is Level.LOOK
 

@@ -149,7 +149,7 @@ GENERATIONS = Table(
             (_DOUBLE, "skew_ratio"),
             (_INT, "imbalance"),
             (_TEXT, "slowest_member_id slowest_client_id"),
-            (_DOUBLE, "slowest_seconds"),
+            (_DOUBLE, "slowest_seconds slowest_lower_seconds"),
             (_TEXTS, "flapping"),
             (_TEXT, "rollout"),
         ),

@@ -108,6 +108,7 @@ class GroupHistory:
             slowest_client_id=shown.slowest.client_id if shown and shown.slowest else None,
             slowest_host=shown.slowest.host if shown and shown.slowest else None,
             slowest_seconds=shown.slowness.seconds if shown and shown.slowest else None,
+            slowest_lower_seconds=shown.slowness.lower_seconds if shown and shown.slowest else None,
             counters=self.totals.counters,
             counted_until_ms=self.totals.counted_until_ms,
         )

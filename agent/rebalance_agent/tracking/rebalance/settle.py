@@ -19,7 +19,7 @@ from rebalance_agent.tracking.completed_generation import Episode, Generation
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
 from rebalance_agent.tracking.rebalance.diff_cache import difference
 from rebalance_agent.tracking.rebalance.moments import OpenStall
-from rebalance_agent.tracking.rebalance.phases import phases_of
+from rebalance_agent.tracking.rebalance.phases import phases_of, start_of
 from rebalance_agent.tracking.rebalance.quality import judge_generation
 from rebalance_agent.tracking.rebalance.slowness import Slowness, find_slowness
 from rebalance_agent.tracking.rebalance.stall import measure_stall
@@ -85,7 +85,7 @@ def settle(
     """
     steps = episode.steps()
     phases = [phases_of(before, after, reports) for before, after in steps]
-    slowness = find_slowness(episode, phases[0].started_ms, reports)
+    slowness = find_slowness(episode, start_of(*steps[0], reports), reports)
     moves = [_moves(before, after, reports) for before, after in steps]
     last = len(steps) - 1
     events = [
@@ -203,6 +203,7 @@ def _event(
         imbalance=quality.imbalance if quality else None,
         slowest_member_id=slowness.member_id if slowness else None,
         slowest_seconds=slowness.seconds if slowness else None,
+        slowest_lower_seconds=slowness.lower_seconds if slowness else None,
         epoch_kind="generation" if generation.group_type is GroupType.CLASSIC else "group_epoch",
     )
 

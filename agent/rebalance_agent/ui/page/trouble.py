@@ -174,7 +174,7 @@ def _unread(group: GroupSummary, now_ms: int) -> Iterator[Trouble]:
 def _stall(rebalance: Rebalance, stall: Stall) -> str:
     slowest = rebalance.slowest
     # The slowest member is named only if the others waited for it most of the time.
-    named = slowest and (slowest.seconds or 0) >= stall.lower_seconds / 2
+    named = slowest and (slowest.lower_seconds or slowest.seconds or 0) >= stall.lower_seconds / 2
     waited = f", waiting for {shortened(printable(slowest.client_id), 60)}" if slowest and named else ""
     why = f": {trigger_name(rebalance.trigger)}" if rebalance.trigger else ""
     return f"stood still for {stall_text(stall)}{why}{waited}"

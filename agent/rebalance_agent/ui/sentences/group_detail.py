@@ -11,7 +11,7 @@ from rebalance_agent.model.member_changes import identity
 from rebalance_agent.model.partitions import claimed_partitions, to_ranges
 from rebalance_agent.ui.sentences.empty_text import empty_text
 from rebalance_agent.ui.sentences.named_members import member_names, moves, partitions_text
-from rebalance_agent.ui.words import UNKNOWN, ago, duration, plural, printable, stall_text, standstill
+from rebalance_agent.ui.words import UNKNOWN, ago, duration, plural, printable, span, stall_text, standstill
 
 __all__ = [
     "MOVE_HEADINGS",
@@ -170,6 +170,6 @@ def _rebalance_row(each: Rebalance, now_ms: int, names: Mapping[str, str]) -> tu
         UNKNOWN
         if slowest is None
         else names.get(slowest.member_id or "", printable(slowest.client_id))
-        + (f" {duration(slowest.seconds)}" if slowest.seconds is not None else ""),
+        + (f" {span(slowest.lower_seconds, slowest.seconds)}" if slowest.seconds is not None else ""),
         str(each.members),
     )
