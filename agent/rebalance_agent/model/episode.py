@@ -25,6 +25,7 @@ class Trigger(StrEnum):
     ASSIGNOR_CHANGED = "assignor_changed"
     TOPICS_CHANGED = "topics_changed"
     PARTITIONS_CHANGED = "partitions_changed"
+    RACKS_CHANGED = "racks_changed"
     REJOIN = "rejoin"
     UNKNOWN = "unknown"
 

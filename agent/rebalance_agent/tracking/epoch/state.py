@@ -262,6 +262,8 @@ class EpochState(TrackedGroup):
             coordinator_changes=self._context.coordinators.changes(self.partition),
             outages=self._context.outages.spans(now_ms, self._context.offset.ms or 0),
             first_commits=self._first_commits,
+            patterns=self._records.patterns,
+            metadata=self._records.metadata,
             # Tasks of streams groups refer to topics by the names in the topology.
             unnamed=frozenset() if self.group_type is GroupType.STREAMS else unnamed,
         )

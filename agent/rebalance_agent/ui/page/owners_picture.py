@@ -31,6 +31,7 @@ SIGNS = {
     Trigger.ASSIGNOR_CHANGED: "a",
     Trigger.TOPICS_CHANGED: "t",
     Trigger.PARTITIONS_CHANGED: "p",
+    Trigger.RACKS_CHANGED: "r",
     Trigger.REJOIN: "=",
     Trigger.UNKNOWN: "?",
 }

@@ -106,6 +106,7 @@ _CAUSES: Mapping[Trigger, Callable[[ObservedRebalance], str]] = {
     Trigger.ASSIGNOR_CHANGED: _assignor,
     Trigger.TOPICS_CHANGED: _topics_changed,
     Trigger.PARTITIONS_CHANGED: _partitions_changed,
+    Trigger.RACKS_CHANGED: lambda _rebalance: "the rack of a member or of a partition's replicas changed",
     Trigger.REJOIN: _rejoined,
     Trigger.UNKNOWN: lambda _rebalance: "unknown, since nobody watched the generation before",
 }
