@@ -64,7 +64,7 @@ class LastRebalance:
     timestamp_ms: Annotated[int, "when the coordinator closed it"]
     trigger: Annotated[Trigger, "the gravest of its causes"]
     stall: Annotated[Stall | None, "its stall"]
-    moved: Annotated[int, "partitions that changed owner"]
+    moved: Annotated[int | None, "partitions that changed owner, if the generation before is known"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +193,7 @@ class GenerationStep:
     generation: Annotated[int, "its number"]
     timestamp_ms: Annotated[int, "when the coordinator closed it"]
     trigger: Annotated[Trigger, "the gravest of its causes"]
-    moved: Annotated[int, "partitions that changed owner"]
+    moved: Annotated[int | None, "partitions that changed owner, if the generation before is known"]
     join_seconds: Annotated[float | None, "length of its join phase"]
     sync_seconds: Annotated[float | None, "length of its sync phase"]
     reconcile_seconds: Annotated[float | None, "time from the assignment until all members reached it"]
@@ -215,7 +215,7 @@ class Rebalance:
     assignor: Annotated[str | None, "the assignor that was chosen"]
     protocol: Annotated[RebalanceProtocol | None, "whether all partitions stopped, or only those that moved"]
     members: Annotated[int, "members afterwards"]
-    moved: Annotated[int, "partitions that changed owner"]
+    moved: Annotated[int | None, "partitions that changed owner, if the generation before is known"]
     needed: Annotated[int | None, "the fewest moves that the balance required"]
     revoked: Annotated[int, "revoked partitions"]
     assigned: Annotated[int, "assigned partitions"]

@@ -95,7 +95,7 @@ def build_aborted(event: AbortedEvent) -> Rebalance:
         assignor=None,
         protocol=None,
         members=0,
-        moved=0,
+        moved=None,
         needed=None,
         revoked=0,
         assigned=0,

@@ -174,7 +174,7 @@ def _add(sums: _Sums, event: Event) -> None:
         return
     for name in ("followups", "noop", "revoked", "assigned", "lost_min", "moved"):
         sums[name] += getattr(event, name) or 0
-    sums["moved in excess"] += 0 if event.needed is None else max(0, event.moved - event.needed)
+    sums["moved in excess"] += event.excess or 0
     if event.members:
         sums["completed"] += 1
         sums[f"completed by {event.trigger}"] += 1

@@ -51,7 +51,7 @@ class PublishedEvent:
     started_ms: int | None = None
     seen_start: bool = False
     joined_ms: int | None = None
-    moved: int = 0
+    moved: int | None = 0
     revoked: int = 0
     assigned: int = 0
     lost: int = 0

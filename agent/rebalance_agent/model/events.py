@@ -105,7 +105,8 @@ class GenerationEvent(GroupEvent):
 
     ``episode_generation`` is the first generation of its episode. The event with ``closes_episode`` carries ``stall``,
     ``trigger`` and ``causes`` of the whole episode; ``followups`` counts the generations after the first.
-    ``moved``/``needed``: partitions that changed owner / the fewest that this balance needed. ``lost``: partitions of
+    ``moved``/``needed``: partitions that changed owner / the fewest that this balance needed, None where the generation
+    before is unknown. ``lost``: partitions of
     members that failed; None where it is unknown how a member with partitions departed. ``lost_min``: those of members
     that surely failed; None in events of earlier releases. ``revoked``: the others that were taken from their owners.
     ``parts`` > 1: the members are split over that many events with equal other fields. ``migrated_from``: the group's
@@ -129,7 +130,7 @@ class GenerationEvent(GroupEvent):
     stall: Stall | None
     members: tuple[MemberSnapshot, ...]
     topics: Mapping[str, int]
-    moved: int
+    moved: int | None
     needed: int | None
     revoked: int
     assigned: int
@@ -148,6 +149,11 @@ class GenerationEvent(GroupEvent):
     migrated_from: GroupType | None = None
     lost_min: int | None = None
     slowest_lower_seconds: float | None = None
+
+    @property
+    def excess(self) -> int | None:
+        """The moves that the balance did not need; None where that is unknown."""
+        return None if self.moved is None or self.needed is None else max(0, self.moved - self.needed)
 
     @property
     def join_seconds(self) -> float | None:

@@ -202,7 +202,8 @@ class Episode:
     """A rebalance as users experience it: one generation, or several if a cooperative assignor needed follow-ups.
 
     ``before`` is the generation that it started from. It is None if the group is new (``known``), or if the observer
-    did not see the generation before (not ``known``).
+    did not see the generation before (not ``known``). It may also be the last one that the observer saw, of which it is
+    not ``known`` whether others followed: compaction may have removed their records.
     """
 
     before: Generation | None

@@ -105,7 +105,8 @@ class ClassicState(TrackedGroup):
         elif not value.members and value.generation == 0:
             self._begin(generation.timestamp_ms, None)
         elif before is None or self._origin or generation.number != before.number or generation.returned:
-            known = before is not None or recreated or value.generation <= 1
+            missing = observation.after_gap and last is not None and missing_between(last, generation) > 0
+            known = (before is not None and not missing) or recreated or value.generation <= 1
             self._origin = None
             yield from self._episodes.add(generation, Episode(before, known))
         self._count_stalled(observation.seen_ms)

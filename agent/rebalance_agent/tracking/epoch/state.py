@@ -70,7 +70,7 @@ class EpochState(TrackedGroup):
         self._started_ms: int | None = None
         self._assigned_ms: int | None = None
         self._seen_ms = now_ms
-        self._replayed = self._returning = self._amid_batch = False
+        self._replayed = self._returning = self._amid_batch = self._after_gap = False
         self._partition_count = PartitionCount()
         self._buffered = BufferedRecords()
 
@@ -117,6 +117,7 @@ class EpochState(TrackedGroup):
         # A live record is the latest one, whatever its timestamp.
         self.timestamp_ms = record.timestamp_ms if record.live else max(self.timestamp_ms, record.timestamp_ms)
         self._replayed = record.replayed
+        self._after_gap = self._after_gap or record.after_gap
         if record.kind is GroupEpoch:
             self._take_epoch(record, created=created)
         elif record.kind is TargetEpoch:
@@ -268,11 +269,13 @@ class EpochState(TrackedGroup):
             unnamed=frozenset() if self.group_type is GroupType.STREAMS else unnamed,
         )
         self.history.empty_time.see(generation)
+        missing = self._after_gap and before is not None and generation.number > before.number + 1
         self.last, self._started_ms, self._assigned_ms = generation, None, None
-        self._first_commits = FirstCommits()
+        self._first_commits, self._after_gap = FirstCommits(), False
         peopled = bool(value.members or (before and before.members))
         if live and peopled:
-            yield from self._episodes.add(generation, Episode(before, known=before is not None or self._created_live))
+            known = self._created_live if before is None else not missing
+            yield from self._episodes.add(generation, Episode(before, known))
 
     def _restarts(self, name: str, started_ms: int | None) -> dict[tuple[str, int], PartitionHandover]:
         """Return handovers for all partitions of an eager member: from the request to rejoin until it rejoined."""

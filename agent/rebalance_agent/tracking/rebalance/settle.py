@@ -64,7 +64,7 @@ class Settlement:
 
 @dataclass(frozen=True, slots=True)
 class _Moves:
-    moved: int
+    moved: int | None
     revoked: int
     assigned: int
     lost_min: int
@@ -87,6 +87,8 @@ def settle(
     phases = [phases_of(before, after, reports) for before, after in steps]
     slowness = find_slowness(episode, start_of(*steps[0], reports), reports)
     moves = [_moves(before, after, reports) for before, after in steps]
+    if not episode.known:
+        moves[0] = replace(moves[0], moved=None, lost_known=False, noop=False)
     last = len(steps) - 1
     events = [
         _event(
@@ -136,12 +138,12 @@ def _width(stall: Stall) -> float:
 def _total(episode: Episode, moves: list[_Moves]) -> _Moves:
     whole = difference(episode.before, episode.last)
     return _Moves(
-        moved=len(whole.moved),
+        moved=len(whole.moved) if episode.known else None,
         revoked=sum(step.revoked for step in moves),
         assigned=sum(step.assigned for step in moves),
         lost_min=sum(step.lost_min for step in moves),
         lost_known=all(step.lost_known for step in moves),
-        noop=whole.noop and not episode.last.returned,
+        noop=whole.noop and not episode.last.returned and episode.known,
     )
 
 
@@ -210,6 +212,8 @@ def _event(
 
 def _needed(quality: AssignmentQuality, episode: Episode) -> int | None:
     """Return the fewest moves: those that the balance needs, and the partitions of departed members."""
+    if not episode.known:
+        return None
     if quality.moved_min is None or episode.before is None:
         return quality.moved_min
     staying, served = {identity(member) for member in episode.last.members}, owners(episode.last.value)
@@ -219,7 +223,7 @@ def _needed(quality: AssignmentQuality, episode: Episode) -> int | None:
 
 def _causes(episode: Episode, index: int, reports: MemberReports, topics: ClusterTopics) -> tuple[Trigger, ...]:
     before, after = episode.steps()[index]
-    if before is None and not episode.known:
+    if index == 0 and not episode.known:
         return (Trigger.UNKNOWN,)
     return generation_causes(before, after, reports, topics)
 

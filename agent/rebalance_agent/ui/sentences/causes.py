@@ -95,6 +95,17 @@ def _rejoined(rebalance: ObservedRebalance) -> str:
     return f"members rejoined although nothing had changed{_in_brackets(reasons)}"
 
 
+def _unknown(rebalance: ObservedRebalance) -> str:
+    first = rebalance.generations[0]
+    if first.previous_generation is None:
+        return "unknown, since nobody watched the generation before"
+    gone = first.generation - first.previous_generation - 1
+    return (
+        f"unknown, since compaction may have removed the records of {plural(gone, 'generation')} before it, while no "
+        "observer ran"
+    )
+
+
 _CAUSES: Mapping[Trigger, Callable[[ObservedRebalance], str]] = {
     Trigger.GROUP_STARTED: _started,
     Trigger.MEMBER_FAILED: _failed,
@@ -108,7 +119,7 @@ _CAUSES: Mapping[Trigger, Callable[[ObservedRebalance], str]] = {
     Trigger.PARTITIONS_CHANGED: _partitions_changed,
     Trigger.RACKS_CHANGED: lambda _rebalance: "the rack of a member or of a partition's replicas changed",
     Trigger.REJOIN: _rejoined,
-    Trigger.UNKNOWN: lambda _rebalance: "unknown, since nobody watched the generation before",
+    Trigger.UNKNOWN: _unknown,
 }
 
 

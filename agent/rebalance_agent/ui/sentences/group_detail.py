@@ -155,6 +155,14 @@ def names_by_id(close_up: GroupCloseUp) -> dict[str, str]:
     return names | {member.member_id: by_identity[identity(member)] for member in close_up.detail.members}
 
 
+def _moved(each: Rebalance) -> str:
+    if each.moved is None:
+        return UNKNOWN
+    return str(each.moved) + (
+        f" (needed {each.needed})" if each.needed is not None and each.moved > each.needed else ""
+    )
+
+
 def _rebalance_row(each: Rebalance, now_ms: int, names: Mapping[str, str]) -> tuple[str, ...]:
     if each.kind is RebalanceKind.ABORTED:
         return (ago(now_ms, each.timestamp_ms), str(each.generation), "aborted", *[UNKNOWN] * 5)
@@ -166,7 +174,7 @@ def _rebalance_row(each: Rebalance, now_ms: int, names: Mapping[str, str]) -> tu
         str(each.trigger),
         stall_text(each.stall),
         UNKNOWN if each.stall is None else f"{each.stall.partition_seconds:.1f}",
-        str(each.moved) + (f" (needed {each.needed})" if each.needed is not None and each.moved > each.needed else ""),
+        _moved(each),
         UNKNOWN
         if slowest is None
         else names.get(slowest.member_id or "", printable(slowest.client_id))
