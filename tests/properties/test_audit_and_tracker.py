@@ -94,7 +94,7 @@ def _changes(event):
     """What may be wrong with an event, each way a different event."""
     yield replace(event, moved=event.moved + 1)
     yield replace(event, revoked=event.revoked + 1)
-    yield replace(event, lost=event.lost + 1)
+    yield replace(event, lost=None, lost_min=event.lost_min + 1)
     yield replace(event, assigned=event.assigned + 1)
     yield replace(event, previous_generation=event.previous_generation - 1)
     yield replace(event, followups=event.followups + 1)

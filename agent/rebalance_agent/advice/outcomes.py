@@ -153,13 +153,12 @@ def _recorded(
         stalled_seconds = closing.stall.partition_seconds if closing.stall else None
         classic = closing.group_type is GroupType.CLASSIC  # the model is of classic groups
         stalled = predict_stall(behaviour, given, closing.protocol) if classic else None
-        needed = closing.moved if closing.needed is None else closing.needed
         line = Replayed(
             generation=closing.generation,
             timestamp_ms=closing.timestamp_ms,
-            moved=0 if first else closing.moved,
+            moved=0 if first else closing.moved or 0,
             needed=0 if first else closing.needed,
-            excess=0 if first else max(0, closing.moved - needed),
+            excess=0 if first else closing.excess or 0,
             skew_ratio=1.0 if closing.skew_ratio is None else closing.skew_ratio,
             imbalance=closing.imbalance or 0,
             stalled_partition_seconds=stalled,

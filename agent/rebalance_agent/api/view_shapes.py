@@ -95,11 +95,12 @@ def build_aborted(event: AbortedEvent) -> Rebalance:
         assignor=None,
         protocol=None,
         members=0,
-        moved=0,
+        moved=None,
         needed=None,
         revoked=0,
         assigned=0,
-        lost=0,
+        lost=None,
+        lost_min=None,
         unassigned=0,
         noop=False,
         slowest=None,
@@ -147,7 +148,9 @@ def _slowest_of(events: Sequence[GenerationEvent]) -> SlowestMember | None:
     member = next((member for member in members if member.member_id == slowest_id), None)
     if member is None:
         return None
-    return SlowestMember(member.client_id, member.host.removeprefix("/"), member.member_id, events[-1].slowest_seconds)
+    host, closing = member.host.removeprefix("/"), events[-1]
+    bounds = closing.slowest_seconds, closing.slowest_lower_seconds
+    return SlowestMember(member.client_id, host, member.member_id, *bounds)
 
 
 def _slowest_now(view: GroupView) -> SlowestMember | None:
@@ -155,4 +158,4 @@ def _slowest_now(view: GroupView) -> SlowestMember | None:
         return None
     host = (view.slowest_host or "").removeprefix("/")
     member_id = view.last_episode.slowest_member_id if view.last_episode else None
-    return SlowestMember(view.slowest_client_id, host, member_id, view.slowest_seconds)
+    return SlowestMember(view.slowest_client_id, host, member_id, view.slowest_seconds, view.slowest_lower_seconds)

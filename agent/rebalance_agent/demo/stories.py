@@ -254,10 +254,10 @@ STEPS: tuple[StoryStep, ...] = (
         ),
     ),
     StoryStep(
-        "member gone",
-        "readings-1 closes; no event of its own tells leaving from failing",
+        "leave without a report",
+        "readings-1 closes and reports nothing; its last commit shows that it left",
         (StopMember("readings-cooperative", "readings-1"),),
-        (Expected("readings-cooperative", Trigger.MEMBER_GONE, 2),),
+        (Expected("readings-cooperative", Trigger.MEMBER_LEFT, 2),),
     ),
     StoryStep(
         "failback",

@@ -207,10 +207,15 @@ def stall_text(stall: Stall | None) -> str:
     """``6.2 s`` for an exact stall, ``0.2 s - 6.2 s`` or ``0.2 s or more`` for bounds, or `UNKNOWN`."""
     if stall is None:
         return UNKNOWN
-    lower = duration(stall.lower_seconds)
     if stall.seconds is None:
-        return f"{lower} or more"
-    upper = duration(stall.seconds)
+        return f"{duration(stall.lower_seconds)} or more"
+    return span(stall.lower_seconds, stall.seconds)
+
+
+def span(lower_seconds: float | None, upper_seconds: float) -> str:
+    """``0.2 s - 6.2 s``: a duration between two bounds; without a lower one, or if both look alike, the upper one."""
+    upper = duration(upper_seconds)
+    lower = upper if lower_seconds is None else duration(lower_seconds)
     return upper if lower == upper else f"{lower} - {upper}"
 
 

@@ -56,6 +56,7 @@ def generation_row(event):
         "slowest_member_id": event.slowest_member_id,
         "slowest_client_id": slowest[0] if slowest else None,
         "slowest_seconds": event.slowest_seconds,
+        "slowest_lower_seconds": event.slowest_lower_seconds,
         "flapping": None if event.flapping is None else list(event.flapping),
         "topics": dict(event.topics),
     }

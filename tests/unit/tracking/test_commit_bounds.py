@@ -164,7 +164,7 @@ def test_an_episode_waits_for_first_commits_and_not_for_long():
     tracker, events = watch(
         *in_time(*TWO_EAGER, *WORK, *B_GONE), tick(83_000 + 5_000 + COMMITS_WAIT_MAX_MS), commits=False
     )
-    assert triggers(events) == [Trigger.GROUP_STARTED, Trigger.MEMBER_GONE]
+    assert triggers(events) == [Trigger.GROUP_STARTED, Trigger.MEMBER_LEFT]
 
 
 def test_a_group_that_never_commits_is_waited_for_once():

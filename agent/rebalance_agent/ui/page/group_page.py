@@ -21,7 +21,7 @@ from rebalance_agent.ui.sentences.group_detail import (
     rebalance_rows,
 )
 from rebalance_agent.ui.svg.pieces import trigger_name
-from rebalance_agent.ui.words import duration, escaped, plural, printable, shortened, standstill
+from rebalance_agent.ui.words import escaped, plural, printable, shortened, span, standstill
 
 __all__ = ["MEMBERS_SHOWN", "MOVES_SHOWN", "group_content"]
 
@@ -114,11 +114,11 @@ def _unknowns(detail: GroupDetail) -> Iterator[str]:
             "The agent only polls this group: it may not read __consumer_offsets. Generations, stalls and moves are "
             "unknown."
         )
-    if detail.slowest and detail.slowest.seconds is not None:
-        client = escaped(shortened(printable(detail.slowest.client_id), 60))
+    if (slowest := detail.slowest) and slowest.seconds is not None:
+        client = escaped(shortened(printable(slowest.client_id), 60))
         # Coordinators do not report which member they wait for; the slowest one before is the first suspect.
         rebalance = "previous rebalance" if detail.summary.running else "last rebalance"
-        yield note(f"The {rebalance} waited longest for {client}: {duration(detail.slowest.seconds)}.")
+        yield note(f"The {rebalance} waited longest for {client}: {span(slowest.lower_seconds, slowest.seconds)}.")
     if detail.copartition_breaks:
         number = plural(detail.copartition_breaks, "partition number")
         yield note(f"Co-partitioning is broken: {number} with different owners in different topics.", "critical")

@@ -19,7 +19,7 @@ from rebalance_agent.ui.sentences.causes import why
 from rebalance_agent.ui.sentences.named_members import moves
 from rebalance_agent.ui.sentences.observed_rebalance import ObservedRebalance
 from rebalance_agent.ui.sentences.observed_rebalances import observed_rebalances
-from rebalance_agent.ui.words import duration, listed, moment, plural, printable, wrapped
+from rebalance_agent.ui.words import duration, listed, moment, plural, printable, span, wrapped
 
 __all__ = [
     "LAST_MAX",
@@ -186,7 +186,7 @@ def _slow(rebalance: ObservedRebalance) -> Iterator[str]:
     callbacks = rebalance.reports_of(member.member_id, [Callback.REVOKED, Callback.LOST])
     ran = max(0, callbacks[0].timestamp_ms - callbacks[0].started_ms) / 1000 if callbacks else 0
     part = f"; its {callbacks[0].callback} callback took {duration(ran)} of that" if callbacks else ""
-    name, waited = rebalance.name(member), duration(closing.slowest_seconds or 0)
+    name, waited = rebalance.name(member), span(closing.slowest_lower_seconds, closing.slowest_seconds or 0)
     if closing.group_type is GroupType.CLASSIC:
         yield f"{name} was the last member to be ready, {waited} after the start{part}."
     else:

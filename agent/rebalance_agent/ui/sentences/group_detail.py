@@ -11,7 +11,7 @@ from rebalance_agent.model.member_changes import identity
 from rebalance_agent.model.partitions import claimed_partitions, to_ranges
 from rebalance_agent.ui.sentences.empty_text import empty_text
 from rebalance_agent.ui.sentences.named_members import member_names, moves, partitions_text
-from rebalance_agent.ui.words import UNKNOWN, ago, duration, plural, printable, stall_text, standstill
+from rebalance_agent.ui.words import UNKNOWN, ago, duration, plural, printable, span, stall_text, standstill
 
 __all__ = [
     "MOVE_HEADINGS",
@@ -155,6 +155,14 @@ def names_by_id(close_up: GroupCloseUp) -> dict[str, str]:
     return names | {member.member_id: by_identity[identity(member)] for member in close_up.detail.members}
 
 
+def _moved(each: Rebalance) -> str:
+    if each.moved is None:
+        return UNKNOWN
+    return str(each.moved) + (
+        f" (needed {each.needed})" if each.needed is not None and each.moved > each.needed else ""
+    )
+
+
 def _rebalance_row(each: Rebalance, now_ms: int, names: Mapping[str, str]) -> tuple[str, ...]:
     if each.kind is RebalanceKind.ABORTED:
         return (ago(now_ms, each.timestamp_ms), str(each.generation), "aborted", *[UNKNOWN] * 5)
@@ -166,10 +174,10 @@ def _rebalance_row(each: Rebalance, now_ms: int, names: Mapping[str, str]) -> tu
         str(each.trigger),
         stall_text(each.stall),
         UNKNOWN if each.stall is None else f"{each.stall.partition_seconds:.1f}",
-        str(each.moved) + (f" (needed {each.needed})" if each.needed is not None and each.moved > each.needed else ""),
+        _moved(each),
         UNKNOWN
         if slowest is None
         else names.get(slowest.member_id or "", printable(slowest.client_id))
-        + (f" {duration(slowest.seconds)}" if slowest.seconds is not None else ""),
+        + (f" {span(slowest.lower_seconds, slowest.seconds)}" if slowest.seconds is not None else ""),
         str(each.members),
     )
