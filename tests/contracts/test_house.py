@@ -1,5 +1,4 @@
-"""Package folders stay small, third-party imports stay in their rooms, and file and class names are unique, and
-what is pure has no effects.
+"""Files and folders stay small, third-party imports in their rooms, file and class names are unique, pure is pure.
 
 Every rule is a function over (path, text) pairs, so that the last tests can show what each of them refuses.
 """
@@ -23,6 +22,12 @@ FILES = {
 
 FILES_MAX = 15
 """Python files of one folder, ``__init__.py`` included: a list that is read at one glance."""
+
+LINES_MAX = 300
+"""Lines of one file, unless it is a table."""
+
+TABLES = {"metrics/agent_rows.py", "metrics/group_rows.py"}
+"""Files of one table each, in the order of the documentation: a reader finds a row faster than the right part."""
 
 IMPORTERS = {
     "aiokafka": ("clients.aiokafka",),
@@ -139,6 +144,12 @@ def impure(files):
     return found
 
 
+def long_files(files):
+    """Files of more lines than one may have, with their number; tables are not among them."""
+    counts = {str(path): text.count("\n") for path, text in files.items()}
+    return {path: count for path, count in counts.items() if count > LINES_MAX and path not in TABLES}
+
+
 def third_party_imports(files):
     """(third-party package, our module) for every import; ours by its dotted path below `rebalance_agent`."""
     found = set()
@@ -221,6 +232,14 @@ def test_no_folder_has_more_files_than_one_can_overlook():
     assert crowded(FILES) == {}
 
 
+def test_no_file_is_long_unless_it_is_a_table():
+    assert long_files(FILES) == {}
+
+
+def test_every_table_is_long():
+    assert {path for path in TABLES if FILES[PurePosixPath(path)].count("\n") <= LINES_MAX} == set()
+
+
 def test_third_party_packages_are_imported_where_the_table_says_and_nowhere_else():
     assert misplaced(third_party_imports(FILES)) == set()
 
@@ -270,6 +289,12 @@ def test_every_reason_for_a_second_class_of_a_name_is_needed(name):
 
 def test_a_folder_of_sixteen_files_is_refused():
     assert crowded([PurePosixPath("a", f"{number}.py") for number in range(16)]) == {"a": 16}
+
+
+def test_a_file_of_three_hundred_and_one_lines_is_refused_unless_it_is_a_table():
+    text = 301 * "\n"
+    tables = {PurePosixPath(path): text for path in TABLES}
+    assert long_files({PurePosixPath("a.py"): text, PurePosixPath("b.py"): 300 * "\n", **tables}) == {"a.py": 301}
 
 
 def test_imports_are_found_wherever_they_stand_and_judged_by_their_place():
