@@ -1,4 +1,4 @@
-"""Files and folders stay small, third-party imports in their rooms, file and class names are unique, pure is pure.
+"""Folders and files stay small, imports stay in their rooms, names are unique, and pure packages have no effects.
 
 Every rule is a function over (path, text) pairs, so that the last tests can show what each of them refuses.
 """

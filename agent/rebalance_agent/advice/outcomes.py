@@ -150,7 +150,7 @@ def _recorded(
             continue
         before = owned_by(rebalance.before) if rebalance.before and not first else None
         given = None if before is None else count_moves(before, owned_by(closing))
-        known = closing.stall.partition_seconds if closing.stall else None
+        stalled_seconds = closing.stall.partition_seconds if closing.stall else None
         classic = closing.group_type is GroupType.CLASSIC  # the model is of classic groups
         stalled = predict_stall(behaviour, given, closing.protocol) if classic else None
         needed = closing.moved if closing.needed is None else closing.needed
@@ -166,7 +166,7 @@ def _recorded(
         )
         avoided, waited = index in restarts.rebalances, restarts.waited(index, before or {})
         predicted += Figures.of(line, avoided=avoided, waited=waited)
-        measured_seconds = known if stalled is not None or not classic else None
+        measured_seconds = stalled_seconds if stalled is not None or not classic else None
         measured += Figures.of(
             replace(line, stalled_partition_seconds=measured_seconds), avoided=avoided, waited=waited
         )

@@ -1,4 +1,4 @@
-"""A published event reduced to what is compared, and the contradictions within a single event."""
+"""A published event reduced to the compared fields, and the contradictions within a single event."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class PublishedEvent:
         return same and not self.parts_seen <= other.parts_seen
 
     def contradictions(self, other: PublishedEvent) -> Iterator[str]:
-        """Yield what differs in a copy with the same revision and must not.
+        """Yield the differences in a copy of equal revision, which must not exist.
 
         Episodes, and so their sums, may differ: an observer that started in the middle of one knows less. So sums are
         compared only in the event of an episode's first generation.
@@ -109,7 +109,7 @@ class PublishedEvent:
 
 
 def reduce_event(event: AuditedEvent, position: RecordPosition) -> PublishedEvent:
-    """Reduce an event, or a part of one, to what is compared."""
+    """Reduce an event, or a part of one, to the compared fields."""
     number = event.generation if not isinstance(event, GroupGoneEvent) else 0
     fact = event.KIND, event.group, event.group_type, number, event.timestamp_ms
     published = PublishedEvent(*fact, position, event.revision)

@@ -1,4 +1,4 @@
-"""Metrics of groups: what the observer knows from the coordinator's records, or from polls where it may not read them.
+"""Metrics of groups, from the coordinator's records, or from polls if the records may not be read.
 
 A row says what its metric is and how its value is read from a group's view; nothing else lists it. What the source
 cannot know has no sample. What a group can ever count is there at 0 from first sight: a counter that is born at 1 never

@@ -37,7 +37,7 @@ GENERATIONS_MAX = 16
 
 
 class Departure(StrEnum):
-    """How a member left the group: it said so, it failed, or that is unknown."""
+    """How a member left the group: it left by itself, it failed, or that is unknown."""
 
     LEFT = "left"
     FAILED = "failed"

@@ -38,7 +38,7 @@ class _Moment:
 
 @dataclass(eq=False)
 class ClientMembership:
-    """What a consumer owns, and the progress of its rebalance. Each method is called when its event happens.
+    """A consumer's partitions, and the progress of its rebalance. Each method is called when its event happens.
 
     ``owned``, ``generation``: the last assignment and its generation; ``generation`` is -1 where that is unknown.
     ``emit`` takes the events, which ``events`` builds.
@@ -125,7 +125,7 @@ class ClientMembership:
             self._begun()
 
     def released(self) -> None:
-        """The client reports that it has given up the partitions to be revoked."""
+        """The client reports that it has released the partitions to be revoked."""
         if self._giving_up is not None:
             (asked, since), self._giving_up = self._giving_up, None
             self._emit(Callback.REVOKED, asked, since.ms, self._now().ms)

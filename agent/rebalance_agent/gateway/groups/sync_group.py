@@ -73,7 +73,7 @@ class SyncGroupHandler(FrameHandler):
     def response(self, message: Any, memory: _Sent) -> bool:  # noqa: ANN401
         """Name the client's own assignor; note the assignment."""
         entry, membership, ours = memory.entry, memory.membership, memory.ours
-        if message.error_code == INCONSISTENT_GROUP_PROTOCOL and ours is None and self._known(memory.group):
+        if message.error_code == INCONSISTENT_GROUP_PROTOCOL and ours is None and self._has_rule(memory.group):
             # The JoinGroup was answered before this gateway started: client and coordinator agree again after a rejoin.
             self._shared.count(FrameOutcome.SENT_BACK)
             text = "its SyncGroup belongs to a JoinGroup of another connection: the gateway makes it rejoin"
@@ -144,5 +144,5 @@ class SyncGroupHandler(FrameHandler):
         loop = asyncio.get_running_loop()
         loop.run_in_executor(self._shared.executor, decided.decision.quality).add_done_callback(report)
 
-    def _known(self, group: str) -> bool:
+    def _has_rule(self, group: str) -> bool:
         return self._shared.rules.of(group) is not None

@@ -215,10 +215,10 @@ class EpochState(TrackedGroup):
             return
         if self._records.reached:
             # The first epoch after a migration only repeats the state before it.
-            known = last is not None and self.number in (last.number, self._migration_number)
-            returned = known and last is not None and self._returning and self._replaced(last.value)
+            already_complete = last is not None and self.number in (last.number, self._migration_number)
+            returned = already_complete and last is not None and self._returning and self._replaced(last.value)
             self._returning = False
-            if not known or returned:
+            if not already_complete or returned:
                 yield from self._complete_epoch(now_ms, live=live, returned=returned)
         self._update_counts(now_ms)
 

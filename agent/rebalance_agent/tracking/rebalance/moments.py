@@ -154,11 +154,11 @@ class StepMoments:
         """
         expired_ms = last_contact_ms(removed_ms, _silent_ms(owner), self._generation.coordinator_changes)
         last_seen = self._generation.last_seen.get(owner.member_id, LastSeen())
-        known = [at_ms for at_ms in (last_seen.contact_ms, last_seen.worked_ms) if at_ms is not None]
-        return Moment(min(max([expired_ms, *known]), latest_ms), latest_ms)
+        active_ms = [at_ms for at_ms in (last_seen.contact_ms, last_seen.worked_ms) if at_ms is not None]
+        return Moment(min(max([expired_ms, *active_ms]), latest_ms), latest_ms)
 
     def _heard_ms(self, owner: Member, removed_ms: int) -> int:
-        """Return when a removed member stopped at the latest: one that was removed although it was alive hears later.
+        """Return when a removed member stopped at the latest: a live one stops when it learns of its removal.
 
         That is one that did not revoke in time. It hears at its next heartbeat, within its session timeout.
         """
