@@ -6,6 +6,7 @@ Every rule is a function over (path, text) pairs, so that the last tests can sho
 from __future__ import annotations
 
 import ast
+import functools
 import sys
 from collections import defaultdict
 from pathlib import Path, PurePosixPath
@@ -105,6 +106,9 @@ COMPUTING_HERE = {"assignors.strategy_registry": {"importlib", "pkgutil"}}
 EFFECTS = {"breakpoint", "input", "open", "print"}
 """Built-in functions that read or write."""
 
+parsed = functools.cache(ast.parse)
+"""The tree of a text: many tests look at all files."""
+
 
 def crowded(files):
     """Folders with more files than one may have, with their number."""
@@ -134,7 +138,7 @@ def impure(files):
     for path, text in files.items():
         if path.parts[0] not in PURE:
             continue
-        tree, allowed = ast.parse(text), COMPUTING | COMPUTING_HERE.get(dotted(path), set())
+        tree, allowed = parsed(text), COMPUTING | COMPUTING_HERE.get(dotted(path), set())
         for name in imported_names(tree):
             top, below = name.split(".")[0], name.split(".")[1:2]
             if not (below[0] in (*PURE, "errors") if top == "rebalance_agent" else top in allowed):
@@ -154,7 +158,7 @@ def third_party_imports(files):
     """(third-party package, our module) for every import; ours by its dotted path below `rebalance_agent`."""
     found = set()
     for path, text in files.items():
-        tops = {name.partition(".")[0] for name in imported_names(ast.parse(text))}
+        tops = {name.partition(".")[0] for name in imported_names(parsed(text))}
         found |= {(top, dotted(path)) for top in tops - sys.stdlib_module_names - {"rebalance_agent"}}
     return found
 
@@ -210,7 +214,7 @@ def class_places(files):
     """Name of a public class -> the packages with such a class, one entry per class; classes inside others count."""
     places = defaultdict(list)
     for path, text in files.items():
-        for node in ast.walk(ast.parse(text)):
+        for node in ast.walk(parsed(text)):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places[node.name].append(".".join(path.parent.parts))
     return places
@@ -263,7 +267,7 @@ def test_the_map_names_every_pure_package(package):
     [(name, place) for name, places in IMPORTERS.items() if name not in NOT_IN_DOCSTRINGS for place in places],
 )
 def test_a_package_says_in_its_docstring_which_third_party_package_it_imports(package, importer):
-    docstring = ast.get_docstring(ast.parse(FILES[PurePosixPath(*importer.split("."), "__init__.py")]))
+    docstring = ast.get_docstring(parsed(FILES[PurePosixPath(*importer.split("."), "__init__.py")]))
     assert f"``{package}``" in docstring
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from rebalance_agent.advice.replay.recorded_history import RecordedHistory, RecordedRebalance
 from rebalance_agent.model.episode import Basis
+from rebalance_agent.model.member_changes import member_name
 
 __all__ = ["SlowMember", "slow_member", "slower"]
 
@@ -20,8 +21,8 @@ SLOW_SHARE_MIN = 0.5
 class SlowMember:
     """A member that stopped late in one rebalance: the group waited ``seconds`` of the longest stall for it.
 
-    ``partition_seconds``: at most so much of that rebalance's stalls came from waiting for it. ``name``: its pod,
-    instance id or client id.
+    ``partition_seconds``: at most so much of that rebalance's stalls came from waiting for it. ``name``: see
+    `member_name`.
     """
 
     name: str
@@ -62,5 +63,5 @@ def _slow(rebalance: RecordedRebalance) -> SlowMember | None:
     pod = member.where.pod if member.where else None
     waited = min(seconds, stall.lower_seconds)
     share = waited / stall.lower_seconds if stall.lower_seconds else 0.0
-    name = pod or member.instance_id or member.client_id
+    name = member_name(member.client_id, member.instance_id, pod=pod)
     return SlowMember(name, waited, stall.lower_seconds, stall.partition_seconds * share)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from rebalance_agent.gateway.group_rules import Rule, Rules
 from rebalance_agent.gateway.groups.offered_protocols import COMMON_ASSIGNORS, mismatch
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
+from rebalance_agent.model.member_changes import member_name
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.tracking.observations import DescribedGroup
 
@@ -86,7 +87,7 @@ def _state(rule: Rule | None, now: DescribedGroup | None, unknown: str) -> Itera
     text = f"{now.group_type} group, {now.state}, {len(now.members)} members, assignor {assignor}"
     yield from _entry("Now", text)
     for member in now.members[:MEMBERS_SHOWN_MAX]:
-        name = _printable(member.instance_id or member.client_id)
+        name = _printable(member_name(member.client_id, member.instance_id))
         yield from _entry(
             "", f"{name} on {_printable(member.host)}: {count_partitions(member.assigned or {})} partitions"
         )
