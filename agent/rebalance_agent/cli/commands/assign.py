@@ -33,9 +33,9 @@ input, one group:
   The group's config holds shared settings, a member's the others; both override --config. A member's
   user_data overrides its config; its owned, generation and standbys override what its user_data claims.
 
-output: "assignment" is what members get in this round, "revoking" (cooperative) what is withheld from its new owner
-until the present one lets go, "quality" judges both together; null is what does not apply.
-"standbys" are the copies that members keep besides.
+output: "assignment" are the members' partitions in this round, "revoking" (cooperative) the partitions withheld from
+their new owners until the present ones have revoked them, "quality" the figures of both together; null: not applicable.
+"standbys" are the members' additional copies.
 """
 
 
@@ -56,12 +56,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="KEY=VALUE",
         action="append",
         default=[],
-        help="a setting of the strategy, for all who do not say otherwise; may be repeated",
+        help="a setting of the strategy, for members without their own value; repeatable",
     )
     parser.add_argument(
         "--protocol",
         choices=[RebalanceProtocol.EAGER.value, RebalanceProtocol.COOPERATIVE.value],
-        help="the form of the strategy (default: eager where it has one)",
+        help="the form of the strategy (default: eager if it has that form)",
     )
     parser.add_argument(
         "--ndjson",

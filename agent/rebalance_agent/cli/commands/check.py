@@ -17,13 +17,13 @@ from rebalance_agent.runtime.settings.roles import AgentSettings, ObserverSettin
 __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
-Checks one by one what the observer, a sidecar or a gateway needs, with the same settings: files, the address to listen
-on, each server (DNS, TCP, TLS, login), each broker by its advertised address, and each right. For a gateway it also
-checks the ports, and whether the rules fit their groups as they are now. It changes nothing: it creates no topic,
-writes no record and joins no group.
+Checks the requirements of the observer, a sidecar or a gateway one by one, with the same settings: files, the address
+to listen on, each server (DNS, TCP, TLS, login), each broker by its advertised address, and each right. For a gateway
+it also checks the ports, and whether the rules fit the present state of their groups. It changes nothing: it creates no
+topic, writes no record and joins no group.
 
-For everything that is missing it shows what the agent cannot do without it, and the command that grants it. Run it
-where the agent will run, before the agent starts, and again when /readyz names a degraded mode.
+For each missing right it shows what the agent cannot do without it, and the command that grants it. Run it where the
+agent will run, before the agent starts, and again when /readyz shows a degraded mode.
 """
 
 EXAMPLES = """\
@@ -38,13 +38,13 @@ examples:
   rebalance-agent check --config observer.yaml --json | jq -r '.checks[] | select(.fix) | .fix'
 
 a row is one of
-  ok       it was tried, and it works
-  missing  a right: the agent runs without it, in the degraded mode that is named
-  failed   it was tried, and it does not work
-  skipped  it is not needed, or nothing can be said about it now
+  ok       it was tested and works
+  missing  a right is missing: the agent runs without it, in the degraded mode that is shown
+  failed   it was tested and does not work
+  skipped  it is not needed, or cannot be tested now
 
-Exit code 0 when all that is needed is there, 1 when something is missing or failed, 2 when no server can be reached or
-a setting is wrong. Settings come from flags, else the environment, else the file, else the defaults.
+Exit code 0 when all requirements are met, 1 when something is missing or failed, 2 when no server can be reached or a
+setting is wrong. Settings come from flags, else the environment, else the file, else the defaults.
 """
 
 ROLES: dict[str, type[AgentSettings]] = {
@@ -57,8 +57,8 @@ ROLES: dict[str, type[AgentSettings]] = {
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command with the flags of all roles."""
     parser = add_agent_parser(subparsers, "check", ObserverSettings, DESCRIPTION, EXAMPLES, GatewaySettings)
-    parser.add_argument("--role", choices=tuple(ROLES), default="observer", help="whose needs (default %(default)s)")
-    parser.add_argument("--json", action="store_true", help="one JSON object at the end instead of rows")
+    parser.add_argument("--role", choices=tuple(ROLES), default="observer", help="role to check (default %(default)s)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object at the end instead of rows")
     parser.set_defaults(run=run, parser=parser)
 
 

@@ -29,13 +29,13 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         type=number(0, SECONDS_MAX, f"a number between 0 and {SECONDS_MAX:.0f}"),
         default=Options().seconds,
         metavar="N",
-        help="length of the run once Kafka is ready; 0 goes on until Ctrl-C (default %(default)g)",
+        help="duration of the run after Kafka is ready; 0 runs until Ctrl-C (default %(default)g)",
     )
     parser.add_argument("--headless", action="store_true", help="plain lines instead of the live view")
     parser.add_argument(
         "--check",
         action="store_true",
-        help="at the end compare with what Kafka's own tools say, and every step with what was seen of it",
+        help="at the end compare the results with Kafka's own tools, and each step with its expected rebalance",
     )
     parser.add_argument("--summary", type=Path, metavar="FILE", help="write the closing tables as JSON")
     parser.set_defaults(run=run, parser=parser)

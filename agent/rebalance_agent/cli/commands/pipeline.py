@@ -12,20 +12,20 @@ from rebalance_agent.errors import InvalidInputError
 __all__ = ["STAGES", "add_parser", "run"]
 
 STAGES = {
-    "ingest": "published events from Kafka or files into the table of events",
-    "backfill": "what __consumer_offsets still holds of the time before the agent, into the same table",
-    "aggregate": "generations, members, hours, baselines from the events, and what is checked of them",
-    "whatif": "every group's history through every strategy, and a recommendation for each",
-    "report": "one HTML file of all that",
-    "run": "all stages on files of events, without Kafka",
-    "synthesize": "the history of a fleet that never lived, to try the pipeline with",
-    "maintain": "join small files of the tables, and remove what is too old",
+    "ingest": "read published events from Kafka or files into the table of events",
+    "backfill": "read the remaining records of __consumer_offsets into the same table",
+    "aggregate": "compute generations, members, hours and baselines from the events, and check them",
+    "whatif": "replay every group's history with every strategy, and recommend one",
+    "report": "write one HTML file of the tables",
+    "run": "run all stages on files of events, without Kafka",
+    "synthesize": "write the history of a synthetic fleet, to try the pipeline",
+    "maintain": "join small files of the tables, and remove old ones",
     "jars": "print the paths of the jars that spark-submit needs",
 }
 """Stage -> its help text; the module ``cli.pipeline.STAGE`` has its flags."""
 
 DESCRIPTION = """\
-The history of a fleet's rebalances on Spark: what is normal, what it costs, what another assignor would have done.
+Processes the history of a fleet's rebalances on Spark: baselines, costs, and the results of other assignors.
 """
 
 EPILOG = """\
@@ -48,7 +48,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         epilog=EPILOG.format(stages=stages),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("stage", metavar="STAGE", help="one of those below")
+    parser.add_argument("stage", metavar="STAGE", help="a stage from the list below")
     parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     parser.set_defaults(run=run, parser=parser)
 

@@ -37,11 +37,12 @@ __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
 Reads the topic rebalance-events, or files of events, into the table `events`: each event once, however often it was
-published or read; better evidence for the same fact replaces what is there. What is no event that this release reads
-goes to `events_rejected` with the reason and its bytes; what an older release rejected as too new is read again.
+published or read; better evidence for the same fact replaces the stored event. Records that are no events of this
+release go to `events_rejected` with the reason and their bytes; records that an older release rejected as too new are
+read again.
 
-A run goes on where the last one ended (the checkpoint). Without --every it takes what is there and ends, as a cron job
-wants it.
+A run continues where the last one ended (the checkpoint). Without --every it reads all present events and ends, for use
+in a cron job.
 """
 
 EXAMPLES = """\
@@ -66,7 +67,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--every",
         type=number(0, 86_400, "a number of seconds, at most 86400"),
         metavar="SECONDS",
-        help="go on for ever, with a batch so often",
+        help="run until stopped, with a batch at this interval",
     )
     parser.add_argument("--checkpoint", metavar="DIR", help="default: TABLES/_checkpoints/ingest-CLUSTER-TOPIC")
     parser.add_argument(
@@ -74,10 +75,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         type=whole_number(1, 10_000_000),
         default=100_000,
         metavar="N",
-        help="most of a batch (default 100000)",
+        help="maximum of a batch (default 100000)",
     )
     parser.add_argument(
-        "--allow-loss", action="store_true", help="go on where the topic has deleted records that were never read"
+        "--allow-loss", action="store_true", help="continue if the topic has deleted records before they were read"
     )
     add_kafka_flags(parser)
     parser.set_defaults(run=run)

@@ -53,13 +53,13 @@ def add_tables_flags(parser: argparse.ArgumentParser) -> None:
     spark = parser.add_argument_group("Spark (under spark-submit its own settings count)")
     spark.add_argument("--master", metavar="URL", help="default: local[*], all processors of this machine")
     spark.add_argument(
-        "--driver-memory", type=_size, default="2g", metavar="SIZE", help="of a local Spark (default 2g)"
+        "--driver-memory", type=_size, default="2g", metavar="SIZE", help="memory of a local Spark (default 2g)"
     )
     spark.add_argument(
         "--partitions",
         type=whole_number(1, PARTITIONS_MAX),
         metavar="N",
-        help="of shuffles (default: one per processor)",
+        help="number of shuffle partitions (default: one per processor)",
     )
     spark.add_argument("--spark", action="append", metavar="KEY=VALUE", help="Spark property; repeatable")
     spark.add_argument("--ui", action="store_true", help="serve Spark's own web page while it runs")

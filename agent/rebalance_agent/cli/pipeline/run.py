@@ -27,8 +27,8 @@ from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
-All stages on files of events, without Kafka: ingest, aggregate, whatif, and the report if --report names a file.
-Running it again on the same or on more files gives what one run over all of them would have given.
+Runs all stages on files of events, without Kafka: ingest, aggregate, whatif, and the report if --report names a file.
+Further runs with the same or more files give the same result as one run over all files.
 """
 
 EXAMPLES = """\
@@ -51,8 +51,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = stage_parser(subparsers, "run", DESCRIPTION, EXAMPLES)
     add_tables_flags(parser)
     parser.add_argument("--events", required=True, metavar="DIR", help="files of events: *.ndjson, *.ndjson.gz")
-    parser.add_argument("--report", metavar="FILE", help="write the report there, too")
-    parser.add_argument("--strict", action="store_true", help="let warnings make the exit code 1, too")
+    parser.add_argument("--report", metavar="FILE", help="also write the report to this file")
+    parser.add_argument("--strict", action="store_true", help="exit with code 1 for warnings, too")
     parser.set_defaults(run=run)
 
 
