@@ -52,8 +52,8 @@ def openapi_document() -> dict[str, Any]:
         "info": {
             "title": "kafka-rebalance-agent",
             "version": __version__,
-            "description": "Consumer groups now, and their last rebalances. Times are epoch milliseconds, durations "
-            "seconds. A field that is not required is left out where nobody knows its value; new fields may come.",
+            "description": "Consumer groups and their last rebalances. Times are epoch milliseconds, durations are "
+            "seconds. An optional field is left out if its value is unknown; later versions may add fields.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": "/"}],

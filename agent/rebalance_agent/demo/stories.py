@@ -255,7 +255,7 @@ STEPS: tuple[StoryStep, ...] = (
     ),
     StoryStep(
         "member gone",
-        "readings-1 closes; no event of its own tells leaving from failing",
+        "readings-1 closes; it does not report, so left and failed cannot be distinguished",
         (StopMember("readings-cooperative", "readings-1"),),
         (Expected("readings-cooperative", Trigger.MEMBER_GONE, 2),),
     ),

@@ -283,7 +283,7 @@ class SnapshotStore:
             topic=self._topic,
             partition=state.number,
             reason=f"{reason}: more than {PENDING_BYTES_MAX >> 20} MiB",
-            effect="the snapshot of this partition grows old, until that is done; then it begins anew",
+            effect="the snapshot of this partition becomes outdated until that is done; then a new one begins",
         )
 
     def _failed(self, reason: str) -> None:

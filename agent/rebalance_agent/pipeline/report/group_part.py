@@ -156,8 +156,8 @@ def _owners(detail: ReportGroup) -> str:
     return figure(
         words,
         picture,
-        says=f"The last {len(generations)} generations, a column each; the strip above tells why each began. "
-        f"The fullest member had {max(owned, default=0):,} partitions.{more}",
+        says=f"The last {len(generations)} generations, one column each; the strip above shows their triggers. "
+        f"The most loaded member had {max(owned, default=0):,} partitions.{more}",
         below=legend((trigger_class(trigger), trigger_name(trigger)) for trigger in triggers),
         data=(("member", *(f"gen. {generation.generation}" for generation in recent)), data),
         wide=True,
@@ -237,19 +237,19 @@ def _whatif(row: GroupRow, detail: ReportGroup, quantity: str, names: tuple[str,
         kinds = {row.assignor: "w-now", row.recommended: "w-best"}
         rows.append(Bar(name, value, show(value), kinds.get(replay.strategy, "w-other"), tip))
         data.append((name, moves, standstill, count(replay.generations)))
-    below = legend([("w-best", "recommended"), ("w-now", "as it is now"), ("w-other", "others")])
+    below = legend([("w-best", "recommended"), ("w-now", "in use now"), ("w-other", "others")])
     if refused := [replay for replay in detail.whatif if replay.refused is not None]:
         reasons = "; ".join(
             f"{shortened(replay.strategy, 60)}: {shortened(replay.refused or '', 160)}" for replay in refused[:4]
         )
         below += f"<p>Not replayed: {escaped(reasons)}.</p>"
-    line = f"; the dashed line is what was recorded ({show(reference)})." if reference is not None else "."
+    line = f"; the dashed line is the recorded value ({show(reference)})." if reference is not None else "."
     beyond = len(rows) - _STRATEGIES_SHOWN
     more = f" {beyond} worse ones are omitted." if beyond > 0 else ""
     return figure(
         words,
         bars(rows[:_STRATEGIES_SHOWN], (words, f"{names[1]} by strategy"), reference=reference),
-        says=f"The recorded history, decided anew by each strategy{line}{more}",
+        says=f"The recorded history, replayed with each strategy{line}{more}",
         below=below,
         data=(("strategy", "moves", "predicted standstill", "generations"), data),
     )
