@@ -22,8 +22,8 @@ on, each server (DNS, TCP, TLS, login), each broker by its advertised address, a
 checks the ports, and whether the rules can apply to the present groups. It changes nothing: it creates no topic,
 writes no record and joins no group.
 
-For everything that is missing it shows what the agent cannot do without it, and the command that grants it. Run it
-where the agent will run, before the agent starts, and again when /readyz names a degraded mode.
+For each missing right it shows what the agent cannot do without it, and the command that grants it. Run it where the
+agent will run, before the agent starts, and again when /readyz shows a degraded mode.
 """
 
 EXAMPLES = """\

@@ -24,7 +24,7 @@ LINE_BYTES_MAX = 16 * 1024 * 1024
 _DESCRIPTION = """\
 Print records of __consumer_offsets as JSON, one object per record.
 
-Input, one JSON object per line (base64 of the record's bytes as they are in the topic; a value of null is a tombstone):
+Input, one JSON object per line (base64 of the record's original bytes; a value of null is a tombstone):
 
   {"key": "<base64>", "value": "<base64>" | null, "timestamp": 1700000000000}
 

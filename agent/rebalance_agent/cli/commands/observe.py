@@ -11,7 +11,7 @@ from rebalance_agent.runtime.settings.roles import ObserverSettings
 __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
-Watches the consumer groups of one Kafka cluster and exports what their rebalances cost.
+Watches the consumer groups of one Kafka cluster and exports the cost of their rebalances.
 
 It tails __consumer_offsets (it commits nothing, and joins a group only if replicas share the groups), asks the brokers
 every 200 ms which groups are rebalancing, and reads the sidecars' reports about their members. It serves /metrics,

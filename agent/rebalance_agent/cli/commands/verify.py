@@ -56,7 +56,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     cluster = add_cluster_flags(parser, "a cluster")
     cluster.add_argument("--events-topic", metavar="TOPIC", help="topic of the events (default: as `observe`)")
     files = parser.add_argument_group("files, plain or .gz")
-    files.add_argument("--records", metavar="FILE", help="records instead of a cluster's, as `decode` takes them")
+    files.add_argument("--records", metavar="FILE", help="records instead of a cluster's, as `decode` reads them")
     files.add_argument(
         "--events",
         metavar="FILE",

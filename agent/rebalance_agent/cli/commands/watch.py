@@ -25,9 +25,9 @@ from rebalance_agent.ui.words import printable
 __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
-Shows the consumer groups of a cluster: state, generation, fairness, whether and how long they are rebalancing, and what
-the last rebalance cost. Groups that lost all their members are on top, then rebalancing ones. Enter on a group shows
-its last rebalances, members and moves.
+Shows the consumer groups of a cluster: state, generation, skew, the duration of running rebalances, and the cost of the
+last one. Groups that lost all their members are on top, then rebalancing ones. Enter on a group shows its last
+rebalances, members and moves.
 """
 
 EXAMPLES = """\
@@ -51,7 +51,7 @@ SETTLE_SECONDS_MAX = 30.0
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command and its flags."""
     parser = add_command(subparsers, "watch", "live table of groups and their rebalances", DESCRIPTION, EXAMPLES)
-    parser.add_argument("filter", nargs="?", default="", metavar="GROUPS", help="a part of the name, or a pattern")
+    parser.add_argument("filter", nargs="?", default="", metavar="GROUPS", help="part of a name, or a pattern")
     parser.add_argument("--once", action="store_true", help="print the table once as plain text")
     parser.add_argument("--sort", type=_sort, default="group", metavar="ORDER", help=f"one of {', '.join(SORT_KEYS)}")
     interval = number(0.1, 3600, "a number from 0.1 to 3600")

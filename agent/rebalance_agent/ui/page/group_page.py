@@ -136,7 +136,7 @@ def _explanation(explanation: Explanation) -> str:
         for each in reversed(explanation.rebalances)
     )
     rollouts = "".join(f"<p>{escaped(shortened(each, TEXT_MAX))}</p>" for each in explanation.rollouts)
-    return f'{advice}<div class="told">{texts}{rollouts}</div>'
+    return f'{advice}<div class="explained">{texts}{rollouts}</div>'
 
 
 def _sentences(paragraph: Paragraph) -> str:
