@@ -9,7 +9,7 @@ from rebalance_agent.advice import Fidelity, Figures, Recommendation, StrategyOu
 from rebalance_agent.advice.figures import STALLS_FIELDS
 from rebalance_agent.advice.replay.eligible_strategies import family
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.ui.words import UNKNOWN, plural, printable, table_text, wrapped
+from rebalance_agent.ui.words import UNKNOWN, bounds_text, plural, printable, table_text, wrapped
 
 __all__ = ["as_json", "text"]
 
@@ -42,7 +42,8 @@ def as_json(found: WhatIf, fidelity: Fidelity, advice: Recommendation, source: s
         "assignor": found.assignor,
         "protocol": found.protocol.value,
         "rebalances": found.recorded.generations,
-        "recorded": _figures(found.recorded),
+        "recorded": _figures(found.recorded)
+        | {"upper_stalled_partition_seconds": found.recorded_upper if found.recorded.stalls else None},
         "predicted": _figures(found.predicted),
         "strategies": [
             {"strategy": each.strategy, "protocol": each.protocol.value, "refused": each.refused}
@@ -65,9 +66,15 @@ def as_json(found: WhatIf, fidelity: Fidelity, advice: Recommendation, source: s
 def _table(found: WhatIf) -> str:
     rows: list[tuple[str, ...]] = []
     if found.recorded.generations:
-        rows.append(_row(f"{found.assignor or UNKNOWN} (recorded)", found.protocol.value, found.recorded))
+        *row, stalled = _row(f"{found.assignor or UNKNOWN} (recorded)", found.protocol.value, found.recorded)
+        rows.append((*row, _recorded_stalls(found) if found.recorded.stalls else stalled))
     rows += [_row(each.strategy, each.protocol.value, each.figures) for each in found.outcomes if each.refused is None]
     return table_text(_HEADINGS, rows, range(_NAMES, len(_HEADINGS))) if rows else ""
+
+
+def _recorded_stalls(found: WhatIf) -> str:
+    """Both bounds of the recorded partition-seconds."""
+    return bounds_text(found.recorded.stalled_partition_seconds, found.recorded_upper, "{:.1f}".format)
 
 
 def _row(name: str, protocol: str, figures: Figures) -> tuple[str, ...]:
@@ -101,10 +108,11 @@ def _trust(found: WhatIf) -> Iterator[str]:
     if not stalls:
         yield wrapped("Stalls are not predicted: the start of every rebalance is unknown.")
         return
+    recorded = _recorded_stalls(found)
     yield wrapped(
         f"Stalls are predicted in partition-seconds, for {stalls} of {plural(count, 'rebalance')}. For the recorded "
         f"assignments the model predicts {found.predicted.stalled_partition_seconds:.1f}; the recorded value is "
-        f"{found.recorded.stalled_partition_seconds:.1f}."
+        f"{'unknown' if recorded == UNKNOWN else recorded}."
     )
 
 
