@@ -30,12 +30,12 @@ from rebalance_agent.pipeline.spark.session import SessionSettings, open_session
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 
 GENERATIONS = 20_000
-"""In some 60,000 events of 2 kB."""
+"""Generations in the events topic: about 60,000 events of 2 kB."""
 
 OFFSETS_RECORDS = 1_500_000
 EVENTS_TOPIC, EVENTS_PARTITIONS = "rebalance-events", 6
 RECORDS_MAX = 100_000
-"""Of one micro-batch: the default of ``pipeline ingest``."""
+"""Records of one micro-batch: the default of ``pipeline ingest``."""
 
 CORES = 2
 

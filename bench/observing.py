@@ -27,13 +27,13 @@ PATIENCE_S = 600.0
 """Longest wait for anything."""
 
 STOP_S = 30.0
-"""For its end after SIGTERM: several times what it takes."""
+"""Seconds allowed for its end after SIGTERM: several times the usual duration."""
 
 LOG_SHOWN = 4_000
-"""Characters of its log that are shown where it ends, or does not get there."""
+"""Characters of its log that are printed if it ends early or does not become ready."""
 
 STACKS_SHOWN = 20_000
-"""The same where it does not end: with what each of its threads does."""
+"""The same if it does not end, with the stack of each thread."""
 
 SHOWN = re.compile(r"^kafka_rebalance_members\{", re.MULTILINE)
 GENERATION = re.compile(r"^kafka_rebalance_generation\{[^}]*\} (\d+)", re.MULTILINE)

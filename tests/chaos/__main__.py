@@ -1,4 +1,4 @@
-"""``make chaos``: groups of all types on three brokers, an observer, a sidecar, Spark, and everything goes wrong."""
+"""``make chaos``: injects faults into brokers, agents and members of all group types, and checks every result."""
 
 from __future__ import annotations
 

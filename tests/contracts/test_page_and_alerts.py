@@ -1,4 +1,4 @@
-"""The agent's own page blames groups by the numbers of the alerts, which it cannot read where it runs."""
+"""The page's thresholds are those of the alerts, whose files it cannot read at run time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `whatif` prints of whole stories: every sentence is one that people read.
+"""The exact output of `whatif` for whole histories.
 
 ``REBALANCE_AGENT_GOLDEN=write pytest tests/golden`` writes the files anew.
 """

@@ -1,4 +1,4 @@
-"""The agent's own page in a real browser: read by eye, by keyboard and by screen reader, in light and in dark."""
+"""The agent's page in a real browser: by eye, keyboard and screen reader, in light and dark."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def test_what_changes_is_taken_over_and_focus_stays(chromium, fleet):
         assert chromium.run("document.getElementById('live').textContent") == "paused"
         assert chromium.problems == []
     chromium.run("document.getElementById('pause').click()")
-    eventually(lambda: "does not answer" in chromium.run("document.getElementById('live').textContent"))
+    eventually(lambda: "does not respond" in chromium.run("document.getElementById('live').textContent"))
     assert view.group in chromium.run(TEXT)
 
 

@@ -1,4 +1,4 @@
-"""The agent's own page over real members: a browser that is left open sees one join, and a sidecar its consumer."""
+"""The agent's page with real members: an open browser shows a join, and a sidecar's page its consumer."""
 
 from __future__ import annotations
 

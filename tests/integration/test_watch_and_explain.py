@@ -1,4 +1,4 @@
-"""The API, `watch --once` and `explain` over one group's life on a real Kafka, as programs of their own."""
+"""The API, `watch --once` and `explain` during one group's life on a real Kafka, as separate programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``make judge``: what consumers lived through, and what the observer says of it.
+"""``make judge``: compares stalls that consumers measured with the bounds that the observer published.
 
 Three brokers, groups of many clients as processes that note their callbacks, faults, and two observers as a user runs
 them. The truth is computed from the members' notes alone. The judge shares no code with what it judges.

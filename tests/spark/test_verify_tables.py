@@ -1,4 +1,4 @@
-"""`rebalance-agent verify --tables`: tables that a captured topic's events came to, true and damaged."""
+"""`rebalance-agent verify --tables` with tables from a captured topic's events, correct and damaged."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_agent.cli.inputs import verify_tables
+from rebalance_agent.cli.inputs import pipeline_flags, verify_tables
 from rebalance_agent.cli.main import main
-from rebalance_agent.cli.pipeline import pipeline_flags
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.pipeline.tables.group_hours import group_hours
 

@@ -70,7 +70,7 @@ _ADAPTED = (ClientKind.KAFKA_PYTHON, ClientKind.LIBRDKAFKA, ClientKind.AIOKAFKA)
 """Libraries with an adapter of this library; that for confluent-kafka is a member of its own beside librdkafka."""
 
 _PLUGGABLE = frozenset({ClientKind.KAFKA_PYTHON, ClientKind.AIOKAFKA})
-"""Those of them whose consumers take another assignor as it is."""
+"""Libraries whose consumers accept another assignor without changes."""
 
 _EAGER_ONLY = frozenset({ClientKind.AIOKAFKA, ClientKind.SARAMA, ClientKind.KAFKA_GO, ClientKind.KAFKAJS})
 """Libraries that do not speak the cooperative protocol, whatever assignor is plugged in."""

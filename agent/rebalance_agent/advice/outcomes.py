@@ -152,7 +152,7 @@ def _recorded(
             continue
         before = owned_by(rebalance.before) if rebalance.before and not first else None
         given = None if before is None else count_moves(before, owned_by(closing))
-        known = closing.stall.partition_seconds if closing.stall else None
+        stalled_seconds = closing.stall.partition_seconds if closing.stall else None
         classic = closing.group_type is GroupType.CLASSIC  # the model is of classic groups
         stalled = predict_stall(behaviour, given, closing.protocol) if classic else None
         needed = closing.moved if closing.needed is None else closing.needed
@@ -168,7 +168,7 @@ def _recorded(
         )
         avoided, waited = index in restarts.rebalances, restarts.waited(index, before or {})
         predicted += Figures.of(line, avoided=avoided, waited=waited)
-        measured_seconds = known if stalled is not None or not classic else None
+        measured_seconds = stalled_seconds if stalled is not None or not classic else None
         if measured_seconds is not None and closing.stall:
             uppers.append(closing.stall.upper_partition_seconds)
         measured += Figures.of(

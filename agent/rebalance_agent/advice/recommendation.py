@@ -96,8 +96,8 @@ def _candidates(what_if: WhatIf) -> list[StrategyOutcome]:
 def _order(outcome: StrategyOutcome) -> tuple[bool, int, str]:
     """Return the sort key of candidates: cooperative forms first, which stop less; then those that move less."""
     kind = family(outcome.strategy)
-    place = GENERAL.index(kind) if kind in GENERAL else len(GENERAL)
-    return outcome.protocol is not RebalanceProtocol.COOPERATIVE, place, outcome.strategy
+    index = GENERAL.index(kind) if kind in GENERAL else len(GENERAL)
+    return outcome.protocol is not RebalanceProtocol.COOPERATIVE, index, outcome.strategy
 
 
 def _better(one: Figures, other: Figures) -> bool:

@@ -54,8 +54,8 @@ def _slow(rebalance: RecordedRebalance) -> SlowMember | None:
     if seconds < SLOW_SHARE_MIN * stall.lower_seconds:
         return None
     events = (*rebalance.generations, *((rebalance.before,) if rebalance.before else ()))
-    known = (member for event in reversed(events) for member in event.members)
-    member = next((member for member in known if member.member_id == closing.slowest_member_id), None)
+    members = (member for event in reversed(events) for member in event.members)
+    member = next((member for member in members if member.member_id == closing.slowest_member_id), None)
     if member is None:
         return None
     pod = member.where.pod if member.where else None

@@ -13,7 +13,7 @@ __all__ = ["EventsSettings"]
 
 @dataclass(frozen=True, slots=True)
 class EventsSettings:
-    """Where the endpoint listens, who may post, and how much.
+    """Address, allowed clients and limits of the endpoint.
 
     ``body_bytes_max`` and ``lines_max`` (events) bound one post; ``rate`` is in events per second, with bursts of
     ``burst``. ``burst`` is at least ``lines_max``, so that a full post can always pass in the end. ``mutual_tls``: TLS

@@ -46,7 +46,7 @@ class GroupQuery:
     offset: int = 0
 
     def matcher(self) -> Callable[[GroupSummary], bool]:
-        """A function that says whether a group is selected."""
+        """A predicate that selects groups."""
         # Patterns of fnmatch take time linear in the name: since Python 3.11 they do not backtrack.
         patterns = [re.compile(fnmatch.translate(pattern)).match for pattern in self.match]
 

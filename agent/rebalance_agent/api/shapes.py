@@ -69,7 +69,7 @@ class LastRebalance:
 
 @dataclass(frozen=True, slots=True)
 class LagSummary:
-    """How far a group is behind."""
+    """The lag of a group."""
 
     offsets: Annotated[int, "between committed offsets and end offsets, summed over its partitions"]
     seconds: Annotated[float | None, "age of the oldest record to read, from the rate at which end offsets grew"]

@@ -95,7 +95,7 @@ def _main(arguments: list[str]) -> int:
 
 
 def _imported(name: str) -> ModuleType:
-    """Import a module with garbage collection off: modules stay, so collections would cost 0.25 s for nothing."""
+    """Import a module with garbage collection off: modules are never freed, so collections would waste 0.25 s."""
     gc.disable()
     try:
         return importlib.import_module(name)

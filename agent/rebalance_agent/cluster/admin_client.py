@@ -80,7 +80,7 @@ class Cluster:
 
     @property
     def access(self) -> AccessCheck:
-        """Asks what this principal may do in this cluster."""
+        """Reads this principal's rights in this cluster."""
         return AccessCheck(self._admin, ANSWER_TIMEOUT_S)
 
     def identify(self) -> tuple[str, dict[str, int]]:

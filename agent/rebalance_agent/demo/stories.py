@@ -111,7 +111,7 @@ Action = StartMember | StopMember | KillMember | SlowDown | AddPartitions | Crea
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a step must cause: one episode of ``group`` with this ``trigger``, after which it has ``members`` members.
+    """The expected effect of a step: one episode of ``group`` with this ``trigger``, and then ``members`` members.
 
     ``partitions``: client id -> number of partitions after it; empty if any assignment is right.
     """

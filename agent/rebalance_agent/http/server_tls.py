@@ -93,7 +93,7 @@ class TlsFiles:
 
 
 class ServerTls:
-    """The TLS context of a listener, made anew when one of its files changes. Thread-safe."""
+    """The TLS context of a listener, reloaded when one of its files changes. Thread-safe."""
 
     def __init__(self, files: TlsFiles, clock: Clock) -> None:
         """Load the files at once.
@@ -135,7 +135,7 @@ def _readable(field: str, path: str) -> None:
 
 
 def _trouble(context: ssl.SSLContext, cert_file: str, now_s: float) -> str:
-    """What is wrong with the dates of a certificate, as a client that trusts it would see them; empty: nothing."""
+    """The problem of a certificate's dates, for a client that trusts it; empty if there is none."""
     client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     client.check_hostname = False
     client.verify_flags |= ssl.VerifyFlags.VERIFY_X509_PARTIAL_CHAIN  # so that the certificate itself can be trusted

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from rebalance_agent.metrics.group_metric import ExportedGroup, Values, polled
 from rebalance_agent.model.episode import Basis, FailureReason, Trigger
 from rebalance_agent.model.group import SETTLED, STATES
@@ -29,30 +27,34 @@ SLOWEST_SHOWN_SECONDS = 3600
 """Seconds after which the slowest member of the last rebalance is no longer exported."""
 
 
-def states(group: ExportedGroup) -> Iterator[tuple[tuple[str], int]]:
+_TRIGGERS = tuple((trigger,) for trigger in Trigger)
+"""The labels of `completed`."""
+
+
+def states(group: ExportedGroup) -> Values:
     """One series for each state that the type can have: 1 for the present one, else 0."""
     view = group.view
-    return (((state,), int(state is view.state)) for state in STATES[view.group_type])
+    return [((state,), int(state is view.state)) for state in STATES[view.group_type]]
 
 
 def completed(group: ExportedGroup) -> Values:
     """Return the number of completed rebalances for each trigger, 0 included."""
     completed = group.view.counters.completed
-    return () if polled(group.view) else (((trigger,), completed.get(trigger, 0)) for trigger in Trigger)
+    return () if polled(group.view) else [(labels, completed.get(labels[0], 0)) for labels in _TRIGGERS]
 
 
 def failed(group: ExportedGroup) -> Values:
     """Aborted generations, and failed assign() calls once a member has reported."""
     counters = group.view.counters
     failed = {FailureReason.ABORTED: counters.aborted, FailureReason.ASSIGN_ERROR: counters.assign_errors}
-    return () if polled(group.view) else (((why,), number) for why, number in failed.items() if number is not None)
+    return () if polled(group.view) else [((why,), number) for why, number in failed.items() if number is not None]
 
 
 def stalls(group: ExportedGroup) -> Values:
     """Return the histogram of each basis; `Basis.BOUND` has one from the first view on."""
     born = () if polled(group.view) else (Basis.BOUND,)
     stalls = {basis: StallHistogram() for basis in born} | group.view.counters.stalls
-    return (((basis,), stalls[basis]) for basis in Basis if basis in stalls)
+    return [((basis,), stalls[basis]) for basis in Basis if basis in stalls]
 
 
 def in_progress(view: GroupView, now_ms: int) -> Values:
@@ -74,7 +76,7 @@ def unowned(view: GroupView, now_ms: int) -> Values:
     if polled(view) or view.partitions is None:
         return ()
     seconds = view.unowned.at(now_ms - COUNTED_LATE_MS)
-    return (((reason,), seconds.get(reason, 0.0)) for reason in UnownedReason)
+    return [((reason,), seconds.get(reason, 0.0)) for reason in UnownedReason]
 
 
 def partition_seconds(view: GroupView, now_ms: int, index: int) -> Values:
@@ -88,14 +90,14 @@ def skews(group: ExportedGroup) -> Values:
     """Return the skew for each weight (partitions, lag, rate) that is known."""
     view = group.view
     ratios = {"partitions": view.skew_ratio, "lag": view.lag_skew_ratio, "rate": view.rate_skew_ratio}
-    return (((weight,), ratio) for weight, ratio in ratios.items() if ratio is not None)
+    return [((weight,), ratio) for weight, ratio in ratios.items() if ratio is not None]
 
 
 def worst_topics(group: ExportedGroup) -> Values:
     """The topics with the lowest spread, at most ``top_topics``."""
     limits = group.limits
     spread = ((ratio, topic) for topic, ratio in group.view.topic_spread if ratio < 1 and limits.topic_shown(topic))
-    return (((topic,), ratio) for ratio, topic in sorted(spread)[: limits.top_topics])
+    return [((topic,), ratio) for ratio, topic in sorted(spread)[: limits.top_topics]]
 
 
 def slowest(view: GroupView, now_ms: int) -> Values:

@@ -74,9 +74,6 @@ class _Last:
     entry: tuple[GenerationEvent | None, bytes] = None, b""
 
 
-_last = _Last()
-
-
 def event_to_json(event: Event) -> dict[str, Any]:
     """Return the event as a JSON-ready dict: ``kind``, ``schema_version``, then its fields that are not None."""
     return {"kind": event.KIND, "schema_version": SCHEMA_VERSION, **_codec(cast("Any", type(event))).encode(event)}
@@ -87,13 +84,13 @@ def json_line(event: Event) -> bytes:
 
     A generation event is written by several sinks in a row, so its last line is cached.
     """
-    last_event, line = _last.entry
+    last_event, line = _Last.entry
     if last_event is event:
         return line
     text = json.dumps(event_to_json(event), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     line = text.encode("utf-8", "backslashreplace")
     if isinstance(event, GenerationEvent):
-        _last.entry = event, line
+        _Last.entry = event, line
     return line
 
 

@@ -1,4 +1,4 @@
-"""The HTTP contract between a consumer and the sidecar beside it: where events are posted, and with which headers.
+"""The HTTP contract between a consumer and its sidecar: path and headers of posted events.
 
 ``instrumentation.delivery.endpoint`` posts, ``api.events_endpoint`` receives.
 """

@@ -1,4 +1,4 @@
-"""What all events about a group have in common that follow from the coordinator's records."""
+"""Fields that all events about a group share, derived from the coordinator's records."""
 
 from __future__ import annotations
 

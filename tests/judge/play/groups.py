@@ -1,4 +1,4 @@
-"""The groups that are judged: client, settings, and which changes their members can play."""
+"""The judged groups: client, settings, and the changes that their members can play."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SHORT, LONG = 6_000, 20_000
 """Session timeouts (ms)."""
 
 CLASSIC = ("start", "start", "leave", "leave", "kill", "zombie", "slow", "rolling", "partitions")
-STATIC = ("start", "leave", "within", "within", "after", "kill", "rolling", "partitions")
+STATIC = ("start", "leave", "within", "within", "after", "kill", "rolling", "partitions", "rack")
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What is recommended of which figures, and how it is said."""
+"""The recommendation for given figures, and its sentences."""
 
 from dataclasses import replace
 

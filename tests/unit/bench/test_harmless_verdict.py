@@ -1,4 +1,4 @@
-"""Whether an instrumented program takes more than a bare one: what is said, and what is not known."""
+"""The verdict whether an instrumented program costs more than a bare one, also with too little data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands around what they print: exit codes, JSON, and who is asked."""
+"""Exit codes, JSON and the sources of `watch` and `explain`."""
 
 import importlib
 import json

@@ -1,4 +1,4 @@
-"""How members go, why they join, and whose answer it was: requests whose answers come late, or never."""
+"""How members leave, why they join, and which request a response belongs to, if responses are late or missing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kafka.protocol.consumer.group import (
 )
 from kafka.protocol.producer import TxnOffsetCommitRequest
 
-from rebalance_agent.gateway.groups.client_membership import REASON_MAX
+from rebalance_agent.gateway.groups.client_events import REASON_MAX
 from rebalance_agent.gateway.groups.gateway_groups import COMPLAINTS_MAX, NAME_MAX, PROBLEM_MAX
 from rebalance_agent.gateway.transport.kafka_messages import open_frame
 from rebalance_agent.gateway.transport.request_head import read_head

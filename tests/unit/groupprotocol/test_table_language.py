@@ -1,4 +1,4 @@
-"""What a table can say: versions, null, tags, nested structs; and what its reader refuses."""
+"""The features of record tables: versions, null, tags, nested structs; and data that the reader rejects."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Time:
 class Member:
     """A member that does at once what it is told, and takes a while to leave."""
 
-    def __init__(self, _group, name, stage, _instance):
+    def __init__(self, _group, name, stage, _instance, _settings):
         self.name, self.running, self._stage = name, True, stage
         stage.note("start")
 

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings, split_address
+from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings
 from rebalance_agent.runtime.settings.settings_sources import FILE_BYTES_MAX, SettingsErrors, load, misspelt_environment
+from rebalance_agent.runtime.settings.text_types import split_address
 from rebalance_agent.tracking.patterns.copartition import Copartitioned
 
 

@@ -1,4 +1,4 @@
-"""Bounds of stalls in groups whose members report nothing: what their commits show, and what they do not."""
+"""Bounds of stalls in groups without reports: what their commits prove, and what they do not."""
 
 import pickle
 from dataclasses import replace
@@ -11,7 +11,7 @@ from rebalance_agent.groupprotocol.commit_key import commit_key
 from rebalance_agent.model.episode import Basis, Trigger
 from rebalance_agent.model.epoch_groups import GroupEpoch, MemberState, TargetEpoch
 from rebalance_agent.tracking.completed_generation import FirstCommits
-from rebalance_agent.tracking.evidence.commit_times import COMMIT_DELAY_MS, Commit, CommitTimes
+from rebalance_agent.tracking.evidence.commit_times import COMMIT_DELAY_MS, EARLIER_MAX, CommitTimes
 from rebalance_agent.tracking.rebalance.episodes import COMMITS_WAIT_MAX_MS
 from support.tracker.epochs import current, fact, gone, group_of_two, target
 from support.tracker.tracking import (
@@ -110,6 +110,31 @@ def test_a_stall_that_was_not_over_is_carried_to_the_next_rebalance():
     assert stall.seconds == 87.0 - 83.5
 
 
+SHARED = (
+    listed(85_000),
+    listed(85_200, "g"),
+    record(86_000, 3, member("a", (0, 1)), member("c", (2, 3)), joined=85_990),
+)
+"""A rebalance before anything was committed in the one before it."""
+
+
+def test_the_first_commit_of_a_later_owner_ends_the_stall_of_a_rebalance_that_another_one_followed():
+    commits = committed(86_500, 0, 1), committed(87_000, 2, 3)
+    _, events = watch(*in_time(*TWO_EAGER, *WORK, *B_GONE, *SHARED, *commits), tick(150_000), commits=False)
+    first, last = (event.stall for event in closing(events)[-2:])
+    # b had 2 and 3, which only c committed: a may never have been called for them.
+    assert (first.lower_seconds, first.seconds) == (2.8, 87.0 - 69.5)
+    assert first.upper_partition_seconds == pytest.approx(2 * (86.5 - 80.0) + 2 * (87.0 - 69.5))
+    assert last.seconds == 87.0 - 69.5
+
+
+def test_a_later_commit_of_another_partition_ends_no_stall_of_a_rebalance_before():
+    """Its owner of then may never have been called, and that of now may not have been called yet."""
+    observations = in_time(*TWO_EAGER, *WORK, *B_GONE, *SHARED, committed(86_500, 0, 1))
+    _, events = watch(*observations, tick(150_000), commits=False)
+    assert [event.stall.seconds for event in closing(events)[-2:]] == [None, None]
+
+
 def test_a_stall_is_over_when_its_owner_would_have_been_removed_otherwise():
     later = (listed(125_000), listed(125_200, "g"), record(126_000, 3, member("c", (0, 1, 2, 3)), joined=125_990))
     idle = replace(A, rebalance_timeout_ms=30_000, assignment=B_GONE[-1].value.members[0].assignment)
@@ -187,7 +212,7 @@ def test_a_partition_was_consumed_after_every_commit_that_counts_as_work(steps):
             consumed.append(taken_ms)
         taken_ms = at_ms + wait
         at_ms = taken_ms + delay
-        times.update({commit_key("g", "t", 0): Commit(at_ms, offset)})
+        times.update({commit_key("g", "t", 0): (at_ms, offset)})
     worked = times.worked_ms("g", [("t", 0)], 0, at_ms)
     assert worked is None or worked <= max(consumed)
 
@@ -196,27 +221,35 @@ def test_commits_are_kept_for_a_bounded_number_of_partitions(monkeypatch):
     monkeypatch.setattr("rebalance_agent.tracking.evidence.commit_times.PARTITIONS_MAX", 2)
     times, first = CommitTimes(), FirstCommits()
     for at_ms in (1_000, 2_000):
-        times.update({commit_key("g", "t", number): Commit(at_ms, at_ms) for number in range(5)})
+        times.update({commit_key("g", "t", number): (at_ms, at_ms) for number in range(5)})
     seen = [times.worked_ms("g", [("t", number)], 0, 9_000) for number in range(5)]
     assert seen == [500, 500, None, None, None]
     times.expect("g", [("t", 4)], 2_000, first)
-    times.update({commit_key("g", "t", 4): Commit(3_000, 2), commit_key("g", "t", 0): None})
+    times.update({commit_key("g", "t", 4): (3_000, 2), commit_key("g", "t", 0): None})
     assert first.at_ms == {("t", 4): 3_000}
     times.forget("g")
     for at_ms in (4_000, 5_000):
-        times.update({commit_key("h", "t", number): Commit(at_ms, at_ms) for number in range(5)})
+        times.update({commit_key("h", "t", number): (at_ms, at_ms) for number in range(5)})
     assert [times.worked_ms("h", [("t", number)], 0, 9_000) for number in range(3)] == [3_500, 3_500, None]
+
+
+def test_a_commit_ends_the_stalls_of_a_bounded_number_of_generations():
+    times, firsts = CommitTimes(), [FirstCommits() for _ in range(EARLIER_MAX + 2)]
+    for first in firsts:
+        times.expect("g", [("t", 0)], 1_000, first)
+        times.expect("g", [("t", 0)], 1_000, first)  # handed on within the generation
+    times.update({commit_key("g", "t", 0): (2_000, 1)})
+    assert firsts[-1].at_ms == {("t", 0): 2_000}
+    assert [first.later_ms for first in firsts] == [{}, *[{("t", 0): 2_000}] * EARLIER_MAX, {}]
 
 
 def test_groups_without_commits_that_are_kept_take_no_memory(monkeypatch):
     monkeypatch.setattr("rebalance_agent.tracking.evidence.commit_times.PARTITIONS_MAX", 1)
     times = CommitTimes()
-    times.update({commit_key("kept", "t", 0): Commit(1, 1)})
+    times.update({commit_key("kept", "t", 0): (1, 1)})
     before = pickle.dumps(times)
     for number in range(100):
-        times.update(
-            {commit_key(f"deleted-{number}", "t", 0): None, commit_key(f"over-{number}", "t", 0): Commit(2, 1)}
-        )
+        times.update({commit_key(f"deleted-{number}", "t", 0): None, commit_key(f"over-{number}", "t", 0): (2, 1)})
     assert pickle.dumps(times) == before
     times.update({commit_key("kept", "t", 0): None})
     assert len(pickle.dumps(times)) < len(before)

@@ -19,9 +19,9 @@ __all__ = ["TASK_STICKY"]
 
 def _wanted_internal_topics(roster: Roster) -> dict[str, int]:
     """Return repartition and changelog topics -> partitions that they must have; 0: not known."""
-    found = dict(zip(roster.topics, roster.partitions, strict=True))
+    counts = dict(zip(roster.topics, roster.partitions, strict=True))
     subtopologies = roster.shared_by_all(SUBTOPOLOGIES)
-    return wanted_partitions(subtopologies, found)
+    return wanted_partitions(subtopologies, counts)
 
 
 def _processes(roster: Roster) -> list[int]:

@@ -1,4 +1,4 @@
-"""``rebalance-agent check``: tests everything that a role needs, and prints how to get what is missing."""
+"""``rebalance-agent check``: tests every requirement of a role, and prints how to get the missing ones."""
 
 from __future__ import annotations
 

@@ -9,7 +9,8 @@ from rebalance_agent.cli.agent_command import add_agent_parser, load_agent, run_
 from rebalance_agent.cli.inputs.groups_access import quiet_logs
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.errors import ClusterError
-from rebalance_agent.gateway.groups import explain, parse_rules, rewrite_obstacle
+from rebalance_agent.gateway.explain_rules import explain, rewrite_obstacle
+from rebalance_agent.gateway.groups import parse_rules
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.runtime.processes.gateway import GatewayRole
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings

@@ -21,7 +21,7 @@ from rebalance_agent.audit.table_rows import (
     TableRows,
     contradictions,
 )
-from rebalance_agent.cli.pipeline.pipeline_flags import ProgressLines, pairs
+from rebalance_agent.cli.inputs.pipeline_flags import ProgressLines, pairs
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.event_json import event_from_json, json_object
 from rebalance_agent.model.events import AbortedEvent, Event, GenerationEvent

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rebalance_agent.cli.inputs.cluster_flags import cluster_settings
-from rebalance_agent.cli.pipeline.pipeline_flags import (
+from rebalance_agent.cli.inputs.pipeline_flags import (
     ProgressLines,
     add_kafka_flags,
     add_tables_flags,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rebalance_agent.cli.inputs.cluster_flags import cluster_settings
 from rebalance_agent.cli.inputs.json_fields import as_name, as_number, as_object, parse_json, shown
-from rebalance_agent.cli.pipeline.pipeline_flags import (
+from rebalance_agent.cli.inputs.pipeline_flags import (
     ProgressLines,
     add_kafka_flags,
     add_tables_flags,

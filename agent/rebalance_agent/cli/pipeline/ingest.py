@@ -9,7 +9,7 @@ import threading
 
 from rebalance_agent.cli.command_parser import number, whole_number
 from rebalance_agent.cli.inputs.cluster_flags import cluster_settings
-from rebalance_agent.cli.pipeline.pipeline_flags import (
+from rebalance_agent.cli.inputs.pipeline_flags import (
     ProgressLines,
     add_kafka_flags,
     add_tables_flags,

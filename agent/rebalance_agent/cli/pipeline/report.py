@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from rebalance_agent.cli.command_parser import whole_number
-from rebalance_agent.cli.pipeline.pipeline_flags import ProgressLines, add_tables_flags, open_tables, stage_parser
+from rebalance_agent.cli.inputs.pipeline_flags import ProgressLines, add_tables_flags, open_tables, stage_parser
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.pipeline.report.queries.collect import collect
 from rebalance_agent.pipeline.report.report_page import page

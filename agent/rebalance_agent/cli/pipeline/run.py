@@ -8,8 +8,8 @@ import datetime as dt
 import json
 import sys
 
+from rebalance_agent.cli.inputs.pipeline_flags import ProgressLines, add_tables_flags, open_tables, stage_parser
 from rebalance_agent.cli.pipeline.aggregate import print_broken
-from rebalance_agent.cli.pipeline.pipeline_flags import ProgressLines, add_tables_flags, open_tables, stage_parser
 from rebalance_agent.cli.pipeline.report import write_report
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.pipeline.ingest.ingest_events import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 
+from rebalance_agent.cli.inputs.pipeline_flags import ProgressLines, add_tables_flags, open_tables, stage_parser
 from rebalance_agent.cli.pipeline.aggregate import print_broken
-from rebalance_agent.cli.pipeline.pipeline_flags import ProgressLines, add_tables_flags, open_tables, stage_parser
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.pipeline.stages import ADVISED, advise, fidelity_summary, judge
 

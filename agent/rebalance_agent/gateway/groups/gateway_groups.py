@@ -10,7 +10,8 @@ from enum import StrEnum
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.gateway.group_rules import ASSIGN_SECONDS, Rules
-from rebalance_agent.gateway.groups.client_membership import Alive, ClientMembership, Emit
+from rebalance_agent.gateway.groups.client_events import Emit
+from rebalance_agent.gateway.groups.client_membership import Alive, ClientMembership
 from rebalance_agent.gateway.groups.member_entries import MemberEntries
 
 __all__ = ["Count", "FrameOutcome", "GatewayGroups"]

@@ -150,7 +150,7 @@ class OffsetCommitHandler(FrameHandler):
         codes = [partition.error_code for topic in message.topics for partition in topic.partitions]
         refused = sum(code in LOST or code in (REBALANCE_IN_PROGRESS, STALE_MEMBER_EPOCH) for code in codes)
         if refused:
-            memory.membership.commit_rejected(refused)
+            memory.membership.events.commit_rejected(refused)
             self._note_errors(memory, codes)
         return False
 

@@ -73,7 +73,7 @@ class SyncGroupHandler(FrameHandler):
     def response(self, message: Any, memory: _Sent) -> bool:  # noqa: ANN401
         """Name the client's own assignor; note the assignment."""
         entry, membership, ours = memory.entry, memory.membership, memory.ours
-        if message.error_code == INCONSISTENT_GROUP_PROTOCOL and ours is None and self._known(memory.group):
+        if message.error_code == INCONSISTENT_GROUP_PROTOCOL and ours is None and self._has_rule(memory.group):
             # The JoinGroup was answered before this gateway started: client and coordinator agree again after a rejoin.
             self._shared.count(FrameOutcome.SENT_BACK)
             text = "its SyncGroup belongs to a JoinGroup of another connection: the gateway makes it rejoin"
@@ -126,7 +126,7 @@ class SyncGroupHandler(FrameHandler):
             shared.complain(logging.ERROR, entry.membership.group, entry.membership.client_id, text)
             seconds = shared.clock.monotonic() - started
             facts = (ours.strategy.name, election.generation, len(election.members), seconds)
-            entry.membership.decided(*facts, error=error)
+            entry.membership.events.decided(*facts, error=error)
         else:
             shared.count(FrameOutcome.ASSIGNED)
             self._judge(entry.membership, ours, election, decided)
@@ -139,10 +139,10 @@ class SyncGroupHandler(FrameHandler):
             with contextlib.suppress(Exception, asyncio.CancelledError):
                 quality = judged.result()
             facts = (ours.strategy.name, election.generation, len(election.members), decided.seconds)
-            membership.decided(*facts, decided.decision, quality)
+            membership.events.decided(*facts, decided.decision, quality)
 
         loop = asyncio.get_running_loop()
         loop.run_in_executor(self._shared.executor, decided.decision.quality).add_done_callback(report)
 
-    def _known(self, group: str) -> bool:
+    def _has_rule(self, group: str) -> bool:
         return self._shared.rules.of(group) is not None

@@ -50,7 +50,7 @@ _RECORD, _MARKER = 1, 2
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """What a snapshot covers and what it was made from; a reader with another ``made_from`` ignores the snapshot.
+    """The extent and the source of a snapshot; a reader with another ``made_from`` ignores the snapshot.
 
     ``position``: the first offset that is not covered. ``records``, ``digest``: the number and digest of its records.
     """

@@ -225,7 +225,7 @@ class SnapshotStore:
         self._producer.serve()
 
     def close(self, timeout: float) -> None:
-        """Send the queued records, ``timeout`` seconds at most; the next observer reads again what is left."""
+        """Send the queued records, for ``timeout`` seconds at most; the next observer reads unsent ones again."""
         self._producer.close(timeout)
 
     def _write(self, state: SnapshotPartition) -> None:

@@ -24,13 +24,12 @@ from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.pipeline.errors import PipelineError
 from rebalance_agent.pipeline.ingest.decoding import DECODED, LOCATION_COLUMNS, decode
 from rebalance_agent.pipeline.ingest.event_rows import EventRow, event_row
-from rebalance_agent.pipeline.ingest.kafka_options import source_options
+from rebalance_agent.pipeline.spark.kafka_options import OWN_GROUPS, source_options
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.pipeline.tables.schemas import EVENTS, EVENTS_REJECTED
 
 __all__ = [
     "FILES",
-    "OWN_GROUPS",
     "Ingested",
     "checkpoint_of",
     "count_rows",
@@ -46,9 +45,6 @@ __all__ = [
 
 FILES = "{*.ndjson,*.ndjson.gz,*.ndjson.[0-9]*,*.jsonl,*.jsonl.gz}"
 """Glob of the names of event files, including the observer's rotated ones."""
-
-OWN_GROUPS = "rebalance-agent-pipeline"
-"""Prefix of the consumer group ids that Spark uses; the observer hides these groups."""
 
 _KAFKA_COLUMNS = ("key", "value", "topic", "partition", "offset", "CAST(NULL AS STRING) AS file")
 

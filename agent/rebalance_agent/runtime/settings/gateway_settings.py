@@ -7,7 +7,8 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from rebalance_agent.gateway.group_rules import ASSIGN_SECONDS, RULE_TEXT_MAX, parse_rules
-from rebalance_agent.runtime.settings.roles import Address, SidecarSettings, Text, checked, overlap, split_address
+from rebalance_agent.runtime.settings.roles import SidecarSettings
+from rebalance_agent.runtime.settings.text_types import Address, Text, checked, overlap, split_address
 
 __all__ = ["GatewaySettings", "as_given"]
 

@@ -77,8 +77,8 @@ class ClassicState(TrackedGroup):
         """Take a record of this group; duplicates and outdated records are ignored."""
         value = observation.value
         if value is None:
-            known = self.deletion is None and self.last is not None
-            if known and not self._deduplicator.is_older(observation):
+            exists = self.deletion is None and self.last is not None
+            if exists and not self._deduplicator.is_older(observation):
                 self._tombstone(observation.timestamp_ms, observation.seen_ms, live=observation.live)
         elif not self._deduplicator.is_stale(observation, value):
             yield from self._take(observation, value)
@@ -104,9 +104,9 @@ class ClassicState(TrackedGroup):
         elif not value.members and value.generation == 0:
             self._begin(generation.timestamp_ms, None)
         elif before is None or self._origin or generation.number != before.number or generation.returned:
-            known = before is not None or recreated or value.generation <= 1
+            predecessor_known = before is not None or recreated or value.generation <= 1
             self._origin = None
-            yield from self._episodes.add(generation, Episode(before, known))
+            yield from self._episodes.add(generation, Episode(before, predecessor_known))
         self._count_stalled(observation.seen_ms)
 
     def _begin(self, timestamp_ms: int, last: Generation | None) -> None:

@@ -75,7 +75,7 @@ class ReportSpan:
 
 @dataclass(frozen=True, slots=True)
 class ReportedMember:
-    """What a member last reported about itself: its workload and its process's random id; None if not reported."""
+    """A member's last report about itself: its workload and its process's random id; None if not reported."""
 
     where: Workload | None = None
     process: str | None = None
@@ -105,18 +105,18 @@ class MemberReports:
         """Add a report received at ``at_ms``; return False if it is a duplicate, invalid, or over the budget."""
         if not 0 <= event.asked_ms <= event.started_ms <= event.timestamp_ms <= at_ms + CLOCK_SKEW_MAX_MS:
             return False
-        known = self._events.get(event.member_id, deque(maxlen=EVENTS_PER_MEMBER_MAX))
-        if any(event.event_id == other.event_id for other in known):
+        events = self._events.get(event.member_id, deque(maxlen=EVENTS_PER_MEMBER_MAX))
+        if any(event.event_id == other.event_id for other in events):
             return False
-        if len(known) < EVENTS_PER_MEMBER_MAX:
+        if len(events) < EVENTS_PER_MEMBER_MAX:
             if self._budget.left:
                 self._budget.left -= 1
-            elif known:
-                known.popleft()  # drop the member's own oldest: a member that reports already can always report
+            elif events:
+                events.popleft()  # drop the member's own oldest: a member that reports already can always report
             else:
                 return False
-        known.append(event)
-        self._events[event.member_id] = known
+        events.append(event)
+        self._events[event.member_id] = events
         if len(self._events) > MEMBERS_MAX:
             self._drop(next(iter(self._events)))
         return True
@@ -214,8 +214,8 @@ class MemberReports:
         }
         if member.assigned and pairs(member.assigned) <= given_up:
             return Departure.LEFT
-        shown = recorded.get(member.member_id, Departure.UNKNOWN)
-        return Departure.FAILED if shown is Departure.UNKNOWN and self.knows(member.member_id) else shown
+        departure = recorded.get(member.member_id, Departure.UNKNOWN)
+        return Departure.FAILED if departure is Departure.UNKNOWN and self.knows(member.member_id) else departure
 
     def _within(self, member_id: str, span: ReportSpan, callbacks: Iterable[Callback]) -> Iterator[MemberEvent]:
         kinds = frozenset(callbacks)

@@ -1,4 +1,4 @@
-"""The rollout that goes on in a group: the sum of its replacements and rebalances, and its event."""
+"""The running rollout of a group: the sum of its replacements and rebalances, and its event."""
 
 from __future__ import annotations
 

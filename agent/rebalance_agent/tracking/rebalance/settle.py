@@ -224,8 +224,8 @@ def _returned_member(before: Generation | None, generation: Generation) -> str:
     """Return the ids of returned static members, so that two returns in one millisecond get different event ids."""
     if not generation.returned or before is None:
         return ""
-    known = {member.member_id for member in before.members}
-    return ",".join(sorted(member.member_id for member in generation.members if member.member_id not in known))
+    ids_before = {member.member_id for member in before.members}
+    return ",".join(sorted(member.member_id for member in generation.members if member.member_id not in ids_before))
 
 
 def _moves(before: Generation | None, after: Generation, reports: MemberReports) -> _Moves:

@@ -108,17 +108,17 @@ def _besides(number: int | None, words: str, kind: str = "besides") -> str:
 
 
 def _unknowns(detail: GroupDetail) -> Iterator[str]:
-    """Notes on what is unknown of the group or wrong with it."""
+    """Notes on unknown values and problems of the group."""
     if detail.summary.source is Source.ADMIN:
         yield note(
             "The agent only polls this group: it may not read __consumer_offsets. Generations, stalls and moves are "
             "unknown."
         )
     if detail.slowest and detail.slowest.seconds is not None:
-        who = escaped(shortened(printable(detail.slowest.client_id), 60))
+        client = escaped(shortened(printable(detail.slowest.client_id), 60))
         # Coordinators do not report which member they wait for; the slowest one before is the first suspect.
-        which = "previous rebalance" if detail.summary.running else "last rebalance"
-        yield note(f"The {which} waited longest for {who}: {duration(detail.slowest.seconds)}.")
+        rebalance = "previous rebalance" if detail.summary.running else "last rebalance"
+        yield note(f"The {rebalance} waited longest for {client}: {duration(detail.slowest.seconds)}.")
     if detail.copartition_breaks:
         number = plural(detail.copartition_breaks, "partition number")
         yield note(f"Co-partitioning is broken: {number} with different owners in different topics.", "critical")
@@ -166,9 +166,9 @@ def _moves(close_up: GroupCloseUp) -> str:
     head = f'<h2 id="moves">{escaped(title[0].upper() + title[1:])}</h2>'
     if not rows:
         return head
-    shown = [[escaped(shortened(cell, TEXT_MAX)) for cell in row] for row in rows[:MOVES_SHOWN]]
+    visible = [[escaped(shortened(cell, TEXT_MAX)) for cell in row] for row in rows[:MOVES_SHOWN]]
     more = note(f"{len(rows) - MOVES_SHOWN:,} more rows are not shown.") if len(rows) > MOVES_SHOWN else ""
-    return head + cells(MOVE_HEADINGS, shown, "Partitions that changed owner") + more
+    return head + cells(MOVE_HEADINGS, visible, "Partitions that changed owner") + more
 
 
 def _members(close_up: GroupCloseUp) -> str:

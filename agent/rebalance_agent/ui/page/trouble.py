@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 HOUR_MS = 3_600_000
-"""Milliseconds of the recent past that the list looks at."""
+"""Milliseconds of the recent past that the list evaluates."""
 
 LONG_SECONDS_MIN = 60.0
 """Seconds after which a running rebalance is critical; those of a rolling restart take a few seconds."""
@@ -76,7 +76,7 @@ NAMED_MAX = 3
 
 
 class Level(IntEnum):
-    """How bad a group's state is."""
+    """The severity of a group's problems."""
 
     OK = 0
     WARNING = 1

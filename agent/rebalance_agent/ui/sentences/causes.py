@@ -139,7 +139,7 @@ def _described(rebalance: ObservedRebalance, member: MemberSnapshot) -> str:
         f"client {member.client_id}" if printable(member.client_id) not in ("", name.partition(" (")[0]) else "",
         f"node {where.node}" if where and where.node else member.host.removeprefix("/"),
     )
-    details = ", ".join(printable(place) for place in places if place)
+    details = ", ".join(printable(part) for part in places if part)
     return f"{name} ({details})" if details else name
 
 

@@ -98,20 +98,20 @@ def explanation_of(
     )
 
 
-def last_rebalances(groups: GroupSource, known: RebalanceList, last: int) -> list[RebalanceDetail]:
-    """The rebalances in ``known`` with their events, newest first, until one more than ``last`` are completed.
+def last_rebalances(groups: GroupSource, remembered: RebalanceList, last: int) -> list[RebalanceDetail]:
+    """The rebalances in ``remembered`` with their events, newest first, until one more than ``last`` are completed.
 
     That one is the state before the oldest. Rebalances that ``groups`` has forgotten meanwhile are left out.
     """
     details: list[RebalanceDetail] = []
-    for line in known.rebalances:
+    for line in remembered.rebalances:
         if sum(detail.rebalance.kind is RebalanceKind.COMPLETED for detail in details) > last:
             break
         if line.kind is RebalanceKind.ABORTED:
-            details.append(RebalanceDetail(known.group, line, (), ()))
+            details.append(RebalanceDetail(remembered.group, line, (), ()))
             continue
         with contextlib.suppress(NotKnownError):
-            details.append(groups.rebalance(known.group, line.id))
+            details.append(groups.rebalance(remembered.group, line.id))
     return details
 
 
@@ -261,11 +261,11 @@ def _moved(rebalance: ObservedRebalance) -> Iterator[str]:
 
 
 def _rollout(event: RolloutEvent) -> str:
-    what = printable(event.workload) if event.workload else "the group's members"
+    workload = printable(event.workload) if event.workload else "the group's members"
     images = f" from {_images(event.from_images)} to {_images(event.to_images)}" if event.to_images else ""
     state = "" if event.closed else " so far; it may continue"
     return (
-        f"A rollout of {what}{images} replaced {event.members_replaced} of {plural(event.members, 'member')} in "
+        f"A rollout of {workload}{images} replaced {event.members_replaced} of {plural(event.members, 'member')} in "
         f"{plural(event.rebalances, 'rebalance')} (generations {event.first_generation} to {event.last_generation}) "
         f"and cost at least {event.stalled_partition_seconds:.1f} stalled partition-seconds{state}."
     )
