@@ -63,6 +63,7 @@ def test_a_calm_group_is_well():
         (empty(86_400), 0, Level.OK, "Empty since 2023-11-13 22:13:20 UTC"),
         ({}, 6, Level.OK, ""),
         ({}, 7, Level.CRITICAL, "storm: 7 rebalances in 15\u00a0min"),
+        ({"rollout_in_progress": True}, 7, Level.OK, ""),
         ({"members": 6}, 12, Level.OK, ""),
         ({"members": 6}, 13, Level.CRITICAL, "storm: 13"),
         ({"skew_ratio": SKEW_RATIO_MAX}, 0, Level.OK, ""),

@@ -42,7 +42,7 @@ def tiles(report: ReportData) -> str:
     shown = [
         ("groups", count(report.groups_in_all or len(groups)), f"{sum(group.members for group in groups):,} members"),
         ("rebalances", count(rebalances), f"{rebalances / days:,.1f} a day"),
-        ("partition standstill", rounded_duration(cost), f"partitions {TIMES} time without a consumer"),
+        ("partition standstill", rounded_duration(cost), f"partitions {TIMES} time without a consumer (lower bound)"),
         ("partition availability", percent(1 - share(lost, busy) if busy else None, 2), f"over {len(known):,} groups"),
         ("deploys", count(report.deploys_in_all or len(report.deploys)), f"{rounded_duration(deploys)} of standstill"),
         ("storm hours", count(len(report.storms)), f"in {len(stormy):,} groups"),
@@ -89,7 +89,8 @@ def _cost_over_time(report: ReportData) -> str:
     return figure(
         words,
         stacks(columns, (words, "partition standstill by the trigger of the rebalance, stacked for each period")),
-        says="Partition standstill: for each partition, the time without a consumer because of a rebalance.",
+        says="Partition standstill: for each partition, the time that it surely had no consumer because of a "
+        "rebalance (lower bound).",
         below=legend((trigger_class(trigger), trigger_name(trigger)) for trigger in order),
         data=(("time (UTC)", "standstill", "rebalances"), data),
         wide=True,
@@ -197,7 +198,7 @@ def _deploys(report: ReportData) -> str:
         label = f"{group_name(report, (deploy.cluster_id, deploy.group))} · {started}"
         tip = (
             f"{name}, {started} to {deploy.ended_at:%H:%M}: "
-            f"{deploy.rebalances:,} rebalances, the longest standstill {rounded_duration(deploy.stall_seconds)}"
+            f"{deploy.rebalances:,} rebalances, the longest standstill {rounded_duration(deploy.stall_seconds)} or more"
         )
         rows.append(Bar(label, cost, f"{standstill} · {deploy.rebalances:,} rebalances", "deploy", tip))
         data.append((started, name, count(deploy.rebalances), standstill))

@@ -30,7 +30,17 @@ from rebalance_agent.pipeline.report.report_rows import (
 )
 from rebalance_agent.ui.svg.canvas import MARGIN_LEFT, Canvas, Scale, nice_ticks
 from rebalance_agent.ui.svg.pieces import figure, legend, trigger_class, trigger_name
-from rebalance_agent.ui.words import count, day, escaped, minute, percent, rounded_duration, shortened
+from rebalance_agent.ui.words import (
+    DASH,
+    bounds_text,
+    count,
+    day,
+    escaped,
+    minute,
+    percent,
+    rounded_duration,
+    shortened,
+)
 
 __all__ = ["group_section"]
 
@@ -96,8 +106,8 @@ def _stall(detail: ReportGroup) -> str:
         normal_stall = rounded_duration(normal.get(at.weekday() * 24 + at.hour))
         tip = f"{_head(episode)}{stall}, normal up to {normal_stall}"
         columns.append(Stack(label, layers, episode.stall_seconds, tip))
-        lengths = (*episode.phases.values(), episode.stall_seconds)
-        data.append((minute(at), count(episode.generation), *map(rounded_duration, lengths)))
+        phase_lengths = map(rounded_duration, episode.phases.values())
+        data.append((minute(at), count(episode.generation), *phase_lengths, _stall_span(episode)))
     median = statistics.median(max(sum(episode.phases.values()), episode.stall_seconds or 0) for episode in episodes)
     description = "phases of each rebalance, and the longest stall of a partition"
     phases = [phase for phase in episodes[0].phases if any(episode.phases[phase] for episode in episodes)]
@@ -105,7 +115,8 @@ def _stall(detail: ReportGroup) -> str:
     return figure(
         words,
         stacks(columns, (words, description), cap=_CAP_OF_MEDIAN * median or None),
-        says=f"The last {len(episodes)} rebalances, each as long as its phases; the stroke is the longest stall.",
+        says=f"The last {len(episodes)} rebalances, each as long as its phases; the stroke is the longest stall "
+        "(lower bound).",
         below=legend([*shown, ("mark", "longest stall of a partition")]),
         data=(("completed (UTC)", "generation", *episodes[0].phases, "longest stall"), data[::-1]),
         wide=True,
@@ -116,12 +127,17 @@ def _head(episode: EpisodeRow) -> str:
     return f"generation {episode.generation:,}, {minute(episode.completed_at)}, {trigger_name(episode.trigger)}"
 
 
+def _stall_span(episode: EpisodeRow) -> str:
+    if episode.stall_seconds is None:
+        return DASH
+    return bounds_text(episode.stall_seconds, episode.stall_upper_seconds, rounded_duration)
+
+
 def _stall_words(episode: EpisodeRow) -> str:
     if episode.stall_seconds is None:
         return ""
-    basis = "" if episode.stall_basis == "exact" else " at most"
     slow = f", waited for {shortened(episode.slowest_client_id, 60)}" if episode.slowest_client_id else ""
-    return f", stall{basis} {rounded_duration(episode.stall_seconds)}{slow}"
+    return f", stall {_stall_span(episode)}{slow}"
 
 
 def _owners(detail: ReportGroup) -> str:

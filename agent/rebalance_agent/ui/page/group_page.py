@@ -97,7 +97,7 @@ def _facts(detail: GroupDetail) -> str:
             ("skew", unknown() if summary.skew_ratio is None else f"{summary.skew_ratio:.2f}"),
             ("rebalances", f"{summary.rebalances:,}{_besides(summary.aborted, 'aborted')}"),
             ("moved", f"{counters.moved:,}{_besides(counters.moved_excess, 'needlessly')}"),
-            ("stalled partition-seconds", f"{counters.stalled_partition_seconds:,.1f}"),
+            ("stalled partition-seconds", f"{counters.stalled_partition_seconds:,.1f} or more"),
         )
     )
 

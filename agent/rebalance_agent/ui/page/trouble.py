@@ -129,7 +129,9 @@ def trouble(group: GroupSummary, recent: RecentRebalances, now_ms: int) -> Troub
 
 def _reasons(group: GroupSummary, recent: RecentRebalances, now_ms: int) -> Iterator[Trouble]:
     yield from _unread(group, now_ms)
-    if recent.storm > max(STORM_PER_MEMBER * group.members, STORM_MIN):
+    storm_min = max(STORM_PER_MEMBER * group.members, STORM_MIN)
+    # As the alert on storms, which a deploy that goes well inhibits.
+    if recent.storm > storm_min and not group.rollout_in_progress:
         yield Trouble(
             Level.CRITICAL,
             500 + recent.storm,

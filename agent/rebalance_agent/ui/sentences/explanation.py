@@ -19,7 +19,17 @@ from rebalance_agent.ui.sentences.causes import why
 from rebalance_agent.ui.sentences.named_members import moves
 from rebalance_agent.ui.sentences.observed_rebalance import ObservedRebalance
 from rebalance_agent.ui.sentences.observed_rebalances import observed_rebalances
-from rebalance_agent.ui.words import duration, listed, moment, plural, printable, span, wrapped
+from rebalance_agent.ui.words import (
+    bounds_text,
+    duration,
+    listed,
+    moment,
+    partition_seconds_text,
+    plural,
+    printable,
+    span,
+    wrapped,
+)
 
 __all__ = [
     "LAST_MAX",
@@ -199,6 +209,9 @@ def _cost(rebalance: ObservedRebalance) -> Iterator[str]:
         if rebalance.closing.members:
             yield "The stall is unknown."
         return
+    if stall.seconds is None and duration(stall.lower_seconds) == duration(0):
+        yield "The stall is unknown: nothing shows when it ended."
+        return
     if stall.seconds == 0:
         yield "No partition was stalled."
         return
@@ -214,16 +227,14 @@ def _span(stall: Stall) -> str:
         return f"{lower} (measured by the members)"
     if stall.seconds is None:
         return f"at least {lower} (nothing shows when it ended)"
-    upper = duration(stall.seconds)
-    span = upper if lower == upper else f"{lower} to {upper}" if stall.lower_seconds else f"up to {upper}"
+    span = bounds_text(stall.lower_seconds, stall.seconds).replace(" - ", " to ")
     return f"{span} (bounds from the coordinator's records and commits, since not all members report)"
 
 
 def _total(stall: Stall) -> str:
-    lower, upper = f"{stall.partition_seconds:.1f}", stall.upper_partition_seconds
-    if upper is None:
-        return f"at least {lower}"
-    return lower if f"{upper:.1f}" == lower else f"{lower} to {upper:.1f}"
+    if stall.upper_partition_seconds is None:
+        return f"at least {stall.partition_seconds:.1f}"
+    return partition_seconds_text(stall).replace(" - ", " to ")
 
 
 def _moved(rebalance: ObservedRebalance) -> Iterator[str]:
@@ -257,7 +268,7 @@ def _rollout(event: RolloutEvent) -> str:
     return (
         f"A rollout of {workload}{images} replaced {event.members_replaced} of {plural(event.members, 'member')} in "
         f"{plural(event.rebalances, 'rebalance')} (generations {event.first_generation} to {event.last_generation}) "
-        f"and cost {event.stalled_partition_seconds:.1f} stalled partition-seconds{state}."
+        f"and cost at least {event.stalled_partition_seconds:.1f} stalled partition-seconds{state}."
     )
 
 

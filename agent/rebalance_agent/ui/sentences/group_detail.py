@@ -11,7 +11,17 @@ from rebalance_agent.model.member_changes import identity
 from rebalance_agent.model.partitions import claimed_partitions, to_ranges
 from rebalance_agent.ui.sentences.empty_text import empty_text
 from rebalance_agent.ui.sentences.named_members import member_names, moves, partitions_text
-from rebalance_agent.ui.words import UNKNOWN, ago, duration, plural, printable, span, stall_text, standstill
+from rebalance_agent.ui.words import (
+    UNKNOWN,
+    ago,
+    duration,
+    partition_seconds_text,
+    plural,
+    printable,
+    span,
+    stall_text,
+    standstill,
+)
 
 __all__ = [
     "MOVE_HEADINGS",
@@ -73,7 +83,7 @@ def headline(close_up: GroupCloseUp) -> str:
     totals = [
         f"since the agent started: {plural(summary.rebalances, 'rebalance')}, {summary.aborted} aborted",
         f"{counters.moved} partitions moved, {counters.moved_excess} needlessly",
-        f"{counters.stalled_partition_seconds:.1f} stalled partition-seconds",
+        f"at least {counters.stalled_partition_seconds:.1f} stalled partition-seconds",
     ]
     return f"{', '.join(facts)}\n{', '.join(totals)}"
 
@@ -173,7 +183,7 @@ def _rebalance_row(each: Rebalance, now_ms: int, names: Mapping[str, str]) -> tu
         str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]}-{numbers[-1]}",
         str(each.trigger),
         stall_text(each.stall),
-        UNKNOWN if each.stall is None else f"{each.stall.partition_seconds:.1f}",
+        partition_seconds_text(each.stall),
         _moved(each),
         UNKNOWN
         if slowest is None
