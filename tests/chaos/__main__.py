@@ -25,9 +25,9 @@ from chaos.timetable import FAULTS, STREAM, timetable  # noqa: E402
 INTERRUPTED = 128 + signal.SIGINT
 EPILOG = """\
 It ends with exit code 0 if the ledger is clean, every bound of a stall contains what the members' callbacks say, every
-record was read, the stream's tables have each event once, polls of instrumented consumers are no later than those of bare ones differ among themselves, there were 50 rebalances a
-minute, and in ten minutes or more every kind of fault. Else it says what is wrong, where logs, records and events are,
-and how to have the same faults again.
+record was read, the stream's tables have each event once, polls of instrumented consumers are no later than those of
+bare ones differ among themselves, there were 50 rebalances a minute, and in ten minutes or more every kind of fault.
+Else it says what is wrong, where logs, records and events are, and how to have the same faults again.
 
 make chaos ARGS="--minutes 2 --seed 7 --only 'broker killed' --only 'agent killed' --no-spark"
 make chaos ARGS="--seed 1729 65537 314159"
