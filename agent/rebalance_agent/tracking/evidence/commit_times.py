@@ -19,7 +19,7 @@ from rebalance_agent.groupprotocol.commit_key import partition_key, split_commit
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.tracking.completed_generation import FirstCommits
 
-__all__ = ["COMMIT_DELAY_MS", "EARLIER_MAX", "PARTITIONS_MAX", "Commit", "CommitTimes"]
+__all__ = ["COMMIT_DELAY_MS", "EARLIER_MAX", "EARLIER_MAX_MS", "PARTITIONS_MAX", "Commit", "CommitTimes"]
 
 COMMIT_DELAY_MS = 500
 """Longest time (ms) from taking offsets to the coordinator's record of them. It includes the client's queue and the
@@ -37,7 +37,9 @@ class Commit(NamedTuple):
 
 
 EARLIER_MAX = 8
-"""Generations without a commit of a partition whose stall its first commit ends: as many as may wait to settle."""
+EARLIER_MAX_MS = 300_000
+"""Generations without a commit of a partition whose stall its first commit ends: as many as may wait to settle, and the
+longest time (ms) from one to the next: by then the earlier ones have settled."""
 
 
 class _Seen(NamedTuple):
@@ -124,7 +126,9 @@ class CommitTimes:
             first.awaited.add(partition)
             key = partition_key(*partition)
             before = group.awaited.get(key)
-            earlier = before.earlier + ((before.first,) if before.first is not first else ()) if before else ()
+            earlier: tuple[FirstCommits, ...] = ()
+            if before and after_ms - before.after_ms <= EARLIER_MAX_MS:
+                earlier = before.earlier if before.first is first else (*before.earlier, before.first)
             group.awaited[key] = _Awaited(after_ms, partition, first, earlier[-EARLIER_MAX:])
 
     def forget(self, name: str) -> None:
