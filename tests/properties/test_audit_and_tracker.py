@@ -64,7 +64,7 @@ HISTORIES = _classic() | _assigned()
 
 def _report(observations, events, names):
     records = [posted(each, offset) for offset, each in enumerate(observations)]
-    return ledger_of(events, records, names=names)
+    return ledger_of(events, records, names=names, reports=True)
 
 
 @settings(max_examples=examples())
@@ -152,7 +152,7 @@ def test_compaction_makes_it_say_less_and_nothing_false(history, cut):
     last = {key: at for at, key in enumerate(keys[:cut])}
     left = sorted(last.values()) + list(range(min(cut, len(observations)), len(observations)))
     records = [posted(observations[offset], offset) for offset in left]
-    report = ledger_of(events, records, names=names)
+    report = ledger_of(events, records, names=names, reports=True)
     assert list(map(str, report.differences)) == []
     if len(left) == len(observations):
         assert report.agreed == len(_facts(events))

@@ -137,9 +137,11 @@ def _of_tables(options: argparse.Namespace, cluster_id: str | None, shows: NameF
 
 def _expect(accounts: dict[str, _Account], options: argparse.Namespace, names: dict[str, str]) -> None:
     grace_ms = round(options.grace_seconds * 1000)
+    of_topic = not (options.tables or options.events)
     for account in accounts.values():
         since_ms = account.since_ms if options.since is None else options.since
-        account.ledger.expect(AuditWindow(since_ms, account.until_ms, grace_ms, options.complete, names))
+        window = AuditWindow(since_ms, account.until_ms, grace_ms, options.complete, names, reports=of_topic)
+        account.ledger.expect(window)
 
 
 def _name_filter(options: argparse.Namespace, settings: ObserverSettings) -> NameFilter:

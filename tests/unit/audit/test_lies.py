@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_agent.model.episode import Basis, FailureReason, Trigger
+from rebalance_agent.model.episode import Basis, FailureReason, Stall, Trigger
 from rebalance_agent.model.events import AbortedEvent, GenerationEvent, GroupGoneEvent, event_id
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.tracking.observations import Tick
 from rebalance_agent.tracking.tracker import Tracker
 from support.observer.posted import ledger_of, posted
+from support.observer.views import member_event
 from support.tracker.epoch_model import EpochCoordinator
 from support.tracker.epochs import ID, named
 from support.tracker.tracking import T0, WHOLE, listed, member, record, tell, tombstone, topics
@@ -450,3 +451,19 @@ def test_a_stall_that_began_long_before_what_was_before_it_is_named(kind):
     ((number, what),) = said(judged(kind, instead(kind, right, replace(right, stall=long))))
     assert number == right.generation
     assert what.startswith("its stall is 3600.0 s at least, but the records allow at most")
+
+
+@pytest.mark.parametrize("kind", HISTORIES)
+def test_a_stall_that_nobody_reported_and_that_is_longer_than_its_rebalance_is_named(kind):
+    """The record before is the earliest that it can have begun; a member's report may say more."""
+    right = closing(kind)
+    before = next(each for each in told(kind) if getattr(each, "generation", None) == right.previous_generation)
+    longest = (right.timestamp_ms - before.timestamp_ms) / 1000
+    for more, wrong in ((0.0, False), (0.01, True)):
+        stall = Stall(None, longest + more, longest + more, Basis.BOUND)
+        events = instead(kind, right, replace(right, stall=stall))
+        found = said(judged(kind, events, reports=True))
+        assert [number for number, _ in found] == [right.generation] * wrong
+        assert all(what.startswith(f"its stall is {longest + more} s at least") for _, what in found)
+        assert said(judged(kind, events)) == []
+        assert said(judged(kind, [*events, member_event(group=right.group)], reports=True)) == []
