@@ -131,10 +131,6 @@ class CommitTimes:
         own = (commit.worked_ms for commit in commits if commit and commit.at_ms <= until_ms)
         return max((worked_ms for worked_ms in own if worked_ms > after_ms), default=None)
 
-    def has(self, name: str) -> bool:
-        """Whether any commit of the group is known."""
-        return bool(self._groups.get(name.encode(), _NO_GROUP).seen)
-
     def recent(
         self, name: str, partitions: Collection[Partition], after_ms: int, until_ms: int
     ) -> RecentCommits | None:
