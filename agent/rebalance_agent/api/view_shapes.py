@@ -143,14 +143,17 @@ def _member(member: MemberLoad) -> GroupMember:
 
 
 def _slowest_of(events: Sequence[GenerationEvent]) -> SlowestMember | None:
-    slowest_id = events[-1].slowest_member_id
-    members = (member for event in events for member in event.members)
-    member = next((member for member in members if member.member_id == slowest_id), None)
-    if member is None:
-        return None
-    host, closing = member.host.removeprefix("/"), events[-1]
+    closing = events[-1]
+    client_id, host, member_id = closing.slowest_client_id, closing.slowest_host, closing.slowest_member_id
+    if client_id is None:
+        # An event of an earlier release names a member of the group only.
+        members = (member for event in events for member in event.members)
+        member = next((member for member in members if member.member_id == member_id), None)
+        if member is None:
+            return None
+        client_id, host = member.client_id, member.host
     bounds = closing.slowest_seconds, closing.slowest_lower_seconds
-    return SlowestMember(member.client_id, host, member.member_id, *bounds)
+    return SlowestMember(client_id, (host or "").removeprefix("/"), member_id, *bounds)
 
 
 def _slowest_now(view: GroupView) -> SlowestMember | None:

@@ -27,7 +27,9 @@ EVENT_COLUMNS = (
 
 
 def slowest_client_id(event: GenerationEvent) -> str | None:
-    """Return the client id of the slowest member; None if unknown."""
+    """Return the client id of the slowest member; None if unknown. Events of earlier releases name only members."""
+    if event.slowest_client_id is not None:
+        return event.slowest_client_id
     return next((element.client_id for element in event.members if element.member_id == event.slowest_member_id), None)
 
 

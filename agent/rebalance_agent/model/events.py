@@ -149,6 +149,8 @@ class GenerationEvent(GroupEvent):
     migrated_from: GroupType | None = None
     lost_min: int | None = None
     slowest_lower_seconds: float | None = None
+    slowest_client_id: str | None = None
+    slowest_host: str | None = None
 
     @property
     def excess(self) -> int | None:

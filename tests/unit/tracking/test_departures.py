@@ -36,6 +36,9 @@ def told(*observations, known=TWO_EAGER, commits=False):
     return event.trigger, event.lost, event.lost_min, counters.lost
 
 
+WAITED = (listed(80_000), *(listed(at, "g") for at in range(80_200, 110_201, 5_000)))
+"""Polls show the group waiting for members for 30 s, its rebalance timeout."""
+
 # The session timeout is 15 s, the poll interval 30 s; b is removed between 80.0 and 80.2 s.
 
 
@@ -84,11 +87,10 @@ def test_a_static_member_that_closes_expires_as_if_it_had_failed():
     assert told(*commits_of_b(65_000), *B_GONE, known=known) == (Trigger.MEMBER_GONE, None, 0, 0)
 
 
-def test_a_member_that_committed_while_the_others_waited_for_it_may_have_been_removed():
+def test_a_member_that_committed_while_the_others_waited_for_it_was_removed():
     """The rebalance timeout is 30 s: the join phase took longer."""
-    death = (listed(80_000), listed(80_200, "g"), listed(110_000, "g"))
     late = record(110_300, 2, member("a", (0, 1, 2, 3)), joined=110_250)
-    assert told(*commits_of_b(105_000), *death, late) == (Trigger.MEMBER_GONE, None, 0, 0)
+    assert told(*commits_of_b(105_000), *WAITED, late) == (Trigger.MEMBER_FAILED, 2, 2, 2)
 
 
 @pytest.mark.parametrize(("returned", "trigger", "lost"), [(82_900, "member_left", 0), (84_000, "member_failed", 2)])
@@ -97,6 +99,32 @@ def test_a_member_whose_callback_returns_after_the_join_phase_was_expelled(retur
     death = (listed(80_000), listed(80_200, "g"), record(90_000, 2, member("a", (0, 1, 2, 3)), joined=82_990))
     report = revoked("b", 80_300, returned, 1, (2, 3))
     assert told(*death, report) == (Trigger(trigger), lost, lost, lost)
+
+
+def test_the_member_that_the_others_waited_for_until_the_rebalance_timeout_was_expelled_and_is_named():
+    """Without reports and commits: it alone is gone, and one that had died would have been removed after 15 s."""
+    late = record(110_300, 2, member("a", (0, 1, 2, 3)), joined=110_250)
+    assert told(*WAITED, late) == (Trigger.MEMBER_FAILED, 2, 2, 2)
+    tracker, events = watch(*in_time(*TWO_EAGER, *WAITED, late), tick(150_000), commits=False)
+    event, view = closing(events)[-1], tracker.view("g")
+    assert (event.slowest_member_id, event.slowest_client_id, event.slowest_host) == ("b", "client-b", "/10.0.0.1")
+    assert (event.slowest_lower_seconds, event.slowest_seconds) == (30.0, 30.25)
+    assert (view.slowest_client_id, view.slowest_lower_seconds) == ("client-b", 30.0)
+
+
+def test_the_member_that_was_expelled_by_its_own_report_is_named():
+    death = (listed(80_000), listed(80_200, "g"), record(90_000, 2, member("a", (0, 1, 2, 3)), joined=82_990))
+    report = revoked("b", 80_300, 84_000, 1, (2, 3))
+    _, events = watch(*in_time(*TWO_EAGER, *death, report), tick(150_000), commits=False)
+    assert (closing(events)[-1].slowest_client_id, closing(events)[-1].slowest_seconds) == ("client-b", 2.99)
+
+
+def test_of_several_that_are_gone_nobody_is_named():
+    three = (member("a", (0, 1)), member("b", (2, 3)), member("c", (4, 5)))
+    known = (topics(0, t=6), listed(500), record(1_000, 0), record(4_000, 1, *three, joined=3_990))
+    late = record(110_300, 2, member("a", tuple(range(6))), joined=110_250)
+    _, events = watch(*in_time(*known, *WAITED, late), tick(150_000), commits=False)
+    assert (closing(events)[-1].trigger, closing(events)[-1].slowest_member_id) == (Trigger.MEMBER_GONE, None)
 
 
 def test_of_two_members_the_partitions_of_the_one_that_surely_failed_are_counted():

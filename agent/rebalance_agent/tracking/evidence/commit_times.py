@@ -164,10 +164,6 @@ class CommitTimes:
         own = (worked_ms for at_ms, _, _, worked_ms in filter(None, commits) if at_ms <= until_ms)
         return max((worked_ms for worked_ms in own if worked_ms > after_ms), default=None)
 
-    def has(self, name: str) -> bool:
-        """Whether any commit of the group is known."""
-        return any(key in self._seen for key in self._keys.get(name.encode(), ()))
-
     def recent(
         self, name: str, partitions: Collection[Partition], after_ms: int, until_ms: int
     ) -> RecentCommits | None:

@@ -1,4 +1,4 @@
-"""How a member departed, by its commits: the records of a leave and of an expiry are the same. Pure.
+"""How a member departed, by its commits and timeouts: the records of a leave and of an expiry are the same. Pure.
 
 A member that commits is alive, so it is removed one session timeout later at the earliest, unless it leaves. A member
 that committed regularly, stopped, and was removed when that timeout was over, failed.
@@ -47,12 +47,16 @@ class Timeouts(NamedTuple):
 def departures(before: Generation, generation: Generation, commits: CommitTimes) -> dict[str, Departure]:
     """Return how members of the classic group departed from ``before`` to ``generation``, by member id."""
     start = generation.start
-    if start is None or not commits.has(before.value.group):
+    if start is None:
         return {}
-    removal = _removal(start, generation)
-    kept_waiting = removal.until_ms - start.earliest_ms >= before.rebalance_timeout_ms
+    removal, timeout_ms = _removal(start, generation), max(before.rebalance_timeout_ms, generation.rebalance_timeout_ms)
+    kept_waiting = removal.until_ms - start.earliest_ms >= timeout_ms
+    gone = member_changes(before.members, generation.members).gone
+    if kept_waiting and removal.until_ms - start.latest_ms >= timeout_ms - EXPIRY_SLACK_MS and len(gone) == 1:
+        # The others waited for it alone. A member that had died would have been removed sooner.
+        return {gone[0].member_id: Departure.EXPELLED} if gone[0].session_timeout_ms < timeout_ms else {}
     shown: dict[str, Departure] = {}
-    for member in member_changes(before.members, generation.members).gone:
+    for member in gone:
         how = _departure(member, before, generation, commits, removal)
         # A member that commits may be removed all the same, if the others waited for it until the rebalance timeout.
         if how is not Departure.UNKNOWN and not (how is Departure.LEFT and kept_waiting):

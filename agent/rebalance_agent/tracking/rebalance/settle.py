@@ -53,14 +53,6 @@ class Settlement:
         """The longest of this phase; in a cooperative episode the longest join is usually the first generation's."""
         return max((seconds for event in self.events if (seconds := getattr(event, phase)) is not None), default=None)
 
-    @property
-    def slowest(self) -> MemberSnapshot | None:
-        """The member that the rebalance waited for, if known."""
-        slowest_id = self.closing.slowest_member_id
-        return next(
-            (member for event in self.events for member in event.members if member.member_id == slowest_id), None
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class _Moves:
@@ -164,6 +156,7 @@ def _event(
     quality = judged.quality if judged else None
     returned = _returned_member(before, generation)
     stops = slowness.stop_seconds if slowness else {}
+    slowest = _member_of(episode, slowness.member_id) if slowness else None
     return GenerationEvent(
         event_id=event_id(
             GenerationEvent.KIND,
@@ -206,8 +199,17 @@ def _event(
         slowest_member_id=slowness.member_id if slowness else None,
         slowest_seconds=slowness.seconds if slowness else None,
         slowest_lower_seconds=slowness.lower_seconds if slowness else None,
+        slowest_client_id=slowest.client_id if slowest else None,
+        slowest_host=slowest.client_host if slowest else None,
         epoch_kind="generation" if generation.group_type is GroupType.CLASSIC else "group_epoch",
     )
+
+
+def _member_of(episode: Episode, member_id: str | None) -> Member | None:
+    """Return a member of the episode, or of the generation before: one that was removed is in no other."""
+    generations = (episode.before, *episode.generations)
+    members = (member for generation in generations if generation for member in generation.members)
+    return next((member for member in members if member.member_id == member_id), None)
 
 
 def _needed(quality: AssignmentQuality, episode: Episode) -> int | None:

@@ -197,7 +197,9 @@ def _slow(rebalance: ObservedRebalance) -> Iterator[str]:
     ran = max(0, callbacks[0].timestamp_ms - callbacks[0].started_ms) / 1000 if callbacks else 0
     part = f"; its {callbacks[0].callback} callback took {duration(ran)} of that" if callbacks else ""
     name, waited = rebalance.name(member), span(closing.slowest_lower_seconds, closing.slowest_seconds or 0)
-    if closing.group_type is GroupType.CLASSIC:
+    if all(member.member_id != other.member_id for other in closing.members):
+        yield f"{name} was removed, after the others had waited {waited} for it{part}."
+    elif closing.group_type is GroupType.CLASSIC:
         yield f"{name} was the last member to be ready, {waited} after the start{part}."
     else:
         yield f"{name} took longest to give up its revoked partitions: {waited}{part}."
