@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
+from itertools import compress
+from operator import is_not
 from typing import NamedTuple
 
 from rebalance_agent.clock import Clock
@@ -109,11 +111,9 @@ class GroupsPage:
         views = tuple(self._views())
         if views is self._written:
             return
-        # Of thousands of views a few are new. The others are held by `_written`, so that nothing else has their ids.
-        same = frozenset(map(id, self._written))
-        changed = sorted(
-            [view for view in views if id(view) not in same and not self._current(view)], key=lambda view: view.group
-        )
+        # Of thousands of views a few are new, nearly always in the places of the old ones.
+        new = [*compress(views, map(is_not, views, self._written)), *views[len(self._written) :]]
+        changed = sorted([view for view in new if not self._current(view)], key=lambda view: view.group)
         if len(views) != len(self._groups) + sum(view.group not in self._groups for view in changed):
             self._written = ()
             with self._lock:
