@@ -68,10 +68,12 @@ def prepare(strategy: Strategy, group: GroupSubscription, admin: TopicAdmin | No
 
 def _problem(topic: str, wanted: int, found: int) -> str:
     if not wanted:
-        return f"internal topic {topic}: wanted partitions unknown; none of the topics that decide it has metadata"
+        return (
+            f"internal topic {topic}: its partition count is unknown; none of the topics that determine it has metadata"
+        )
     if not found:
-        return f"internal topic {topic}: wanted {wanted} partitions, not found; create it, or assign with an admin"
+        return f"internal topic {topic}: expected {wanted} partitions, not found; create it, or assign with an admin"
     return (
-        f"internal topic {topic}: wanted {wanted} partitions, found {found}; delete it to have it made anew (its data "
-        "would be lost), or bring the topics that decide its count to agree with it"
+        f"internal topic {topic}: expected {wanted} partitions, found {found}; delete it, so that it is created again "
+        "(its data is lost), or change the partition counts of the topics that determine it"
     )

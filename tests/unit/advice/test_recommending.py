@@ -232,8 +232,8 @@ def test_the_carried_assignment_is_the_strategys_own():
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("failover", "nothing recorded asks for that"),
-        ("redundant", "nothing recorded asks for that"),
+        ("failover", "the history shows no need for that"),
+        ("redundant", "the history shows no need for that"),
         ("weighted-sticky", "no weights are recorded"),
         ("lag-aware", "events do not record"),
         ("cooperative-rack-aware-sticky", "racks of partitions"),

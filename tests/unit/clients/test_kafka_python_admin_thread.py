@@ -213,12 +213,12 @@ def test_internal_topics_that_are_there_are_asked_for_and_checked():
     source = Source(c=4)
     assert decide(source).assignment.members["m"]["t"] == (0, 1, 2, 3)
     assert source.asked == [{"c"}]
-    with pytest.raises(InternalTopicError, match="internal topic c: wanted 4 partitions, found 3"):
+    with pytest.raises(InternalTopicError, match="internal topic c: expected 4 partitions, found 3"):
         decide(Source(c=3))
 
 
 def test_missing_internal_topics_are_an_error_or_created():
-    with pytest.raises(InternalTopicError, match="internal topic c: wanted 4 partitions, not found"):
+    with pytest.raises(InternalTopicError, match="internal topic c: expected 4 partitions, not found"):
         decide(Source())
     source = Source()
     decide(source, create=True)
