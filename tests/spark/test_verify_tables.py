@@ -159,7 +159,7 @@ def test_what_came_after_the_tables_were_made_is_not_wanted_of_them(verify, spar
             (),
             "must have events of only one cluster, or of the cluster of --bootstrap-servers; it has no events",
         ),
-        ("tables", ("--groups", "copo.*"), "--groups: no record and no event is of a group that matches 'copo.*'"),
+        ("tables", ("--groups", "copo.*"), "--groups: no record and no event belongs to a group that matches 'copo.*'"),
     ],
 )
 def test_nothing_to_judge_is_no_success(tables, flags, told, verify, folder):

@@ -35,7 +35,7 @@ _SCALARS: dict[Any, _Schema] = {
     bytes: {"type": "string", "contentEncoding": "base64"},
 }
 _ERRORS = {
-    "400": "The request is wrong; the text says what to change.",
+    "400": "The request is invalid; the text explains what to change.",
     "401": "The agent requires a bearer token.",
     "404": "There is no such path, group or rebalance.",
 }
