@@ -14,7 +14,8 @@ from rebalance_agent.model.events import Callback, MemberEvent, Workload
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.model.group import GroupType, Member
 from rebalance_agent.model.partitions import pairs
-from rebalance_agent.tracking.completed_generation import FOREVER_MS, Departure, Generation
+from rebalance_agent.tracking.completed_generation import Generation
+from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, Departure
 
 __all__ = [
     "CLOCK_SKEW_MAX_MS",

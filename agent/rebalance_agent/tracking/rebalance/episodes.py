@@ -7,12 +7,7 @@ from dataclasses import dataclass
 
 from rebalance_agent.model.events import Event
 from rebalance_agent.model.generation_diff import Partition
-from rebalance_agent.tracking.completed_generation import (
-    GENERATIONS_MAX,
-    Episode,
-    Generation,
-    announces_followup,
-)
+from rebalance_agent.tracking.completed_generation import GENERATIONS_MAX, Episode, Generation, announces_followup
 from rebalance_agent.tracking.evidence.member_reports import MemberReports
 from rebalance_agent.tracking.patterns.flapping import Flapping
 from rebalance_agent.tracking.patterns.rollouts import Rollouts

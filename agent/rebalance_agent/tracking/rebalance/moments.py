@@ -13,17 +13,9 @@ from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.generation_diff import Partition, owners
 from rebalance_agent.model.group import GroupType, Member, RebalanceProtocol
 from rebalance_agent.model.partitions import pairs
-from rebalance_agent.tracking.completed_generation import (
-    FOREVER_MS,
-    Departure,
-    Episode,
-    FirstCommits,
-    Generation,
-    LastSeen,
-    PartitionHandover,
-    TimeBounds,
-)
+from rebalance_agent.tracking.completed_generation import Episode, Generation, PartitionHandover
 from rebalance_agent.tracking.evidence.coordinators import last_contact_ms
+from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, Departure, FirstCommits, LastSeen, TimeBounds
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
 from rebalance_agent.tracking.rebalance.diff_cache import difference
 
