@@ -28,7 +28,7 @@ from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubsc
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.completed_generation import TopicMetadataSeen
 from rebalance_agent.tracking.epoch.backlog import Backlog
-from rebalance_agent.tracking.epoch.facts import add_count
+from rebalance_agent.tracking.epoch.facts import add_count, set_fact
 from rebalance_agent.tracking.evidence.last_seen import SESSION_TIMEOUT_MS
 from rebalance_agent.tracking.observations import EpochRecord
 
@@ -220,19 +220,19 @@ class EpochGroupRecords:
 
     def _put(self, kind: type[EpochFact], subject: str, value: EpochFact | None) -> None:
         if kind is CurrentAssignment:
-            current, now = put(self._currents, subject, value, CurrentAssignment)
+            current, now = set_fact(self._currents, subject, value, CurrentAssignment)
             self.backlog.set_owned(current.held if current else set(), now.held if now else set())
             self._settle(subject)
         elif kind is MemberTarget:
-            old, new = put(self._targets, subject, value, MemberTarget)
+            old, new = set_fact(self._targets, subject, value, MemberTarget)
             self.backlog.set_target(pairs(old.assigned) if old else set(), pairs(new.assigned) if new else set())
         elif kind is EpochMember:
-            before, after = put(self.members, subject, value, EpochMember)
+            before, after = set_fact(self.members, subject, value, EpochMember)
             self._count_subscription(before, -1)
             self._count_subscription(after, 1)
             self._settle(subject)
         elif kind is ResolvedPattern:
-            put(self._patterns, subject, value, ResolvedPattern)
+            set_fact(self._patterns, subject, value, ResolvedPattern)
             self._topics = None
         elif kind is Topology:
             self.topology, self._topics = value if isinstance(value, Topology) else None, None
