@@ -210,7 +210,7 @@ class Episodes:
 
     def _waits_for_commits(self, closed: _Closed, now_ms: int) -> bool:
         """Whether to wait for the members' first commits; not in a group whose members do not commit."""
-        waits = closed.episode.awaits_commits(self._reports.knows)
+        waits = closed.episode.awaits_commits(self._reports.measures)
         late = now_ms >= closed.latest_ms
         if closed.episode.last.first_commits.at_ms:
             self._commits_come = True
