@@ -205,7 +205,7 @@ class Episodes:
 
     def _waits_for_commits(self, closed: _Closed, now_ms: int) -> bool:
         """Whether to wait for the members' first commits; not in a group whose members do not commit."""
-        waits = closed.episode.awaits_commits(self._reports.knows)
+        waits = closed.episode.awaits_commits(self._reports.measures)
         late = now_ms >= closed.latest_ms
         first = closed.episode.last.first_commits
         if first.at_ms or first.later_ms:
