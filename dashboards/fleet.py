@@ -213,7 +213,7 @@ TRIGGERS = Panel(
     9,
     "Rebalances by trigger",
     "What causes rebalances, and when? Each bar counts the rebalances that ended since the previous bar. If a "
-    "rebalance has several causes, the trigger is the most serious one. Check member_failed and rejoin; "
+    "rebalance has several causes, the trigger is the gravest one. Check member_failed and rejoin; "
     "member_joined and member_left are usually deploys.",
     (
         Query(

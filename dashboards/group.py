@@ -206,9 +206,9 @@ RUNS = Panel(
 TRIGGERS = Panel(
     11,
     "Rebalances by trigger",
-    "What caused the rebalances? Each bar counts the rebalances that ended since the previous bar. member_failed: a "
-    "session timed out; member_gone: the member left or failed, and did not report; rejoin: the same members "
-    "rejoined, often after max.poll.interval.ms.",
+    "What caused the rebalances? Each bar counts the rebalances that ended since the previous bar. Of "
+    "several causes the trigger is the gravest. member_failed: removed by the coordinator; member_gone: it is unknown "
+    "whether it left or failed; rejoin: the same members rejoined, often after max.poll.interval.ms.",
     (
         Query(
             f"{times_in(COMPLETED, ONE_GROUP, 'trigger', window='$__rate_interval')} > 0",
@@ -263,7 +263,7 @@ MOVES = Panel(
     "Partitions that moved",
     "How did rebalances change the assignment? moved: partitions with a new owner; needless: moves above the minimum "
     "for the balance; revoked: partitions that members gave up (in eager groups all); lost: partitions of members "
-    "that failed.",
+    "that surely failed.",
     (
         counted("kafka_rebalance_partitions_moved_total", "moved"),
         counted("kafka_rebalance_partitions_moved_excess_total", "needless"),

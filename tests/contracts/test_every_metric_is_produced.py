@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,10 @@ def failing_assign():
         error="ValueError",
     )
     return [*BEGIN, TWO, MemberReported(T0 + 20_000, event)]
+
+
+def in_rack(rack, one):
+    return replace(one, subscription=replace(one.subscription, rack_id=rack))
 
 
 def replaced():
@@ -182,6 +187,7 @@ STORIES = {
     "another assignor": next_generation(member("a", (0, 1)), member("b", (2, 3)), protocol="sticky"),
     "a new topic": next_generation(member("a", {"t": (0, 1), "v": (0,)}, topics=("t", "v")), member("b", (2, 3))),
     "more partitions": next_generation(member("a", (0, 1)), member("b", (2, 3, 4))),
+    "in another rack": next_generation(in_rack("b", member("a", (0, 1))), member("b", (2, 3))),
     "for nothing": next_generation(member("a", (0, 1)), member("b", (2, 3))),
     "for nothing, with numbers missing": next_generation(member("a", (0, 1)), member("b", (2, 3)), number=4),
     "an assign() that raised": failing_assign(),

@@ -49,7 +49,8 @@ def costlier(one: SlowMember | None, other: SlowMember | None) -> SlowMember | N
 
 def _slow(rebalance: RecordedRebalance) -> SlowMember | None:
     closing = rebalance.closing
-    stall, seconds = closing.stall, closing.slowest_seconds or 0.0
+    stall, surely = closing.stall, closing.slowest_lower_seconds
+    seconds = (closing.slowest_seconds if surely is None else surely) or 0.0
     if stall is None or stall.basis is not Basis.EXACT or seconds < SLOW_SECONDS_MIN:
         return None
     if seconds < SLOW_SHARE_MIN * stall.lower_seconds:

@@ -31,7 +31,8 @@ class AuditWindow:
     """The time range of facts that must have an event (epoch ms, coordinators' clock).
 
     It starts at ``since_ms`` and ends ``grace_ms`` before ``until_ms``, when the events were read. ``complete``:
-    nothing was compacted, so missing offsets are transaction markers. ``names``: topic id -> topic name.
+    nothing was compacted, so missing offsets are transaction markers. ``names``: topic id -> topic name. ``reports``:
+    the events of members were read, too, so that of a group without any only records show stalls.
     """
 
     since_ms: int = 0
@@ -39,6 +40,7 @@ class AuditWindow:
     grace_ms: int = 0
     complete: bool = False
     names: Mapping[str, str] = field(default_factory=dict)
+    reports: bool = False
 
 
 class Ledger:
@@ -71,7 +73,7 @@ class Ledger:
         self._uncertain: set[tuple[str, int]] = set()
 
     def add_event(self, event: Event, position: RecordPosition) -> None:
-        """Add a published event; events of members are ignored."""
+        """Add a published event; of events of members only the group counts."""
         self.published.take(event, position)
 
     # Records
@@ -111,7 +113,10 @@ class Ledger:
     def _match(self, entry: ExpectedFact) -> None:
         if entry.kind not in self.published.kinds:
             return
-        account = self._accounts.setdefault(entry.group, GroupAccount())
+        account = self._accounts.get(entry.group)
+        if account is None:
+            reported = not self._window.reports or entry.group in self.published.reporting
+            account = self._accounts[entry.group] = GroupAccount(reported=reported)
         if not entry.certain:
             self._uncertain.add((entry.group, entry.at_ms))
         published = self.published.find(entry)

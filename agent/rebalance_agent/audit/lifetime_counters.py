@@ -27,7 +27,7 @@ COUNTERS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "noop": ("kafka_rebalance_noop_total", {}),
     "revoked": ("kafka_rebalance_partitions_revoked_total", {}),
     "assigned": ("kafka_rebalance_partitions_assigned_total", {}),
-    "lost": ("kafka_rebalance_partitions_lost_total", {}),
+    "lost_min": ("kafka_rebalance_partitions_lost_total", {}),
     "moved": ("kafka_rebalance_partitions_moved_total", {}),
     "moved in excess": ("kafka_rebalance_partitions_moved_excess_total", {}),
     "aborted": ("kafka_rebalance_failed_total", {"reason": "aborted"}),
@@ -172,9 +172,9 @@ def _add(sums: _Sums, event: Event) -> None:
         sums["aborted"] += event.generations
     if not isinstance(event, GenerationEvent) or not event.closes_episode or event.part:
         return
-    for name in ("followups", "noop", "revoked", "assigned", "lost", "moved"):
-        sums[name] += getattr(event, name)
-    sums["moved in excess"] += 0 if event.needed is None else max(0, event.moved - event.needed)
+    for name in ("followups", "noop", "revoked", "assigned", "lost_min", "moved"):
+        sums[name] += getattr(event, name) or 0
+    sums["moved in excess"] += event.excess or 0
     if event.members:
         sums["completed"] += 1
         sums[f"completed by {event.trigger}"] += 1

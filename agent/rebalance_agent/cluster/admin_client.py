@@ -261,7 +261,7 @@ def _offset(answer: Future[Any]) -> int:
     """
     offset: int = answer.result().offset
     if offset == OFFSET_INVALID:
-        raise KafkaException(KafkaError(KafkaError._TRANSPORT, "its leader went"))  # noqa: SLF001 - librdkafka's own
+        raise KafkaException(KafkaError(KafkaError._TRANSPORT, "its leader changed"))  # noqa: SLF001 - librdkafka's own
     return offset
 
 

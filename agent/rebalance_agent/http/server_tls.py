@@ -77,7 +77,7 @@ class TlsFiles:
                 problem = f"the key in {self.key_file} does not belong to the certificate in {self.cert_file}"
                 raise InvalidInputError(f"{self.prefix}key_file", problem) from None
             problem = (
-                f"{self.cert_file} and {self.key_file} must hold a certificate and its unencrypted key in PEM form"
+                f"{self.cert_file} and {self.key_file} must contain a certificate and its unencrypted key in PEM form"
             )
             raise InvalidInputError(f"{self.prefix}cert_file", f"{problem} ({reason})") from None
 
@@ -88,7 +88,7 @@ class TlsFiles:
             context.load_verify_locations(self.client_ca_file)
         except OSError as error:
             reason = getattr(error, "reason", None) or error.strerror
-            raise InvalidInputError(field, f"{self.client_ca_file} holds no PEM certificate ({reason})") from None
+            raise InvalidInputError(field, f"{self.client_ca_file} contains no PEM certificate ({reason})") from None
         context.verify_mode = ssl.CERT_REQUIRED
 
 

@@ -105,10 +105,14 @@ class GenerationEvent(GroupEvent):
 
     ``episode_generation`` is the first generation of its episode. The event with ``closes_episode`` carries ``stall``,
     ``trigger`` and ``causes`` of the whole episode; ``followups`` counts the generations after the first.
-    ``moved``/``needed``: partitions that changed owner / the fewest that this balance needed. ``parts`` > 1: the
-    members are split over that many events with equal other fields. ``migrated_from``: the group's type in the previous
-    generation, if it was another. ``slowest_seconds``: how long the slowest member kept the others waiting.
-    ``flapping``: members that joined or left in this episode and have done so often before, by instance or client id.
+    ``moved``/``needed``: partitions that changed owner / the fewest that this balance needed, None where the generation
+    before is unknown. ``lost``: partitions of
+    members that failed; None where it is unknown how a member with partitions departed. ``lost_min``: those of members
+    that surely failed; None in events of earlier releases. ``revoked``: the others that were taken from their owners.
+    ``parts`` > 1: the members are split over that many events with equal other fields. ``migrated_from``: the group's
+    type in the previous generation, if it was another. ``slowest_seconds`` and
+    ``slowest_lower_seconds``: how long the slowest member kept the others waiting, at most and at least. ``flapping``:
+    members that joined or left in this episode and have done so often before, by instance or client id.
     """
 
     KIND: ClassVar[str] = "generation"
@@ -126,11 +130,11 @@ class GenerationEvent(GroupEvent):
     stall: Stall | None
     members: tuple[MemberSnapshot, ...]
     topics: Mapping[str, int]
-    moved: int
+    moved: int | None
     needed: int | None
     revoked: int
     assigned: int
-    lost: int
+    lost: int | None
     unassigned: int
     noop: bool
     skew_ratio: float | None = None
@@ -143,6 +147,15 @@ class GenerationEvent(GroupEvent):
     epoch_kind: str = "generation"
     flapping: tuple[str, ...] | None = None
     migrated_from: GroupType | None = None
+    lost_min: int | None = None
+    slowest_lower_seconds: float | None = None
+    slowest_client_id: str | None = None
+    slowest_host: str | None = None
+
+    @property
+    def excess(self) -> int | None:
+        """The moves that the balance did not need; None where that is unknown."""
+        return None if self.moved is None or self.needed is None else max(0, self.moved - self.needed)
 
     @property
     def join_seconds(self) -> float | None:

@@ -118,7 +118,7 @@ class LoadsPoll:
         self.context.meters.loads_left_out(left_out)
         if left_out and not self._left_out:
             _log.warning(
-                "%d partitions are too many to follow their lag and rate, at most %d are: narrow lag_groups",
+                "lag and rate of %d partitions are not measured, because at most %d are: narrow lag_groups",
                 left_out,
                 FOLLOWED_MAX,
             )

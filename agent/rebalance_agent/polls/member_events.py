@@ -143,7 +143,7 @@ def parse_report(value: bytes | None) -> MemberEvent | AssignEvent | None:
         InvalidInputError: the bytes are no event, or exceed a bound.
     """
     if not value or len(value) > EVENT_BYTES_MAX:
-        raise InvalidInputError("", f"an event has 1 to {EVENT_BYTES_MAX} bytes")
+        raise InvalidInputError("", f"an event must have 1 to {EVENT_BYTES_MAX} bytes")
     data = json_object(value)
     kind = data.get("kind") if isinstance(data, dict) else None
     if isinstance(kind, str) and kind in EVENT_KINDS and kind not in _KINDS:

@@ -96,7 +96,7 @@ class VanishedGroups:
         except AccessDeniedError:
             self._rounds_skipped = DENIED_ROUNDS
         except ClusterError as error:
-            _log.debug("groups that may have vanished were not asked about: %s", error)
+            _log.debug("groups that may be gone were not described: %s", error)
 
     def _unlisted(self) -> dict[str, GroupView]:
         """Group -> view of each shown group that is known from records and was not listed."""

@@ -72,10 +72,11 @@ class ClusterTopics:
         return self._counts.get(topic, 0)
 
     def created_after(self, topic: str, at_ms: int) -> bool:
-        """Whether the topic is known not to have existed at ``at_ms``."""
-        if self._since_ms is None or at_ms < self._since_ms:
+        """Whether the topic is known to have been created after ``at_ms``; one of the first list may be older."""
+        if self._since_ms is None:
             return False
-        return self._created_ms.get(topic, at_ms + 1) > at_ms
+        created_ms = self._created_ms.get(topic)
+        return created_ms is None or created_ms > max(at_ms, self._since_ms)
 
     def exists(self, topic: str) -> bool:
         """Whether the topic exists; True before the first list."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.generation_diff import Partition, owners
@@ -23,6 +24,7 @@ __all__ = [
     "Outage",
     "PartitionHandover",
     "TimeBounds",
+    "TopicMetadataSeen",
     "announces_followup",
     "given_partitions",
     "infer_protocol",
@@ -37,11 +39,26 @@ GENERATIONS_MAX = 16
 
 
 class Departure(StrEnum):
-    """How a member left the group: it left by itself, it failed, or that is unknown."""
+    """How a member left the group: it left by itself, it failed, or that is unknown.
+
+    ``EXPELLED``: it failed, since it did not revoke in time. ``SILENT``: nothing excludes that it failed.
+    """
 
     LEFT = "left"
     FAILED = "failed"
+    EXPELLED = "expelled"
+    SILENT = "silent"
     UNKNOWN = "unknown"
+
+    @property
+    def failed(self) -> bool:
+        """Whether the member surely failed."""
+        return self in (Departure.FAILED, Departure.EXPELLED)
+
+    @property
+    def known(self) -> bool:
+        """Whether the member surely left or surely failed."""
+        return self.failed or self is Departure.LEFT
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +122,13 @@ class Outage:
     until_ms: int
 
 
+class TopicMetadataSeen(NamedTuple):
+    """The coordinator's hash of the subscribed topics' metadata (see `GroupEpoch`), and the ids of assigned topics."""
+
+    metadata_hash: int
+    topic_ids: frozenset[str]
+
+
 @dataclass(frozen=True, slots=True)
 class PartitionHandover:
     """The handover of one partition between members, by the coordinator's records (epoch milliseconds).
@@ -136,7 +160,8 @@ class Generation:
     partition after the generation assigned it. ``restarting``: members that revoke everything for each epoch, since
     they still use the classic protocol with an eager assignor. ``unnamed``: topic ids whose names are unknown.
     ``coordinator_changes``: the recent changes of the group's coordinator, up to its record. ``outages``: the recent
-    outages of brokers.
+    outages of brokers. ``patterns``: of members that subscribe to a pattern, by member id, all that they subscribe to.
+    ``metadata``: in epoch groups, what the coordinator based the assignment on.
     """
 
     value: GroupSnapshot
@@ -157,6 +182,8 @@ class Generation:
     unnamed: frozenset[str] = frozenset()
     coordinator_changes: tuple[CoordinatorChange, ...] = ()
     outages: tuple[Outage, ...] = ()
+    patterns: Mapping[str, tuple[tuple[str, ...], str]] = field(default_factory=dict)
+    metadata: TopicMetadataSeen | None = None
     first_commits: FirstCommits = field(default_factory=FirstCommits, compare=False)
 
     @property
@@ -180,7 +207,8 @@ class Episode:
     """A rebalance as users experience it: one generation, or several if a cooperative assignor needed follow-ups.
 
     ``before`` is the generation that it started from. It is None if the group is new (``known``), or if the observer
-    did not see the generation before (not ``known``).
+    did not see the generation before (not ``known``). It may also be the last one that the observer saw, of which it is
+    not ``known`` whether others followed: compaction may have removed their records.
     """
 
     before: Generation | None

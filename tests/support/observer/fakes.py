@@ -101,6 +101,7 @@ def generation_event(**fields):
         "revoked": 0,
         "assigned": 0,
         "lost": 0,
+        "lost_min": 0,
         "unassigned": 0,
         "noop": True,
     }

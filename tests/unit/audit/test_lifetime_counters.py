@@ -30,7 +30,7 @@ def counted(events):
     sums = {"aborted": sum(each.generations for each in events if each.KIND == "aborted")}
     for each in events:
         if each.KIND == "generation":
-            for name in ("revoked", "assigned", "lost", "moved", "noop", "followups"):
+            for name in ("revoked", "assigned", "lost_min", "moved", "noop", "followups"):
                 sums[name] = sums.get(name, 0) + getattr(each, name)
             sums["moved in excess"] = sums.get("moved in excess", 0) + max(0, each.moved - (each.needed or 0))
             sums["completed"] = sums.get("completed", 0) + 1
@@ -77,7 +77,7 @@ def test_an_event_that_was_told_twice_counts_once():
 
 
 def test_a_revision_changes_no_counter():
-    better = [replace(each, revision=1, lost=each.lost + 3) for each in EVENTS if each.KIND == "generation"]
+    better = [replace(each, revision=1, lost_min=each.lost_min + 3) for each in EVENTS if each.KIND == "generation"]
     assert report_of(counted(EVENTS), [*EVENTS, *better]).clean
 
 

@@ -40,7 +40,7 @@ def test_the_command_lists_its_stages_without_loading_spark():
     ("arguments", "words"),
     [
         ([], "the following arguments are required: STAGE"),
-        (["ingst"], "there is no stage 'ingst'; is it ingest?"),
+        (["ingst"], "there is no stage 'ingst'; did you mean ingest?"),
         (["ingest"], "the following arguments are required: --tables"),
         (["ingest", "--tables", "t", "--every", "-1"], "must be a number of seconds"),
         (["ingest", "--tables", "t", "--records", "0"], "must be a whole number"),

@@ -271,7 +271,7 @@ def test_trouble_is_logged_once_and_so_is_its_end(no_delay, caplog):
         sending.emit(happened)
         idle(sending)
     assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]
-    assert "takes events again" in caplog.text
+    assert "accepts events again" in caplog.text
 
 
 def run(script, url):

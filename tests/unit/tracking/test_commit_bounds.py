@@ -11,7 +11,12 @@ from rebalance_agent.groupprotocol.commit_key import commit_key
 from rebalance_agent.model.episode import Basis, Trigger
 from rebalance_agent.model.epoch_groups import GroupEpoch, MemberState, TargetEpoch
 from rebalance_agent.tracking.completed_generation import FirstCommits
-from rebalance_agent.tracking.evidence.commit_times import COMMIT_DELAY_MS, EARLIER_MAX, CommitTimes
+from rebalance_agent.tracking.evidence.commit_times import (
+    COMMIT_DELAY_MS,
+    EARLIER_MAX,
+    EARLIER_MAX_MS,
+    CommitTimes,
+)
 from rebalance_agent.tracking.rebalance.episodes import COMMITS_WAIT_MAX_MS
 from support.tracker.epochs import current, fact, gone, group_of_two, target
 from support.tracker.tracking import (
@@ -164,7 +169,7 @@ def test_an_episode_waits_for_first_commits_and_not_for_long():
     tracker, events = watch(
         *in_time(*TWO_EAGER, *WORK, *B_GONE), tick(83_000 + 5_000 + COMMITS_WAIT_MAX_MS), commits=False
     )
-    assert triggers(events) == [Trigger.GROUP_STARTED, Trigger.MEMBER_GONE]
+    assert triggers(events) == [Trigger.GROUP_STARTED, Trigger.MEMBER_LEFT]
 
 
 def test_a_group_that_never_commits_is_waited_for_once():
@@ -241,6 +246,14 @@ def test_a_commit_ends_the_stalls_of_a_bounded_number_of_generations():
     times.update({commit_key("g", "t", 0): (2_000, 1)})
     assert firsts[-1].at_ms == {("t", 0): 2_000}
     assert [first.later_ms for first in firsts] == [{}, *[{("t", 0): 2_000}] * EARLIER_MAX, {}]
+
+
+def test_a_commit_ends_no_stall_of_a_generation_long_before():
+    times, before, after = CommitTimes(), FirstCommits(), FirstCommits()
+    times.expect("g", [("t", 0)], 1_000, before)
+    times.expect("g", [("t", 0)], 1_001 + EARLIER_MAX_MS, after)
+    times.update({commit_key("g", "t", 0): (2_000 + EARLIER_MAX_MS, 1)})
+    assert (before.later_ms, len(after.at_ms)) == ({}, 1)
 
 
 def test_groups_without_commits_that_are_kept_take_no_memory(monkeypatch):

@@ -69,7 +69,7 @@ def test_a_goodbye_stops_everything_its_member_had():
 
 
 def test_giving_up_a_part_is_no_goodbye():
-    assert log_of(revoked("a", 20_000, 20_010, 4, (0,))).departure(A, SPAN) is Departure.FAILED
+    assert log_of(revoked("a", 20_000, 20_010, 4, (0,))).departure(A, SPAN, {"a": Departure.SILENT}) is Departure.FAILED
     assert log_of(revoked("a", 20_000, 20_010, 4, (0, 1))).departure(A, SPAN) is Departure.LEFT
     assert log_of().departure(A, SPAN) is Departure.UNKNOWN
 

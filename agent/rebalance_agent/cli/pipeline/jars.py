@@ -18,7 +18,7 @@ EXAMPLES = """\
 example:
   spark-submit --jars "$(rebalance-agent pipeline jars)" ...
 
-exit codes: 0 done, 1 one cannot be had
+exit codes: 0 done, 1 a jar cannot be fetched
 """
 
 

@@ -9,7 +9,7 @@ from rebalance_agent.advice import Fidelity, Figures, Recommendation, StrategyOu
 from rebalance_agent.advice.figures import STALLS_FIELDS
 from rebalance_agent.advice.replay.eligible_strategies import family
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.ui.words import UNKNOWN, plural, printable, table_text, wrapped
+from rebalance_agent.ui.words import UNKNOWN, bounds_text, plural, printable, table_text, wrapped
 
 __all__ = ["as_json", "text"]
 
@@ -42,7 +42,8 @@ def as_json(what_if: WhatIf, fidelity: Fidelity, advice: Recommendation, source:
         "assignor": what_if.assignor,
         "protocol": what_if.protocol.value,
         "rebalances": what_if.recorded.generations,
-        "recorded": _figures(what_if.recorded),
+        "recorded": _figures(what_if.recorded)
+        | {"upper_stalled_partition_seconds": what_if.recorded_upper if what_if.recorded.stalls else None},
         "predicted": _figures(what_if.predicted),
         "strategies": [
             {"strategy": each.strategy, "protocol": each.protocol.value, "refused": each.refused}
@@ -65,11 +66,18 @@ def as_json(what_if: WhatIf, fidelity: Fidelity, advice: Recommendation, source:
 def _table(what_if: WhatIf) -> str:
     rows: list[tuple[str, ...]] = []
     if what_if.recorded.generations:
-        rows.append(_row(f"{what_if.assignor or UNKNOWN} (recorded)", what_if.protocol.value, what_if.recorded))
+        name = f"{what_if.assignor or UNKNOWN} (recorded)"
+        *row, stalled = _row(name, what_if.protocol.value, what_if.recorded)
+        rows.append((*row, _recorded_stalls(what_if) if what_if.recorded.stalls else stalled))
     rows += [
         _row(each.strategy, each.protocol.value, each.figures) for each in what_if.outcomes if each.refused is None
     ]
     return table_text(_HEADINGS, rows, range(_NAMES, len(_HEADINGS))) if rows else ""
+
+
+def _recorded_stalls(what_if: WhatIf) -> str:
+    """Both bounds of the recorded partition-seconds."""
+    return bounds_text(what_if.recorded.stalled_partition_seconds, what_if.recorded_upper, "{:.1f}".format)
 
 
 def _row(name: str, protocol: str, figures: Figures) -> tuple[str, ...]:
@@ -103,10 +111,11 @@ def _trust(what_if: WhatIf) -> Iterator[str]:
     if not stalls:
         yield wrapped("Stalls are not predicted: the start of every rebalance is unknown.")
         return
+    recorded = _recorded_stalls(what_if)
     yield wrapped(
         f"Stalls are predicted in partition-seconds, for {stalls} of {plural(count, 'rebalance')}. For the recorded "
         f"assignments the model predicts {what_if.predicted.stalled_partition_seconds:.1f}; the recorded value is "
-        f"{what_if.recorded.stalled_partition_seconds:.1f}."
+        f"{'unknown' if recorded == UNKNOWN else recorded}."
     )
 
 

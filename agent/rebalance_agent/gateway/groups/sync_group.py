@@ -121,7 +121,7 @@ class SyncGroupHandler(FrameHandler):
         except Exception as error:  # noqa: BLE001 - whatever it is, the group goes on by the client's own assignment
             late = isinstance(error, TimeoutError)
             shared.count(FrameOutcome.ASSIGN_LATE if late else FrameOutcome.ASSIGN_FAILED)
-            problem = f"was not done within {budget:.3g} s" if late else f"failed: {type(error).__name__}: {error}"
+            problem = f"was not ready within {budget:.3g} s" if late else f"failed: {type(error).__name__}: {error}"
             text = f"{ours.strategy.name} {problem}; the client's own assignment is used"
             shared.log_problem(logging.ERROR, entry.membership.group, entry.membership.client_id, text)
             seconds = shared.clock.monotonic() - started

@@ -169,9 +169,9 @@ class Reporter:
     def _post(self, endpoint: Endpoint, batch: Batch) -> PostResult:
         answer = endpoint.post(batch)
         if answer.reason and not self._last_reason:
-            logger.warning("%s takes no events: %s; the consumer is not affected", endpoint.url, answer.reason)
+            logger.warning("%s accepts no events: %s; the consumer is not affected", endpoint.url, answer.reason)
         elif self._last_reason and not answer.reason:
-            logger.info("%s takes events again", endpoint.url)
+            logger.info("%s accepts events again", endpoint.url)
         self._last_reason = answer.reason
         return answer
 

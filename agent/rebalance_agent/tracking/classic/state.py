@@ -26,6 +26,7 @@ from rebalance_agent.tracking.completed_generation import (
     infer_protocol,
     subscribed_topics,
 )
+from rebalance_agent.tracking.evidence.departures import departures
 from rebalance_agent.tracking.evidence.last_seen import ClassicLastSeen
 from rebalance_agent.tracking.observations import GroupRecord, GroupsListed
 from rebalance_agent.tracking.tracked_group import TrackedGroup
@@ -104,7 +105,8 @@ class ClassicState(TrackedGroup):
         elif not value.members and value.generation == 0:
             self._begin(generation.timestamp_ms, None)
         elif before is None or self._origin or generation.number != before.number or generation.returned:
-            predecessor_known = before is not None or recreated or value.generation <= 1
+            missing = observation.after_gap and last is not None and missing_between(last, generation) > 0
+            predecessor_known = (before is not None and not missing) or recreated or value.generation <= 1
             self._origin = None
             yield from self._episodes.add(generation, Episode(before, predecessor_known))
         self._count_stalled(observation.seen_ms)
@@ -203,6 +205,9 @@ class ClassicState(TrackedGroup):
             generation = replace(generation, joined_ms=joined_ms(before, generation))
             if observation.live:
                 generation = replace(generation, start=start(before, generation, self._in_progress, self._context))
+            if before is not None:
+                how = departures(before, generation, self._context.commits)
+                generation = replace(generation, departures=how)
         if observation.live:
             given = given_partitions(before, generation)
             self._context.commits.expect(self.group, given, generation.timestamp_ms, generation.first_commits)

@@ -27,17 +27,12 @@ from rebalance_agent.model.group import GroupSnapshot, Member
 from rebalance_agent.model.partitions import TopicPartitions, pairs, topic_partitions
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
+from rebalance_agent.tracking.completed_generation import TopicMetadataSeen
 from rebalance_agent.tracking.epoch.backlog import Backlog
+from rebalance_agent.tracking.evidence.last_seen import SESSION_TIMEOUT_MS
 from rebalance_agent.tracking.observations import EpochRecord
 
-__all__ = ["SESSION_TIMEOUT_MS", "EpochGroupRecords"]
-
-SESSION_TIMEOUT_MS = 45_000
-"""Session timeout (ms) assumed for members: the brokers' default of ``group.consumer.session.timeout.ms``.
-
-The same default holds for share and streams groups; no record holds the value. It bounds stalls that began with a
-member's last heartbeat. If a group has a longer timeout, the bound is too low by the difference.
-"""
+__all__ = ["EpochGroupRecords"]
 
 _AWAY = sys.maxsize
 """The epoch counted for a static member that left temporarily: it has reached every epoch, so none waits for it."""
@@ -97,6 +92,22 @@ class EpochGroupRecords:
     def eager(self) -> frozenset[str]:
         """The members that revoke all their partitions whenever they have to rejoin."""
         return frozenset(member_id for member_id, member in self.members.items() if member.eager)
+
+    @property
+    def patterns(self) -> dict[str, tuple[tuple[str, ...], str]]:
+        """What the members that subscribe to a pattern subscribe to: topics and the pattern, by member id."""
+        if not self._subscribed_patterns:
+            return {}
+        return {
+            member_id: (member.topics, member.pattern)
+            for member_id, member in self.members.items()
+            if member.pattern is not None
+        }
+
+    @property
+    def metadata(self) -> TopicMetadataSeen:
+        """What the coordinator based the newest epoch on."""
+        return TopicMetadataSeen(self.epoch.metadata_hash if self.epoch else 0, frozenset(self._keys))
 
     @property
     def reached(self) -> bool:

@@ -66,7 +66,7 @@ class EpochState(TrackedGroup):
         self._started_ms: int | None = None
         self._assigned_ms: int | None = None
         self._seen_ms = now_ms
-        self._replayed = self._returning = self._amid_batch = False
+        self._replayed = self._returning = self._amid_batch = self._after_gap = False
         self._partition_count = PartitionCount()
         self._buffered = BufferedRecords()
 
@@ -113,6 +113,7 @@ class EpochState(TrackedGroup):
         # A live record is the latest one, whatever its timestamp.
         self.timestamp_ms = record.timestamp_ms if record.live else max(self.timestamp_ms, record.timestamp_ms)
         self._replayed = record.replayed
+        self._after_gap = self._after_gap or record.after_gap
         if record.kind is GroupEpoch:
             self._take_epoch(record, created=created)
         elif record.kind is TargetEpoch:
@@ -186,8 +187,10 @@ class EpochState(TrackedGroup):
                 self._expect_commits(pairs(new.assigned) - (old.held if old and not restarts else set()), at_ms)
         if record.live and old is not None and (new is None or new.epoch < 0 <= old.epoch):
             had = pairs(self._records.by_topic_name(topic_partitions(old.held), self._context.topics))
-            self._last_seen.depart(self._records.members.get(name), name, old, at_ms)
-            self._last_seen.work(name, self._context.commits.worked_ms(self.group, had, contact_ms or 0, at_ms))
+            commits, since_ms = self._context.commits, contact_ms or 0
+            recent = commits.recent(self.group, had, since_ms, at_ms)
+            self._last_seen.depart(self._records.members.get(name), name, old, at_ms, recent)
+            self._last_seen.work(name, commits.worked_ms(self.group, had, since_ms, at_ms))
         if new is None:
             self._last_seen.forget(name)
 
@@ -251,15 +254,19 @@ class EpochState(TrackedGroup):
             coordinator_changes=self._context.coordinators.changes(self.partition),
             outages=self._context.outages.spans(now_ms, self._context.offset.ms or 0),
             first_commits=self._first_commits,
+            patterns=self._records.patterns,
+            metadata=self._records.metadata,
             # Tasks of streams groups refer to topics by the names in the topology.
             unnamed=frozenset() if self.group_type is GroupType.STREAMS else unnamed,
         )
         self.history.empty_time.see(generation)
+        missing = self._after_gap and before is not None and generation.number > before.number + 1
         self.last, self._started_ms, self._assigned_ms = generation, None, None
-        self._first_commits = FirstCommits()
+        self._first_commits, self._after_gap = FirstCommits(), False
         peopled = bool(reached.value.members or (before and before.members))
         if live and peopled:
-            yield from self._episodes.add(generation, Episode(before, known=before is not None or self._created_live))
+            known = self._created_live if before is None else not missing
+            yield from self._episodes.add(generation, Episode(before, known))
 
     @property
     def _stalled(self) -> int:

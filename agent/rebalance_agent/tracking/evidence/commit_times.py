@@ -18,7 +18,15 @@ from rebalance_agent.groupprotocol.commit_key import commit_key, committing_grou
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.tracking.completed_generation import FirstCommits
 
-__all__ = ["COMMIT_DELAY_MS", "EARLIER_MAX", "PARTITIONS_MAX", "Commit", "CommitTimes"]
+__all__ = [
+    "COMMIT_DELAY_MS",
+    "EARLIER_MAX",
+    "EARLIER_MAX_MS",
+    "PARTITIONS_MAX",
+    "Commit",
+    "CommitTimes",
+    "RecentCommits",
+]
 
 COMMIT_DELAY_MS = 500
 """Longest time (ms) from taking offsets to the coordinator's record of them. It includes the client's queue and the
@@ -32,14 +40,25 @@ Commit = tuple[int, int]
 offsets topic has thousands a second."""
 
 EARLIER_MAX = 8
-"""Generations without a commit of a partition whose stall its first commit ends: as many as may wait to settle."""
+EARLIER_MAX_MS = 300_000
+"""Generations without a commit of a partition whose stall its first commit ends: as many as may wait to settle, and the
+longest time (ms) from one to the next: by then the earlier ones have settled."""
 
 _Seen = tuple[int, int, int, int]
 """The last commit's time and offset, the time of the one before, and until when its owner worked (epoch ms); -1 where
 unknown. A tuple without names: thousands of commits a second make one each."""
 
 
+class RecentCommits(NamedTuple):
+    """The last commit of a member (epoch ms), and the time since the one before (ms; None: it was the first one)."""
+
+    last_ms: int
+    period_ms: int | None
+
+
 class _Awaited(NamedTuple):
+    """``earlier``: of generations before, in which the partition was not committed."""
+
     after_ms: int
     partition: Partition
     first: FirstCommits
@@ -116,7 +135,9 @@ class CommitTimes:
             first.awaited.add(partition)
             key = commit_key(name, *partition)
             before = self._awaited.get(key)
-            earlier = before.earlier + ((before.first,) if before.first is not first else ()) if before else ()
+            earlier: tuple[FirstCommits, ...] = ()
+            if before and after_ms - before.after_ms <= EARLIER_MAX_MS:
+                earlier = before.earlier if before.first is first else (*before.earlier, before.first)
             self._awaited[key] = _Awaited(after_ms, partition, first, earlier[-EARLIER_MAX:])
             self._add(key)
 
@@ -142,3 +163,16 @@ class CommitTimes:
         commits = (self._seen.get(commit_key(name, *partition)) for partition in partitions)
         own = (worked_ms for at_ms, _, _, worked_ms in filter(None, commits) if at_ms <= until_ms)
         return max((worked_ms for worked_ms in own if worked_ms > after_ms), default=None)
+
+    def recent(
+        self, name: str, partitions: Collection[Partition], after_ms: int, until_ms: int
+    ) -> RecentCommits | None:
+        """Return the last commits from ``after_ms`` to ``until_ms`` of an owner of all these partitions, if any."""
+        if name.encode() not in self._keys:
+            return None
+        commits = filter(None, (self._seen.get(commit_key(name, *partition)) for partition in partitions))
+        own = [(at_ms, before_ms) for at_ms, _, before_ms, _ in commits if after_ms <= at_ms <= until_ms]
+        if not own:
+            return None
+        last_ms, before_ms = max(own)
+        return RecentCommits(last_ms, last_ms - before_ms if before_ms >= after_ms else None)

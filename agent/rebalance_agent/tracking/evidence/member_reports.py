@@ -12,9 +12,9 @@ from types import MappingProxyType
 
 from rebalance_agent.model.events import Callback, MemberEvent, Workload
 from rebalance_agent.model.generation_diff import Partition
-from rebalance_agent.model.group import Member
+from rebalance_agent.model.group import GroupType, Member
 from rebalance_agent.model.partitions import pairs
-from rebalance_agent.tracking.completed_generation import Departure, Generation
+from rebalance_agent.tracking.completed_generation import FOREVER_MS, Departure, Generation
 
 __all__ = [
     "CLOCK_SKEW_MAX_MS",
@@ -51,18 +51,24 @@ _STOPS = frozenset({Callback.REVOKED, Callback.LOST, Callback.LEFT})
 
 @dataclass(frozen=True, slots=True)
 class ReportSpan:
-    """A range of generations and times in which to look for revocations, both ends included."""
+    """A range of generations and times in which to look for revocations, both ends included.
+
+    ``in_time_ms``: until when a member must have revoked to remain a member.
+    """
 
     first_generation: int
     last_generation: int
     from_ms: int
     until_ms: int
+    in_time_ms: int = FOREVER_MS
 
     @classmethod
     def between(cls, before: Generation, after: Generation) -> ReportSpan:
         """Return the span between two completed generations. Revocations in the last one are of the next rebalance."""
         last = max(before.number, after.number - 1)
-        return cls(before.number, last, before.timestamp_ms, after.timestamp_ms)
+        joins = after.group_type is GroupType.CLASSIC and after.joined_ms is not None
+        in_time_ms = after.joined_ms if joins and after.joined_ms is not None else after.timestamp_ms
+        return cls(before.number, last, before.timestamp_ms, after.timestamp_ms, in_time_ms)
 
     def has(self, event: MemberEvent, at_ms: int) -> bool:
         """Whether the report belongs to this span; ``at_ms`` is the report's relevant time."""
@@ -197,8 +203,9 @@ class MemberReports:
     def departure(self, member: Member, span: ReportSpan, recorded: Mapping[str, Departure] = _NOTHING) -> Departure:
         """Return how a member of the span's first generation departed.
 
-        It left if it reported that, or if it revoked all its partitions in time and did not rejoin. If it reports, but
-        reported neither, it failed. For members that do not report, ``recorded`` (by member id) counts.
+        It left if it reported that, or if it revoked all its partitions in time and did not rejoin. It was expelled if
+        its revoked callback returned only after the join phase. Else ``recorded`` (by member id) counts, what records
+        and commits show; a member that reported before, and then neither reported nor committed, failed.
         """
         events = list(self._within(member.member_id, span, _STOPS))
         callbacks = {event.callback for event in events}
@@ -206,16 +213,13 @@ class MemberReports:
             return Departure.LEFT
         if Callback.LOST in callbacks:
             return Departure.FAILED
-        given_up = {
-            partition
-            for event in events
-            if event.timestamp_ms <= span.until_ms + UNDATED_SKEW_MAX_MS
-            for partition in pairs(event.partitions)
-        }
-        if member.assigned and pairs(member.assigned) <= given_up:
+        in_time = [event for event in events if event.timestamp_ms <= span.in_time_ms + UNDATED_SKEW_MAX_MS]
+        if member.assigned and pairs(member.assigned) <= {p for event in in_time for p in pairs(event.partitions)}:
             return Departure.LEFT
-        departure = recorded.get(member.member_id, Departure.UNKNOWN)
-        return Departure.FAILED if departure is Departure.UNKNOWN and self.knows(member.member_id) else departure
+        if len(in_time) < len(events):
+            return Departure.EXPELLED
+        shown = recorded.get(member.member_id, Departure.UNKNOWN)
+        return Departure.FAILED if shown is Departure.SILENT and self.knows(member.member_id) else shown
 
     def _within(self, member_id: str, span: ReportSpan, callbacks: Iterable[Callback]) -> Iterator[MemberEvent]:
         kinds = frozenset(callbacks)

@@ -89,7 +89,7 @@ class GroupHistory:
 
     def complete_view(self, base_view: GroupView, state: GroupState, running: RunningRebalance | None) -> GroupView:
         """Return ``base_view`` with what changes without the members: rebalances, loads, and totals."""
-        episode, skews = self.episodes.shown, self._loads.skews(base_view.members)
+        shown, skews = self.episodes.shown, self._loads.skews(base_view.members)
         return replace(
             base_view,
             members=self._with_workloads(base_view.members),
@@ -98,16 +98,17 @@ class GroupHistory:
             running=running,
             lag_skew_ratio=skews.lag,
             rate_skew_ratio=skews.rate,
-            last_episode=episode.closing if episode else None,
+            last_episode=shown.closing if shown else None,
             rollout=self.episodes.rollouts.shown,
             rollout_in_progress=self.episodes.rollouts.going_well,
             flapping=self.episodes.flapping.shown,
-            last_join_seconds=episode.longest("join_seconds") if episode else None,
-            last_sync_seconds=episode.longest("sync_seconds") if episode else None,
-            last_reconcile_seconds=episode.longest("reconcile_seconds") if episode else None,
-            slowest_client_id=episode.slowest.client_id if episode and episode.slowest else None,
-            slowest_host=episode.slowest.host if episode and episode.slowest else None,
-            slowest_seconds=episode.slowness.seconds if episode and episode.slowest else None,
+            last_join_seconds=shown.longest("join_seconds") if shown else None,
+            last_sync_seconds=shown.longest("sync_seconds") if shown else None,
+            last_reconcile_seconds=shown.longest("reconcile_seconds") if shown else None,
+            slowest_client_id=shown.closing.slowest_client_id if shown else None,
+            slowest_host=shown.closing.slowest_host if shown else None,
+            slowest_seconds=shown.closing.slowest_seconds if shown else None,
+            slowest_lower_seconds=shown.closing.slowest_lower_seconds if shown else None,
             counters=self.totals.counters,
             counted_until_ms=self.totals.counted_until_ms,
         )

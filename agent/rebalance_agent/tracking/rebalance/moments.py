@@ -162,8 +162,8 @@ class StepMoments:
 
         That is one that did not revoke in time. It hears at its next heartbeat, within its session timeout.
         """
-        failed = self._generation.departures.get(owner.member_id) is Departure.FAILED
-        return removed_ms + owner.session_timeout_ms * failed
+        expelled = self._generation.departures.get(owner.member_id) is Departure.EXPELLED
+        return removed_ms + owner.session_timeout_ms * expelled
 
     def _unless_outage(self, owner: Member, stopped: Moment) -> Moment:
         """Return when the owner stopped, if it may have stopped already when brokers went away."""

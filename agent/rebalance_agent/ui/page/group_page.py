@@ -21,7 +21,7 @@ from rebalance_agent.ui.sentences.group_detail import (
     rebalance_rows,
 )
 from rebalance_agent.ui.svg.pieces import trigger_name
-from rebalance_agent.ui.words import duration, escaped, plural, printable, shortened, standstill
+from rebalance_agent.ui.words import escaped, plural, printable, shortened, span, standstill
 
 __all__ = ["MEMBERS_SHOWN", "MOVES_SHOWN", "group_content"]
 
@@ -97,7 +97,7 @@ def _facts(detail: GroupDetail) -> str:
             ("skew", unknown() if summary.skew_ratio is None else f"{summary.skew_ratio:.2f}"),
             ("rebalances", f"{summary.rebalances:,}{_besides(summary.aborted, 'aborted')}"),
             ("moved", f"{counters.moved:,}{_besides(counters.moved_excess, 'needlessly')}"),
-            ("stalled partition-seconds", f"{counters.stalled_partition_seconds:,.1f}"),
+            ("stalled partition-seconds", f"{counters.stalled_partition_seconds:,.1f} or more"),
         )
     )
 
@@ -114,11 +114,11 @@ def _unknowns(detail: GroupDetail) -> Iterator[str]:
             "The agent only polls this group: it may not read __consumer_offsets. Generations, stalls and moves are "
             "unknown."
         )
-    if detail.slowest and detail.slowest.seconds is not None:
-        client = escaped(shortened(printable(detail.slowest.client_id), 60))
+    if (slowest := detail.slowest) and slowest.seconds is not None:
+        client = escaped(shortened(printable(slowest.client_id), 60))
         # Coordinators do not report which member they wait for; the slowest one before is the first suspect.
         rebalance = "previous rebalance" if detail.summary.running else "last rebalance"
-        yield note(f"The {rebalance} waited longest for {client}: {duration(detail.slowest.seconds)}.")
+        yield note(f"The {rebalance} waited longest for {client}: {span(slowest.lower_seconds, slowest.seconds)}.")
     if detail.copartition_breaks:
         number = plural(detail.copartition_breaks, "partition number")
         yield note(f"Co-partitioning is broken: {number} with different owners in different topics.", "critical")
@@ -136,7 +136,7 @@ def _explanation(explanation: Explanation) -> str:
         for each in reversed(explanation.rebalances)
     )
     rollouts = "".join(f"<p>{escaped(shortened(each, TEXT_MAX))}</p>" for each in explanation.rollouts)
-    return f'{advice}<div class="told">{texts}{rollouts}</div>'
+    return f'{advice}<div class="explained">{texts}{rollouts}</div>'
 
 
 def _sentences(paragraph: Paragraph) -> str:

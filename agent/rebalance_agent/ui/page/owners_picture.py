@@ -31,6 +31,7 @@ SIGNS = {
     Trigger.ASSIGNOR_CHANGED: "a",
     Trigger.TOPICS_CHANGED: "t",
     Trigger.PARTITIONS_CHANGED: "p",
+    Trigger.RACKS_CHANGED: "r",
     Trigger.REJOIN: "=",
     Trigger.UNKNOWN: "?",
 }
@@ -239,9 +240,10 @@ def _kept_consuming(column: TimelineColumn, before: TimelineColumn | None, membe
 def _summary(column: TimelineColumn) -> str:
     stall = stall_text(column.stall) if column.stall else "unknown"
     skew = "" if column.skew_ratio is None else f", skew {column.skew_ratio:.2f}"
+    moved = "unknown moves" if column.moved is None else f"{plural(column.moved, 'partition')} moved"
     return (
         f"{moment_to_second(column.at_ms)}, generation {column.last:,}: {trigger_name(column.trigger)}; "
-        f"longest stall {stall}, {plural(column.moved, 'partition')} moved, {plural(column.members, 'member')}{skew}"
+        f"longest stall {stall}, {moved}, {plural(column.members, 'member')}{skew}"
     )
 
 

@@ -1,7 +1,7 @@
 """``helm test``: asks the observer through its Service whether it is ready, and prints its metrics of itself.
 
-Takes an address and, if it wants one, the file with its token, and with HTTPS the one with its certificate. Exit code 1
-with the reason when it is not well.
+Arguments: the address; the file with its token, if it requires one; with HTTPS the file with its certificate. Exits
+with 1 and the reason if the observer is not ready.
 """
 # ruff: noqa: INP001, T201 - a standalone program that prints for people
 
@@ -63,7 +63,7 @@ def main(url: str, token_file: str = "", certificate: str = "") -> str:
         own = [line.decode().strip() for line in answer if line.startswith(OWN)]
     print(*own, sep="\n")
     if any(line.startswith("rebalance_agent_configured") and line.endswith(" 0") for line in own):
-        print("it idles: kafka.bootstrapServers is empty")
+        print("it is idle: kafka.bootstrapServers is empty")
     return ""
 
 
