@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from itertools import takewhile
 
 from rebalance_agent.advice.client_kinds import PossibleClients
-from rebalance_agent.advice.slow_members import SlowMember, slower
+from rebalance_agent.advice.slow_members import SlowMember, costlier
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 
 __all__ = ["STALLS_FIELDS", "Figures", "Replayed", "StrategyOutcome", "WhatIf", "added", "merged"]
@@ -143,7 +143,7 @@ def merged(parts: Sequence[WhatIf]) -> WhatIf:
     outcomes = []
     slow: SlowMember | None = None
     for part in parts:
-        slow = slower(slow, part.slow)
+        slow = costlier(slow, part.slow)
     for index, outcome in enumerate(last.outcomes):
         refused = next((part.outcomes[index].refused for part in parts if part.outcomes[index].refused), None)
         figures = sum((part.outcomes[index].figures for part in parts), Figures())

@@ -8,7 +8,7 @@ from rebalance_agent.advice.replay.recorded_history import RecordedHistory, Reco
 from rebalance_agent.model.episode import Basis
 from rebalance_agent.model.member_changes import member_name
 
-__all__ = ["SlowMember", "slow_member", "slower"]
+__all__ = ["SlowMember", "costlier", "slow_member"]
 
 SLOW_SECONDS_MIN = 1.0
 """A member that stops within this time does not delay the others noticeably."""
@@ -36,11 +36,11 @@ def slow_member(history: RecordedHistory) -> SlowMember | None:
     worst: SlowMember | None = None
     for rebalance in history.rebalances:
         if history.counts(rebalance.closing):
-            worst = slower(worst, _slow(rebalance))
+            worst = costlier(worst, _slow(rebalance))
     return worst
 
 
-def slower(one: SlowMember | None, other: SlowMember | None) -> SlowMember | None:
+def costlier(one: SlowMember | None, other: SlowMember | None) -> SlowMember | None:
     """Return the one that cost more; of equal ones the first."""
     if one is None or other is None:
         return one or other

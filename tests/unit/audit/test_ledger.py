@@ -377,7 +377,7 @@ def test_of_millions_of_differences_the_first_are_kept_and_all_counted():
 
 
 def test_differences_that_a_gap_may_excuse_are_bounded_too(monkeypatch):
-    monkeypatch.setattr(ledger, "SOFT_MAX", 3)
+    monkeypatch.setattr(ledger, "PENDING_DIFFERENCES_MAX", 3)
     observations = [record(1_000 * number, 10 * number, member("a", (0,))) for number in range(1, 6)]
     found = report([], observations, range(7, 12))
     assert found.clean is False

@@ -10,7 +10,7 @@ from rebalance_agent.assignors.strategy_settings import Setting
 from rebalance_agent.assignors.units.standbys import topic_name
 from rebalance_agent.model.partitions import PARTITION_MAX
 
-__all__ = ["SUBTOPOLOGIES", "SubTopology", "wanted_partitions"]
+__all__ = ["SUBTOPOLOGIES", "SubTopology", "required_partitions"]
 
 _REPARTITION, _CHANGELOG = "repartition", "changelog"
 
@@ -29,7 +29,7 @@ class SubTopology:
     changelogs: tuple[str, ...] | None = None
 
 
-def wanted_partitions(subtopologies: Sequence[SubTopology], existing_counts: Mapping[str, int]) -> dict[str, int]:
+def required_partitions(subtopologies: Sequence[SubTopology], existing_counts: Mapping[str, int]) -> dict[str, int]:
     """Return internal topic -> partitions that it must have; 0 where that cannot be known.
 
     A repartition topic has what is stated, or else as many as its writer has tasks; a changelog has as many as there

@@ -28,8 +28,8 @@ class ExpectedFact:
 
     ``before``: the generation before.
     ``returned``: new ids of static members that returned within it. ``certain``: no record before it was missing.
-    ``unheld_ms``: in an epoch group, the longest time (ms) in which a partition had no owner, ``unheld_sum_ms`` the sum
-    of these times over all partitions. ``count``: number of aborted generations.
+    ``unowned_ms``: in an epoch group, the longest time (ms) in which a partition had no owner; ``unowned_sum_ms``: the
+    sum of these times over all partitions. ``count``: number of aborted generations.
     """
 
     kind: str
@@ -42,8 +42,8 @@ class ExpectedFact:
     before: AuditedGroup | None = None
     returned: tuple[str, ...] = ()
     certain: bool = True
-    unheld_ms: int = 0
-    unheld_sum_ms: int = 0
+    unowned_ms: int = 0
+    unowned_sum_ms: int = 0
     count: int = 1
 
     def event_id(self, cluster_id: str) -> str:

@@ -11,7 +11,7 @@ from rebalance_agent.cluster.acls import principal_of
 from rebalance_agent.runtime.preflight.findings import Finding, exit_code
 from rebalance_agent.runtime.preflight.findings_report import closing, json_report, row
 from rebalance_agent.runtime.preflight.plan import findings
-from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings, as_given
+from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings, without_unused_gateway
 from rebalance_agent.runtime.settings.roles import AgentSettings, ObserverSettings
 
 __all__ = ["add_parser", "run"]
@@ -95,5 +95,5 @@ def _loaded(args: argparse.Namespace) -> tuple[AgentSettings, dict[str, str]] | 
                 args.parser.error(f"--{name.replace('_', '-')} is not a setting of the {args.role}")
     loaded = load_agent("check", model, args)
     if loaded and args.role == "sidecar" and isinstance(loaded[0], GatewaySettings):
-        return as_given(loaded[0]), loaded[1]
+        return without_unused_gateway(loaded[0]), loaded[1]
     return loaded

@@ -9,7 +9,7 @@ import threading
 from rebalance_agent.cli.agent_command import AgentRole, add_agent_parser, run_agent
 from rebalance_agent.runtime.processes.sidecar import Sidecar
 from rebalance_agent.runtime.processes.signals import stop_on_signals
-from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings, as_given
+from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings, without_unused_gateway
 
 __all__ = ["add_parser", "run"]
 
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _role(settings: GatewaySettings, properties: dict[str, str]) -> AgentRole:
-    role_settings = as_given(settings)
+    role_settings = without_unused_gateway(settings)
     if not isinstance(role_settings, GatewaySettings):
         return Sidecar(role_settings, properties)
     from rebalance_agent.runtime.processes.gateway import GatewayRole  # noqa: PLC0415 - a plain sidecar lacks kafka-python

@@ -23,11 +23,11 @@ from rebalance_agent.pipeline.ingest.ingest_events import (
     checkpoint_of,
     count_rows,
     decoded,
-    events_at_rest,
     events_of_files,
     events_of_topic,
     ingest_batch,
     retry_rejected,
+    stored_events,
 )
 from rebalance_agent.pipeline.ingest.streaming import StreamSettings, ingest_stream
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
@@ -112,7 +112,7 @@ def _topic(
     if not topic:
         raise InvalidInputError("--topic", "is missing: the setting events_topic is empty")
     if options.dry_run:
-        return count_rows(decoded(events_at_rest(tables.spark, properties, topic)))
+        return count_rows(decoded(stored_events(tables.spark, properties, topic)))
     stop = threading.Event()
     retry_rejected(tables, SystemClock())
     records = events_of_topic(

@@ -104,13 +104,13 @@ class Reporter:
         """Number of dropped events not reported to the sidecar yet."""
         return self._outbox.dropped
 
-    def hurry(self) -> None:
+    def send_without_retries(self) -> None:
         """Send each remaining batch once, without retries: the process ends."""
         self._hurry.set()
 
     def finish(self, timeout_seconds: float) -> bool:
-        """Call `hurry` and wait until the queue is sent or dropped; False after ``timeout_seconds``."""
-        self.hurry()
+        """Call `send_without_retries` and wait until the queue is sent or dropped; False after ``timeout_seconds``."""
+        self.send_without_retries()
         thread = self._thread
         if thread is None or self._pid != os.getpid():
             return True
@@ -204,6 +204,6 @@ def _finish_all() -> None:
     start = clock.monotonic()
     reporters = list(_reporters)
     for reporter in reporters:  # all first: the process waits for the longest grace period, not for the sum
-        reporter.hurry()
+        reporter.send_without_retries()
     for reporter in reporters:
         reporter.finish(max(0.0, reporter.exit_grace_seconds - (clock.monotonic() - start)))

@@ -34,13 +34,13 @@ __all__ = [
     "checkpoint_of",
     "count_rows",
     "decoded",
-    "events_at_rest",
     "events_of_files",
     "events_of_topic",
     "ingest_batch",
     "merge_rows",
     "rejected_as_newer",
     "retry_rejected",
+    "stored_events",
 ]
 
 FILES = "{*.ndjson,*.ndjson.gz,*.ndjson.[0-9]*,*.jsonl,*.jsonl.gz}"
@@ -89,7 +89,7 @@ def checkpoint_of(tables: DeltaTables, properties: Mapping[str, str], topic: str
     return f"{tables.folder}/_checkpoints/ingest-{re.sub(r'[^A-Za-z0-9_-]', '_', cluster_id)}-{topic}"
 
 
-def events_at_rest(spark: SparkSession, properties: Mapping[str, str], topic: str) -> DataFrame:
+def stored_events(spark: SparkSession, properties: Mapping[str, str], topic: str) -> DataFrame:
     """Return the records that the topic holds now, with the columns and errors of `events_of_topic`."""
     return spark.read.format("kafka").options(**_topic_options(properties, topic)).load().selectExpr(*_KAFKA_COLUMNS)
 
