@@ -195,7 +195,9 @@ def _slow(rebalance: ObservedRebalance) -> Iterator[str]:
         return
     callbacks = rebalance.reports_of(member.member_id, [Callback.REVOKED, Callback.LOST])
     ran = max(0, callbacks[0].timestamp_ms - callbacks[0].started_ms) / 1000 if callbacks else 0
-    part = f"; its {callbacks[0].callback} callback took {duration(ran)} of that" if callbacks else ""
+    # A gateway sees frames, not callbacks.
+    seen = callbacks and callbacks[0].evidence is not Evidence.GATEWAY
+    part = f"; its {callbacks[0].callback} callback took {duration(ran)} of that" if seen else ""
     name, waited = rebalance.name(member), span(closing.slowest_lower_seconds, closing.slowest_seconds or 0)
     if all(member.member_id != other.member_id for other in closing.members):
         yield f"{name} was removed, after the others had waited {waited} for it{part}."
