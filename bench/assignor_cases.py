@@ -56,8 +56,8 @@ CASES = {
 def write(folder: Path, name: str) -> dict[str, Path]:
     """Write the files of a case, one per operation.
 
-    What members own is a plan of our own ``sticky``, the same for all clients, so that nobody starts from worse; it
-    is told as every sticky client tells it, in user data.
+    Members own the partitions of a plan of our ``sticky``, the same for all clients, so that all start equal. The
+    user data contain them, in the format of all sticky clients.
     """
     case = CASES[name]
     rng = random.Random(f"case {name}")

@@ -2,7 +2,7 @@
 
 Bare: Spark's Kafka source, every value's bytes counted. Ingest: the stream as ``pipeline ingest`` runs it, decoded and
 merged into an empty table, and then once more under a new checkpoint, when every event is known. Backfill: an offsets
-topic, of which one record in `RECORDS_PER_GENERATION` is a generation of 20 members, decoded and told again.
+topic, of which one record in `RECORDS_PER_GENERATION` is a generation of 20 members, decoded and emitted as an event.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def main(scale: float = 1.0) -> None:
                 "events, ingested": lambda: _ingest(tables, properties, f"{folder}/first"),
                 "events, ingested again, all known": lambda: _ingest(tables, properties, f"{folder}/second"),
                 "offsets topic, bare read and count": lambda: _bare(offsets),
-                "offsets topic, generations decoded and told": lambda: _backfill(offsets, properties),
+                "offsets topic, generations decoded into events": lambda: _backfill(offsets, properties),
             }
             table(("", "events, records or generations", "seconds", "a second", "CPU ms each"), _rows(work, found))
         _show(*found.values(), total, seen.memory)
@@ -108,10 +108,11 @@ def _backfill(offsets: DataFrame, properties: dict[str, str]) -> int:
 
 
 def _show(
-    bare: Took, ingested: Took, _again: Took, bare_offsets: Took, told: Took, total: int, memory: Mapping[str, float]
+    bare: Took, ingested: Took, _again: Took, bare_offsets: Took, emitted: Took, total: int, memory: Mapping[str, float]
 ) -> None:
     print(f"\nIngest takes {ingested.cpu / bare.cpu:.1f} times the CPU of the bare read of the same topic.")
     print(
-        f"Backfill takes {told.cpu / bare_offsets.cpu:.1f} times that of {total} records, {total / told.seconds:.0f}/s."
+        f"Backfill takes {emitted.cpu / bare_offsets.cpu:.1f} times that of {total} records, "
+        f"{total / emitted.seconds:.0f}/s."
     )
     print("Peak memory:", ", ".join(f"{name} {mib:.0f} MiB" for name, mib in sorted(memory.items())))

@@ -91,7 +91,7 @@ def _counts(tables: DeltaTables, folder: Path) -> tuple[int, int, int, int]:
 
 
 def _fill(bootstrap: str, count: int) -> None:
-    """So many events of one day, in order of time."""
+    """Write events of one day, in order of time."""
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
     admin.create_topics([NewTopic(TOPIC, 1, 1)])[TOPIC].result()
     since_ms = MONDAY_MS + (SystemClock().now_ms() - MONDAY_MS) // (7 * 86_400_000) * 7 * 86_400_000

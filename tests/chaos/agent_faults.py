@@ -1,4 +1,4 @@
-"""What goes wrong with the observer and the sidecar."""
+"""Faults of the observer and the sidecar."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The observer and the sidecar under test: processes that are killed, stopped, starved, started again."""
+"""The observer and the sidecar under test, as processes that can be killed, paused, starved and restarted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes wrong with brokers."""
+"""Faults of brokers."""
 
 from __future__ import annotations
 

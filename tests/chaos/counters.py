@@ -1,4 +1,4 @@
-"""The counters of each life of the observer against what that life published."""
+"""Compares the counters of each life of the observer with the events that it published."""
 
 from __future__ import annotations
 

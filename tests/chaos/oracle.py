@@ -1,4 +1,4 @@
-"""What must be true in the end, whatever went wrong."""
+"""The conditions that must hold at the end of a run, whatever the faults."""
 
 from __future__ import annotations
 

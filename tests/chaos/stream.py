@@ -1,4 +1,4 @@
-"""The pipeline's stream beside it all: killed, started again, and in the end its tables are held against the topic."""
+"""The pipeline's stream during a run: it is killed and restarted, and its tables are compared with the topic."""
 
 from __future__ import annotations
 

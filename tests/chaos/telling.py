@@ -1,4 +1,4 @@
-"""What a member's program says of itself, in lines as `member_lines` has them, until standard input ends.
+"""Prints a member's actions as lines in the format of `member_lines`, until standard input ends.
 
 Once a second it says ``late MS US...``: how much longer than asked for (microseconds) each poll took that did.
 """

@@ -1,4 +1,4 @@
-"""What goes wrong, when, and for how long: drawn from a seed, the same every time."""
+"""The faults with their start and duration, drawn from a seed: the same seed gives the same timetable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one look at the end found."""
+"""The result of one check at the end of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folders and files of the package stay small, third-party packages stay in their places, and file names say one thing.
+"""Package folders and files stay small, third-party imports stay in their rooms, file and class names are unique.
 
 Every rule is a function over (path, text) pairs, so that the last tests can show what each of them refuses.
 """
@@ -31,7 +31,7 @@ TABLES = {"metrics/agent_rows.py", "metrics/group_rows.py"}
 
 IMPORTERS = {
     "aiokafka": ("clients.aiokafka",),
-    "apscheduler": ("runtime.processes",),
+    "apscheduler": ("runtime.scheduling",),
     "confluent_kafka": (
         "clients.confluent_assignors",
         "clients.confluent_kafka",
@@ -79,6 +79,15 @@ MIRRORS = (
     ("*", {"tracking.classic", "tracking.epoch"}, "the two kinds of groups have the same parts"),
 )
 """File names (``*``: any) that more than one of these packages may have, and why."""
+
+SAME_CLASSES = {
+    "Consumer": (
+        {"clients.confluent_assignors", "clients.confluent_kafka"},
+        "the class of confluent-kafka that both replace",
+    ),
+    "StrategyAssignor": ({"clients.aiokafka", "clients.kafka_python"}, "a strategy as each client calls its assignors"),
+}
+"""Class names that more than one of these packages may have, and why."""
 
 
 def crowded(files):
@@ -158,6 +167,28 @@ def used_twice(files):
     }
 
 
+def class_places(files):
+    """Name of a public class -> the packages with such a class, one entry per class; classes inside others count."""
+    places = defaultdict(list)
+    for path, text in files.items():
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(".".join(path.parent.parts))
+    return places
+
+
+def homonyms(files):
+    """Names of more than one class, without an entry of `SAME_CLASSES` that allows one per package."""
+    return {
+        name: sorted(packages)
+        for name, packages in class_places(files).items()
+        if len(packages) > 1
+        and not (
+            name in SAME_CLASSES and set(packages) <= SAME_CLASSES[name][0] and len(set(packages)) == len(packages)
+        )
+    }
+
+
 def test_no_folder_has_more_files_than_one_can_overlook():
     assert crowded(FILES) == {}
 
@@ -197,6 +228,16 @@ def test_every_reason_for_a_second_file_of_a_name_is_needed(pattern, packages, r
     assert names if pattern == "*" else pattern in names, reason
 
 
+def test_a_class_name_has_one_meaning():
+    assert homonyms(FILES) == {}
+
+
+@pytest.mark.parametrize("name", SAME_CLASSES)
+def test_every_reason_for_a_second_class_of_a_name_is_needed(name):
+    packages, reason = SAME_CLASSES[name]
+    assert set(class_places(FILES)[name]) == packages, reason
+
+
 def test_a_folder_of_sixteen_files_is_refused():
     assert crowded([PurePosixPath("a", f"{number}.py") for number in range(16)]) == {"a": 16}
 
@@ -225,3 +266,16 @@ def test_a_second_file_of_a_name_is_refused_unless_its_packages_mirror_each_othe
     assert used_twice(map(PurePosixPath, mirrors)) == {}
     others = ("http/b.py", "api/b.py", "demo/errors.py", "http/errors.py")
     assert used_twice(map(PurePosixPath, others)) == {"b.py": ["api", "http"], "errors.py": ["demo", "http"]}
+
+
+def test_a_second_class_of_a_name_is_refused_unless_its_packages_are_listed():
+    def files(**places):
+        return {PurePosixPath(*name.split("__")).with_suffix(".py"): text for name, text in places.items()}
+
+    consumer = "class Consumer:\n    class _Sent: ...\n"
+    assert homonyms(files(clients__confluent_kafka__a=consumer, clients__confluent_assignors__b=consumer)) == {}
+    assert homonyms(files(clients__confluent_kafka__a=consumer, clients__confluent_kafka__b=consumer)) == {
+        "Consumer": ["clients.confluent_kafka", "clients.confluent_kafka"]
+    }
+    nested = "def f():\n    class Commit: ...\n"
+    assert homonyms(files(demo__a=nested, tracking__b="class Commit: ...\n")) == {"Commit": ["demo", "tracking"]}

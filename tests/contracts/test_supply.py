@@ -1,4 +1,4 @@
-"""Bills of materials name what is locked, and the audit finds what a database knows: with the tools themselves.
+"""Bills of materials list the locked packages, and the audit finds known vulnerabilities, with the real tools.
 
 They are installed at the first use. Without a network these tests are skipped, unless they run in CI.
 """

@@ -1,4 +1,4 @@
-"""What Grafana's builders and linter do not check in the boards' JSON, on the files as they are committed."""
+"""Checks of the committed boards' JSON that Grafana's builders and linter do not have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who chooses the inputs: atheris (libFuzzer) by the lines that they reach, or a plain loop where it is not installed.
+"""Engines that choose inputs: atheris (libFuzzer) by coverage, or a plain loop if it is not installed.
 
 ``python -m fuzz.engines TARGET FOLDER SECONDS INPUTS SEED ENGINE`` fuzzes one target in a process of its own, prints
 what it did as JSON in its last line, and ends with 1 where it found a fault, whose input is then in FOLDER.

@@ -1,4 +1,4 @@
-"""What one input may cost: CPU and memory, the latter to the byte of some; and it must come back at all."""
+"""Limits of CPU time and memory for one input; inputs that never return are ended."""
 
 from __future__ import annotations
 

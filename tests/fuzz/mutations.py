@@ -1,5 +1,4 @@
-"""Damage with some sense in it: what breaks parsers are lengths, counts, numbers at their ends, and things that are
-moved, doubled or left out; in JSON the same of its values.
+"""Mutations that break parsers: lengths, counts, extreme numbers, and parts moved, doubled or removed; also in JSON.
 
 Everything follows from a ``random.Random``: the same seed damages alike.
 """

@@ -1,4 +1,4 @@
-"""``make fuzz``: every parser of bytes from outside under damaged inputs, for as long as one likes.
+"""``make fuzz``: runs every parser of external bytes with damaged inputs for a given time.
 
 ``make fuzz ARGS="--seconds 300"`` shares the time out among all targets, as many at once as there are
 processors, or ``--at-once N``; ``--target NAME`` chooses, ``--inputs N`` ends each earlier, ``--replay FILE`` gives one

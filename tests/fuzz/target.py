@@ -1,4 +1,4 @@
-"""What a fuzzer is pointed at."""
+"""The interface of a fuzz target."""
 
 from __future__ import annotations
 

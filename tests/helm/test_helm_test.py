@@ -1,4 +1,4 @@
-"""The program of `helm test`, as its pod runs it, asks real listeners."""
+"""The program of `helm test` against real listeners, as its pod runs it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The embedded Kafka itself. Its cache is the user's: the jars are fetched if need be."""
+"""The embedded Kafka itself, with the user's cache: missing jars are downloaded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What operators feel: records consumed once more, pods instead of member ids, and a deploy seen as one."""
+"""Effects that operators notice: records consumed again, pods instead of member ids, and one rollout for a deploy."""
 
 from __future__ import annotations
 

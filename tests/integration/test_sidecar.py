@@ -1,4 +1,4 @@
-"""A sidecar between real consumers and the observer: what members report turns a bound into a measured stall."""
+"""A sidecar between real consumers and the observer: members' reports turn a bound into a measured stall."""
 
 from __future__ import annotations
 

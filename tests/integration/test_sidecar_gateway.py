@@ -1,4 +1,4 @@
-"""One sidecar that is a gateway, too: what its settings ask for it does in one process, and `check` says so before."""
+"""A sidecar that is also a gateway: one process does both, and `check` reports its settings beforehand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Standby copies on a real broker: who is asked to keep which, and who takes over when an active dies."""
+"""Standby copies on a real broker: their assignment, and the takeover when an active member fails."""
 
 from __future__ import annotations
 

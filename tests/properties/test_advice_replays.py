@@ -1,4 +1,4 @@
-"""What always holds of a replay, for groups that walk through all that happens to a group."""
+"""Invariants of replays, for groups with random changes."""
 
 import pytest
 from hypothesis import given, settings

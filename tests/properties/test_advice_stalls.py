@@ -1,4 +1,4 @@
-"""`advice.replay.predicted_stalls` predicts the stalls that the model of the coordinator has in the same rebalance."""
+"""The formulas of `advice.replay.predicted_stalls` give the stalls that the coordinator model plays."""
 
 import pytest
 from hypothesis import example, given

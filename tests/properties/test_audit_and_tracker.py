@@ -1,4 +1,4 @@
-"""The ledger and the tracker, which share no code, agree; and what is changed in what was told, the ledger sees."""
+"""The ledger and the tracker share no code and agree; the ledger detects any change of the events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups that never lived: their coordinator's records at a steady rate, as members and whole groups come and go.
+"""Synthetic groups: their coordinator's records at a steady rate, as members and whole groups come and go.
 
 Names are used again, so that a cluster of so many groups is watched for ever and not one that grows.
 """

@@ -1,4 +1,4 @@
-"""What a process has taken, at one moment and over time."""
+"""Samples of a process's resources, single ones and over time."""
 
 from __future__ import annotations
 

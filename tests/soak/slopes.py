@@ -1,4 +1,4 @@
-"""Whether something grows: a straight line through samples, and how wrong its slope may be. Pure."""
+"""Decides whether a value grows: a line through samples, with the confidence interval of its slope. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the coordinator's log still holds gives the generations that were observed, under the same ids."""
+"""The backfill from the remaining coordinator records gives the observed generations with the same ids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every stage as somebody types it: what it says in the end, its exit code, and what it leaves alone."""
+"""Every stage as a user runs it: output, exit code, and the files that it leaves unchanged."""
 
 from __future__ import annotations
 

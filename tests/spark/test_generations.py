@@ -1,4 +1,4 @@
-"""Generations and members: a row each, with what their events say."""
+"""Generations and members: one row each, with the values of their events."""
 
 from __future__ import annotations
 

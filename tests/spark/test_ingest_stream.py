@@ -1,4 +1,4 @@
-"""Events ingested while they are produced, by streams that are killed: each is in the table once."""
+"""Events are ingested while they are produced, by streams that are killed: each is in the table once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expectations: whole tables pass all of them, and each kind of damage is found by the one that is for it."""
+"""Expectations: correct tables pass all of them, and each kind of damage fails the expectation for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report's rows come from the tables: what Spark adds up is what the events add up to."""
+"""The report's rows come from the tables: Spark's sums are the sums of the events."""
 
 from __future__ import annotations
 

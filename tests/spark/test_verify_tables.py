@@ -1,4 +1,4 @@
-"""`rebalance-agent verify --tables`: tables that a captured topic's events came to, true and damaged."""
+"""`rebalance-agent verify --tables` with tables from a captured topic's events, correct and damaged."""
 
 from __future__ import annotations
 

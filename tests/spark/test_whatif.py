@@ -1,4 +1,4 @@
-"""The stages say of a history what the room ``advice`` says of it: Spark only runs many at a time."""
+"""The pipeline's stages give the same results as the package ``advice``, which Spark runs in parallel."""
 
 from __future__ import annotations
 

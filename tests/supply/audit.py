@@ -1,4 +1,4 @@
-"""Known vulnerabilities of locked packages: pip-audit asks, and what it got no answer for is no good news.
+"""Finds known vulnerabilities of locked packages with pip-audit; a missing answer is an error.
 
 pip-audit itself takes a package that the database does not know for one without vulnerabilities, says "No known
 vulnerabilities found" and ends well: so it does of all of them behind a mirror that has packages and no database. And

@@ -1,4 +1,4 @@
-"""pip-audit and cyclonedx-py of ``requirements/audit.lock``, in an environment of their own in the cache of tools.
+"""Installs pip-audit and cyclonedx-py of ``requirements/audit.lock`` into the cache of tools.
 
 They bring some 50 packages, which would else be among those that they look at.
 """

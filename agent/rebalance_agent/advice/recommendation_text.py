@@ -39,9 +39,8 @@ def sentence(what_if: WhatIf, choice: Choice) -> str:
 def _slow(slow: SlowMember | None) -> Iterator[str]:
     if slow is not None:
         yield (
-            f"Make {slow.name} stop sooner, with a shorter revoked callback or less work between two polls: of the "
-            f"{slow.stall_seconds:.1f} s that partitions stood still at the longest, the group waited "
-            f"{slow.seconds:.1f} s for it."
+            f"Make {slow.name} stop sooner, with a shorter revoked callback or less work between two polls: in the "
+            f"longest stall, of {slow.stall_seconds:.1f} s, the group waited {slow.seconds:.1f} s for it."
         )
 
 
@@ -51,11 +50,11 @@ def _main(what_if: WhatIf, choice: Choice) -> str:
     if best is not None:
         text = f"Use {best.strategy} instead of {name}: {_gains(own.figures, best.figures)}"
     elif reason := _refused(what_if):
-        text = f"There is nothing to choose from: {reason}"
+        text = f"No strategy can be recommended: {reason}"
     elif library_strategy(what_if.assignor) is None:
-        text = f"What {name} promises is not known here, so the figures are for comparing only"
+        text = f"The promises of {name} are unknown, so the figures are for comparison only"
     else:
-        text = f"Nothing better than {name} is known for this group"
+        text = f"No strategy better than {name} is known for this group"
     return text + (_static(best or own, alone=best is None) if choice.static else "") + "."
 
 
@@ -86,7 +85,7 @@ def _how(what_if: WhatIf, choice: Choice) -> Iterator[str]:
         )
     else:
         if any(len(kinds) > 1 for kinds in what_if.clients):
-            yield "How depends on the members' client library, which is not visible."
+            yield "The steps depend on the members' client library, which is not visible."
         if rolling:
             yield f"{_joined(rolling)}: two rolling restarts, first with both in each member's list."
         if stop:
@@ -108,9 +107,9 @@ def _doubts(what_if: WhatIf, choice: Choice) -> Iterator[str]:
         return
     matters = best is not None and abs(_saved(own, best.figures)) >= WORTH_PARTITION_SECONDS
     if count < REBALANCES_MIN:
-        yield f"Only {count} {'rebalance was' if count == 1 else 'rebalances were'} seen: take it as a hint."
+        yield f"This is a hint only: it is based on {count} {'rebalance' if count == 1 else 'rebalances'}."
     elif 0 < stalls < REBALANCES_MIN and (choice.static or matters):
-        yield f"Stalls are known of {stalls} of {count} rebalances only: take them as a hint."
+        yield f"The stalls are a hint only: they are known for {stalls} of {count} rebalances."
 
 
 def _saved(own: Figures, best: Figures) -> float:
@@ -133,7 +132,7 @@ def _differences(own: Figures, best: Figures) -> Iterator[tuple[bool, str]]:
     if own.stalls and abs(had - has) >= WORTH_PARTITION_SECONDS:
         yield (
             has < had,
-            f"partitions would have stood still for {_amount(has)} partition-seconds instead of {_amount(had)}",
+            f"partitions would have been stalled for {_amount(has)} partition-seconds instead of {_amount(had)}",
         )
     if own.moved != best.moved:
         yield best.moved < own.moved, f"{best.moved} partitions would have moved instead of {own.moved}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rebalance_agent.audit.audited_group import AuditedGroup, Partition, Totals, changes, totals
@@ -63,7 +63,7 @@ class GroupAccount:
         self._open: _Sums | None = None
         self._skipping = False
         self._free_ms: dict[Partition, int] = {}
-        self._unheld_ms = 0
+        self._unheld_ms = self._unheld_sum_ms = 0
 
     def drop_episode(self) -> None:
         """Drop the open episode, since one of its facts has no event or is not certain."""
@@ -112,7 +112,7 @@ class GroupAccount:
         if self._open is None:
             since_ms = before.at_ms if before and before.members else now.at_ms
             self._open, self._base = _Sums(now.number, set(), since_ms), before
-            self._free_ms, self._unheld_ms = {}, 0
+            self._free_ms, self._unheld_ms, self._unheld_sum_ms = {}, 0, 0
         sums, step = self._open, changes(before, now)
         sums.numbers.add(now.number)
         gradual = published.protocol is RebalanceProtocol.COOPERATIVE or entry.returned or not now.members
@@ -156,6 +156,10 @@ class GroupAccount:
             return
         if stall.seconds is not None and stall.seconds + ROUNDING_S < self._unheld_ms / 1000:
             yield f"a partition had no owner for {self._unheld_ms / 1000} s, its stall is {stall.seconds} s at most"
+        whole = stall.upper_partition_seconds
+        if whole is not None and whole + ROUNDING_S < self._unheld_sum_ms / 1000:
+            by_records = f"partitions had no owner for {self._unheld_sum_ms / 1000} partition-seconds"
+            yield f"{by_records}, its stall is {whole} partition-seconds at most"
         longest_s = (now.at_ms - sums.earliest_ms + sums.session_ms) / 1000 + LATE_S
         if stall.lower_seconds > longest_s and not (base and base.may_wait):
             yield f"its stall is {stall.lower_seconds} s at least, but the records allow at most {longest_s} s"
@@ -163,16 +167,20 @@ class GroupAccount:
     def _update_unheld(
         self, entry: ExpectedFact, before: AuditedGroup | None, now: AuditedGroup, published: PublishedEvent
     ) -> None:
-        """Update how long a partition had no owner by the records alone: the published stall cannot be shorter."""
+        """Update how long partitions had no owner by the records alone: the published stall cannot be shorter."""
         self._unheld_ms = max(self._unheld_ms, entry.unheld_ms)
+        self._unheld_sum_ms += entry.unheld_sum_ms
         if now.group_type is not GroupType.CLASSIC or before is None or not now.members:
             return
         both = before.holders.keys() & now.holders.keys()
-        if published.protocol is RebalanceProtocol.EAGER and both and now.joined_ms is not None and not entry.returned:
-            self._unheld_ms = max(self._unheld_ms, now.at_ms - max(now.joined_ms, before.at_ms))
-        for partition in now.holders.keys() & self._free_ms.keys():
-            self._unheld_ms = max(self._unheld_ms, now.at_ms - self._free_ms.pop(partition))
+        if published.protocol is RebalanceProtocol.EAGER and now.joined_ms is not None and not entry.returned:
+            self._add_unheld([now.at_ms - max(now.joined_ms, before.at_ms)] * len(both))
+        self._add_unheld([now.at_ms - self._free_ms.pop(name) for name in now.holders.keys() & self._free_ms.keys()])
         self._free_ms |= dict.fromkeys(before.holders.keys() - now.holders.keys(), now.at_ms)
+
+    def _add_unheld(self, times_ms: Sequence[int]) -> None:
+        self._unheld_ms = max((self._unheld_ms, *times_ms))
+        self._unheld_sum_ms += sum(max(0, time_ms) for time_ms in times_ms)
 
 
 def _stops_at_start(

@@ -12,7 +12,7 @@ from rebalance_agent.audit.audit_report import NO_EVENTS, AuditReport
 from rebalance_agent.audit.audited_group import RecordPosition
 from rebalance_agent.audit.ledger import AuditWindow, Ledger
 from rebalance_agent.audit.lifetime_counters import LifetimeCounters, check_lifetime
-from rebalance_agent.audit.published_event import GroupFact
+from rebalance_agent.audit.published_event import AuditedEvent
 from rebalance_agent.cli.inputs.cluster_flags import cluster_settings, names_cluster
 from rebalance_agent.cli.inputs.verify_files import events_in, records_in, scrape_in
 from rebalance_agent.clock import SystemClock
@@ -151,11 +151,11 @@ def _name_filter(options: argparse.Namespace, settings: ObserverSettings) -> Nam
     return NameFilter(settings.groups_allow, settings.groups_deny)
 
 
-def _events(options: argparse.Namespace) -> Iterator[tuple[GroupFact, RecordPosition]]:
+def _events(options: argparse.Namespace) -> Iterator[tuple[AuditedEvent, RecordPosition]]:
     """Events about groups in the files; events of members, which may lack a cluster id, are left out."""
     for name in options.events:
         for event, position in events_in("--events", name):
-            if isinstance(event, GroupFact):
+            if isinstance(event, AuditedEvent):
                 yield event, position
 
 

@@ -1,4 +1,4 @@
-"""The threads of a listener: one waits for all connections, and only a complete request head gets a worker.
+"""The threads of a listener: they take turns to wait for all connections; only a complete request head occupies one.
 
 A client that sends nothing, or one byte now and then, or is slow in its TLS handshake, therefore costs at most a socket
 and 16 KiB, and for a few seconds only. A client that is slow later (in sending a body or taking an answer) occupies a

@@ -1,4 +1,4 @@
-"""`Instrumentation`, the interface of this package to client adapters."""
+"""`Instrumentation`: client adapters call it at each callback and `assign()`; it times them and reports events."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def _classic(group_type: GroupType) -> int:
 
 
 def _on_request(_type: GroupType) -> int:
-    """Series that are there where they are asked for, or that members bring: apart from `GROUP_SERIES_MAX`."""
+    """Count 0 towards `GROUP_SERIES_MAX`: a setting or members' reports create these series."""
     return 0
 
 
@@ -289,9 +289,9 @@ OWNER_PARTITIONS = labelled(
     "Partitions of a member; the maximum of members with equal labels.",
     ("client_id", "host"),
     "partitions",
-    samples=lambda group: (
-        ((owner.client_id, owner.host), owner.partitions) for owner in group.owners if owner.partitions is not None
-    ),
+    samples=lambda group: [
+        (labels, partitions) for labels, (partitions, _) in group.owners.items() if partitions is not None
+    ],
     series=_on_request,
 )
 OWNER_MEMBERS = labelled(
@@ -300,7 +300,7 @@ OWNER_MEMBERS = labelled(
     "Members with these labels.",
     ("client_id", "host"),
     "members",
-    samples=lambda group: (((owner.client_id, owner.host), owner.members) for owner in group.owners),
+    samples=lambda group: [(labels, members) for labels, (_, members) in group.owners.items()],
     series=_on_request,
 )
 ROLLOUT = gauge(

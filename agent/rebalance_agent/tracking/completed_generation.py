@@ -60,15 +60,20 @@ class LastSeen:
 class FirstCommits:
     """The first commit (epoch ms) of each partition after a member got it; ``at_ms`` fills up as commits are read.
 
-    ``awaited``: the partitions that members got.
+    ``awaited``: the partitions that members got. ``later_ms``: the first commit of a partition that a later generation
+    assigned before any came. Its owner of that generation consumes it.
     """
 
     at_ms: dict[Partition, int] = field(default_factory=dict)
     awaited: set[Partition] = field(default_factory=set)
+    later_ms: dict[Partition, int] = field(default_factory=dict)
 
     def rename(self, names: Mapping[str, str]) -> None:
         """Replace topic ids by ``names`` that became known."""
-        self.at_ms = {(names.get(topic, topic), number): at_ms for (topic, number), at_ms in self.at_ms.items()}
+        self.at_ms, self.later_ms = (
+            {(names.get(topic, topic), number): at_ms for (topic, number), at_ms in times.items()}
+            for times in (self.at_ms, self.later_ms)
+        )
         self.awaited = {(names.get(topic, topic), number) for topic, number in self.awaited}
 
 
@@ -213,7 +218,7 @@ class Episode:
         """Whether a member that ``reports`` nothing (by member id) has yet to commit a partition that it got."""
         first = self.last.first_commits
         return any(
-            first.at_ms.keys().isdisjoint(partitions)
+            first.at_ms.keys().isdisjoint(partitions) and not partitions <= first.later_ms.keys()
             for member in self.last.members
             if not reports(member.member_id) and (partitions := pairs(member.assigned) & first.awaited)
         )

@@ -215,12 +215,13 @@ def stall_text(stall: Stall | None) -> str:
 
 
 def standstill(running: RunningRebalance) -> str:
-    """The number of partitions that the running rebalance stalls: ``4 partitions stand still``, ``up to 4 ...``."""
-    surely, most = running.stalled_partitions, running.stalled_partitions + running.unsure_partitions
-    if not most:
-        return "nothing stands still"
-    number = "up to " if not surely else f"{surely} to " if surely < most else ""
-    return f"{number}{plural(most, 'partition')} {'stands' if most == 1 else 'stand'} still"
+    """The number of partitions that the running rebalance stalls: ``4 partitions are stalled``, ``up to 4 ...``."""
+    stalled_min = running.stalled_partitions
+    stalled_max = stalled_min + running.unsure_partitions
+    if not stalled_max:
+        return "no partition is stalled"
+    number = "up to " if not stalled_min else f"{stalled_min} to " if stalled_min < stalled_max else ""
+    return f"{number}{plural(stalled_max, 'partition')} {'is' if stalled_max == 1 else 'are'} stalled"
 
 
 def table_text(headings: Sequence[str], rows: Sequence[Sequence[str]], right: Container[int] = ()) -> str:

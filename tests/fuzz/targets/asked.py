@@ -1,4 +1,4 @@
-"""Requests that have passed the HTTP server: paths, queries and headers of the API and the pages."""
+"""Requests behind the HTTP server: paths, queries and headers of the API and the pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What commands take: files that somebody sent, and answers of an agent, whose names go to a terminal in the end."""
+"""Inputs of commands: files from others, and an agent's answers, whose names are printed on a terminal."""
 
 from __future__ import annotations
 

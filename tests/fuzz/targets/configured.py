@@ -21,7 +21,7 @@ from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
 from rebalance_agent.runtime.settings.redacted import shown_settings
 from rebalance_agent.runtime.settings.roles import ENV_PREFIX, ObserverSettings
 from rebalance_agent.runtime.settings.settings_sources import SettingsErrors, load, misspelt_environment
-from rebalance_agent.runtime.sinks.webhook_sink import webhook_target
+from rebalance_agent.runtime.settings.webhook_target import webhook_target
 from rebalance_agent.tracking.patterns.copartition import Copartitioned
 
 __all__ = ["TARGETS"]

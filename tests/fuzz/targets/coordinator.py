@@ -1,4 +1,4 @@
-"""Records of ``__consumer_offsets``, of which members decide a good part; and all that is made of them downstream."""
+"""Records of ``__consumer_offsets``, whose contents members partly choose, through all code that uses them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole files that commands take: what is left of ``__consumer_offsets`` with its topics, and what `verify` reads."""
+"""Files that commands read: dumps of ``__consumer_offsets`` with its topics, and the inputs of `verify`."""
 
 from __future__ import annotations
 

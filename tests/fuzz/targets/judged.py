@@ -1,4 +1,4 @@
-"""What `verify` judges: events that anybody may have published, and the text of a scrape."""
+"""Inputs of `verify`: events from any publisher, and the text of a scrape."""
 
 from __future__ import annotations
 

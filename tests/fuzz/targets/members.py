@@ -1,4 +1,4 @@
-"""What members of a group send each other through the coordinator: subscriptions, assignments, user data."""
+"""Data that members send each other through the coordinator: subscriptions, assignments, user data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HTTP as it comes from a socket: both listeners whole, with their threads, on loopback."""
+"""HTTP from a socket: both complete listeners with their threads, on loopback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the brokers' logs say of the beginning of classic groups' rebalances: when, and for what reason."""
+"""Reads starts of classic groups' rebalances, with time and reason, from the brokers' logs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the observer's events say, read from their JSON. The names of their fields are in this module alone."""
+"""The observer's events, read from their JSON. Only this module contains the names of their fields."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The truth of a group: its spans with where each began that no owner stopped, and when records gave the partition."""
+"""The truth of a group: its stalls, with their start if no owner stopped, and the record that assigned them."""
 
 from __future__ import annotations
 

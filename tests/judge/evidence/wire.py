@@ -1,4 +1,4 @@
-"""Bytes of Kafka's records, read by hand: what the judge needs of `__consumer_offsets`, and nothing else.
+"""A decoder of Kafka's records by hand, for the part of `__consumer_offsets` that the judge needs.
 
 Source: the public description of Kafka's protocol (integers big-endian, strings with a length in two bytes, KIP-482's
 compact forms with a length plus one as a varint, and tagged fields).

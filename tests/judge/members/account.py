@@ -1,4 +1,4 @@
-"""A member's account of itself: one JSON line per fact in a file, and the commands that it is given.
+"""A member's log, one JSON line per fact in a file, and the commands that it receives.
 
 A line has ``at`` (epoch milliseconds), ``what`` and, where it is of partitions, ``partitions`` (``topic-number``):
 

@@ -1,4 +1,4 @@
-"""A transaction with committed offsets in every partition of the offsets topic, left open."""
+"""Leaves a transaction with committed offsets open in every partition of the offsets topic."""
 
 from __future__ import annotations
 

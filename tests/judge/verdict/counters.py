@@ -1,4 +1,4 @@
-"""Counters of an observer's /metrics beside the truth: partition-seconds that stood still, by group."""
+"""Compares an observer's counters of stalled partition-seconds with the truth, by group."""
 
 from __future__ import annotations
 

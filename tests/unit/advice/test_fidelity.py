@@ -1,4 +1,4 @@
-"""What must be repeated, what need not be, and how a difference is told."""
+"""Decisions that must be repeated, those that need not be, and the text for a difference."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""From events to rebalances in order."""
+"""Events become rebalances in order."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Which rebalances static membership would have avoided, and what it would have cost."""
+"""The rebalances that static membership would have avoided, and its cost."""
 
 from dataclasses import replace
 

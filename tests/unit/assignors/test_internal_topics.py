@@ -1,4 +1,4 @@
-"""Internal topics are right before anyone is assigned, or it is said what is wrong."""
+"""Internal topics are complete before an assignment, or an error names the problem."""
 
 from __future__ import annotations
 

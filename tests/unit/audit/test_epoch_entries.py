@@ -1,4 +1,4 @@
-"""Groups whose coordinator assigns: what their records alone show."""
+"""Groups with broker-side assignment, from their records alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the ledger says, case by case; that it agrees with the tracker at large is a property."""
+"""The ledger's findings, case by case; a property tests that it agrees with the tracker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counters of a process against the sums of what it published."""
+"""Compares a process's counters with the sums of its published events."""
 
 from __future__ import annotations
 

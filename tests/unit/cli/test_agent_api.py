@@ -1,4 +1,4 @@
-"""The client against the API's own application on a real port, and against agents that misbehave."""
+"""The client with the API's own application on a real port, and with agents that misbehave."""
 
 import argparse
 import json

@@ -1,4 +1,4 @@
-"""The command finds its stages, loads Spark only where one needs it, and says what is wrong."""
+"""The command finds its stages, loads Spark only if a stage needs it, and reports errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`rebalance-agent verify` over files: what it prints, and how it ends."""
+"""`rebalance-agent verify` with files: its output and its exit codes."""
 
 from __future__ import annotations
 

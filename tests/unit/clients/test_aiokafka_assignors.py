@@ -1,4 +1,4 @@
-"""aiokafka's adapters without a broker: what each part says to the other."""
+"""aiokafka's adapters without a broker: the calls between their parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Internal topics under aiokafka: asked for after the join, and checked before anyone is assigned."""
+"""Internal topics with aiokafka: requested after the join, and checked before the assignment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What kafka-python's consumers ask the cluster beside their own connection, with an admin client that is made up."""
+"""The requests of kafka-python's consumers on an additional connection, with a fake admin client."""
 
 from __future__ import annotations
 

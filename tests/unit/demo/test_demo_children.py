@@ -1,4 +1,4 @@
-"""Processes are real here: what is promised is that none of them stays."""
+"""Real child processes: none of them survives."""
 
 from __future__ import annotations
 

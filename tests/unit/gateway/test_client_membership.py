@@ -1,4 +1,4 @@
-"""What a gateway tells of members whose frames it sees, and when that was."""
+"""A gateway's events about members whose frames it sees, with their times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frames that are read whole have so much room together, and who finds none waits, in order, for a bounded time."""
+"""The shared memory budget of frames: waiters are served first come, first served, and for a bounded time."""
 
 from __future__ import annotations
 

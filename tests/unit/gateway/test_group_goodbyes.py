@@ -1,4 +1,4 @@
-"""How members go, why they join, and whose answer it was: requests whose answers come late, or never."""
+"""How members leave, why they join, and which request a response belongs to, if responses are late or missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys and offsets of commits that are read without decoding are those of the tables."""
+"""Keys and offsets of commits that are read without full decoding equal those of the tables."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""TLS of our own listeners, with certificates that openssl made."""
+"""TLS of our own listeners, with certificates from openssl."""
 
 import http.client
 import os

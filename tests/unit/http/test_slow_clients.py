@@ -1,4 +1,4 @@
-"""A listener under clients that are slow on purpose: others are served meanwhile, and nothing is left of them."""
+"""A listener with clients that are slow on purpose: others are served, and no resources leak."""
 
 import socket
 import threading

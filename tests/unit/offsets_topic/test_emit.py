@@ -1,4 +1,4 @@
-"""What ListOffsets says of partitions whose leader goes while it is asked."""
+"""ListOffsets for partitions whose leader changes during the request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which snapshots can be built on."""
+"""The snapshots that can be used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A connection as librdkafka has it is the same one in Java, or refused by name."""
+"""A connection in librdkafka's settings becomes the same one in Java, or is rejected by name."""
 
 from __future__ import annotations
 

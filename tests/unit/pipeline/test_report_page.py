@@ -1,4 +1,4 @@
-"""The report as a page: everything is in it, nothing from outside gets into its markup, and it stays small enough."""
+"""The report's page is complete, contains no external markup, and stays small."""
 
 from __future__ import annotations
 

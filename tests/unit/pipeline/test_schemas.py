@@ -1,4 +1,4 @@
-"""Tables are what is written down of them; no Spark session is needed to see it."""
+"""Tables agree with their documentation; no Spark session is needed."""
 
 from __future__ import annotations
 

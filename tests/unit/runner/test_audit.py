@@ -1,4 +1,4 @@
-"""What `make audit` makes of pip-audit's answers: no answer is never good news."""
+"""`make audit` with pip-audit's answers: a missing answer is an error."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""What is wrong with a server, told by one that is wrong in just that way: on loopback, without Kafka."""
+"""Diagnoses of server errors, each with a faulty server on loopback, without Kafka."""
 
 from __future__ import annotations
 

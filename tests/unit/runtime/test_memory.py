@@ -1,4 +1,4 @@
-"""What is turned for a process of ours is as it was afterwards."""
+"""Settings of the process that are changed temporarily are restored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sidecar is a gateway, too, as soon as any setting says something of a gateway; and else needs nothing of it."""
+"""A sidecar is also a gateway if a gateway setting is present, and otherwise needs none of its requirements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Single stories in the model of the coordinator, each as Kafka's broker and consumers would have it."""
+"""Single scenarios in the coordinator model, each with the behaviour of Kafka's broker and consumers."""
 
 from __future__ import annotations
 

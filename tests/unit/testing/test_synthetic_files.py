@@ -1,4 +1,4 @@
-"""The files of a synthetic fleet: the same bytes from one process or many, complete or not there."""
+"""The files of a synthetic fleet: equal bytes from one process or many, complete or absent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Histories that never happened hold what real ones do, and come out the same again."""
+"""Synthetic histories have the properties of real ones, and are reproducible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a group's leader reports of its ``assign()``."""
+"""Reports of a group's leader about its ``assign()``."""
 
 from rebalance_agent.model.events import AssignEvent, process_event_id
 from rebalance_agent.tracking.observations import MemberReported, Tick

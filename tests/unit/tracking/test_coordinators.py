@@ -1,4 +1,4 @@
-"""New coordinators: they start every member's session anew, and classic rebalances with it (truth.md, finding 1)."""
+"""New coordinators restart every member's session, and classic rebalances with it."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def refusal(history: RecordedHistory, strategy: Strategy, settings: ReplaySettin
     if history.group_type is not GroupType.CLASSIC:
         return f"the broker assigns in a {history.group_type} group; strategies run in members of classic groups"
     if not history.decided:
-        return "no rebalance is recorded in which anybody was assigned anything"
+        return "no recorded rebalance assigned a partition to a member"
     if (size := history.size) > SIZE_MAX:
         return (
             f"too large: {size} members and partitions over all rebalances, more than {SIZE_MAX}; take a shorter time"
@@ -62,7 +62,7 @@ def _unfit(history: RecordedHistory, strategy: Strategy, settings: ReplaySetting
     if in_use or any(setting.name in settings.config for setting in strategy.config):
         return None
     if limits.equal_counts and not _has_equal_counts(history):
-        return "no two topics have equal partition counts, so that there is nothing to keep together"
+        return "no two topics have equal partition counts, so no partitions belong together"
     return limits.on_request
 
 

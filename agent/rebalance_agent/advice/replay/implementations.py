@@ -57,14 +57,14 @@ def verdict(
     name = event.assignor or ""
     if event.group_type is not GroupType.CLASSIC:
         return ImplementationVerdict(
-            "the broker's own", "the broker assigns, by rules that may change with its version"
+            "the broker's own", "the broker assigns, and its rules may change with its version"
         )
     strategy = library_strategy(name)
     if strategy is None:
         return ImplementationVerdict("another client's own", f"{name or 'its assignor'} is no strategy of this library")
     if name in {"range", "roundrobin"}:
         if name == "range" and any(member.rack for member in event.members):
-            return ImplementationVerdict(ANY, "members say racks, and those of the partitions are not recorded")
+            return ImplementationVerdict(ANY, "members have racks, and the racks of the partitions are not recorded")
         return ImplementationVerdict(ANY, None)
     if family(name) != "sticky":
         return ImplementationVerdict(LIBRARY, _unrecorded(event, strategy.replay_limits))
@@ -78,7 +78,7 @@ def _unrecorded(event: GenerationEvent, limits: ReplayLimits) -> str | None:
 
 
 def _sticky(event: GenerationEvent, claiming: Collection[str], *, instrumented: bool) -> ImplementationVerdict:
-    others = "of equal balances every client's sticky assignor takes another"
+    others = "of several equal balances each client's sticky assignor chooses a different one"
     if event.assignor == "sticky":
         if instrumented or any(_claims(member) or member.member_id in claiming for member in event.members):
             mixed = any(_claims_only_in_user_data(member) for member in event.members)

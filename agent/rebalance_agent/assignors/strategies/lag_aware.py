@@ -234,7 +234,7 @@ def _maximum_lower_bound(items: Sequence[Sequence[Item]], members: int) -> Fract
     return max(Fraction(sum(loads), max(1, members)), Fraction(max(loads, default=0)))
 
 
-_UNRECORDED = "it goes by the partitions' lag or rate, which events do not record"
+_UNRECORDED = "it needs the partitions' lag or rate, which events do not contain"
 
 LAG_AWARE = Strategy(
     name="lag-aware",

@@ -156,7 +156,7 @@ def write_labels(user_data: MemberUserData) -> bytes:
     return encode_labelled(replace(user_data, owned={}))
 
 
-_UNRECORDED = "it goes by the racks of partitions, which events do not record"
+_UNRECORDED = "it needs the racks of partitions, which events do not contain"
 
 RACK_AWARE_STICKY = Strategy(
     name="rack-aware-sticky",

@@ -47,6 +47,6 @@ WEIGHTED_STICKY = Strategy(
     writer=encode_weighted,
     cooperative_form=True,
     replay_limits=ReplayLimits(
-        on_request="no weights are recorded, and with equal ones it does what sticky does",
+        on_request="no weights are recorded, and with equal weights it assigns as sticky does",
     ),
 )

@@ -79,7 +79,7 @@ TASK_STICKY = unit_strategy(
     config=(PROCESS_ID, SUBTOPOLOGIES),
     internal_topics=_wanted_internal_topics,
     replay_limits=ReplayLimits(
-        unrecorded="it goes by settings of the leader, which events do not record",
+        unrecorded="it needs settings of the leader, which events do not contain",
         refusal=f"it needs the application's sub-topologies, setting {SUBTOPOLOGIES.name}",
         setting=SUBTOPOLOGIES,
     ),

@@ -27,8 +27,8 @@ class ExpectedFact:
 
     ``before``: the generation before.
     ``returned``: new ids of static members that returned within it. ``certain``: no record before it was missing.
-    ``unheld_ms``: in an epoch group, the longest time (ms) in which a partition had no owner. ``count``: number of
-    aborted generations.
+    ``unheld_ms``: in an epoch group, the longest time (ms) in which a partition had no owner, ``unheld_sum_ms`` the sum
+    of these times over all partitions. ``count``: number of aborted generations.
     """
 
     kind: str
@@ -42,6 +42,7 @@ class ExpectedFact:
     returned: tuple[str, ...] = ()
     certain: bool = True
     unheld_ms: int = 0
+    unheld_sum_ms: int = 0
     count: int = 1
 
     def event_id(self, cluster_id: str) -> str:

@@ -49,7 +49,7 @@ class EpochEntries:
         self._behind: set[str] = set()
         self._holders: dict[Partition, int] = {}
         self._free_ms: dict[Partition, int] = {}
-        self._unheld_ms = 0
+        self._unheld_ms = self._unheld_sum_ms = 0
         self._started_ms: int | None = None
         self._assigned_ms: int | None = None
 
@@ -83,12 +83,13 @@ class EpochEntries:
         if same and not returned:
             return
         certain, self.certain, self.last = self.certain, True, now
-        unheld_ms, self._unheld_ms = self._unheld_ms, 0
+        unheld_ms = self._unheld_ms, self._unheld_sum_ms
+        self._unheld_ms = self._unheld_sum_ms = 0
         self._free_ms.clear()
         self._started_ms = self._assigned_ms = None
         if now.members or (last and last.members) or not certain:
             fact_fields = GenerationEvent.KIND, self.group, self.group_type, number, at_ms
-            yield ExpectedFact(*fact_fields, position, now, last, returned, certain, unheld_ms)
+            yield ExpectedFact(*fact_fields, position, now, last, returned, certain, *unheld_ms)
 
     def _put(self, kind: type[EpochFact], subject: str, fact: EpochFact | None, at_ms: int) -> None:
         if kind is GroupEpoch:
@@ -132,6 +133,7 @@ class EpochEntries:
             self._holders[partition] = self._holders.get(partition, 0) + 1
             if (free_ms := self._free_ms.pop(partition, None)) is not None:
                 self._unheld_ms = max(self._unheld_ms, at_ms - free_ms)
+                self._unheld_sum_ms += max(0, at_ms - free_ms)
         for partition in old - new:
             self._holders[partition] -= 1
             if not self._holders[partition]:

@@ -14,7 +14,7 @@ from rebalance_agent.clients.confluent_assignors.config.client_settings import C
 from rebalance_agent.clients.confluent_assignors.config.subscribed_topics import SubscribeCall
 from rebalance_agent.clients.confluent_assignors.data_methods import DataMethods
 from rebalance_agent.clients.confluent_assignors.group_methods import CLOSED, GroupMethods
-from rebalance_agent.clients.confluent_assignors.member.committer import Commit, Committer
+from rebalance_agent.clients.confluent_assignors.member.committer import Committer, RequestedCommit
 from rebalance_agent.clients.confluent_assignors.member.group_member import MemberConsumer
 from rebalance_agent.clients.confluent_assignors.member.membership_thread import MembershipThread
 from rebalance_agent.clients.confluent_assignors.member.poll_interval import PollInterval
@@ -89,7 +89,7 @@ class Consumer(GroupMethods, DataMethods):
         self._handover = ThreadHandover()
         self._poll_interval = PollInterval(settings.max_poll_interval_ms, self._clock)
         self._errors: deque[KafkaError] = deque()
-        self._finished: deque[Commit] = deque()
+        self._finished: deque[RequestedCommit] = deque()
         self._rebalancing = Rebalancing(
             self, self._data, self._offset_store, self._commit_due, cooperative=settings.cooperative
         )
@@ -279,7 +279,7 @@ class Consumer(GroupMethods, DataMethods):
         """Commit stored offsets of partitions before they are revoked, with ``enable.auto.commit`` as in librdkafka."""
         if self._settings.auto_commit_seconds is None:
             return
-        commit = Commit(offsets, waited_for=False)
+        commit = RequestedCommit(offsets, waited_for=False)
         try:
             self._committer.commit_sync(offsets)
         except KafkaException as error:

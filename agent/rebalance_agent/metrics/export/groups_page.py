@@ -124,9 +124,10 @@ class GroupsPage:
     def _write(self, view: GroupView) -> _Cached:
         samples = group_samples(view, self._limits)
         rows = [(metric, samples.by_metric.get(metric, ())) for metric in GROUP_ROWS]
-        texts = tuple(self._format.samples(metric, of_row) if of_row else b"" for metric, of_row in rows)
+        text = self._format.of_group(view.group)
+        texts = tuple([text(metric, of_row) if of_row else b"" for metric, of_row in rows])
         exemplified = tuple(
-            (index, self._format.samples(metric, of_row, Dialect.OPENMETRICS))
+            (index, text(metric, of_row, Dialect.OPENMETRICS))
             for index, (metric, of_row) in enumerate(rows)
             if metric.buckets and has_exemplars(of_row)
         )
@@ -140,8 +141,9 @@ class GroupsPage:
         now_ms = self._clock.now_ms()
         lines: dict[Metric, list[bytes]] = {}
         for view in views:
-            for metric, sample in running_samples(view, now_ms):
-                lines.setdefault(metric, []).append(self._format.samples(metric, (sample,)))
+            text = self._format.of_group(view.group)
+            for metric, values in running_samples(view, now_ms):
+                lines.setdefault(metric, []).append(text(metric, values))
         return lines
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from rebalance_agent.cluster.access import AccessCheck, Existence, Operations, TopicAccess
-from rebalance_agent.runtime.preflight.rights import EVERYTHING, Right
+from rebalance_agent.runtime.settings.rights import EVERYTHING, Right
 
 __all__ = ["ProbeResult", "RightsProbe", "prove"]
 

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
 from rebalance_agent.runtime.settings.kafka_config import kafka_properties
-from rebalance_agent.runtime.sinks.webhook_sink import webhook_target
+from rebalance_agent.runtime.settings.webhook_target import webhook_target
 from rebalance_agent.tracking.patterns.copartition import Copartitioned
 
 __all__ = [

@@ -17,10 +17,10 @@ from rebalance_agent.errors import ClusterError
 from rebalance_agent.http.health import Readiness
 from rebalance_agent.metrics.export.agent_metrics import AgentMetrics
 from rebalance_agent.metrics.metric import ExporterRole
-from rebalance_agent.runtime.processes.process import CLUSTER, identify_cluster
-from rebalance_agent.runtime.processes.schedule import Schedule
+from rebalance_agent.runtime.scheduling.schedule import Schedule
 from rebalance_agent.runtime.settings.roles import ObserverSettings
 from rebalance_agent.runtime.watch.cluster_watch import ClusterWatch, watch_context, watch_parts
+from rebalance_agent.runtime.watch.reachability import CLUSTER, identify_cluster
 from rebalance_agent.tracking.patterns.group_lag import NO_LAGS, GroupLag
 from rebalance_agent.tracking.views import GroupView
 

@@ -3,6 +3,10 @@
 The coordinator accepts a commit only from a current member, so it shows that the member was alive. That the member
 consumed as well is certain only until the last commit but one: a member that leaves commits at the end of its revoked
 callback. If the last one repeats the offset of the one before, both may be from within the callback.
+
+A commit's time is the coordinator's; the member took the offsets before it. Offsets that grew between two commits
+show that it consumed after it had taken those of the first one: at most `COMMIT_DELAY_MS` before that commit's time,
+and later than the commit before it, since a client commits again only when the coordinator has answered.
 """
 
 from __future__ import annotations
@@ -15,7 +19,11 @@ from rebalance_agent.groupprotocol.commit_key import partition_key, split_commit
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.tracking.completed_generation import FirstCommits
 
-__all__ = ["PARTITIONS_MAX", "Commit", "CommitTimes"]
+__all__ = ["COMMIT_DELAY_MS", "EARLIER_MAX", "PARTITIONS_MAX", "Commit", "CommitTimes"]
+
+COMMIT_DELAY_MS = 500
+"""Longest time (ms) from taking offsets to the coordinator's record of them. It includes the client's queue and the
+coordinator's: on two cores with 80 runnable processes one of 270 took nearly as long."""
 
 PARTITIONS_MAX = 100_000
 """Partitions of groups whose commits are kept, some 30 MB; those of further partitions are not."""
@@ -28,6 +36,10 @@ class Commit(NamedTuple):
     offset: int
 
 
+EARLIER_MAX = 8
+"""Generations without a commit of a partition whose stall its first commit ends: as many as may wait to settle."""
+
+
 class _Seen(NamedTuple):
     """The last commit, the time of the one before, and until when its owner worked (epoch ms); -1 where unknown."""
 
@@ -38,9 +50,12 @@ class _Seen(NamedTuple):
 
 
 class _Awaited(NamedTuple):
+    """``earlier``: of generations before, in which the partition was not committed."""
+
     after_ms: int
     partition: Partition
     first: FirstCommits
+    earlier: tuple[FirstCommits, ...] = ()
 
 
 @dataclass(slots=True)
@@ -78,11 +93,16 @@ class CommitTimes:
                 self._size += 1
                 group.seen[partition] = _Seen(at_ms, offset, -1, -1)
         elif at_ms > before.at_ms:
-            # An owner that repeats an offset may be in its callback, and may have been at the commit before.
-            worked_ms = before.at_ms if offset > before.offset else before.before_ms
+            if offset > before.offset:
+                worked_ms = max(before.at_ms - COMMIT_DELAY_MS, before.before_ms)
+            else:
+                # The owner may be in its callback, and may have been at the commit before.
+                worked_ms = max(before.before_ms - COMMIT_DELAY_MS, before.worked_ms)
             group.seen[partition] = _Seen(at_ms, offset, before.at_ms, worked_ms)
         if group.awaited and (awaited := group.awaited.get(partition)) and at_ms >= awaited.after_ms:
             awaited.first.at_ms[awaited.partition] = at_ms
+            for first in awaited.earlier:
+                first.later_ms[awaited.partition] = at_ms
             del group.awaited[partition]
 
     def _drop(self, name: bytes, partition: bytes) -> None:
@@ -102,7 +122,10 @@ class CommitTimes:
         for partition in partitions:
             first.at_ms.pop(partition, None)
             first.awaited.add(partition)
-            group.awaited[partition_key(*partition)] = _Awaited(after_ms, partition, first)
+            key = partition_key(*partition)
+            before = group.awaited.get(key)
+            earlier = before.earlier + ((before.first,) if before.first is not first else ()) if before else ()
+            group.awaited[key] = _Awaited(after_ms, partition, first, earlier[-EARLIER_MAX:])
 
     def forget(self, name: str) -> None:
         """Drop the commits of a group that is gone or owned by another observer."""

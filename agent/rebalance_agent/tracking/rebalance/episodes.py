@@ -212,7 +212,8 @@ class Episodes:
         """Whether to wait for the members' first commits; not in a group whose members do not commit."""
         waits = closed.episode.awaits_commits(self._reports.knows)
         late = now_ms >= closed.latest_ms
-        if closed.episode.last.first_commits.at_ms:
+        first = closed.episode.last.first_commits
+        if first.at_ms or first.later_ms:
             self._commits_come = True
         elif waits and late:
             self._commits_come = False

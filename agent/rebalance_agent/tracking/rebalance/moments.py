@@ -220,6 +220,11 @@ class StepMoments:
         )
         return Moment(given_ms, max(given_ms, first_ms))
 
+    def resumed_later(self, partition: Partition, resumed: Moment) -> Moment:
+        """Return ``resumed``, which is endless, until the partition's first commit by a later generation's owner."""
+        later_ms = self._generation.first_commits.later_ms.get(partition, FOREVER_MS)
+        return Moment(resumed.earliest_ms, max(resumed.earliest_ms, later_ms))
+
     def open_stall(self, owner: Member, handover: PartitionHandover, since_ms: int) -> OpenStall:
         """Return the stall of a partition that its new ``owner`` has not been seen to consume."""
         given_ms, timeout_ms = self._given_ms(handover), owner.rebalance_timeout_ms

@@ -61,7 +61,7 @@ WIDE = PictureLayout(1_080.0, 172.0, 0.0, 44.0, 26.0, 24, columns=COLUMNS_MAX, r
 """For wide screens. Rows of more members would be lower than a letter."""
 
 SLIM = PictureLayout(300.0, 0.0, 15.0, 24.0, 36.0, 40, columns=8, rows=24, skew=False)
-"""For telephones, or a much enlarged page: names stand above their bars, so that nothing must be scrolled."""
+"""For phones, or a page at a high zoom level: names stand above their bars, so that nothing must be scrolled."""
 
 _TOP, _SKEW, _BELOW = 34.0, 46.0, 24.0
 _MARK = 14.0
@@ -115,12 +115,12 @@ def picture(
     drawing.gaps()
     drawing.bars()
     if running:
-        tip = f"rebalances since {moment_to_second(running.started_ms)}: {standstill(running)}"
+        tip = f"rebalancing since {moment_to_second(running.started_ms)}: {standstill(running)}"
         canvas.rect(spans[-1].end, _TOP, layout.now - 6, rows.bottom - _TOP, "running", tip, _row(0))
     if skewed:
         drawing.skew()
     canvas.x_labels(drawing.times(), canvas.height - 6)
-    words = f"{plural(len(members), 'member')} over {plural(len(columns), 'rebalance')}; arrow keys explain it"
+    words = f"{plural(len(members), 'member')} over {plural(len(columns), 'rebalance')}; use the arrow keys for details"
     return canvas.svg(title, words, " data-rows")
 
 
@@ -241,7 +241,7 @@ def _summary(column: TimelineColumn) -> str:
     skew = "" if column.skew_ratio is None else f", skew {column.skew_ratio:.2f}"
     return (
         f"{moment_to_second(column.at_ms)}, generation {column.last:,}: {trigger_name(column.trigger)}; "
-        f"stood still {stall}, {plural(column.moved, 'partition')} moved, {plural(column.members, 'member')}{skew}"
+        f"longest stall {stall}, {plural(column.moved, 'partition')} moved, {plural(column.members, 'member')}{skew}"
     )
 
 

@@ -71,7 +71,7 @@ def headline(close_up: GroupCloseUp) -> str:
     if summary.skew_ratio is not None:
         facts.append(f"skew {summary.skew_ratio:.2f}")
     totals = [
-        f"since this agent watches: {plural(summary.rebalances, 'rebalance')}, {summary.aborted} aborted",
+        f"since the agent started: {plural(summary.rebalances, 'rebalance')}, {summary.aborted} aborted",
         f"{counters.moved} partitions moved, {counters.moved_excess} needlessly",
         f"{counters.stalled_partition_seconds:.1f} stalled partition-seconds",
     ]
@@ -115,8 +115,8 @@ def move_rows(close_up: GroupCloseUp) -> list[tuple[str, ...]]:
         (
             printable(move.topic),
             to_ranges(move.partitions),
-            names.get(move.giver, move.giver) if move.giver else "nobody",
-            names.get(move.taker, move.taker) if move.taker else "nobody",
+            names.get(move.giver, move.giver) if move.giver else "no owner",
+            names.get(move.taker, move.taker) if move.taker else "no owner",
         )
         for move in moves(before.members, last.members)
     ]
@@ -126,9 +126,9 @@ def moves_title(close_up: GroupCloseUp, rows: Sequence[tuple[str, ...]]) -> str:
     """Title of the table of moves, or why there is none. ``rows``: of `move_rows`."""
     last = closing_event(close_up.last)
     if last is None:
-        return "moves: no rebalance has settled since this agent watches"
+        return "moves: no rebalance has completed since the agent started"
     if _event_before(close_up) is None:
-        return f"moves to generation {last.generation}: unknown, since nobody watched the generation before it"
+        return f"moves to generation {last.generation}: unknown, since the generation before it was not observed"
     number = sum(claimed_partitions(ranges) for _, ranges, *_ in rows)
     return f"moves from generation {last.previous_generation} to {last.generation}: {plural(number, 'partition')}"
 

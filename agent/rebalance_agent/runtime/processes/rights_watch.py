@@ -14,8 +14,8 @@ from rebalance_agent.cluster.acls import principal_of
 from rebalance_agent.cluster.worker import Worker
 from rebalance_agent.errors import ClusterError
 from rebalance_agent.runtime.preflight.probes import ProbeResult, prove
-from rebalance_agent.runtime.preflight.rights import ADMIN_ONLY, Right, acl_command, agent_rights
 from rebalance_agent.runtime.processes.logged_health import LoggedHealth
+from rebalance_agent.runtime.settings.rights import ADMIN_ONLY, Right, acl_command, agent_rights
 from rebalance_agent.runtime.settings.roles import AgentSettings
 
 __all__ = ["RIGHTS_PART", "RIGHTS_WATCH_S", "RightsWatch", "rights_watch", "watch_rights"]
