@@ -19,6 +19,7 @@ from rebalance_agent.tracking.classic.duplicates import RecordDeduplicator
 from rebalance_agent.tracking.classic.in_progress import InProgress
 from rebalance_agent.tracking.classic.start_time import joined_ms, start
 from rebalance_agent.tracking.completed_generation import (
+    Episode,
     Generation,
     TimeBounds,
     given_partitions,
@@ -27,7 +28,6 @@ from rebalance_agent.tracking.completed_generation import (
 )
 from rebalance_agent.tracking.evidence.last_seen import ClassicLastSeen
 from rebalance_agent.tracking.observations import GroupRecord, GroupsListed
-from rebalance_agent.tracking.rebalance.episode_generations import Episode
 from rebalance_agent.tracking.tracked_group import TrackedGroup
 from rebalance_agent.tracking.tracker_context import TrackerContext
 from rebalance_agent.tracking.views import GroupView, RunningRebalance

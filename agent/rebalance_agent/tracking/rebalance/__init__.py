@@ -1,7 +1,6 @@
 """One rebalance of a group of any type, from its generations to its events.
 
 - ``episodes``: a group's open, closed, settled and revisable episodes.
-- ``episode_generations``: an `Episode`, by its generations.
 - ``settle``: turns a closed episode into events. It uses ``stall``, ``triggers``, ``phases``, ``quality`` and more.
 - ``counters``: the group's totals.
 - ``group_history``: the episodes, totals, reports and more of a group, which outlive a change of its type.

@@ -7,12 +7,16 @@ from dataclasses import dataclass
 
 from rebalance_agent.model.events import Event
 from rebalance_agent.model.generation_diff import Partition
-from rebalance_agent.tracking.completed_generation import Generation, announces_followup
+from rebalance_agent.tracking.completed_generation import (
+    GENERATIONS_MAX,
+    Episode,
+    Generation,
+    announces_followup,
+)
 from rebalance_agent.tracking.evidence.member_reports import MemberReports
 from rebalance_agent.tracking.patterns.flapping import Flapping
 from rebalance_agent.tracking.patterns.rollouts import Rollouts
 from rebalance_agent.tracking.rebalance.counters import CounterTotals
-from rebalance_agent.tracking.rebalance.episode_generations import GENERATIONS_MAX, Episode
 from rebalance_agent.tracking.rebalance.moments import OpenStall
 from rebalance_agent.tracking.rebalance.settle import Settlement, revise, settle
 from rebalance_agent.tracking.tracker_context import TrackerContext

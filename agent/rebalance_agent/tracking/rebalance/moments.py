@@ -16,6 +16,7 @@ from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.completed_generation import (
     FOREVER_MS,
     Departure,
+    Episode,
     FirstCommits,
     Generation,
     LastSeen,
@@ -25,7 +26,6 @@ from rebalance_agent.tracking.completed_generation import (
 from rebalance_agent.tracking.evidence.coordinators import last_contact_ms
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
 from rebalance_agent.tracking.rebalance.diff_cache import difference
-from rebalance_agent.tracking.rebalance.episode_generations import Episode
 
 __all__ = ["Moment", "OpenStall", "StepMoments", "UnknownMomentError"]
 

@@ -15,10 +15,9 @@ from rebalance_agent.model.group import GroupType, Member, RebalanceProtocol
 from rebalance_agent.model.member_changes import identity
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
-from rebalance_agent.tracking.completed_generation import Departure, Generation
+from rebalance_agent.tracking.completed_generation import Departure, Episode, Generation
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
 from rebalance_agent.tracking.rebalance.diff_cache import difference
-from rebalance_agent.tracking.rebalance.episode_generations import Episode
 from rebalance_agent.tracking.rebalance.moments import OpenStall
 from rebalance_agent.tracking.rebalance.phases import phases_of
 from rebalance_agent.tracking.rebalance.quality import judge_generation

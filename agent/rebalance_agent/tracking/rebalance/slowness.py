@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rebalance_agent.model.partitions import count_partitions
-from rebalance_agent.tracking.completed_generation import Generation
+from rebalance_agent.tracking.completed_generation import Episode, Generation
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
-from rebalance_agent.tracking.rebalance.episode_generations import Episode
 
 __all__ = ["REJOIN_SLACK_MS", "Slowness", "find_slowness"]
 

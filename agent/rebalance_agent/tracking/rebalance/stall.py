@@ -13,9 +13,8 @@ from itertools import pairwise
 from rebalance_agent.model.episode import Basis, Stall
 from rebalance_agent.model.generation_diff import Partition, owners
 from rebalance_agent.model.partitions import pairs
-from rebalance_agent.tracking.completed_generation import Generation, PartitionHandover
+from rebalance_agent.tracking.completed_generation import Episode, Generation, PartitionHandover
 from rebalance_agent.tracking.evidence.member_reports import MemberReports
-from rebalance_agent.tracking.rebalance.episode_generations import Episode
 from rebalance_agent.tracking.rebalance.moments import Moment, OpenStall, StepMoments, UnknownMomentError
 
 __all__ = ["STALL_MAX_MS", "MeasuredStall", "measure_stall"]

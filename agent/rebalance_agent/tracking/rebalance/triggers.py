@@ -8,10 +8,9 @@ from rebalance_agent.model.episode import TRIGGER_PRECEDENCE, Trigger
 from rebalance_agent.model.generation_diff import GenerationDiff
 from rebalance_agent.model.group import Member
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
-from rebalance_agent.tracking.completed_generation import Departure, Generation
+from rebalance_agent.tracking.completed_generation import Departure, Episode, Generation
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
 from rebalance_agent.tracking.rebalance.diff_cache import difference
-from rebalance_agent.tracking.rebalance.episode_generations import Episode
 
 __all__ = ["episode_causes", "generation_causes", "in_precedence"]
 
