@@ -25,7 +25,7 @@ from rebalance_agent.model.subscription import (
 __all__ = ["CASES", "OPERATIONS", "Case", "write"]
 
 OPERATIONS = ("first", "leave", "join")
-"""Nobody owns anything; one of the members that own everything has left; one has come to them."""
+"""First assignment of new members; a member leaves a group that owned everything; a member joins such a group."""
 
 GENERATION = 5
 

@@ -17,7 +17,7 @@ from kafka.protocol.producer import ProduceRequest
 from kafka.record import MemoryRecordsBuilder
 
 FETCH_BYTES = 1024 * 1024
-"""What a consumer asks of a partition at a time, by default."""
+"""Maximum bytes per partition of a consumer's fetch, by default."""
 
 UNDER_WAY = 2
 """Requests of one connection that are not answered yet, so that no side waits for the next one."""

@@ -27,26 +27,26 @@ from rebalance_agent.testing.kafka.broker_settings import free_ports
 
 PARTITIONS = 12
 RECORDS: Mapping[str, int] = {"kafka-python": 10_000, "confluent-kafka": 40_000, "aiokafka": 40_000}
-"""What each client reads at once, from a topic of its own: a quarter of a second's worth."""
+"""Records of each client's topic, read at once: about a quarter of a second."""
 
 RECORD_BYTES = 100
 READS = 3
-"""So often a process reads the topic, after two rebalances each time; its figure is the median."""
+"""Reads of the topic by one process, each after two rebalances; the figure is their median."""
 
 ROUNDS = 11
-"""Of eleven values the median lies between the second and the last but one with 98.8 %."""
+"""With eleven values, the median lies between the second and the tenth with 98.8 % confidence."""
 
 BARE, AGAIN = "bare", "bare, again"
 
 REBALANCE_MS: Final = 10.0
-"""The event of the first callback is sent while the application waits for the second. Until all members hear of one
-takes a heartbeat, which is 3 s unless set otherwise: nobody notices a hundredth of a second in that."""
+"""Accepted milliseconds per rebalance. The first callback's event is sent while the application waits for the second.
+All members learn of a rebalance within a heartbeat interval, 3 s by default, in which 10 ms are not noticeable."""
 
 MEMORY_MIB: Final = 12.0
-"""The package's code and what it imports take some 6 MiB, and 4 MiB of events may wait for a sidecar."""
+"""Accepted MiB: the package and its imports take about 6 MiB, and up to 4 MiB of events wait for a sidecar."""
 
 NEGLIGIBLE: Final = 10.0
-"""Percent, of reading records and doing nothing with them; of what a program does that uses them, it is a fraction."""
+"""Accepted percent of reading records without processing them; of a real program's work it is a fraction."""
 
 MEASURES = (
     Measure("poll_p50_us", "poll p50 us", NEGLIGIBLE),
@@ -58,7 +58,7 @@ MEASURES = (
 )
 
 Found = Mapping[str, Sequence[Mapping[str, float]]]
-"""What each variant measured, a mapping of figures for each round."""
+"""Variant -> its figures, one mapping for each round."""
 
 
 def main(scale: float = 1.0) -> None:

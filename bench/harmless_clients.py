@@ -15,14 +15,14 @@ import confluent_kafka
 
 POLL_S = 0.1
 BATCH = 100
-"""Records of one call, where a client gives several, and of one batch in the topic."""
+"""Records per call, for clients that return several, and per batch in the topic."""
 
 FETCH_BYTES, PARTITION_BYTES = 1 << 20, 64 << 10
-"""What a broker sends at once: of all partitions, of one."""
+"""Maximum bytes of a fetch: for all partitions, and for one."""
 
 WAIT_MS = 5
-"""So long a broker waits for records that are not there. Who asked at the topic's end, and then wants its beginning,
-waits for that answer first: with the usual settings up to half a second, by chance."""
+"""Milliseconds that a broker waits for new records. A consumer that fetched at the topic's end and then seeks to its
+beginning waits for that response first: with default settings up to half a second, at random."""
 
 PATIENCE_S = 60.0
 _FETCHES = {

@@ -24,18 +24,18 @@ from bench.synthetic import GROUPS, enqueue, fill, offsets_broker, records
 from bench.tree import Took, took, watched
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.pipeline.ingest.backfill import records_of_topic, replayed, topic_now
-from rebalance_agent.pipeline.ingest.ingest_events import count_rows, events_at_rest, events_of_topic
+from rebalance_agent.pipeline.ingest.ingest_events import count_rows, events_of_topic, stored_events
 from rebalance_agent.pipeline.ingest.streaming import StreamSettings, ingest_stream
 from rebalance_agent.pipeline.spark.session import SessionSettings, open_session
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 
 GENERATIONS = 20_000
-"""In some 60,000 events of 2 kB."""
+"""Generations in the events topic: about 60,000 events of 2 kB."""
 
 OFFSETS_RECORDS = 1_500_000
 EVENTS_TOPIC, EVENTS_PARTITIONS = "rebalance-events", 6
 RECORDS_MAX = 100_000
-"""Of one micro-batch: the default of ``pipeline ingest``."""
+"""Records of one micro-batch: the default of ``pipeline ingest``."""
 
 CORES = 2
 
@@ -53,7 +53,7 @@ def main(scale: float = 1.0) -> None:
         groups, total = max(1, round(GROUPS * scale)), round(OFFSETS_RECORDS * scale)
         fill(kafka.bootstrap_servers, records(total, groups, SystemClock().now_ms()), partitions)
         tables = DeltaTables(spark, f"{folder}/tables")
-        events = events_at_rest(spark, properties, EVENTS_TOPIC)
+        events = stored_events(spark, properties, EVENTS_TOPIC)
         offsets = records_of_topic(spark, properties, topic_now(properties))
         took(lambda: _bare(events))  # the first tasks of all start what there is to start
         found: dict[str, Took] = {}

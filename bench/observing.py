@@ -27,13 +27,22 @@ PATIENCE_S = 600.0
 """Longest wait for anything."""
 
 STOP_S = 30.0
-"""For its end after SIGTERM: several times what it takes."""
+"""Seconds allowed for its end after SIGTERM: several times the usual duration."""
 
 LOG_SHOWN = 4_000
-"""Characters of its log that are shown where it ends, or does not get there."""
+"""Characters of its log that are printed if it ends early or does not become ready."""
 
 STACKS_SHOWN = 20_000
-"""The same where it does not end: with what each of its threads does."""
+"""The same if it does not end, with the stack of each thread."""
+
+AS_IN_THE_IMAGE = """
+import sys
+sys.modules.update(dict.fromkeys(("rich", "greenlet")))
+from rebalance_agent.cli.main import main
+sys.exit(main())
+"""
+"""structlog imports these two where they are installed, at 5 MiB: the environment for development has them, and what
+observers are installed with (``requirements/agent.lock``) has not."""
 
 SHOWN = re.compile(r"^kafka_rebalance_members\{", re.MULTILINE)
 GENERATION = re.compile(r"^kafka_rebalance_generation\{[^}]*\} (\d+)", re.MULTILINE)
@@ -128,8 +137,7 @@ def observer(bootstrap: str, *flags: str) -> Iterator[Observer]:
         TimeoutExpired: it did not end within `STOP_S`; what its threads did then is printed.
     """
     (port,) = free_ports(1)
-    python = [sys.executable, "-X", "faulthandler", "-m"]
-    command = [*python, "rebalance_agent.cli.main", "observe", "--bootstrap-servers", bootstrap]
+    command = [sys.executable, "-X", "faulthandler", "-c", AS_IN_THE_IMAGE, "observe", "--bootstrap-servers", bootstrap]
     with tempfile.TemporaryDirectory() as folder, (path := Path(folder) / "log").open("wb") as log:
         begun = perf_counter()
         process = subprocess.Popen(

@@ -29,7 +29,7 @@ PLAYED = 6
 
 
 RARELY = ("deploys_per_day", "growths_per_day", "storms_per_day", "crash_loops_per_day")
-"""What would make the number of rebalances depend on that of members."""
+"""Rates that are set to rare, because the number of rebalances would otherwise depend on the number of members."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,10 +30,10 @@ from rebalance_agent.testing.synthetic.fleet_plan import MONDAY_MS, FleetPlan
 from rebalance_agent.testing.synthetic.synthetic_history import history
 
 BATCHES = 288
-"""Of a day, one every five minutes."""
+"""Micro-batches of a day, one every five minutes."""
 
 EVENTS = 175
-"""In five minutes, of a thousand groups that rebalance fifty times a day."""
+"""Events in five minutes, of a thousand groups that rebalance fifty times a day."""
 
 TOLD_EVERY = 24
 TOPIC = "rebalance-events"

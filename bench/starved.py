@@ -35,7 +35,7 @@ BUSY = (0, 20, 50, 150)
 """Runnable processes beside broker, observer and readers."""
 
 GROUPS = 20
-"""Groups of 20 members that are known besides the one whose records are timed."""
+"""Other groups, of 20 members each, beside the one whose records are timed."""
 
 TAKEOVER_GROUPS = 200
 
@@ -56,7 +56,7 @@ GROUP = "delay"
 SERIES = re.compile(rb'^kafka_rebalance_generation\{consumergroup="delay"\} (\d+)', re.MULTILINE)
 
 _BUSY = "while [ -d /proc/$PPID ]; do i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; done"
-"""Runs until the process that started it is gone, also where that was killed."""
+"""A program that runs until its parent has ended or was killed."""
 
 
 def main(scale: float = 1.0) -> None:

@@ -27,14 +27,14 @@ OFFSETS_PARTITIONS = 50
 GROUPS = 2_000
 MEMBERS = 20
 PARTITIONS = 20
-"""Of the one topic that every group reads."""
+"""Partitions of the topic that every group reads."""
 
 RECORDS_PER_GENERATION = 30
-"""One record in so many is a generation of a group, the rest are offset commits: 25 generations in each of 2,000 groups
+"""One record in this number is a generation of a group, the rest are commits: 25 generations in each of 2,000 groups
 among 1.5 M records."""
 
 SESSION_TIMEOUT_MS = 30 * 60_000
-"""A broker that starts over these records believes in the members for so long, though none of them lives."""
+"""Session timeout in ms: for so long a restarted broker keeps these members, which do not exist."""
 
 
 def _text(value: str) -> bytes:

@@ -39,7 +39,7 @@ SETTLING_S = 10.0
 
 SCRAPE_EVERY_S = 15.0
 STEP_S = 0.01
-"""The writer writes what is due, and sleeps for so long."""
+"""Seconds that the writer sleeps after it has written the due records."""
 
 
 class Followed(NamedTuple):

@@ -44,7 +44,7 @@ BROKER = {
 
 
 def play(options, faults, folder):
-    """What is wrong, a line each; None if somebody pressed Ctrl-C."""
+    """Return the problems, a line each; None after Ctrl-C."""
     fronted = {"AGENT": Listener("PLAINTEXT", fronted=True)}
     with EmbeddedKafka(BROKERS, properties=BROKER, listeners=fronted, startup_timeout=180) as kafka:
         try:

@@ -20,7 +20,7 @@ LEAVING_S = 80.0
 
 
 class Polls:
-    """Says what one consumer's polls are like."""
+    """Measures the polls of one consumer and prints their lateness."""
 
     def __init__(self):
         self._clock = SystemClock()
@@ -32,7 +32,7 @@ class Polls:
         sys.stdout.flush()
 
     def told(self, word, partitions):
-        """A callback had this word for ``partitions``."""
+        """Report a callback of this name for ``partitions``."""
         self.say(word, *(each.partition for each in partitions))
 
     @contextmanager

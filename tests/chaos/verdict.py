@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Verdict:
-    """``what`` in words, and what of it is ``wrong``."""
+    """``what`` was checked, in words, and what was ``wrong``."""
 
     what: str
     wrong: tuple[str, ...] = ()

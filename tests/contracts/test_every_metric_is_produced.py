@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -28,8 +29,9 @@ from rebalance_agent.model.epoch_groups import (
     MemberTarget,
     TargetEpoch,
 )
-from rebalance_agent.model.events import AssignEvent, process_event_id
+from rebalance_agent.model.events import AssignEvent
 from rebalance_agent.model.group import GroupState, GroupType
+from rebalance_agent.model.group_event import process_event_id
 from rebalance_agent.tracking.observations import (
     DescribedGroup,
     GroupDescribed,
@@ -79,6 +81,10 @@ def failing_assign():
         error="ValueError",
     )
     return [*BEGIN, TWO, MemberReported(T0 + 20_000, event)]
+
+
+def in_rack(rack, one):
+    return replace(one, subscription=replace(one.subscription, rack_id=rack))
 
 
 def replaced():
@@ -182,6 +188,7 @@ STORIES = {
     "another assignor": next_generation(member("a", (0, 1)), member("b", (2, 3)), protocol="sticky"),
     "a new topic": next_generation(member("a", {"t": (0, 1), "v": (0,)}, topics=("t", "v")), member("b", (2, 3))),
     "more partitions": next_generation(member("a", (0, 1)), member("b", (2, 3, 4))),
+    "in another rack": next_generation(in_rack("b", member("a", (0, 1))), member("b", (2, 3))),
     "for nothing": next_generation(member("a", (0, 1)), member("b", (2, 3))),
     "for nothing, with numbers missing": next_generation(member("a", (0, 1)), member("b", (2, 3)), number=4),
     "an assign() that raised": failing_assign(),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from rebalance_agent.pipeline.ingest.ingest_events import OWN_GROUPS
+from rebalance_agent.pipeline.spark.kafka_options import OWN_GROUPS
 from rebalance_agent.runtime.settings.rights import agent_rights
 from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings
 

@@ -12,7 +12,8 @@ from rebalance_agent.ui.sentences.empty_text import EMPTY_SECONDS_MAX, EMPTY_SEC
 from rebalance_agent.ui.words import rounded_duration
 
 ALERTS = load().alerts
-PAGE = Path(__file__).parents[2] / "docs" / "page.md"
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "page.md"
 
 
 def test_the_page_and_the_alerts_have_the_same_numbers():
@@ -28,6 +29,10 @@ def test_the_page_and_the_alerts_have_the_same_numbers():
     assert ALERTS["KafkaGroupPartitionStuck"]["seconds"] == trouble.STUCK_SECONDS_MIN
     for of_any in ("KafkaGroupPartitionsLost", "KafkaGroupPartitionsUnassigned"):
         assert ALERTS[of_any]["partitions"] == 1
+
+
+def test_the_readme_has_the_number_of_alerts():
+    assert re.findall(r"(\d+) alerts", (ROOT / "README.md").read_text(encoding="utf-8")) == [str(len(ALERTS))]
 
 
 def test_the_documentation_of_the_page_has_them_too():

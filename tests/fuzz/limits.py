@@ -57,7 +57,7 @@ def _bytes_max(target: Target, data: bytes) -> int:
 
 
 def _weighed(target: Target, data: bytes) -> None:
-    """Once before, so that what is made at first use and kept is not counted."""
+    """Measure after one warm-up call, so that caches filled at first use do not count."""
     taken(target, data)
     tracemalloc.start()
     try:

@@ -87,7 +87,7 @@ def _swap(chance, data, _others, _words):
 
 
 def _splice(chance, data, others, _words):
-    """A piece of another input, put in or in place of what was there."""
+    """Insert a part of another input, or replace a part by it."""
     if others and (other := chance.choice(others)):
         begin = chance.randrange(len(other))
         piece = other[begin : begin + chance.choice((4, 16, 64, len(other)))]

@@ -17,7 +17,7 @@ TOO_LARGE = "a group of this size takes long to compare: run rebalance-agent wha
 
 
 def advise(history: RecordedHistory, size_max: int = SIZE_MAX) -> str:
-    """Return what `recommend` says of the whole `what_if`; empty if it recommends no change.
+    """Return the sentences of `recommend` for the whole `what_if`; empty if it recommends no change.
 
     Only strategies that can be recommended are replayed. ``size_max``: members and partitions of a replay; a larger
     history gives `TOO_LARGE`.

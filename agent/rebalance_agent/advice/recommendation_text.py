@@ -1,4 +1,4 @@
-"""The sentences of a recommendation. Pure; `recommendation` decides what is recommended."""
+"""Writes the sentences of a recommendation. Pure; `recommendation` decides what to recommend."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PART = frozenset(GENERAL) - {"range"}
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What is recommended: ``own`` is what the group runs, ``best`` a better strategy, ``slow`` a slow member."""
+    """A recommendation: ``own`` is the group's strategy, ``best`` a better one, ``slow`` a slow member."""
 
     own: StrategyOutcome
     best: StrategyOutcome | None
@@ -32,7 +32,7 @@ class Choice:
 
 
 def sentence(what_if: WhatIf, choice: Choice) -> str:
-    """Return the recommendation in sentences: what to change, how, what it would have saved, how sure that is."""
+    """Return the recommendation in sentences: the change, its steps, its savings, and its confidence."""
     return " ".join([*_slow(choice.slow), _main(what_if, choice), *_how(what_if, choice), *_doubts(what_if, choice)])
 
 
@@ -65,7 +65,7 @@ def _refused(what_if: WhatIf) -> str | None:
 
 
 def _how(what_if: WhatIf, choice: Choice) -> Iterator[str]:
-    """How the group's clients change to the strategy, and what that costs."""
+    """Yield how the group's clients change to the strategy, and the cost of the change."""
     if choice.best is None:
         return
     new, old = choice.best.strategy, what_if.assignor
@@ -119,7 +119,7 @@ def _saved(own: Figures, best: Figures) -> float:
 def _gains(own: Figures, best: Figures) -> str:
     """Return what gets better and what gets worse, as text."""
     lines = list(_differences(own, best))
-    better, worse = ([text for good, text in lines if good is wanted] for wanted in (True, False))
+    better, worse = ([text for good, text in lines if good is is_better] for is_better in (True, False))
     return f"{_joined(better)}, though {_joined(worse)}" if worse else _joined(better)
 
 

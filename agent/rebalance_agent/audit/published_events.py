@@ -11,8 +11,9 @@ from rebalance_agent.audit.audited_group import RecordPosition
 from rebalance_agent.audit.expected.entries import ExpectedFact
 from rebalance_agent.audit.published_event import AuditedEvent, PublishedEvent, inconsistencies, reduce_event
 from rebalance_agent.model.episode import Source
-from rebalance_agent.model.events import AbortedEvent, Event, GenerationEvent, GroupGoneEvent, event_id
+from rebalance_agent.model.events import AbortedEvent, Event, GenerationEvent, GroupGoneEvent, MemberEvent
 from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.group_event import event_id
 
 __all__ = ["KINDS", "PublishedEvents"]
 
@@ -27,7 +28,7 @@ class PublishedEvents:
     """Takes events, then finds the event of an expected fact.
 
     ``first_ms``, ``last_ms``: times (epoch ms) of the earliest and latest event from this cluster's records, of any
-    group.
+    group. ``reporting``: the groups with events of members.
     """
 
     def __init__(
@@ -37,6 +38,7 @@ class PublishedEvents:
         self.first_ms: int | None = None
         self.last_ms: int | None = None
         self.kinds = kinds
+        self.reporting: set[str] = set()
         self._report = report
         self._cluster_id = cluster_id
         self._shows = shows
@@ -46,6 +48,8 @@ class PublishedEvents:
 
     def take(self, event: Event, position: RecordPosition) -> None:
         """Add an event, if it is of this cluster and of one of the ``kinds``."""
+        if isinstance(event, MemberEvent):
+            self.reporting.add(event.group)
         if not isinstance(event, AuditedEvent) or event.KIND not in self.kinds or event.cluster_id != self._cluster_id:
             return
         if event.source is not Source.RECORDS:

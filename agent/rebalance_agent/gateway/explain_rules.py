@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from rebalance_agent.gateway.group_rules import Rule, Rules
 from rebalance_agent.gateway.groups.offered_protocols import COMMON_ASSIGNORS, mismatch
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
+from rebalance_agent.model.member_changes import member_name
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.tracking.observations import DescribedGroup
 
@@ -30,8 +31,8 @@ def explain(rules: Rules, group: str, now: DescribedGroup | None, unknown: str =
     ``unknown``: why the group's state is not known.
     """
     rule = rules.of(group)
-    lines = [f"Group {_shown(group)}", ""]
-    lines += _what(rule) if rule else _nothing(rules)
+    lines = [f"Group {_printable(group)}", ""]
+    lines += _rule_entries(rule) if rule else _nothing(rules)
     lines += ["", *_state(rule, now, unknown)]
     return "\n".join(lines) + "\n"
 
@@ -43,24 +44,24 @@ def rewrite_obstacle(rule: Rule, now: DescribedGroup) -> str:
     if not now.members or not now.assignor or now.assignor == rule.strategy.name:
         return ""
     if now.assignor not in COMMON_ASSIGNORS:
-        return f"its members offer {_shown(now.assignor)}, which is not one of Kafka's own"
+        return f"its members offer {_printable(now.assignor)}, which is not one of Kafka's own"
     return mismatch(rule.strategy, (now.assignor,))
 
 
 def _nothing(rules: Rules) -> Iterator[str]:
     text = "No rule of gateway_groups matches its name: its frames are forwarded unchanged, and only observed."
-    if patterns := ", ".join(_shown(rule.pattern.pattern) for rule in rules):
+    if patterns := ", ".join(_printable(rule.pattern.pattern) for rule in rules):
         text += f" There are rules for {patterns}; a pattern must match the whole name."
     yield from _entry("Rule", text)
 
 
-def _what(rule: Rule) -> Iterator[str]:
+def _rule_entries(rule: Rule) -> Iterator[str]:
     strategy = rule.strategy
-    yield from _entry("Rule", _shown(str(rule)))
+    yield from _entry("Rule", _printable(str(rule)))
     yield from _entry("Strategy", f"{strategy.name}: {strategy.summary}. It is {_HOW[strategy.protocol]}.")
     for setting in strategy.config:
         configured = rule.config.get(setting.name)
-        value = _shown(configured) if configured is not None else f"default {setting.default or '-'}"
+        value = _printable(configured) if configured is not None else f"default {setting.default or '-'}"
         yield from _entry("", f"{setting.name}: {value}")
     extra = "" if strategy.writer is None else " and the strategy's data about the member"
     yield ""
@@ -82,12 +83,14 @@ def _state(rule: Rule | None, now: DescribedGroup | None, unknown: str) -> Itera
         text = f"The group's state is not known: {unknown}" if unknown else "The group does not exist now."
         yield from _entry("Now", text)
         return
-    assignor = _shown(now.assignor) if now.assignor else "none"
+    assignor = _printable(now.assignor) if now.assignor else "none"
     text = f"{now.group_type} group, {now.state}, {len(now.members)} members, assignor {assignor}"
     yield from _entry("Now", text)
     for member in now.members[:MEMBERS_SHOWN_MAX]:
-        name = _shown(member.instance_id or member.client_id)
-        yield from _entry("", f"{name} on {_shown(member.host)}: {count_partitions(member.assigned or {})} partitions")
+        name = _printable(member_name(member.client_id, member.instance_id))
+        yield from _entry(
+            "", f"{name} on {_printable(member.host)}: {count_partitions(member.assigned or {})} partitions"
+        )
     if len(now.members) > MEMBERS_SHOWN_MAX:
         yield from _entry("", f"and {len(now.members) - MEMBERS_SHOWN_MAX} more")
     if rule is not None and (verdict := _verdict(rule, now)):
@@ -101,8 +104,8 @@ def _entry(label: str, text: str) -> list[str]:
 def _verdict(rule: Rule, now: DescribedGroup) -> str:
     name = rule.strategy.name
     if problem := rewrite_obstacle(rule, now):
-        known = now.group_type is not GroupType.CLASSIC or now.assignor not in COMMON_ASSIGNORS
-        condition = "" if known else " if its clients are configured with this assignor"
+        is_certain = now.group_type is not GroupType.CLASSIC or now.assignor not in COMMON_ASSIGNORS
+        condition = "" if is_certain else " if its clients are configured with this assignor"
         return f"nothing is rewritten{condition}: {problem}"
     if not now.members or not now.assignor:
         return "it has no members: their assignors are known when they join"
@@ -111,6 +114,6 @@ def _verdict(rule: Rule, now: DescribedGroup) -> str:
     return f"it uses {name} from the first rebalance in which every member connects through a gateway with this rule"
 
 
-def _shown(text: str) -> str:
+def _printable(text: str) -> str:
     """A name from outside, escaped for a terminal."""
     return text if text.isprintable() and len(text) <= 200 else repr(text[:200])  # noqa: PLR2004 - a line's worth

@@ -1,4 +1,4 @@
-"""Metrics of groups: what the observer knows from the coordinator's records, or from polls where it may not read them.
+"""Metrics of groups, from the coordinator's records, or from polls if the records may not be read.
 
 A row says what its metric is and how its value is read from a group's view; nothing else lists it. What the source
 cannot know has no sample. What a group can ever count is there at 0 from first sight: a counter that is born at 1 never
@@ -226,7 +226,7 @@ EMPTY_SECONDS = running(
 )
 REVOKED = counter(
     "partitions_revoked",
-    "Partitions that members had to revoke.",
+    "Partitions that were taken from members, except those of members that surely failed.",
     "partitions",
     value=lambda counters: counters.revoked,
 )
@@ -238,7 +238,8 @@ ASSIGNED = counter(
 )
 LOST = counter(
     "partitions_lost",
-    "Partitions of members that left without revoking them.",
+    "Partitions of members that surely failed, by their reports or commits. Members of which neither shows how they "
+    "departed (member_gone) are not counted.",
     "partitions",
     value=lambda counters: counters.lost,
 )
@@ -318,7 +319,7 @@ FLAPPING = gauge(
 SLOWEST_MEMBER = running(
     "kafka_rebalance_slowest_member_seconds",
     MetricType.GAUGE,
-    "How long the others waited for the slowest member in the last rebalance; absent after an hour.",
+    "How long the others surely waited for the slowest member in the last rebalance; absent after an hour.",
     "seconds",
     _OWNER,
     running=values.slowest,

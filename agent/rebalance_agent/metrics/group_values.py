@@ -102,7 +102,7 @@ def worst_topics(group: ExportedGroup) -> Values:
 
 def slowest(view: GroupView, now_ms: int) -> Values:
     """Seconds of the slowest member of the last rebalance, for `SLOWEST_SHOWN_SECONDS`."""
-    episode = view.last_episode
-    if view.slowest_seconds is None or not episode or now_ms - episode.timestamp_ms >= SLOWEST_SHOWN_SECONDS * 1000:
+    episode, seconds = view.last_episode, view.slowest_lower_seconds
+    if seconds is None or not episode or now_ms - episode.timestamp_ms >= SLOWEST_SHOWN_SECONDS * 1000:
         return ()
-    return (((view.slowest_client_id or "", (view.slowest_host or "").removeprefix("/")), view.slowest_seconds),)
+    return (((view.slowest_client_id or "", (view.slowest_host or "").removeprefix("/")), seconds),)

@@ -65,7 +65,7 @@ class _Budget:
     def take(self, path: str, text: str) -> None:
         self._left -= claimed_partitions(text)
         if self._left < 0:
-            raise InvalidInputError(path, f"makes it more than {self._max} partitions in all")
+            raise InvalidInputError(path, f"there are more than {self._max} partitions in all")
 
 
 class _Last:

@@ -20,7 +20,7 @@ def observed_record(
     after_gap: bool = False,
     leader_epoch: int = -1,
 ) -> GroupRecord | EpochRecord:
-    """The observation of ``fact``; the other parameters as in `GroupRecord` (``after_gap`` matters there alone)."""
+    """The observation of ``fact``; the other parameters as in `GroupRecord`."""
     if isinstance(fact, ClassicGroupFact):
         return GroupRecord(
             fact.group,
@@ -47,4 +47,5 @@ def observed_record(
         offset,
         replayed,
         leader_epoch,
+        after_gap,
     )

@@ -57,7 +57,7 @@ def take_page(data):
 
 
 def take_accept(data):
-    """Headers in which a scraper says what it takes."""
+    """Headers with the formats that a scraper accepts."""
     header = data.decode("latin-1")
     choose_dialect(header)
     accepts_gzip(header)

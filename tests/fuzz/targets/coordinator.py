@@ -97,7 +97,7 @@ def records():
 
 
 def stories():
-    """Of each group in the captures its records, a piece at a time."""
+    """Parts of each captured group's records."""
     by_group = {}
     for key, value in CAPTURED:
         record = decode_record(key, value)

@@ -40,7 +40,7 @@ class Bytes:
         return self.data[self.at - size : self.at]
 
     def length(self, size):
-        """The length of what follows; None for null."""
+        """The length of the following bytes; None for null."""
         value = self.varint() - 1 if self.flexible else self.integer(size)
         return None if value < 0 else value
 
@@ -55,7 +55,7 @@ class Bytes:
         return None if size is None else self.take(size)
 
     def array(self, read):
-        """A list of what ``read()`` reads; empty for null."""
+        """A list of the results of ``read()``; empty for null."""
         return [read() for _ in range(self.length(4) or 0)]
 
     def uuid(self):

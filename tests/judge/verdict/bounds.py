@@ -16,7 +16,7 @@ SECONDS_LOW, SECONDS_HIGH = "partition-seconds' lower too high", "partition-seco
 
 @dataclass
 class Judged:
-    """``wrong`` is empty where the bounds hold; ``off_s`` says by how much they do not."""
+    """``wrong`` is empty if the bounds hold; ``off_s``: the error in seconds."""
 
     episode: object
     wrong: tuple = ()

@@ -68,6 +68,13 @@ class Episode:
         """The longest stall that touches the episode, also if it ends later."""
         return max([self.real_most_s, *((self._end(span) - span.earliest) / 1000 for span in self.open)])
 
+    @property
+    def covered_s(self):
+        """The longest stall that the upper bound covers, also of those that go on after the episode and end later."""
+        upper_s = self.told.upper_s or 0.0
+        ended = ((span.until - span.earliest) / 1000 for span in self.open if span.until is not FOREVER)
+        return max([self.real_most_s, *(stall_s for stall_s in ended if stall_s <= upper_s)])
+
     def _end(self, span):
         """The end of an open span; one that never ends lasts for a day here."""
         return span.until if span.until is not FOREVER else self.told.at_ms + DAY_MS

@@ -16,7 +16,7 @@ LONG_S = 10.0
 def stalls(judgements, groups):
     """The judged stalls of an observer as dictionaries; ``upper_s`` is None where a bound is missing."""
     for each in judgements:
-        told, real_s = each.episode.told, each.episode.real_most_s
+        told, real_s = each.episode.told, each.episode.covered_s
         if each.unsure or not (real_s > 0 or told.bounded):
             continue
         group = groups[told.group]

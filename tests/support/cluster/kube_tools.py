@@ -192,7 +192,7 @@ def _go(*arguments: str, folder: Path = MODULE, scratch: Path | None = None) -> 
 
 @cache
 def _key() -> str:
-    """Changes with whatever changes what is built."""
+    """A cache key that changes with every input of the build."""
     parts = [(MODULE / name).read_bytes() for name in ("go.mod", "go.sum")]
     return hashlib.sha256(b"\0".join([*parts, _linked().encode()])).hexdigest()[:16]
 

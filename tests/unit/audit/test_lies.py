@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_agent.model.episode import Basis, FailureReason, Trigger
-from rebalance_agent.model.events import AbortedEvent, GenerationEvent, GroupGoneEvent, event_id
+from rebalance_agent.model.episode import Basis, FailureReason, Stall, Trigger
+from rebalance_agent.model.events import AbortedEvent, GenerationEvent, GroupGoneEvent
 from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.group_event import event_id
 from rebalance_agent.tracking.observations import Tick
 from rebalance_agent.tracking.tracker import Tracker
 from support.observer.posted import ledger_of, posted
+from support.observer.views import member_event
 from support.tracker.epoch_model import EpochCoordinator
 from support.tracker.epochs import ID, named
 from support.tracker.tracking import T0, WHOLE, listed, member, record, tell, tombstone, topics
@@ -236,7 +238,7 @@ def _numbers(event):
     yield "moved", {"moved": event.moved + 1}
     yield "moved", {"moved": event.moved - 1}
     yield "taken", {"revoked": event.revoked + 1}
-    yield "taken", {"lost": event.lost + 1}
+    yield "taken", {"lost_min": event.lost_min + 1, "lost": None}
     yield "given", {"assigned": event.assigned - 1}
     yield "noop", {"noop": not event.noop}
     yield "follow-ups", {"followups": event.followups + 1}
@@ -367,6 +369,8 @@ def test_phases_and_causes_that_contradict_each_other_are_named(kind):
     right = closing(kind)
     backwards = replace(right.phases, started_ms=right.phases.completed_ms + 1)
     assert "backwards" in judged(kind, instead(kind, right, replace(right, phases=backwards))).differences[0].what
+    more = replace(right, lost=right.lost_min + 1)
+    assert "partitions were lost" in judged(kind, instead(kind, right, more)).differences[0].what
     wrong = replace(right, trigger=Trigger.UNKNOWN)
     assert "not the first of its causes" in said(judged(kind, instead(kind, right, wrong)))[0][1]
 
@@ -374,7 +378,7 @@ def test_phases_and_causes_that_contradict_each_other_are_named(kind):
 JUDGED = {
     "event_id", "cluster_id", "group", "timestamp_ms", "source", "group_type", "generation", "previous_generation",
     "episode_generation", "closes_episode", "followups", "assignor", "phases", "stall", "members", "moved",
-    "revoked", "assigned", "lost", "noop", "revision", "part", "parts", "trigger", "causes",
+    "revoked", "assigned", "lost", "lost_min", "noop", "revision", "part", "parts", "trigger", "causes",
 }  # fmt: skip
 """Of a generation's event, each by some test of the ledger; the others are named in `docs/verify.md`."""
 
@@ -448,3 +452,19 @@ def test_a_stall_that_began_long_before_what_was_before_it_is_named(kind):
     ((number, what),) = said(judged(kind, instead(kind, right, replace(right, stall=long))))
     assert number == right.generation
     assert what.startswith("its stall is 3600.0 s at least, but the records allow at most")
+
+
+@pytest.mark.parametrize("kind", HISTORIES)
+def test_a_stall_that_nobody_reported_and_that_is_longer_than_its_rebalance_is_named(kind):
+    """The record before is the earliest that it can have begun; a member's report may say more."""
+    right = closing(kind)
+    before = next(each for each in told(kind) if getattr(each, "generation", None) == right.previous_generation)
+    longest = (right.timestamp_ms - before.timestamp_ms) / 1000
+    for more, wrong in ((0.0, False), (0.01, True)):
+        stall = Stall(None, longest + more, longest + more, Basis.BOUND)
+        events = instead(kind, right, replace(right, stall=stall))
+        found = said(judged(kind, events, reports=True))
+        assert [number for number, _ in found] == [right.generation] * wrong
+        assert all(what.startswith(f"its stall is {longest + more} s at least") for _, what in found)
+        assert said(judged(kind, events)) == []
+        assert said(judged(kind, [*events, member_event(group=right.group)], reports=True)) == []

@@ -266,7 +266,7 @@ def test_a_mistake_in_the_configuration_is_named(configs, problem):
 
 
 def test_a_listener_goes_with_topics():
-    with pytest.raises(InvalidInputError, match="goes with topics"):
+    with pytest.raises(InvalidInputError, match="requires topics"):
         make(listener=Users())
 
 

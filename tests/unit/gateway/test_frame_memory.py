@@ -80,7 +80,7 @@ async def test_who_gives_up_leaves_no_gap(monkeypatch):
     await settled()
     cancelled.task.cancel()
     for each in (given_up, late):
-        with pytest.raises(RefusedError, match="left no memory") as refusal:
+        with pytest.raises(RefusedError, match="there was no memory") as refusal:
             await each.task
         assert refusal.value.refusal is CloseReason.ROOM
     with contextlib.suppress(asyncio.CancelledError):

@@ -323,10 +323,10 @@ def test_correlation_ids_are_the_clients_who_may_repeat_them():
 def test_complaints_are_told_once_and_kept_short(caplog):
     shared = Gateway().groups
     for _ in range(2):
-        shared.complain(logging.ERROR, "g" * 40_000, "c" * 40_000, "p" * 40_000)
+        shared.log_problem(logging.ERROR, "g" * 40_000, "c" * 40_000, "p" * 40_000)
     (record,) = caplog.records
     assert len(record.getMessage()) < 2 * NAME_MAX + PROBLEM_MAX + 100
     for number in range(COMPLAINTS_MAX):
-        shared.complain(logging.ERROR, f"{number}", "c" * 40_000, "p")
+        shared.log_problem(logging.ERROR, f"{number}", "c" * 40_000, "p")
     assert len(shared._complaints) <= COMPLAINTS_MAX
     assert max(len(part) for complaint in shared._complaints for part in complaint) <= PROBLEM_MAX

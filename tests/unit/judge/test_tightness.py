@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
+from judge.evidence.process import FOREVER
 from judge.verdict import goals, tightness
 from judge.verdict.bounds import Judged
 from judge.verdict.episodes import Episode
 from judge.verdict.goals import met
 from judge.verdict.summary import summary
-from support.judge.episodes import span, told
+from support.judge.episodes import AT, span, told
 
 GROUPS = {"g": {"commit_ms": 1_000, "session_ms": 6_000, "type": "classic", "static": False}}
 
@@ -74,6 +76,14 @@ def test_a_false_bound_misses_the_goals():
     wrong = Judged(Episode(event, 0, [span(2.0)], kind="kill"), ("upper too low",))
     row = row_of("kill", tightness.stalls([wrong], GROUPS))
     assert (row["false"], met(row)) == (1, "missed: false")
+
+
+@pytest.mark.parametrize(("upper", "real"), [(6.0, 5.0), (4.0, 1.0)])
+def test_an_upper_bound_is_compared_with_the_longest_stall_that_it_covers_also_if_that_goes_on(upper, real):
+    longer, endless = span(5.0, until=AT + 2_000), replace(span(9.0), until=FOREVER)
+    episode = Episode(told(lower=0.0, upper=upper), 0, [span(1.0)], [longer, endless], kind="kick")
+    (stall,) = tightness.stalls([Judged(episode)], GROUPS)
+    assert stall["real_s"] == real
 
 
 def test_what_members_do_not_say_has_no_row():

@@ -39,7 +39,17 @@ def test_what_is_published_is_within_them(event):
     [
         *(
             (replace(GENERATION, **{name: value}), name)
-            for name in ("followups", "moved", "needed", "revoked", "assigned", "lost", "unassigned", "imbalance")
+            for name in (
+                "followups",
+                "moved",
+                "needed",
+                "revoked",
+                "assigned",
+                "lost",
+                "lost_min",
+                "unassigned",
+                "imbalance",
+            )
             for value in (2**31, -1)
         ),
         *(

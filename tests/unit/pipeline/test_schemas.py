@@ -13,7 +13,7 @@ from rebalance_agent.pipeline.tables.schemas import EVENTS, TABLES
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
 def test_keys_are_columns_that_every_row_has(table):
     assert all(not table.schema[key].nullable for key in table.keys)
-    assert set(table.divided_by) <= set(table.schema.names)
+    assert set(table.partitioned_by) <= set(table.schema.names)
     assert len(set(table.schema.names)) == len(table.schema.names)
 
 

@@ -153,7 +153,7 @@ def test_co_partition_declarations_come_from_lines_of_a_file_or_one_variable(wri
 
 def test_wrong_co_partition_declarations_are_refused_by_name():
     (line,) = _problems(flags={"copartitioned": "joins-.*; billing=payments"})
-    assert line == "copartitioned: 'billing=payments' names one topic; it takes two to be read side by side"
+    assert line == "copartitioned: 'billing=payments' names only one topic; at least two can be co-partitioned"
 
 
 def test_a_misspelt_variable_is_found_and_those_of_others_are_left_alone():

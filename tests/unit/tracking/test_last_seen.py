@@ -166,7 +166,8 @@ def test_who_did_not_give_up_in_time_what_it_was_asked_for_failed():
     for at, trigger in ((41_000, Trigger.MEMBER_FAILED), (40_000, Trigger.MEMBER_GONE)):
         events = told(*asked, *gone(at, "a"), *taken_over(at, 4))
         assert triggers(events)[-1] is trigger
-        assert closing(events)[-1].lost == (2 if trigger is Trigger.MEMBER_FAILED else 0)
+        assert closing(events)[-1].slowest_client_id == "client-a"
+        assert closing(events)[-1].lost == (2 if trigger is Trigger.MEMBER_FAILED else None)
 
 
 def test_a_static_member_that_said_goodbye_and_did_not_come_back_left():

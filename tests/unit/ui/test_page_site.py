@@ -61,7 +61,7 @@ def test_a_group_tells_its_story():
 def test_what_is_to_be_read_side_by_side_and_is_not_is_told():
     told = "Co-partitioning is broken: 2 partition numbers with different owners in different topics."
     assert told in get(site([full_view("g", copartition_breaks=2)]), "group?name=g")[2]
-    assert "side by side" not in get(site([full_view("g", copartition_breaks=0)]), "group?name=g")[2]
+    assert "co-partitioned" not in get(site([full_view("g", copartition_breaks=0)]), "group?name=g")[2]
 
 
 def test_a_group_without_a_history_says_what_is_unknown():

@@ -63,6 +63,7 @@ def test_a_calm_group_is_well():
         (empty(86_400), 0, Level.OK, "Empty since 2023-11-13 22:13:20 UTC"),
         ({}, 6, Level.OK, ""),
         ({}, 7, Level.CRITICAL, "storm: 7 rebalances in 15\u00a0min"),
+        ({"rollout_in_progress": True}, 7, Level.OK, ""),
         ({"members": 6}, 12, Level.OK, ""),
         ({"members": 6}, 13, Level.CRITICAL, "storm: 13"),
         ({"skew_ratio": SKEW_RATIO_MAX}, 0, Level.OK, ""),
@@ -105,7 +106,7 @@ def test_the_worst_stall_of_the_hour_is_the_one_that_is_certain():
 
 
 def test_rebalances_and_what_was_lost_are_counted_for_their_time():
-    ago = [stalled(1.0, at_ms=NOW - ms, lost=2) for ms in (0, 900_000, 900_001, HOUR_MS, HOUR_MS + 1)]
+    ago = [stalled(1.0, at_ms=NOW - ms, lost=None, lost_min=2) for ms in (0, 900_000, 900_001, HOUR_MS, HOUR_MS + 1)]
     aborted = replace(ago[0], kind=RebalanceKind.ABORTED)
     assert recent_rebalances([*ago, aborted], NOW) == RecentRebalances(hour=4, storm=2, lost=4)
     assert judged(lost=2).why == ("failed members lost 2 partitions",)
@@ -114,10 +115,11 @@ def test_rebalances_and_what_was_lost_are_counted_for_their_time():
 
 def test_a_long_stall_is_told_with_its_reason_and_who_was_waited_for():
     line = replace(stalled(14.0), trigger=Trigger.MEMBER_JOINED)
-    slow = SlowestMember("orders-90", "h", "m", 7.0)
+    slow = SlowestMember("orders-90", "h", "m", 7.0, None)
     assert judged(stalled=replace(line, slowest=None)).why == ("stalled for 14.0 s: member joined",)
     assert judged(stalled=replace(line, slowest=slow)).why[0].endswith(": member joined, waiting for orders-90")
     assert "waiting" not in judged(stalled=replace(line, slowest=replace(slow, seconds=6.9))).why[0]
+    assert "waiting" not in judged(stalled=replace(line, slowest=replace(slow, lower_seconds=6.9))).why[0]
     assert "waiting" not in judged(stalled=replace(line, slowest=replace(slow, seconds=None))).why[0]
     assert judged(stalled=line).level is Level.WARNING
 

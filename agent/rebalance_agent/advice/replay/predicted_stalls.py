@@ -30,7 +30,7 @@ SESSION_MS = 45_000
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """How the members of one rebalance behaved, by identity. All times in seconds.
+    """The behaviour of the members in one rebalance, by identity. All times in seconds.
 
     ``join``: the wait for the last member under the recorded protocol; ``sync``: for the leader's assignment.
     ``stops``: from the start until a member had noticed and stopped; ``pauses``: its revoked callback. ``follow``: the

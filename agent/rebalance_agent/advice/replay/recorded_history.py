@@ -1,4 +1,4 @@
-"""A group's recorded generations as input of a what-if: rebalances in order, and what each was decided from.
+"""A group's recorded generations as input of a what-if: rebalances in order, with the input of each decision.
 
 Racks and loads of partitions are not in events, and so count as not known, like settings that only the leader has
 (`eligible_strategies` and `fidelity` name the strategies that need them).

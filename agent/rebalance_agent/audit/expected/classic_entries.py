@@ -41,7 +41,7 @@ class ClassicEntries:
         """Whether the group has a record, so that its deletion is a fact."""
         return self.last is not None
 
-    def doubt(self) -> None:
+    def mark_uncertain(self) -> None:
         """Take a gap: the state before the next record is uncertain."""
         self.certain = False
 

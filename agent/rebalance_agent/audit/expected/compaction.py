@@ -1,4 +1,4 @@
-"""How far a partition may have been compacted; after that position no record is missing.
+"""Finds the position up to which a partition may have been compacted; after it no record is missing.
 
 Kafka's log cleaner keeps the last record of each key in the cleaned part of a log, at its offset. A missing offset was
 cleaned. The records after it may be in the cleaned part, too, with earlier records of their keys removed, up to the

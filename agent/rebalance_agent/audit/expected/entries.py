@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rebalance_agent.audit.audited_group import AuditedGroup, RecordPosition
-from rebalance_agent.model.events import AbortedEvent, GenerationEvent, GroupGoneEvent, event_id
+from rebalance_agent.model.events import AbortedEvent, GenerationEvent, GroupGoneEvent
 from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.group_event import event_id
 
 __all__ = ["ExpectedFact", "LogRecord"]
 
@@ -27,8 +28,8 @@ class ExpectedFact:
 
     ``before``: the generation before.
     ``returned``: new ids of static members that returned within it. ``certain``: no record before it was missing.
-    ``unheld_ms``: in an epoch group, the longest time (ms) in which a partition had no owner, ``unheld_sum_ms`` the sum
-    of these times over all partitions. ``count``: number of aborted generations.
+    ``unowned_ms``: in an epoch group, the longest time (ms) in which a partition had no owner; ``unowned_sum_ms``: the
+    sum of these times over all partitions. ``count``: number of aborted generations.
     """
 
     kind: str
@@ -41,8 +42,8 @@ class ExpectedFact:
     before: AuditedGroup | None = None
     returned: tuple[str, ...] = ()
     certain: bool = True
-    unheld_ms: int = 0
-    unheld_sum_ms: int = 0
+    unowned_ms: int = 0
+    unowned_sum_ms: int = 0
     count: int = 1
 
     def event_id(self, cluster_id: str) -> str:

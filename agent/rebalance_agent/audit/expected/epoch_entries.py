@@ -49,7 +49,7 @@ class EpochEntries:
         self._behind: set[str] = set()
         self._holders: dict[Partition, int] = {}
         self._free_ms: dict[Partition, int] = {}
-        self._unheld_ms = self._unheld_sum_ms = 0
+        self._unowned_ms = self._unowned_sum_ms = 0
         self._started_ms: int | None = None
         self._assigned_ms: int | None = None
 
@@ -63,7 +63,7 @@ class EpochEntries:
         """Whether the group has an epoch, so that its deletion is a fact."""
         return self._epoch is not None
 
-    def doubt(self) -> None:
+    def mark_uncertain(self) -> None:
         """Take a gap: the members and the last reached epoch are uncertain from here on."""
         self.certain, self.last = False, None
 
@@ -83,13 +83,13 @@ class EpochEntries:
         if same and not returned:
             return
         certain, self.certain, self.last = self.certain, True, now
-        unheld_ms = self._unheld_ms, self._unheld_sum_ms
-        self._unheld_ms = self._unheld_sum_ms = 0
+        unowned_ms = self._unowned_ms, self._unowned_sum_ms
+        self._unowned_ms = self._unowned_sum_ms = 0
         self._free_ms.clear()
         self._started_ms = self._assigned_ms = None
         if now.members or (last and last.members) or not certain:
             fact_fields = GenerationEvent.KIND, self.group, self.group_type, number, at_ms
-            yield ExpectedFact(*fact_fields, position, now, last, returned, certain, *unheld_ms)
+            yield ExpectedFact(*fact_fields, position, now, last, returned, certain, *unowned_ms)
 
     def _put(self, kind: type[EpochFact], subject: str, fact: EpochFact | None, at_ms: int) -> None:
         if kind is GroupEpoch:
@@ -132,8 +132,8 @@ class EpochEntries:
         for partition in new - old:
             self._holders[partition] = self._holders.get(partition, 0) + 1
             if (free_ms := self._free_ms.pop(partition, None)) is not None:
-                self._unheld_ms = max(self._unheld_ms, at_ms - free_ms)
-                self._unheld_sum_ms += max(0, at_ms - free_ms)
+                self._unowned_ms = max(self._unowned_ms, at_ms - free_ms)
+                self._unowned_sum_ms += max(0, at_ms - free_ms)
         for partition in old - new:
             self._holders[partition] -= 1
             if not self._holders[partition]:
@@ -160,12 +160,15 @@ class EpochEntries:
             joined_ms=self._assigned_ms,
             started_ms=self._started_ms,
             session_ms=session_ms,
-            owing=empty_handed,
+            has_pending_revocations=empty_handed,
         )
         if self.group_type is not GroupType.STREAMS:
             return audited
         names = self._topics_of_tasks()
-        return replace(audited.named(names), vague=any(key not in names for member in members for key in member.held))
+        return replace(
+            audited.named(names),
+            has_unresolved_topics=any(key not in names for member in members for key in member.held),
+        )
 
     def _topics_of_tasks(self) -> dict[str, str]:
         """Map each subtopology with a single topic to it; for several, the partition count of each is unknown."""

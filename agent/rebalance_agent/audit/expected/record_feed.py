@@ -49,12 +49,12 @@ class RecordFeed:
         """Return the partition in which the group's records were read; None if there were none."""
         return self._partitions.get(group)
 
-    def doubt(self, partition: int) -> None:
+    def mark_uncertain(self, partition: int) -> None:
         """Take a gap in a partition: later records of its groups cannot be compared with earlier ones."""
         # Only groups with records since the last gap: there may be as many gaps as records.
         for group in self._groups_seen.pop(partition, ()):
             if entries := self._entries.get(group):
-                entries.doubt()
+                entries.mark_uncertain()
 
     def add_record(self, record: LogRecord) -> Iterator[ExpectedFact]:
         """Take one record; yield the expected facts that follow from it."""

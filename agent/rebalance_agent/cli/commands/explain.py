@@ -63,7 +63,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--last", type=whole_number(1, LAST_MAX), default=3, metavar="N", help="how many rebalances (default 3)"
     )
-    parser.add_argument("--json", action="store_true", help="the same as JSON, with the whole events")
+    parser.add_argument("--json", action="store_true", help="the same as JSON, with the complete events")
     add_access_flags(parser)
     parser.set_defaults(run=run, exit_codes={NotKnownError: 1, RebalanceAgentError: 2})
 

@@ -11,7 +11,8 @@ from rebalance_agent.instrumentation.assign_decision import AssignDecision
 from rebalance_agent.instrumentation.event_builder import error_text
 from rebalance_agent.model.assignment_quality import AssignmentQuality
 from rebalance_agent.model.episode import Evidence
-from rebalance_agent.model.events import AssignEvent, Callback, MemberEvent, process_event_id
+from rebalance_agent.model.events import AssignEvent, Callback, MemberEvent
+from rebalance_agent.model.group_event import process_event_id
 from rebalance_agent.model.partitions import TopicPartitions
 
 __all__ = ["REASON_MAX", "ClientEvents", "Emit"]
@@ -30,7 +31,7 @@ class ClientEvents:
     """
 
     def __init__(self, group: str, client_id: str, instance_id: str | None, clock: Clock, emit: Emit) -> None:
-        """Start without events; ``emit`` takes those of `decided`."""
+        """Start without events; ``emit`` takes those of `record_decision`."""
         self._group, self._client_id, self._instance_id = group, client_id, instance_id
         self._clock, self._emit = clock, emit
         self.process = uuid.uuid4().hex
@@ -74,7 +75,7 @@ class ClientEvents:
         """The coordinator refused the commits of this number of partitions: the next member event has the sum."""
         self._rejected += partitions
 
-    def decided(
+    def record_decision(
         self,
         assignor: str,
         generation: int,

@@ -38,7 +38,7 @@ class _Moment:
 
 @dataclass(eq=False)
 class ClientMembership:
-    """What a consumer owns, and the progress of its rebalance. Each method is called when its event happens.
+    """A consumer's partitions, and the progress of its rebalance. Each method is called when its event happens.
 
     ``owned``, ``generation``: the last assignment and its generation; ``generation`` is -1 where that is unknown.
     ``emit`` takes the events, which ``events`` builds.
@@ -84,23 +84,23 @@ class ClientMembership:
         """Whether the consumer sent a JoinGroup and got no assignment since."""
         return self._joining is not None
 
-    def announced(self) -> None:
+    def record_rebalance(self) -> None:
         """The coordinator returned that the group rebalances."""
         if self._announced is None and self._joining is None:
             self._announced = self._now()
 
-    def interrupted(self) -> None:
+    def record_interruption(self) -> None:
         """The coordinator returned that the group rebalances again, before the consumer got an assignment."""
         self._joining = None
-        self.announced()
+        self.record_rebalance()
 
-    def joining(self, kept_partitions: TopicPartitions | None = None, reason: str | None = None) -> None:
+    def record_join_request(self, kept_partitions: TopicPartitions | None = None, reason: str | None = None) -> None:
         """The consumer sent a JoinGroup: it gave up all but ``kept_partitions`` (None: an eager consumer, all).
 
         ``reason``: the client's reason (KIP-800).
         """
         self.settle()
-        self.left()  # in case its LeaveGroup was not answered yet
+        self.record_leave()  # in case its LeaveGroup was not answered yet
         if self._joining is not None:
             return  # a retry
         now = self._joining = self._now()
@@ -108,7 +108,7 @@ class ClientMembership:
         if kept_partitions and self.generation < 0 and not self.owned:
             self.owned = kept_partitions  # it joined before the gateway saw it
         revoked = pairs(self.owned) - pairs(kept_partitions or {})
-        self.released()
+        self.record_revoked()
         if self._announced is not None:
             self.events.waits["stop_seconds"] = now.since(self._announced)
             self._announced = None
@@ -116,33 +116,33 @@ class ClientMembership:
             self._emit(Callback.REVOKED, topic_partitions(revoked), now.ms, now.ms)
         self.owned = topic_partitions(pairs(self.owned) - revoked)
 
-    def holds(self, partitions: TopicPartitions) -> None:
+    def record_owned(self, partitions: TopicPartitions) -> None:
         """The client reports what it owns, which may show the end of a revocation, or an assignment taken over."""
         held = pairs(partitions)
         if self._giving_up is not None and not held & pairs(self._giving_up[0]):
-            self.released()
+            self.record_revoked()
         if self._assigned is not None and held >= pairs(self._assigned.partitions):
             self._begun()
 
-    def released(self) -> None:
-        """The client reports that it has given up the partitions to be revoked."""
+    def record_revoked(self) -> None:
+        """The client reports that it has released the partitions to be revoked."""
         if self._giving_up is not None:
             (asked, since), self._giving_up = self._giving_up, None
             self._emit(Callback.REVOKED, asked, since.ms, self._now().ms)
 
-    def joined(self, member_id: str, generation: int) -> None:
+    def record_join(self, member_id: str, generation: int) -> None:
         """JoinGroup succeeded: the consumer is in ``generation``."""
         self._joined = self._now()
         if self._joining is not None:
             self.events.waits["join_seconds"] = self._joined.since(self._joining)
         self.member_id, self.generation = member_id, generation
 
-    def promised(self) -> None:
-        """The coordinator assigned partitions now; which ones will be known later, by `given`."""
+    def expect_assignment(self) -> None:
+        """The coordinator assigned partitions now; which ones will be known later, by `record_assigned`."""
         self._promised = self._now()
 
-    def given(self, partitions: TopicPartitions) -> None:
-        """The consumer owns exactly ``partitions`` from now on, or since it was `promised`."""
+    def record_assigned(self, partitions: TopicPartitions) -> None:
+        """The consumer owns exactly ``partitions`` from now on, or since `expect_assignment`."""
         self.settle()
         now, self._promised = self._promised or self._now(), None
         if self._joined is not None:
@@ -163,14 +163,14 @@ class ClientMembership:
         else:
             self.emit(event)
 
-    def advanced(self, epoch: int) -> None:
+    def record_epoch(self, epoch: int) -> None:
         """The coordinator returned a new ``epoch`` without a change of the assignment."""
         before, self.generation = self.generation, epoch
         if 0 <= before != epoch:
             now = self._now()
             self._emit(Callback.ASSIGNED, {}, now.ms, now.ms)
 
-    def fetching(self, partitions: set[tuple[str | None, int]]) -> None:
+    def record_fetch(self, partitions: set[tuple[str | None, int]]) -> None:
         """The client fetches from these partitions; a topic is None where the frame has only its id."""
         new = pairs(self._assigned.partitions if self._assigned else {})
         if any(pair in new for pair in partitions) or {(None, number) for _, number in new} & partitions:
@@ -185,22 +185,22 @@ class ClientMembership:
         if self._assigned_at is not None and self._now().since(self._assigned_at) > FETCH_SECONDS_MAX:
             self.settle()
 
-    def lost(self, reason: str) -> None:
+    def record_loss(self, reason: str) -> None:
         """The consumer is no member any more: the coordinator does not know it, or another one replaced it."""
         self._leaving = None
         if lost := self._nothing_left():
             now_ms = self._now().ms
             self._emit(Callback.LOST, lost, now_ms, now_ms, reason)
 
-    def leaving(self, reason: str | None) -> None:
+    def record_leave_request(self, reason: str | None) -> None:
         """The consumer asks to leave, with an optional ``reason`` (KIP-800)."""
         self._leaving = (self._now(), reason)
 
-    def kept(self) -> None:
+    def record_leave_refusal(self) -> None:
         """The coordinator refused the request to leave."""
         self._leaving = None
 
-    def left(self) -> None:
+    def record_leave(self) -> None:
         """The consumer left, or its request was never answered; does nothing if it did not ask to leave."""
         if self._leaving is None:
             return

@@ -58,7 +58,7 @@ class PostStatus(Enum):
 
 @dataclass(frozen=True, slots=True)
 class PostResult:
-    """Outcome of one POST; ``reason`` says for the log why the batch was not accepted."""
+    """Outcome of one POST; ``reason``: why the batch was not accepted, for the log."""
 
     outcome: PostStatus
     reason: str = ""

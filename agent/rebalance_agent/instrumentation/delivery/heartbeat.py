@@ -1,4 +1,4 @@
-"""Periodic sign of life of a process, so that the sidecar can tell a consumer without rebalances from a dead one.
+"""A periodic sign of life of a process: the sidecar distinguishes an idle consumer from a dead one by it.
 
 One daemon thread per process beats for every reporter, from its first event until its consumer has left. The thread
 never ends: to stop and restart it with the reporters would take a lock, which a fork may leave held.

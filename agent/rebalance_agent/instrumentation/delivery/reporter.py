@@ -104,13 +104,13 @@ class Reporter:
         """Number of dropped events not reported to the sidecar yet."""
         return self._outbox.dropped
 
-    def hurry(self) -> None:
+    def send_without_retries(self) -> None:
         """Send each remaining batch once, without retries: the process ends."""
         self._hurry.set()
 
     def finish(self, timeout_seconds: float) -> bool:
-        """Call `hurry` and wait until the queue is sent or dropped; False after ``timeout_seconds``."""
-        self.hurry()
+        """Call `send_without_retries` and wait until the queue is sent or dropped; False after ``timeout_seconds``."""
+        self.send_without_retries()
         thread = self._thread
         if thread is None or self._pid != os.getpid():
             return True
@@ -169,9 +169,9 @@ class Reporter:
     def _post(self, endpoint: Endpoint, batch: Batch) -> PostResult:
         answer = endpoint.post(batch)
         if answer.reason and not self._last_reason:
-            logger.warning("%s takes no events: %s; the consumer is not affected", endpoint.url, answer.reason)
+            logger.warning("%s accepts no events: %s; the consumer is not affected", endpoint.url, answer.reason)
         elif self._last_reason and not answer.reason:
-            logger.info("%s takes events again", endpoint.url)
+            logger.info("%s accepts events again", endpoint.url)
         self._last_reason = answer.reason
         return answer
 
@@ -204,6 +204,6 @@ def _finish_all() -> None:
     start = clock.monotonic()
     reporters = list(_reporters)
     for reporter in reporters:  # all first: the process waits for the longest grace period, not for the sum
-        reporter.hurry()
+        reporter.send_without_retries()
     for reporter in reporters:
         reporter.finish(max(0.0, reporter.exit_grace_seconds - (clock.monotonic() - start)))

@@ -18,7 +18,7 @@ __all__ = ["BaselinesPage"]
 
 
 class BaselinesPage:
-    """Renders baselines. Samples are written anew when the hour, the groups or the baselines change. Thread-safe."""
+    """Renders baselines. Samples are rendered again when the hour, the groups or the baselines change. Thread-safe."""
 
     def __init__(
         self,

@@ -151,7 +151,7 @@ class MemberMetrics:
             client.skew = event.quality.skew_ratio
 
     def _set_gauges(self) -> None:
-        """Set all gauges anew, from the consumers of now."""
+        """Set all gauges from the present consumers."""
         gauges = {row: self._instruments.gauge(row) for row in (rows.GENERATION, rows.PARTITIONS, rows.SKEW)}
         for gauge in gauges.values():
             gauge.clear()

@@ -1,4 +1,4 @@
-"""``rebalance-agent check``: tests, one by one, what a role needs, and says how to get what is missing.
+"""``rebalance-agent check``: tests the requirements of a role one by one, and prints how to get the missing ones.
 
 It changes nothing: no topic is created, no record written, no group joined. Brokers are asked with the properties of
 the role itself (``confluent_kafka``), so that what works in a check works in the role.

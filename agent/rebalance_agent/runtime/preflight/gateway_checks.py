@@ -1,4 +1,4 @@
-"""Checks of what a gateway needs besides a sidecar: its address, TLS on both sides, rules, brokers, a port for each."""
+"""Checks of a gateway that a sidecar does not need: its address, TLS on both sides, rules, brokers, ports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of what a role needs besides Kafka: files, addresses to listen on, the webhook."""
+"""Checks of a role's requirements outside Kafka: files, addresses to listen on, the webhook."""
 
 from __future__ import annotations
 

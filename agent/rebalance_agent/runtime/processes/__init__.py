@@ -1,4 +1,4 @@
-"""The three roles as processes, and what every process needs.
+"""The three roles as processes, and the common parts of every process.
 
 - ``observer``, ``sidecar``, ``gateway``: one role each.
 - ``rights_watch``: rights that are missing at run time; ``logged_health``: readiness that is logged.

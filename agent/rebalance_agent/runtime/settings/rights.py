@@ -24,7 +24,7 @@ EVERYTHING = "*"
 
 @dataclass(frozen=True, slots=True)
 class Right:
-    """One ACL, with what it is needed for (``why``) and what is ``lost`` without it.
+    """One ACL, with its purpose (``why``) and the loss without it (``lost``).
 
     ``mode``: the degraded mode without it; several rights may have the same. ``some_do``: where the right is for
     `EVERYTHING`, rights to some resources (by prefix) are enough for these.

@@ -12,6 +12,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from rebalance_agent.model.events_post import EVENTS_PORT
 from rebalance_agent.runtime.settings.text_types import (
     Address,
     Declarations,
@@ -219,6 +220,6 @@ class SidecarSettings(ListeningSettings):
 
     listen: Address = Field("0.0.0.0:29308", description="where /metrics, /healthz, /readyz and /config are served")
     events_listen: Address = Field(
-        "127.0.0.1:29309",
+        f"127.0.0.1:{EVENTS_PORT}",
         description="where consumers POST their events; beyond loopback it requires a token or client certificates",
     )

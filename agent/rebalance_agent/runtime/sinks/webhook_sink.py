@@ -138,7 +138,7 @@ class Webhook:
 
 
 def _cut_off(connected: socket.socket, done: threading.Event, given_up: threading.Event) -> None:
-    """Shut the connection down when the attempt's time is over, or it is given up; return when it is ``done``."""
+    """Shut the connection down when the attempt times out or is cancelled; return when it is ``done``."""
     checks = 0
     while not done.wait(_CHECK_S):
         checks += 1

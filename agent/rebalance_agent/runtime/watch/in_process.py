@@ -1,4 +1,4 @@
-"""A watch over one cluster inside a command: it knows what `observe` knows, opens no port and publishes nothing."""
+"""A watch over one cluster inside a command: the same data as in `observe`, without ports and publishing."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class InProcessWatch:
         self._thread.join(JOIN_S)
 
     def settled(self, timeout: float) -> bool:
-        """Wait until everything that the cluster has was read and worked off; whether it was.
+        """Wait until all records of the cluster are read and processed; return whether they are.
 
         Waits ``timeout`` seconds at most, and no longer than `REACH_S` for a cluster that does not answer at all.
         """

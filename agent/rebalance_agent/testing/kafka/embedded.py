@@ -127,7 +127,7 @@ class EmbeddedKafka:
 
         """
         if self._brokers:
-            raise BrokerError("this EmbeddedKafka is started already")
+            raise BrokerError("this EmbeddedKafka is already started")
         checkpoint = self._runtime.bootstrap_checkpoint()
         self._root = self._layout.make_root()
         self._owner = os.getpid()
@@ -282,5 +282,5 @@ class EmbeddedKafka:
     def _running(self, node_id: int) -> Broker:
         broker = self._broker(node_id)
         if not broker.running:
-            raise BrokerError(f"broker {node_id} does not run")
+            raise BrokerError(f"broker {node_id} is not running")
         return broker

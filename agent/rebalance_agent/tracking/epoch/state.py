@@ -18,11 +18,12 @@ from rebalance_agent.model.group import GroupSnapshot, GroupType
 from rebalance_agent.model.partitions import pairs, topic_partitions
 from rebalance_agent.tracking.build_view import keeps_base_view
 from rebalance_agent.tracking.cluster_topics import PartitionCount
-from rebalance_agent.tracking.completed_generation import Episode, FirstCommits, TimeBounds
+from rebalance_agent.tracking.completed_generation import Episode
 from rebalance_agent.tracking.epoch.buffered_records import BufferedRecords
 from rebalance_agent.tracking.epoch.epoch_records import EpochGroupRecords
 from rebalance_agent.tracking.epoch.handovers import Handovers
 from rebalance_agent.tracking.epoch.recorded_group import RecordedGroup
+from rebalance_agent.tracking.evidence.known_times import FirstCommits, TimeBounds
 from rebalance_agent.tracking.evidence.last_seen import EpochLastSeen
 from rebalance_agent.tracking.observations import EpochRecord
 from rebalance_agent.tracking.rebalance.episodes import REVISE_MAX_MS
@@ -66,7 +67,7 @@ class EpochState(TrackedGroup):
         self._started_ms: int | None = None
         self._assigned_ms: int | None = None
         self._seen_ms = now_ms
-        self._replayed = self._returning = self._amid_batch = False
+        self._replayed = self._returning = self._amid_batch = self._after_gap = False
         self._partition_count = PartitionCount()
         self._buffered = BufferedRecords()
 
@@ -113,6 +114,7 @@ class EpochState(TrackedGroup):
         # A live record is the latest one, whatever its timestamp.
         self.timestamp_ms = record.timestamp_ms if record.live else max(self.timestamp_ms, record.timestamp_ms)
         self._replayed = record.replayed
+        self._after_gap = self._after_gap or record.after_gap
         if record.kind is GroupEpoch:
             self._take_epoch(record, created=created)
         elif record.kind is TargetEpoch:
@@ -186,8 +188,10 @@ class EpochState(TrackedGroup):
                 self._expect_commits(pairs(new.assigned) - (old.held if old and not restarts else set()), at_ms)
         if record.live and old is not None and (new is None or new.epoch < 0 <= old.epoch):
             had = pairs(self._records.by_topic_name(topic_partitions(old.held), self._context.topics))
-            self._last_seen.depart(self._records.members.get(name), name, old, at_ms)
-            self._last_seen.work(name, self._context.commits.worked_ms(self.group, had, contact_ms or 0, at_ms))
+            commits, since_ms = self._context.commits, contact_ms or 0
+            recent = commits.recent(self.group, had, since_ms, at_ms)
+            self._last_seen.depart(self._records.members.get(name), name, old, at_ms, recent)
+            self._last_seen.work(name, commits.worked_ms(self.group, had, since_ms, at_ms))
         if new is None:
             self._last_seen.forget(name)
 
@@ -215,10 +219,10 @@ class EpochState(TrackedGroup):
             return
         if self._records.reached:
             # The first epoch after a migration only repeats the state before it.
-            known = last is not None and self.number in (last.number, self._migration_number)
-            returned = known and last is not None and self._returning and self._replaced(last.value)
+            already_complete = last is not None and self.number in (last.number, self._migration_number)
+            returned = already_complete and last is not None and self._returning and self._replaced(last.value)
             self._returning = False
-            if not known or returned:
+            if not already_complete or returned:
                 yield from self._complete_epoch(now_ms, live=live, returned=returned)
         self._update_counts(now_ms)
 
@@ -251,15 +255,19 @@ class EpochState(TrackedGroup):
             coordinator_changes=self._context.coordinators.changes(self.partition),
             outages=self._context.outages.spans(now_ms, self._context.offset.ms or 0),
             first_commits=self._first_commits,
+            patterns=self._records.patterns,
+            metadata=self._records.metadata,
             # Tasks of streams groups refer to topics by the names in the topology.
             unnamed=frozenset() if self.group_type is GroupType.STREAMS else unnamed,
         )
         self.history.empty_time.see(generation)
+        missing = self._after_gap and before is not None and generation.number > before.number + 1
         self.last, self._started_ms, self._assigned_ms = generation, None, None
-        self._first_commits = FirstCommits()
+        self._first_commits, self._after_gap = FirstCommits(), False
         peopled = bool(reached.value.members or (before and before.members))
         if live and peopled:
-            yield from self._episodes.add(generation, Episode(before, known=before is not None or self._created_live))
+            known = self._created_live if before is None else not missing
+            yield from self._episodes.add(generation, Episode(before, known))
 
     @property
     def _stalled(self) -> int:

@@ -109,12 +109,12 @@ def listing(fleet: FleetSummary, query: ListQuery) -> tuple[str, str]:
     rows = [_row(group, fleet) for group in fleet.groups]
     critical = sum(row.trouble.level is Level.CRITICAL for row in rows)
     title = plural(critical, "critical group") if critical else "groups"
-    shown = _ordered(list(filter(_chooser(query), rows)), query.sort)
-    page = shown[query.offset : query.offset + PAGE_ROWS]
+    selected = _ordered(list(filter(_chooser(query), rows)), query.sort)
+    page = selected[query.offset : query.offset + PAGE_ROWS]
     return title, (
         f'<h1>Consumer groups</h1>{_numbers(fleet, rows, critical)}<section aria-label="Groups">'
-        f"{_form(query)}{_found(query, shown, rows)}"
-        f"{_table(page, query) if page else ''}{_pages(query, len(shown))}</section>"
+        f"{_form(query)}{_count_line(query, selected, rows)}"
+        f"{_table(page, query) if page else ''}{_pages(query, len(selected))}</section>"
     )
 
 
@@ -153,15 +153,16 @@ def _form(query: ListQuery) -> str:
     )
 
 
-def _found(query: ListQuery, shown: Sequence[_Row], rows: Sequence[_Row]) -> str:
+def _count_line(query: ListQuery, selected: Sequence[_Row], rows: Sequence[_Row]) -> str:
     if not rows:
         return note("No group is known. A group is listed as soon as the coordinator has a record of it.")
-    if not shown:
+    if not selected:
         return note(f'None of the {len(rows):,} groups matches. <a href="./">Show all</a>')
-    first, last = query.offset + 1, min(query.offset + PAGE_ROWS, len(shown))
-    many = f"{first:,} to {last:,} of {len(shown):,} groups" if len(shown) > PAGE_ROWS else f"{len(shown):,} groups"
+    first, last = query.offset + 1, min(query.offset + PAGE_ROWS, len(selected))
+    total = f"{len(selected):,} groups"
+    count = f"{first:,} to {last:,} of {total}" if len(selected) > PAGE_ROWS else total
     order = next((title for _, key, title in _COLUMNS if key == query.sort.removeprefix("-")), query.sort)
-    return f'<p class="found">{many}, by {escaped(order.lower())}</p>'
+    return f'<p class="found">{count}, by {escaped(order.lower())}</p>'
 
 
 def _table(rows: Sequence[_Row], query: ListQuery) -> str:
@@ -186,9 +187,9 @@ def _heading(first: str, key: str, title: str, query: ListQuery) -> str:
 
 def _cells(row: _Row) -> str:
     group, last = row.group, row.group.last
-    shown, link = escaped(shortened(printable(group.group))), group_link(group.group)
+    name, link = escaped(shortened(printable(group.group))), group_link(group.group)
     # A name in Kafka may be four times as long as an address: such a group has no page of its own.
-    linked = f'<a href="{escaped(link)}">{shown}</a>' if len(link) <= QUERY_MAX else shown
+    linked = f'<a href="{escaped(link)}">{name}</a>' if len(link) <= QUERY_MAX else name
     polled = "" if group.source is Source.RECORDS else ' <span class="unknown">(only polled)</span>'
     since = f' <span data-since="{group.running.started_ms}"></span>' if group.running else ""
     why = "; ".join(map(escaped, row.trouble.why))

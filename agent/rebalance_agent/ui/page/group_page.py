@@ -21,7 +21,7 @@ from rebalance_agent.ui.sentences.group_detail import (
     rebalance_rows,
 )
 from rebalance_agent.ui.svg.pieces import trigger_name
-from rebalance_agent.ui.words import duration, escaped, plural, printable, shortened, standstill
+from rebalance_agent.ui.words import escaped, plural, printable, shortened, span, standstill
 
 __all__ = ["MEMBERS_SHOWN", "MOVES_SHOWN", "group_content"]
 
@@ -97,7 +97,7 @@ def _facts(detail: GroupDetail) -> str:
             ("skew", unknown() if summary.skew_ratio is None else f"{summary.skew_ratio:.2f}"),
             ("rebalances", f"{summary.rebalances:,}{_besides(summary.aborted, 'aborted')}"),
             ("moved", f"{counters.moved:,}{_besides(counters.moved_excess, 'needlessly')}"),
-            ("stalled partition-seconds", f"{counters.stalled_partition_seconds:,.1f}"),
+            ("stalled partition-seconds", f"{counters.stalled_partition_seconds:,.1f} or more"),
         )
     )
 
@@ -108,17 +108,17 @@ def _besides(number: int | None, words: str, kind: str = "besides") -> str:
 
 
 def _unknowns(detail: GroupDetail) -> Iterator[str]:
-    """Notes on what is unknown of the group or wrong with it."""
+    """Notes on unknown values and problems of the group."""
     if detail.summary.source is Source.ADMIN:
         yield note(
             "The agent only polls this group: it may not read __consumer_offsets. Generations, stalls and moves are "
             "unknown."
         )
-    if detail.slowest and detail.slowest.seconds is not None:
-        who = escaped(shortened(printable(detail.slowest.client_id), 60))
+    if (slowest := detail.slowest) and slowest.seconds is not None:
+        client = escaped(shortened(printable(slowest.client_id), 60))
         # Coordinators do not report which member they wait for; the slowest one before is the first suspect.
-        which = "previous rebalance" if detail.summary.running else "last rebalance"
-        yield note(f"The {which} waited longest for {who}: {duration(detail.slowest.seconds)}.")
+        rebalance = "previous rebalance" if detail.summary.running else "last rebalance"
+        yield note(f"The {rebalance} waited longest for {client}: {span(slowest.lower_seconds, slowest.seconds)}.")
     if detail.copartition_breaks:
         number = plural(detail.copartition_breaks, "partition number")
         yield note(f"Co-partitioning is broken: {number} with different owners in different topics.", "critical")
@@ -136,7 +136,7 @@ def _explanation(explanation: Explanation) -> str:
         for each in reversed(explanation.rebalances)
     )
     rollouts = "".join(f"<p>{escaped(shortened(each, TEXT_MAX))}</p>" for each in explanation.rollouts)
-    return f'{advice}<div class="told">{texts}{rollouts}</div>'
+    return f'{advice}<div class="explained">{texts}{rollouts}</div>'
 
 
 def _sentences(paragraph: Paragraph) -> str:
@@ -166,9 +166,9 @@ def _moves(close_up: GroupCloseUp) -> str:
     head = f'<h2 id="moves">{escaped(title[0].upper() + title[1:])}</h2>'
     if not rows:
         return head
-    shown = [[escaped(shortened(cell, TEXT_MAX)) for cell in row] for row in rows[:MOVES_SHOWN]]
+    visible = [[escaped(shortened(cell, TEXT_MAX)) for cell in row] for row in rows[:MOVES_SHOWN]]
     more = note(f"{len(rows) - MOVES_SHOWN:,} more rows are not shown.") if len(rows) > MOVES_SHOWN else ""
-    return head + cells(MOVE_HEADINGS, shown, "Partitions that changed owner") + more
+    return head + cells(MOVE_HEADINGS, visible, "Partitions that changed owner") + more
 
 
 def _members(close_up: GroupCloseUp) -> str:

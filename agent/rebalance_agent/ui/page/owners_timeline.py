@@ -28,7 +28,7 @@ def timeline(columns: Sequence[TimelineColumn], running: RunningRebalance | None
         return figure(_TITLE, f'<p class="none">{escaped(why)}</p>', wide=True)
     rows, left_out = member_rows(columns, WIDE)
     kinds = [(trigger_class(each), f"{SIGNS[each]} {trigger_name(each)}") for each in sorted(_triggers(columns))]
-    below = legend([*kinds, ("stall", "stood still"), ("h2", "few partitions"), ("h8", "the most")])
+    below = legend([*kinds, ("stall", "stalled"), ("h2", "few partitions"), ("h8", "the most")])
     says = "Each bar shows what a member owned: stronger for more partitions, with their number where it changes. "
     says += (
         "Gaps are stalls: wide ones took long. A bar without a gap: the member kept consuming. Quiet time is shortened."

@@ -106,7 +106,7 @@ function signIn(refused, text) {
   say("");
   if (!document.getElementById("signin")) take(text);
   const form = document.getElementById("signin");
-  if (refused) document.getElementById("refused").textContent = "This token was refused.";
+  if (refused) document.getElementById("refused").textContent = "This token was rejected.";
   form.onsubmit = (event) => {
     event.preventDefault();
     sessionStorage.setItem(TOKEN, form.elements.token.value);

@@ -17,7 +17,7 @@ CONSUMERS_SHOWN = 200
 OWNED_SHOWN = 400
 """Characters of the list of a consumer's partitions that are shown."""
 
-_HEADINGS = ("group", "client id", "generation", "partitions", "skew", "stands still", "owns")
+_HEADINGS = ("group", "client id", "generation", "partitions", "skew", "stalled", "owns")
 
 
 def beside_content(consumers: Sequence[ConsumerStatus]) -> str:

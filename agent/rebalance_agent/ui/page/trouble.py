@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 HOUR_MS = 3_600_000
-"""Milliseconds of the recent past that the list looks at."""
+"""Milliseconds of the recent past that the list evaluates."""
 
 LONG_SECONDS_MIN = 60.0
 """Seconds after which a running rebalance is critical; those of a rolling restart take a few seconds."""
@@ -76,7 +76,7 @@ NAMED_MAX = 3
 
 
 class Level(IntEnum):
-    """How bad a group's state is."""
+    """The severity of a group's problems."""
 
     OK = 0
     WARNING = 1
@@ -116,7 +116,7 @@ def recent_rebalances(rebalances: Iterable[Rebalance], now_ms: int) -> RecentReb
         if each.stall and each.stall.lower_seconds >= STALLED_SECONDS_MIN
     ]
     stalled = max(stalls, key=lambda pair: pair[0])[1] if stalls else None
-    return RecentRebalances(len(hour), len(storm), sum(each.lost for each in storm), stalled)
+    return RecentRebalances(len(hour), len(storm), sum(each.lost_min or 0 for each in storm), stalled)
 
 
 def trouble(group: GroupSummary, recent: RecentRebalances, now_ms: int) -> Trouble:
@@ -129,7 +129,9 @@ def trouble(group: GroupSummary, recent: RecentRebalances, now_ms: int) -> Troub
 
 def _reasons(group: GroupSummary, recent: RecentRebalances, now_ms: int) -> Iterator[Trouble]:
     yield from _unread(group, now_ms)
-    if recent.storm > max(STORM_PER_MEMBER * group.members, STORM_MIN):
+    storm_min = max(STORM_PER_MEMBER * group.members, STORM_MIN)
+    # As the alert on storms, which a deploy that goes well inhibits.
+    if recent.storm > storm_min and not group.rollout_in_progress:
         yield Trouble(
             Level.CRITICAL,
             500 + recent.storm,
@@ -176,7 +178,7 @@ def _unread(group: GroupSummary, now_ms: int) -> Iterator[Trouble]:
 def _stall(rebalance: Rebalance, stall: Stall) -> str:
     slowest = rebalance.slowest
     # The slowest member is named only if the others waited for it most of the time.
-    named = slowest and (slowest.seconds or 0) >= stall.lower_seconds / 2
+    named = slowest and (slowest.lower_seconds or slowest.seconds or 0) >= stall.lower_seconds / 2
     waited = f", waiting for {shortened(printable(slowest.client_id), 60)}" if slowest and named else ""
     why = f": {trigger_name(rebalance.trigger)}" if rebalance.trigger else ""
     return f"stalled for {stall_text(stall)}{why}{waited}"

@@ -24,7 +24,10 @@ def _started(rebalance: ObservedRebalance) -> str:
 
 def _failed(rebalance: ObservedRebalance) -> str:
     silent = [member for member in rebalance.gone if not _reported_leaving(rebalance, member)]
-    return f"{_all(rebalance, silent)} failed and sent no report"
+    lost = rebalance.closing.lost_min
+    return f"{_all(rebalance, silent or rebalance.gone)} failed" + (
+        f" with {plural(lost, 'partition')}" if lost else ""
+    )
 
 
 def _left(rebalance: ObservedRebalance) -> str:
@@ -34,7 +37,8 @@ def _left(rebalance: ObservedRebalance) -> str:
 
 def _gone(rebalance: ObservedRebalance) -> str:
     verb = "are" if len(rebalance.gone) > 1 else "is"
-    return f"{_all(rebalance, rebalance.gone)} {verb} gone (left or failed: only members that report show which)"
+    lost = ", so the number of lost partitions is unknown, too" if rebalance.closing.lost is None else ""
+    return f"{_all(rebalance, rebalance.gone)} {verb} gone (left or failed: no report and no commit shows which{lost})"
 
 
 def _replaced(rebalance: ObservedRebalance) -> str:
@@ -91,6 +95,17 @@ def _rejoined(rebalance: ObservedRebalance) -> str:
     return f"members rejoined although nothing had changed{_in_brackets(reasons)}"
 
 
+def _unknown(rebalance: ObservedRebalance) -> str:
+    first = rebalance.generations[0]
+    if first.previous_generation is None:
+        return "unknown, since nobody watched the generation before"
+    gone = first.generation - first.previous_generation - 1
+    return (
+        f"unknown, since compaction may have removed the records of {plural(gone, 'generation')} before it, while no "
+        "observer ran"
+    )
+
+
 _CAUSES: Mapping[Trigger, Callable[[ObservedRebalance], str]] = {
     Trigger.GROUP_STARTED: _started,
     Trigger.MEMBER_FAILED: _failed,
@@ -102,8 +117,9 @@ _CAUSES: Mapping[Trigger, Callable[[ObservedRebalance], str]] = {
     Trigger.ASSIGNOR_CHANGED: _assignor,
     Trigger.TOPICS_CHANGED: _topics_changed,
     Trigger.PARTITIONS_CHANGED: _partitions_changed,
+    Trigger.RACKS_CHANGED: lambda _rebalance: "the rack of a member or of a partition's replicas changed",
     Trigger.REJOIN: _rejoined,
-    Trigger.UNKNOWN: lambda _rebalance: "unknown, since the generation before was not observed",
+    Trigger.UNKNOWN: _unknown,
 }
 
 
@@ -139,7 +155,7 @@ def _described(rebalance: ObservedRebalance, member: MemberSnapshot) -> str:
         f"client {member.client_id}" if printable(member.client_id) not in ("", name.partition(" (")[0]) else "",
         f"node {where.node}" if where and where.node else member.host.removeprefix("/"),
     )
-    details = ", ".join(printable(place) for place in places if place)
+    details = ", ".join(printable(part) for part in places if part)
     return f"{name} ({details})" if details else name
 
 

@@ -70,7 +70,7 @@ def empty_text(group: GroupSummary, now_ms: int) -> str:
 
 
 def _lag_text(lag: LagSummary) -> str:
-    """``lag is 5,000 offsets and grows by 1,200/s``: nothing is committed, so it grows by what is appended."""
+    """``lag is 5,000 offsets and grows by 1,200/s``: nothing is committed, so it grows by the appended records."""
     if not lag.offsets:
         return "no lag"
     grows = round(lag.appended_per_second or 0)

@@ -10,7 +10,7 @@ from rebalance_agent.api.group_source import GroupSource
 from rebalance_agent.api.history import EpisodeHistory, HistoryLimits
 from rebalance_agent.api.query import NotKnownError
 from rebalance_agent.api.shapes import RebalanceDetail, RebalanceKind, RebalanceList
-from rebalance_agent.model.episode import Basis, Stall
+from rebalance_agent.model.episode import Basis, Evidence, Stall
 from rebalance_agent.model.events import Callback, Event
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import to_ranges
@@ -19,7 +19,17 @@ from rebalance_agent.ui.sentences.causes import why
 from rebalance_agent.ui.sentences.named_members import moves
 from rebalance_agent.ui.sentences.observed_rebalance import ObservedRebalance
 from rebalance_agent.ui.sentences.observed_rebalances import observed_rebalances
-from rebalance_agent.ui.words import duration, listed, moment, plural, printable, wrapped
+from rebalance_agent.ui.words import (
+    bounds_text,
+    duration,
+    listed,
+    moment,
+    partition_seconds_text,
+    plural,
+    printable,
+    span,
+    wrapped,
+)
 
 __all__ = [
     "LAST_MAX",
@@ -89,20 +99,20 @@ def explanation_of(
     )
 
 
-def last_rebalances(groups: GroupSource, known: RebalanceList, last: int) -> list[RebalanceDetail]:
-    """The rebalances in ``known`` with their events, newest first, until one more than ``last`` are completed.
+def last_rebalances(groups: GroupSource, remembered: RebalanceList, last: int) -> list[RebalanceDetail]:
+    """The rebalances in ``remembered`` with their events, newest first, until one more than ``last`` are completed.
 
     That one is the state before the oldest. Rebalances that ``groups`` has forgotten meanwhile are left out.
     """
     details: list[RebalanceDetail] = []
-    for line in known.rebalances:
+    for line in remembered.rebalances:
         if sum(detail.rebalance.kind is RebalanceKind.COMPLETED for detail in details) > last:
             break
         if line.kind is RebalanceKind.ABORTED:
-            details.append(RebalanceDetail(known.group, line, (), ()))
+            details.append(RebalanceDetail(remembered.group, line, (), ()))
             continue
         with contextlib.suppress(NotKnownError):
-            details.append(groups.rebalance(known.group, line.id))
+            details.append(groups.rebalance(remembered.group, line.id))
     return details
 
 
@@ -186,8 +196,10 @@ def _slow(rebalance: ObservedRebalance) -> Iterator[str]:
     callbacks = rebalance.reports_of(member.member_id, [Callback.REVOKED, Callback.LOST])
     ran = max(0, callbacks[0].timestamp_ms - callbacks[0].started_ms) / 1000 if callbacks else 0
     part = f"; its {callbacks[0].callback} callback took {duration(ran)} of that" if callbacks else ""
-    name, waited = rebalance.name(member), duration(closing.slowest_seconds or 0)
-    if closing.group_type is GroupType.CLASSIC:
+    name, waited = rebalance.name(member), span(closing.slowest_lower_seconds, closing.slowest_seconds or 0)
+    if all(member.member_id != other.member_id for other in closing.members):
+        yield f"{name} was removed, after the others had waited {waited} for it{part}."
+    elif closing.group_type is GroupType.CLASSIC:
         yield f"{name} was the last member to be ready, {waited} after the start{part}."
     else:
         yield f"{name} took longest to give up its revoked partitions: {waited}{part}."
@@ -198,6 +210,9 @@ def _cost(rebalance: ObservedRebalance) -> Iterator[str]:
     if stall is None:
         if rebalance.closing.members:
             yield "The stall is unknown."
+        return
+    if stall.seconds is None and duration(stall.lower_seconds) == duration(0):
+        yield "The stall is unknown: nothing shows when it ended."
         return
     if stall.seconds == 0:
         yield "No partition was stalled."
@@ -214,16 +229,14 @@ def _span(stall: Stall) -> str:
         return f"{lower} (measured by the members)"
     if stall.seconds is None:
         return f"at least {lower} (nothing shows when it ended)"
-    upper = duration(stall.seconds)
-    span = upper if lower == upper else f"{lower} to {upper}" if stall.lower_seconds else f"up to {upper}"
+    span = bounds_text(stall.lower_seconds, stall.seconds).replace(" - ", " to ")
     return f"{span} (bounds from the coordinator's records and commits, since not all members report)"
 
 
 def _total(stall: Stall) -> str:
-    lower, upper = f"{stall.partition_seconds:.1f}", stall.upper_partition_seconds
-    if upper is None:
-        return f"at least {lower}"
-    return lower if f"{upper:.1f}" == lower else f"{lower} to {upper:.1f}"
+    if stall.upper_partition_seconds is None:
+        return f"at least {stall.partition_seconds:.1f}"
+    return partition_seconds_text(stall).replace(" - ", " to ")
 
 
 def _moved(rebalance: ObservedRebalance) -> Iterator[str]:
@@ -251,13 +264,13 @@ def _moved(rebalance: ObservedRebalance) -> Iterator[str]:
 
 
 def _rollout(event: RolloutEvent) -> str:
-    what = printable(event.workload) if event.workload else "the group's members"
+    workload = printable(event.workload) if event.workload else "the group's members"
     images = f" from {_images(event.from_images)} to {_images(event.to_images)}" if event.to_images else ""
     state = "" if event.closed else " so far; it may continue"
     return (
-        f"A rollout of {what}{images} replaced {event.members_replaced} of {plural(event.members, 'member')} in "
+        f"A rollout of {workload}{images} replaced {event.members_replaced} of {plural(event.members, 'member')} in "
         f"{plural(event.rebalances, 'rebalance')} (generations {event.first_generation} to {event.last_generation}) "
-        f"and cost {event.stalled_partition_seconds:.1f} stalled partition-seconds{state}."
+        f"and cost at least {event.stalled_partition_seconds:.1f} stalled partition-seconds{state}."
     )
 
 

@@ -11,7 +11,17 @@ from rebalance_agent.model.member_changes import identity
 from rebalance_agent.model.partitions import claimed_partitions, to_ranges
 from rebalance_agent.ui.sentences.empty_text import empty_text
 from rebalance_agent.ui.sentences.named_members import member_names, moves, partitions_text
-from rebalance_agent.ui.words import UNKNOWN, ago, duration, plural, printable, stall_text, standstill
+from rebalance_agent.ui.words import (
+    UNKNOWN,
+    ago,
+    duration,
+    partition_seconds_text,
+    plural,
+    printable,
+    span,
+    stall_text,
+    standstill,
+)
 
 __all__ = [
     "MOVE_HEADINGS",
@@ -73,7 +83,7 @@ def headline(close_up: GroupCloseUp) -> str:
     totals = [
         f"since the agent started: {plural(summary.rebalances, 'rebalance')}, {summary.aborted} aborted",
         f"{counters.moved} partitions moved, {counters.moved_excess} needlessly",
-        f"{counters.stalled_partition_seconds:.1f} stalled partition-seconds",
+        f"at least {counters.stalled_partition_seconds:.1f} stalled partition-seconds",
     ]
     return f"{', '.join(facts)}\n{', '.join(totals)}"
 
@@ -155,6 +165,14 @@ def names_by_id(close_up: GroupCloseUp) -> dict[str, str]:
     return names | {member.member_id: by_identity[identity(member)] for member in close_up.detail.members}
 
 
+def _moved(each: Rebalance) -> str:
+    if each.moved is None:
+        return UNKNOWN
+    return str(each.moved) + (
+        f" (needed {each.needed})" if each.needed is not None and each.moved > each.needed else ""
+    )
+
+
 def _rebalance_row(each: Rebalance, now_ms: int, names: Mapping[str, str]) -> tuple[str, ...]:
     if each.kind is RebalanceKind.ABORTED:
         return (ago(now_ms, each.timestamp_ms), str(each.generation), "aborted", *[UNKNOWN] * 5)
@@ -165,11 +183,11 @@ def _rebalance_row(each: Rebalance, now_ms: int, names: Mapping[str, str]) -> tu
         str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]}-{numbers[-1]}",
         str(each.trigger),
         stall_text(each.stall),
-        UNKNOWN if each.stall is None else f"{each.stall.partition_seconds:.1f}",
-        str(each.moved) + (f" (needed {each.needed})" if each.needed is not None and each.moved > each.needed else ""),
+        partition_seconds_text(each.stall),
+        _moved(each),
         UNKNOWN
         if slowest is None
         else names.get(slowest.member_id or "", printable(slowest.client_id))
-        + (f" {duration(slowest.seconds)}" if slowest.seconds is not None else ""),
+        + (f" {span(slowest.lower_seconds, slowest.seconds)}" if slowest.seconds is not None else ""),
         str(each.members),
     )

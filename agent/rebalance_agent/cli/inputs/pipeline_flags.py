@@ -50,16 +50,16 @@ def add_tables_flags(parser: argparse.ArgumentParser) -> None:
         "--tables", required=True, metavar="DIR", help="folder of the tables, or an address such as s3a://bucket/folder"
     )
     parser.add_argument("--dry-run", action="store_true", help="count what would be read and written; write nothing")
-    spark = parser.add_argument_group("Spark (under spark-submit its own settings count)")
+    spark = parser.add_argument_group("Spark (under spark-submit, its own settings apply)")
     spark.add_argument("--master", metavar="URL", help="default: local[*], all processors of this machine")
     spark.add_argument(
-        "--driver-memory", type=_size, default="2g", metavar="SIZE", help="of a local Spark (default 2g)"
+        "--driver-memory", type=_size, default="2g", metavar="SIZE", help="memory of a local Spark (default 2g)"
     )
     spark.add_argument(
         "--partitions",
         type=whole_number(1, PARTITIONS_MAX),
         metavar="N",
-        help="of shuffles (default: one per processor)",
+        help="partitions of shuffles (default: one per processor)",
     )
     spark.add_argument("--spark", action="append", metavar="KEY=VALUE", help="Spark property; repeatable")
     spark.add_argument("--ui", action="store_true", help="serve Spark's own web page while it runs")

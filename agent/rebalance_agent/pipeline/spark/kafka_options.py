@@ -13,7 +13,10 @@ from pathlib import Path
 
 from rebalance_agent.errors import InvalidInputError
 
-__all__ = ["java_properties", "source_options"]
+__all__ = ["OWN_GROUPS", "java_properties", "source_options"]
+
+OWN_GROUPS = "rebalance-agent-pipeline"
+"""Prefix of the consumer group ids that Spark uses; the observer hides these groups."""
 
 _SAME = frozenset(
     {
