@@ -29,8 +29,9 @@ from rebalance_agent.model.epoch_groups import (
     MemberTarget,
     TargetEpoch,
 )
-from rebalance_agent.model.events import AssignEvent, process_event_id
+from rebalance_agent.model.events import AssignEvent
 from rebalance_agent.model.group import GroupState, GroupType
+from rebalance_agent.model.group_event import process_event_id
 from rebalance_agent.tracking.observations import (
     DescribedGroup,
     GroupDescribed,

@@ -7,8 +7,9 @@ from dataclasses import replace
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from rebalance_agent.model.events import GenerationEvent, GroupGoneEvent, event_id
+from rebalance_agent.model.events import GenerationEvent, GroupGoneEvent
 from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.group_event import event_id
 from rebalance_agent.tracking.observations import Tick
 from rebalance_agent.tracking.tracker import Tracker
 from support.examples import examples

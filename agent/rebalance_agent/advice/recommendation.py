@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rebalance_agent.advice.client_kinds import usable
+from rebalance_agent.advice.client_kinds import can_be_static, usable
 from rebalance_agent.advice.figures import Figures, StrategyOutcome, WhatIf
 from rebalance_agent.advice.recommendation_text import Choice, sentence
 from rebalance_agent.advice.replay.eligible_strategies import GENERAL, family, library_strategy
@@ -56,7 +56,7 @@ def recommend(what_if: WhatIf) -> Recommendation:
         if _better(outcome.figures, best.figures) and (best is own or _better(outcome.figures, own.figures)):
             best = outcome
     better = best is not own
-    static = _static_saves(best.figures)
+    static = _static_saves(best.figures) and can_be_static(what_if.clients)
     saved = own.figures.stalled_partition_seconds - best.figures.stalled_partition_seconds
     saved_moves = own.figures.moved - best.figures.moved
     if static:

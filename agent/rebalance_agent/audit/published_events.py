@@ -11,8 +11,9 @@ from rebalance_agent.audit.audited_group import RecordPosition
 from rebalance_agent.audit.expected.entries import ExpectedFact
 from rebalance_agent.audit.published_event import AuditedEvent, PublishedEvent, inconsistencies, reduce_event
 from rebalance_agent.model.episode import Source
-from rebalance_agent.model.events import AbortedEvent, Event, GenerationEvent, GroupGoneEvent, MemberEvent, event_id
+from rebalance_agent.model.events import AbortedEvent, Event, GenerationEvent, GroupGoneEvent, MemberEvent
 from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.group_event import event_id
 
 __all__ = ["KINDS", "PublishedEvents"]
 

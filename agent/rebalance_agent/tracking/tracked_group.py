@@ -6,8 +6,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from rebalance_agent.model.episode import Source
-from rebalance_agent.model.events import Event, GroupGoneEvent, event_id
+from rebalance_agent.model.events import Event, GroupGoneEvent
 from rebalance_agent.model.group import GroupState, GroupType
+from rebalance_agent.model.group_event import event_id
 from rebalance_agent.tracking.build_view import add_quality, build_view
 from rebalance_agent.tracking.completed_generation import Generation
 from rebalance_agent.tracking.patterns.empty_groups import UnownedPartitions, UnownedReason

@@ -5,8 +5,9 @@ from __future__ import annotations
 import zlib
 
 from rebalance_agent.groupprotocol.commit_key import commit_key
-from rebalance_agent.model.events import Callback, GenerationEvent, MemberEvent, process_event_id
+from rebalance_agent.model.events import Callback, GenerationEvent, MemberEvent
 from rebalance_agent.model.group import GroupSnapshot, GroupState, GroupType, Member
+from rebalance_agent.model.group_event import process_event_id
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 from rebalance_agent.tracking.observations import (
     Backfilled,

@@ -141,6 +141,16 @@ def test_static_members_help_where_the_broker_assigns_too():
     assert advice.sentence.startswith("No strategy can be recommended: the broker assigns; but a group.instance.id")
 
 
+@pytest.mark.parametrize("kind", [ClientKind.KAFKA_GO, ClientKind.KAFKAJS, ClientKind.KAFKA_PYTHON_2])
+def test_static_membership_is_only_for_clients_that_have_it(kind):
+    restarts = figures(avoided=2, avoided_partition_seconds=60.0)
+    group = found(restarts)
+    assert recommend(replace(group, clients=((ClientKind.JAVA,), (ClientKind.JAVA, kind)))).static_membership
+    advice = recommend(replace(group, clients=((ClientKind.JAVA,), (kind,))))
+    assert not advice.advises
+    assert "group.instance.id" not in advice.sentence
+
+
 def test_small_differences_do_not_add_up_to_something_worse():
     advice = recommend(
         found(figures(), sticky=figures(skew=1.04, stalled=50), shuffled_roundrobin=figures(skew=1.08, stalled=10))

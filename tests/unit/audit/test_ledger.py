@@ -11,7 +11,7 @@ import pytest
 from rebalance_agent.audit import ledger
 from rebalance_agent.audit.audit_report import Difference, Differences
 from rebalance_agent.model.episode import Source
-from rebalance_agent.model.events import event_id
+from rebalance_agent.model.group_event import event_id
 from rebalance_agent.runtime.sinks.split_events import event_lines
 from rebalance_agent.tracking.observations import Tick
 from rebalance_agent.tracking.tracker import Tracker

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from rebalance_agent.model.episode import Basis, FailureReason, Stall, Trigger
-from rebalance_agent.model.events import AbortedEvent, GenerationEvent, GroupGoneEvent, event_id
+from rebalance_agent.model.events import AbortedEvent, GenerationEvent, GroupGoneEvent
 from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.group_event import event_id
 from rebalance_agent.tracking.observations import Tick
 from rebalance_agent.tracking.tracker import Tracker
 from support.observer.posted import ledger_of, posted

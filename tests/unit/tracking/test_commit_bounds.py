@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from rebalance_agent.groupprotocol.commit_key import commit_key
 from rebalance_agent.model.episode import Basis, Trigger
 from rebalance_agent.model.epoch_groups import GroupEpoch, MemberState, TargetEpoch
-from rebalance_agent.tracking.completed_generation import FirstCommits
 from rebalance_agent.tracking.evidence.commit_times import (
     COMMIT_DELAY_MS,
     EARLIER_MAX,
     EARLIER_MAX_MS,
     CommitTimes,
 )
+from rebalance_agent.tracking.evidence.known_times import FirstCommits
 from rebalance_agent.tracking.rebalance.episodes import COMMITS_WAIT_MAX_MS
 from support.tracker.epochs import current, fact, gone, group_of_two, target
 from support.tracker.tracking import (

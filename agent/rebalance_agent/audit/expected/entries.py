@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rebalance_agent.audit.audited_group import AuditedGroup, RecordPosition
-from rebalance_agent.model.events import AbortedEvent, GenerationEvent, GroupGoneEvent, event_id
+from rebalance_agent.model.events import AbortedEvent, GenerationEvent, GroupGoneEvent
 from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.group_event import event_id
 
 __all__ = ["ExpectedFact", "LogRecord"]
 

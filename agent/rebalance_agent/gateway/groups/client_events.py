@@ -11,7 +11,8 @@ from rebalance_agent.instrumentation.assign_decision import AssignDecision
 from rebalance_agent.instrumentation.event_builder import error_text
 from rebalance_agent.model.assignment_quality import AssignmentQuality
 from rebalance_agent.model.episode import Evidence
-from rebalance_agent.model.events import AssignEvent, Callback, MemberEvent, process_event_id
+from rebalance_agent.model.events import AssignEvent, Callback, MemberEvent
+from rebalance_agent.model.group_event import process_event_id
 from rebalance_agent.model.partitions import TopicPartitions
 
 __all__ = ["REASON_MAX", "ClientEvents", "Emit"]

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.group import GroupState, Member, RebalanceProtocol
 from rebalance_agent.model.partitions import count_partitions
-from rebalance_agent.tracking.completed_generation import FOREVER_MS, Generation, TimeBounds
+from rebalance_agent.tracking.completed_generation import Generation
+from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, TimeBounds
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
 
 __all__ = ["InProgress"]

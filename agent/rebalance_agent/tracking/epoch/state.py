@@ -18,11 +18,12 @@ from rebalance_agent.model.group import GroupSnapshot, GroupType
 from rebalance_agent.model.partitions import pairs, topic_partitions
 from rebalance_agent.tracking.build_view import keeps_base_view
 from rebalance_agent.tracking.cluster_topics import PartitionCount
-from rebalance_agent.tracking.completed_generation import Episode, FirstCommits, TimeBounds
+from rebalance_agent.tracking.completed_generation import Episode
 from rebalance_agent.tracking.epoch.buffered_records import BufferedRecords
 from rebalance_agent.tracking.epoch.epoch_records import EpochGroupRecords
 from rebalance_agent.tracking.epoch.handovers import Handovers
 from rebalance_agent.tracking.epoch.recorded_group import RecordedGroup
+from rebalance_agent.tracking.evidence.known_times import FirstCommits, TimeBounds
 from rebalance_agent.tracking.evidence.last_seen import EpochLastSeen
 from rebalance_agent.tracking.observations import EpochRecord
 from rebalance_agent.tracking.rebalance.episodes import REVISE_MAX_MS

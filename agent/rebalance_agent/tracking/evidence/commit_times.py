@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from rebalance_agent.groupprotocol.commit_key import commit_key, committing_group
 from rebalance_agent.model.generation_diff import Partition
-from rebalance_agent.tracking.completed_generation import FirstCommits
+from rebalance_agent.tracking.evidence.known_times import FirstCommits
 
 __all__ = [
     "COMMIT_DELAY_MS",

@@ -10,11 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.events import Callback, MemberEvent, Workload
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.model.group import GroupType, Member
 from rebalance_agent.model.partitions import pairs
-from rebalance_agent.tracking.completed_generation import FOREVER_MS, Departure, Generation
+from rebalance_agent.tracking.completed_generation import Generation
+from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, Departure
 
 __all__ = [
     "CLOCK_SKEW_MAX_MS",
@@ -131,6 +133,10 @@ class MemberReports:
         """Whether this member has reported: only then is a missing report evidence."""
         return member_id in self._events
 
+    def measures(self, member_id: str) -> bool:
+        """Whether this member's client has reported its callbacks itself."""
+        return any(event.evidence is None for event in self._events.get(member_id, ()))
+
     def reported_by(self, member_id: str) -> ReportedMember:
         """Return the member's last known workload and process id."""
         events = self._events.get(member_id)
@@ -161,21 +167,22 @@ class MemberReports:
             self._within(member_id, span, (Callback.REVOKED,)), key=lambda event: (event.started_ms, event.event_id)
         )
 
-    def stops(self, member: Member, span: ReportSpan) -> dict[Partition, int]:
-        """Map each partition to when the member stopped consuming it (epoch ms).
+    def stops(self, member: Member, span: ReportSpan) -> dict[Partition, TimeBounds]:
+        """Map each partition to when the member stopped consuming it.
 
-        That is when its revoked or lost callback was entered, or when it left.
+        That is when its revoked or lost callback was entered, or when it left. Exact with the evidence ``members``; a
+        gateway sees only frames before and after.
         """
-        stopped: dict[Partition, int] = {}
+        stopped: dict[Partition, TimeBounds] = {}
         for event in self._within(member.member_id, span, _STOPS):
-            leaving = event.callback is Callback.LEFT
+            stop, leaving = _stop(event), event.callback is Callback.LEFT
             for partition in pairs(member.assigned if leaving else event.partitions):
-                stopped[partition] = min(stopped.get(partition, event.started_ms), event.started_ms)
+                stopped[partition] = min(stopped.get(partition, stop), stop, key=lambda bounds: bounds.latest_ms)
         return stopped
 
-    def resumes(self, member_id: str, generation: Generation) -> dict[Partition, int]:
-        """Map each partition to when the member's assigned callback for this generation returned (epoch ms)."""
-        resumed: dict[Partition, int] = {}
+    def resumes(self, member_id: str, generation: Generation) -> dict[Partition, TimeBounds]:
+        """Map each partition to when the member's assigned callback for this generation returned, as for `stops`."""
+        resumed: dict[Partition, TimeBounds] = {}
         for event in self._events.get(member_id, ()):
             dated = event.generation == generation.number
             skew_ms = CLOCK_SKEW_MAX_MS if dated else UNDATED_SKEW_MAX_MS
@@ -185,7 +192,8 @@ class MemberReports:
                 and event.timestamp_ms >= generation.timestamp_ms - skew_ms
             ):
                 for partition in pairs(event.partitions) - (set() if dated else self._given_up(event, generation)):
-                    resumed[partition] = min(resumed.get(partition, event.timestamp_ms), event.timestamp_ms)
+                    end = _end(event)
+                    resumed[partition] = min(resumed.get(partition, end), end, key=lambda bounds: bounds.latest_ms)
         return resumed
 
     def _drop(self, member_id: str) -> None:
@@ -226,3 +234,20 @@ class MemberReports:
         for event in self._events.get(member_id, ()):
             if event.callback in kinds and span.has(event, event.started_ms):
                 yield event
+
+
+def _stop(event: MemberEvent) -> TimeBounds:
+    """Return when the member stopped by this report."""
+    if event.evidence is not Evidence.GATEWAY:
+        return TimeBounds(event.started_ms, event.started_ms, Evidence.MEMBERS)
+    # The frame that asked the member to revoke is known if it took a while to answer it.
+    asked = event.stop_seconds is not None or event.timestamp_ms > event.started_ms
+    return TimeBounds(event.asked_ms if asked else 0, event.timestamp_ms, Evidence.GATEWAY)
+
+
+def _end(event: MemberEvent) -> TimeBounds:
+    """Return when the member's assigned callback returned by this report."""
+    if event.evidence is not Evidence.GATEWAY:
+        return TimeBounds(event.timestamp_ms, event.timestamp_ms, Evidence.MEMBERS)
+    fetched = event.timestamp_ms > event.started_ms
+    return TimeBounds(event.started_ms, event.timestamp_ms if fetched else FOREVER_MS, Evidence.GATEWAY)

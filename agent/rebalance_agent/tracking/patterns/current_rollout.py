@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from rebalance_agent.model.events import GenerationEvent, event_id
+from rebalance_agent.model.events import GenerationEvent
+from rebalance_agent.model.group_event import event_id
 from rebalance_agent.model.rollout import RolloutEvent
 from rebalance_agent.tracking.patterns.replacements import Replacement
 from rebalance_agent.tracking.patterns.unpaired_members import SettledRebalance

@@ -9,9 +9,10 @@ from typing import Literal
 
 from rebalance_agent.model.assignment_quality import AssignmentQuality
 from rebalance_agent.model.episode import Basis, Phases, Source, Stall, Trigger
-from rebalance_agent.model.events import GenerationEvent, MemberSnapshot, event_id
+from rebalance_agent.model.events import GenerationEvent, MemberSnapshot
 from rebalance_agent.model.generation_diff import Partition, owners
 from rebalance_agent.model.group import GroupType, Member, RebalanceProtocol
+from rebalance_agent.model.group_event import event_id
 from rebalance_agent.model.member_changes import identity
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
