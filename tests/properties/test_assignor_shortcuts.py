@@ -40,9 +40,9 @@ def kept_in_place(roster, plan):
 def test_a_balance_with_and_without_the_draft_is_as_good(group, weights):
     roster = prepare_roster(group)
     promised = by_weight(roster, weights[: len(roster.members)])
-    plan = dealing.balance(roster, promised)
+    plan = dealing.deal_balanced(roster, promised)
     with mock.patch.object(placement, "draft", return_value=None):
-        searched = dealing.balance(prepare_roster(group), promised)
+        searched = dealing.deal_balanced(prepare_roster(group), promised)
     loads, most = [list(map(count_partitions, some)) for some in (plan, searched)]
     assert promised.strain(loads) == promised.strain(most)
     assert None not in {promised.strain(loads), promised.strain(most)}
