@@ -36,6 +36,7 @@ __all__ = [
     "rounded_duration",
     "share",
     "shortened",
+    "span",
     "stall_text",
     "standstill",
     "table_text",
