@@ -67,7 +67,7 @@ class EpochState(TrackedGroup):
         self._started_ms: int | None = None
         self._assigned_ms: int | None = None
         self._seen_ms = now_ms
-        self._replayed = self._returning = self._amid_batch = self._after_gap = False
+        self._replayed = self._returning = self._amid_batch = self._after_gap = self._peopled = False
         self._partition_count = PartitionCount()
         self._buffered = BufferedRecords()
 
@@ -120,6 +120,7 @@ class EpochState(TrackedGroup):
         elif record.kind is TargetEpoch:
             self._assigned_ms = record.timestamp_ms
         elif isinstance(record.value, EpochMember):
+            self._peopled = True
             self._returning = self._returning or record.value.instance_id is not None
         elif record.kind is CurrentAssignment:
             self._take_assignment(record, old)
@@ -264,7 +265,9 @@ class EpochState(TrackedGroup):
         missing = self._after_gap and before is not None and generation.number > before.number + 1
         self.last, self._started_ms, self._assigned_ms = generation, None, None
         self._first_commits, self._after_gap = FirstCommits(), False
-        peopled = bool(reached.value.members or (before and before.members))
+        # Its members may have come and gone without any assignment.
+        peopled = self._peopled or bool(before and before.members)
+        self._peopled = bool(reached.value.members)
         if live and peopled:
             known = self._created_live if before is None else not missing
             yield from self._episodes.add(generation, Episode(before, known))
