@@ -71,7 +71,7 @@ class EpochRecord:
 
     ``subject``: the id of its member, or its regular expression; empty for records of the whole group. A group consists
     of many records, so it has no view before its ``partition`` was read completely (`Backfilled`). Times, ``live``,
-    ``offset``, ``replayed`` and ``leader_epoch`` are as in `GroupRecord`.
+    ``offset``, ``replayed``, ``after_gap`` and ``leader_epoch`` are as in `GroupRecord`.
     """
 
     group: str
@@ -85,6 +85,7 @@ class EpochRecord:
     live: bool = True
     offset: int = -1
     replayed: bool = False
+    after_gap: bool = False
     leader_epoch: int = -1
 
 

@@ -20,7 +20,7 @@ def observed_record(
     after_gap: bool = False,
     leader_epoch: int = -1,
 ) -> GroupRecord | EpochRecord:
-    """The observation of ``fact``; the other parameters as in `GroupRecord` (``after_gap`` matters there alone)."""
+    """The observation of ``fact``; the other parameters as in `GroupRecord`."""
     if isinstance(fact, ClassicGroupFact):
         return GroupRecord(
             fact.group,
@@ -46,5 +46,6 @@ def observed_record(
         live,
         offset,
         replayed,
+        after_gap,
         leader_epoch,
     )

@@ -22,11 +22,11 @@ from rebalance_agent.tracking.completed_generation import (
     Episode,
     Generation,
     TimeBounds,
-    given_partitions,
     infer_protocol,
     subscribed_topics,
 )
 from rebalance_agent.tracking.evidence.last_seen import ClassicLastSeen
+from rebalance_agent.tracking.evidence.owned_at_join import given_partitions
 from rebalance_agent.tracking.observations import GroupRecord, GroupsListed
 from rebalance_agent.tracking.tracked_group import TrackedGroup
 from rebalance_agent.tracking.tracker_context import TrackerContext

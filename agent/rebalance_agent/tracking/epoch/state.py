@@ -70,7 +70,7 @@ class EpochState(TrackedGroup):
         self._started_ms: int | None = None
         self._assigned_ms: int | None = None
         self._seen_ms = now_ms
-        self._replayed = self._returning = self._amid_batch = False
+        self._replayed = self._gapped = self._returning = self._amid_batch = False
         self._partition_count = PartitionCount()
         self._buffered = BufferedRecords()
 
@@ -116,7 +116,7 @@ class EpochState(TrackedGroup):
         self._seen_ms = record.seen_ms
         # A live record is the latest one, whatever its timestamp.
         self.timestamp_ms = record.timestamp_ms if record.live else max(self.timestamp_ms, record.timestamp_ms)
-        self._replayed = record.replayed
+        self._replayed, self._gapped = record.replayed, self._gapped or record.after_gap
         if record.kind is GroupEpoch:
             self._take_epoch(record, created=created)
         elif record.kind is TargetEpoch:
@@ -188,9 +188,11 @@ class EpochState(TrackedGroup):
             if record.live:
                 restarts = name in self._records.eager
                 self._expect_commits(pairs(new.assigned) - (old.held if old and not restarts else set()), at_ms)
-        if record.live and old is not None and (new is None or new.epoch < 0 <= old.epoch):
+        departs = old is not None and (new is None or new.epoch < 0 <= old.epoch)
+        if record.live and old is not None and (departs or (new and not old.held <= pairs(new.assigned))):
             had = pairs(self._records.by_topic_name(topic_partitions(old.held), self._context.topics))
-            self._last_seen.depart(self._records.members.get(name), name, old, at_ms)
+            if departs:
+                self._last_seen.depart(self._records.members.get(name), name, old, at_ms)
             self._last_seen.work(name, self._context.commits.worked_ms(self.group, had, contact_ms or 0, at_ms))
         if new is None:
             self._last_seen.forget(name)
@@ -254,6 +256,7 @@ class EpochState(TrackedGroup):
             handovers=self._by_topic_name(handovers),
             revoking_ms=took,
             replayed=self._replayed,
+            gapped=self._gapped,
             last_seen=last_seen,
             departures=departures,
             restarting=restarting,
@@ -264,7 +267,7 @@ class EpochState(TrackedGroup):
             unnamed=frozenset() if self.group_type is GroupType.STREAMS else unnamed,
         )
         self.history.empty_time.see(generation)
-        self.last, self._started_ms, self._assigned_ms = generation, None, None
+        self.last, self._started_ms, self._assigned_ms, self._gapped = generation, None, None, False
         self._first_commits = FirstCommits()
         peopled = bool(value.members or (before and before.members))
         if live and peopled:

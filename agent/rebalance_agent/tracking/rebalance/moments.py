@@ -17,7 +17,6 @@ from rebalance_agent.tracking.completed_generation import (
     FOREVER_MS,
     Departure,
     Episode,
-    FirstCommits,
     Generation,
     LastSeen,
     PartitionHandover,
@@ -25,9 +24,11 @@ from rebalance_agent.tracking.completed_generation import (
 )
 from rebalance_agent.tracking.evidence.coordinators import last_contact_ms
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
+from rebalance_agent.tracking.evidence.owned_at_join import claimed_partitions
 from rebalance_agent.tracking.rebalance.diff_cache import difference
+from rebalance_agent.tracking.rebalance.open_stall import OpenStall
 
-__all__ = ["Moment", "OpenStall", "StepMoments", "UnknownMomentError"]
+__all__ = ["Moment", "StepMoments", "UnknownMomentError"]
 
 
 class UnknownMomentError(Exception):
@@ -52,27 +53,6 @@ class Moment:
         return self if earliest_ms >= self.earliest_ms else Moment(earliest_ms, self.latest_ms)
 
 
-@dataclass(frozen=True, slots=True)
-class OpenStall:
-    """A stall that began at ``since_ms`` at the earliest, and has not been shown to be over.
-
-    It is over when the owner commits a partition of ``given_with`` (see `FirstCommits`), and at ``until_ms`` at the
-    latest: an owner that does not poll for its rebalance timeout (``max.poll.interval.ms``) is removed.
-    """
-
-    since_ms: int
-    until_ms: int
-    first: FirstCommits
-    given_with: frozenset[Partition]
-
-    def over(self, at_ms: int) -> bool:
-        """Whether the stall was certainly over at ``at_ms``."""
-        commits = self.first.at_ms
-        return at_ms > self.until_ms or any(
-            commits.get(partition, FOREVER_MS) <= at_ms for partition in self.given_with
-        )
-
-
 class StepMoments:
     """One generation of an episode: when each of its partitions stopped and was consumed again."""
 
@@ -86,6 +66,7 @@ class StepMoments:
         self._generation = generation
         self._reports = reports
         self._span = ReportSpan.between(before, episode.last) if before else None
+        self._claimed = claimed_partitions(generation)
         self._alive = {member.member_id for member in generation.members}
         self._stops: dict[str, dict[Partition, int]] = {}
         self._resumes: dict[str, dict[Partition, int]] = {}
@@ -106,7 +87,20 @@ class StepMoments:
         at_ms = self._stops[owner.member_id].get(partition)
         if at_ms is not None:
             return self._unless_outage(owner, Moment(at_ms, at_ms, exact=True))
+        if self.gave_up(partition, owner):
+            return self._unless_outage(owner, self._given_up(owner))
         return self._unless_outage(owner, self._recorded_stop(owner, handover))
+
+    def gave_up(self, partition: Partition, owner: Member) -> bool:
+        """Whether ``owner``, of the generation before, joined this one without the partition."""
+        return partition not in self._claimed.get(owner.member_id, {partition})
+
+    def _given_up(self, owner: Member) -> Moment:
+        """Return when it had lost the partition: since its last work, if it had lost all."""
+        worked_ms = self._generation.last_seen.get(owner.member_id, LastSeen()).worked_ms
+        if worked_ms is None or self._claimed[owner.member_id]:
+            worked_ms = self._before.timestamp_ms if self._before else self._joined_ms
+        return Moment(min(worked_ms, self._joined_ms), self._joined_ms)
 
     def _recorded_stop(self, owner: Member, handover: PartitionHandover) -> Moment:
         """Return when the owner stopped, by records and commits."""
@@ -160,10 +154,13 @@ class StepMoments:
     def _heard_ms(self, owner: Member, removed_ms: int) -> int:
         """Return when a removed member stopped at the latest: one that was removed although it was alive hears later.
 
-        That is one that did not revoke in time. It hears at its next heartbeat, within its session timeout.
+        That is one that did not revoke in time, or that brokers that were away could not hear. It hears at its next
+        heartbeat, within its session timeout.
         """
-        failed = self._generation.departures.get(owner.member_id) is Departure.FAILED
-        return removed_ms + owner.session_timeout_ms * failed
+        generation, session_ms = self._generation, owner.session_timeout_ms
+        failed = generation.departures.get(owner.member_id) is Departure.FAILED
+        unheard = any(away.after_ms <= removed_ms <= away.until_ms + session_ms for away in generation.outages)
+        return removed_ms + session_ms * (failed or unheard)
 
     def _unless_outage(self, owner: Member, stopped: Moment) -> Moment:
         """Return when the owner stopped, if it may have stopped already when brokers went away."""

@@ -15,7 +15,8 @@ from rebalance_agent.model.generation_diff import Partition, owners
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.completed_generation import Episode, Generation, PartitionHandover
 from rebalance_agent.tracking.evidence.member_reports import MemberReports
-from rebalance_agent.tracking.rebalance.moments import Moment, OpenStall, StepMoments, UnknownMomentError
+from rebalance_agent.tracking.rebalance.moments import Moment, StepMoments, UnknownMomentError
+from rebalance_agent.tracking.rebalance.open_stall import OpenStall
 
 __all__ = ["STALL_MAX_MS", "MeasuredStall", "measure_stall"]
 
@@ -45,10 +46,14 @@ def measure_stall(
 ) -> MeasuredStall:
     """Return the stall of a closed episode; None if its start, the state before, or the assignment is unknown.
 
+    It is unknown, too, if records of the episode were compacted away before they were read.
+
     ``carried``: stalls of the episode before that were not shown to be over. A partition that its new owner lost again
     before it consumed it has been stalled since then.
     """
     if not (episode.known and episode.last.members and episode.last.value.protocol_type == "consumer"):
+        return MeasuredStall()
+    if any(generation.gapped for generation in episode.generations):
         return MeasuredStall()
     still_open = dict(carried or {})
     try:
@@ -81,6 +86,7 @@ def _partition_stalls(
         had = owners(before.value if before else None, {member.member_id for member in generation.members})
         has = owners(generation.value)
         kept = set() if step.everything_stops else _kept(before, generation)
+        kept = {partition for partition in kept if not (partition in had and step.gave_up(partition, had[partition]))}
         for partition in sorted((had.keys() | has.keys() | idle.keys()) - kept):
             old, new = had.get(partition), has.get(partition)
             stopped = idle.pop(partition, None)
