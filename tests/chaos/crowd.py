@@ -1,4 +1,4 @@
-"""Groups of all types whose members come, go and are killed all the time, and what they read."""
+"""Groups of all types whose members join, leave and are killed continuously, and the records that they read."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Member(member_lines.ProcessMember):
         super().__init__([*MODULE, program, json.dumps(config)], ENVIRONMENT)
 
     def hear(self, word, at_ms, *numbers):
-        """A line of it."""
+        """Process a line of the member's output."""
         if word == "late":
             self.late.append((at_ms, numbers))
         else:
@@ -86,7 +86,7 @@ class Crowd:
             assert not thread.is_alive(), "a group cannot end its members"
 
     def late(self):
-        """Group -> what its members said of their polls."""
+        """Group -> its members' reports about late polls."""
         return {
             name: [late for each in self.members[name] for late in each.late] for name in TRIED if name in self.members
         }

@@ -1,4 +1,4 @@
-"""What must be true in the end, whatever went wrong."""
+"""The conditions that must hold at the end of a run, whatever the faults."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def rebalances(published, groups, wanted):
 
 
 def read_at_least_once(crowd, written):
-    """Every record that Kafka acknowledged was read by each group whose members tell what they read."""
+    """Every record that Kafka acknowledged was read by each group whose members report what they read."""
     if not written:
         return [Verdict("no record was acknowledged", ("no record was acknowledged, so none can have been lost",))]
     verdicts = []

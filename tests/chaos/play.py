@@ -1,4 +1,4 @@
-"""The whole of it: the cluster, who plays, faults in their time, and the judgement."""
+"""A whole run: cluster, groups, faults by timetable, and the verdict."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ BROKER = {
 
 
 def play(options, faults, folder):
-    """What is wrong, a line each; None if somebody pressed Ctrl-C."""
+    """Return the problems, a line each; None after Ctrl-C."""
     fronted = {"AGENT": Listener("PLAINTEXT", fronted=True)}
     with EmbeddedKafka(BROKERS, properties=BROKER, listeners=fronted, startup_timeout=180) as kafka:
         try:

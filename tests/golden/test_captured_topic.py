@@ -1,4 +1,4 @@
-"""A captured ``__consumer_offsets`` (see ``make_captured_topic.py``) gives these events and no others, every time.
+"""A captured ``__consumer_offsets`` (see ``make_captured_topic.py``) always gives exactly these events.
 
 ``REBALANCE_AGENT_GOLDEN=write pytest tests/golden`` writes them anew.
 """
@@ -61,7 +61,8 @@ def test_the_events_are_the_golden_ones_byte_for_byte_and_the_same_again():
 
 def test_it_is_told_as_people_who_watched_would_tell_it():
     told = {}
-    for event in closing(replayed(story())):
+    # The captured members commit nothing, so nothing shows how they departed.
+    for event in closing(tell(Tracker("captured"), *story(), commits=False)):
         told.setdefault(event.group, []).append((event.group_type.value, event.trigger.value, len(event.members)))
     start, join, leave, end = ("group_started", 1), ("member_joined", 2), ("member_gone", 1), ("member_gone", 0)
     for group, group_type in (("eager", "classic"), ("cooperative", "classic"), ("coordinated", "consumer")):

@@ -1,4 +1,4 @@
-"""Skew by lag and rate on the session's broker, from what a real group commits and real producers produce."""
+"""Skew by lag and rate on the session's broker, with a real group's commits and real producers."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ PROTOCOLS = {"classic": {}, "consumer": {"group.protocol": "consumer", "heartbea
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_of_a_member_that_went_the_last_commit_bounds_the_stall(kafka, names, protocol):
+def test_the_last_commits_of_a_member_show_that_it_left_and_bound_the_stall(kafka, names, protocol):
     bootstrap, (topic, group, _) = kafka.bootstrap_servers, names
     create_topic(bootstrap, topic, 4)
     commit(bootstrap, group, offsets(topic, 0, 0, 0, 0))
@@ -130,12 +130,14 @@ def test_of_a_member_that_went_the_last_commit_bounds_the_stall(kafka, names, pr
         eventually(lambda: (number(), most(), running()) == (1, 4, 0), told=names)
         produce(bootstrap, topic, 0, 1, 2, 3, records=10)  # so that the other one commits what it got
 
-        def gone():
+        def departed():
             status, text = watched.get(f"/api/v1/groups/{group}/rebalances")
             found = json.loads(text)["rebalances"] if status == 200 else []
-            return next((each for each in found if "member_gone" in each["causes"]), None)
+            return next((each for each in found if "member_left" in each["causes"]), None)
 
-        stall = eventually(gone, told=names)["stall"]
+        rebalance = eventually(departed, told=names)
+        assert (rebalance["lost"], rebalance["lost_min"]) == (0, 0)
+        stall = rebalance["stall"]
         assert stall["seconds"] - stall["lower_seconds"] < 3
 
 

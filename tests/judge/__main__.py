@@ -1,4 +1,4 @@
-"""``make judge``: what consumers lived through, and what the observer says of it.
+"""``make judge``: compares stalls that consumers measured with the bounds that the observer published.
 
 Three brokers, groups of many clients as processes that note their callbacks, faults, and two observers as a user runs
 them. The truth is computed from the members' notes alone. The judge shares no code with what it judges.
@@ -7,6 +7,7 @@ them. The truth is computed from the members' notes alone. The judge shares no c
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import signal
 import sys
@@ -23,7 +24,7 @@ from judge.play.play import RunError, play  # noqa: E402
 from judge.play.timetable import FAULTS  # noqa: E402
 from judge.verdict.judgement import judge  # noqa: E402
 from judge.verdict.report import show  # noqa: E402
-from judge.verdict.summary import summary  # noqa: E402
+from judge.verdict.summary import figures, summary  # noqa: E402
 from rebalance_agent.testing import BrokerError  # noqa: E402
 
 INTERRUPTED, UNPLAYED = 128 + signal.SIGINT, 2
@@ -72,6 +73,7 @@ def _together(ended, base):
         return worst
     lines, wrong = summary(judged)
     (base / "summary.md").write_text("\n".join(lines) + "\n")
+    (base / "summary.json").write_text(json.dumps(figures(judged), indent=1))
     print(*lines, f"\njudge: {len(judged)} runs: {len(wrong)} goals are missed: {base / 'summary.md'}", sep="\n")
     return worst
 

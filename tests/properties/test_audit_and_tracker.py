@@ -1,4 +1,4 @@
-"""The ledger and the tracker, which share no code, agree; and what is changed in what was told, the ledger sees."""
+"""The ledger and the tracker share no code and agree; the ledger detects any change of the events."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import replace
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from rebalance_agent.model.events import GenerationEvent, GroupGoneEvent, event_id
+from rebalance_agent.model.events import GenerationEvent, GroupGoneEvent
 from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.group_event import event_id
 from rebalance_agent.tracking.observations import Tick
 from rebalance_agent.tracking.tracker import Tracker
 from support.examples import examples
@@ -94,7 +95,7 @@ def _changes(event):
     """What may be wrong with an event, each way a different event."""
     yield replace(event, moved=event.moved + 1)
     yield replace(event, revoked=event.revoked + 1)
-    yield replace(event, lost=event.lost + 1)
+    yield replace(event, lost=None, lost_min=event.lost_min + 1)
     yield replace(event, assigned=event.assigned + 1)
     yield replace(event, previous_generation=event.previous_generation - 1)
     yield replace(event, followups=event.followups + 1)

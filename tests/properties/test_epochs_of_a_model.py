@@ -1,4 +1,4 @@
-"""What holds of a group whose coordinator assigns, whatever its members do and in whatever order."""
+"""Invariants of epoch groups, for any steps of members in any order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.events import GenerationEvent, GroupGoneEvent
-from rebalance_agent.tracking.epoch.epoch_records import SESSION_TIMEOUT_MS
+from rebalance_agent.tracking.evidence.last_seen import SESSION_TIMEOUT_MS
 from rebalance_agent.tracking.observations import Backfilled, Tick
 from rebalance_agent.tracking.tracker import Tracker
 from rebalance_agent.tracking.views import partition_seconds_at

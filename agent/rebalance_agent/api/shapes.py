@@ -62,14 +62,14 @@ class LastRebalance:
     """A summary of a group's last settled rebalance."""
 
     timestamp_ms: Annotated[int, "when the coordinator closed it"]
-    trigger: Annotated[Trigger, "its cause"]
+    trigger: Annotated[Trigger, "the gravest of its causes"]
     stall: Annotated[Stall | None, "its stall"]
-    moved: Annotated[int, "partitions that changed owner"]
+    moved: Annotated[int | None, "partitions that changed owner, if the generation before is known"]
 
 
 @dataclass(frozen=True, slots=True)
 class LagSummary:
-    """How far a group is behind."""
+    """The lag of a group."""
 
     offsets: Annotated[int, "between committed offsets and end offsets, summed over its partitions"]
     seconds: Annotated[float | None, "age of the oldest record to read, from the rate at which end offsets grew"]
@@ -94,6 +94,7 @@ class GroupSummary:
     skew_ratio: Annotated[float | None, "the most loaded member's partitions / its target; 1 is best"]
     idle_members: Annotated[int | None, "members without partitions that should have at least one"]
     flapping: Annotated[tuple[str, ...], "members that repeatedly leave and return, by instance or client id"]
+    rollout_in_progress: Annotated[bool, "its members are being replaced in a deploy, and nothing fails"]
     running: Annotated[RunningRebalance | None, "the rebalance that runs now"]
     empty: Annotated[EmptyGroup | None, "since when it has no members, if it had some; not for `empty_groups_allow`"]
     lag: Annotated[LagSummary | None, "its lag at the last measurement, where `lag_groups` names it"]
@@ -137,7 +138,7 @@ class GroupCounters:
     noop: Annotated[int, "rebalances that did not change the assignment"]
     revoked: Annotated[int, "revoked partitions"]
     assigned: Annotated[int, "assigned partitions"]
-    lost: Annotated[int, "partitions of failed members"]
+    lost: Annotated[int, "partitions of members that surely failed"]
     moved: Annotated[int, "partitions that changed owner"]
     moved_excess: Annotated[int, "of these, the moves that the balance did not require"]
     polled_changes: Annotated[int, "changes between two polls, if the observer has only polls"]
@@ -181,7 +182,8 @@ class SlowestMember:
     client_id: Annotated[str, "its own name"]
     host: Annotated[str, "its address"]
     member_id: Annotated[str | None, "the coordinator's name for it"]
-    seconds: Annotated[float | None, "how long they waited"]
+    seconds: Annotated[float | None, "how long they waited at most"]
+    lower_seconds: Annotated[float | None, "how long they waited at least"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,8 +193,8 @@ class GenerationStep:
     event_id: Annotated[str, "id of its event"]
     generation: Annotated[int, "its number"]
     timestamp_ms: Annotated[int, "when the coordinator closed it"]
-    trigger: Annotated[Trigger, "its cause"]
-    moved: Annotated[int, "partitions that changed owner"]
+    trigger: Annotated[Trigger, "the gravest of its causes"]
+    moved: Annotated[int | None, "partitions that changed owner, if the generation before is known"]
     join_seconds: Annotated[float | None, "length of its join phase"]
     sync_seconds: Annotated[float | None, "length of its sync phase"]
     reconcile_seconds: Annotated[float | None, "time from the assignment until all members reached it"]
@@ -208,17 +210,18 @@ class Rebalance:
     generation: Annotated[int, "its last generation; of an aborted one, the last missing generation"]
     previous_generation: Annotated[int | None, "the generation before it"]
     started_ms: Annotated[int | None, "when the coordinator asked the members to rejoin"]
-    trigger: Annotated[Trigger | None, "its cause"]
-    causes: Annotated[tuple[Trigger, ...], "all causes; the first one is the trigger"]
+    trigger: Annotated[Trigger | None, "the gravest of its causes"]
+    causes: Annotated[tuple[Trigger, ...], "all causes, the gravest first; they are not in the order of time"]
     stall: Annotated[Stall | None, "its stall"]
     assignor: Annotated[str | None, "the assignor that was chosen"]
     protocol: Annotated[RebalanceProtocol | None, "whether all partitions stopped, or only those that moved"]
     members: Annotated[int, "members afterwards"]
-    moved: Annotated[int, "partitions that changed owner"]
+    moved: Annotated[int | None, "partitions that changed owner, if the generation before is known"]
     needed: Annotated[int | None, "the fewest moves that the balance required"]
     revoked: Annotated[int, "revoked partitions"]
     assigned: Annotated[int, "assigned partitions"]
-    lost: Annotated[int, "partitions of failed members"]
+    lost: Annotated[int | None, "partitions of failed members, if it is known how all members departed"]
+    lost_min: Annotated[int | None, "partitions of members that surely failed"]
     unassigned: Annotated[int, "partitions without an owner afterwards"]
     noop: Annotated[bool, "whether the assignment did not change"]
     slowest: Annotated[SlowestMember | None, "the member that delayed the others"]

@@ -35,7 +35,7 @@ _Shape = TypeVar("_Shape")
 
 
 def build_summary(view: GroupView, lag: GroupLag | None = None) -> GroupSummary:
-    """The group's line of the list; ``lag``: where it is measured."""
+    """The group's line of the list; ``lag``: None if it is not measured."""
     return _shaped(
         GroupSummary,
         view,
@@ -49,7 +49,7 @@ def build_summary(view: GroupView, lag: GroupLag | None = None) -> GroupSummary:
 
 
 def build_detail(view: GroupView, now_ms: int, lag: GroupLag | None = None) -> GroupDetail:
-    """Everything about the group, as of ``now_ms``; ``lag``: where it is measured."""
+    """All data of the group as of ``now_ms``; ``lag``: None if it is not measured."""
     completed = {str(trigger): count for trigger, count in sorted(view.counters.completed.items())}
     return _shaped(
         GroupDetail,
@@ -95,11 +95,12 @@ def build_aborted(event: AbortedEvent) -> Rebalance:
         assignor=None,
         protocol=None,
         members=0,
-        moved=0,
+        moved=None,
         needed=None,
         revoked=0,
         assigned=0,
-        lost=0,
+        lost=None,
+        lost_min=None,
         unassigned=0,
         noop=False,
         slowest=None,
@@ -142,12 +143,17 @@ def _member(member: MemberLoad) -> GroupMember:
 
 
 def _slowest_of(events: Sequence[GenerationEvent]) -> SlowestMember | None:
-    slowest_id = events[-1].slowest_member_id
-    members = (member for event in events for member in event.members)
-    member = next((member for member in members if member.member_id == slowest_id), None)
-    if member is None:
-        return None
-    return SlowestMember(member.client_id, member.host.removeprefix("/"), member.member_id, events[-1].slowest_seconds)
+    closing = events[-1]
+    client_id, host, member_id = closing.slowest_client_id, closing.slowest_host, closing.slowest_member_id
+    if client_id is None:
+        # An event of an earlier release names a member of the group only.
+        members = (member for event in events for member in event.members)
+        member = next((member for member in members if member.member_id == member_id), None)
+        if member is None:
+            return None
+        client_id, host = member.client_id, member.host
+    bounds = closing.slowest_seconds, closing.slowest_lower_seconds
+    return SlowestMember(client_id, (host or "").removeprefix("/"), member_id, *bounds)
 
 
 def _slowest_now(view: GroupView) -> SlowestMember | None:
@@ -155,4 +161,4 @@ def _slowest_now(view: GroupView) -> SlowestMember | None:
         return None
     host = (view.slowest_host or "").removeprefix("/")
     member_id = view.last_episode.slowest_member_id if view.last_episode else None
-    return SlowestMember(view.slowest_client_id, host, member_id, view.slowest_seconds)
+    return SlowestMember(view.slowest_client_id, host, member_id, view.slowest_seconds, view.slowest_lower_seconds)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from rebalance_agent.audit.audit_report import Difference
 from rebalance_agent.audit.audited_group import RecordPosition
-from rebalance_agent.audit.table_rows import excess, slowest_client_id
+from rebalance_agent.audit.table_rows import slowest_client_id
 from rebalance_agent.model.episode import Stall
 from rebalance_agent.model.events import AbortedEvent, GenerationEvent
 
@@ -94,8 +94,8 @@ class GroupHourCheck:
             self._completed[event.group].append(at_ms)
         hour.noops += event.noop
         hour.followups += event.followups
-        hour.moved += event.moved
-        hour.moved_excess += excess(event) or 0
+        hour.moved += event.moved or 0
+        hour.moved_excess += event.excess or 0
         hour.flapping.update(event.flapping or ())
         if event.slowest_seconds is not None:
             client_id = slowest_client_id(event)

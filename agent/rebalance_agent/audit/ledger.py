@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 from rebalance_agent.audit.audit_report import UNREADABLE, AuditReport, Difference, Differences
 from rebalance_agent.audit.audited_group import RecordPosition
-from rebalance_agent.audit.compaction import CompactedRange
-from rebalance_agent.audit.entries import ExpectedFact, LogRecord
-from rebalance_agent.audit.epoch_entries import EpochEntries
+from rebalance_agent.audit.expected.compaction import CompactedRange
+from rebalance_agent.audit.expected.entries import ExpectedFact, LogRecord
+from rebalance_agent.audit.expected.epoch_entries import EpochEntries
+from rebalance_agent.audit.expected.record_feed import RecordFeed
 from rebalance_agent.audit.matching import GroupAccount, identity_differences
 from rebalance_agent.audit.published_event import PublishedEvent
 from rebalance_agent.audit.published_events import KINDS, PublishedEvents
-from rebalance_agent.audit.record_feed import RecordFeed
 from rebalance_agent.model.events import Event, GenerationEvent
 from rebalance_agent.model.group import is_cooperative
 
@@ -22,7 +22,7 @@ __all__ = ["AuditWindow", "Ledger"]
 FOLLOWUP_MS = 300_000
 """Longest wait (ms) of an observer for an announced follow-up before it publishes the episode."""
 
-SOFT_MAX = 1_000
+PENDING_DIFFERENCES_MAX = 1_000
 """Differences kept per partition until it is known whether records are missing there."""
 
 
@@ -106,7 +106,7 @@ class Ledger:
 
     def _doubt(self, partition: int) -> None:
         """Take a gap in a partition: its kept differences may be due to removed records, and are not judged."""
-        self._record_feed.doubt(partition)
+        self._record_feed.mark_uncertain(partition)
         if soft := self._soft.pop(partition, None):
             self.report.leave("whose preceding records were compacted away", soft.found)
 
@@ -152,14 +152,14 @@ class Ledger:
 
     def _patience_ms(self, entry: ExpectedFact) -> int:
         now = entry.now
-        waits = now is not None and now.owing and (is_cooperative(now.assignor or "cooperative"))
+        waits = now is not None and now.has_pending_revocations and (is_cooperative(now.assignor or "cooperative"))
         return self._window.grace_ms + (FOLLOWUP_MS if waits else 0)
 
     def _differ(self, entry: ExpectedFact, what: str, positions: tuple[RecordPosition, ...], *, soft: bool) -> None:
         """Add a difference; ``soft``: it is dropped if records turn out to be missing in the partition."""
         difference = Difference(entry.group, entry.number, what, positions)
         if soft and not self._window.complete:
-            self._soft.setdefault(entry.position.partition, Differences(SOFT_MAX)).differ(difference)
+            self._soft.setdefault(entry.position.partition, Differences(PENDING_DIFFERENCES_MAX)).differ(difference)
         else:
             self.report.differ(difference)
 

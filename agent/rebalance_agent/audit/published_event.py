@@ -1,4 +1,4 @@
-"""A published event reduced to what is compared, and the contradictions within a single event."""
+"""A published event reduced to the compared fields, and the contradictions within a single event."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from rebalance_agent.model.episode import Basis, Evidence, Stall
 from rebalance_agent.model.events import AbortedEvent, GenerationEvent, GroupGoneEvent
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 
-__all__ = ["GroupFact", "PublishedEvent", "inconsistencies", "reduce_event"]
+__all__ = ["AuditedEvent", "PublishedEvent", "inconsistencies", "reduce_event"]
 
-GroupFact = GenerationEvent | AbortedEvent | GroupGoneEvent
+AuditedEvent = GenerationEvent | AbortedEvent | GroupGoneEvent
 
 WHOLE = frozenset((0,))
 """The parts of an undivided event; one shared set saves memory."""
@@ -51,7 +51,7 @@ class PublishedEvent:
     started_ms: int | None = None
     seen_start: bool = False
     joined_ms: int | None = None
-    moved: int = 0
+    moved: int | None = 0
     revoked: int = 0
     assigned: int = 0
     lost: int = 0
@@ -82,7 +82,7 @@ class PublishedEvent:
         return same and not self.parts_seen <= other.parts_seen
 
     def contradictions(self, other: PublishedEvent) -> Iterator[str]:
-        """Yield what differs in a copy with the same revision and must not.
+        """Yield the differences in a copy of equal revision, which must not exist.
 
         Episodes, and so their sums, may differ: an observer that started in the middle of one knows less. So sums are
         compared only in the event of an episode's first generation.
@@ -108,8 +108,8 @@ class PublishedEvent:
         return f"{'aborted generation' if self.kind == AbortedEvent.KIND else 'generation'} {self.number}"
 
 
-def reduce_event(event: GroupFact, position: RecordPosition) -> PublishedEvent:
-    """Reduce an event, or a part of one, to what is compared."""
+def reduce_event(event: AuditedEvent, position: RecordPosition) -> PublishedEvent:
+    """Reduce an event, or a part of one, to the compared fields."""
     number = event.generation if not isinstance(event, GroupGoneEvent) else 0
     fact = event.KIND, event.group, event.group_type, number, event.timestamp_ms
     published = PublishedEvent(*fact, position, event.revision)
@@ -125,9 +125,14 @@ def reduce_event(event: GroupFact, position: RecordPosition) -> PublishedEvent:
         published.seen_start = event.phases.started_evidence in _SEEN
         published.joined_ms, published.stall = event.phases.joined_ms, event.stall
         published.moved, published.revoked, published.assigned = event.moved, event.revoked, event.assigned
-        published.lost, published.noop = event.lost, event.noop
+        published.lost, published.noop = _surely_lost(event), event.noop
         published.totals = totals((audited_member(member, event.group_type) for member in event.members), {})
     return published
+
+
+def _surely_lost(event: GenerationEvent) -> int:
+    """Return the partitions of members that failed; events of earlier releases have only ``lost``."""
+    return (event.lost if event.lost_min is None else event.lost_min) or 0
 
 
 def inconsistencies(event: GenerationEvent) -> Iterator[str]:
@@ -136,6 +141,8 @@ def inconsistencies(event: GenerationEvent) -> Iterator[str]:
     times = [time_ms for time_ms in (phases.started_ms, phases.joined_ms, phases.completed_ms) if time_ms is not None]
     if phases.completed_ms != event.timestamp_ms:
         yield f"its timestamp is {event.timestamp_ms}, but it was complete at {phases.completed_ms} by the event"
+    if event.lost is not None and event.lost != _surely_lost(event):
+        yield f"{event.lost} partitions were lost by the event, but {event.lost_min} at least"
     if times != sorted(times):
         yield f"its phases are backwards: started, joined, completed at {times}"
     if event.causes[:1] != (event.trigger,):

@@ -17,7 +17,6 @@ __all__ = [
     "MEMBER_COLUMNS",
     "TableRows",
     "contradictions",
-    "excess",
     "slowest_client_id",
 ]
 
@@ -27,13 +26,10 @@ EVENT_COLUMNS = (
 """Columns compared in a row of ``events``; times are epoch milliseconds."""
 
 
-def excess(event: GenerationEvent) -> int | None:
-    """Return how many partitions moved beyond the fewest needed; None if those are unknown."""
-    return None if event.needed is None else max(0, event.moved - event.needed)
-
-
 def slowest_client_id(event: GenerationEvent) -> str | None:
-    """Return the client id of the slowest member; None if unknown."""
+    """Return the client id of the slowest member; None if unknown. Events of earlier releases name only members."""
+    if event.slowest_client_id is not None:
+        return event.slowest_client_id
     return next((element.client_id for element in event.members if element.member_id == event.slowest_member_id), None)
 
 
@@ -46,15 +42,17 @@ _DERIVED: Mapping[str, Callable[[GenerationEvent], object]] = {
     "stalled_partition_seconds": lambda event: event.stall.partition_seconds if event.stall else None,
     "member_count": lambda event: len(event.members),
     "partition_count": lambda event: sum(event.topics.values()),
-    "excess": excess,
+    "excess": lambda event: event.excess,
     "slowest_client_id": slowest_client_id,
 }
 
 GENERATION_COLUMNS = (
     "event_id", "cluster_id", "group", "group_type", "generation", "previous_generation", "episode_generation",
     "closes_episode", "followups", "epoch_kind", "assignor", "protocol", "source", "revision", "trigger", "causes",
-    "moved", "needed", "revoked", "assigned", "lost", "unassigned", "noop", "skew_ratio", "imbalance", "topics",
-    "join_seconds", "sync_seconds", "reconcile_seconds", "slowest_member_id", "slowest_seconds", "flapping", *_DERIVED,
+    "moved", "needed", "revoked", "assigned", "lost", "lost_min", "unassigned", "noop", "skew_ratio", "imbalance",
+    "topics", "join_seconds", "sync_seconds", "reconcile_seconds", "slowest_member_id", "slowest_seconds",
+    "slowest_lower_seconds", "flapping",
+    *_DERIVED,
 )  # fmt: skip
 """Columns compared in a row of ``generations``."""
 

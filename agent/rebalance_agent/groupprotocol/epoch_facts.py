@@ -32,7 +32,7 @@ _STREAMS_STATES = {1: MemberState.STABLE, 2: MemberState.UNREVOKED, 3: MemberSta
 
 
 def _group_epoch(value: _Fields) -> GroupEpoch:
-    return GroupEpoch(value["epoch"], value.get("validated_topology_epoch", -1))
+    return GroupEpoch(value["epoch"], value.get("validated_topology_epoch", -1), value.get("metadata_hash", 0))
 
 
 def _target_epoch(value: _Fields) -> TargetEpoch:

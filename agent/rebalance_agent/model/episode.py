@@ -25,6 +25,7 @@ class Trigger(StrEnum):
     ASSIGNOR_CHANGED = "assignor_changed"
     TOPICS_CHANGED = "topics_changed"
     PARTITIONS_CHANGED = "partitions_changed"
+    RACKS_CHANGED = "racks_changed"
     REJOIN = "rejoin"
     UNKNOWN = "unknown"
 
@@ -67,10 +68,10 @@ class FailureReason(StrEnum):
 class Phases:
     """Timestamps of one generation in epoch milliseconds, each with its evidence; None where not known.
 
-    ``started``: the coordinator asked the members to rejoin. ``joined``: the join phase ended
-    (``currentStateTimestamp`` of the record). ``completed``: the leader's assignment was stored. In groups whose
-    coordinator assigns, these are: the group epoch rose, the target assignment was made, and the last member reached
-    it.
+    ``started``: the coordinator asked the members to rejoin, between ``started_ms`` and ``started_latest_ms``.
+    ``joined``: the join phase ended (``currentStateTimestamp`` of the record). ``completed``: the leader's assignment
+    was stored. In groups whose coordinator assigns, these are: the group epoch rose, the target assignment was made,
+    and the last member reached it.
     """
 
     completed_ms: int
@@ -79,6 +80,7 @@ class Phases:
     started_evidence: Evidence | None = None
     joined_ms: int | None = None
     joined_evidence: Evidence | None = None
+    started_latest_ms: int | None = None
 
     @property
     def join_seconds(self) -> float | None:

@@ -39,10 +39,12 @@ class GroupEpoch:
     """The group epoch. It rises when members, subscriptions or topics change, which starts a rebalance.
 
     ``validated_topology``: the topology epoch for which the coordinator found a streams group's topics valid; -1: none.
+    ``metadata_hash``: of the names, ids, partition counts and racks of the subscribed topics (KIP-1101); 0: not known.
     """
 
     epoch: int
     validated_topology: int = -1
+    metadata_hash: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ class TargetEpoch:
 
 @dataclass(frozen=True, slots=True)
 class EpochMember:
-    """What a member states about itself. ``rebalance_timeout_ms`` -1: not known; ``pattern``: its regular expression.
+    """A member's own data. ``rebalance_timeout_ms`` -1: not known; ``pattern``: its regular expression.
 
     ``process`` is the process id of a streams member. ``classic``: the member still uses the classic protocol, and so
     states its ``session_timeout_ms``; that of other members is a setting of the group or the brokers, which no record

@@ -7,7 +7,6 @@ the highest.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -34,8 +33,6 @@ __all__ = [
     "MemberEvent",
     "MemberSnapshot",
     "Workload",
-    "event_id",
-    "process_event_id",
 ]
 
 SCHEMA_VERSION = 1
@@ -105,10 +102,14 @@ class GenerationEvent(GroupEvent):
 
     ``episode_generation`` is the first generation of its episode. The event with ``closes_episode`` carries ``stall``,
     ``trigger`` and ``causes`` of the whole episode; ``followups`` counts the generations after the first.
-    ``moved``/``needed``: partitions that changed owner / the fewest that this balance needed. ``parts`` > 1: the
-    members are split over that many events with equal other fields. ``migrated_from``: the group's type in the previous
-    generation, if it was another. ``slowest_seconds``: how long the slowest member kept the others waiting.
-    ``flapping``: members that joined or left in this episode and have done so often before, by instance or client id.
+    ``moved``/``needed``: partitions that changed owner / the fewest that this balance needed, None where the generation
+    before is unknown. ``lost``: partitions of
+    members that failed; None where it is unknown how a member with partitions departed. ``lost_min``: those of members
+    that surely failed; None in events of earlier releases. ``revoked``: the others that were taken from their owners.
+    ``parts`` > 1: the members are split over that many events with equal other fields. ``migrated_from``: the group's
+    type in the previous generation, if it was another. ``slowest_seconds`` and
+    ``slowest_lower_seconds``: how long the slowest member kept the others waiting, at most and at least. ``flapping``:
+    members that joined or left in this episode and have done so often before, by instance or client id.
     """
 
     KIND: ClassVar[str] = "generation"
@@ -126,11 +127,11 @@ class GenerationEvent(GroupEvent):
     stall: Stall | None
     members: tuple[MemberSnapshot, ...]
     topics: Mapping[str, int]
-    moved: int
+    moved: int | None
     needed: int | None
     revoked: int
     assigned: int
-    lost: int
+    lost: int | None
     unassigned: int
     noop: bool
     skew_ratio: float | None = None
@@ -143,6 +144,15 @@ class GenerationEvent(GroupEvent):
     epoch_kind: str = "generation"
     flapping: tuple[str, ...] | None = None
     migrated_from: GroupType | None = None
+    lost_min: int | None = None
+    slowest_lower_seconds: float | None = None
+    slowest_client_id: str | None = None
+    slowest_host: str | None = None
+
+    @property
+    def excess(self) -> int | None:
+        """The moves that the balance did not need; None where that is unknown."""
+        return None if self.moved is None or self.needed is None else max(0, self.moved - self.needed)
 
     @property
     def join_seconds(self) -> float | None:
@@ -264,34 +274,3 @@ EVENT_KINDS: Mapping[str, type[Event]] = {
     kind.KIND: kind for kind in (GenerationEvent, AbortedEvent, GroupGoneEvent, RolloutEvent, MemberEvent, AssignEvent)
 }
 """``kind`` in JSON -> event class."""
-
-
-def event_id(
-    kind: str,
-    cluster_id: str,
-    group: str,
-    group_type: GroupType,
-    generation: int,
-    timestamp_ms: int,
-    *,
-    member_id: str = "",
-    part: int = 0,
-) -> str:
-    """Return the id of a group's fact: 32 hexadecimal digits, derived from its content.
-
-    ``timestamp_ms`` is that of the closing record: a group that was deleted and created again, or a static member that
-    returns within one generation, then gets another id.
-    """
-    return _digest(kind, cluster_id, group, group_type, generation, timestamp_ms, member_id, part)
-
-
-def process_event_id(kind: str, process: str, sequence: int) -> str:
-    """Return the id of a fact that one process reports about itself; it is the same at each retry."""
-    return _digest(kind, process, sequence)
-
-
-def _digest(*parts: str | int) -> str:
-    # Each text follows its length, so that different tuples never give equal bytes.
-    texts = [str(part).encode("utf-8", "surrogatepass") for part in parts]
-    joined = b"".join(len(text).to_bytes(4, "big") + text for text in texts)
-    return hashlib.blake2b(joined, digest_size=16).hexdigest()

@@ -54,7 +54,7 @@ class ClusterTopics:
         return changed
 
     def set_back(self, now_ms: int) -> None:
-        """Handle a clock that was set back to ``now_ms``: the next list is not taken for an old one."""
+        """Handle a clock that was set back to ``now_ms``: the next list must not count as an old one."""
         self._at_ms = min(self._at_ms, now_ms)
         self._since_ms = None if self._since_ms is None else min(self._since_ms, now_ms)
         self._created_ms = {topic: min(created_ms, now_ms) for topic, created_ms in self._created_ms.items()}
@@ -72,10 +72,11 @@ class ClusterTopics:
         return self._counts.get(topic, 0)
 
     def created_after(self, topic: str, at_ms: int) -> bool:
-        """Whether the topic is known not to have existed at ``at_ms``."""
-        if self._since_ms is None or at_ms < self._since_ms:
+        """Whether the topic is known to have been created after ``at_ms``; one of the first list may be older."""
+        if self._since_ms is None:
             return False
-        return self._created_ms.get(topic, at_ms + 1) > at_ms
+        created_ms = self._created_ms.get(topic)
+        return created_ms is None or created_ms > max(at_ms, self._since_ms)
 
     def exists(self, topic: str) -> bool:
         """Whether the topic exists; True before the first list."""
@@ -87,11 +88,11 @@ class ClusterTopics:
 
     def sizes_in(self, topics: Iterable[str], value: GroupSnapshot) -> dict[str, int]:
         """Return the same, but at least the partitions that the group assigns: its record may be newer than a list."""
-        shown: dict[str, int] = {}
+        assigned_counts: dict[str, int] = {}
         for member in value.members:
             for topic, numbers in member.assigned.items():
-                shown[topic] = max(shown.get(topic, 0), max(numbers, default=-1) + 1)
-        sizes = {topic: max(self.count(topic), shown.get(topic, 0)) for topic in sorted(topics)}
+                assigned_counts[topic] = max(assigned_counts.get(topic, 0), max(numbers, default=-1) + 1)
+        sizes = {topic: max(self.count(topic), assigned_counts.get(topic, 0)) for topic in sorted(topics)}
         return {topic: count for topic, count in sizes.items() if count}
 
 
@@ -105,9 +106,9 @@ class PartitionCount:
 
     def count(self, topics: frozenset[str], cluster_topics: ClusterTopics) -> int:
         """Return the number of partitions of all ``topics``."""
-        known = (topics, cluster_topics.version)
-        if self._known != known:
-            self._known, self._partitions = known, sum(map(cluster_topics.count, topics))
+        key = (topics, cluster_topics.version)
+        if self._known != key:
+            self._known, self._partitions = key, sum(map(cluster_topics.count, topics))
         return self._partitions
 
 

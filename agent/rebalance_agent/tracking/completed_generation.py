@@ -4,104 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
+from typing import NamedTuple
 
-from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.generation_diff import Partition, owners
 from rebalance_agent.model.group import GroupSnapshot, GroupType, Member, RebalanceProtocol, is_cooperative
 from rebalance_agent.model.partitions import count_partitions, pairs
+from rebalance_agent.tracking.evidence.known_times import (
+    CoordinatorChange,
+    Departure,
+    FirstCommits,
+    LastSeen,
+    Outage,
+    TimeBounds,
+)
 
 __all__ = [
-    "FOREVER_MS",
     "GENERATIONS_MAX",
-    "CoordinatorChange",
-    "Departure",
     "Episode",
-    "FirstCommits",
     "Generation",
-    "LastSeen",
-    "Outage",
     "PartitionHandover",
-    "TimeBounds",
+    "TopicMetadataSeen",
     "announces_followup",
     "infer_protocol",
     "subscribed_topics",
 ]
 
-FOREVER_MS = 1 << 62
-"""A time (epoch ms) after any other: an upper bound where none is known."""
-
 GENERATIONS_MAX = 16
 """Generations per episode at most. Follow-ups are one or two; a group that never settles is reported in slices."""
 
 
-class Departure(StrEnum):
-    """How a member left the group: it said so, it failed, or that is unknown."""
+class TopicMetadataSeen(NamedTuple):
+    """The coordinator's hash of the subscribed topics' metadata (see `GroupEpoch`), and the ids of assigned topics."""
 
-    LEFT = "left"
-    FAILED = "failed"
-    UNKNOWN = "unknown"
-
-
-@dataclass(frozen=True, slots=True)
-class LastSeen:
-    """When a departed member was last active (epoch ms): its last known contact with the coordinator, its last work.
-
-    ``contact_ms`` is a lower bound: the member may have sent heartbeats later, which no record shows. ``worked_ms``:
-    its last commit that a commit of a larger offset followed: the member consumed until then at least.
-    """
-
-    contact_ms: int | None = None
-    worked_ms: int | None = None
-
-
-@dataclass(slots=True)
-class FirstCommits:
-    """The first commit (epoch ms) of each partition after a member got it; ``at_ms`` fills up as commits are read.
-
-    ``awaited``: the partitions that members got. ``later_ms``: the first commit of a partition that a later generation
-    assigned before any came. Its owner of that generation consumes it.
-    """
-
-    at_ms: dict[Partition, int] = field(default_factory=dict)
-    awaited: set[Partition] = field(default_factory=set)
-    later_ms: dict[Partition, int] = field(default_factory=dict)
-
-    def rename(self, names: Mapping[str, str]) -> None:
-        """Replace topic ids by ``names`` that became known."""
-        self.at_ms, self.later_ms = (
-            {(names.get(topic, topic), number): at_ms for (topic, number), at_ms in times.items()}
-            for times in (self.at_ms, self.later_ms)
-        )
-        self.awaited = {(names.get(topic, topic), number) for topic, number in self.awaited}
-
-
-@dataclass(frozen=True, slots=True)
-class TimeBounds:
-    """A moment between two bounds (epoch milliseconds, coordinator's clock), and the evidence for them."""
-
-    earliest_ms: int
-    latest_ms: int
-    evidence: Evidence
-
-
-@dataclass(frozen=True, slots=True)
-class CoordinatorChange:
-    """A new coordinator took over between two records of its partition (epoch ms): ``after_ms`` and ``until_ms``."""
-
-    after_ms: int
-    until_ms: int
-
-
-@dataclass(frozen=True, slots=True)
-class Outage:
-    """Some broker did not answer ListGroups between two polls that all brokers answered (epoch ms).
-
-    Members may have been unable to consume meanwhile.
-    """
-
-    after_ms: int
-    until_ms: int
+    metadata_hash: int
+    topic_ids: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +71,9 @@ class Generation:
     first commit of each partition after the generation assigned it. ``restarting``: members that revoke everything for
     each epoch, since they still use the classic protocol with an eager assignor. ``unnamed``: topic ids whose names
     are unknown.
-    ``gapped``: records of its rebalance may have been removed, so that what it stalled is unknown.
     ``coordinator_changes``: the recent changes of the group's coordinator, up to its record. ``outages``: the recent
-    outages of brokers.
+    outages of brokers. ``patterns``: of members that subscribe to a pattern, by member id, all that they subscribe to.
+    ``metadata``: in epoch groups, what the coordinator based the assignment on.
     """
 
     value: GroupSnapshot
@@ -152,13 +88,14 @@ class Generation:
     handovers: Mapping[Partition, PartitionHandover] = field(default_factory=dict)
     revoking_ms: Mapping[str, int] = field(default_factory=dict)
     replayed: bool = False
-    gapped: bool = False
     last_seen: Mapping[str, LastSeen] = field(default_factory=dict)
     departures: Mapping[str, Departure] = field(default_factory=dict)
     restarting: frozenset[str] = frozenset()
     unnamed: frozenset[str] = frozenset()
     coordinator_changes: tuple[CoordinatorChange, ...] = ()
     outages: tuple[Outage, ...] = ()
+    patterns: Mapping[str, tuple[tuple[str, ...], str]] = field(default_factory=dict)
+    metadata: TopicMetadataSeen | None = None
     first_commits: FirstCommits = field(default_factory=FirstCommits, compare=False)
 
     @property
@@ -182,7 +119,8 @@ class Episode:
     """A rebalance as users experience it: one generation, or several if a cooperative assignor needed follow-ups.
 
     ``before`` is the generation that it started from. It is None if the group is new (``known``), or if the observer
-    did not see the generation before (not ``known``).
+    did not see the generation before (not ``known``). It may also be the last one that the observer saw, of which it is
+    not ``known`` whether others followed: compaction may have removed their records.
     """
 
     before: Generation | None

@@ -166,6 +166,7 @@ class GroupView:
     slowest_client_id: str | None = None
     slowest_host: str | None = None
     slowest_seconds: float | None = None
+    slowest_lower_seconds: float | None = None
     counters: Counters = field(default_factory=Counters)
     counted_until_ms: int = 0
     empty: EmptyGroup | None = None

@@ -1,4 +1,4 @@
-"""A group's life by its records: who had which partitions when, when it was Empty, which facts are to be told."""
+"""A group's history from its records: owners of partitions over time, Empty times, and the facts to publish."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A member on confluent-kafka, unmodified: ``python librdkafka.py JSON``; see `account`."""
+"""An unmodified confluent-kafka member: ``python librdkafka.py JSON``; see `account`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The groups that are judged: client, settings, and which changes their members can play."""
+"""The judged groups: client, settings, and the changes that their members can play."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What members of a group live through, drawn from a seed: starts, clean leaves, kills, zombies, kicks, deploys."""
+"""The changes of a group's members, drawn from a seed: starts, clean leaves, kills, zombies, kicks, deploys."""
 
 from __future__ import annotations
 

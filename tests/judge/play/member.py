@@ -1,4 +1,4 @@
-"""A member as a process of its own, with its account in a file, and what the run does to it."""
+"""A member in its own process, with its log in a file, and the actions of the run on it."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Member:
         return self._popen.poll() is None
 
     def tell(self, do, **more):
-        """A command, see `account.Commands`."""
+        """Send a command, see `account.Commands`."""
         self._note(do, **more)
         with contextlib.suppress(OSError, ValueError):
             self._popen.stdin.write(json.dumps({"do": do, **more}) + "\n")
@@ -102,7 +102,7 @@ class Member:
         self.end()
 
     def end(self):
-        """Wait for its end; what cannot end is killed."""
+        """Wait for its end; kill it if it does not end."""
         try:
             self._popen.wait(ENDED_S)
         except subprocess.TimeoutExpired:

@@ -1,4 +1,4 @@
-"""A run: the cluster, observers, groups and faults for some minutes; what is left is a folder of evidence."""
+"""A run of some minutes: cluster, observers, groups and faults; it writes a folder of evidence."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def _watch(stage, options, lives, faults, observers, events):
 
 
 def _calm(stage, lives, faults, observers, events):
-    """Nothing new begins; what runs ends; then every event has its time to come."""
+    """Start nothing new, let running changes end, and wait until all their events can have arrived."""
     stage.over.set()
     print("  nothing new begins; waiting for the last events", flush=True)
     for each in (faults, *lives):

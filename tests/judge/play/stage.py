@@ -1,4 +1,4 @@
-"""What a run has: the cluster, the folder of the evidence, programs, topics, and the record of what was done."""
+"""The parts of a run: cluster, folder of evidence, programs, topics, and the list of actions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bounds beside the truth: what is false, and by how much.
+"""Compares bounds with the truth: which are false, and by how much.
 
 Tolerances: a real stall may be 25 ms above the upper bound (150 ms where a broker's timer expelled the member, so that
 the timer's step is in it), 5 ms below the lower one; an exact one may differ by 50 ms.
@@ -16,7 +16,7 @@ SECONDS_LOW, SECONDS_HIGH = "partition-seconds' lower too high", "partition-seco
 
 @dataclass
 class Judged:
-    """``wrong`` is empty where the bounds hold; ``off_s`` says by how much they do not."""
+    """``wrong`` is empty if the bounds hold; ``off_s``: the error in seconds."""
 
     episode: object
     wrong: tuple = ()

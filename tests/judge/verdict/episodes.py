@@ -1,4 +1,4 @@
-"""An observer's closed episodes beside the truth: which spans each ends, and of what kind of change it is."""
+"""Compares an observer's closed episodes with the truth: the stalls that each ends, and the kind of change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The judgement of a folder of evidence: facts, bounds, tightness, triggers, counters; and the exit code."""
+"""Judges a folder of evidence: facts, bounds, tightness, triggers, counters; and gives the exit code."""
 
 from __future__ import annotations
 

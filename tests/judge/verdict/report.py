@@ -1,4 +1,4 @@
-"""The report: a page in Markdown, everything in JSON, and the lines that a run ends with."""
+"""Writes the report: Markdown, JSON, and the last lines of a run."""
 
 from __future__ import annotations
 

@@ -34,6 +34,34 @@ def summary(folders):
     return lines + [f"- {each}" for each in wrong], wrong
 
 
+def figures(folders):
+    """The numbers of these runs as a dictionary: for each run and observer, and tightness of the stalls of all."""
+    reports = [json.loads((folder / "report.json").read_text()) for folder in folders]
+    stalls = [stall for report in reports for each in report["observers"].values() for stall in each["stalls"]]
+    return {
+        "runs": [
+            {"seed": report["seed"], "changes": report["changes"], "observer": name, **_of_run(each)}
+            for report in reports
+            for name, each in report["observers"].items()
+        ],
+        "played": {name: sum(each) for name, each in played(reports).items()},
+        "tightness": tightness.rows(stalls),
+    }
+
+
+def _of_run(observer):
+    stalls, facts = observer["stalls"], observer["facts"]
+    return {
+        "facts": facts["expected"],
+        "told": facts["told"],
+        "wrong facts": sum(len(facts[key]) for key in ("missed", "invented", "twice")),
+        "bounds": observer["bounds"],
+        "false": len(observer["cases"]),
+        "stalls": len(stalls),
+        "with both bounds": sum(each["upper_s"] is not None for each in stalls),
+    }
+
+
 def played(reports):
     """Fault or change of members -> how often each run played it; what no run played counts as well."""
     names = sorted({name for report in reports for name in report["wanted"]})

@@ -54,6 +54,7 @@ def generation_event(generation=7, **fields):
         "revoked": 3,
         "assigned": 3,
         "lost": 0,
+        "lost_min": 0,
         "unassigned": 0,
         "noop": False,
         "slowest_member_id": "m-2",

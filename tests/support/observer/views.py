@@ -49,6 +49,7 @@ def full_view(group="orders", group_type=GroupType.CLASSIC, **changes):
         revoked=3,
         assigned=6,
         lost=0,
+        lost_min=0,
         unassigned=0,
         noop=False,
     )
@@ -84,7 +85,8 @@ def full_view(group="orders", group_type=GroupType.CLASSIC, **changes):
         last_sync_seconds=0.25,
         slowest_client_id="consumer-1",
         slowest_host="/10.0.0.1",
-        slowest_seconds=4.2,
+        slowest_seconds=4.4,
+        slowest_lower_seconds=4.2,
         counters=Counters(
             completed={Trigger.GROUP_STARTED: 1, Trigger.MEMBER_JOINED: 1},
             aborted=1,

@@ -50,12 +50,13 @@ def generation_row(event):
         "partition_count": sum(event.topics.values()),
         "moved": event.moved,
         "needed": event.needed,
-        "excess": None if event.needed is None else max(0, event.moved - event.needed),
+        "excess": event.excess,
         "noop": event.noop,
         "skew_ratio": event.skew_ratio,
         "slowest_member_id": event.slowest_member_id,
         "slowest_client_id": slowest[0] if slowest else None,
         "slowest_seconds": event.slowest_seconds,
+        "slowest_lower_seconds": event.slowest_lower_seconds,
         "flapping": None if event.flapping is None else list(event.flapping),
         "topics": dict(event.topics),
     }
@@ -118,8 +119,8 @@ def _episode(hours, hour, event):
     if event.members:
         triggers = hour.setdefault("by_trigger", {})
         triggers[event.trigger.value] = triggers.get(event.trigger.value, 0) + 1
-    excess = 0 if event.needed is None else max(0, event.moved - event.needed)
-    counted = {"noops": event.noop, "followups": event.followups, "moved": event.moved, "moved_excess": excess}
+    counted = {"noops": event.noop, "followups": event.followups, "moved": event.moved or 0}
+    counted["moved_excess"] = event.excess or 0
     for name, value in counted.items():
         hour[name] = hour.get(name, 0) + value
     hour["flapping"] |= set(event.flapping or ())

@@ -165,7 +165,7 @@ def assert_exactly_once(tables, told):
 
 EQUAL = (
     "cluster_id", "group", "group_type", "timestamp_ms", "generation", "previous_generation", "assignor", "protocol",
-    "topics", "moved", "revoked", "assigned", "lost", "unassigned", "noop", "skew_ratio", "imbalance",
+    "topics", "moved", "revoked", "assigned", "unassigned", "noop", "skew_ratio", "imbalance",
 )  # fmt: skip
 """What is said of a generation whoever says it; start, stall and trigger may be weaker."""
 

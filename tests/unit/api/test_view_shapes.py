@@ -7,8 +7,10 @@ import typing
 import pytest
 
 from rebalance_agent.api import shapes
+from rebalance_agent.api.view_shapes import build_rebalance
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.tracking.views import Counters, GroupView, MemberLoad
+from support.observer.demo_events import generation_event
 
 COMPUTED = {"members", "flapping", "topic_spread", "counters", "completed"}
 """Fields that have another type in the API: numbers, names and texts in place of values."""
@@ -31,3 +33,11 @@ def test_a_field_allows_the_type_of_the_attribute_that_it_is_taken_from(shape, s
     common = taken.keys() & offered.keys() - COMPUTED
     assert common
     assert not {name for name in common if offered[name] not in (taken[name], *typing.get_args(taken[name]))}
+
+
+def test_a_member_that_was_removed_for_being_slow_has_a_name():
+    bounds = {"slowest_seconds": 30.2, "slowest_lower_seconds": 30.0}
+    event = generation_event(slowest_member_id="gone", slowest_client_id="orders-3", slowest_host="/10.0.0.3", **bounds)
+    assert build_rebalance([event]).slowest == shapes.SlowestMember("orders-3", "10.0.0.3", "gone", 30.2, 30.0)
+    older = generation_event(slowest_member_id="m-2")
+    assert build_rebalance([older]).slowest == shapes.SlowestMember("two", "127.0.0.1", "m-2", None, None)

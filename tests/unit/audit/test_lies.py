@@ -1,4 +1,4 @@
-"""Each kind of lie about each type of group is found, and named."""
+"""The audit finds and names each kind of false event, for each type of group."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from rebalance_agent.model.episode import Basis, FailureReason, Stall, Trigger
-from rebalance_agent.model.events import AbortedEvent, GenerationEvent, GroupGoneEvent, event_id
+from rebalance_agent.model.events import AbortedEvent, GenerationEvent, GroupGoneEvent
 from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.group_event import event_id
 from rebalance_agent.tracking.observations import Tick
 from rebalance_agent.tracking.tracker import Tracker
 from support.observer.posted import ledger_of, posted
@@ -237,7 +238,7 @@ def _numbers(event):
     yield "moved", {"moved": event.moved + 1}
     yield "moved", {"moved": event.moved - 1}
     yield "taken", {"revoked": event.revoked + 1}
-    yield "taken", {"lost": event.lost + 1}
+    yield "taken", {"lost_min": event.lost_min + 1, "lost": None}
     yield "given", {"assigned": event.assigned - 1}
     yield "noop", {"noop": not event.noop}
     yield "follow-ups", {"followups": event.followups + 1}
@@ -368,6 +369,8 @@ def test_phases_and_causes_that_contradict_each_other_are_named(kind):
     right = closing(kind)
     backwards = replace(right.phases, started_ms=right.phases.completed_ms + 1)
     assert "backwards" in judged(kind, instead(kind, right, replace(right, phases=backwards))).differences[0].what
+    more = replace(right, lost=right.lost_min + 1)
+    assert "partitions were lost" in judged(kind, instead(kind, right, more)).differences[0].what
     wrong = replace(right, trigger=Trigger.UNKNOWN)
     assert "not the first of its causes" in said(judged(kind, instead(kind, right, wrong)))[0][1]
 
@@ -375,7 +378,7 @@ def test_phases_and_causes_that_contradict_each_other_are_named(kind):
 JUDGED = {
     "event_id", "cluster_id", "group", "timestamp_ms", "source", "group_type", "generation", "previous_generation",
     "episode_generation", "closes_episode", "followups", "assignor", "phases", "stall", "members", "moved",
-    "revoked", "assigned", "lost", "noop", "revision", "part", "parts", "trigger", "causes",
+    "revoked", "assigned", "lost", "lost_min", "noop", "revision", "part", "parts", "trigger", "causes",
 }  # fmt: skip
 """Of a generation's event, each by some test of the ledger; the others are named in `docs/verify.md`."""
 

@@ -1,4 +1,4 @@
-"""Rows of tables against the events that they were made of."""
+"""Compares rows of tables with their events."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ GENERATION_ROW = {
     "moved": 3,
     "needed": 1,
     "excess": 2,
-    **{name: getattr(EVENT, name) for name in ("revoked", "assigned", "lost", "unassigned", "noop")},
+    **{name: getattr(EVENT, name) for name in ("revoked", "assigned", "lost", "lost_min", "unassigned", "noop")},
     "skew_ratio": EVENT.skew_ratio,
     "imbalance": EVENT.imbalance,
     "topics": {"t": 3},
@@ -66,6 +66,7 @@ GENERATION_ROW = {
     "slowest_member_id": "b",
     "slowest_client_id": "client-b",
     "slowest_seconds": EVENT.slowest_seconds,
+    "slowest_lower_seconds": EVENT.slowest_lower_seconds,
     "flapping": ["a"],
     "completed_ms": 1_700_000_000_000,
     "started_ms": 1_699_999_998_500,

@@ -1,4 +1,4 @@
-"""Several seeds have a run each, one after the other, and one exit code."""
+"""Several seeds have one run each, one after the other, and one exit code."""
 
 from __future__ import annotations
 

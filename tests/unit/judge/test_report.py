@@ -1,4 +1,4 @@
-"""A whole folder of evidence, written by hand, is judged: exit code and report."""
+"""A complete folder of evidence, written by hand: exit code and report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bounds, facts, tightness, triggers and counters beside a truth that is written here by hand."""
+"""Bounds, facts, tightness, triggers and counters compared with a truth written by hand."""
 
 from __future__ import annotations
 

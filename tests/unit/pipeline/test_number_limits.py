@@ -1,4 +1,4 @@
-"""One event that later stages could not count with would end each run from then on: it is refused where it comes in."""
+"""Events with numbers that later stages cannot process are rejected on input, or every later run would fail."""
 
 from __future__ import annotations
 
@@ -39,7 +39,17 @@ def test_what_is_published_is_within_them(event):
     [
         *(
             (replace(GENERATION, **{name: value}), name)
-            for name in ("followups", "moved", "needed", "revoked", "assigned", "lost", "unassigned", "imbalance")
+            for name in (
+                "followups",
+                "moved",
+                "needed",
+                "revoked",
+                "assigned",
+                "lost",
+                "lost_min",
+                "unassigned",
+                "imbalance",
+            )
             for value in (2**31, -1)
         ),
         *(

@@ -1,4 +1,4 @@
-"""Bounds of stalls in groups whose members report nothing: what their commits show, and what they do not."""
+"""Bounds of stalls in groups without reports: what their commits prove, and what they do not."""
 
 import pickle
 from dataclasses import replace
@@ -10,14 +10,13 @@ from hypothesis import strategies as st
 from rebalance_agent.groupprotocol.commit_key import commit_key
 from rebalance_agent.model.episode import Basis, Trigger
 from rebalance_agent.model.epoch_groups import GroupEpoch, MemberState, TargetEpoch
-from rebalance_agent.tracking.completed_generation import FirstCommits
 from rebalance_agent.tracking.evidence.commit_times import (
     COMMIT_DELAY_MS,
     EARLIER_MAX,
     EARLIER_MAX_MS,
-    Commit,
     CommitTimes,
 )
+from rebalance_agent.tracking.evidence.known_times import FirstCommits
 from rebalance_agent.tracking.rebalance.episodes import COMMITS_WAIT_MAX_MS
 from support.tracker.epochs import current, fact, gone, group_of_two, target
 from support.tracker.tracking import (
@@ -170,7 +169,7 @@ def test_an_episode_waits_for_first_commits_and_not_for_long():
     tracker, events = watch(
         *in_time(*TWO_EAGER, *WORK, *B_GONE), tick(83_000 + 5_000 + COMMITS_WAIT_MAX_MS), commits=False
     )
-    assert triggers(events) == [Trigger.GROUP_STARTED, Trigger.MEMBER_GONE]
+    assert triggers(events) == [Trigger.GROUP_STARTED, Trigger.MEMBER_LEFT]
 
 
 def test_a_group_that_never_commits_is_waited_for_once():
@@ -218,7 +217,7 @@ def test_a_partition_was_consumed_after_every_commit_that_counts_as_work(steps):
             consumed.append(taken_ms)
         taken_ms = at_ms + wait
         at_ms = taken_ms + delay
-        times.update({commit_key("g", "t", 0): Commit(at_ms, offset)})
+        times.update({commit_key("g", "t", 0): (at_ms, offset)})
     worked = times.worked_ms("g", [("t", 0)], 0, at_ms)
     assert worked is None or worked <= max(consumed)
 
@@ -227,15 +226,15 @@ def test_commits_are_kept_for_a_bounded_number_of_partitions(monkeypatch):
     monkeypatch.setattr("rebalance_agent.tracking.evidence.commit_times.PARTITIONS_MAX", 2)
     times, first = CommitTimes(), FirstCommits()
     for at_ms in (1_000, 2_000):
-        times.update({commit_key("g", "t", number): Commit(at_ms, at_ms) for number in range(5)})
+        times.update({commit_key("g", "t", number): (at_ms, at_ms) for number in range(5)})
     seen = [times.worked_ms("g", [("t", number)], 0, 9_000) for number in range(5)]
     assert seen == [500, 500, None, None, None]
     times.expect("g", [("t", 4)], 2_000, first)
-    times.update({commit_key("g", "t", 4): Commit(3_000, 2), commit_key("g", "t", 0): None})
+    times.update({commit_key("g", "t", 4): (3_000, 2), commit_key("g", "t", 0): None})
     assert first.at_ms == {("t", 4): 3_000}
     times.forget("g")
     for at_ms in (4_000, 5_000):
-        times.update({commit_key("h", "t", number): Commit(at_ms, at_ms) for number in range(5)})
+        times.update({commit_key("h", "t", number): (at_ms, at_ms) for number in range(5)})
     assert [times.worked_ms("h", [("t", number)], 0, 9_000) for number in range(3)] == [3_500, 3_500, None]
 
 
@@ -244,7 +243,7 @@ def test_a_commit_ends_the_stalls_of_a_bounded_number_of_generations():
     for first in firsts:
         times.expect("g", [("t", 0)], 1_000, first)
         times.expect("g", [("t", 0)], 1_000, first)  # handed on within the generation
-    times.update({commit_key("g", "t", 0): Commit(2_000, 1)})
+    times.update({commit_key("g", "t", 0): (2_000, 1)})
     assert firsts[-1].at_ms == {("t", 0): 2_000}
     assert [first.later_ms for first in firsts] == [{}, *[{("t", 0): 2_000}] * EARLIER_MAX, {}]
 
@@ -253,19 +252,17 @@ def test_a_commit_ends_no_stall_of_a_generation_long_before():
     times, before, after = CommitTimes(), FirstCommits(), FirstCommits()
     times.expect("g", [("t", 0)], 1_000, before)
     times.expect("g", [("t", 0)], 1_001 + EARLIER_MAX_MS, after)
-    times.update({commit_key("g", "t", 0): Commit(2_000 + EARLIER_MAX_MS, 1)})
+    times.update({commit_key("g", "t", 0): (2_000 + EARLIER_MAX_MS, 1)})
     assert (before.later_ms, len(after.at_ms)) == ({}, 1)
 
 
 def test_groups_without_commits_that_are_kept_take_no_memory(monkeypatch):
     monkeypatch.setattr("rebalance_agent.tracking.evidence.commit_times.PARTITIONS_MAX", 1)
     times = CommitTimes()
-    times.update({commit_key("kept", "t", 0): Commit(1, 1)})
+    times.update({commit_key("kept", "t", 0): (1, 1)})
     before = pickle.dumps(times)
     for number in range(100):
-        times.update(
-            {commit_key(f"deleted-{number}", "t", 0): None, commit_key(f"over-{number}", "t", 0): Commit(2, 1)}
-        )
+        times.update({commit_key(f"deleted-{number}", "t", 0): None, commit_key(f"over-{number}", "t", 0): (2, 1)})
     assert pickle.dumps(times) == before
     times.update({commit_key("kept", "t", 0): None})
     assert len(pickle.dumps(times)) < len(before)

@@ -209,7 +209,7 @@ GONE = (listed(80_000), listed(80_200, "g"), record(83_000, 3, member("a", (0, 1
 @pytest.mark.parametrize(
     ("reports", "trigger", "lost"),
     [
-        ((), Trigger.MEMBER_GONE, 0),
+        ((), Trigger.MEMBER_GONE, None),
         ((left("b", 80_050, 2),), Trigger.MEMBER_LEFT, 0),
         ((revoked("b", 80_050, 80_060, 2, (2, 3)),), Trigger.MEMBER_LEFT, 0),
         ((assigned("b", 23_010, 23_020, 2, (2, 3)),), Trigger.MEMBER_FAILED, 2),

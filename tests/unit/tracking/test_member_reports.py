@@ -1,7 +1,14 @@
+from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.group import RebalanceProtocol
-from rebalance_agent.tracking.completed_generation import Departure, Generation
+from rebalance_agent.tracking.completed_generation import Generation
+from rebalance_agent.tracking.evidence.known_times import Departure, TimeBounds
 from rebalance_agent.tracking.evidence.member_reports import CLOCK_SKEW_MAX_MS, MEMBERS_MAX, MemberReports, ReportSpan
 from support.tracker.tracking import T0, assigned, left, member, record, revoked
+
+
+def exactly(at):
+    """The time that a member's own client reported."""
+    return TimeBounds(T0 + at, T0 + at, Evidence.MEMBERS)
 
 
 def generation(at, number, *members):
@@ -39,7 +46,7 @@ def test_a_callback_that_returned_before_it_was_entered_is_not_believed():
 
 def test_what_stops_in_the_new_generation_belongs_to_the_next_rebalance():
     assert log_of(revoked("a", 30_500, 30_510, 5, (0, 1))).stops(A, SPAN) == {}
-    assert log_of(revoked("a", 29_500, 29_510, 4, (0,))).stops(A, SPAN) == {("t", 0): T0 + 29_500}
+    assert log_of(revoked("a", 29_500, 29_510, 4, (0,))).stops(A, SPAN) == {("t", 0): exactly(29_500)}
 
 
 def test_what_stopped_in_an_older_generation_belongs_to_the_rebalance_before():
@@ -61,15 +68,15 @@ def test_a_client_without_generations_is_placed_by_time_alone():
 def test_without_generations_a_later_assignment_is_told_by_what_was_given_up_before_it():
     later = (revoked("a", 50_000, 50_010, -1, (0, 1)), assigned("a", 53_000, 53_005, -1, (0, 1)))
     assert log_of(*later).resumes("a", NEW) == {}
-    assert log_of(*later[1:]).resumes("a", NEW) == {("t", 0): T0 + 53_005, ("t", 1): T0 + 53_005}
+    assert log_of(*later[1:]).resumes("a", NEW) == dict.fromkeys((("t", 0), ("t", 1)), exactly(53_005))
 
 
 def test_a_goodbye_stops_everything_its_member_had():
-    assert log_of(left("a", 20_000, 4)).stops(A, SPAN) == {("t", 0): T0 + 20_000, ("t", 1): T0 + 20_000}
+    assert log_of(left("a", 20_000, 4)).stops(A, SPAN) == dict.fromkeys((("t", 0), ("t", 1)), exactly(20_000))
 
 
 def test_giving_up_a_part_is_no_goodbye():
-    assert log_of(revoked("a", 20_000, 20_010, 4, (0,))).departure(A, SPAN) is Departure.FAILED
+    assert log_of(revoked("a", 20_000, 20_010, 4, (0,))).departure(A, SPAN, {"a": Departure.SILENT}) is Departure.FAILED
     assert log_of(revoked("a", 20_000, 20_010, 4, (0, 1))).departure(A, SPAN) is Departure.LEFT
     assert log_of().departure(A, SPAN) is Departure.UNKNOWN
 

@@ -80,7 +80,7 @@ def test_a_join_phase_that_ended_after_its_record_ended_with_it():
     assert closing(events)[-1].phases.joined_ms == T0 + 23_000
 
 
-def test_a_member_that_reacts_before_a_poll_sees_it_dates_the_start():
+def test_a_member_that_reacts_before_a_poll_sees_it_bounds_the_start():
     _, events = watch(
         *START,
         listed(20_000),
@@ -90,10 +90,28 @@ def test_a_member_that_reacts_before_a_poll_sees_it_dates_the_start():
         tick(60_000),
     )
     phases = closing(events)[-1].phases
-    assert (phases.started_ms, phases.started_evidence) == (T0 + 20_050, Evidence.MEMBERS)
+    assert (phases.started_ms, phases.started_latest_ms) == (T0 + 20_000, T0 + 20_050)
+    assert (phases.started_evidence, phases.join_seconds) == (Evidence.LIST, 3.0)
 
 
-def test_what_a_gateway_saw_a_member_being_told_dates_the_start():
+def test_without_a_poll_the_first_stop_that_a_member_reports_is_the_start():
+    stop, end = revoked("a", 20_050, 20_060, 1, ALL), record(23_000, 2, member("a", ALL))
+    _, events = watch(record(9_000, 0), record(10_000, 1, member("a", ALL)), stop, end, tick(60_000))
+    phases = closing(events)[-1].phases
+    assert (phases.started_ms, phases.started_latest_ms) == (T0 + 20_050, T0 + 20_050)
+    assert phases.started_evidence is Evidence.MEMBERS
+
+
+def test_the_wait_for_the_slowest_member_has_bounds_like_the_start():
+    polls = listed(20_000), listed(25_000, "g")
+    stop, end = revoked("a", 20_500, 29_900, 1, ALL), record(30_010, 2, member("a", ALL), joined=30_000)
+    tracker, events = watch(*START, *polls, stop, end, tick(60_000))
+    event, view = closing(events)[-1], tracker.view("g")
+    assert (event.slowest_lower_seconds, event.slowest_seconds) == (9.4, 9.9)
+    assert (view.slowest_lower_seconds, view.slowest_seconds) == (9.4, 9.9)
+
+
+def test_what_a_gateway_saw_a_member_being_told_bounds_the_start():
     report = revoked("a", 22_000, 22_000, 1, ALL)
     seen = replace(report.event, evidence=Evidence.GATEWAY, stop_seconds=1.95)
     _, events = watch(
@@ -105,7 +123,7 @@ def test_what_a_gateway_saw_a_member_being_told_dates_the_start():
         tick(60_000),
     )
     phases = closing(events)[-1].phases
-    assert (phases.started_ms, phases.started_evidence) == (T0 + 20_050, Evidence.GATEWAY)
+    assert (phases.started_ms, phases.started_latest_ms) == (T0 + 20_000, T0 + 20_050)
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ _INTEGER = (-_BEYOND_INT, _BEYOND_INT, "must be a 32-bit number")
 _NAME_MAX = 32_767
 """Maximum length of a topic name in characters: that of a Kafka string, and less than Spark's JSON reader accepts."""
 
-_COUNTS = ("followups", "moved", "needed", "revoked", "assigned", "lost", "unassigned", "imbalance")
+_COUNTS = ("followups", "moved", "needed", "revoked", "assigned", "lost", "lost_min", "unassigned", "imbalance")
 _GENERATIONS = ("generation", "previous_generation", "episode_generation")
 _TIMEOUTS = ("session_timeout_ms", "rebalance_timeout_ms")
 
@@ -69,7 +69,7 @@ def _require_generation(event: GenerationEvent) -> None:
 
 
 def _require(limits: tuple[int, int, str], source: object, names: Iterable[str], prefix: str = "") -> None:
-    """Check the attributes ``names`` that are known; ``limits``: the minimum, what is beyond the maximum, the rule."""
+    """Check the present attributes in ``names``; ``limits``: minimum, exclusive maximum, and the rule in words."""
     first, beyond, rule = limits
     for name in names:
         value = getattr(source, name)

@@ -107,7 +107,7 @@ def _derived(event: Column) -> dict[str, Column]:
         "member_count": F.size(members),
         "partition_count": F.aggregate(F.map_values(event["topics"]), F.lit(0), lambda total, count: total + count),
         "excess": F.when(event["needed"].isNotNull(), F.greatest(event["moved"] - event["needed"], F.lit(0))),
-        "slowest_client_id": F.get(slowest, F.lit(0))["client_id"],
+        "slowest_client_id": F.coalesce(event["slowest_client_id"], F.get(slowest, F.lit(0))["client_id"]),
     }
 
 

@@ -59,7 +59,7 @@ class Table:
     """A Delta table. ``keys``: the columns that identify a row; empty if rows are only appended.
 
     ``rank``: SQL expressions. Of two rows with the same key, a merge keeps the one of higher rank, and of equal ones
-    the first; without a rank, the one written last. ``divided_by``: Delta's partition columns. A row and its
+    the first; without a rank, the one written last. ``partitioned_by``: Delta's partition columns. A row and its
     replacement are at most `DRIFT_DAYS` apart in ``day``, so a merge reads only the folders of those days.
     """
 
@@ -67,7 +67,7 @@ class Table:
     schema: StructType
     keys: tuple[str, ...] = ()
     rank: tuple[str, ...] = ()
-    divided_by: tuple[str, ...] = ()
+    partitioned_by: tuple[str, ...] = ()
 
 
 _Columns = Sequence[tuple[DataType, str]]
@@ -97,7 +97,7 @@ EVENTS = Table(
     ),
     keys=("event_id",),
     rank=("origin <> 'backfill'", "revision"),  # the log holds less than what an observer saw live
-    divided_by=("day",),
+    partitioned_by=("day",),
 )
 """Every event once: ``body`` is its JSON as published, ``origin`` is ``ingest``, ``files`` or ``backfill``.
 
@@ -133,7 +133,7 @@ GENERATIONS = Table(
             (_INT, "revision"),
             (_TEXT, "trigger"),
             (_TEXTS, "causes"),
-            (_INT, "member_count partition_count moved revoked assigned lost unassigned"),
+            (_INT, "member_count partition_count revoked assigned unassigned"),
             (_FLAG, "noop"),
             (MapType(_TEXT, _INT), "topics"),
             (_TEXT, "body"),
@@ -145,11 +145,11 @@ GENERATIONS = Table(
             (_DOUBLE, "join_seconds sync_seconds reconcile_seconds stall_seconds stall_upper_seconds"),
             (_TEXT, "stall_basis"),
             (_DOUBLE, "stalled_partition_seconds"),
-            (_INT, "needed excess"),
+            (_INT, "moved lost lost_min needed excess"),
             (_DOUBLE, "skew_ratio"),
             (_INT, "imbalance"),
             (_TEXT, "slowest_member_id slowest_client_id"),
-            (_DOUBLE, "slowest_seconds"),
+            (_DOUBLE, "slowest_seconds slowest_lower_seconds"),
             (_TEXTS, "flapping"),
             (_TEXT, "rollout"),
         ),

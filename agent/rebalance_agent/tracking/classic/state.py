@@ -21,10 +21,11 @@ from rebalance_agent.tracking.classic.start_time import joined_ms, start
 from rebalance_agent.tracking.completed_generation import (
     Episode,
     Generation,
-    TimeBounds,
     infer_protocol,
     subscribed_topics,
 )
+from rebalance_agent.tracking.evidence.departures import departures
+from rebalance_agent.tracking.evidence.known_times import TimeBounds
 from rebalance_agent.tracking.evidence.last_seen import ClassicLastSeen
 from rebalance_agent.tracking.evidence.owned_at_join import given_partitions
 from rebalance_agent.tracking.observations import GroupRecord, GroupsListed
@@ -77,8 +78,8 @@ class ClassicState(TrackedGroup):
         """Take a record of this group; duplicates and outdated records are ignored."""
         value = observation.value
         if value is None:
-            known = self.deletion is None and self.last is not None
-            if known and not self._deduplicator.is_older(observation):
+            exists = self.deletion is None and self.last is not None
+            if exists and not self._deduplicator.is_older(observation):
                 self._tombstone(observation.timestamp_ms, observation.seen_ms, live=observation.live)
         elif not self._deduplicator.is_stale(observation, value):
             yield from self._take(observation, value)
@@ -104,9 +105,10 @@ class ClassicState(TrackedGroup):
         elif not value.members and value.generation == 0:
             self._begin(generation.timestamp_ms, None)
         elif before is None or self._origin or generation.number != before.number or generation.returned:
-            known = before is not None or recreated or value.generation <= 1
+            missing = observation.after_gap and last is not None and missing_between(last, generation) > 0
+            predecessor_known = (before is not None and not missing) or recreated or value.generation <= 1
             self._origin = None
-            yield from self._episodes.add(generation, Episode(before, known))
+            yield from self._episodes.add(generation, Episode(before, predecessor_known))
         self._count_stalled(observation.seen_ms)
 
     def _begin(self, timestamp_ms: int, last: Generation | None) -> None:
@@ -203,6 +205,9 @@ class ClassicState(TrackedGroup):
             generation = replace(generation, joined_ms=joined_ms(before, generation))
             if observation.live:
                 generation = replace(generation, start=start(before, generation, self._in_progress, self._context))
+            if before is not None:
+                how = departures(before, generation, self._context.commits)
+                generation = replace(generation, departures=how)
         if observation.live:
             given = given_partitions(before, generation)
             self._context.commits.expect(self.group, given, generation.timestamp_ms, generation.first_commits)

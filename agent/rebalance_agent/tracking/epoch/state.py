@@ -7,27 +7,23 @@ that all members have reached is then treated like a generation of a classic gro
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.epoch_groups import CurrentAssignment, EpochMember, GroupEpoch, TargetEpoch
 from rebalance_agent.model.events import Event, MemberEvent
 from rebalance_agent.model.generation_diff import diff_generations
-from rebalance_agent.model.group import GroupSnapshot, GroupState, GroupType, RebalanceProtocol
+from rebalance_agent.model.group import GroupSnapshot, GroupType
 from rebalance_agent.model.partitions import pairs, topic_partitions
 from rebalance_agent.tracking.build_view import keeps_base_view
 from rebalance_agent.tracking.cluster_topics import PartitionCount
-from rebalance_agent.tracking.completed_generation import (
-    Episode,
-    FirstCommits,
-    Generation,
-    PartitionHandover,
-    TimeBounds,
-    subscribed_topics,
-)
+from rebalance_agent.tracking.completed_generation import Episode
 from rebalance_agent.tracking.epoch.buffered_records import BufferedRecords
 from rebalance_agent.tracking.epoch.epoch_records import EpochGroupRecords
 from rebalance_agent.tracking.epoch.handovers import Handovers
+from rebalance_agent.tracking.epoch.recorded_group import RecordedGroup
+from rebalance_agent.tracking.evidence.known_times import FirstCommits, TimeBounds
 from rebalance_agent.tracking.evidence.last_seen import EpochLastSeen
 from rebalance_agent.tracking.observations import EpochRecord
 from rebalance_agent.tracking.rebalance.episodes import REVISE_MAX_MS
@@ -62,6 +58,7 @@ class EpochState(TrackedGroup):
         self._predecessor_known = predecessor is not None and predecessor.known
         self._migration_number: int | None = None
         self._records = EpochGroupRecords()
+        self._recorded = RecordedGroup(group, group_type, self._records, context.topics)
         self._handovers = Handovers()
         self._last_seen = EpochLastSeen()
         self._first_commits = FirstCommits()
@@ -70,7 +67,7 @@ class EpochState(TrackedGroup):
         self._started_ms: int | None = None
         self._assigned_ms: int | None = None
         self._seen_ms = now_ms
-        self._replayed = self._gapped = self._returning = self._amid_batch = False
+        self._replayed = self._returning = self._amid_batch = self._after_gap = False
         self._partition_count = PartitionCount()
         self._buffered = BufferedRecords()
 
@@ -116,7 +113,8 @@ class EpochState(TrackedGroup):
         self._seen_ms = record.seen_ms
         # A live record is the latest one, whatever its timestamp.
         self.timestamp_ms = record.timestamp_ms if record.live else max(self.timestamp_ms, record.timestamp_ms)
-        self._replayed, self._gapped = record.replayed, self._gapped or record.after_gap
+        self._replayed = record.replayed
+        self._after_gap = self._after_gap or record.after_gap
         if record.kind is GroupEpoch:
             self._take_epoch(record, created=created)
         elif record.kind is TargetEpoch:
@@ -191,9 +189,11 @@ class EpochState(TrackedGroup):
         departs = old is not None and (new is None or new.epoch < 0 <= old.epoch)
         if record.live and old is not None and (departs or (new and not old.held <= pairs(new.assigned))):
             had = pairs(self._records.by_topic_name(topic_partitions(old.held), self._context.topics))
+            commits, since_ms = self._context.commits, contact_ms or 0
             if departs:
-                self._last_seen.depart(self._records.members.get(name), name, old, at_ms)
-            self._last_seen.work(name, self._context.commits.worked_ms(self.group, had, contact_ms or 0, at_ms))
+                recent = commits.recent(self.group, had, since_ms, at_ms)
+                self._last_seen.depart(self._records.members.get(name), name, old, at_ms, recent)
+            self._last_seen.work(name, commits.worked_ms(self.group, had, since_ms, at_ms))
         if new is None:
             self._last_seen.forget(name)
 
@@ -221,79 +221,55 @@ class EpochState(TrackedGroup):
             return
         if self._records.reached:
             # The first epoch after a migration only repeats the state before it.
-            known = last is not None and self.number in (last.number, self._migration_number)
-            returned = known and last is not None and self._returning and self._replaced(last.value)
+            already_complete = last is not None and self.number in (last.number, self._migration_number)
+            returned = already_complete and last is not None and self._returning and self._replaced(last.value)
             self._returning = False
-            if not known or returned:
+            if not already_complete or returned:
                 yield from self._complete_epoch(now_ms, live=live, returned=returned)
         self._update_counts(now_ms)
 
     def _replaced(self, last: GroupSnapshot) -> bool:
         """Whether static members returned under new ids, and nothing else changed."""
-        diff = diff_generations(last, self._snapshot())
+        diff = diff_generations(last, self._recorded.snapshot(self.timestamp_ms))
         return bool(diff.replaced) and not diff.joined and not diff.gone
 
     def _complete_epoch(self, now_ms: int, *, live: bool, returned: bool) -> Iterator[Event]:
-        before, value = self.last, self._snapshot()
+        before, reached = self.last, self._recorded.generation(self.timestamp_ms, now_ms)
         handovers, took = self._handovers.take(self._records.held_for_absent)
         last_seen, departures = self._last_seen.take()
         started_ms = self._started_ms
         restarting = frozenset[str]() if returned or started_ms is None else self._records.eager
         for name in sorted(restarting):
-            handovers = self._restarts(name, started_ms) | handovers
-        assigned_ms = self._assigned_ms if value.members else None
+            handovers = self._recorded.restarts(name, started_ms, self._last_seen.contact_ms(name)) | handovers
+        assigned_ms = self._assigned_ms if reached.value.members else None
         unnamed = self._records.unnamed({key for key, _ in handovers}, self._context.topics)
-        generation = Generation(
-            value=value,
-            timestamp_ms=self.timestamp_ms,
-            seen_ms=now_ms,
-            protocol=RebalanceProtocol.COOPERATIVE,
-            topics=self._sizes(value),
+        generation = replace(
+            reached,
             start=None if started_ms is None else TimeBounds(started_ms, started_ms, Evidence.RECORD),
             joined_ms=assigned_ms if assigned_ms is not None and started_ms is not None else None,
             returned=returned,
-            group_type=self.group_type,
-            handovers=self._by_topic_name(handovers),
+            handovers=self._recorded.by_topic_name(handovers),
             revoking_ms=took,
             replayed=self._replayed,
-            gapped=self._gapped,
             last_seen=last_seen,
             departures=departures,
             restarting=restarting,
             coordinator_changes=self._context.coordinators.changes(self.partition),
             outages=self._context.outages.spans(now_ms, self._context.offset.ms or 0),
             first_commits=self._first_commits,
+            patterns=self._records.patterns,
+            metadata=self._records.metadata,
             # Tasks of streams groups refer to topics by the names in the topology.
             unnamed=frozenset() if self.group_type is GroupType.STREAMS else unnamed,
         )
         self.history.empty_time.see(generation)
-        self.last, self._started_ms, self._assigned_ms, self._gapped = generation, None, None, False
-        self._first_commits = FirstCommits()
-        peopled = bool(value.members or (before and before.members))
+        missing = self._after_gap and (before is None or generation.number > before.number + 1)
+        self.last, self._started_ms, self._assigned_ms = generation, None, None
+        self._first_commits, self._after_gap = FirstCommits(), False
+        peopled = bool(reached.value.members or (before and before.members))
         if live and peopled:
-            yield from self._episodes.add(generation, Episode(before, known=before is not None or self._created_live))
-
-    def _restarts(self, name: str, started_ms: int | None) -> dict[tuple[str, int], PartitionHandover]:
-        """Return handovers for all partitions of an eager member: from the request to rejoin until it rejoined."""
-        current, contact_ms = self._records.current(name), self._last_seen.contact_ms(name)
-        if current is None or started_ms is None or contact_ms is None:
-            return {}
-        return dict.fromkeys(current.held, PartitionHandover(started_ms, contact_ms, contact_ms))
-
-    def _by_topic_name(
-        self, handovers: dict[tuple[str, int], PartitionHandover]
-    ) -> dict[tuple[str, int], PartitionHandover]:
-        named = {}
-        for (key, number), handover in handovers.items():
-            for topic, numbers in self._records.by_topic_name({key: (number,)}, self._context.topics).items():
-                named.update({(topic, index): handover for index in numbers})
-        return named
-
-    def _snapshot(self) -> GroupSnapshot:
-        return self._records.snapshot(self.group, self._context.topics, self.timestamp_ms)
-
-    def _sizes(self, value: GroupSnapshot) -> dict[str, int]:
-        return self._context.topics.sizes_in(subscribed_topics(value), value)
+            known = not missing and (before is not None or self._created_live)
+            yield from self._episodes.add(generation, Episode(before, known))
 
     @property
     def _stalled(self) -> int:
@@ -308,31 +284,11 @@ class EpochState(TrackedGroup):
         self._totals.set_stalled(self._stalled, now_ms)
         self.history.version += 1
 
-    def _state(self) -> GroupState:
-        if not self._records.members:
-            return GroupState.EMPTY
-        if self.group_type is GroupType.STREAMS and not self._records.ready:
-            return GroupState.NOT_READY
-        if self.group_type is GroupType.SHARE or self._records.reached:
-            return GroupState.STABLE
-        return GroupState.ASSIGNING if self._records.target_epoch < self.number else GroupState.RECONCILING
-
     def _build_view(self, *, judged: bool) -> GroupView:
-        state, started_ms = self._state(), self._started_ms
-        base_view = self._build_base_view(self._now, state, judged=judged, standby_hosts=self._records.standby_hosts)
+        state, started_ms = self._recorded.state(self.number), self._started_ms
+        generation = partial(self._recorded.generation, self.timestamp_ms, self._seen_ms)
+        base_view = self._build_base_view(generation, state, judged=judged, standby_hosts=self._records.standby_hosts)
         running = (
             None if started_ms is None or not self._records.members else RunningRebalance(started_ms, self._stalled)
         )
         return self.history.complete_view(base_view, state, running)
-
-    def _now(self) -> Generation:
-        """Return the current state as a generation, whether the epoch has been reached or not."""
-        value = self._snapshot()
-        return Generation(
-            value,
-            self.timestamp_ms,
-            self._seen_ms,
-            RebalanceProtocol.COOPERATIVE,
-            self._sizes(value),
-            group_type=self.group_type,
-        )

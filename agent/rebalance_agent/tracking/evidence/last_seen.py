@@ -10,10 +10,25 @@ from dataclasses import replace
 from rebalance_agent.model.epoch_groups import CurrentAssignment, EpochMember, MemberState
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.model.partitions import pairs
-from rebalance_agent.tracking.completed_generation import Departure, Generation, LastSeen
-from rebalance_agent.tracking.evidence.commit_times import CommitTimes
+from rebalance_agent.tracking.completed_generation import Generation
+from rebalance_agent.tracking.evidence.commit_times import CommitTimes, RecentCommits
+from rebalance_agent.tracking.evidence.departures import Removal, Timeouts, by_commits
+from rebalance_agent.tracking.evidence.known_times import Departure, LastSeen
 
-__all__ = ["DEPARTED_MAX", "ClassicLastSeen", "EpochLastSeen"]
+__all__ = ["DEPARTED_MAX", "HEARTBEAT_MS", "SESSION_MIN_MS", "SESSION_TIMEOUT_MS", "ClassicLastSeen", "EpochLastSeen"]
+
+SESSION_TIMEOUT_MS = 45_000
+"""Session timeout (ms) assumed for members: the brokers' default of ``group.consumer.session.timeout.ms``.
+
+The same default holds for share and streams groups; no record holds the value. It bounds stalls that began with a
+member's last heartbeat. If a group has a longer timeout, the bound is too low by the difference.
+"""
+
+SESSION_MIN_MS = 1_000
+"""The shortest session timeout (ms) that the real one may be: it is longer than the interval of heartbeats."""
+
+HEARTBEAT_MS = 5_000
+"""Interval (ms) of members' heartbeats: the brokers' default of ``group.consumer.heartbeat.interval.ms``."""
 
 DEPARTED_MAX = 4_096
 """Departed members kept per group until its epoch is reached: twice the largest groups. Beyond it the oldest are
@@ -82,18 +97,28 @@ class EpochLastSeen:
         """Drop the contact time of a member that is gone."""
         self._contact_ms.pop(member_id, None)
 
-    def depart(self, member: EpochMember | None, member_id: str, old: CurrentAssignment, at_ms: int) -> None:
+    def depart(
+        self,
+        member: EpochMember | None,
+        member_id: str,
+        old: CurrentAssignment,
+        at_ms: int,
+        recent: RecentCommits | None = None,
+    ) -> None:
         """Take the departure of a member with the assignment ``old``; ``member`` is its member record.
 
         Records do not distinguish a member that left from one that was removed, with two exceptions: a static member
         leaves with a negative epoch, and a member that did not revoke within its rebalance timeout was removed then.
+        Else its ``recent`` commits may show it.
         """
         contact_ms = self._contact_ms.pop(member_id, None)
         patience_ms = member.rebalance_timeout_ms if member else -1
         if old.epoch < 0:
             self._departures[member_id] = Departure.LEFT
         elif old.state is MemberState.UNREVOKED and contact_ms is not None and 0 <= patience_ms <= at_ms - contact_ms:
-            self._departures[member_id] = Departure.FAILED
+            self._departures[member_id] = Departure.EXPELLED
+        elif member is not None:
+            self._departures[member_id] = _by_commits(member, at_ms, recent)
         if member and member.classic and old.epoch == old.previous_epoch and old.state is MemberState.STABLE:
             contact_ms = None  # the coordinator may have written it during the migration, without a heartbeat
         self._last_seen.setdefault(member_id, LastSeen(contact_ms))
@@ -118,3 +143,13 @@ class EpochLastSeen:
         last_seen, departures = worked | self._last_seen, self._departures
         self._last_seen, self._worked_ms, self._departures = {}, {}, {}
         return last_seen, departures
+
+
+def _by_commits(member: EpochMember, at_ms: int, recent: RecentCommits | None) -> Departure:
+    session_ms = member.session_timeout_ms or SESSION_TIMEOUT_MS
+    session_min_ms = member.session_timeout_ms or SESSION_MIN_MS
+    timeouts = Timeouts(session_ms, session_min_ms, member.rebalance_timeout_ms, HEARTBEAT_MS)
+    how = by_commits(recent, timeouts, Removal(at_ms, at_ms, at_ms))
+    # A static member of the classic protocol does not leave when it closes: its session expires.
+    static = member.classic and member.instance_id is not None
+    return Departure.SILENT if how is Departure.FAILED and static else how

@@ -10,11 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.events import Callback, MemberEvent, Workload
 from rebalance_agent.model.generation_diff import Partition
-from rebalance_agent.model.group import Member
+from rebalance_agent.model.group import GroupType, Member
 from rebalance_agent.model.partitions import pairs
-from rebalance_agent.tracking.completed_generation import Departure, Generation
+from rebalance_agent.tracking.completed_generation import Generation
+from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, Departure, TimeBounds
 
 __all__ = [
     "CLOCK_SKEW_MAX_MS",
@@ -51,18 +53,24 @@ _STOPS = frozenset({Callback.REVOKED, Callback.LOST, Callback.LEFT})
 
 @dataclass(frozen=True, slots=True)
 class ReportSpan:
-    """A range of generations and times in which to look for revocations, both ends included."""
+    """A range of generations and times in which to look for revocations, both ends included.
+
+    ``in_time_ms``: until when a member must have revoked to remain a member.
+    """
 
     first_generation: int
     last_generation: int
     from_ms: int
     until_ms: int
+    in_time_ms: int = FOREVER_MS
 
     @classmethod
     def between(cls, before: Generation, after: Generation) -> ReportSpan:
         """Return the span between two completed generations. Revocations in the last one are of the next rebalance."""
         last = max(before.number, after.number - 1)
-        return cls(before.number, last, before.timestamp_ms, after.timestamp_ms)
+        joins = after.group_type is GroupType.CLASSIC and after.joined_ms is not None
+        in_time_ms = after.joined_ms if joins and after.joined_ms is not None else after.timestamp_ms
+        return cls(before.number, last, before.timestamp_ms, after.timestamp_ms, in_time_ms)
 
     def has(self, event: MemberEvent, at_ms: int) -> bool:
         """Whether the report belongs to this span; ``at_ms`` is the report's relevant time."""
@@ -75,7 +83,7 @@ class ReportSpan:
 
 @dataclass(frozen=True, slots=True)
 class ReportedMember:
-    """What a member last reported about itself: its workload and its process's random id; None if not reported."""
+    """A member's last report about itself: its workload and its process's random id; None if not reported."""
 
     where: Workload | None = None
     process: str | None = None
@@ -105,18 +113,18 @@ class MemberReports:
         """Add a report received at ``at_ms``; return False if it is a duplicate, invalid, or over the budget."""
         if not 0 <= event.asked_ms <= event.started_ms <= event.timestamp_ms <= at_ms + CLOCK_SKEW_MAX_MS:
             return False
-        known = self._events.get(event.member_id, deque(maxlen=EVENTS_PER_MEMBER_MAX))
-        if any(event.event_id == other.event_id for other in known):
+        events = self._events.get(event.member_id, deque(maxlen=EVENTS_PER_MEMBER_MAX))
+        if any(event.event_id == other.event_id for other in events):
             return False
-        if len(known) < EVENTS_PER_MEMBER_MAX:
+        if len(events) < EVENTS_PER_MEMBER_MAX:
             if self._budget.left:
                 self._budget.left -= 1
-            elif known:
-                known.popleft()  # drop the member's own oldest: a member that reports already can always report
+            elif events:
+                events.popleft()  # drop the member's own oldest: a member that reports already can always report
             else:
                 return False
-        known.append(event)
-        self._events[event.member_id] = known
+        events.append(event)
+        self._events[event.member_id] = events
         if len(self._events) > MEMBERS_MAX:
             self._drop(next(iter(self._events)))
         return True
@@ -124,6 +132,10 @@ class MemberReports:
     def knows(self, member_id: str) -> bool:
         """Whether this member has reported: only then is a missing report evidence."""
         return member_id in self._events
+
+    def measures(self, member_id: str) -> bool:
+        """Whether this member's client has reported its callbacks itself."""
+        return any(event.evidence is None for event in self._events.get(member_id, ()))
 
     def reported_by(self, member_id: str) -> ReportedMember:
         """Return the member's last known workload and process id."""
@@ -155,21 +167,22 @@ class MemberReports:
             self._within(member_id, span, (Callback.REVOKED,)), key=lambda event: (event.started_ms, event.event_id)
         )
 
-    def stops(self, member: Member, span: ReportSpan) -> dict[Partition, int]:
-        """Map each partition to when the member stopped consuming it (epoch ms).
+    def stops(self, member: Member, span: ReportSpan) -> dict[Partition, TimeBounds]:
+        """Map each partition to when the member stopped consuming it.
 
-        That is when its revoked or lost callback was entered, or when it left.
+        That is when its revoked or lost callback was entered, or when it left. Exact with the evidence ``members``; a
+        gateway sees only frames before and after.
         """
-        stopped: dict[Partition, int] = {}
+        stopped: dict[Partition, TimeBounds] = {}
         for event in self._within(member.member_id, span, _STOPS):
-            leaving = event.callback is Callback.LEFT
+            stop, leaving = _stop(event), event.callback is Callback.LEFT
             for partition in pairs(member.assigned if leaving else event.partitions):
-                stopped[partition] = min(stopped.get(partition, event.started_ms), event.started_ms)
+                stopped[partition] = min(stopped.get(partition, stop), stop, key=lambda bounds: bounds.latest_ms)
         return stopped
 
-    def resumes(self, member_id: str, generation: Generation) -> dict[Partition, int]:
-        """Map each partition to when the member's assigned callback for this generation returned (epoch ms)."""
-        resumed: dict[Partition, int] = {}
+    def resumes(self, member_id: str, generation: Generation) -> dict[Partition, TimeBounds]:
+        """Map each partition to when the member's assigned callback for this generation returned, as for `stops`."""
+        resumed: dict[Partition, TimeBounds] = {}
         for event in self._events.get(member_id, ()):
             dated = event.generation == generation.number
             skew_ms = CLOCK_SKEW_MAX_MS if dated else UNDATED_SKEW_MAX_MS
@@ -179,7 +192,8 @@ class MemberReports:
                 and event.timestamp_ms >= generation.timestamp_ms - skew_ms
             ):
                 for partition in pairs(event.partitions) - (set() if dated else self._given_up(event, generation)):
-                    resumed[partition] = min(resumed.get(partition, event.timestamp_ms), event.timestamp_ms)
+                    end = _end(event)
+                    resumed[partition] = min(resumed.get(partition, end), end, key=lambda bounds: bounds.latest_ms)
         return resumed
 
     def _drop(self, member_id: str) -> None:
@@ -197,8 +211,9 @@ class MemberReports:
     def departure(self, member: Member, span: ReportSpan, recorded: Mapping[str, Departure] = _NOTHING) -> Departure:
         """Return how a member of the span's first generation departed.
 
-        It left if it reported that, or if it revoked all its partitions in time and did not rejoin. If it reports, but
-        reported neither, it failed. For members that do not report, ``recorded`` (by member id) counts.
+        It left if it reported that, or if it revoked all its partitions in time and did not rejoin. It was expelled if
+        its revoked callback returned only after the join phase. Else ``recorded`` (by member id) counts, what records
+        and commits show; a member that reported before, and then neither reported nor committed, failed.
         """
         events = list(self._within(member.member_id, span, _STOPS))
         callbacks = {event.callback for event in events}
@@ -206,19 +221,33 @@ class MemberReports:
             return Departure.LEFT
         if Callback.LOST in callbacks:
             return Departure.FAILED
-        given_up = {
-            partition
-            for event in events
-            if event.timestamp_ms <= span.until_ms + UNDATED_SKEW_MAX_MS
-            for partition in pairs(event.partitions)
-        }
-        if member.assigned and pairs(member.assigned) <= given_up:
+        in_time = [event for event in events if event.timestamp_ms <= span.in_time_ms + UNDATED_SKEW_MAX_MS]
+        if member.assigned and pairs(member.assigned) <= {p for event in in_time for p in pairs(event.partitions)}:
             return Departure.LEFT
+        if len(in_time) < len(events):
+            return Departure.EXPELLED
         shown = recorded.get(member.member_id, Departure.UNKNOWN)
-        return Departure.FAILED if shown is Departure.UNKNOWN and self.knows(member.member_id) else shown
+        return Departure.FAILED if shown is Departure.SILENT and self.knows(member.member_id) else shown
 
     def _within(self, member_id: str, span: ReportSpan, callbacks: Iterable[Callback]) -> Iterator[MemberEvent]:
         kinds = frozenset(callbacks)
         for event in self._events.get(member_id, ()):
             if event.callback in kinds and span.has(event, event.started_ms):
                 yield event
+
+
+def _stop(event: MemberEvent) -> TimeBounds:
+    """Return when the member stopped by this report."""
+    if event.evidence is not Evidence.GATEWAY:
+        return TimeBounds(event.started_ms, event.started_ms, Evidence.MEMBERS)
+    # The frame that asked the member to revoke is known if it took a while to answer it.
+    asked = event.stop_seconds is not None or event.timestamp_ms > event.started_ms
+    return TimeBounds(event.asked_ms if asked else 0, event.timestamp_ms, Evidence.GATEWAY)
+
+
+def _end(event: MemberEvent) -> TimeBounds:
+    """Return when the member's assigned callback returned by this report."""
+    if event.evidence is not Evidence.GATEWAY:
+        return TimeBounds(event.timestamp_ms, event.timestamp_ms, Evidence.MEMBERS)
+    fetched = event.timestamp_ms > event.started_ms
+    return TimeBounds(event.started_ms, event.timestamp_ms if fetched else FOREVER_MS, Evidence.GATEWAY)

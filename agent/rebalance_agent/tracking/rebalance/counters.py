@@ -118,10 +118,9 @@ class CounterTotals:
             noop=totals.noop + closing.noop,
             revoked=totals.revoked + closing.revoked,
             assigned=totals.assigned + closing.assigned,
-            lost=totals.lost + closing.lost,
-            moved=totals.moved + closing.moved,
-            moved_excess=totals.moved_excess
-            + (0 if closing.needed is None else max(0, closing.moved - closing.needed)),
+            lost=totals.lost + (closing.lost_min or 0),
+            moved=totals.moved + (closing.moved or 0),
+            moved_excess=totals.moved_excess + (closing.excess or 0),
         )
 
     def _add_seconds(self, stalled: float, total: float) -> None:

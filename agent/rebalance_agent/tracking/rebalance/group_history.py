@@ -1,4 +1,4 @@
-"""What outlives a change of a group's type: its reports, totals, episodes, loads and last view.
+"""Data that a group keeps when its type changes: reports, totals, episodes, loads and last view.
 
 A group may change its type while it runs (KIP-848): the coordinator deletes it as the one type and writes it as the
 other, in one batch of records. To its users it is still the same group, so the state of the new type gets the history
@@ -105,9 +105,10 @@ class GroupHistory:
             last_join_seconds=shown.longest("join_seconds") if shown else None,
             last_sync_seconds=shown.longest("sync_seconds") if shown else None,
             last_reconcile_seconds=shown.longest("reconcile_seconds") if shown else None,
-            slowest_client_id=shown.slowest.client_id if shown and shown.slowest else None,
-            slowest_host=shown.slowest.host if shown and shown.slowest else None,
-            slowest_seconds=shown.slowness.seconds if shown and shown.slowest else None,
+            slowest_client_id=shown.closing.slowest_client_id if shown else None,
+            slowest_host=shown.closing.slowest_host if shown else None,
+            slowest_seconds=shown.closing.slowest_seconds if shown else None,
+            slowest_lower_seconds=shown.closing.slowest_lower_seconds if shown else None,
             counters=self.totals.counters,
             counted_until_ms=self.totals.counted_until_ms,
         )

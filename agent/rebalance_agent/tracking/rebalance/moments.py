@@ -13,16 +13,9 @@ from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.generation_diff import Partition, owners
 from rebalance_agent.model.group import GroupType, Member, RebalanceProtocol
 from rebalance_agent.model.partitions import pairs
-from rebalance_agent.tracking.completed_generation import (
-    FOREVER_MS,
-    Departure,
-    Episode,
-    Generation,
-    LastSeen,
-    PartitionHandover,
-    TimeBounds,
-)
+from rebalance_agent.tracking.completed_generation import Episode, Generation, PartitionHandover
 from rebalance_agent.tracking.evidence.coordinators import last_contact_ms
+from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, Departure, LastSeen, TimeBounds
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
 from rebalance_agent.tracking.evidence.owned_at_join import claimed_partitions
 from rebalance_agent.tracking.rebalance.diff_cache import difference
@@ -68,8 +61,8 @@ class StepMoments:
         self._span = ReportSpan.between(before, episode.last) if before else None
         self._claimed = claimed_partitions(generation)
         self._alive = {member.member_id for member in generation.members}
-        self._stops: dict[str, dict[Partition, int]] = {}
-        self._resumes: dict[str, dict[Partition, int]] = {}
+        self._stops: dict[str, dict[Partition, TimeBounds]] = {}
+        self._resumes: dict[str, dict[Partition, TimeBounds]] = {}
         self._given: dict[str, dict[int, frozenset[Partition]]] = {}
         self.everything_stops = generation.protocol is not RebalanceProtocol.COOPERATIVE and not generation.returned
 
@@ -84,12 +77,14 @@ class StepMoments:
         """Return when ``owner``, of the generation before, stopped consuming the partition of this ``handover``."""
         if owner.member_id not in self._stops:
             self._stops[owner.member_id] = self._reports.stops(owner, self._span) if self._span else {}
-        at_ms = self._stops[owner.member_id].get(partition)
-        if at_ms is not None:
-            return self._unless_outage(owner, Moment(at_ms, at_ms, exact=True))
-        if self.gave_up(partition, owner):
-            return self._unless_outage(owner, self._given_up(owner))
-        return self._unless_outage(owner, self._recorded_stop(owner, handover))
+        stop = self._stops[owner.member_id].get(partition)
+        if stop is not None and stop.evidence is Evidence.MEMBERS:
+            return self._unless_outage(owner, Moment(stop.earliest_ms, stop.latest_ms, exact=True))
+        moment = self._given_up(owner) if self.gave_up(partition, owner) else self._recorded_stop(owner, handover)
+        if stop is not None:
+            latest_ms = min(moment.latest_ms, stop.latest_ms)
+            moment = Moment(min(max(moment.earliest_ms, stop.earliest_ms), latest_ms), latest_ms)
+        return self._unless_outage(owner, moment)
 
     def gave_up(self, partition: Partition, owner: Member) -> bool:
         """Whether ``owner``, of the generation before, joined this one without the partition."""
@@ -148,19 +143,19 @@ class StepMoments:
         """
         expired_ms = last_contact_ms(removed_ms, _silent_ms(owner), self._generation.coordinator_changes)
         last_seen = self._generation.last_seen.get(owner.member_id, LastSeen())
-        known = [at_ms for at_ms in (last_seen.contact_ms, last_seen.worked_ms) if at_ms is not None]
-        return Moment(min(max([expired_ms, *known]), latest_ms), latest_ms)
+        active_ms = [at_ms for at_ms in (last_seen.contact_ms, last_seen.worked_ms) if at_ms is not None]
+        return Moment(min(max([expired_ms, *active_ms]), latest_ms), latest_ms)
 
     def _heard_ms(self, owner: Member, removed_ms: int) -> int:
-        """Return when a removed member stopped at the latest: one that was removed although it was alive hears later.
+        """Return when a removed member stopped at the latest: a live one stops when it learns of its removal.
 
         That is one that did not revoke in time, or that brokers that were away could not hear. It hears at its next
         heartbeat, within its session timeout.
         """
         generation, session_ms = self._generation, owner.session_timeout_ms
-        failed = generation.departures.get(owner.member_id) is Departure.FAILED
+        expelled = generation.departures.get(owner.member_id) is Departure.EXPELLED
         unheard = any(away.after_ms <= removed_ms <= away.until_ms + session_ms for away in generation.outages)
-        return removed_ms + session_ms * (failed or unheard)
+        return removed_ms + session_ms * (expelled or unheard)
 
     def _unless_outage(self, owner: Member, stopped: Moment) -> Moment:
         """Return when the owner stopped, if it may have stopped already when brokers went away."""
@@ -207,15 +202,18 @@ class StepMoments:
         """
         if owner.member_id not in self._resumes:
             self._resumes[owner.member_id] = self._reports.resumes(owner.member_id, self._generation)
-        at_ms = self._resumes[owner.member_id].get(partition)
-        if at_ms is not None:
-            return Moment(at_ms, at_ms, exact=True)
+        end = self._resumes[owner.member_id].get(partition)
+        if end is not None and end.evidence is Evidence.MEMBERS:
+            return Moment(end.earliest_ms, end.latest_ms, exact=True)
         given_ms = self._given_ms(handover)
         commits = self._generation.first_commits.at_ms
         first_ms = min(
             (commits.get(other, FOREVER_MS) for other in self._given_since(given_ms, owner)), default=FOREVER_MS
         )
-        return Moment(given_ms, max(given_ms, first_ms))
+        if end is None:
+            return Moment(given_ms, max(given_ms, first_ms))
+        earliest_ms = max(given_ms, end.earliest_ms)
+        return Moment(earliest_ms, max(earliest_ms, min(end.latest_ms, first_ms)))
 
     def resumed_later(self, partition: Partition, resumed: Moment) -> Moment:
         """Return ``resumed``, which is endless, until the partition's first commit by a later generation's owner."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rebalance_agent.model.generation_diff import Partition
-from rebalance_agent.tracking.completed_generation import FOREVER_MS, FirstCommits
+from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, FirstCommits
 
 __all__ = ["OpenStall"]
 

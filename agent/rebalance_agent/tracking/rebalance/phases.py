@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 from rebalance_agent.model.episode import Evidence, Phases
-from rebalance_agent.tracking.completed_generation import Generation, TimeBounds
+from rebalance_agent.tracking.completed_generation import Generation
+from rebalance_agent.tracking.evidence.known_times import TimeBounds
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
 
-__all__ = ["phases_of"]
+__all__ = ["phases_of", "start_of"]
 
 
 def phases_of(before: Generation | None, generation: Generation, reports: MemberReports) -> Phases:
     """Return the known phases of the rebalance from ``before`` to ``generation``, each with its evidence."""
-    started = _started(before, generation, reports)
+    started = start_of(before, generation, reports)
     return Phases(
         completed_ms=generation.timestamp_ms,
         completed_evidence=Evidence.RECORD,
         started_ms=started.earliest_ms if started else None,
         started_evidence=started.evidence if started else None,
+        started_latest_ms=started.latest_ms if started else None,
         joined_ms=generation.joined_ms,
         joined_evidence=None if generation.joined_ms is None else Evidence.RECORD,
     )
 
 
-def _started(before: Generation | None, generation: Generation, reports: MemberReports) -> TimeBounds | None:
-    """Return when the coordinator asked members to rejoin: by the poll that shows it, or an earlier revocation."""
+def start_of(before: Generation | None, generation: Generation, reports: MemberReports) -> TimeBounds | None:
+    """Return the bounds of when the coordinator asked members to rejoin: by polls, and before the first revocation.
+
+    Without polls, it is the first revocation.
+    """
     window = generation.start
     if generation.returned or before is None or not reports:
         return window
@@ -39,8 +44,11 @@ def _started(before: Generation | None, generation: Generation, reports: MemberR
         key=lambda event: event.asked_ms,
         default=None,
     )
-    if first is None or (window and first.asked_ms >= window.latest_ms):
+    if first is None:
         return window
+    if window is not None:
+        latest_ms = min(window.latest_ms, max(first.asked_ms, window.earliest_ms))
+        return TimeBounds(window.earliest_ms, latest_ms, window.evidence)
     # No member is asked to rejoin before the previous generation was complete.
-    first_ms = max(first.asked_ms, window.earliest_ms if window else before.timestamp_ms)
+    first_ms = max(first.asked_ms, before.timestamp_ms)
     return TimeBounds(first_ms, first_ms, first.evidence or Evidence.MEMBERS)

@@ -9,17 +9,18 @@ from typing import Literal
 
 from rebalance_agent.model.assignment_quality import AssignmentQuality
 from rebalance_agent.model.episode import Basis, Phases, Source, Stall, Trigger
-from rebalance_agent.model.events import GenerationEvent, MemberSnapshot, event_id
+from rebalance_agent.model.events import GenerationEvent, MemberSnapshot
 from rebalance_agent.model.generation_diff import Partition, owners
 from rebalance_agent.model.group import GroupType, Member, RebalanceProtocol
+from rebalance_agent.model.group_event import event_id
 from rebalance_agent.model.member_changes import identity
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
-from rebalance_agent.tracking.completed_generation import Departure, Episode, Generation
+from rebalance_agent.tracking.completed_generation import Episode, Generation
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
 from rebalance_agent.tracking.rebalance.diff_cache import difference
 from rebalance_agent.tracking.rebalance.open_stall import OpenStall
-from rebalance_agent.tracking.rebalance.phases import phases_of
+from rebalance_agent.tracking.rebalance.phases import phases_of, start_of
 from rebalance_agent.tracking.rebalance.quality import judge_generation
 from rebalance_agent.tracking.rebalance.slowness import Slowness, find_slowness
 from rebalance_agent.tracking.rebalance.stall import measure_stall
@@ -53,21 +54,14 @@ class Settlement:
         """The longest of this phase; in a cooperative episode the longest join is usually the first generation's."""
         return max((seconds for event in self.events if (seconds := getattr(event, phase)) is not None), default=None)
 
-    @property
-    def slowest(self) -> MemberSnapshot | None:
-        """The member that the rebalance waited for, if known."""
-        slowest_id = self.closing.slowest_member_id
-        return next(
-            (member for event in self.events for member in event.members if member.member_id == slowest_id), None
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class _Moves:
-    moved: int
+    moved: int | None
     revoked: int
     assigned: int
-    lost: int
+    lost_min: int
+    lost_known: bool
     noop: bool
 
 
@@ -84,8 +78,10 @@ def settle(
     """
     steps = episode.steps()
     phases = [phases_of(before, after, reports) for before, after in steps]
-    slowness = find_slowness(episode, phases[0].started_ms, reports)
+    slowness = find_slowness(episode, start_of(*steps[0], reports), reports)
     moves = [_moves(before, after, reports) for before, after in steps]
+    if not episode.known:
+        moves[0] = replace(moves[0], moved=None, lost_known=False, noop=False)
     last = len(steps) - 1
     events = [
         _event(
@@ -135,11 +131,12 @@ def _width(stall: Stall) -> float:
 def _total(episode: Episode, moves: list[_Moves]) -> _Moves:
     whole = difference(episode.before, episode.last)
     return _Moves(
-        moved=len(whole.moved),
+        moved=len(whole.moved) if episode.known else None,
         revoked=sum(step.revoked for step in moves),
         assigned=sum(step.assigned for step in moves),
-        lost=sum(step.lost for step in moves),
-        noop=whole.noop and not episode.last.returned,
+        lost_min=sum(step.lost_min for step in moves),
+        lost_known=all(step.lost_known for step in moves),
+        noop=whole.noop and not episode.last.returned and episode.known,
     )
 
 
@@ -160,6 +157,7 @@ def _event(
     quality = judged.quality if judged else None
     returned = _returned_member(before, generation)
     stops = slowness.stop_seconds if slowness else {}
+    slowest = _member_of(episode, slowness.member_id) if slowness else None
     return GenerationEvent(
         event_id=event_id(
             GenerationEvent.KIND,
@@ -193,19 +191,32 @@ def _event(
         needed=_needed(quality, episode) if quality and closes else None,
         revoked=moves.revoked,
         assigned=moves.assigned,
-        lost=moves.lost,
+        lost=moves.lost_min if moves.lost_known else None,
+        lost_min=moves.lost_min,
         unassigned=max(0, sum(generation.topics.values()) - len(owners(generation.value))),
         noop=moves.noop,
         skew_ratio=quality.skew_ratio if quality else None,
         imbalance=quality.imbalance if quality else None,
         slowest_member_id=slowness.member_id if slowness else None,
         slowest_seconds=slowness.seconds if slowness else None,
+        slowest_lower_seconds=slowness.lower_seconds if slowness else None,
+        slowest_client_id=slowest.client_id if slowest else None,
+        slowest_host=slowest.client_host if slowest else None,
         epoch_kind="generation" if generation.group_type is GroupType.CLASSIC else "group_epoch",
     )
 
 
+def _member_of(episode: Episode, member_id: str | None) -> Member | None:
+    """Return a member of the episode, or of the generation before: one that was removed is in no other."""
+    generations = (episode.before, *episode.generations)
+    members = (member for generation in generations if generation for member in generation.members)
+    return next((member for member in members if member.member_id == member_id), None)
+
+
 def _needed(quality: AssignmentQuality, episode: Episode) -> int | None:
     """Return the fewest moves: those that the balance needs, and the partitions of departed members."""
+    if not episode.known:
+        return None
     if quality.moved_min is None or episode.before is None:
         return quality.moved_min
     staying, served = {identity(member) for member in episode.last.members}, owners(episode.last.value)
@@ -215,7 +226,7 @@ def _needed(quality: AssignmentQuality, episode: Episode) -> int | None:
 
 def _causes(episode: Episode, index: int, reports: MemberReports, topics: ClusterTopics) -> tuple[Trigger, ...]:
     before, after = episode.steps()[index]
-    if before is None and not episode.known:
+    if index == 0 and not episode.known:
         return (Trigger.UNKNOWN,)
     return generation_causes(before, after, reports, topics)
 
@@ -224,24 +235,28 @@ def _returned_member(before: Generation | None, generation: Generation) -> str:
     """Return the ids of returned static members, so that two returns in one millisecond get different event ids."""
     if not generation.returned or before is None:
         return ""
-    known = {member.member_id for member in before.members}
-    return ",".join(sorted(member.member_id for member in generation.members if member.member_id not in known))
+    ids_before = {member.member_id for member in before.members}
+    return ",".join(sorted(member.member_id for member in generation.members if member.member_id not in ids_before))
 
 
 def _moves(before: Generation | None, after: Generation, reports: MemberReports) -> _Moves:
-    """Count the moved, revoked, assigned and lost partitions of a generation; an eager one revokes and assigns all."""
+    """Count the moved, revoked, assigned and lost partitions of a generation; an eager one revokes and assigns all.
+
+    Partitions of members of which it is not known how they departed count as revoked.
+    """
     diff = difference(before, after)
-    lost = 0
+    lost, lost_known = 0, True
     if before and diff.gone:
         span = ReportSpan.between(before, after)
-        how = {member.member_id: reports.departure(member, span, after.departures) for member in diff.gone}
-        failed = (member for member in diff.gone if how[member.member_id] is Departure.FAILED)
-        lost = sum(count_partitions(member.assigned) for member in failed)
+        for member in diff.gone:
+            departure, partitions = reports.departure(member, span, after.departures), count_partitions(member.assigned)
+            lost += partitions * departure.failed
+            lost_known = lost_known and (departure.known or not partitions)
     if after.protocol is RebalanceProtocol.COOPERATIVE or after.returned or not after.members:
         taken, given = len(diff.taken), len(diff.given)
     else:
         taken, given = len(owners(before.value)) if before else 0, len(owners(after.value))
-    return _Moves(len(diff.moved), max(0, taken - lost), given, lost, diff.noop and not after.returned)
+    return _Moves(len(diff.moved), max(0, taken - lost), given, lost, lost_known, diff.noop and not after.returned)
 
 
 def _snapshot(member: Member, stops: Mapping[str, float], reports: MemberReports) -> MemberSnapshot:

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.tracking.completed_generation import Episode, Generation
+from rebalance_agent.tracking.evidence.known_times import Departure, TimeBounds
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
+from rebalance_agent.tracking.rebalance.diff_cache import difference
 
 __all__ = ["REJOIN_SLACK_MS", "Slowness", "find_slowness"]
 
@@ -18,40 +20,60 @@ reported return, the coordinator waited for no other member."""
 
 @dataclass(frozen=True, slots=True)
 class Slowness:
-    """The slowest member: ``member_id`` was the last one ready to rejoin, ``seconds`` after the start; None: unknown.
+    """The slowest member: ``member_id`` was the last one ready to rejoin; None: unknown.
 
-    ``stop_seconds``: member id -> seconds from the start until the member stopped consuming.
+    It was ready between ``lower_seconds`` and ``seconds`` after the start. ``stop_seconds``: member id -> seconds from
+    the earliest possible start until the member stopped consuming.
     """
 
     member_id: str | None = None
     seconds: float | None = None
+    lower_seconds: float | None = None
     stop_seconds: Mapping[str, float] = field(default_factory=dict)
 
 
-def find_slowness(episode: Episode, started_ms: int | None, reports: MemberReports) -> Slowness:
-    """Find the slowest member in all join phases of the episode; ``started_ms`` is the episode's start.
+def find_slowness(episode: Episode, start: TimeBounds | None, reports: MemberReports) -> Slowness:
+    """Find the slowest member in all join phases of the episode; ``start``: bounds of its start, if known.
 
-    Where the coordinator records revocations, it is the member that took longest to revoke.
+    Where the coordinator records revocations, it is the member that took longest to revoke. A member that was removed
+    since it did not revoke in time is the slowest: the others waited for it until the end of the join phase.
     """
     if slow := [(revoking_ms, name) for step in episode.generations for name, revoking_ms in step.revoking_ms.items()]:
         longest_ms, member_id = max(slow)
-        return Slowness(member_id, longest_ms / 1000)
-    if started_ms is None or not reports:
+        return Slowness(member_id, longest_ms / 1000, longest_ms / 1000)
+    if start is None:
         return Slowness()
-    worst: tuple[int, str] | None = None
+    worst: list[tuple[int, str]] = []
     stops: dict[str, float] = {}
     for before, generation in episode.steps():
         if before is None:
             continue
         entered, returned = _revocations(before, generation, reports)
         for member_id, at_ms in entered.items():
-            stops.setdefault(member_id, max(0, at_ms - started_ms) / 1000)
-        if returned and _waited_only_for(before, generation, returned):
-            last = max((at_ms, member_id) for member_id, at_ms in returned.items())
-            worst = max(worst, last) if worst else last
-    if worst is None:
+            stops.setdefault(member_id, _seconds(start.earliest_ms, at_ms))
+        if expelled := _expelled(before, generation, reports):
+            joined_ms = generation.timestamp_ms if generation.joined_ms is None else generation.joined_ms
+            worst.append((joined_ms, min(expelled)))
+        elif returned and _waited_only_for(before, generation, returned):
+            worst.append(max((at_ms, member_id) for member_id, at_ms in returned.items()))
+    if not worst:
         return Slowness(stop_seconds=stops)
-    return Slowness(worst[1], max(0, worst[0] - started_ms) / 1000, stops)
+    at_ms, member_id = max(worst)
+    return Slowness(member_id, _seconds(start.earliest_ms, at_ms), _seconds(start.latest_ms, at_ms), stops)
+
+
+def _expelled(before: Generation, after: Generation, reports: MemberReports) -> list[str]:
+    """Return the ids of the members that were removed since they did not revoke in time."""
+    span = ReportSpan.between(before, after)
+    departures = (
+        (member.member_id, reports.departure(member, span, after.departures))
+        for member in difference(before, after).gone
+    )
+    return [member_id for member_id, departure in departures if departure is Departure.EXPELLED]
+
+
+def _seconds(from_ms: int, until_ms: int) -> float:
+    return max(0, until_ms - from_ms) / 1000
 
 
 def _revocations(

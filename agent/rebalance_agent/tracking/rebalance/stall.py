@@ -46,14 +46,10 @@ def measure_stall(
 ) -> MeasuredStall:
     """Return the stall of a closed episode; None if its start, the state before, or the assignment is unknown.
 
-    It is unknown, too, if records of the episode were compacted away before they were read.
-
     ``carried``: stalls of the episode before that were not shown to be over. A partition that its new owner lost again
     before it consumed it has been stalled since then.
     """
     if not (episode.known and episode.last.members and episode.last.value.protocol_type == "consumer"):
-        return MeasuredStall()
-    if any(generation.gapped for generation in episode.generations):
         return MeasuredStall()
     still_open = dict(carried or {})
     try:

@@ -6,17 +6,24 @@ from collections.abc import Iterable
 
 from rebalance_agent.model.episode import TRIGGER_PRECEDENCE, Trigger
 from rebalance_agent.model.generation_diff import GenerationDiff
-from rebalance_agent.model.group import Member
+from rebalance_agent.model.group import GroupSnapshot, GroupType, Member
+from rebalance_agent.model.member_changes import identity
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
-from rebalance_agent.tracking.completed_generation import Departure, Episode, Generation
+from rebalance_agent.tracking.completed_generation import Episode, Generation
+from rebalance_agent.tracking.evidence.known_times import Departure
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
 from rebalance_agent.tracking.rebalance.diff_cache import difference
 
-__all__ = ["episode_causes", "generation_causes", "in_precedence"]
+__all__ = ["METADATA_AGE_MAX_MS", "episode_causes", "generation_causes", "in_precedence", "partitions_shown"]
+
+METADATA_AGE_MAX_MS = 300_000
+"""How long (ms) after its creation a member may hear of a topic: Kafka's default of ``metadata.max.age.ms``."""
 
 _BY_DEPARTURE = {
     Departure.LEFT: Trigger.MEMBER_LEFT,
     Departure.FAILED: Trigger.MEMBER_FAILED,
+    Departure.EXPELLED: Trigger.MEMBER_FAILED,
+    Departure.SILENT: Trigger.MEMBER_GONE,
     Departure.UNKNOWN: Trigger.MEMBER_GONE,
 }
 
@@ -52,28 +59,81 @@ def generation_causes(
         causes.add(Trigger.MEMBER_JOINED)
     if diff.assignor_changed:
         causes.add(Trigger.ASSIGNOR_CHANGED)
-    causes |= _topic_causes(before, after, diff, topics)
+    topic_causes = _topic_causes(before, after, diff, topics)
+    if not topic_causes and _racks_changed(before, after):
+        causes.add(Trigger.RACKS_CHANGED)
+    causes |= topic_causes
     return in_precedence(causes or {Trigger.REJOIN})
 
 
 def _topic_causes(before: Generation, after: Generation, diff: GenerationDiff, topics: ClusterTopics) -> set[Trigger]:
     causes: set[Trigger] = set()
     for old, new in diff.resubscribed:
-        was, now = _subscribed(old), _subscribed(new)
-        followed = all(topics.created_after(topic, before.seen_ms) for topic in now - was) and all(
-            topics.known and not topics.exists(topic) for topic in was - now
-        )
+        followed = _keeps_pattern(before, old, after, new) or _follows_topics(before, old, new, topics)
         causes.add(Trigger.TOPICS_CHANGED if followed else Trigger.SUBSCRIPTION_CHANGED)
-    subscribed = set[str]().union(*map(_subscribed, before.members)) & set[str]().union(
-        *map(_subscribed, after.members)
-    )
-    for topic in subscribed:
-        had, has = before.topics.get(topic), after.topics.get(topic)
-        if had is None and has is not None and topics.created_after(topic, before.seen_ms):
+    subscribed = _all_subscribed(before) & _all_subscribed(after)
+    had, has = partitions_shown(before.value), partitions_shown(after.value)
+    for topic in subscribed & has.keys():
+        if topic not in had:
             causes.add(Trigger.TOPICS_CHANGED)
-        elif had is not None and has is not None and had != has:
+        elif has[topic] > had[topic] or topics.count(topic) == has[topic] < had[topic]:
             causes.add(Trigger.PARTITIONS_CHANGED)
     return causes
+
+
+def partitions_shown(value: GroupSnapshot) -> dict[str, int]:
+    """Return, by topic, how many partitions it has at least, by what its members are assigned or still own.
+
+    Records show that to every observer alike; the partition counts of a generation depend on when it asked for them.
+    """
+    shown: dict[str, int] = {}
+    for member in value.members:
+        for partitions in (member.assigned, member.owned):
+            for topic, numbers in partitions.items():
+                shown[topic] = max(shown.get(topic, 0), max(numbers, default=-1) + 1)
+    return {topic: count for topic, count in shown.items() if count}
+
+
+def _racks_changed(before: Generation, after: Generation) -> bool:
+    """Whether a member has another rack, or the coordinator another hash of topics that are otherwise the same.
+
+    In share and streams groups an assignment may follow a change of topics only later, so their hash says less.
+    """
+    had, has = _racks(before), _racks(after)
+    if any(had[name] != has[name] for name in had.keys() & has.keys()):
+        return True
+    was, now = before.metadata, after.metadata
+    if was is None or now is None or {before.group_type, after.group_type} != {GroupType.CONSUMER}:
+        return False
+    same = was.topic_ids == now.topic_ids and _all_subscribed(before) == _all_subscribed(after)
+    return (
+        same
+        and before.topics == after.topics
+        and 0 not in (was.metadata_hash, now.metadata_hash)
+        and was.metadata_hash != now.metadata_hash
+    )
+
+
+def _racks(generation: Generation) -> dict[str, str]:
+    subscriptions = ((identity(member), member.subscription) for member in generation.members)
+    return {name: subscription.rack_id or "" for name, subscription in subscriptions if subscription}
+
+
+def _keeps_pattern(before: Generation, old: Member, after: Generation, new: Member) -> bool:
+    """Whether a member whose topics differ subscribes to the same pattern."""
+    pattern = after.patterns.get(new.member_id)
+    return pattern is not None and pattern == before.patterns.get(old.member_id)
+
+
+def _follows_topics(before: Generation, old: Member, new: Member, topics: ClusterTopics) -> bool:
+    """Whether a member's topics differ by such alone as were created lately, or are deleted."""
+    was, now, since_ms = _subscribed(old), _subscribed(new), before.seen_ms - METADATA_AGE_MAX_MS
+    created = all(topics.created_after(topic, since_ms) for topic in now - was)
+    return created and all(topics.known and not topics.exists(topic) for topic in was - now)
+
+
+def _all_subscribed(generation: Generation) -> set[str]:
+    return set[str]().union(*map(_subscribed, generation.members))
 
 
 def _subscribed(member: Member) -> set[str]:

@@ -57,7 +57,7 @@ class TimelineColumn:
     trigger: Trigger
     stall: Stall | None
     protocol: RebalanceProtocol
-    moved: int
+    moved: int | None
     skew_ratio: float | None
     members: int
     held: Mapping[str, OwnedCount]

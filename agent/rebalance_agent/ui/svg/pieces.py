@@ -23,6 +23,7 @@ _NAMES = {
     Trigger.ASSIGNOR_CHANGED: "assignor changed",
     Trigger.TOPICS_CHANGED: "topics changed",
     Trigger.PARTITIONS_CHANGED: "partitions added",
+    Trigger.RACKS_CHANGED: "racks changed",
     Trigger.REJOIN: "rejoin without a change",
     Trigger.UNKNOWN: "unknown",
 }

@@ -1,0 +1,104 @@
+"""How a member departed, by its commits and timeouts: the records of a leave and of an expiry are the same. Pure.
+
+A member that commits is alive, so it is removed one session timeout later at the earliest, unless it leaves. A member
+that committed regularly, stopped, and was removed when that timeout was over, failed.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from rebalance_agent.model.group import Member
+from rebalance_agent.model.member_changes import member_changes
+from rebalance_agent.model.partitions import pairs
+from rebalance_agent.tracking.completed_generation import Generation
+from rebalance_agent.tracking.evidence.commit_times import CommitTimes, RecentCommits
+from rebalance_agent.tracking.evidence.known_times import Departure, TimeBounds
+
+__all__ = ["EXPIRY_SLACK_MS", "Removal", "Timeouts", "by_commits", "departures"]
+
+EXPIRY_SLACK_MS = 1_000
+"""How long (ms) after a timeout the coordinator may remove a member: its timers, and the way of the last request."""
+
+
+class Removal(NamedTuple):
+    """When the coordinator removed a member (epoch ms): between ``earliest_ms`` and ``latest_ms``.
+
+    In a rebalance that others began it may have been later, ``until_ms`` at the latest.
+    """
+
+    earliest_ms: int
+    latest_ms: int
+    until_ms: int
+
+
+class Timeouts(NamedTuple):
+    """The timeouts of a member (ms).
+
+    It is removed ``session_ms`` after its last contact, which may be up to ``heartbeat_ms`` before its last commit, and
+    ``poll_ms`` after its last poll (negative: unknown). ``session_min_ms``: the session timeout is no shorter.
+    """
+
+    session_ms: int
+    session_min_ms: int
+    poll_ms: int
+    heartbeat_ms: int = 0
+
+
+def departures(before: Generation, generation: Generation, commits: CommitTimes) -> dict[str, Departure]:
+    """Return how members of the classic group departed from ``before`` to ``generation``, by member id."""
+    start = generation.start
+    if start is None:
+        return {}
+    removal, timeout_ms = _removal(start, generation), max(before.rebalance_timeout_ms, generation.rebalance_timeout_ms)
+    kept_waiting = removal.until_ms - start.earliest_ms >= timeout_ms
+    gone = member_changes(before.members, generation.members).gone
+    if kept_waiting and removal.until_ms - start.latest_ms >= timeout_ms - EXPIRY_SLACK_MS and len(gone) == 1:
+        # The others waited for it alone. A member that had died would have been removed sooner.
+        return {gone[0].member_id: Departure.EXPELLED} if gone[0].session_timeout_ms < timeout_ms else {}
+    shown: dict[str, Departure] = {}
+    for member in gone:
+        how = _departure(member, before, generation, commits, removal)
+        # A member that commits may be removed all the same, if the others waited for it until the rebalance timeout.
+        if how is not Departure.UNKNOWN and not (how is Departure.LEFT and kept_waiting):
+            shown[member.member_id] = how
+    return shown
+
+
+def by_commits(recent: RecentCommits | None, timeouts: Timeouts, removal: Removal) -> Departure:
+    """Return how a member departed whose last commits were ``recent`` (None: it did not commit).
+
+    `Departure.SILENT`: it may have failed, since it committed nothing for its session timeout.
+    """
+    if recent is None:
+        return Departure.UNKNOWN
+    session_ms, poll_ms = timeouts.session_ms, timeouts.poll_ms
+    alive_ms = timeouts.session_min_ms if poll_ms < 0 else min(timeouts.session_min_ms, poll_ms)
+    if removal.until_ms - recent.last_ms < alive_ms:
+        return Departure.LEFT
+    if removal.latest_ms - recent.last_ms < session_ms - timeouts.heartbeat_ms:
+        return Departure.UNKNOWN
+    if recent.period_ms is not None and 2 * recent.period_ms <= session_ms:
+        # It failed before its next commit was due, which may be late by a period.
+        late_ms = 2 * recent.period_ms + EXPIRY_SLACK_MS
+        for timeout_ms in (session_ms, max(poll_ms, session_ms)):
+            due_ms = recent.last_ms + timeout_ms
+            if removal.earliest_ms - late_ms <= due_ms <= removal.latest_ms + timeouts.heartbeat_ms:
+                return Departure.FAILED
+    return Departure.SILENT
+
+
+def _departure(
+    member: Member, before: Generation, generation: Generation, commits: CommitTimes, removal: Removal
+) -> Departure:
+    partitions = pairs(member.assigned)
+    recent = commits.recent(before.value.group, partitions, before.timestamp_ms, generation.timestamp_ms)
+    session_ms = member.session_timeout_ms
+    how = by_commits(recent, Timeouts(session_ms, session_ms, member.rebalance_timeout_ms), removal)
+    # A static member that closes does not leave: its session expires, as if it had failed.
+    return Departure.SILENT if how is Departure.FAILED and member.instance_id is not None else how
+
+
+def _removal(start: TimeBounds, generation: Generation) -> Removal:
+    joined_ms = generation.timestamp_ms if generation.joined_ms is None else generation.joined_ms
+    return Removal(start.earliest_ms, start.latest_ms, max(joined_ms, start.latest_ms))

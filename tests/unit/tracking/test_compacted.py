@@ -1,0 +1,73 @@
+"""What an observer says of a rebalance before which compaction may have removed others, while no observer ran."""
+
+from dataclasses import replace
+
+from rebalance_agent.model.episode import Trigger
+from rebalance_agent.model.epoch_groups import GroupEpoch, TargetEpoch
+from rebalance_agent.tracking.tracker import Tracker
+from support.tracker.epochs import current, fact, group_of_two, target
+from support.tracker.tracking import WHOLE, closing, listed, member, record, tell, tick, topics
+
+A, B = member("a", (0, 1)), member("b", (2, 3))
+BEFORE = (topics(0, t=4), replace(record(4_000, 4, A, B), live=False, replayed=True), WHOLE)
+
+
+def again(at, number, *members, gap=True):
+    """A record of the time without an observer, read again from the position of the snapshot."""
+    return replace(record(at, number, *members), replayed=True, after_gap=gap, seen_ms=record(90_000, 1).seen_ms)
+
+
+def events_of(*observations):
+    tracker = Tracker("cluster", settle_ms=1_000)
+    return closing(tell(tracker, *observations, tick(200_000))), tracker.view("g").counters
+
+
+def told(event):
+    return event.trigger, event.moved, event.lost, event.lost_min, event.needed, event.noop, event.stall
+
+
+def test_of_a_generation_before_which_others_are_gone_only_what_it_has_is_known():
+    (event,), counters = events_of(*BEFORE, again(60_000, 9, member("c", (0, 1, 2, 3))))
+    assert told(event) == (Trigger.UNKNOWN, None, None, 0, None, False, None)
+    assert (event.previous_generation, event.generation) == (4, 9)  # four are gone
+    assert (event.revoked, event.assigned, counters.moved) == (4, 4, 0)
+
+
+def test_nothing_is_missing_between_generations_that_follow_each_other_or_without_a_gap_in_the_offsets():
+    (event,), _ = events_of(*BEFORE, again(60_000, 5, member("a", (0, 1, 2, 3))))
+    assert (event.trigger, event.moved) == (Trigger.MEMBER_GONE, 2)
+    (event,), _ = events_of(*BEFORE, again(60_000, 7, member("a", (0, 1, 2, 3)), gap=False))
+    assert (event.trigger, event.moved) == (Trigger.MEMBER_GONE, 2)
+
+
+def test_the_next_rebalance_is_known_again():
+    events, counters = events_of(
+        *BEFORE,
+        again(60_000, 9, A, B),
+        listed(95_000),
+        listed(95_200, "g"),
+        record(96_000, 10, member("a", (0, 1, 2, 3))),
+    )
+    assert [event.trigger for event in events] == [Trigger.UNKNOWN, Trigger.MEMBER_GONE]
+    assert (events[-1].moved, counters.moved) == (2, 2)
+
+
+def test_the_same_of_a_group_whose_coordinator_assigns():
+    """Its epochs may also be replaced before all members reach them: without a gap nothing is missing."""
+    later = [
+        fact(60_000, GroupEpoch(6)),
+        target(60_000, "a", 0, 1, 2),
+        target(60_000, "b", 3),
+        fact(60_000, TargetEpoch(6)),
+        current(60_500, "b", 6, (3,)),
+        current(60_600, "a", 6, (0, 1, 2)),
+    ]
+    known = group_of_two((0, 1), (2, 3))
+    for gap, expected in ((True, (Trigger.UNKNOWN, None)), (False, (Trigger.REJOIN, 1))):
+        events, _ = events_of(*known, *(replace(one, after_gap=gap, replayed=True) for one in later))
+        assert (events[-1].trigger, events[-1].moved, events[-1].previous_generation) == (*expected, 2)
+
+
+def test_of_the_first_rebalance_of_a_group_that_was_there_before_the_moves_are_unknown():
+    (event,), _ = events_of(topics(0, t=4), record(60_000, 7, A, B))
+    assert told(event) == (Trigger.UNKNOWN, None, None, 0, None, False, None)

@@ -1,0 +1,65 @@
+"""Stalls behind a gateway, which sees frames and no callbacks: bounds, never exact."""
+
+from dataclasses import replace
+
+import pytest
+
+from rebalance_agent.model.episode import Basis, Evidence
+from support.tracker.tracking import (
+    B_GONE,
+    TWO_EAGER,
+    assigned,
+    closing,
+    committed,
+    in_time,
+    left,
+    listed,
+    member,
+    record,
+    revoked,
+    tick,
+    watch,
+)
+
+ALL = (0, 1, 2, 3)
+
+
+def by_gateway(report, stop_seconds=None):
+    return replace(report, event=replace(report.event, evidence=Evidence.GATEWAY, stop_seconds=stop_seconds))
+
+
+def stall_of(*observations, known=TWO_EAGER):
+    _, events = watch(*in_time(*known, *observations), tick(150_000), commits=False)
+    return closing(events)[-1].stall
+
+
+B_LEFT = by_gateway(left("b", 80_100, 1))
+A_REJOINED = by_gateway(revoked("a", 82_900, 82_900, 1, (0, 1)), stop_seconds=2.6)
+
+
+def test_a_slow_callback_lies_between_the_frames():
+    """a was asked to rejoin at 80.3 s and did at 82.9 s; it got its assignment at 83.01 s and fetched at 84.5 s."""
+    work = [committed(at, *ALL) for at in (70_000, 75_000, 80_000)]
+    stall = stall_of(*work, *B_GONE, B_LEFT, A_REJOINED, by_gateway(assigned("a", 83_010, 84_500, 2, ALL)))
+    assert stall.basis is Basis.BOUND
+    assert stall.lower_seconds == 2.91  # b stopped before it left
+    assert stall.seconds == 84.5 - 74.5  # and worked until half a second before its last commit but one at least
+    assert stall.partition_seconds == pytest.approx(2 * (83.01 - 80.1) + 2 * (83.01 - 82.9))
+    assert stall.upper_partition_seconds == pytest.approx(2 * (84.5 - 75.0) + 2 * (84.5 - 80.3))
+
+
+def test_without_a_fetch_the_first_commit_shows_the_end():
+    assignment = by_gateway(assigned("a", 83_010, 83_010, 2, ALL))
+    work = [committed(at, *ALL) for at in (70_000, 75_000, 80_000)]
+    assert stall_of(*work, *B_GONE, B_LEFT, A_REJOINED, assignment).seconds is None
+    assert stall_of(*work, *B_GONE, B_LEFT, A_REJOINED, assignment, committed(86_000, 0)).seconds == 86.0 - 74.5
+
+
+def test_an_eager_member_that_stays_stopped_between_the_request_and_its_rejoin():
+    """Nobody came or went: c joins."""
+    grown = record(83_000, 2, member("a", (0,)), member("b", (1,)), member("c", (2, 3)), joined=82_990)
+    polls = listed(80_000), listed(80_200, "g"), listed(82_990, "g")
+    reports = [A_REJOINED, by_gateway(revoked("b", 80_500, 80_500, 1, (2, 3)), stop_seconds=0.2)]
+    reports += [by_gateway(assigned(name, 83_010, 83_020, 2, (0, 1, 2, 3))) for name in "abc"]
+    stall = stall_of(*polls, grown, *reports)
+    assert (stall.basis, stall.lower_seconds, stall.seconds) == (Basis.BOUND, 2.51, 2.72)
