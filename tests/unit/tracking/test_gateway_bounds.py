@@ -45,7 +45,7 @@ def test_a_slow_callback_lies_between_the_frames():
     assert stall.lower_seconds == 2.91  # b stopped before it left
     assert stall.seconds == 84.5 - 74.5  # and worked until half a second before its last commit but one at least
     assert stall.partition_seconds == pytest.approx(2 * (83.01 - 80.1) + 2 * (83.01 - 82.9))
-    assert stall.upper_partition_seconds == pytest.approx(2 * (84.5 - 75.0) + 2 * (84.5 - 80.3))
+    assert stall.upper_partition_seconds == pytest.approx(2 * (84.5 - 74.5) + 2 * (84.5 - 80.3))
 
 
 def test_without_a_fetch_the_first_commit_shows_the_end():
