@@ -38,6 +38,7 @@ __all__ = [
     "rounded_duration",
     "share",
     "shortened",
+    "span",
     "stall_text",
     "standstill",
     "table_text",

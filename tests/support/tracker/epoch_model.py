@@ -85,6 +85,7 @@ class EpochCoordinator:
         if self._type is GroupType.STREAMS and not self.batches:
             yield self._write(Topology({SUBTOPOLOGY: ("t",)}))
         self._members[name] = _Member(self._target_epoch)
+        self._peopled = True
         self._epoch += 1
         yield self._write(EpochMember(f"client-{name}", "/10.0.0.1", topics=("t",)), name)
         yield self._write(GroupEpoch(self._epoch))
@@ -135,7 +136,7 @@ class EpochCoordinator:
             yield self._current(name)
 
     def _note_reached(self):
-        """An epoch without anybody counts only for a group that somebody was in when it last came to rest."""
+        """An epoch without members counts only if the group had some since it last came to rest."""
         if self._is_reached():
             if (self._members or self._peopled) and self._epoch not in self.reached:
                 self.reached.append(self._epoch)

@@ -99,7 +99,7 @@ def test_tagged_fields_of_a_later_version_are_counted_and_their_record_is_told()
     tags = bytes([value[6] + 2]) + value[7:] + b"\x05\x01x" + b"\x06\x00"
     record = GroupRecords(context).decode(FakeRecord(key, value[:6] + tags), live=True)
     assert record is not None
-    assert record.value == GroupEpoch(7)
+    assert record.value == GroupEpoch(7, metadata_hash=5)
     assert context.meters.of("unknown_tagged_fields") == [(2,)]
     GroupRecords(context).decode(FakeRecord(key, value), live=True)
     assert context.meters.of("unknown_tagged_fields") == [(2,)]

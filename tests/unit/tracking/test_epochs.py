@@ -267,3 +267,10 @@ def test_a_member_that_keeps_what_it_has_in_a_new_epoch_does_not_have_the_group_
     assert (tracker.view("g").state, tracker.view("g").generation) == (GroupState.RECONCILING, 4)
     tell(tracker, current(16_000, "b", 4, (2,)))
     assert tracker.view("g").unassigned == 1
+
+
+def test_a_group_whose_members_went_before_their_first_assignment_is_reported():
+    begun = [named(), WHOLE, joins(1_000, "a"), fact(1_000, GroupEpoch(1)), fact(1_000, TargetEpoch(1))]
+    went = [*gone(2_000, "a"), fact(2_000, GroupEpoch(2)), fact(2_100, TargetEpoch(2))]
+    (event,) = closing(tell(Tracker("cluster", settle_ms=1_000), *begun, *went, tick(200_000)))
+    assert (event.generation, event.members, event.trigger, event.lost) == (2, (), Trigger.MEMBER_GONE, 0)

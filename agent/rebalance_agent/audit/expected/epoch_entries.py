@@ -52,6 +52,7 @@ class EpochEntries:
         self._unowned_ms = self._unowned_sum_ms = 0
         self._started_ms: int | None = None
         self._assigned_ms: int | None = None
+        self._peopled = False
 
     @property
     def number(self) -> int:
@@ -87,7 +88,9 @@ class EpochEntries:
         self._unowned_ms = self._unowned_sum_ms = 0
         self._free_ms.clear()
         self._started_ms = self._assigned_ms = None
-        if now.members or (last and last.members) or not certain:
+        # Members that came and went before any assignment are in no reached epoch.
+        peopled, self._peopled = self._peopled or bool(last and last.members), bool(now.members)
+        if peopled or not certain:
             fact_fields = GenerationEvent.KIND, self.group, self.group_type, number, at_ms
             yield ExpectedFact(*fact_fields, position, now, last, returned, certain, *unowned_ms)
 
@@ -108,6 +111,7 @@ class EpochEntries:
             self._members.pop(subject, None)
             if isinstance(fact, EpochMember):
                 self._members[subject] = fact
+                self._peopled = True
             self._update_behind(subject)
         elif kind is CurrentAssignment:
             old = self._currents.pop(subject, None)

@@ -49,7 +49,8 @@ def generation_causes(
 ) -> tuple[Trigger, ...]:
     """Return the causes of one generation, given the one before it (None or Empty: the group started)."""
     if before is None or not before.members:
-        return (Trigger.GROUP_STARTED,)
+        # Members that came and went before any assignment are in no generation.
+        return (Trigger.GROUP_STARTED if after.members else Trigger.MEMBER_GONE,)
     diff = difference(before, after)
     span = ReportSpan.between(before, after)
     causes = {_BY_DEPARTURE[reports.departure(member, span, after.departures)] for member in diff.gone}
