@@ -75,7 +75,8 @@ class CommitTimes:
         """Start without commits."""
         self._seen: dict[bytes, _Seen] = {}
         self._awaited: dict[bytes, _Awaited] = {}
-        self._keys: dict[bytes, dict[bytes, None]] = {}  # of each group, in either of them
+        # The keys of each group in either of them, each once: lists, since a set of twenty takes 2 KB.
+        self._keys: dict[bytes, list[bytes]] = {}
 
     def update(self, commits: Mapping[bytes, Commit | None]) -> None:
         """Take the last commit by its record's key, in the order of the records; None: the commits were deleted."""
@@ -89,8 +90,8 @@ class CommitTimes:
             at_ms, offset = commit
             if seen is None:
                 if len(all_seen) < PARTITIONS_MAX:
-                    all_seen[key] = (at_ms, offset, -1, -1)
                     self._add(key)
+                    all_seen[key] = (at_ms, offset, -1, -1)
             elif at_ms > seen[0]:
                 last_ms, last_offset, before_ms, worked_ms = seen
                 if offset > last_offset:
@@ -116,12 +117,14 @@ class CommitTimes:
             self._remove(key)
 
     def _add(self, key: bytes) -> None:
-        self._keys.setdefault(committing_group(key), {})[key] = None
+        """To be called before the key is put into either of them."""
+        if key not in self._seen and key not in self._awaited:
+            self._keys.setdefault(committing_group(key), []).append(key)
 
     def _remove(self, key: bytes) -> None:
         name = committing_group(key)
         keys = self._keys[name]
-        del keys[key]
+        keys.remove(key)
         if not keys:
             del self._keys[name]
 
@@ -130,16 +133,16 @@ class CommitTimes:
 
         To be called when the record is read that assigns them: commits before it in the log were taken before.
         """
+        first.awaited.update(partitions)  # at once: a set that grows takes twice the memory
         for partition in partitions:
             first.at_ms.pop(partition, None)
-            first.awaited.add(partition)
             key = commit_key(name, *partition)
             before = self._awaited.get(key)
             earlier: tuple[FirstCommits, ...] = ()
             if before and after_ms - before.after_ms <= EARLIER_MAX_MS:
                 earlier = before.earlier if before.first is first else (*before.earlier, before.first)
-            self._awaited[key] = _Awaited(after_ms, partition, first, earlier[-EARLIER_MAX:])
             self._add(key)
+            self._awaited[key] = _Awaited(after_ms, partition, first, earlier[-EARLIER_MAX:])
 
     def forget(self, name: str) -> None:
         """Drop the commits of a group that is gone or owned by another observer."""
