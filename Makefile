@@ -1,11 +1,11 @@
-# Every target sets up what it needs; only Python 3.11+ (with venv), make and git must be there.
+# Every target sets up its environment; only Python 3.11+ (with venv), make and git must be installed.
 # `make help` lists the targets.
 
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.complete
-# The demo runs in the complete environment where there is one, and else in a small one of its own.
+# The demo uses the complete environment if it exists, otherwise a small one of its own.
 DEMO   := $(if $(wildcard $(STAMP)),$(VENV),$(VENV)-demo)
 ARGS   ?=
 RESOLVE = $(VENV)-lock/bin/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11
@@ -18,7 +18,7 @@ help: ## list the targets
 
 venv: $(STAMP) ## set up the complete environment in .venv
 
-# $(call announce,FOLDER,SIZE): says what is set up, or why it cannot be.
+# $(call announce,FOLDER,SIZE): prints what is set up, or an error if Python is too old.
 define announce
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python 3.11 or newer is needed; $(PYTHON) is older. Try: make PYTHON=python3.11 $(MAKECMDGOALS)" >&2; exit 1; }
@@ -26,8 +26,8 @@ define announce
 endef
 NO_VENV = { echo "Python's venv module is missing. On Debian: apt-get install python3-venv" >&2; exit 1; }
 
-# A lock names all that is needed: pip must resolve nothing. Else `coverage[toml]`, which somebody asks for, is looked for
-# anew, and found in a version that is not locked as soon as there is one.
+# --no-deps: the lock lists all packages. Otherwise pip would resolve requirements such as `coverage[toml]` again, and
+# fail as soon as a version exists that is not in the lock.
 $(STAMP): requirements/dev.lock pyproject.toml
 	$(call announce,$(VENV),870 MB)
 	@$(PYTHON) -m venv $(VENV) || $(NO_VENV)
@@ -35,7 +35,7 @@ $(STAMP): requirements/dev.lock pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
-# The pip of $(PYTHON), if it has one, can fill an environment without: installing another there takes a quarter of the time.
+# The pip of $(PYTHON), if it has one, fills the environment: installing another pip there takes a quarter of the time.
 $(VENV)-demo/.complete: requirements/demo.lock
 	$(call announce,$(VENV)-demo,50 MB)
 	@$(PYTHON) -m venv --without-pip $(VENV)-demo || $(NO_VENV)
@@ -50,73 +50,73 @@ demo: $(DEMO)/.complete ## show real rebalances on an embedded Kafka (ARGS="--se
 test: $(STAMP) ## run every test tier that a change must pass
 	@$(BIN)/python tests/run.py $(ARGS)
 
-test-fast: $(STAMP) ## run what tells soonest whether a change is good: minutes, without coverage and Spark
+test-fast: $(STAMP) ## quick check of a change in minutes, without coverage and Spark
 	@$(BIN)/python tests/run.py --fast $(ARGS)
 
-test-slow: $(STAMP) ## run the soaks: many minutes
+test-slow: $(STAMP) ## run the soak tests and more random examples (many minutes)
 	@$(BIN)/python tests/run.py --tier slow $(ARGS)
 
-test-node: $(STAMP) ## run the chart on a real Kubernetes node (root, Linux): many minutes
+test-node: $(STAMP) ## test the chart on a real Kubernetes node (needs root on Linux; many minutes)
 	@$(BIN)/python tests/run.py --tier node $(ARGS)
 
-chaos: $(STAMP) ## everything goes wrong for 10 minutes, and nothing may be told wrong (ARGS="--minutes 2 --seed 7")
+chaos: $(STAMP) ## inject faults into brokers and agents for 10 minutes and check every result (ARGS="--minutes 2 --seed 7")
 	@$(BIN)/python -W ignore::DeprecationWarning tests/chaos $(ARGS)
 
-judge: $(STAMP) ## are the bounds true for unmodified consumers? 15 minutes on three brokers (ARGS="--minutes 4 --seed 7")
+judge: $(STAMP) ## check the bounds of stalls against unmodified consumers: 15 minutes, three brokers (ARGS="--minutes 4 --seed 7")
 	@$(BIN)/python -W ignore::DeprecationWarning tests/judge $(ARGS)
 
-fuzz: $(STAMP) ## damaged input for every parser of bytes from outside (ARGS="--seconds 300 --target record")
+fuzz: $(STAMP) ## fuzz every parser of external input (ARGS="--seconds 300 --target record")
 	@$(BIN)/python tests/fuzz/run.py $(ARGS)
 
-soak: $(STAMP) ## thousands of groups for hours: does anything grow? (ARGS="--hours 2 --groups 2000")
+soak: $(STAMP) ## check that the observer does not grow with thousands of groups for hours (ARGS="--hours 2 --groups 2000")
 	@$(BIN)/python tests/soak/run.py $(ARGS)
 
-lint: $(STAMP) ## ruff, mypy --strict, import contracts
+lint: $(STAMP) ## run ruff, mypy --strict and the import contracts
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@PYTHONPATH=agent $(BIN)/lint-imports --no-cache
 
-bench: $(STAMP) ## measure speed and memory against a bare loop in the same run (bench/README.md)
+bench: $(STAMP) ## measure speed and memory, compared with a bare loop in the same run (bench/README.md)
 	@$(BIN)/python -W ignore::DeprecationWarning -m bench $(ARGS)
 
-bench-assignors: $(STAMP) ## every assignor beside Kafka's, franz-go's, kafka-python's and aiokafka's (bench/README.md)
+bench-assignors: $(STAMP) ## compare the speed of our assignors with Kafka's, franz-go's, kafka-python's and aiokafka's
 	@$(BIN)/python -W ignore::DeprecationWarning -m bench assignors $(ARGS)
 
-# One after the other, also with -j: the chart copies what the alerts and the boards write.
-generate: $(STAMP) ## write everything anew that is generated: alerts, dashboards, chart, docs, golden
+# One after the other, also with -j: the chart copies the files of the alerts and boards.
+generate: $(STAMP) ## write all generated files: alerts, dashboards, chart, docs, golden
 	@$(MAKE) --no-print-directory alerts
 	@$(MAKE) --no-print-directory dashboards
 	@$(MAKE) --no-print-directory chart
 	@$(MAKE) --no-print-directory docs
 	@$(MAKE) --no-print-directory golden
 
-alerts: $(STAMP) ## write the alerts' rules and their documentation anew
+alerts: $(STAMP) ## write the alerts' rules and their documentation
 	@$(BIN)/python -m alerts
 
-dashboards: $(STAMP) ## write the boards' JSON anew
+dashboards: $(STAMP) ## write the boards' JSON
 	@$(BIN)/python -m dashboards
 
-chart: $(STAMP) ## write the chart's schema, rules and README anew (after alerts and dashboards)
+chart: $(STAMP) ## write the chart's schema, rules and README (after alerts and dashboards)
 	@$(BIN)/python -m helm
 	@docs=$$(PYTHONPATH=tests $(BIN)/python -c 'from support.cluster.kube_tools import build; print(build("helm-docs"))') && "$$docs" \
 	  --log-level=warning --sort-values-order=file --chart-search-root=helm/rebalance-agent
 
-docs: $(STAMP) ## write the generated pages, tables and pictures of docs/ anew
+docs: $(STAMP) ## write the generated pages, tables and pictures of docs/
 	@$(BIN)/python -m docs.developers.writers
 	@$(BIN)/python docs/developers/pictures/draw.py
 
-golden: $(STAMP) ## write the golden outputs anew that need no broker: read the difference (CONTRIBUTING.md)
+golden: $(STAMP) ## write the golden outputs that need no broker; read the difference (CONTRIBUTING.md)
 	@PYTHONPATH=agent $(BIN)/python tests/golden/make_decode_output.py
 	@REBALANCE_AGENT_GOLDEN=write $(BIN)/python -m pytest -q tests/golden
 
-sbom: $(STAMP) ## write what the wheel runs with, by package, version and hash (CycloneDX), into dist/
+sbom: $(STAMP) ## write the bill of materials of the wheel (CycloneDX: package, version, hash) into dist/
 	@$(BIN)/python tests/supply sbom $(ARGS)
 
-audit: $(STAMP) ## known vulnerabilities of the Python packages in requirements/*.lock (ARGS="--vulnerability-service osv")
+audit: $(STAMP) ## find known vulnerabilities of the packages in requirements/*.lock (ARGS="--vulnerability-service osv")
 	@$(BIN)/python tests/supply audit $(ARGS)
 
-lock: ## resolve requirements/*.lock anew (hashes, no addresses)
+lock: ## resolve requirements/*.lock (with hashes, without addresses)
 	@$(PYTHON) -m venv $(VENV)-lock && $(VENV)-lock/bin/python -m pip install --quiet uv
 	@$(RESOLVE) --extra agent --extra demo --extra testing --extra kafka-python --extra aiokafka --extra confluent --extra watch --extra pipeline --group dev \
 	  pyproject.toml -o requirements/dev.lock

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from alerts.rule import Recording, RuleGroup
 
-__all__ = ["RECORDINGS", "STALLED_RATIO"]
+__all__ = ["RECORDINGS", "STALLED_RATIO", "STALLED_RATIO_UPPER"]
 
 STALLED_RATIO = "cluster_consumergroup:kafka_rebalance_stalled_partitions:ratio"
 """The stalled share of a group's partition-seconds in a window. Time before the group existed counts as good, so that
 the first stall of a new group does not use up the budget of a month."""
 
+STALLED_RATIO_UPPER = "cluster_consumergroup:kafka_rebalance_stalled_partitions_upper:ratio"
+"""The same of the upper bounds. At most 1: bounds of rebalances that follow each other may overlap."""
 
-def _stalled(of: str, key: str) -> Recording:
-    return Recording(
-        STALLED_RATIO + "$window",
-        """
-        $across by (cluster, consumergroup) (increase(kafka_rebalance_stalled_partition_seconds_total[$window]))
-          / (max by (cluster, consumergroup) (max_over_time(kafka_rebalance_partitions[$window])) * $window_seconds > 0)
-        """,
-        of,
-        key,
+_STALLED = """
+    $across by (cluster, consumergroup) (increase(kafka_rebalance_stalled_partition_seconds_total[$window]))
+      / (max by (cluster, consumergroup) (max_over_time(kafka_rebalance_partitions[$window])) * $window_seconds > 0)
+    """
+_STALLED_UPPER = """
+    clamp_max(
+      $across by (cluster, consumergroup) (increase(kafka_rebalance_stalled_partition_seconds_upper_total[$window]))
+        / (max by (cluster, consumergroup) (max_over_time(kafka_rebalance_partitions[$window])) * $window_seconds > 0),
+      1
     )
+    """
+_POSSIBLE = "KafkaGroupStallBudgetBurnPossible"
 
 
 RECORDINGS = RuleGroup(
@@ -52,7 +56,7 @@ RECORDINGS = RuleGroup(
             "KafkaGroupExcessMoves",
         ),
         *(
-            _stalled(f"KafkaGroupStallBudgetBurn{pace}", key)
+            Recording(STALLED_RATIO + "$window", _STALLED, f"KafkaGroupStallBudgetBurn{pace}", key)
             for pace, key in (
                 ("Fast", "short"),
                 ("Fast", "long"),
@@ -60,7 +64,10 @@ RECORDINGS = RuleGroup(
                 ("Medium", "long"),
                 ("Slow", "short"),
                 ("Slow", "long"),
+                ("Possible", "long"),
             )
         ),
+        Recording(STALLED_RATIO_UPPER + "$window", _STALLED_UPPER, _POSSIBLE, "short"),
+        Recording(STALLED_RATIO_UPPER + "$window", _STALLED_UPPER, _POSSIBLE, "long"),
     ),
 )

@@ -1,8 +1,11 @@
-"""Alerts on stalls: how long partitions stand still in rebalances."""
+"""Alerts on stalls: how long partitions stand still in rebalances.
+
+All of them use the lower bounds of stalls, the time in which partitions surely stood still, except for one warning.
+"""
 
 from __future__ import annotations
 
-from alerts.recordings import STALLED_RATIO
+from alerts.recordings import STALLED_RATIO, STALLED_RATIO_UPPER
 from alerts.rule import Alert, Board, RuleGroup
 
 __all__ = ["STALLS"]
@@ -31,6 +34,20 @@ BURNS = (
     ),
     _burn("Medium", "Find the most frequent trigger in that time, and remove its cause."),
     _burn("Slow", "During working hours, find the trigger with the highest cost, and plan its removal."),
+)
+
+POSSIBLE = Alert(
+    "KafkaGroupStallBudgetBurnPossible",
+    f"""
+    {STALLED_RATIO_UPPER}$long > $factor * (1 - $slo)
+      and {STALLED_RATIO_UPPER}$short > $factor * (1 - $slo)
+      unless {STALLED_RATIO}$long > $factor * (1 - $slo)
+    """,
+    "$group may use up its stall budget",
+    "In the last $long the partitions of consumer group $group may have stood still for up to "
+    "{{ $value | humanizePercentage }} of the time (upper bound), more than $factor times as much as the objective of "
+    "$slo allows. The lower bound is within that limit.",
+    "Compare both bounds with rebalance-agent explain, and check the lag of the group's partitions.",
 )
 
 BASELINE = Alert(
@@ -65,5 +82,5 @@ CALLBACK = Alert(
 STALLS = RuleGroup(
     "kafka-rebalance-stalls",
     "Stalls: how long partitions stand still in rebalances.",
-    (*BURNS, BASELINE, CALLBACK),
+    (*BURNS, POSSIBLE, BASELINE, CALLBACK),
 )

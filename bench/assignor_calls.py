@@ -1,11 +1,11 @@
-"""One client's assignor on one case in this process, timed: ``python -m bench.assignor_calls CLIENT STRATEGY FILE``.
+"""Times one client's assignor on one case, in this process: ``python -m bench.assignor_calls CLIENT STRATEGY FILE``.
 
-Prints "ready" when everything is loaded, then the CPU nanoseconds of each call on a line of its own, behind "~" if it
-is to warm up only, at last "=" and its peak memory in MiB. Only the calling thread counts: not Java's collector and
-compiler, not Go's collector.
+Prints "ready" when everything is loaded, then a line with the CPU nanoseconds of each call (after "~" for warm-up
+calls), and at the end "=" and the peak memory in MiB. Only the calling thread counts, without the collector and the
+compiler of Java, and without Go's collector.
 
-Timed is the assignor's call alone, from what the client's leader has in its hands after it decoded the members'
-subscriptions, to the assignor's own result. Each call gets freshly decoded subscriptions, as each rebalance does.
+Only the assignor's call is timed: its input is the members' decoded subscriptions, its output is the assignor's own
+result. Each call gets freshly decoded subscriptions, as each rebalance does.
 """
 
 # ruff: noqa: PLC0415 - a process loads no more than the client that it measures
@@ -27,25 +27,25 @@ from typing import Any
 from bench.measure import usage
 
 Calls = Iterator[Callable[[], object]]
-"""Without end: the next call to time, its input made ready."""
+"""An endless iterator of calls to time, each with its input prepared."""
 
 JAVA_NAMES = {"sticky": "StickyAssignor", "range": "RangeAssignor", "roundrobin": "RoundRobinAssignor"}
 JAVA_FLAGS = ("-Xmx2g", "-Xlog:disable", "-Dorg.slf4j.simpleLogger.defaultLogLevel=off")
-"""Without its log, in which Java's sticky writes the whole assignment down in each call."""
+"""Java's flags. The log is off, because Java's sticky assignor logs the whole assignment in each call."""
 
 WARM_UP_CALLS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class CaseFile:
-    """What a leader knows: partitions by topic, encoded subscriptions by member id."""
+    """A leader's input: partition counts by topic, encoded subscriptions by member id."""
 
     topics: dict[str, int]
     members: dict[str, bytes]
 
 
 class Cluster:
-    """As much of a Python client's metadata as an assignor asks for, ready-made."""
+    """The part of a Python client's metadata that assignors use."""
 
     def __init__(self, topics: dict[str, int]) -> None:
         self._partitions = {topic: set(range(count)) for topic, count in topics.items()}
@@ -57,8 +57,8 @@ class Cluster:
         return self._partitions.get(topic)
 
 
-def ours(strategy_name: str, case: CaseFile, *, told: bool = True) -> Calls:
-    """In a group of our own members, whose subscriptions say what they own; not ``told``: of Kafka's, by user data."""
+def ours(strategy_name: str, case: CaseFile, *, owned: bool = True) -> Calls:
+    """Calls of our strategy. ``owned``: subscriptions contain the owned partitions, else only user data as Kafka's."""
     from rebalance_agent.assignors import strategy
     from rebalance_agent.groupprotocol.consumer_protocol import decode_subscription
     from rebalance_agent.groupprotocol.user_data import decode_sticky
@@ -76,7 +76,7 @@ def ours(strategy_name: str, case: CaseFile, *, told: bool = True) -> Calls:
         for member_id, data in case.members.items():
             read = decode_subscription(data)
             member = MemberSubscription(member_id, read.topics, user_data=read.user_data)
-            if told and read.user_data:
+            if owned and read.user_data:
                 had = decode_sticky(read.user_data)
                 member = replace(member, owned=had.owned, generation=had.generation)
             members.append(member)
@@ -163,7 +163,7 @@ def _java_thread_time_ns() -> Callable[[], int]:
 
 CLIENTS = {
     "ours": ours,
-    "ours-user-data": partial(ours, told=False),
+    "ours-user-data": partial(ours, owned=False),
     "java": java,
     "kafka-python": kafka_python,
     "aiokafka": aiokafka,

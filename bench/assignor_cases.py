@@ -25,7 +25,7 @@ from rebalance_agent.model.subscription import (
 __all__ = ["CASES", "OPERATIONS", "Case", "write"]
 
 OPERATIONS = ("first", "leave", "join")
-"""Nobody owns anything; one of the members that own everything has left; one has come to them."""
+"""First assignment of new members; a member leaves a group that owned everything; a member joins such a group."""
 
 GENERATION = 5
 
@@ -56,8 +56,8 @@ CASES = {
 def write(folder: Path, name: str) -> dict[str, Path]:
     """Write the files of a case, one per operation.
 
-    What members own is a plan of our own ``sticky``, the same for all clients, so that nobody starts from worse; it
-    is told as every sticky client tells it, in user data.
+    Members own the partitions of a plan of our ``sticky``, the same for all clients, so that all start equal. The
+    user data contain them, in the format of all sticky clients.
     """
     case = CASES[name]
     rng = random.Random(f"case {name}")

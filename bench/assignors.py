@@ -36,7 +36,7 @@ WARM_UP_S = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """Whom we measure: its command line for a strategy and a case's file, and the CPU time that its calls may take."""
+    """A measured client: its command line for a strategy and a case's file, and the CPU limit of its calls."""
 
     name: str
     command: Callable[[str, Path], list[str]]
@@ -45,7 +45,7 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """CPU seconds of one call (None: it did not end in time, or failed), as text, and peak memory in MiB."""
+    """CPU seconds of one call (None: it hit its limit, or failed), the same as text, and peak memory in MiB."""
 
     seconds: float | None
     text: str
@@ -109,7 +109,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def _clients(options: argparse.Namespace, folder: Path) -> tuple[list[Client], list[str]]:
-    """All clients that there are here, ours first, and why others are not."""
+    """Return the clients that are available here, ours first, and the reasons why others are missing."""
     budget = [f"--calls={options.calls}", f"--seconds={options.seconds}"]
     here = [sys.executable, "-W", "ignore", "-m", "bench.assignor_calls"]
     clients = [
@@ -146,7 +146,7 @@ def _go(binary: str, options: argparse.Namespace, strategy: str, path: Path) -> 
 
 
 def _franz_go(folder: Path) -> tuple[str | None, str]:
-    """Our program around franz-go's balancers, built; or None and the reason."""
+    """Build our program around franz-go's balancers; return its path, or None and the reason."""
     go = which("go")
     if go is None:
         return None, "no go on the PATH"
@@ -156,14 +156,14 @@ def _franz_go(folder: Path) -> tuple[str | None, str]:
 
 
 def _work(strategies: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Strategy and operation: range and roundrobin do not ask who owned what, so the first time says it all."""
+    """Pairs of strategy and operation. range and roundrobin ignore owned partitions, so they run the first one only."""
     for strategy in strategies:
         for operation in OPERATIONS if strategy == "sticky" else OPERATIONS[:1]:
             yield strategy, operation
 
 
 def _measure(client: Client, strategy: str, path: Path, notes: dict[str, None]) -> Measured:
-    """Run one client on one file; its calls, not its preparation, have the client's limit of CPU time."""
+    """Run one client on one file. The client's CPU limit applies to its calls, not to its preparation."""
     command = client.command(strategy, path)
     process = psutil.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     ready = process.stdout.readline() == "ready\n"
@@ -202,7 +202,7 @@ def _last_line(text: str) -> str:
 
 
 def _ratios(found: dict[str, Measured], clients: int) -> tuple[str, ...]:
-    """Ours to the fastest peer and to Java; peers that were stopped at their limit are not the fastest."""
+    """Ratios of our time to the fastest peer's and to Java's. Peers that hit their limit do not count as fastest."""
     if clients <= len(OURS):
         return ()
     ours = found["ours"].seconds
@@ -214,7 +214,7 @@ def _ratios(found: dict[str, Measured], clients: int) -> tuple[str, ...]:
 
 
 def _growth(results: dict[tuple[str, str, str], dict[str, Measured]], names: Sequence[str]) -> None:
-    """How time grows from U1 to U5: 100 times the partitions, 20 times the members, 200 times the subscriptions."""
+    """Growth of time from U1 to U5: 100 times the partitions, 20 times the members, 200 times the subscriptions."""
     rows = []
     for (case, strategy, operation), small in results.items():
         large = results.get(("U5", strategy, operation))
@@ -227,7 +227,7 @@ def _growth(results: dict[tuple[str, str, str], dict[str, Measured]], names: Seq
 
 
 def _memory(results: dict[tuple[str, str, str], dict[str, Measured]]) -> None:
-    """Ours alone: the whole process, the decoded group of all calls included."""
+    """Peak memory of our process, with the decoded groups of all calls."""
     rows = [
         (strategy, operation, f"{found['ours'].rss_mib:.0f} MiB")
         for (case, strategy, operation), found in results.items()

@@ -23,7 +23,7 @@ from rebalance_agent.groupprotocol.tables import OFFSET_COMMIT
 
 
 def main() -> None:
-    """Read."""
+    """Read the topic and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("bootstrap")
     parser.add_argument("partitions", type=int)
@@ -63,13 +63,13 @@ def main() -> None:
 
 
 def _ended(consumer: Consumer, partitions: list[TopicPartition]) -> list[TopicPartition]:
-    """The partitions, to be read from their ends of now: what is written after this returns is read."""
+    """Return the partitions at their present end offsets: records written after this call are read."""
     ends = (consumer.get_watermark_offsets(partition)[1] for partition in partitions)
     return [TopicPartition(TOPIC, partition.partition, end) for partition, end in zip(partitions, ends, strict=True)]
 
 
 def _stamps(consumer: Consumer, options: argparse.Namespace, end: float) -> list[int]:
-    """When each generation of the group had been read, in epoch milliseconds."""
+    """The times at which each generation of the group was read, in epoch milliseconds."""
     wanted, _ = generation(options.stamps, 0, 0)
     print("reads", flush=True)
     stamps: list[int] = []

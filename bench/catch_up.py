@@ -20,7 +20,7 @@ ROUNDS = 3
 
 
 class Reading(NamedTuple):
-    """What it cost to read everything."""
+    """The cost of reading the whole topic with one reader."""
 
     reader: str
     cpu_s: float
@@ -39,7 +39,7 @@ def main(scale: float = 1.0) -> None:
 
 
 def figures(scale: float) -> dict[str, float]:
-    """What grows with the records; the groups are as many as ever."""
+    """Figures that grow with the number of records; the number of groups is constant."""
     ((bare, plain, observed),) = measured(round(RECORDS * scale), GROUPS, rounds=1)
     return {
         "bare read, CPU s": bare.cpu_s,
@@ -50,7 +50,7 @@ def figures(scale: float) -> dict[str, float]:
 
 
 def measured(total: int, groups: int, rounds: int) -> Iterator[tuple[Reading, Reading, Reading]]:
-    """All readers one after the other, so many times."""
+    """Run all readers one after the other, ``rounds`` times."""
     generations = -(-total // RECORDS_PER_GENERATION)
     seen = min(groups, generations)
     last = sum(-(-(generations - group) // groups) for group in range(seen))

@@ -36,7 +36,7 @@ def main(scale: float = 1.0) -> None:
 
 
 def figures(scale: float) -> dict[str, float]:
-    """What grows with the groups beside it."""
+    """Figures that grow with the number of other groups."""
     groups = max(1, round(GROUPS * scale))
     with compacted(groups) as kafka, observer(kafka.bootstrap_servers) as watching:
         watching.wait(lambda: len(watching.generations()) >= groups and watching.ready(), PATIENCE_S, 0.5)
@@ -50,7 +50,7 @@ def figures(scale: float) -> dict[str, float]:
 def _delays(
     bootstrap: str, partitions: int, samples: int, seen: Callable[[], float | None]
 ) -> tuple[list[float], list[float]]:
-    """Milliseconds from each record to its number being seen, and of each look."""
+    """Milliseconds from each record to its number on the page, and of each request."""
     delays, asked = [], []
     producer = writer(bootstrap, linger_ms=0)
     for number in range(1, samples + 1):

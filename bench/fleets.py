@@ -1,4 +1,4 @@
-"""Synthetic histories of any number of generations: some simulated groups, and copies of them.
+"""Synthetic histories of any number of generations: some simulated groups and copies of them.
 
 The simulation of a million generations takes half an hour of CPU; twenty copies of fifty thousand generations under
 other names take a minute. Every stage treats a copy as a separate group, but the groups' times are more similar than in
@@ -28,7 +28,7 @@ _WEEK_MS = 7 * 86_400_000
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """How many of each the files have; an event that was revised is there more than once."""
+    """Numbers of groups, generations and events (lines) in the files; revised events count more than once."""
 
     groups: int
     generations: int
@@ -39,7 +39,7 @@ class Written:
 
 
 def write_fleet(folder: Path, generations: int, days: int = DAYS) -> Written:
-    """Write files of events of about so many generations, which end some days ago."""
+    """Write files of events of about ``generations`` generations over ``days`` days; the last one is in the past."""
     groups = max(6, round(generations / PER_GROUP_DAY / days))
     copies = max(1, round(groups / PLAYED_MAX))
     played = min(PLAYED_MAX, round(groups / copies))
@@ -52,12 +52,12 @@ def write_fleet(folder: Path, generations: int, days: int = DAYS) -> Written:
 
 
 def lately_ms(days: int) -> int:
-    """The Monday on which so many days begin that end this week at the latest: baselines are of the last weeks only."""
+    """The Monday from which ``days`` days end this week at the latest, because baselines use the last weeks only."""
     return MONDAY_MS + (int(time.time() * 1000) - MONDAY_MS) // _WEEK_MS * _WEEK_MS - -(-days // 7) * _WEEK_MS
 
 
 def copy_groups(once: Path, folder: Path, copies: int) -> None:
-    """All groups of the files in ``once`` so many times, each time under other names."""
+    """Copy all groups of the files in ``once`` into ``folder``, ``copies`` times, each time with other names."""
     folder.mkdir(parents=True, exist_ok=True)
     for path in sorted(once.glob("events-*.gz")):
         lines = gzip.decompress(path.read_bytes()).splitlines(keepends=True)

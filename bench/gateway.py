@@ -37,7 +37,7 @@ CALLS = 2_000
 PAUSE_S = 0.002
 CONNECTIONS = (1, 10, 100)
 REAL = 0
-"""In place of a number of connections: a real consumer's."""
+"""Key in place of a number of connections, for a real consumer."""
 
 GB = 10**9
 MIB = 2**20
@@ -45,7 +45,7 @@ END_S = 10
 
 
 class Way:
-    """One way to the broker: an address, and the process in between. What was measured is by number of connections."""
+    """One path to the broker: its address, the process in between, and its results by number of connections."""
 
     def __init__(self, name: str, port: int, pid: int | None, bootstrap: str = "") -> None:
         self.name, self.port, self.bootstrap = name, port, bootstrap
@@ -56,18 +56,18 @@ class Way:
         self.calls: dict[tuple[str, int], list[float]] = defaultdict(list)
 
     def cpu_seconds(self) -> float:
-        """Of the process in between."""
+        """CPU seconds of the process in between, so far; 0 if there is none."""
         if self._process is None:
             return 0.0
         times = self._process.cpu_times()
         return times.user + times.system
 
     def resident_mib(self) -> float:
-        """Of the process in between, now."""
+        """Resident memory of the process in between, in MiB; 0 if there is none."""
         return self._process.memory_info().rss / MIB if self._process else 0.0
 
     def resident_mib_max(self) -> float:
-        """The most that it ever was."""
+        """The peak of `resident_mib`."""
         if self._process is None:
             return 0.0
         status = Path(f"/proc/{self._process.pid}/status").read_text()
@@ -77,7 +77,7 @@ class Way:
 
 @contextlib.contextmanager
 def running(command: Sequence[str], **options: object) -> Iterator[subprocess.Popen[str]]:
-    """A process that is ended, whatever happens meanwhile."""
+    """Run a process and end it when the block ends."""
     process = subprocess.Popen(command, text=True, **options)
     try:
         yield process
@@ -92,7 +92,7 @@ def running(command: Sequence[str], **options: object) -> Iterator[subprocess.Po
 
 @contextlib.contextmanager
 def forwarder(broker_port: int) -> Iterator[Way]:
-    """Through the plain forwarder."""
+    """Start the plain forwarder."""
     command = [sys.executable, "-m", "bench.forwarder", "127.0.0.1", str(broker_port)]
     with running(command, stdout=subprocess.PIPE) as process, process.stdout:
         yield Way("forwarder", int(process.stdout.readline()), process.pid)
@@ -100,7 +100,7 @@ def forwarder(broker_port: int) -> Iterator[Way]:
 
 @contextlib.contextmanager
 def gateway(bootstrap: str) -> Iterator[Way]:
-    """Through the gateway as it is started on a command line, with a rule for groups that nobody here is in."""
+    """Start the gateway by its command, with a rule for groups that do not occur here."""
     listen, base = free_ports()
     command = [sys.executable, "-m", "rebalance_agent.cli.main", "gateway", "--bootstrap-servers", bootstrap]
     command += ["--listen", "127.0.0.1:0", "--events-listen", "127.0.0.1:0", "--gateway-drain-seconds", "0"]
@@ -112,7 +112,7 @@ def gateway(bootstrap: str) -> Iterator[Way]:
 
 
 def free_ports() -> tuple[int, int]:
-    """A bootstrap port, and a base whose port for broker 1 is free, below those that the system gives out itself."""
+    """Return free ports for bootstrap and for broker 1's base, below the system's range of ephemeral ports."""
     for port in range(20_000, 30_000, 10):
         with contextlib.suppress(OSError), contextlib.ExitStack() as stack:
             for each in (port, port + 2):
@@ -122,7 +122,7 @@ def free_ports() -> tuple[int, int]:
 
 
 def wait_for(port: int) -> None:
-    """Until somebody listens."""
+    """Wait until the port accepts connections."""
     for _ in range(200):
         with contextlib.suppress(OSError), connected(port, 1):
             return
@@ -131,7 +131,7 @@ def wait_for(port: int) -> None:
 
 
 def fill(bootstrap: str) -> None:
-    """Records to read."""
+    """Create the topics and write the records that are read."""
     admin = AdminClient({"bootstrap.servers": bootstrap})
     for future in admin.create_topics([NewTopic(BULK, 1, 1), NewTopic(SMALL, 1, 1)]).values():
         future.result()
@@ -144,7 +144,7 @@ def fill(bootstrap: str) -> None:
 
 
 def bulk(way: Way, number: int, size: int) -> None:
-    """Read so much with so many connections."""
+    """Read ``size`` bytes over ``number`` connections; add rate and CPU to ``way``."""
     with connected(way.port, number) as sockets:
         cpu = way.cpu_seconds()
         moved, seconds = read_bulk(sockets, fetch(BULK, 0, FETCH_BYTES), size)
@@ -154,7 +154,7 @@ def bulk(way: Way, number: int, size: int) -> None:
 
 
 def calls(ways: Sequence[Way], number: int, times: int) -> None:
-    """Small fetches and produces at a moderate rate, by the ways in turn; of each the connections in turn."""
+    """Time small fetches and produces at a moderate rate, alternating between the ways and their connections."""
     buffer = bytearray(65_536)
     with contextlib.ExitStack() as stack:
         sockets = {way: stack.enter_context(connected(way.port, number)) for way in ways}
@@ -168,7 +168,7 @@ def calls(ways: Sequence[Way], number: int, times: int) -> None:
 
 
 def turned(ways: Sequence[Way], turn: int) -> Sequence[Way]:
-    """The same in another order: nobody always follows the same one."""
+    """Rotate ``ways`` by ``turn``, so that no way always runs after the same one."""
     at = turn % len(ways)
     return [*ways[at:], *ways[:at]]
 
@@ -196,7 +196,7 @@ def consumed(way: Way, size: int) -> None:
 
 
 def memory(way: Way, number: int) -> tuple[object, ...]:
-    """Resident memory with so many connections that have just read a MiB each, one after the other."""
+    """A row with the resident memory after ``number`` connections have read a MiB each, one after the other."""
     buffer = bytearray(2 * FETCH_BYTES)
     with connected(way.port, number) as sockets:
         for each in sockets:
@@ -205,7 +205,7 @@ def memory(way: Way, number: int) -> tuple[object, ...]:
 
 
 def main(scale: float = 1.0) -> None:
-    """Measure and print; ``scale``: of the bytes that are read and the calls that are timed."""
+    """Measure and print the tables; ``scale`` multiplies the bytes read and the calls timed."""
     with EmbeddedKafka() as kafka:
         fill(kafka.bootstrap_servers)
         broker_port = int(kafka.bootstrap_servers.rpartition(":")[2])
@@ -221,9 +221,8 @@ def main(scale: float = 1.0) -> None:
                 direct.rates[number].pop(0)
                 calls(ways, number, max(1, round(CALLS * scale)))
             for turn in range(CONSUMERS):
-                for way in turned(
-                    (direct, ours), turn
-                ):  # the forwarder's clients would be told the broker's own address
+                # Not the forwarder: its clients would get the broker's own address from the metadata.
+                for way in turned((direct, ours), turn):
                     consumed(way, round(BULK_BYTES * 0.95 * min(1.0, scale)))
             show(ways, direct)
             print()
@@ -235,7 +234,7 @@ def main(scale: float = 1.0) -> None:
 
 
 def show(ways: Sequence[Way], direct: Way) -> None:
-    """Throughput and latency."""
+    """Print the tables of throughput and latency."""
     rows = []
     for number in (REAL, *CONNECTIONS):
         bare = statistics.median(direct.rates[number])

@@ -17,7 +17,7 @@ from kafka.protocol.producer import ProduceRequest
 from kafka.record import MemoryRecordsBuilder
 
 FETCH_BYTES = 1024 * 1024
-"""What a consumer asks of a partition at a time, by default."""
+"""Maximum bytes per partition of a consumer's fetch, by default."""
 
 UNDER_WAY = 2
 """Requests of one connection that are not answered yet, so that no side waits for the next one."""
@@ -56,7 +56,7 @@ def _framed(message: object) -> bytes:
 
 @contextlib.contextmanager
 def connected(port: int, number: int) -> Iterator[list[socket.socket]]:
-    """So many connections that send at once."""
+    """Open ``number`` connections without Nagle's algorithm."""
     with contextlib.ExitStack() as stack:
         sockets = []
         for _ in range(number):
@@ -67,7 +67,7 @@ def connected(port: int, number: int) -> Iterator[list[socket.socket]]:
 
 
 def call_seconds(connection: socket.socket, asked: bytes, buffer: bytearray) -> float:
-    """How long one request takes until its answer is there, which has to fit into ``buffer``."""
+    """Seconds from one request to its complete response, which must fit into ``buffer``."""
     start = perf_counter()
     connection.sendall(asked)
     got, size = 0, _LENGTH.size
@@ -82,19 +82,19 @@ def call_seconds(connection: socket.socket, asked: bytes, buffer: bytearray) -> 
 
 
 class Reader:
-    """Reads answers of one connection as they come; ``again`` is called for each, and sends the next request or not."""
+    """Reads responses of one connection; calls ``again`` after each, which decides whether to send the next request."""
 
     def __init__(self, connection: socket.socket, again: Callable[[socket.socket], bool]) -> None:
-        """Sends nothing yet."""
+        """Prepare the connection; sends nothing."""
         self.connection, self.moved, self.under_way = connection, 0, 0
         self._again, self._missing, self._head = again, 0, b""
 
     def ask(self) -> None:
-        """Send a request, if there is to be one more."""
+        """Send a request, unless ``again`` refuses."""
         self.under_way += self._again(self.connection)
 
     def take(self, buffer: memoryview) -> None:
-        """Read what is there."""
+        """Read the bytes that have arrived."""
         while True:
             try:
                 if self._missing:
@@ -119,7 +119,7 @@ class Reader:
 
 
 def read_bulk(sockets: Sequence[socket.socket], asked: bytes, size: int) -> tuple[int, float]:
-    """Read ``size`` bytes and a bit by all connections together; bytes, and the seconds that took."""
+    """Read at least ``size`` bytes over all connections together; return the bytes read and the seconds."""
     left = [max(len(sockets), -(-size // FETCH_BYTES))]
 
     def again(connection: socket.socket) -> bool:

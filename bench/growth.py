@@ -23,7 +23,7 @@ SIZES: Mapping[str, tuple[Callable[[float], dict[str, float]], tuple[float, ...]
 
 
 def main(scale: float = 1.0) -> None:
-    """Print a table for each."""
+    """Print a table for each measurement."""
     for name, (figures, sizes) in SIZES.items():
         found = [figures(size * scale) for size in sizes]
         rows = (

@@ -1,4 +1,4 @@
-"""Effect of instrumentation on a consumer's code: the same program bare and instrumented, in turns.
+"""Measures the cost of instrumentation for a consumer: the same program bare and instrumented, in turns.
 
 Each round runs every variant once, in an order of its own, as a process of its own (`bench.harmless_member`): it goes
 through rebalances as another member joins and leaves, and then reads a topic while its events are still being sent. The
@@ -27,26 +27,26 @@ from rebalance_agent.testing.kafka.broker_settings import free_ports
 
 PARTITIONS = 12
 RECORDS: Mapping[str, int] = {"kafka-python": 10_000, "confluent-kafka": 40_000, "aiokafka": 40_000}
-"""What each client reads at once, from a topic of its own: a quarter of a second's worth."""
+"""Records of each client's topic, read at once: about a quarter of a second."""
 
 RECORD_BYTES = 100
 READS = 3
-"""So often a process reads the topic, after two rebalances each time; its figure is the median."""
+"""Reads of the topic by one process, each after two rebalances; the figure is their median."""
 
 ROUNDS = 11
-"""Of eleven values the median lies between the second and the last but one with 98.8 %."""
+"""With eleven values, the median lies between the second and the tenth with 98.8 % confidence."""
 
 BARE, AGAIN = "bare", "bare, again"
 
 REBALANCE_MS: Final = 10.0
-"""The event of the first callback is sent while the application waits for the second. Until all members hear of one
-takes a heartbeat, which is 3 s unless set otherwise: nobody notices a hundredth of a second in that."""
+"""Accepted milliseconds per rebalance. The first callback's event is sent while the application waits for the second.
+All members learn of a rebalance within a heartbeat interval, 3 s by default, in which 10 ms are not noticeable."""
 
 MEMORY_MIB: Final = 12.0
-"""The package's code and what it imports take some 6 MiB, and 4 MiB of events may wait for a sidecar."""
+"""Accepted MiB: the package and its imports take about 6 MiB, and up to 4 MiB of events wait for a sidecar."""
 
 NEGLIGIBLE: Final = 10.0
-"""Percent, of reading records and doing nothing with them; of what a program does that uses them, it is a fraction."""
+"""Accepted percent of reading records without processing them; of a real program's work it is a fraction."""
 
 MEASURES = (
     Measure("poll_p50_us", "poll p50 us", NEGLIGIBLE),
@@ -58,11 +58,11 @@ MEASURES = (
 )
 
 Found = Mapping[str, Sequence[Mapping[str, float]]]
-"""What each variant measured, a mapping of figures for each round."""
+"""Variant -> its figures, one mapping for each round."""
 
 
 def main(scale: float = 1.0) -> None:
-    """Print two tables and what they mean for each client; SystemExit where an instrumented one surely costs more."""
+    """Print two tables and their verdicts for each client; SystemExit if an instrumented one surely costs more."""
     rounds = max(2, min(ROUNDS, round(ROUNDS * scale * 10)))
     findings: dict[str, list[Finding]] = {}
     with EmbeddedKafka(properties={"group.min.session.timeout.ms": "1000"}) as kafka, contextlib.ExitStack() as stack:
@@ -83,12 +83,12 @@ def main(scale: float = 1.0) -> None:
             found = compared(client, kafka.bootstrap_servers, variants, rounds, records)
             findings[client] = judged(found, MEASURES, BARE, AGAIN)
             shown(found)
-            told(findings[client])
+            print_verdicts(findings[client])
     settled(findings)
 
 
 def compared(client: str, bootstrap: str, variants: Mapping[str, str | None], rounds: int, records: int) -> Found:
-    """Run each variant once a round, each time in a group of its own; SystemExit names the one that failed."""
+    """Run each variant once per round, each time in its own group; SystemExit names a variant that failed."""
     found: dict[str, list[dict[str, float]]] = {name: [] for name in variants}
     for number in range(rounds):
         order = list(variants)
@@ -104,7 +104,7 @@ def compared(client: str, bootstrap: str, variants: Mapping[str, str | None], ro
 
 
 def shown(found: Found) -> None:
-    """The medians as they are, and below them how much more each is than the bare one of the same round."""
+    """Print the medians, and below them the increase over the bare program of the same round."""
     values = {name: {each: [row[each.key] for row in rows] for each in MEASURES} for name, rows in found.items()}
     table(
         ("median", *(each.title for each in MEASURES)),
@@ -123,33 +123,35 @@ def _figure(value: float) -> str:
     return f"{value:.3g}" if value < 1_000 else f"{value:,.0f}"
 
 
-def told(findings: Sequence[Finding]) -> None:
-    """What that means: how many are the same, and each that can be told from bare ones or may be too much."""
+def print_verdicts(findings: Sequence[Finding]) -> None:
+    """Print the number of figures by verdict, and each figure that differs from bare ones or may be above its bound."""
     count = Counter(each.verdict for each in findings)
     bounds = ", ".join(f"{each.title} {each.bound:g} {each.unit}" for each in MEASURES)
-    print(f"\nOf {len(findings)} figures {count[SAME]} are surely within their bounds ({bounds}),")
-    print(f"{count[MORE]} surely beyond, and of {count[UNKNOWN]} it cannot be said.", flush=True)
+    print(f"\n{count[SAME]} of {len(findings)} figures are surely within their bounds ({bounds}),")
+    print(f"{count[MORE]} are surely above, and {count[UNKNOWN]} are undecided.", flush=True)
     for each in findings:
         if each.enough and (each.seen or each.verdict != SAME):
-            print(f"- {_told(each)}", flush=True)
+            print(f"- {_verdict_text(each)}", flush=True)
 
 
 def settled(findings: Mapping[str, Sequence[Finding]]) -> None:
-    """SystemExit, which names them, where instrumented consumers of a client surely take more."""
-    worse = [f"{client}, {_told(each)}" for client, of in findings.items() for each in of if each.verdict == MORE]
+    """Raise SystemExit with the figures in which instrumented consumers surely cost more."""
+    worse = [
+        f"{client}, {_verdict_text(each)}" for client, of in findings.items() for each in of if each.verdict == MORE
+    ]
     if worse:
         raise SystemExit("\nInstrumented consumers surely take more:\n" + "\n".join(worse))
 
 
-def _told(finding: Finding) -> str:
-    apart = "can be told from bare ones" if finding.seen else "cannot be told from bare ones"
-    bounds = {SAME: "within its bound", MORE: "beyond its bound", UNKNOWN: "perhaps beyond its bound"}
+def _verdict_text(finding: Finding) -> str:
+    difference = "differs from bare ones" if finding.seen else "does not differ visibly from bare ones"
+    bounds = {SAME: "within its bound", MORE: "above its bound", UNKNOWN: "perhaps above its bound"}
     amounts = f"{finding.more} {finding.measure.unit} more, bare ones {finding.noise}"
-    return f"{finding.measure.title}, {finding.variant}: {amounts}; {apart}; {bounds[finding.verdict]}"
+    return f"{finding.measure.title}, {finding.variant}: {amounts}; {difference}; {bounds[finding.verdict]}"
 
 
 def _filled(bootstrap: str, topic: str, records: int) -> None:
-    """Write the topic, in batches of one size: one partition after the other, so that none waits for more."""
+    """Write the topic in batches of equal size, one partition after the other, so that no fetch waits for more data."""
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
     admin.create_topics([NewTopic(topic, PARTITIONS, 1)])[topic].result()
     config = {"bootstrap.servers": bootstrap, "linger.ms": 50, "batch.num.messages": BATCH, "log_level": 0}

@@ -15,14 +15,14 @@ import confluent_kafka
 
 POLL_S = 0.1
 BATCH = 100
-"""Records of one call, where a client gives several, and of one batch in the topic."""
+"""Records per call, for clients that return several, and per batch in the topic."""
 
 FETCH_BYTES, PARTITION_BYTES = 1 << 20, 64 << 10
-"""What a broker sends at once: of all partitions, of one."""
+"""Maximum bytes of a fetch: for all partitions, and for one."""
 
 WAIT_MS = 5
-"""So long a broker waits for records that are not there. Who asked at the topic's end, and then wants its beginning,
-waits for that answer first: with the usual settings up to half a second, by chance."""
+"""Milliseconds that a broker waits for new records. A consumer that fetched at the topic's end and then seeks to its
+beginning waits for that response first: with default settings up to half a second, at random."""
 
 PATIENCE_S = 60.0
 _FETCHES = {
@@ -33,7 +33,7 @@ _FETCHES = {
 
 
 class Stops:
-    """When the application was stopped, and for how long: from the revoked callback to the assigned one."""
+    """The application's stops: seconds from each revoked callback to the following assigned one."""
 
     def __init__(self) -> None:
         self.seconds: list[float] = []
@@ -41,36 +41,36 @@ class Stops:
         self._since: float | None = None
 
     def gone(self, *_: object) -> None:
-        """Partitions are given back."""
+        """The revoked callback."""
         self.owned = 0
         self._since = perf_counter()
 
-    def here(self, *told: Any) -> None:
-        """Partitions are there (again); the last that is told are they."""
+    def here(self, *arguments: Any) -> None:
+        """The assigned callback; its last argument is the partitions."""
         if self._since is not None:
             self.seconds.append(perf_counter() - self._since)
         self._since = None
-        self.owned = len(told[-1])
+        self.owned = len(arguments[-1])
 
 
 class Client(Protocol):
-    """As much of a consumer as is measured."""
+    """The measured part of a consumer."""
 
     def poll(self) -> int:
-        """Call once for records; how many came."""
+        """Poll once; return the number of records."""
         ...
 
     def rewind(self) -> None:
-        """Begin the topic anew."""
+        """Seek to the beginning of the topic."""
         ...
 
     def close(self) -> None:
-        """Leave."""
+        """Leave the group."""
         ...
 
 
 class KafkaPython:
-    """kafka-python."""
+    """A kafka-python consumer."""
 
     def __init__(self, bootstrap: str, topic: str, group: str, url: str, stops: Stops) -> None:
         import kafka  # noqa: PLC0415 - each process has one client, and ours only where it is instrumented
@@ -107,7 +107,7 @@ class KafkaPython:
 
 
 class Confluent:
-    """confluent-kafka as it is; one record a call."""
+    """A confluent-kafka consumer; each call returns one record."""
 
     def __init__(self, bootstrap: str, topic: str, group: str, url: str, stops: Stops) -> None:
         config = {
@@ -149,7 +149,7 @@ class Confluent:
 
 
 class Aiokafka:
-    """aiokafka; the loop runs for the length of a call."""
+    """An aiokafka consumer; its event loop runs during calls only."""
 
     def __init__(self, bootstrap: str, topic: str, group: str, url: str, stops: Stops) -> None:
         import aiokafka  # noqa: PLC0415

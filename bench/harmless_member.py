@@ -23,14 +23,14 @@ from bench.harmless_clients import CLIENTS, PATIENCE_S, Client, Stops
 from bench.measure import percentile
 
 LEFT_S = 0.2
-"""The other member stays for so long."""
+"""Seconds for which the other member stays."""
 
 LOOKS = 3
-"""So often memory is looked at, a call for records (which finds none) apart."""
+"""Number of samples of memory, each after a poll that returns nothing."""
 
 
 def main() -> None:
-    """Be the member, and tell what it was like."""
+    """Run the member and print its figures as JSON."""
     client, bootstrap, topic, group, records, reads, url = sys.argv[1:]
     stops = Stops()
     consumer = CLIENTS[client](bootstrap, topic, group, url, stops)
@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def joined_and_left(bootstrap: str, topic: str, group: str) -> None:
-    """Be another member for a moment: two rebalances."""
+    """Join as another member and leave again, which causes two rebalances."""
     config = {"bootstrap.servers": bootstrap, "group.id": group, "heartbeat.interval.ms": 100}
     other, there = confluent_kafka.Consumer(config), threading.Event()
     other.subscribe([topic], on_assign=lambda *_: there.set())
@@ -66,7 +66,7 @@ def joined_and_left(bootstrap: str, topic: str, group: str) -> None:
 
 
 def read(consumer: Client, records: int) -> dict[str, float]:
-    """What reading the topic once took: microseconds of a call that found some, and of each record, waited and CPU."""
+    """Read the topic once; return microseconds per call with records, and elapsed and CPU microseconds per record."""
     consumer.rewind()
     calls, count, begun, cpu = [], 0, perf_counter(), process_time()
     while count < records:
@@ -87,7 +87,7 @@ def read(consumer: Client, records: int) -> dict[str, float]:
 
 
 def at_rest(consumer: Client) -> float:
-    """MiB that are this process's own and in use: what is free is given back first, for it is luck how much that is."""
+    """Memory in use by this process alone, in MiB, after free memory is returned, because its amount is random."""
     process, looks = psutil.Process(), []
     trim: Callable[[int], int] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc's
     for _ in range(LOOKS):

@@ -23,7 +23,7 @@ def url(port: int) -> str:
 
 @contextlib.contextmanager
 def well(bootstrap: str) -> Iterator[str]:
-    """A sidecar as users run it, with the broker to publish to."""
+    """Run a sidecar as users do, which publishes to the broker; yield its URL."""
     web, events = free_ports(2)
     command = [sys.executable, "-m", "rebalance_agent.cli.main", "sidecar", "--bootstrap-servers", bootstrap]
     listening = ("--listen", f"127.0.0.1:{web}", "--events-listen", f"127.0.0.1:{events}", "--log-level", "error")
@@ -54,7 +54,7 @@ def _wait(condition: Callable[[], bool]) -> None:
 
 @contextlib.contextmanager
 def hanging() -> Iterator[str]:
-    """Takes connections and posts, and never answers: the kernel does it alone."""
+    """Yield the URL of a server that accepts connections and data and never responds: a socket that only listens."""
     with socket.create_server(("127.0.0.1", 0), backlog=1_000) as listener:
         yield url(listener.getsockname()[1])
 

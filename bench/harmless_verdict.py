@@ -18,16 +18,16 @@ from dataclasses import dataclass
 from typing import Final
 
 SURE: Final = 0.98
-"""How surely a median lies in its interval. For `MORE` two of them are apart, which chance does far more seldom."""
+"""Confidence of a median's interval. `MORE` needs two disjoint intervals, which chance produces far more rarely."""
 
 SAME, MORE, UNKNOWN = "same", "more", "unknown"
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A figure of which more is worse.
+    """A figure for which higher is worse.
 
-    ``bound`` is how much more is of no account: in ``unit``, or in percent of the bare program's where that is ``%``.
+    ``bound``: the increase that is accepted, in ``unit``; ``%`` means percent of the bare program's figure.
     """
 
     key: str
@@ -36,14 +36,14 @@ class Measure:
     unit: str = "%"
 
     def more(self, values: Sequence[float], bare: Sequence[float]) -> list[float]:
-        """By how much each round's value is above the bare one's."""
+        """Return the increase of each round's value over the bare one's."""
         pairs = zip(values, bare, strict=True)
         return [(value / base - 1) * 100 if self.unit == "%" else value - base for value, base in pairs]
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A median, and between what it lies."""
+    """A median and its confidence interval; ``sure`` is the confidence."""
 
     low: float
     median: float
@@ -56,7 +56,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class Finding:
-    """What is to be said of one measure of one instrumented variant."""
+    """The result of one measure for one instrumented variant; ``noise``: the increase between two bare programs."""
 
     measure: Measure
     variant: str
@@ -65,12 +65,12 @@ class Finding:
 
     @property
     def enough(self) -> bool:
-        """Whether there were rounds enough to say anything."""
+        """Whether there were enough rounds for a verdict."""
         return min(self.more.sure, self.noise.sure) >= SURE
 
     @property
     def seen(self) -> bool:
-        """Whether it can be told from a bare program: its interval lies beyond all that two of these differ by."""
+        """Whether it differs from a bare program: its interval lies above all differences between two bare ones."""
         return self.enough and self.more.low > max(self.noise.high, -self.noise.low)
 
     @property
@@ -82,9 +82,9 @@ class Finding:
 
 
 def interval(values: Sequence[float]) -> Interval:
-    """The median's narrowest interval from the k-th smallest to the k-th largest value that is `SURE`, else the widest.
+    """Return the median's narrowest interval of order statistics with confidence `SURE`, else the widest one.
 
-    It asks nothing of how values are distributed: a value lies below the median as often as above it.
+    It assumes no distribution: a value lies below the median as often as above it.
     """
     ordered, count = sorted(values), len(values)
     outside, taken = 2 / 2**count, 0
@@ -99,7 +99,7 @@ def interval(values: Sequence[float]) -> Interval:
 def judged(
     found: Mapping[str, Sequence[Mapping[str, float]]], measures: Sequence[Measure], bare: str, again: str
 ) -> list[Finding]:
-    """Each measure of each variant but the two bare ones; ``found`` has a mapping of figures for each round."""
+    """Findings for each measure of each variant except the two bare ones; ``found``: figures by variant and round."""
     findings = []
     for measure in measures:
         values = {name: [row[measure.key] for row in rows] for name, rows in found.items()}

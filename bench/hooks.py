@@ -1,4 +1,4 @@
-"""CPU that instrumentation adds to one rebalance of one consumer, compared with the calls without it.
+"""Measures the CPU that instrumentation adds to one rebalance of one consumer, compared with the same calls without it.
 
 One rebalance here is ``on_partitions_revoked`` + ``assign()`` of kafka-python's own range assignor in the leader +
 ``on_partitions_assigned``. "sidecar absent": no listener on the sidecar's port; "sidecar present": a server that
@@ -22,7 +22,7 @@ DEAD_URL = "http://127.0.0.1:9/v1/events"
 
 
 class Cluster:
-    """As much of kafka-python's cluster metadata as an assignor asks for."""
+    """The part of kafka-python's cluster metadata that an assignor uses."""
 
     def __init__(self, partitions: int) -> None:
         self._numbers = set(range(partitions))
@@ -32,7 +32,7 @@ class Cluster:
 
 
 class Listener:
-    """A user's listener that does nothing, so that what is measured is ours."""
+    """A user's listener that does nothing, so that only our code is measured."""
 
     def on_partitions_revoked(self, revoked: object) -> None: ...
 
@@ -42,7 +42,7 @@ class Listener:
 
 
 class Sidecar(BaseHTTPRequestHandler):
-    """Accepts everything."""
+    """A sidecar that accepts every post."""
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))

@@ -2,7 +2,7 @@
 
 Bare: Spark's Kafka source, every value's bytes counted. Ingest: the stream as ``pipeline ingest`` runs it, decoded and
 merged into an empty table, and then once more under a new checkpoint, when every event is known. Backfill: an offsets
-topic, of which one record in `RECORDS_PER_GENERATION` is a generation of 20 members, decoded and told again.
+topic, of which one record in `RECORDS_PER_GENERATION` is a generation of 20 members, decoded and emitted as an event.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from bench.synthetic import GROUPS, enqueue, fill, offsets_broker, records
 from bench.tree import Took, took, watched
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.pipeline.ingest.backfill import records_of_topic, replayed, topic_now
-from rebalance_agent.pipeline.ingest.ingest_events import count_rows, events_at_rest, events_of_topic
+from rebalance_agent.pipeline.ingest.ingest_events import count_rows, events_of_topic, stored_events
 from rebalance_agent.pipeline.ingest.streaming import StreamSettings, ingest_stream
 from rebalance_agent.pipeline.spark.session import SessionSettings, open_session
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 
 GENERATIONS = 20_000
-"""In some 60,000 events of 2 kB."""
+"""Generations in the events topic: about 60,000 events of 2 kB."""
 
 OFFSETS_RECORDS = 1_500_000
 EVENTS_TOPIC, EVENTS_PARTITIONS = "rebalance-events", 6
 RECORDS_MAX = 100_000
-"""Of one micro-batch: the default of ``pipeline ingest``."""
+"""Records of one micro-batch: the default of ``pipeline ingest``."""
 
 CORES = 2
 
@@ -53,7 +53,7 @@ def main(scale: float = 1.0) -> None:
         groups, total = max(1, round(GROUPS * scale)), round(OFFSETS_RECORDS * scale)
         fill(kafka.bootstrap_servers, records(total, groups, SystemClock().now_ms()), partitions)
         tables = DeltaTables(spark, f"{folder}/tables")
-        events = events_at_rest(spark, properties, EVENTS_TOPIC)
+        events = stored_events(spark, properties, EVENTS_TOPIC)
         offsets = records_of_topic(spark, properties, topic_now(properties))
         took(lambda: _bare(events))  # the first tasks of all start what there is to start
         found: dict[str, Took] = {}
@@ -63,7 +63,7 @@ def main(scale: float = 1.0) -> None:
                 "events, ingested": lambda: _ingest(tables, properties, f"{folder}/first"),
                 "events, ingested again, all known": lambda: _ingest(tables, properties, f"{folder}/second"),
                 "offsets topic, bare read and count": lambda: _bare(offsets),
-                "offsets topic, generations decoded and told": lambda: _backfill(offsets, properties),
+                "offsets topic, generations decoded into events": lambda: _backfill(offsets, properties),
             }
             table(("", "events, records or generations", "seconds", "a second", "CPU ms each"), _rows(work, found))
         _show(*found.values(), total, seen.memory)
@@ -108,10 +108,11 @@ def _backfill(offsets: DataFrame, properties: dict[str, str]) -> int:
 
 
 def _show(
-    bare: Took, ingested: Took, _again: Took, bare_offsets: Took, told: Took, total: int, memory: Mapping[str, float]
+    bare: Took, ingested: Took, _again: Took, bare_offsets: Took, emitted: Took, total: int, memory: Mapping[str, float]
 ) -> None:
     print(f"\nIngest takes {ingested.cpu / bare.cpu:.1f} times the CPU of the bare read of the same topic.")
     print(
-        f"Backfill takes {told.cpu / bare_offsets.cpu:.1f} times that of {total} records, {total / told.seconds:.0f}/s."
+        f"Backfill takes {emitted.cpu / bare_offsets.cpu:.1f} times that of {total} records, "
+        f"{total / emitted.seconds:.0f}/s."
     )
     print("Peak memory:", ", ".join(f"{name} {mib:.0f} MiB" for name, mib in sorted(memory.items())))

@@ -27,20 +27,29 @@ PATIENCE_S = 600.0
 """Longest wait for anything."""
 
 STOP_S = 30.0
-"""For its end after SIGTERM: several times what it takes."""
+"""Seconds allowed for its end after SIGTERM: several times the usual duration."""
 
 LOG_SHOWN = 4_000
-"""Characters of its log that are shown where it ends, or does not get there."""
+"""Characters of its log that are printed if it ends early or does not become ready."""
 
 STACKS_SHOWN = 20_000
-"""The same where it does not end: with what each of its threads does."""
+"""The same if it does not end, with the stack of each thread."""
+
+AS_IN_THE_IMAGE = """
+import sys
+sys.modules.update(dict.fromkeys(("rich", "greenlet")))
+from rebalance_agent.cli.main import main
+sys.exit(main())
+"""
+"""structlog imports these two where they are installed, at 5 MiB: the environment for development has them, and what
+observers are installed with (``requirements/agent.lock``) has not."""
 
 SHOWN = re.compile(r"^kafka_rebalance_members\{", re.MULTILINE)
 GENERATION = re.compile(r"^kafka_rebalance_generation\{[^}]*\} (\d+)", re.MULTILINE)
 
 
 class Observer:
-    """The running process and its pages. ``begun``: its start, by `perf_counter`."""
+    """A running observer and its pages. ``begun``: its start, by `perf_counter`."""
 
     def __init__(self, process: subprocess.Popen[bytes], port: int, begun: float, log: Path) -> None:
         self.process = process
@@ -62,11 +71,11 @@ class Observer:
             return ""
 
     def connection(self) -> HTTPConnection:
-        """A connection to it, to be kept for many requests."""
+        """A connection to the observer for many requests."""
         return HTTPConnection("127.0.0.1", self.port, timeout=300)
 
     def metrics(self) -> str:
-        """The page of metrics."""
+        """The text of /metrics."""
         return self._get("/metrics")
 
     def value(self, series: str) -> float | None:
@@ -84,16 +93,16 @@ class Observer:
         return len(SHOWN.findall(self.metrics()))
 
     def generations(self) -> list[int]:
-        """Of the groups on the page."""
+        """Generations of the groups on the page."""
         return [int(number) for number in GENERATION.findall(self.metrics())]
 
     def ready(self, part: str | None = None) -> bool:
-        """Whether the observer, or one part of it, is ready; the request costs nearly nothing."""
+        """Whether the observer, or one part of it, is ready; this request costs little."""
         page = self._get("/readyz")
         if not page.startswith("{"):
             return False
-        told = json.loads(page)
-        return told["parts"].get(part) == "ready" if part else told["ready"]
+        answer = json.loads(page)
+        return answer["parts"].get(part) == "ready" if part else answer["ready"]
 
     def wait(self, condition: Callable[[], object], seconds: float, pause: float = 0.05) -> float:
         """Wait for the condition; return the seconds since the start of the process."""
@@ -106,16 +115,16 @@ class Observer:
         return perf_counter() - self.begun
 
     def cpu_seconds(self) -> float:
-        """CPU seconds so far, of all threads."""
+        """CPU seconds of all threads so far."""
         times = self._usage.cpu_times()
         return times.user + times.system
 
     def rss_mib(self) -> float:
-        """The current memory."""
+        """Resident memory in MiB."""
         return self._usage.memory_info().rss / 2**20
 
     def peak_mib(self) -> float:
-        """The peak memory."""
+        """Peak resident memory in MiB."""
         status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")
         return int(re.search(r"VmHWM:\s+(\d+) kB", status).group(1)) / 1024
 
@@ -128,8 +137,7 @@ def observer(bootstrap: str, *flags: str) -> Iterator[Observer]:
         TimeoutExpired: it did not end within `STOP_S`; what its threads did then is printed.
     """
     (port,) = free_ports(1)
-    python = [sys.executable, "-X", "faulthandler", "-m"]
-    command = [*python, "rebalance_agent.cli.main", "observe", "--bootstrap-servers", bootstrap]
+    command = [sys.executable, "-X", "faulthandler", "-c", AS_IN_THE_IMAGE, "observe", "--bootstrap-servers", bootstrap]
     with tempfile.TemporaryDirectory() as folder, (path := Path(folder) / "log").open("wb") as log:
         begun = perf_counter()
         process = subprocess.Popen(

@@ -33,7 +33,7 @@ _STAGE, _TASKS = "run: ", re.compile(r"[\d,]+ of [\d,]+ tasks$")
 
 @dataclass(frozen=True, slots=True)
 class Lap:
-    """One stage, and the most MiB that Java and its Python workers had in it."""
+    """One stage: seconds, CPU seconds, and the peak MiB of Java and of its Python workers."""
 
     name: str
     seconds: float
@@ -44,7 +44,7 @@ class Lap:
 
 @dataclass
 class Run:
-    """The command over files of ``events``, its tables and report in ``folder``; ``summary``: its last line."""
+    """A run of the command: files of ``events``, ``folder`` for tables and report, ``summary``: its last line."""
 
     events: Path
     folder: Path
@@ -52,7 +52,7 @@ class Run:
     summary: Mapping[str, Any] = field(default_factory=dict)
 
     def stages(self) -> Iterator[Lap]:
-        """Run it; each stage as soon as it has ended."""
+        """Run the command; yield each stage when it has ended."""
         command = [
             sys.executable, "-W", "ignore", "-m", "rebalance_agent.cli.main", "pipeline", "run", "--events",
             str(self.events), "--tables", str(self.folder / "tables"), "--report", str(self.folder / "report.html"),
@@ -71,14 +71,14 @@ class Run:
             running.wait(END_S)
 
     def whole(self, name: str = "") -> Lap:
-        """All stages whose line begins so, as one."""
+        """The sum of all stages whose name begins with ``name``; memory: the maximum."""
         some = [each for each in self.laps if each.name.startswith(name)]
         seconds, cpu = sum(each.seconds for each in some), sum(each.cpu for each in some)
-        return Lap("in all", seconds, cpu, max(each.java for each in some), max(each.workers for each in some))
+        return Lap("total", seconds, cpu, max(each.java for each in some), max(each.workers for each in some))
 
 
 def main(scale: float = 1.0) -> None:
-    """Run it once over about so many generations."""
+    """Run the pipeline once over about ``GENERATIONS * scale`` generations, and print its stages."""
     with tempfile.TemporaryDirectory(prefix="bench-pipeline-") as folder:
         events = Path(folder) / "events"
         fleet = write_fleet(events, round(GENERATIONS * scale))
@@ -101,7 +101,7 @@ def _row(lap: Lap, generations: int) -> tuple[object, ...]:
 
 
 def _laps(running: subprocess.Popen[str], seen: Seen) -> Iterator[Lap]:
-    """By the lines in which the command says what it begins with; how far it is goes on to whoever looks on."""
+    """Yield a lap for each stage line of the command; lines of progress are printed to standard error."""
     root = psutil.Process(running.pid)
     name, at, cpu = "start", perf_counter(), 0.0
 

@@ -29,12 +29,12 @@ PLAYED = 6
 
 
 RARELY = ("deploys_per_day", "growths_per_day", "storms_per_day", "crash_loops_per_day")
-"""What would make the number of rebalances depend on that of members."""
+"""Rates that are set to rare, because the number of rebalances would otherwise depend on the number of members."""
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How many of each."""
+    """Numbers of groups, members and generations."""
 
     groups: int
     members: int = MEMBERS
@@ -42,7 +42,7 @@ class Size:
 
 
 def main(scale: float = 1.0) -> None:
-    """Run the base and the three that are larger."""
+    """Run the base size and the three larger ones."""
     groups = PLAYED * max(1, round(GROUPS * scale / PLAYED))  # so that ten times as many are copied as often
     days = DAYS if scale >= 1 / 20 else 1
     base = Size(groups, days=days)
@@ -87,7 +87,7 @@ def _play(size: Size, folder: Path) -> None:
 
 
 def _plan(size: Size, number: int) -> GroupPlan:
-    """Groups that are alike but for what they assign by; as many partitions for each member, however many there are."""
+    """A plan of equal groups with different assignors; partitions per member are constant."""
     assignor = ("range", "cooperative-sticky", "roundrobin")[number % 3]
     return GroupPlan(
         number,

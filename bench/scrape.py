@@ -49,13 +49,13 @@ def main(scale: float = 1.0) -> None:
 
 
 def figures(scale: float) -> dict[str, float]:
-    """What grows with the groups, CPU seconds."""
+    """CPU seconds that grow with the number of groups."""
     row = dict(zip(HEADER, measured(round(2_000 * scale)), strict=True))
     return {name: float(row[name]) for name in HEADER[3:]}
 
 
 def measured(groups: int) -> tuple[object, ...]:
-    """One row."""
+    """A row of the table."""
     now_ms = SystemClock().now_ms()
     tracker = Tracker("bench")
     views: dict[str, GroupView | None] = {}
@@ -77,7 +77,7 @@ def measured(groups: int) -> tuple[object, ...]:
 
 
 def play(tracker: Tracker, groups: int, number: int, now_ms: int) -> None:
-    """A generation in each of the first groups, settled."""
+    """Play a completed generation in each of the first groups."""
     for index in range(groups):
         key, value = generation(f"group-{index:05}", number, now_ms, MEMBERS)
         record = decode_record(key, value)
@@ -88,14 +88,14 @@ def play(tracker: Tracker, groups: int, number: int, now_ms: int) -> None:
 
 
 def timed(call: Callable[[], Any]) -> tuple[float, Any]:
-    """CPU seconds of one call, and what it gave."""
+    """Return the CPU seconds of one call, and its result."""
     begin = process_time()
     result = call()
     return process_time() - begin, result
 
 
 def least_of(lines: list[str]) -> CollectorRegistry:
-    """A registry that gives as many samples, with two labels each."""
+    """A registry with the same number of samples, two labels each."""
 
     class Least(Collector):
         def collect(self) -> Iterable[Metric]:

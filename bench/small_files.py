@@ -30,10 +30,10 @@ from rebalance_agent.testing.synthetic.fleet_plan import MONDAY_MS, FleetPlan
 from rebalance_agent.testing.synthetic.synthetic_history import history
 
 BATCHES = 288
-"""Of a day, one every five minutes."""
+"""Micro-batches of a day, one every five minutes."""
 
 EVENTS = 175
-"""In five minutes, of a thousand groups that rebalance fifty times a day."""
+"""Events in five minutes, of a thousand groups that rebalance fifty times a day."""
 
 TOLD_EVERY = 24
 TOPIC = "rebalance-events"
@@ -91,7 +91,7 @@ def _counts(tables: DeltaTables, folder: Path) -> tuple[int, int, int, int]:
 
 
 def _fill(bootstrap: str, count: int) -> None:
-    """So many events of one day, in order of time."""
+    """Write events of one day, in order of time."""
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
     admin.create_topics([NewTopic(TOPIC, 1, 1)])[TOPIC].result()
     since_ms = MONDAY_MS + (SystemClock().now_ms() - MONDAY_MS) // (7 * 86_400_000) * 7 * 86_400_000

@@ -25,7 +25,7 @@ STARTS = ("first", "from a snapshot", "from a snapshot")
 
 
 class Started(NamedTuple):
-    """Seconds since the process was started, and what it took."""
+    """Seconds since the start of the process until each part was complete, CPU seconds and peak memory."""
 
     first_s: float
     exact_s: float
@@ -42,7 +42,7 @@ def main(scale: float = 1.0) -> None:
 
 
 def figures(scale: float) -> dict[str, float]:
-    """What grows with the groups."""
+    """Figures that grow with the number of groups."""
     groups = round(GROUPS * scale)
     with compacted(groups) as kafka:
         first, again = (started(kafka.bootstrap_servers, groups) for _ in range(2))
@@ -57,7 +57,7 @@ def figures(scale: float) -> dict[str, float]:
 
 @contextlib.contextmanager
 def compacted(groups: int) -> Iterator[EmbeddedKafka]:
-    """A broker whose offsets topic has one record of each key."""
+    """A broker whose offsets topic has one record per key."""
     now_ms = time_ns() // 1_000_000
     names = [name_of(number) for number in range(groups)]
     commits = (commit(name, "orders", partition, 7, now_ms) for name in names for partition in range(PARTITIONS))
@@ -68,7 +68,7 @@ def compacted(groups: int) -> Iterator[EmbeddedKafka]:
 
 
 def started(bootstrap: str, groups: int) -> Started:
-    """Start an observer, and end it when all is known; that writes the snapshots for the next."""
+    """Start an observer and end it when its data is complete, which writes the snapshots for the next one."""
     with observer(bootstrap) as watching:
         first = watching.wait(lambda: watching.shown() >= groups, PATIENCE_S, ASKED_EVERY_S)
         exact = watching.wait(lambda: len(watching.generations()) >= groups, PATIENCE_S, ASKED_EVERY_S)

@@ -1,4 +1,4 @@
-"""From a record to its number on /metrics while 0, 20, 50 and 150 busy processes want the same cores.
+"""Delay from a record to its number on /metrics while 0, 20, 50 and 150 busy processes compete for the cores.
 
 Each record is timed twice in the same run: until a bare reader, a process that only reads the topic with
 confluent-kafka, has it, and until a scrape of /metrics shows it. /metrics is scraped every 0.1 s over one connection
@@ -35,7 +35,7 @@ BUSY = (0, 20, 50, 150)
 """Runnable processes beside broker, observer and readers."""
 
 GROUPS = 20
-"""Groups of 20 members that are known besides the one whose records are timed."""
+"""Other groups, of 20 members each, beside the one whose records are timed."""
 
 TAKEOVER_GROUPS = 200
 
@@ -56,7 +56,7 @@ GROUP = "delay"
 SERIES = re.compile(rb'^kafka_rebalance_generation\{consumergroup="delay"\} (\d+)', re.MULTILINE)
 
 _BUSY = "while [ -d /proc/$PPID ]; do i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; done"
-"""Runs until the process that started it is gone, also where that was killed."""
+"""A program that runs until its parent has ended or was killed."""
 
 
 def main(scale: float = 1.0) -> None:
@@ -93,7 +93,7 @@ def _percentiles(values: list[float]) -> tuple[float, float]:
 
 
 def thread_counts(pid: int) -> Counter[str]:
-    """The threads of a process by name: ``python``, and librdkafka's ``rdk:...``, a broker's without its number."""
+    """Numbers of a process's threads by name: ``python``, and librdkafka's ``rdk:...``, without the broker's number."""
     names: Counter[str] = Counter()
     for task in Path(f"/proc/{pid}/task").iterdir():
         with contextlib.suppress(OSError):
@@ -103,7 +103,7 @@ def thread_counts(pid: int) -> Counter[str]:
 
 @contextlib.contextmanager
 def busy(number: int) -> Iterator[None]:
-    """Keep so many processes busy."""
+    """Run ``number`` busy processes."""
     processes = [subprocess.Popen(["sh", "-c", _BUSY]) for _ in range(number)]
     try:
         yield
@@ -143,7 +143,7 @@ def timed(bootstrap: str, watching: Observer, begun: int, samples: int) -> tuple
 
 
 def _scraped(watching: Observer, begun: int, last: int, writing: threading.Thread) -> dict[int, float]:
-    """When the end of a scrape first showed each number, in epoch milliseconds."""
+    """The end of the first scrape that contained each number, in epoch milliseconds."""
     shown_at: dict[int, float] = {}
     connection, shown, patience = watching.connection(), begun, LAST_S
     while shown < last:

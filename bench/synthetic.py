@@ -27,14 +27,14 @@ OFFSETS_PARTITIONS = 50
 GROUPS = 2_000
 MEMBERS = 20
 PARTITIONS = 20
-"""Of the one topic that every group reads."""
+"""Partitions of the topic that every group reads."""
 
 RECORDS_PER_GENERATION = 30
-"""One record in so many is a generation of a group, the rest are offset commits: 25 generations in each of 2,000 groups
+"""One record in this number is a generation of a group, the rest are commits: 25 generations in each of 2,000 groups
 among 1.5 M records."""
 
 SESSION_TIMEOUT_MS = 30 * 60_000
-"""A broker that starts over these records believes in the members for so long, though none of them lives."""
+"""Session timeout in ms: for so long a restarted broker keeps these members, which do not exist."""
 
 
 def _text(value: str) -> bytes:
@@ -54,12 +54,12 @@ def commit(group: str, topic: str, partition: int, offset: int, now_ms: int) -> 
 
 @lru_cache(100_000)
 def _member(index: int, number: int, members: int) -> bytes:
-    """What a member's entry has behind its id."""
+    """The bytes after the id in a member's entry."""
     owned = {"orders": tuple(range(index, PARTITIONS, members))}
     subscription = ConsumerSubscription(3, ("orders",), None, owned, number - 1, None)
     host = struct.pack(">h", -1) + _text(f"client-{index}") + _text("/10.0.0.1")
-    told = _bytes(encode_subscription(subscription)) + _bytes(encode_assignment(ConsumerAssignment(3, owned)))
-    return host + struct.pack(">ii", SESSION_TIMEOUT_MS, SESSION_TIMEOUT_MS) + told
+    protocol_data = _bytes(encode_subscription(subscription)) + _bytes(encode_assignment(ConsumerAssignment(3, owned)))
+    return host + struct.pack(">ii", SESSION_TIMEOUT_MS, SESSION_TIMEOUT_MS) + protocol_data
 
 
 def generation(group: str, number: int, now_ms: int, members: int = MEMBERS) -> tuple[bytes, bytes]:
@@ -76,7 +76,7 @@ def name_of(group: int) -> str:
 
 
 def records(total: int, groups: int, now_ms: int, seed: int = 1) -> Iterator[tuple[bytes, bytes]]:
-    """``total`` records, `RECORDS_PER_GENERATION` to a generation: groups have theirs in turn, and commit at random."""
+    """``total`` records, `RECORDS_PER_GENERATION` per generation: generations in turn, commits of random groups."""
     rng = random.Random(seed)
     for index in range(total):
         turn, rest = divmod(index, RECORDS_PER_GENERATION)
@@ -100,7 +100,7 @@ def _placed(group: bytes, partitions: int) -> int:
 
 @contextlib.contextmanager
 def offsets_broker() -> Iterator[tuple[EmbeddedKafka, int]]:
-    """A broker with an offsets topic of as many partitions as Kafka gives it, and the topic that the groups read."""
+    """A broker with an offsets topic of Kafka's default partition count, and the topic that the groups read."""
     with EmbeddedKafka(properties={"offsets.topic.num.partitions": str(OFFSETS_PARTITIONS)}) as kafka:
         admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
         admin.create_topics([NewTopic("orders", PARTITIONS, 1)])["orders"].result()
@@ -132,7 +132,7 @@ def enqueue(producer: Producer, topic: str, **record: Any) -> None:
 
 
 def fill(bootstrap: str, made: Iterable[tuple[bytes, bytes]], partitions: int) -> None:
-    """Produce ``made`` to the offsets topic, in order for each group."""
+    """Produce ``made`` to the offsets topic, in order per group."""
     producer = writer(bootstrap)
     for key, value in made:
         enqueue(producer, TOPIC, key=key, value=value, partition=partition_of(key, partitions))

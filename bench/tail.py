@@ -39,11 +39,11 @@ SETTLING_S = 10.0
 
 SCRAPE_EVERY_S = 15.0
 STEP_S = 0.01
-"""The writer writes what is due, and sleeps for so long."""
+"""Seconds that the writer sleeps after it has written the due records."""
 
 
 class Followed(NamedTuple):
-    """Shares are of a core; ``quiet``: with no records at all; ``scrape_s``: CPU of one scrape."""
+    """CPU as shares of a core; ``quiet``: without any records; ``scrape_s``: CPU seconds of one scrape."""
 
     quiet: float
     bare: float
@@ -62,7 +62,7 @@ def main(scale: float = 1.0) -> None:
 
 
 def figures(scale: float) -> dict[str, float]:
-    """What grows with the rate; the groups are as many as ever."""
+    """Figures that grow with the rate; the number of groups is constant."""
     found = followed(scale)
     return {
         "bare read, % of a core": found.bare * 100,
@@ -72,7 +72,7 @@ def figures(scale: float) -> dict[str, float]:
 
 
 def followed(scale: float) -> Followed:
-    """Follow; below a tenth of the rate fewer groups, and shorter, which only tries it out."""
+    """Follow at ``scale`` times the rate; below a tenth with fewer groups and for a shorter time, as a trial."""
     part = min(1.0, scale * 10)
     groups, seconds = round(GROUPS * part), max(1.0, SECONDS * part)
     with compacted(groups) as kafka:
@@ -98,7 +98,7 @@ def followed(scale: float) -> Followed:
 
 
 def _written(watching: Observer, bootstrap: str, groups: int, rate: float, seconds: float) -> float:
-    """Write for so long, at that rate, and scrape; the CPU seconds of the scrape."""
+    """Write at ``rate`` for ``seconds`` and scrape; return the CPU seconds of the scrape."""
     producer, rng = writer(bootstrap, linger_ms=5), random.Random(time_ns())
     begun, count = perf_counter(), 0
     while (passed := perf_counter() - begun) < seconds:

@@ -29,7 +29,7 @@ GROUPS_LEAST = 20
 
 
 class TakenOver(NamedTuple):
-    """Seconds since the replica's end until all groups are shown exactly; what it took the other one since then."""
+    """Seconds from a replica's end until all groups are exact on the other, and the other's CPU seconds meanwhile."""
 
     seconds: float
     cpu_s: float
@@ -45,7 +45,7 @@ def main(scale: float = 1.0) -> None:
 
 
 def figures(scale: float) -> dict[str, float]:
-    """What grows with the groups."""
+    """Figures that grow with the number of groups."""
     groups = max(GROUPS_LEAST, round(GROUPS * scale))
     with compacted(groups) as kafka:
         found = {end: taken_over(kafka.bootstrap_servers, groups, end) for end in ENDS}
@@ -53,7 +53,7 @@ def figures(scale: float) -> dict[str, float]:
 
 
 def taken_over(bootstrap: str, groups: int, end: str) -> TakenOver:
-    """Run two replicas, end one of them, and wait for the other."""
+    """Run two replicas, end one, and wait until the other has its groups."""
     flags = ("--replicas-group", f"rebalance-agent-{end}", "--state-topic", f"bench-state-{end}")
     with observer(bootstrap, *flags) as stays, observer(bootstrap, *flags) as goes:
         stays.wait(lambda: _shared(stays, goes, groups), PATIENCE_S, ASKED_EVERY_S)

@@ -13,10 +13,10 @@ from typing import Any
 import psutil
 
 EVERY_S = 0.5
-"""How often memory is looked at: a peak between two looks is missed."""
+"""Seconds between two samples of memory; a peak between them is missed."""
 
 SHARE_MAX = 1 / 20
-"""Of a core that looking may take: it reads all page tables, of gigabytes, and holds the process up meanwhile."""
+"""Share of a core that sampling may take: it reads all page tables, of gigabytes, and blocks the process meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +36,13 @@ def took(work: Callable[[], int]) -> Took:
 
 
 def cpu_s(root: psutil.Process | None = None) -> float:
-    """CPU seconds of a process and all that came of it, also of those that have ended: as much as was seen of them.
+    """CPU seconds of a process and its descendants, also of ended ones, as of their last sample.
 
-    What the system adds up of ended ones lacks Spark's workers: their parent does not wait for them.
+    The system's own sum for ended children lacks Spark's workers, because their parent does not wait for them.
     """
     root = root or psutil.Process()
     used = _used.setdefault(root, {})
-    for process, times in _told(root, psutil.Process.cpu_times):
+    for process, times in _values_of(root, psutil.Process.cpu_times):
         used[process] = times.user + times.system
     return sum(list(used.values()))  # another thread may be looking, too
 
@@ -52,9 +52,9 @@ _used: dict[psutil.Process, dict[psutil.Process, float]] = {}
 
 @dataclass(slots=True)
 class Seen:
-    """The most MiB that each kind of process had at once, and the CPU seconds of all so far.
+    """The peak MiB of each kind of process, and the CPU seconds of all so far.
 
-    Shared pages are shared out, or where the system does not tell how (all but Linux) not counted.
+    Shared pages are divided among processes on Linux, and not counted elsewhere.
 
     Kinds: ``java``, its ``workers``, and the ``python`` above it.
     """
@@ -74,7 +74,7 @@ def watched(root: psutil.Process | None = None) -> Iterator[Seen]:
         while not over.wait(rest):
             begun = perf_counter()
             now: Counter[str] = Counter()
-            for process, memory in _told(root, psutil.Process.memory_full_info):
+            for process, memory in _values_of(root, psutil.Process.memory_full_info):
                 now[_kind(process, root)] += getattr(memory, "pss", memory.uss) / 2**20
             for kind, mib in now.items():
                 seen.memory[kind] = max(seen.memory[kind], mib)
@@ -90,7 +90,7 @@ def watched(root: psutil.Process | None = None) -> Iterator[Seen]:
         thread.join()
 
 
-def _told(root: psutil.Process, ask: Callable[[psutil.Process], Any]) -> Iterator[tuple[psutil.Process, Any]]:
+def _values_of(root: psutil.Process, ask: Callable[[psutil.Process], Any]) -> Iterator[tuple[psutil.Process, Any]]:
     for process in (root, *root.children(recursive=True)):
         try:
             yield process, ask(process)

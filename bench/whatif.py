@@ -40,7 +40,7 @@ CORES = 2
 
 
 def main(scale: float = 1.0) -> None:
-    """Make a fleet of about so many generations, and replay it both ways."""
+    """Make a fleet of about ``GENERATIONS * scale`` generations, and replay it both ways."""
     with (
         tempfile.TemporaryDirectory(prefix="bench-whatif-") as folder,
         open_session(SessionSettings(master=f"local[{CORES}]", driver_memory="2g"), "bench") as spark,
@@ -79,7 +79,7 @@ def _loop(rows: DataFrame) -> Took:
 
 
 def _share(rows: DataFrame, share: float) -> DataFrame:
-    """The rows of about this share of the groups."""
+    """Rows of about ``share`` of the groups."""
     return rows.where(F.pmod(F.xxhash64("group"), F.lit(10_000)) < share * 10_000)
 
 
@@ -96,7 +96,7 @@ def _bodies(rows: DataFrame) -> list[list[str]]:
 
 
 def _study(bodies: Sequence[str]) -> int:
-    """What a task of Spark's does for a group."""
+    """Do the work of a Spark task for one group."""
     history = history_of(event_from_json(json.loads(body)) for body in bodies)
     what_if(history)
     fidelity(history)

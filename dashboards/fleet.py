@@ -23,6 +23,7 @@ __all__ = ["FLEET"]
 
 COMPLETED = "kafka_rebalance_completed_total"
 STALLED = "kafka_rebalance_stalled_partition_seconds_total"
+STALLED_UPPER = "kafka_rebalance_stalled_partition_seconds_upper_total"
 WHOLE = "kafka_rebalance_partition_seconds_total"
 SKEW = "kafka_rebalance_assignment_skew_ratio"
 TRIGGER = ("cluster", "consumergroup", "trigger")
@@ -60,8 +61,8 @@ NUMBERS = (
     Panel(
         2,
         "Partition availability",
-        "What share of the possible service time was without a stall? 1 minus stalled partition-seconds divided by "
-        f"all partition-seconds, for the time range and all groups. The alerts' objective is {GOAL}.",
+        "What share of the possible service time was without a stall? 1 minus stalled partition-seconds (lower bound) "
+        f"divided by all partition-seconds, for the time range and all groups. The alerts' objective is {GOAL}.",
         (
             Query(
                 f"1 - sum({count_in(STALLED, GROUP)}) / sum({count_in(WHOLE, GROUP)})",
@@ -134,10 +135,10 @@ WHICH = Panel(
     7,
     "Which groups hurt, and why",
     "Which groups lost the most partition-time, and why? The highest loss is first. Columns from left to right: lost "
-    "partition-seconds (ten partitions for a minute are 10 min), number of rebalances and their most frequent "
-    "trigger, mean of the longest stall, the slowest member, and the quality of the assignment: skew, needless "
-    "moves, flapping and idle members. The most frequent trigger is not always the one with the highest cost: a "
-    "click on a group opens its board.",
+    "partition-seconds (ten partitions for a minute are 10 min), as lower bound and at most (upper bound, where "
+    "known), number of rebalances and their most frequent trigger, mean of the longest stall (lower bound), the "
+    "slowest member, and the quality of the assignment: skew, needless moves, flapping and idle members. The most "
+    "frequent trigger is not always the one with the highest cost: a click on a group opens its board.",
     (
         Query(count_in(STALLED, GROUP), rows=True),
         Query(f"1 - {count_in(STALLED, GROUP)} / {count_in(WHOLE, GROUP)}", rows=True),
@@ -162,6 +163,7 @@ WHICH = Panel(
         Query(gauge("kafka_rebalance_flapping_members", GROUP), rows=True),
         Query(gauge("kafka_rebalance_idle_members", GROUP), rows=True),
         Query(RUNNING, rows=True),
+        Query(count_in(STALLED_UPPER, GROUP), rows=True),
     ),
     Look.TABLE,
     width=24,
@@ -171,6 +173,7 @@ WHICH = Panel(
         Column("cluster", "Cluster", width=110),
         Column("consumergroup", "Group", link=TO_GROUP, width=220),
         Column("Value #A", "Partition time lost", "s", 1, width=150),
+        Column("Value #M", "At most", "s", 1, width=90),
         Column("Value #B", "Availability", "percentunit", 2, AVAILABILITY, width=110),
         Column("Value #C", "Rebalances", "short", 0, width=105),
         Column("trigger", "Most often because of", width=170),
@@ -189,8 +192,8 @@ WHICH = Panel(
 STANDING = Panel(
     8,
     "Partitions standing still",
-    "How many partitions stood still at the same time, and of which groups? Stalled partition-seconds per second: 3 "
-    "means three partitions on average. The ten groups with the highest loss in the time range.",
+    "How many partitions stood still at the same time, and of which groups? Stalled partition-seconds (lower bound) "
+    "per second: 3 means three partitions on average. The ten groups with the highest loss in the time range.",
     (
         Query(
             worst(
@@ -227,9 +230,9 @@ TRIGGERS = Panel(
 STALL = Panel(
     10,
     "Stall p95 by group",
-    "How long is the longest stall of a partition in a rebalance? 95 of 100 rebalances are below the point; there "
-    "are only points where rebalances ended. The value comes from histogram buckets (5, 10, 30, 60 s ...), so with "
-    "few rebalances it is only the bucket's bound; the table shows the mean.",
+    "How long is the longest stall of a partition in a rebalance (lower bound)? 95 of 100 rebalances are below the "
+    "point; there are only points where rebalances ended. The value comes from histogram buckets (5, 10, 30, 60 s "
+    "...), so with few rebalances it is only the bucket's bound; the table shows the mean.",
     (Query(worst(10, quantile(0.95, "kafka_rebalance_stall_seconds", GROUP), went_up(STALLED, GROUP)), NAME),),
     Look.DOTS,
     "s",

@@ -13,8 +13,10 @@ __all__ = ["ONE"]
 
 COMPLETED = "kafka_rebalance_completed_total"
 STALLED = "kafka_rebalance_stalled_partition_seconds_total"
+STALLED_UPPER = "kafka_rebalance_stalled_partition_seconds_upper_total"
 WHOLE = "kafka_rebalance_partition_seconds_total"
 STALL = "kafka_rebalance_stall_seconds"
+STALL_UPPER = "kafka_rebalance_stall_upper_seconds"
 SKEW = "kafka_rebalance_assignment_skew_ratio"
 RUNNING = gauge("kafka_rebalance_in_progress_seconds", ONE_GROUP)
 
@@ -56,8 +58,8 @@ NUMBERS = (
     Panel(
         1,
         "Availability",
-        "What share of the possible service time of this group's partitions was without a stall? For the time range; "
-        f"the alerts' objective is {GOAL}.",
+        "What share of the possible service time of this group's partitions was without a stall (lower bound)? For "
+        f"the time range; the alerts' objective is {GOAL}.",
         (Query(f"1 - {count_in(STALLED, ONE_GROUP)} / {count_in(WHOLE, ONE_GROUP)}", now=True),),
         Look.NUMBER,
         "percentunit",
@@ -222,15 +224,21 @@ STALLS = Panel(
     12,
     "Stall of each rebalance",
     "How long was the longest stall of a partition, and is that normal at this hour? Mean and p95 of the rebalances "
-    "at each point. exact: measured by members; bound: the lower bound. normal: the group's baseline from the "
-    "pipeline.",
+    "at each point. exact: measured by members; bound: the lower bound; at most: the upper bound of both, without "
+    "rebalances that have none. normal: the group's baseline of lower bounds, from the pipeline.",
     (
         Query(
             f"sum by (basis) (increase({STALL}_sum{{{ONE_GROUP}}}[$__rate_interval])) "
             f"/ (sum by (basis) (increase({STALL}_count{{{ONE_GROUP}}}[$__rate_interval])) > 0)",
             "mean, {{basis}}",
         ),
+        Query(
+            f"sum(increase({STALL_UPPER}_sum{{{ONE_GROUP}}}[$__rate_interval])) "
+            f"/ (sum(increase({STALL_UPPER}_count{{{ONE_GROUP}}}[$__rate_interval])) > 0)",
+            "mean, at most",
+        ),
         Query(f"{quantile(0.95, STALL, ONE_GROUP, 'basis')} >= 0", "p95, {{basis}}"),
+        Query(f"{quantile(0.95, STALL_UPPER, ONE_GROUP)} >= 0", "p95, at most"),
         of("kafka_rebalance_stall_baseline_seconds", "normal {{percentile}}", "percentile"),
     ),
     Look.DOTS,
@@ -282,11 +290,15 @@ SLOWEST = Panel(
 STANDING = Panel(
     16,
     "Partitions standing still",
-    "How many partitions stood still at the same time? Stalled partition-seconds per second. The line is the number "
-    "of subscribed partitions; an eager rebalance reaches it. no owner: outside rebalances, in an Empty group or if "
-    "too little was assigned.",
+    "How many partitions stood still at the same time? Stalled partition-seconds per second. standing: the lower "
+    "bound; at most: the upper bound, all of it when a rebalance settles. The line is the number of subscribed "
+    "partitions; an eager rebalance reaches it. no owner: outside rebalances, in an Empty group or if too little was "
+    "assigned.",
     (
         Query(f"$across by (cluster, consumergroup) (rate({STALLED}{{{ONE_GROUP}}}[$__rate_interval]))", "standing"),
+        Query(
+            f"$across by (cluster, consumergroup) (rate({STALLED_UPPER}{{{ONE_GROUP}}}[$__rate_interval]))", "at most"
+        ),
         Query(
             "$across by (cluster, consumergroup, reason) "
             f"(rate(kafka_rebalance_unowned_partition_seconds_total{{{ONE_GROUP}}}[$__rate_interval]))",
@@ -295,7 +307,7 @@ STANDING = Panel(
         of("kafka_rebalance_partitions", "subscribed"),
     ),
     empty="unknown",
-    colours={"standing": "red", "subscribed": "blue"},
+    colours={"standing": "red", "at most": "orange", "subscribed": "blue"},
 )
 LOADS = Panel(
     17,

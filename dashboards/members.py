@@ -136,8 +136,8 @@ CALLBACKS = Panel(
 STALLS = Panel(
     8,
     "Standstill of members p95",
-    "How long does a member consume nothing in a rebalance? From its revoked or lost callback to the end of its next "
-    "assigned callback.",
+    "How long does a member consume nothing in a rebalance? Measured by the member, from its revoked or lost callback "
+    "to the end of its next assigned callback.",
     (p95("kafka_rebalance_member_stall_seconds", "{{consumergroup}}", "consumergroup"),),
     Look.DOTS,
     "s",

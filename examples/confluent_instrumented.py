@@ -1,4 +1,4 @@
-"""A confluent-kafka consumer as it was, but for its import: its rebalances are told to the sidecar beside it.
+"""A confluent-kafka consumer with one changed import: its rebalances are reported to the sidecar beside it.
 
 librdkafka assigns as ever. The callbacks below are the application's own, and are timed.
 """
@@ -14,12 +14,12 @@ from rebalance_agent.clients.confluent_kafka import Consumer
 
 
 def on_assign(_consumer: Consumer, partitions: list[TopicPartition]) -> None:
-    """What a consumer does before it goes to work."""
+    """The application's work before it starts to consume."""
     print(f"assigned {len(partitions)} partitions")
 
 
 def on_revoke(consumer: Consumer, partitions: list[TopicPartition]) -> None:
-    """What it does before it gives partitions back."""
+    """The application's work before it releases partitions."""
     print(f"revoked {len(partitions)} partitions at {len(consumer.position(partitions))} positions")
 
 

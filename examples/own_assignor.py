@@ -23,7 +23,7 @@ class WholeTopics(AbstractPartitionAssignor):
     name = "whole-topics"
 
     def metadata(self, topics: Iterable[str]) -> ConsumerProtocolSubscription:
-        """What this member tells the one that assigns: its topics."""
+        """The data of this member for the leader: its topics."""
         return ConsumerProtocolSubscription(0, sorted(topics), b"")
 
     def assign(self, cluster: ClusterMetadata, members: Iterable[Any]) -> dict[str, ConsumerProtocolAssignment]:

@@ -1,4 +1,4 @@
-"""A strategy of your own: one pure function, in both forms, for every client, judged by what it promises.
+"""A strategy of your own: one pure function, for both protocols and every client, compared with its own promise.
 
 Around the function are the order of members, valid ownership, other clients' broken data and the cooperative follow-up.
 """

@@ -1,4 +1,4 @@
-"""The shared broker, for every test that asks for ``kafka``; and what must hold around every test."""
+"""The shared broker for every test with the fixture ``kafka``, and checks around every test."""
 
 import logging
 

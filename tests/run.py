@@ -1,15 +1,16 @@
-"""``make test``: runs the test tiers, reports how long each took, and what did not run and why.
+"""``make test``: runs the test tiers; reports the duration of each, and the skipped tests with their reasons.
 
-``python tests/run.py [--fast] [--tier NAME]... [-- PYTEST ARGUMENTS]``. Exit code 0 only when every tier that ran has
-passed. Without ``--tier`` all run but those that have to be asked for by name, as ``make test-slow`` does. ``--fast``
-is the loop of change and try, as ``make test-fast`` runs it: no coverage, no Spark, and with a broker one path end to
-end. Under ``CI=true`` a missing tool is an error; elsewhere the tests that need it are skipped and listed at the end.
+``python tests/run.py [--fast] [--tier NAME]... [-- PYTEST ARGUMENTS]``. The exit code is 0 only if every tier that ran
+has passed. Without ``--tier`` all tiers run except those in `ON_REQUEST` (``make test-slow`` requests one by name).
+``--fast`` (``make test-fast``) is for quick checks during development: no coverage, no Spark, and one end-to-end path
+with a broker. With ``CI=true`` a missing tool is an error; otherwise the tests that need it are skipped and listed at
+the end.
 
-Two lanes keep the processors busy. Tests that watch real sockets and real time wait for most of theirs: they have the
-normal priority, two processes at once, or one where a timetable has to be kept. All that computes runs beside them with
-a lower priority, of the processor time that they leave. Processes of one tier share its files
-(`support.runner.shares`), so that they end together. The output of each command comes when it is done. What a tier can
-have built beforehand is built from the start on, at the lowest priority.
+Two lanes use the processors. Tests with real sockets and real time mostly wait: they run at normal priority, two
+processes at a time, or one if they follow a timetable. Tests that compute run beside them at a lower priority.
+Processes of one tier share its test files (`support.runner.shares`), so that they end at about the same time. The
+output of a command appears when it has ended. Programs that a tier needs are built in the background from the start,
+at the priority of tests that compute.
 """
 
 from __future__ import annotations
@@ -36,26 +37,26 @@ from support.runner.jobs import Job, Lane, run_jobs
 ROOT = Path(__file__).parent.parent
 BIN = Path(sys.executable).parent
 PYTEST = (str(BIN / "python"), "-m", "pytest", "-q", *(["--color=yes"] if sys.stdout.isatty() else []))
-NO_TESTS = 5  # pytest's exit status where none was chosen
+NO_TESTS = 5  # pytest's exit status if no test was selected
 MEMORY = Path("/dev/shm")  # Linux's file system in memory
-MEMORY_BYTES_MIN = 8 << 30  # brokers, Spark and what they write have some four gigabytes together
+MEMORY_BYTES_MIN = 8 << 30  # brokers, Spark and their files need about four gigabytes together
 
 
 COMPUTING = Lane(os.cpu_count() or 1, niceness=10)
-"""Commands that need a processor, and no certain time."""
+"""Commands that compute, without time limits of their own."""
 
 WAITING = Lane(2)
-"""Commands that wait for brokers, timers and processes more than they compute."""
+"""Commands that mostly wait for brokers, timers and processes."""
 
 ALONE = Lane(1)
-"""Commands beside which nothing runs, of tiers that are asked for by name."""
+"""Commands that run alone, in tiers that are requested by name."""
 
 
 @dataclass(frozen=True)
 class Command:
-    """A program of the environment; ``pytest`` if it is one that takes pytest's arguments.
+    """A command of a tier; ``pytest``: whether it accepts pytest's arguments.
 
-    ``processes``: how many run at once, and share the test files. ``slots``: how much room each takes in its lane.
+    ``processes``: number of parallel processes, which share the test files. ``slots``: the lane's slots that each uses.
     """
 
     name: str
@@ -70,7 +71,7 @@ class Command:
 class Tier:
     """Commands that pass or fail together.
 
-    ``beforehand``: what builds that which the tests else build themselves, for minutes.
+    ``beforehand``: a command that builds programs in advance, which the tests would otherwise build, in minutes.
     """
 
     name: str
@@ -79,16 +80,16 @@ class Tier:
 
 
 def tool(*arguments: str) -> Command:
-    """A program that reads the tree and reports what is wrong with it."""
+    """A command that checks the source tree."""
     return Command(" ".join(arguments), (str(BIN / arguments[0]), *arguments[1:]))
 
 
 def pytest(
     *arguments: str, lane: Lane = COMPUTING, processes: int = 1, slots: int = 1, coverage: bool = True
 ) -> Command:
-    """A pytest process, which counts the lines that it runs: pure Python takes two to three times as long by that.
+    """A pytest command. Coverage makes pure Python two to three times slower.
 
-    Tests that are marked ``no_cover`` run without that: others count the same lines.
+    Tests marked ``no_cover`` run without it, because other tests cover the same lines.
     """
     counting = ("--cov", "--cov-report=") if coverage else ()
     name = " ".join(("pytest", *arguments))
@@ -104,7 +105,7 @@ STATIC = Tier(
         tool("lint-imports", "--no-cache"),
     ),
 )
-# Files that take long come early, for all wait for what is begun last.
+# Slow files come first: a slow file that starts last would delay the end of the tier.
 FAST = ("tests/properties", "tests/golden", "tests/fuzz", "tests/soak", "tests/contracts", "tests/unit")
 QUICK, DEEP = "--hypothesis-profile=quick", "--hypothesis-profile=deep"
 HELM_PROGRAMS = tool("python", "-m", "support.cluster.kube_tools")
@@ -112,20 +113,20 @@ HELM_PROGRAMS = tool("python", "-m", "support.cluster.kube_tools")
 TIERS = (
     STATIC,
     Tier("fast", (pytest(*FAST, processes=2),)),
-    # Kafka's Java classes live in the test process: a process of its own, without the threads of clients.
+    # Kafka's Java classes are loaded into the test process, so it must not have the threads of clients.
     Tier("peers", (pytest("tests/peers", coverage=False),)),
-    # Its Java counts no lines of ours.
+    # Spark's Java process contributes no coverage.
     Tier("spark", (pytest("tests/spark", "--timeout=900"),)),
-    # The last of what computes: the more of Kubernetes is built by then.
+    # The last of the computing tiers, so that most of Kubernetes is built before it starts.
     Tier(
         "helm",
         (
-            pytest("tests/helm", "-m", "not api_server", "--timeout=1800", coverage=False),
-            pytest("tests/helm", "-m", "api_server", "--timeout=1800", coverage=False),
+            pytest("tests/helm", "-m", "not api_server", "--timeout=3600", coverage=False),
+            pytest("tests/helm", "-m", "api_server", "--timeout=3600", coverage=False),
         ),
         beforehand=HELM_PROGRAMS,
     ),
-    # One run of the demo under a real Prometheus, on which alerts and boards are proved together; the rest computes.
+    # One run of the demo under a real Prometheus tests alerts and boards together; the other tests compute.
     Tier(
         "live",
         (
@@ -136,7 +137,7 @@ TIERS = (
     Tier(
         "integration",
         (
-            # What has to keep up with a timetable or a model.
+            # Tests that follow a timetable or a model.
             pytest("tests/integration", "-m", "timed", lane=WAITING, slots=2),
             # Each process has a broker of its own.
             pytest("tests/integration", "-m", "not timed", lane=WAITING, processes=2),
@@ -148,10 +149,10 @@ LOOP = (
     STATIC,
     Tier("fast", (pytest(*FAST, QUICK, processes=2, coverage=False),)),
     Tier("peers", (pytest("tests/peers", QUICK, coverage=False),)),
-    Tier("helm", (pytest("tests/helm", "-m", "not api_server", "--timeout=1800", coverage=False),), HELM_PROGRAMS),
+    Tier("helm", (pytest("tests/helm", "-m", "not api_server", "--timeout=3600", coverage=False),), HELM_PROGRAMS),
     Tier("integration", (pytest("tests/integration", "-m", "end_to_end", lane=WAITING, coverage=False),)),
 )
-"""Tiers of ``--fast``: the same tests, without those that need minutes or a control plane, and fewer examples."""
+"""Tiers of ``--fast``: without tests that need minutes or a control plane, and with fewer examples."""
 
 ON_REQUEST = (
     # Soaks of many minutes, and many more examples of each rule.
@@ -163,18 +164,17 @@ ON_REQUEST = (
             pytest("tests/peers", DEEP, "--timeout=3600", lane=ALONE, coverage=False),
         ),
     ),
-    # A real node: root on Linux, packages of the system, and all the rest of Kubernetes to build.
+    # A real node needs root on Linux, system packages, and a build of all Kubernetes programs.
     Tier("node", (pytest("tests/node", "--timeout=3600", lane=ALONE, coverage=False),)),
 )
-"""Apart from what every change must pass."""
+"""Tiers that run only if they are requested by name."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """What is reported of a tier in the end: minutes from its first command's start to its last one's end.
+    """The result of a tier. ``minutes``: from the start of its first command to the end of its last one.
 
-    Tiers overlap. ``cpu_minutes`` is the processor time that each took; Spark's Java, which outlives its tests, is not
-    in it.
+    Tiers overlap. ``cpu_minutes``: processor time, without Spark's Java process, which outlives its tests.
     """
 
     tier: str
@@ -186,7 +186,7 @@ class Row:
 def main() -> int:
     """Run the chosen tiers and report."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--fast", action="store_true", help="what shall take no more than minutes, without coverage")
+    parser.add_argument("--fast", action="store_true", help="a quick check in minutes, without coverage")
     parser.add_argument("--tier", action="append", choices=[tier.name for tier in (*TIERS, *ON_REQUEST)])
     parser.add_argument("pytest", nargs="*", help="further arguments for every pytest tier")
     options = parser.parse_args()
@@ -206,8 +206,8 @@ def main() -> int:
     if scratch:
         environment["TMPDIR"] = scratch
 
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # the way out that ends the tests, too
-    # A shell that starts this in the background has Ctrl-C ignored, which the programs under test would inherit.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that the tests end, too
+    # A shell that starts this in the background ignores SIGINT, and the programs under test would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     clock = SystemClock()
     start = clock.monotonic()
@@ -215,7 +215,7 @@ def main() -> int:
     beforehand = {tier.name: tier.beforehand.arguments for tier in chosen if tier.beforehand}
     try:
         with in_background(beforehand.values(), {**environment, "PYTHONPATH": str(ROOT / "tests")}) as building:
-            for tiers in apart(chosen):
+            for tiers in concurrent_tiers(chosen):
                 rows += run(tiers, options.pytest, environment, clock)
             missing += not_built(beforehand, [process.poll() for process in building])
     except KeyboardInterrupt:
@@ -230,26 +230,26 @@ def main() -> int:
     print("\ntier            minutes  CPU minutes")
     for row in rows:
         print(f"{row.tier:<15} {row.minutes:7.1f}  {row.cpu_minutes:11.1f}  {'passed' if row.passed else 'FAILED'}")
-    print(f"{'in all':<15} {minutes:7.1f}  {sum(row.cpu_minutes for row in rows):11.1f}")
+    print(f"{'total':<15} {minutes:7.1f}  {sum(row.cpu_minutes for row in rows):11.1f}")
     if missing:
         print("\nnot run:", *missing, sep="\n  ")
     if scratch and not passed:
-        print(f"\nwhat the tests wrote is in {scratch}: in memory, until it is removed")
+        print(f"\nthe tests' files are in {scratch}; they use memory until you remove them")
     return 0 if passed else 1
 
 
 def not_built(beforehand: Mapping[str, Sequence[str]], statuses: Sequence[int | None]) -> Iterator[str]:
-    """What is said of each tier whose command ``beforehand`` has ended, and not well; None: it still runs."""
+    """A message for each tier whose ``beforehand`` command failed; a status of None: it still runs."""
     for (name, command), status in zip(beforehand.items(), statuses, strict=True):
         if status:
-            yield f"{name}: tests whose programs cannot be built. The reason: PYTHONPATH=tests {' '.join(command)}"
+            yield f"{name}: tests whose programs cannot be built. See: PYTHONPATH=tests {' '.join(command)}"
 
 
 def in_memory() -> str | None:
-    """A new folder for the tests' files in memory, if there is much of it; None: on disk, where they are else.
+    """Create a folder for the tests' files in memory, if enough is free; None: the tests use the disk.
 
-    Brokers wait for the disk at every sync. A disk that is shared or limited can make all of them wait until every
-    session has run out, and none of them is to blame.
+    Brokers wait for the disk at every sync. A shared or limited disk can delay them until all sessions time out, which
+    would fail tests without an error of theirs.
     """
     try:
         room = min(shutil.disk_usage(MEMORY).free, os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
@@ -258,20 +258,20 @@ def in_memory() -> str | None:
         return None
 
 
-def apart(tiers: list[Tier]) -> Iterator[list[Tier]]:
-    """The tiers that run at the same time: all together, but each that is to be alone for itself."""
+def concurrent_tiers(tiers: list[Tier]) -> Iterator[list[Tier]]:
+    """Lists of tiers that run at the same time; a tier of the lane `ALONE` is a list of its own."""
     together = [tier for tier in tiers if not is_alone(tier)]
     yield from ([together] if together else [])
     yield from ([tier] for tier in tiers if is_alone(tier))
 
 
 def is_alone(tier: Tier) -> bool:
-    """Whether nothing may run beside it."""
+    """Whether the tier must run alone."""
     return any(command.lane == ALONE for command in tier.commands)
 
 
 def run(tiers: list[Tier], extra: list[str], environment: dict[str, str], clock: Clock) -> list[Row]:
-    """Run all commands of ``tiers``, as many at once as their lanes have room for."""
+    """Run all commands of ``tiers``, in parallel as far as their lanes allow."""
     with tempfile.TemporaryDirectory() as claims:
         by_tier = {tier.name: list(jobs_of(tier, extra, environment, Path(claims))) for tier in tiers}
         results = iter(run_jobs([job for jobs in by_tier.values() for job in jobs], clock))
@@ -285,7 +285,7 @@ def run(tiers: list[Tier], extra: list[str], environment: dict[str, str], clock:
 
 
 def jobs_of(tier: Tier, extra: list[str], environment: dict[str, str], claims: Path) -> Iterator[Job]:
-    """A tier's commands as they are run; each counts what it covers in a file of its own, for they run side by side."""
+    """A tier's commands as jobs; each has its own coverage file, because they run in parallel."""
     numbers = count()
     for command in tier.commands:
         arguments = (*command.arguments, *extra) if command.pytest else command.arguments
@@ -302,12 +302,12 @@ def jobs_of(tier: Tier, extra: list[str], environment: dict[str, str], claims: P
 
 
 def good_ends(extra: list[str]) -> set[int]:
-    """Exit statuses of success: what somebody chooses with ``extra`` need not be in every command's folders."""
+    """Exit statuses of success; with ``extra`` arguments a command may select no test."""
     return {0, NO_TESTS} if extra else {0}
 
 
 def report_coverage(environment: dict[str, str]) -> None:
-    """Show the coverage of all tiers together; it informs, it does not judge."""
+    """Print the coverage of all tiers together; it does not affect the exit code."""
     if any(ROOT.glob(".coverage.*")):
         for arguments in (("combine", "--quiet"), ("report", "--skip-covered", "--precision=0")):
             subprocess.run([str(BIN / "python"), "-m", "coverage", *arguments], env=environment, check=False)

@@ -1,4 +1,4 @@
-"""Each alert is the same where several replicas tell of a group, and where clusters have groups of the same names."""
+"""Alerts stay correct with several replicas per group, and with equal group names in several clusters."""
 
 from __future__ import annotations
 

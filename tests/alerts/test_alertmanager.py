@@ -1,4 +1,4 @@
-"""A real Alertmanager takes the documentation's configuration with our inhibition, and does what is said of both."""
+"""A real Alertmanager accepts the documented configuration and our inhibition rules, and behaves as documented."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is written from the alerts is current, and can be written with other values, or with places kept for them."""
+"""The files generated from the alerts are current; they can be generated with other values or with placeholders."""
 
 from __future__ import annotations
 

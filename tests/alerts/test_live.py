@@ -1,4 +1,4 @@
-"""The alerts in a real Prometheus while the demo's timetable runs: those that should fire do so, and no other.
+"""Alerts in a real Prometheus during the demo's timetable: exactly the expected ones fire.
 
 As they are committed, but for how often they are evaluated; and some with less patience (``pace="short"``).
 """

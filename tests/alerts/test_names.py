@@ -1,4 +1,4 @@
-"""Every name leads somewhere: metrics and labels to the catalogue, alerts to runbooks and back, words to commands."""
+"""Names in alerts resolve: metrics and labels in the catalogue, runbooks, and commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each alert fires when it should, is silent just below, and ends; and no number in it could be another."""
+"""Each alert fires above its threshold, stays silent just below, and resolves; each number has a case that pins it."""
 
 from __future__ import annotations
 

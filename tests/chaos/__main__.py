@@ -1,4 +1,4 @@
-"""``make chaos``: groups of all types on three brokers, an observer, a sidecar, Spark, and everything goes wrong."""
+"""``make chaos``: injects faults into brokers, agents and members of all group types, and checks every result."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from chaos.timetable import FAULTS, STREAM, timetable  # noqa: E402
 
 INTERRUPTED = 128 + signal.SIGINT
 EPILOG = """\
-It ends with exit code 0 if the ledger is clean, every record was read, the stream's tables have each event once, polls
-of instrumented consumers are no later than those of bare ones differ among themselves, there were 50 rebalances a
-minute, and in ten minutes or more every kind of fault. Else it says what is wrong, where logs, records and events are,
-and how to have the same faults again.
+The exit code is 0 if the ledger is clean, every bound of a stall contains what the members' callbacks say, every record
+was read, the stream's tables have each event once, instrumented consumers poll as often as bare ones, there were 50
+rebalances a minute, and a run of ten minutes or more had every kind of fault. Otherwise it prints what is wrong, the
+folder of logs, records and events, and the command that repeats the faults.
 
 make chaos ARGS="--minutes 2 --seed 7 --only 'broker killed' --only 'agent killed' --no-spark"
 make chaos ARGS="--seed 1729 65537 314159"

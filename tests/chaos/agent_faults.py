@@ -1,4 +1,4 @@
-"""What goes wrong with the observer and the sidecar."""
+"""Faults of the observer and the sidecar."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _sidecar_slow(stage, fault):
 
 
 def _sidecar_flooded(stage, fault):
-    """By somebody else; then it is as well as before."""
+    """A hostile client floods the sidecar; afterwards it must work as before."""
     eventually(lambda: stage.sidecar.life.port, told="the sidecar, which has only just begun")
     web = f"127.0.0.1:{stage.sidecar.life.port}"
     command = [*MODULE, "chaos.flood", stage.events, web, str(fault.seconds)]
@@ -94,7 +94,7 @@ def _sidecar_flooded(stage, fault):
 
 
 def _takes(events):
-    """Whether the endpoint takes what is posted there."""
+    """Whether the endpoint accepts posts."""
     with contextlib.suppress(OSError, HTTPException):
         return http(f"http://{events}/v1/events", post())[0] in range(200, 300)
     return False
@@ -116,7 +116,7 @@ def _sidecar_clock_back(stage, fault):
 
 
 def _starve(stage, agent, seconds):
-    """It gets no more memory; whatever that does to it, it is started anew then."""
+    """Deny more memory to the process, and restart it afterwards in any case."""
     life = agent.life
     life.limit_memory(MEMORY_BYTES)
     stage.wait(seconds)

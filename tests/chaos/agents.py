@@ -1,4 +1,4 @@
-"""The observer and the sidecar under test: processes that are killed, stopped, starved, started again."""
+"""The observer and the sidecar under test, as processes that can be killed, paused, starved and restarted."""
 
 from __future__ import annotations
 
@@ -125,11 +125,11 @@ class Life:
         return 0.0
 
     def ready(self):
-        """Whether it says so."""
+        """Whether it reports that it is ready."""
         return self.running and self.port is not None and self._get("/readyz") is not None
 
     def reads_past(self, seconds=PATIENCE_S):
-        """Wait until an observer has begun to read what was there before it; whether it has."""
+        """Wait until an observer has begun to read the records from before its start; return whether it has."""
         return self._past.wait(seconds)
 
     def kill(self):
@@ -156,7 +156,7 @@ class Life:
         self._process.send_signal(number)
 
     def limit_memory(self, more):
-        """It may take so many bytes more address space than it has; None: as much as it likes."""
+        """Limit the process to this many more bytes of address space than it has now; None: no limit."""
         if not self.running:
             return
         most = resource.RLIM_INFINITY
@@ -176,7 +176,7 @@ class Life:
             self._written = written
 
     def readings(self):
-        """Each time that an observer began to read: of so many of so many partitions it had a snapshot."""
+        """Each start of reading by an observer: the partitions with a snapshot, and all partitions."""
         told = (_said(line) for line in self.log.read_text().splitlines() if LOADED in line)
         return [(each["partitions"], each["of"]) for each in told if each.get("event") == LOADED]
 

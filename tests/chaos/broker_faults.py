@@ -1,4 +1,4 @@
-"""What goes wrong with brokers."""
+"""Faults of brokers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _start_broker(stage, broker):
 
 
 def _broker_stopped(stage, fault):
-    """As a machine that nobody hears of, with its connections open."""
+    """Pause a broker: like an unreachable machine, with its connections open."""
     hold_up(stage, stage.kafka.pid(fault.broker), fault.seconds)
 
 

@@ -1,4 +1,4 @@
-"""The counters of each life of the observer against what that life published."""
+"""Compares the counters of each life of the observer with the events that it published."""
 
 from __future__ import annotations
 
@@ -45,7 +45,10 @@ def compared(lives, report):
         done["lives"] += 1
         done["judged"] += counted > 0
         check_lifetime(
-            LifetimeCounters(life.name, found.counters, events, until_ms, 0, found.amid, found.replayed), report
+            LifetimeCounters(
+                life.name, found.counters, events, until_ms, 0, found.started_from_snapshot, found.replayed
+            ),
+            report,
         )
     what = (
         f"counters: {done['lives']} of {len(lives)} lives of the observer were compared, {done['judged']} of them with "

@@ -1,4 +1,4 @@
-"""Groups of all types whose members come, go and are killed all the time, and what they read."""
+"""Groups of all types whose members join, leave and are killed continuously, and the records that they read."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from functools import partial
 
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
+from chaos.account import Account
 from chaos.kinds import KINDS, group_name, librdkafkas, troops
 from chaos.latency import TRIED
 from chaos.programs import ENVIRONMENT, MODULE
@@ -44,7 +45,7 @@ class Member(member_lines.ProcessMember):
         super().__init__([*MODULE, program, json.dumps(config)], ENVIRONMENT)
 
     def hear(self, word, at_ms, *numbers):
-        """A line of it."""
+        """Process a line of the member's output."""
         if word == "late":
             self.late.append((at_ms, numbers))
         else:
@@ -58,6 +59,7 @@ class Crowd:
         self.kinds = kinds
         self.members = {kind.name: [] for kind in kinds}
         self.errors = []
+        self.account = Account()
         self._kafka, self._topic, self._events_url = kafka, topic, events_url
         self._stop = threading.Event()
         self._threads = [
@@ -84,7 +86,7 @@ class Crowd:
             assert not thread.is_alive(), "a group cannot end its members"
 
     def late(self):
-        """Group -> what its members said of their polls."""
+        """Group -> its members' reports about late polls."""
         return {
             name: [late for each in self.members[name] for late in each.late] for name in TRIED if name in self.members
         }
@@ -133,20 +135,28 @@ class Crowd:
             "directory": str(self._kafka.directory),
         }
         if kind.process:
-            member = Member(config)
+            begin = partial(Member, config)
         elif kind.client == "java":
-            member = member_lines.java_member(bootstrap, group, self._topic, name, **kind.settings)
+            begin = partial(member_lines.java_member, bootstrap, group, self._topic, name, **kind.settings)
         else:
-            member = member_lines.LibrdkafkaMember(bootstrap, group, self._topic, name, **librdkafkas(kind), **more)
+            begin = partial(
+                member_lines.LibrdkafkaMember, bootstrap, group, self._topic, name, **librdkafkas(kind), **more
+            )
+        member = self.account.start(kind, name, begin)
         self.members[kind.name].append(member)
         return member
 
     def _leave(self, members, *, kill=False):
         """All at once, each on its own: leaving takes a while."""
         with ThreadPoolExecutor(len(members)) as pool:
-            ends = [partial(_kill, each) if kill and hasattr(each, "kill") else each.close for each in members]
-            for end in [pool.submit(each) for each in ends]:
+            for end in [pool.submit(self._end, each, kill=kill) for each in members]:
                 end.result()
+
+    def _end(self, member, *, kill):
+        if kill and hasattr(member, "kill"):
+            self.account.end(member, "kill", partial(_kill, member))
+        else:
+            self.account.end(member, "close", member.close)
 
 
 def _kill(member):

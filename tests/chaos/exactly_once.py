@@ -1,4 +1,4 @@
-"""The stream's tables against the topic that it read: each event once, and as it was told last."""
+"""Compares the stream's tables with the topic it read: each event once, in its last revision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How each fault of the timetable is done, and undone before the next one."""
+"""Injects each fault of the timetable, and undoes it before the next one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which groups play, and what their members are."""
+"""The groups of a run, and the programs of their members."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do polls of an instrumented consumer return later than those of bare ones? As much as two bare ones differ is noise.
+"""Compares poll latency of instrumented and bare consumers; the difference between two bare ones is noise.
 
 The three groups have processes of one make, which come, go and are killed at the same moments, and one coordinator. The
 run is cut into windows; in each of them the same happens to all three, whatever that is.

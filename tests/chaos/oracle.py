@@ -1,4 +1,4 @@
-"""What must be true in the end, whatever went wrong."""
+"""The conditions that must hold at the end of a run, whatever the faults."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _balance(bootstrap, topic, since_ms, groups):
     until_ms = clock.now_ms()
     cluster.events(topic, ledger.add_event)
     # Nothing is compacted: the newest segment is the only one. Members' offsets are committed without transactions.
-    ledger.expect(AuditWindow(since_ms, until_ms, GRACE_MS, complete=True, names=cluster.names()))
+    ledger.expect(AuditWindow(since_ms, until_ms, GRACE_MS, complete=True, names=cluster.names(), reports=True))
     cluster.post(ledger)
     return ledger.close()
 
@@ -64,7 +64,7 @@ def rebalances(published, groups, wanted):
 
 
 def read_at_least_once(crowd, written):
-    """Every record that Kafka acknowledged was read by each group whose members tell what they read."""
+    """Every record that Kafka acknowledged was read by each group whose members report what they read."""
     if not written:
         return [Verdict("no record was acknowledged", ("no record was acknowledged, so none can have been lost",))]
     verdicts = []

@@ -1,17 +1,15 @@
-"""The whole of it: the cluster, who plays, faults in their time, and the judgement."""
+"""A whole run: cluster, groups, faults by timetable, and the verdict."""
 
 from __future__ import annotations
 
-import base64
 import contextlib
-import json
 import random
 from collections import Counter
 from contextlib import ExitStack
 
 from confluent_kafka import KafkaException
 
-from chaos import counters, latency, oracle
+from chaos import account, counters, latency, oracle
 from chaos.agents import Agent
 from chaos.crowd import Crowd
 from chaos.faults import inflict
@@ -46,7 +44,7 @@ BROKER = {
 
 
 def play(options, faults, folder):
-    """What is wrong, a line each; None if somebody pressed Ctrl-C."""
+    """Return the problems, a line each; None after Ctrl-C."""
     fronted = {"AGENT": Listener("PLAINTEXT", fronted=True)}
     with EmbeddedKafka(BROKERS, properties=BROKER, listeners=fronted, startup_timeout=180) as kafka:
         try:
@@ -72,7 +70,7 @@ def _play(kafka, options, faults, folder):
         stage = _set(stack, kafka, options, folder)
         source = stack.enter_context(Source(bootstrap, TOPIC))
         crowd = stack.enter_context(Crowd(kafka, TOPIC, f"http://{stage.events}", options.seed, kinds))
-        done = _go_wrong(stage, faults, options.minutes)
+        done = _go_wrong(stage, faults, options.minutes, crowd.account)
         source.stop()
         with contextlib.suppress(AssertionError):  # who has not read it by then is named in the end
             eventually(
@@ -80,7 +78,7 @@ def _play(kafka, options, faults, folder):
                 between=lambda: stage.wait(LOOKS_S),
             )
         crowd.calm()
-        return _judge(stage, crowd, source, since_ms, options, done)
+        return _judge(stage, crowd, source, since_ms, options, done, folder)
 
 
 def _set(stack, kafka, options, folder):
@@ -104,7 +102,7 @@ def _set(stack, kafka, options, folder):
     return Stage(kafka, network, observer, sidecar, events, stream, random.Random(f"{options.seed} faults"))
 
 
-def _go_wrong(stage, faults, minutes):
+def _go_wrong(stage, faults, minutes, acts):
     """How often each was done, and undone."""
     began, done, left = stage.clock.monotonic(), Counter(), 0
     for fault in faults:
@@ -114,7 +112,9 @@ def _go_wrong(stage, faults, minutes):
             left += 1
             continue
         print(f"  {stage.clock.monotonic() - began:6.1f} s  {fault.what}", flush=True)
+        acts.note("fault", name=fault.name)
         inflict(stage, fault)
+        acts.note("fault over", name=fault.name)
         done[fault.name] += 1
         if died := stage.observer.life.died or stage.sidecar.life.died:
             raise AssertionError(died)
@@ -126,7 +126,7 @@ def _go_wrong(stage, faults, minutes):
     return done
 
 
-def _judge(stage, crowd, source, since_ms, options, done):
+def _judge(stage, crowd, source, since_ms, options, done, folder):
     observer, groups = stage.observer, {group_name(kind) for kind in crowd.kinds}
     report = _settled(stage, since_ms, groups)
     observer.life.scrape()
@@ -134,7 +134,7 @@ def _judge(stage, crowd, source, since_ms, options, done):
     wrong = [*map(str, report.differences), *crowd.errors, *source.errors]
     print(report.summary())
     ours = compared, oracle.judged(report, observer.lives, groups), happened(done, options)
-    for verdict in (*ours, *_verdicts(stage, crowd, source, options)):
+    for verdict in (*ours, *_verdicts(stage, crowd, source, options, folder)):
         print(verdict.what, flush=True)
         wrong += verdict.wrong
     return wrong
@@ -153,7 +153,7 @@ def _settled(stage, since_ms, groups):
         stage.wait(LOOKS_S)
 
 
-def _verdicts(stage, crowd, source, options):
+def _verdicts(stage, crowd, source, options, folder):
     """On all but the ledger and the faults, one after the other."""
     yield from oracle.read_at_least_once(crowd, source.written)
     if set(latency.TRIED) <= crowd.members.keys():
@@ -165,6 +165,8 @@ def _verdicts(stage, crowd, source, options):
     yield oracle.ended(agents)
     published = [each.value() for each in everything(stage.kafka.bootstrap_servers, EVENTS)]
     yield oracle.reported(crowd, published)
+    account.write(crowd.account, stage.kafka, crowd.kinds, TOPIC, published, folder / "account")
+    yield account.judged(folder / "account")
     wanted = 0 if options.only or options.kinds else REBALANCES_A_MINUTE * options.minutes
     yield oracle.rebalances(published, {group_name(kind) for kind in crowd.kinds}, wanted)
     if stage.stream:
@@ -178,12 +180,7 @@ def _keep(bootstrap, folder):
 
 
 def _write(bootstrap, folder):
-    with (folder / "records.ndjson").open("w") as file:
-        for each in everything(bootstrap, "__consumer_offsets"):
-            row = {"partition": each.partition(), "offset": each.offset(), "timestamp": each.timestamp()[1]}
-            for name, part in (("key", each.key()), ("value", each.value())):
-                row[name] = None if part is None else base64.b64encode(part).decode()
-            file.write(json.dumps(row) + "\n")
+    account.write_records(bootstrap, folder / "records.ndjson")
     with (folder / "events.ndjson").open("wb") as file:
         for each in everything(bootstrap, EVENTS):
             file.write(each.value() + b"\n")

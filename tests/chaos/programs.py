@@ -1,4 +1,4 @@
-"""What our own Python programs are started with."""
+"""Commands and environments of our own Python programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What there is to read."""
+"""Produces the records that the groups read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What faults happen to, and how a process is held up."""
+"""The targets of faults, and how a process is paused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pipeline's stream beside it all: killed, started again, and in the end its tables are held against the topic."""
+"""The pipeline's stream during a run: it is killed and restarted, and its tables are compared with the topic."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ class Stream:
         self._killed_after, self._ended = [], 0
 
     def start(self):
-        """Another process, which goes on from the checkpoint."""
+        """Start a process that continues from the checkpoint."""
         self._ingest = Ingest(self._bootstrap, self._topic, self._tables, self._log, every_s=EVERY_S)
         with suppress(psutil.Error):  # it has ended already, as `look` will find
             process = psutil.Process(self._ingest.process.pid)
             process.nice(max(NICE, process.nice()))
 
     def look(self):
-        """Start it again if it ended by itself, as whoever runs one does: brokers may be away for too long."""
+        """Restart it if it ended by itself, as operators do: brokers may be unavailable for too long."""
         if self._ingest is not None and not self._ingest.alive():
             self._ended += 1
             self.end()

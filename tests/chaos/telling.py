@@ -1,4 +1,4 @@
-"""What a member's program says of itself, in lines as `member_lines` has them, until standard input ends.
+"""Prints a member's actions as lines in the format of `member_lines`, until standard input ends.
 
 Once a second it says ``late MS US...``: how much longer than asked for (microseconds) each poll took that did.
 """
@@ -20,7 +20,7 @@ LEAVING_S = 80.0
 
 
 class Polls:
-    """Says what one consumer's polls are like."""
+    """Measures the polls of one consumer and prints their lateness."""
 
     def __init__(self):
         self._clock = SystemClock()
@@ -32,7 +32,7 @@ class Polls:
         sys.stdout.flush()
 
     def told(self, word, partitions):
-        """A callback had this word for ``partitions``."""
+        """Report a callback of this name for ``partitions``."""
         self.say(word, *(each.partition for each in partitions))
 
     @contextmanager

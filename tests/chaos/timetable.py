@@ -1,4 +1,4 @@
-"""What goes wrong, when, and for how long: drawn from a seed, the same every time."""
+"""The faults with their start and duration, drawn from a seed: the same seed gives the same timetable."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ WHOLE_MINUTES = 10
 
 @dataclass(frozen=True)
 class Fault:
-    """``at_s`` after the beginning, at the earliest: what is not over yet is waited for."""
+    """A fault that starts at ``at_s`` seconds, or when the previous ones are over."""
 
     at_s: float
     name: str
@@ -64,7 +64,7 @@ class Fault:
 
     @property
     def what(self):
-        """In words."""
+        """The fault in words."""
         lasts = f" ({self.seconds:.1f} s)" if self.seconds else ""
         return f"{self.name.replace('broker ', f'broker {self.broker} ', 1)}{lasts}"
 

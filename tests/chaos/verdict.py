@@ -1,4 +1,4 @@
-"""What one look at the end found."""
+"""The result of one check at the end of a run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Verdict:
-    """``what`` in words, and what of it is ``wrong``."""
+    """``what`` was checked, in words, and what was ``wrong``."""
 
     what: str
     wrong: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""What the API answers is what its OpenAPI document says, and the page about it is current."""
+"""The API's answers match its OpenAPI document, and its documentation page is current."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ARCHITECTURE.md has every package in its map, in the order of the import contract; no path that it names is gone.
+"""ARCHITECTURE.md maps every package in the order of the import contract, and all its paths exist.
 
 The same is asked of the paths in CONTRIBUTING.md. Every rule is a function over a text, so that the last tests can show
 what each of them refuses.

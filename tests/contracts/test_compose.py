@@ -1,4 +1,4 @@
-"""compose.yaml is what its specification allows, and all that it names is there: files, services, flags, settings.
+"""compose.yaml is valid, and its files, services, flags and settings exist.
 
 No Docker is needed, and nothing is started: images of others are taken on trust.
 """

@@ -1,4 +1,4 @@
-"""`make demo` runs in a small environment of its own: what it installs is enough, and is what the tests run with."""
+"""`make demo` has a small environment that is complete and has the versions that the tests use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page about events names every kind and field, and its example is one."""
+"""The page about events documents every kind and field, and its example is valid."""
 
 from __future__ import annotations
 

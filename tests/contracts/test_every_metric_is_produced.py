@@ -1,4 +1,4 @@
-"""Each row of the catalogue of groups, with each of its closed label values, comes out of what the tracker is told.
+"""The tracker can produce every metric of the group catalogue, with each of its closed label values.
 
 Pages that are put together by hand show what a row looks like; here nothing is: a row or a value that no story leads to
 has no place in the catalogue.
@@ -29,8 +29,9 @@ from rebalance_agent.model.epoch_groups import (
     MemberTarget,
     TargetEpoch,
 )
-from rebalance_agent.model.events import AssignEvent, process_event_id
+from rebalance_agent.model.events import AssignEvent
 from rebalance_agent.model.group import GroupState, GroupType
+from rebalance_agent.model.group_event import process_event_id
 from rebalance_agent.tracking.observations import (
     DescribedGroup,
     GroupDescribed,
@@ -215,8 +216,7 @@ def played(story):
         events += tell(tracker, observation)
         if view := tracker.view("g"):
             by_metric = dict(group_samples(view, SeriesLimits()).by_metric)
-            for metric, sample in running_samples(view, view.counted_until_ms + 500):
-                by_metric[metric] = (*by_metric.get(metric, ()), sample)
+            by_metric |= running_samples(view, view.counted_until_ms + 500)
             samples += [(metric, sample) for metric, some in by_metric.items() for sample in some]
     return samples, events
 
@@ -237,7 +237,7 @@ def seen():
 def test_some_story_leads_to_each_row_and_to_each_value_of_its_labels(row, seen):
     assert seen[row], "no story leads to it"
     for label, closed in row.values.items():
-        assert {labels[row.labels.index(label)] for labels in seen[row]} == set(closed), label
+        assert {labels[row.labels.index(label) - 1] for labels in seen[row]} == set(closed), label
 
 
 def test_each_phase_is_measured_in_some_story():

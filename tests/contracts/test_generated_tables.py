@@ -1,4 +1,4 @@
-"""Tables in pages that people write are those that `make docs` writes into them."""
+"""The generated tables in hand-written pages are those that `make docs` writes."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The images hold what the repository says elsewhere: versions, hashes, names of files."""
+"""Image definitions agree with the repository: versions, hashes and file names."""
 
 from __future__ import annotations
 

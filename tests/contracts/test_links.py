@@ -1,4 +1,4 @@
-"""Every link and picture in the documentation leads somewhere, and a reader of README.md can get to every page."""
+"""Every link and picture in the documentation resolves, and every page can be reached from README.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The users in docs/operate.md have the rights that the agent asks for: all of them, and no other."""
+"""The users in docs/operate.md have exactly the rights that the agent requests."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from rebalance_agent.pipeline.ingest.ingest_events import OWN_GROUPS
-from rebalance_agent.runtime.preflight.rights import agent_rights
+from rebalance_agent.pipeline.spark.kafka_options import OWN_GROUPS
+from rebalance_agent.runtime.settings.rights import agent_rights
 from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings
 
 PAGE = Path(__file__).parents[2] / "docs" / "operate.md"

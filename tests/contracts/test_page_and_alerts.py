@@ -1,4 +1,4 @@
-"""The agent's own page blames groups by the numbers of the alerts, which it cannot read where it runs."""
+"""The page's thresholds are those of the alerts, whose files it cannot read at run time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from rebalance_agent.ui.sentences.empty_text import EMPTY_SECONDS_MAX, EMPTY_SEC
 from rebalance_agent.ui.words import rounded_duration
 
 ALERTS = load().alerts
-PAGE = Path(__file__).parents[2] / "docs" / "page.md"
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "page.md"
 
 
 def test_the_page_and_the_alerts_have_the_same_numbers():
@@ -30,14 +31,18 @@ def test_the_page_and_the_alerts_have_the_same_numbers():
         assert ALERTS[of_any]["partitions"] == 1
 
 
+def test_the_readme_has_the_number_of_alerts():
+    assert re.findall(r"(\d+) alerts", (ROOT / "README.md").read_text(encoding="utf-8")) == [str(len(ALERTS))]
+
+
 def test_the_documentation_of_the_page_has_them_too():
     text = PAGE.read_text(encoding="utf-8")
-    shown = dict(re.findall(r"^\| ((?:hurts|look): [^|]+?) \| (.+?) \|$", text, re.MULTILINE))
+    shown = dict(re.findall(r"^\| ((?:critical|warning): [^|]+?) \| (.+?) \|$", text, re.MULTILINE))
     long = rounded_duration(trouble.LONG_SECONDS_MIN).replace("\N{NO-BREAK SPACE}", " ")
-    assert f"hurts: rebalances for more than {long}" in shown
-    assert f"{EMPTY_SECONDS_MIN / 60:.0f} minutes to a day" in shown["hurts: Empty since ..."]
-    assert f"{trouble.STUCK_SECONDS_MIN / 60:.0f} minutes" in shown["hurts: ... makes no progress"]
-    for said in ("hurts: storm", "look: a member failed that had ... partitions"):
+    assert f"critical: rebalancing for more than {long}" in shown
+    assert f"{EMPTY_SECONDS_MIN / 60:.0f} minutes to a day" in shown["critical: Empty since ..."]
+    assert f"{trouble.STUCK_SECONDS_MIN / 60:.0f} minutes" in shown["critical: ... makes no progress"]
+    for said in ("critical: storm", "warning: failed members lost ... partitions"):
         assert f"{trouble.STORM_SECONDS / 60:.0f} minutes" in shown[said]
-    assert f"{trouble.STALLED_SECONDS_MIN:.0f} s or more" in shown["look: stood still for ..."]
-    assert f"above {trouble.SKEW_RATIO_MAX}" in shown["look: the fullest member has ... its share"]
+    assert f"{trouble.STALLED_SECONDS_MIN:.0f} s or more" in shown["warning: stalled for ..."]
+    assert f"above {trouble.SKEW_RATIO_MAX}" in shown["warning: the most loaded member has ... its share"]

@@ -1,4 +1,4 @@
-"""What a module exports is what it says it exports, in order, and documented."""
+"""A module's ``__all__`` is complete and in order, and every public name is documented."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Python code in the documentation is Python, and what it imports is there."""
+"""Python code in the documentation compiles, and its imports exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/offsets-topic.md lists exactly the kinds of records that the tables know, and names metrics that there are."""
+"""docs/offsets-topic.md lists exactly the record kinds of the tables, and only existing metrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/security.md names files that enforce something and tests that prove it: they are there, under those names."""
+"""The files and tests that docs/security.md names exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the pages of the strategies say that ``rebalance-agent assign`` prints is what it prints."""
+"""The outputs of ``rebalance-agent assign`` on the strategies' pages are current."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every strategy has its page, with its settings and a picture that is what it really does."""
+"""Every strategy has a page with its settings and a current picture."""
 
 import sys
 from pathlib import Path

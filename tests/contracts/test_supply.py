@@ -1,4 +1,4 @@
-"""Bills of materials name what is locked, and the audit finds what a database knows: with the tools themselves.
+"""Bills of materials list the locked packages, and the audit finds known vulnerabilities, with the real tools.
 
 They are installed at the first use. Without a network these tests are skipped, unless they run in CI.
 """
@@ -126,7 +126,7 @@ def test_a_lock_that_cannot_be_read_is_an_error(tools, tmp_path):
 def test_the_audit_finds_what_the_database_knows(tools, database):
     code, lines = verdict(ASKED, ask(tools, ASKED, ["--vulnerability-service=osv", f"--osv-url={database}"]))
     assert code == VULNERABLE
-    assert lines[0].startswith("pyyaml 5.3: PYSEC-2020-96 (CVE-2020-1747), mended in 5.3.1")
+    assert lines[0].startswith("pyyaml 5.3: PYSEC-2020-96 (CVE-2020-1747), fixed in 5.3.1")
     assert lines[1:] == ["audit: 1 of 2 versions have known vulnerabilities"]
 
 

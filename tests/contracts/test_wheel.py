@@ -1,4 +1,4 @@
-"""What ``pip install kafka-rebalance-agent`` brings, and that it is enough for the commands without extras."""
+"""The wheel's contents and dependencies, which are enough for the commands without extras."""
 
 from __future__ import annotations
 

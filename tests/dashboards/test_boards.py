@@ -1,4 +1,4 @@
-"""What Grafana's builders and linter do not check in the boards' JSON, on the files as they are committed."""
+"""Checks of the committed boards' JSON that Grafana's builders and linter do not have."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ PROMETHEUS_OWN = {"up": {"job", "instance"}}
 ADDED = {"job", "instance", "cluster"}
 """Labels of every series: the first two are Prometheus', the last is set by ``cluster_name``."""
 
-NOT_ON_A_BOARD = dict.fromkeys(
-    ("kafka_rebalance_stall_upper_seconds", "kafka_rebalance_stalled_partition_seconds_upper_total"),
-    "boards show the time that partitions surely stood still; the page and explain show both bounds",
-)
+NOT_ON_A_BOARD: dict[str, str] = {}
 """Metric -> why no panel needs it."""
+
+STALLS = re.compile(r"kafka_rebalance_stall(ed_partition)?(_upper)?_seconds")
+"""Metrics that are bounds of stalls."""
 
 PARTS = re.compile(r"_(bucket|sum|count)$")
 SELECTOR = re.compile(r"\b(up|kafka_rebalance_\w+|rebalance_agent_\w+)\b(?:\{([^}]*)\})?")
@@ -261,6 +261,18 @@ def test_every_metric_is_on_a_board_or_there_is_a_reason():
             shown |= {name for name, _ in SELECTOR.findall(question.expression)}
     shown |= {PARTS.sub("", name) for name in shown}
     assert {row.name for row in CATALOGUE} - shown == set(NOT_ON_A_BOARD)
+
+
+def test_every_panel_of_stalls_names_its_bound():
+    named = 0
+    for board in COMMITTED.values():
+        for panel in board["panels"]:
+            metrics = {found for target in panel["targets"] for found in STALLS.findall(target["expr"])}
+            for upper in {upper for _, upper in metrics}:
+                bound = "upper bound" if upper else "lower bound"
+                assert bound in panel["description"], f"{board['uid']}: {panel['title']}"
+                named += 1
+    assert named
 
 
 def test_gauges_of_several_observers_are_not_added_up():

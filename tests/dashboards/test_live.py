@@ -1,4 +1,4 @@
-"""Every question of every board, asked of a real Prometheus that scraped real agents while the demo's timetable ran."""
+"""Every query of every board, against a real Prometheus that scraped real agents during the demo's timetable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The boards are what Grafana 11 and 12 say that a dashboard is: TypeScript checks the JSON against their own types."""
+"""The boards match the dashboard types of Grafana 11 and 12, checked by TypeScript."""
 
 from __future__ import annotations
 

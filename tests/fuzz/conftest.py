@@ -1,4 +1,4 @@
-"""What all tests with damaged input share."""
+"""Fixtures of all tests with damaged input."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Who chooses the inputs: atheris (libFuzzer) by the lines that they reach, or a plain loop where it is not installed.
+"""Engines that choose inputs: atheris (libFuzzer) by coverage, or a plain loop if it is not installed.
 
 ``python -m fuzz.engines TARGET FOLDER SECONDS INPUTS SEED ENGINE`` fuzzes one target in a process of its own, prints
 what it did as JSON in its last line, and ends with 1 where it found a fault, whose input is then in FOLDER.
@@ -67,7 +67,7 @@ def plainly(
     folder: Path | None = None,
     hanging_s: float = HANGING_S,
 ) -> int:
-    """Try all there is to begin with, then so many damaged inputs, or as many as the time allows; how many it were.
+    """Try all initial inputs, then damaged ones up to a number or a time; return how many were tried.
 
     Raises:
         Exception: whatever came out of the target; the input is then in ``folder``.
@@ -135,7 +135,7 @@ def by_coverage(name: str, seed: int, inputs: int, seconds: float, folder: Path)
 
 
 def _freeze() -> None:
-    """Let the collector leave alone what stays: to look through all modules again and again is a fifth of a target."""
+    """Exclude permanent objects from garbage collection: scanning all modules takes a fifth of a target's time."""
     gc.collect()
     gc.freeze()
 

@@ -1,4 +1,4 @@
-"""What one input may cost: CPU and memory, the latter to the byte of some; and it must come back at all."""
+"""Limits of CPU time and memory for one input; inputs that never return are ended."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _bytes_max(target: Target, data: bytes) -> int:
 
 
 def _weighed(target: Target, data: bytes) -> None:
-    """Once before, so that what is made at first use and kept is not counted."""
+    """Measure after one warm-up call, so that caches filled at first use do not count."""
     taken(target, data)
     tracemalloc.start()
     try:

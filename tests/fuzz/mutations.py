@@ -1,5 +1,4 @@
-"""Damage with some sense in it: what breaks parsers are lengths, counts, numbers at their ends, and things that are
-moved, doubled or left out; in JSON the same of its values.
+"""Mutations that break parsers: lengths, counts, extreme numbers, and parts moved, doubled or removed; also in JSON.
 
 Everything follows from a ``random.Random``: the same seed damages alike.
 """
@@ -88,7 +87,7 @@ def _swap(chance, data, _others, _words):
 
 
 def _splice(chance, data, others, _words):
-    """A piece of another input, put in or in place of what was there."""
+    """Insert a part of another input, or replace a part by it."""
     if others and (other := chance.choice(others)):
         begin = chance.randrange(len(other))
         piece = other[begin : begin + chance.choice((4, 16, 64, len(other)))]

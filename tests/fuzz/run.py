@@ -1,4 +1,4 @@
-"""``make fuzz``: every parser of bytes from outside under damaged inputs, for as long as one likes.
+"""``make fuzz``: runs every parser of external bytes with damaged inputs for a given time.
 
 ``make fuzz ARGS="--seconds 300"`` shares the time out among all targets, as many at once as there are
 processors, or ``--at-once N``; ``--target NAME`` chooses, ``--inputs N`` ends each earlier, ``--replay FILE`` gives one
@@ -40,7 +40,7 @@ _STATS = {
 
 @dataclass(frozen=True)
 class Done:
-    """What became of one target. ``fault`` is the end of what it wrote; nothing where all was well."""
+    """The result of one target. ``fault``: the end of its output; empty on success."""
 
     name: str
     inputs: int
@@ -50,7 +50,7 @@ class Done:
 
 
 def main() -> int:
-    """Fuzz what was chosen, and report."""
+    """Fuzz the chosen targets and report."""
     parser = argparse.ArgumentParser(
         "make fuzz", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

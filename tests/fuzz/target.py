@@ -1,4 +1,4 @@
-"""What a fuzzer is pointed at."""
+"""The interface of a fuzz target."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Target:
 
 
 def read_or_refused(parse: Callable[[bytes], _T], data: bytes, refusal: type[Exception]) -> _T | None:
-    """What a parser makes of ``data``; None where it refuses with ``refusal``, which says why in one line."""
+    """The parser's result for ``data``; None if it raises ``refusal`` with a one-line reason."""
     try:
         return parse(data)
     except refusal as error:

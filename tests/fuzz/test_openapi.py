@@ -1,4 +1,4 @@
-"""The API by its own OpenAPI document, as schemathesis reads it: whatever is asked, it answers as is said there."""
+"""schemathesis tests the API with its own OpenAPI document: every request gets a documented answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A little of ``make fuzz`` with every run of the tests: the same inputs each time, and what was a fault once first."""
+"""A short, fixed part of ``make fuzz`` with every test run; inputs that once caused faults come first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Make ``captured_records.ndjson`` again: real records of every kind, of groups of all four types.
+"""Writes ``captured_records.ndjson``: real records of every kind, of groups of all four types.
 
 Run from the checkout: ``PYTHONPATH=agent:tests python tests/golden/make_captured_records.py``. The members are
 librdkafka's, kafka-python's and Kafka's own Java programs; the records are what the coordinator of Kafka 4.3 made of

@@ -1,4 +1,4 @@
-"""Make ``captured_topic.ndjson`` again: what a real broker wrote to ``__consumer_offsets`` while groups rebalanced.
+"""Writes ``captured_topic.ndjson``: the records of a real broker's ``__consumer_offsets`` during rebalances.
 
 Run from the checkout: ``PYTHONPATH=agent:tests python tests/golden/make_captured_topic.py``, then
 ``REBALANCE_AGENT_GOLDEN=write pytest tests/golden`` for the events that follow from it; read the difference.

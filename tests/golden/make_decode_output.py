@@ -1,4 +1,4 @@
-"""Make ``decode_input.ndjson`` and ``decode_output.ndjson`` again; read the difference before you commit it.
+"""Writes ``decode_input.ndjson`` and ``decode_output.ndjson``; read the difference before you commit it.
 
 Run from the checkout: ``PYTHONPATH=agent python tests/golden/make_decode_output.py``.
 """

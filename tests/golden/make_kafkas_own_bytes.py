@@ -1,4 +1,4 @@
-"""Make ``kafkas_own_bytes.json`` again: bytes written by Kafka's own Java classes, with Kafka's own reading of them.
+"""Writes ``kafkas_own_bytes.json``: bytes from Kafka's own Java classes, with the values they decode to.
 
 Run from the checkout: ``PYTHONPATH=agent:tests python tests/golden/make_kafkas_own_bytes.py``.
 """

@@ -1,4 +1,4 @@
-"""Real records of groups of all four types: nothing in them is unknown, and they write back byte for byte.
+"""Real records of groups of all four types decode completely and encode to the same bytes.
 
 ``tests/peers`` reads the same records with Kafka's own classes.
 """

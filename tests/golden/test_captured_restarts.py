@@ -1,4 +1,4 @@
-"""Captures of ``__consumer_offsets``, told by observers that are killed and go on from their snapshots."""
+"""Observers that are killed and resume from snapshots give the same events for captured topics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A captured ``__consumer_offsets`` (see ``make_captured_topic.py``) gives these events and no others, every time.
+"""A captured ``__consumer_offsets`` (see ``make_captured_topic.py``) always gives exactly these events.
 
 ``REBALANCE_AGENT_GOLDEN=write pytest tests/golden`` writes them anew.
 """

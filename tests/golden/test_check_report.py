@@ -1,4 +1,4 @@
-"""The exact report of ``rebalance-agent check``: people paste from it, and programs read it.
+"""The exact report of ``rebalance-agent check``: people paste from it, and programs parse it.
 
 ``REBALANCE_AGENT_GOLDEN=write pytest tests/golden`` writes the files anew.
 """
@@ -10,7 +10,7 @@ import pytest
 
 from rebalance_agent.runtime.preflight.findings import Finding, FindingStatus, exit_code
 from rebalance_agent.runtime.preflight.findings_report import closing, json_report, row
-from rebalance_agent.runtime.preflight.rights import acl_command, agent_rights
+from rebalance_agent.runtime.settings.rights import acl_command, agent_rights
 from rebalance_agent.runtime.settings.roles import ObserverSettings
 
 FOLDER = Path(__file__).parent

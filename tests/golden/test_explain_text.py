@@ -1,4 +1,4 @@
-"""What `explain` says of whole stories, told to a real tracker: every sentence is one that people read.
+"""The exact output of `explain` for whole histories of a real tracker.
 
 ``REBALANCE_AGENT_GOLDEN=write pytest tests/golden`` writes the files anew.
 """

@@ -1,4 +1,4 @@
-"""Bytes that Kafka wrote (see ``make_kafkas_own_bytes.py``) mean to us what they mean to Kafka."""
+"""Our decoders read Kafka's bytes (see ``make_kafkas_own_bytes.py``) with the same result as Kafka."""
 
 from __future__ import annotations
 

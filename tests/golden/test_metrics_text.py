@@ -1,4 +1,4 @@
-"""The exact text of /metrics: what a scraper stores must not change unnoticed.
+"""The exact text of /metrics, because stored series must not change unnoticed.
 
 ``REBALANCE_AGENT_GOLDEN=write pytest tests/golden`` writes the files anew.
 """

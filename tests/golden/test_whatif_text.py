@@ -1,4 +1,4 @@
-"""What `whatif` prints of whole stories: every sentence is one that people read.
+"""The exact output of `whatif` for whole histories.
 
 ``REBALANCE_AGENT_GOLDEN=write pytest tests/golden`` writes the files anew.
 """
@@ -140,7 +140,7 @@ def test_an_agents_memory_is_asked_the_same(quiet, capsys, monkeypatch):
     monkeypatch.setattr("rebalance_agent.cli.inputs.whatif_past.agent_api", lambda _options: api)
     code, out, _ = run(capsys, "orders", "--strategy", "sticky")
     assert code == 0
-    assert out.startswith("orders: 6 rebalances replayed, from what the agent has seen since it was started.\n")
+    assert out.startswith("orders: 6 rebalances replayed, from the agent's observations since its start.\n")
     assert run(capsys, "unknown")[0] == 1
 
 

@@ -1,4 +1,4 @@
-"""One real API server for all tests of the chart that ask for ``api_server``; it knows the monitoring resources."""
+"""One real API server for all chart tests with ``api_server``; it has the monitoring resources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The API server that the chart is proved against refuses what a cluster would refuse: else all else proves nothing."""
+"""The test API server rejects what a cluster would reject, without which the other tests prove nothing."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Everything that the chart renders is taken by a real API server, in namespaces of the strictest profile."""
+"""A real API server accepts everything the chart renders, in namespaces with the strictest profile."""
 
 import json
 import shutil

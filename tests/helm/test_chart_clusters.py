@@ -1,4 +1,4 @@
-"""A release for each Kafka cluster, in one Kubernetes cluster and for one Prometheus, as the chart's README says it."""
+"""One release per Kafka cluster, in one Kubernetes cluster and for one Prometheus, as the chart's README documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is written into the chart from elsewhere is current, and every value says what it is."""
+"""Generated files of the chart are current, and every value has a description."""
 
 import json
 import re

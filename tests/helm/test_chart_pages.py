@@ -1,4 +1,4 @@
-"""docs/operate.md and docs/inject-a-sidecar.md show what is really said to whoever gives something wrong."""
+"""The error messages in docs/operate.md and docs/inject-a-sidecar.md are the real ones."""
 
 import re
 import shlex

@@ -1,4 +1,4 @@
-"""Values that are wrong are refused before anything is installed, by a message that names the place."""
+"""Wrong values are rejected before installation, with a message that names the value."""
 
 import re
 

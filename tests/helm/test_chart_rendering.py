@@ -1,4 +1,4 @@
-"""The chart passes Helm's own checks with every example, its suites, and the schemas of what it makes."""
+"""The chart passes Helm's checks with every example, its suites, and the schemas of the rendered resources."""
 
 import subprocess
 

@@ -1,4 +1,4 @@
-"""The chart's alerts are those of `alerts/`, with whatever values somebody chooses."""
+"""The chart's alerts are those of `alerts/`, with any values."""
 
 import pytest
 import yaml

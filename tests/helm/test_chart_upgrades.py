@@ -1,4 +1,4 @@
-"""Upgrades that change what Kubernetes is particular about, on a real API server."""
+"""Upgrades that change immutable or sensitive fields, on a real API server."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""No value is there for nothing: whichever is changed, where everything is switched on, something else is rendered."""
+"""Every value has an effect: with all features on, a change of any value changes the rendered output."""
 
 import json
 from functools import reduce

@@ -1,4 +1,4 @@
-"""The program of `helm test`, as its pod runs it, asks real listeners."""
+"""The program of `helm test` against real listeners, as its pod runs it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_one_without_brokers_is_well_and_idles():
     with observer(IDLE) as url:
         code, told = asked(url)
     assert code == 0
-    assert "it idles: kafka.bootstrapServers is empty" in told
+    assert "it is idle: kafka.bootstrapServers is empty" in told
 
 
 def test_one_that_is_not_ready_says_why():

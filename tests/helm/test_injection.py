@@ -1,4 +1,4 @@
-"""What pods are after the policy of a real API server: a sidecar and nothing else besides, or what they were."""
+"""Pods after a real API server's admission policy: with a sidecar and no other change, or unchanged."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""docs/inject-a-sidecar.md shows what there is: every annotation, and a pod as the API server makes it."""
+"""docs/inject-a-sidecar.md lists every annotation, and shows a pod as the API server creates it."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What pods and namespaces may say of their sidecars, and what becomes of it."""
+"""Annotations of pods and namespaces for their sidecars, and their effect."""
 
 import json
 

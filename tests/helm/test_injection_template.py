@@ -1,4 +1,4 @@
-"""The named template puts the sidecar into other charts that is injected into pods: with the chart of the examples."""
+"""The named template adds the same sidecar to other charts as the injection adds to pods."""
 
 import copy
 import json

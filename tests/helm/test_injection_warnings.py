@@ -1,4 +1,4 @@
-"""What is said to those whose pods, workloads or namespaces ask wrongly for a sidecar; pods are made all the same."""
+"""Warnings for wrong requests of a sidecar by pods, workloads or namespaces; the pods are created anyway."""
 
 import copy
 

@@ -1,4 +1,4 @@
-"""What tests with real clients and browsers share."""
+"""Fixtures of tests with real clients and browsers."""
 
 from __future__ import annotations
 

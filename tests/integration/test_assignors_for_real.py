@@ -1,4 +1,4 @@
-"""Every strategy in kafka-python members on a real broker: what they own is what the strategy promises."""
+"""Every strategy in kafka-python members on a real broker: the members own what the strategy promises."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What compose.yaml tells Kafka is what Kafka understands: the embedded one, of another minor version."""
+"""Kafka accepts the settings of compose.yaml, tested with the embedded Kafka of another minor version."""
 
 from __future__ import annotations
 

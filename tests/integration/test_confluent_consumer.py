@@ -1,4 +1,4 @@
-"""confluent-kafka's consumer with our assignors, on a real broker, beside what the coordinator says."""
+"""confluent-kafka's consumer with our assignors, on a real broker, compared with the coordinator's state."""
 
 from __future__ import annotations
 

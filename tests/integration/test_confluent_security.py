@@ -1,4 +1,4 @@
-"""TLS and SASL with one configuration for both clients, on a broker that asks for them."""
+"""TLS and SASL with one configuration for both clients, on a broker that requires them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The model of the coordinator beside the real one: the same scripts, the same generations."""
+"""The coordinator model and a real coordinator give the same generations for the same scripts."""
 
 from __future__ import annotations
 

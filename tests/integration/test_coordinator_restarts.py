@@ -1,4 +1,4 @@
-"""Coordinators that were killed and are back: requests go on, and bounds of stalls hold. Brokers of its own."""
+"""Killed and restarted coordinators: polls continue, and bounds of stalls hold. It has its own brokers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The demo as its users run it. The most expensive tests of the suite: one whole run, and two that are cut short."""
+"""The demo as users run it: one whole run, and two that are cut short. The most expensive tests of the suite."""
 
 from __future__ import annotations
 

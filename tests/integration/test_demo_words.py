@@ -1,4 +1,4 @@
-"""The coordinator's words on a real broker, and that the check sees what differs from them."""
+"""The demo's comparison with a real broker's coordinator, and that it detects differences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The embedded Kafka itself. Its cache is the user's: the jars are fetched if need be."""
+"""The embedded Kafka itself, with the user's cache: missing jars are downloaded."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_three_brokers_go_on_without_one_and_take_it_back():
         pid = kafka.pid(1)
         kafka.kill_broker(1)
         assert gone(pid)
-        with pytest.raises(BrokerError, match="broker 1 does not run"):
+        with pytest.raises(BrokerError, match="broker 1 is not running"):
             kafka.kill_broker(1)
         assert await_true(lambda: in_sync(admin, "replicated") == on_three({2, 3}))
         produce(kafka, "replicated", [b"while 1 is away"])
@@ -183,7 +183,7 @@ def test_a_bad_property_is_told_with_the_logs_end_and_the_log_is_kept():
 
 def test_a_broker_that_does_not_answer_in_time_is_told_and_ended():
     kafka = EmbeddedKafka(startup_timeout=0.2)
-    with pytest.raises(BrokerError, match=r"did not get ready within 0\.2 s"):
+    with pytest.raises(BrokerError, match=r"was not ready within 0\.2 s"):
         kafka.start()
     with pytest.raises(BrokerError, match="not started"):
         kafka.pid(1)

@@ -1,4 +1,4 @@
-"""Every program in ``examples/`` runs, ends well, and what it does in rebalances reaches the sidecar.
+"""Every program in ``examples/`` runs, exits cleanly, and reports its rebalances to the sidecar.
 
 An example takes ``--bootstrap-servers``; with ``--seconds`` or ``--records`` it is told when to end, with ``--topic``
 where to read.

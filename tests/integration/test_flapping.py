@@ -1,4 +1,4 @@
-"""A member that comes and goes again and again, on the session's broker."""
+"""A member that leaves and rejoins repeatedly, on the session's broker."""
 
 from __future__ import annotations
 

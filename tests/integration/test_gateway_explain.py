@@ -1,4 +1,4 @@
-"""``rebalance-agent gateway --explain`` beside a group that lives: it says what would be done, and touches nothing."""
+"""``rebalance-agent gateway --explain`` beside a running group: it prints the plan and changes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The group side of a gateway frame by frame before a real coordinator: it takes what it is sent in every version."""
+"""The gateway's group code frame by frame before a real coordinator, which accepts every version of its requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Consumers that know nothing of our strategies, behind a gateway before a real broker."""
+"""Unmodified consumers behind a gateway before a real broker."""
 
 from __future__ import annotations
 

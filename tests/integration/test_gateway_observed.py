@@ -1,4 +1,4 @@
-"""What a gateway tells and what the coordinator's records say of the same rebalances."""
+"""A gateway's events compared with the coordinator's records of the same rebalances."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every strategy that fits a gateway, with consumers that know none of them: the result is what our assignor gives."""
+"""Every strategy that a gateway supports, with unmodified consumers: the result is that of our assignor."""
 
 from __future__ import annotations
 

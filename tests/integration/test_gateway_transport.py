@@ -1,4 +1,4 @@
-"""Real clients and a real broker with a gateway between them: everything works as without it, and nothing is lost."""
+"""Real clients and a real broker with a gateway between them: everything works as without it, without losses."""
 
 from __future__ import annotations
 

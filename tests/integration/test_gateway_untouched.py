@@ -1,4 +1,4 @@
-"""What a gateway has not to change it does not change: every API and version that a broker offers, on both sides."""
+"""The gateway leaves all other traffic unchanged: every API and version of a broker, in both directions."""
 
 from __future__ import annotations
 

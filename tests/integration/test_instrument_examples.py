@@ -1,4 +1,4 @@
-"""The lines that newcomers copy do what the pages say."""
+"""The lines that the pages tell newcomers to copy work as described."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""kafka-python's consumer with our strategies and events, on a real broker, beside what the coordinator says."""
+"""kafka-python's consumer with our strategies and events on a real broker, compared with the coordinator's state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Java, librdkafka and Python members in one group: whoever leads, every record is consumed once."""
+"""Java, librdkafka and Python members in one group: every record is consumed once, with any leader."""
 
 from __future__ import annotations
 

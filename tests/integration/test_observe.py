@@ -1,4 +1,4 @@
-"""The observer on the session's broker: what it shows against what the topic itself holds."""
+"""The observer on the session's broker: its data compared with the topic's contents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The offsets topic goes away under the reader: its records, and then the whole topic. On a broker of its own."""
+"""The offsets topic loses its records, and then is deleted, while the observer reads it. On its own broker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The observer when something is missing (the topic, a right, the broker), and when it is told to end."""
+"""The observer without a topic, a right or a broker, and at shutdown."""
 
 from __future__ import annotations
 

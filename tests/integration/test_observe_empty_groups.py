@@ -1,4 +1,4 @@
-"""A group whose consumers are all killed while records come: metrics, page, watch and alert say so first."""
+"""A group whose consumers are all killed while records arrive: metrics, page, watch and alert show it first."""
 
 from __future__ import annotations
 

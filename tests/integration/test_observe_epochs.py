@@ -1,4 +1,4 @@
-"""Groups whose coordinator assigns, through the whole observer on the session's broker."""
+"""Groups with broker-side assignment, through the whole observer on the session's broker."""
 
 from __future__ import annotations
 

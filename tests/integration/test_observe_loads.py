@@ -1,4 +1,4 @@
-"""Skew by lag and rate on the session's broker, from what a real group commits and real producers produce."""
+"""Skew by lag and rate on the session's broker, with a real group's commits and real producers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rights on a broker with Kafka's authorizer: the documented ones are enough, and each has its degraded mode."""
+"""Rights on a broker with Kafka's authorizer: the documented ones suffice, and each missing one has a degraded mode."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient
 
 from rebalance_agent.cli import main
 from rebalance_agent.model.event_json import json_line
-from rebalance_agent.runtime.preflight.rights import agent_rights
+from rebalance_agent.runtime.settings.rights import agent_rights
 from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings
 from rebalance_agent.testing import EmbeddedKafka, Listener
 from support.kafka.rights import give
@@ -40,7 +40,7 @@ def group():
 
 @pytest.fixture(autouse=True)
 def _rights_are_asked_for_often(monkeypatch):
-    monkeypatch.setattr("rebalance_agent.runtime.preflight.rights_watch.RIGHTS_WATCH_S", 0.2)
+    monkeypatch.setattr("rebalance_agent.runtime.processes.rights_watch.RIGHTS_WATCH_S", 0.2)
     monkeypatch.setattr("rebalance_agent.runtime.processes.observer.RIGHTS_WATCH_S", 0.2)
     monkeypatch.setattr("rebalance_agent.runtime.processes.observer.BASELINES_EVERY_S", 0.2)
     monkeypatch.setattr("rebalance_agent.polls.baseline_reader.DENIED_RETRY_S", 0.5)

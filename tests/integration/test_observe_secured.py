@@ -1,4 +1,4 @@
-"""The observer and its publisher by TLS, mTLS and SASL: a group's generation is seen and published through each."""
+"""The observer and its publisher with TLS, mTLS and SASL: each shows and publishes a group's generation."""
 
 from __future__ import annotations
 

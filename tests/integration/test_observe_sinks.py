@@ -1,4 +1,4 @@
-"""The observer's events beside Kafka, and what leads from a metric to them, on the session's broker."""
+"""The observer's events outside Kafka, and the links from metrics to them, on the session's broker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups that went with their records: nothing that is read says so, and their coordinator does. Its own broker."""
+"""Groups deleted together with their records: only their coordinator shows that they are gone. On its own broker."""
 
 from __future__ import annotations
 

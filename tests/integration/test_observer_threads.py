@@ -1,4 +1,4 @@
-"""How many threads an observer has: each one more waits for the others on a machine whose cores are all busy."""
+"""The number of an observer's threads: on a machine with busy cores, each additional thread adds delay."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import uuid
 
 import pytest
 
-from rebalance_agent.runtime.processes.schedule import THREADS_MAX
+from rebalance_agent.runtime.scheduling.schedule import THREADS_MAX
 from support.observer.observing import observing
 
 pytestmark = pytest.mark.integration

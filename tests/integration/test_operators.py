@@ -1,4 +1,4 @@
-"""What operators feel: records consumed once more, pods instead of member ids, and a deploy seen as one."""
+"""Effects that operators notice: records consumed again, pods instead of member ids, and one rollout for a deploy."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 from confluent_kafka import Producer
 
 from rebalance_agent.cluster.admin_client import Cluster
-from rebalance_agent.instrumentation import reporter
-from rebalance_agent.instrumentation.heartbeat import Heartbeat
+from rebalance_agent.instrumentation.delivery import reporter
+from rebalance_agent.instrumentation.delivery.heartbeat import Heartbeat
 from support.observer.observing import answered, beside, create_topic, events, eventually, observing
 from support.observer.sidecars import Sidecar as SidecarThatTakes
 

@@ -1,4 +1,4 @@
-"""The agent's own page in a real browser: read by eye, by keyboard and by screen reader, in light and in dark."""
+"""The agent's page in a real browser: by eye, keyboard and screen reader, in light and dark."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_a_screen_reader_is_told_what_is_what(chromium, address, fleet):
     assert [role for role, name in roles if role in named and not name] == []
     assert ("heading", "Consumer groups") in roles
     assert ("rowheader", fleet.views[0].group) in roles
-    assert ("columnheader", "What hurts") in roles or any("What hurts" in name for _, name in roles)
+    assert ("columnheader", "Problem") in roles or any("Problem" in name for _, name in roles)
     open_group(chromium, address, fleet)
     (picture,) = [name for role, name in chromium.roles() if role in ("image", "img") and "Owners" in name]
     assert "arrow keys" in picture
@@ -169,18 +169,18 @@ def test_what_changes_is_taken_over_and_focus_stays(chromium, fleet):
         chromium.run("window.mine = true")
         fleet.views[7] = replace(view, running=RunningRebalance(fleet.clock.now_ms(), 12), version=view.version + 1)
         try:
-            eventually(lambda: "It rebalances now" in chromium.run(TEXT))
+            eventually(lambda: "Rebalancing now" in chromium.run(TEXT))
             assert chromium.run("window.mine && document.querySelector('.data').open")
             assert chromium.run("document.activeElement === document.querySelector('svg[tabindex]')")
             assert chromium.run("document.querySelectorAll('.roomy .running').length") == 1
         finally:
             fleet.views[7] = view
-        eventually(lambda: "It rebalances now" not in chromium.run(TEXT))
+        eventually(lambda: "Rebalancing now" not in chromium.run(TEXT))
         chromium.run("document.getElementById('pause').click()")
         assert chromium.run("document.getElementById('live').textContent") == "paused"
         assert chromium.problems == []
     chromium.run("document.getElementById('pause').click()")
-    eventually(lambda: "does not answer" in chromium.run("document.getElementById('live').textContent"))
+    eventually(lambda: "does not respond" in chromium.run("document.getElementById('live').textContent"))
     assert view.group in chromium.run(TEXT)
 
 

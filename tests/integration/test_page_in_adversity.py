@@ -1,4 +1,4 @@
-"""The agent's own page where things go wrong: names that mean harm, an agent that restarts, clocks that differ."""
+"""The agent's page under bad conditions: hostile names, an agent that restarts, clocks that differ."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_an_observer_that_restarts_is_taken_up_again(chromium, fleet):
         chromium.open(address + link)
         eventually(lambda: chromium.run(live) == "live")
     chromium.run("refresh().then(() => true)")
-    assert "does not answer" in chromium.run(live)
+    assert "does not respond" in chromium.run(live)
     with served(after.app(), int(address.rstrip("/").rpartition(":")[2])):
         chromium.run("refresh().then(() => true)")
         assert "There is no such group here" in chromium.run(TEXT)
@@ -84,7 +84,7 @@ def test_what_somebody_else_answers_is_not_taken_for_the_agents_word(chromium, a
     chromium.open(address + group_link(fleet.views[7].group))
     chromium.run(f"window.fetch = async () => new Response('<p>default backend</p>', {{ status: {status} }})")
     chromium.run("refresh().then(() => true)")
-    assert "does not answer" in chromium.run("document.getElementById('live').textContent")
+    assert "does not respond" in chromium.run("document.getElementById('live').textContent")
     assert fleet.views[7].group in chromium.run(TEXT)
 
 

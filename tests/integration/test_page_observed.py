@@ -1,4 +1,4 @@
-"""The agent's own page over real members: a browser that is left open sees one join, and a sidecar its consumer."""
+"""The agent's page with real members: an open browser shows a join, and a sidecar's page its consumer."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_an_open_page_follows_a_groups_life(kafka):
                 tips = chromium.run("[...document.querySelectorAll('svg [data-t]')].map((each) => each.dataset.t)")
                 assert any(f"second-{unique}: 2 partitions" in tip for tip in tips)
                 assert f"second-{unique} (127.0.0.1) joined." in chromium.run(TEXT)
-        eventually(lambda: "Nobody is in this group now" in chromium.run(TEXT))
+        eventually(lambda: "The group has no members now" in chromium.run(TEXT))
         assert chromium.run("document.querySelector('h1').textContent") == group
         assert chromium.problems == []
 
@@ -57,7 +57,7 @@ def test_a_sidecar_shows_the_consumers_beside_it():
     with beside(None) as watched, browser() as chromium:
         url = f"http://127.0.0.1:{watched.role.port}/"
         chromium.open(url)
-        assert "None has said anything yet" in chromium.run(TEXT)
+        assert "No consumer has reported yet" in chromium.run(TEXT)
         posted = http(f"http://127.0.0.1:{watched.role.events_port}/v1/events", json.dumps(event).encode())
         assert posted[0] < 300, posted
         eventually(lambda: "<b>orders-1</b>" in chromium.run(TEXT))

@@ -1,4 +1,4 @@
-"""Observers that share the groups of a cluster, die, and go on from each other's snapshots."""
+"""Observers that share a cluster's groups, fail, and resume from each other's snapshots."""
 
 from __future__ import annotations
 

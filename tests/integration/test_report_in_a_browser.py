@@ -1,4 +1,4 @@
-"""The report in a real browser: it shows every picture without a word of complaint, by light and by dark."""
+"""The report in a real browser: every picture is shown without console errors, in light and dark."""
 
 from __future__ import annotations
 

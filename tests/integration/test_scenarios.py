@@ -1,4 +1,4 @@
-"""All four types of groups, played by real members: exactly the expected episodes, numbers and stalls.
+"""All four group types with real members: exactly the expected episodes, numbers and stalls.
 
 The scenarios run a few at a time, on one broker, beside a transaction that is held open in every partition of the
 offsets topic until all have ended, and beside somebody who writes records there that nobody can read.

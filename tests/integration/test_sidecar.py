@@ -1,4 +1,4 @@
-"""A sidecar between real consumers and the observer: what members report turns a bound into a measured stall."""
+"""A sidecar between real consumers and the observer: members' reports turn a bound into a measured stall."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import uuid
 import pytest
 
 from rebalance_agent.model.event_json import json_line
-from rebalance_agent.model.events import Callback, MemberEvent, process_event_id
+from rebalance_agent.model.events import Callback, MemberEvent
+from rebalance_agent.model.group_event import process_event_id
 from support.observer.observing import beside, create_topic, events, eventually, http, observing
 
 pytestmark = [

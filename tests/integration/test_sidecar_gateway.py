@@ -1,4 +1,4 @@
-"""One sidecar that is a gateway, too: what its settings ask for it does in one process, and `check` says so before."""
+"""A sidecar that is also a gateway: one process does both, and `check` reports its settings beforehand."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pytest
 from rebalance_agent.cli import main
 from rebalance_agent.cli.commands import sidecar
 from rebalance_agent.model.event_json import json_line
-from rebalance_agent.model.events import Callback, MemberEvent, process_event_id
+from rebalance_agent.model.events import Callback, MemberEvent
+from rebalance_agent.model.group_event import process_event_id
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
 from rebalance_agent.runtime.settings.settings_sources import load
 from support.gateway.gatewaying import free_base

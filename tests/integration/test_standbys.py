@@ -1,4 +1,4 @@
-"""Standby copies on a real broker: who is asked to keep which, and who takes over when an active dies."""
+"""Standby copies on a real broker: their assignment, and the takeover when an active member fails."""
 
 from __future__ import annotations
 
@@ -128,4 +128,4 @@ def test_missing_and_misshapen_internal_topics_are_an_error_before_anyone_is_ass
     assert member.owned == set()
     member.consumer.close()
     assert isinstance(member.error, InternalTopicError)
-    assert f"internal topic {changelog}: wanted {PARTITIONS} partitions, {problem}" in str(member.error)
+    assert f"internal topic {changelog}: expected {PARTITIONS} partitions, {problem}" in str(member.error)

@@ -1,4 +1,4 @@
-"""`verify` on a real cluster: clean after churn, a kill and a takeover; not clean when something is missing."""
+"""`verify` on a real cluster: no difference after churn, a kill and a takeover; differences if something is missing."""
 
 from __future__ import annotations
 

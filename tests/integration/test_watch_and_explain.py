@@ -1,4 +1,4 @@
-"""The API, `watch --once` and `explain` over one group's life on a real Kafka, as programs of their own."""
+"""The API, `watch --once` and `explain` during one group's life on a real Kafka, as separate programs."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_a_groups_life_is_told_the_same_by_the_agent_the_topic_and_the_coordinat
 
             topics = {"REBALANCE_AGENT_EVENTS_TOPIC": published}
             told = run("explain", group, "--url", url)
-            assert "from what the agent has seen" in told
+            assert "from the agent's observations" in told
             from_topic = run("explain", group, "--bootstrap-servers", bootstrap, **topics)
             assert f"from the topic {published}" in from_topic
             assert told.splitlines()[1:] == from_topic.splitlines()[1:]
@@ -87,7 +87,7 @@ def test_a_groups_life_is_told_the_same_by_the_agent_the_topic_and_the_coordinat
             assert "from the remaining records of __consumer_offsets" in replayed
             for text in map(_one_line, (told, replayed)):
                 assert f"{second['client.id']} (127.0.0.1) joined." in text
-                assert f"{second['client.id']} (127.0.0.1) went" in text
+                assert f"{second['client.id']} (127.0.0.1) is gone" in text
                 assert f"2 partitions moved: {topic} " in text
 
             assert "no group 'nobody'" in run("explain", "nobody", "--bootstrap-servers", bootstrap, code=1, **topics)

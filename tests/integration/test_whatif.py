@@ -1,4 +1,4 @@
-"""The demo's clustered group in small: what `whatif` recommends for it is better when it is run."""
+"""A small version of the demo's clustered group: the strategy that `whatif` recommends is better when it runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``make judge``: what consumers lived through, and what the observer says of it.
+"""``make judge``: compares stalls that consumers measured with the bounds that the observer published.
 
 Three brokers, groups of many clients as processes that note their callbacks, faults, and two observers as a user runs
 them. The truth is computed from the members' notes alone. The judge shares no code with what it judges.
@@ -7,6 +7,7 @@ them. The truth is computed from the members' notes alone. The judge shares no c
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import signal
 import sys
@@ -18,11 +19,12 @@ TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS.parent / "agent"), str(TESTS)]
 warnings.simplefilter("ignore", DeprecationWarning)
 
-from judge.play.brokers import FAULTS  # noqa: E402 - found by the path above
-from judge.play.groups import GROUPS  # noqa: E402
+from judge.play.groups import GROUPS  # noqa: E402 - found by the path above
 from judge.play.play import RunError, play  # noqa: E402
+from judge.play.timetable import FAULTS  # noqa: E402
 from judge.verdict.judgement import judge  # noqa: E402
 from judge.verdict.report import show  # noqa: E402
+from judge.verdict.summary import figures, summary  # noqa: E402
 from rebalance_agent.testing import BrokerError  # noqa: E402
 
 INTERRUPTED, UNPLAYED = 128 + signal.SIGINT, 2
@@ -33,7 +35,8 @@ Exit code 0: no bound is false and no fact is wrong; 1: some are; 2: the run cou
 played; 130: Ctrl-C.
 
 python tests/judge --minutes 3 --groups ck-range ck-cons --faults 'coordinator killed'
-python tests/judge --again FOLDER                     judge saved evidence once more, without a broker
+python tests/judge --seed 7 11 23                     three runs, and a summary of them
+python tests/judge --again FOLDER ...                 judge saved evidence once more, without a broker
 python tests/judge --again FOLDER --case ck-range:8   one false bound: callbacks, records, commits, logs around it
 """
 
@@ -44,19 +47,35 @@ def main(arguments=None):
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     options = _options(arguments)
     if options.case:
-        return show(Path(options.again), options.case)
+        return show(Path(options.again[0]), options.case)
     if options.again:
-        return judge(Path(options.again))
+        folders = [Path(folder) for folder in options.again]
+        return _together({folder: judge(folder) for folder in folders}, folders[0].parent)
     base = Path(options.folder or tempfile.mkdtemp(prefix="judge-"))
     ended = {}
     for seed in options.seeds:
         options.seed = seed
-        ended[seed] = _run(options, base / str(seed) if len(options.seeds) > 1 else base)
-        if ended[seed] == INTERRUPTED:
+        folder = base / str(seed) if len(options.seeds) > 1 else base
+        ended[folder] = _run(options, folder)
+        if ended[folder] == INTERRUPTED:
             break
-    if len(options.seeds) > 1:
-        print(*(f"judge: seed {seed}: exit code {code}" for seed, code in ended.items()), sep="\n")
-    return max(ended.values())
+    return _together(ended, base)
+
+
+def _together(ended, base):
+    """Print and write the summary of several runs (folder -> exit code); the exit code of all of them."""
+    judged = [folder for folder, code in ended.items() if code not in (INTERRUPTED, UNPLAYED)]
+    worst = max(ended.values())
+    if len(ended) == 1:
+        return worst
+    print(*(f"judge: {folder}: exit code {code}" for folder, code in ended.items()), sep="\n")
+    if not judged:
+        return worst
+    lines, wrong = summary(judged)
+    (base / "summary.md").write_text("\n".join(lines) + "\n")
+    (base / "summary.json").write_text(json.dumps(figures(judged), indent=1))
+    print(*lines, f"\njudge: {len(judged)} runs: {len(wrong)} goals are missed: {base / 'summary.md'}", sep="\n")
+    return worst
 
 
 def _run(options, folder):
@@ -90,15 +109,15 @@ def _options(arguments):
     )
     names = [group.name for group in GROUPS]
     parser.add_argument("--groups", nargs="+", choices=names, metavar="GROUP", help=f"only these: {', '.join(names)}")
-    parser.add_argument("--faults", nargs="*", choices=tuple(FAULTS), metavar="FAULT",
+    parser.add_argument("--faults", nargs="*", choices=FAULTS, metavar="FAULT",
                         help=f"only these, or none; by default all: {', '.join(FAULTS)}")  # fmt: skip
     parser.add_argument("--folder", help="where the evidence goes; by default a new folder")
-    parser.add_argument("--again", metavar="FOLDER", help="judge the evidence of a former run")
+    parser.add_argument("--again", nargs="+", metavar="FOLDER", help="judge the evidence of former runs")
     parser.add_argument(
         "--case", metavar="GROUP:NUMBER", help="print a false bound of --again's report with all around it"
     )
     options = parser.parse_args(arguments)
-    if options.case and not options.again:
+    if options.case and len(options.again or ()) != 1:
         parser.error("--case needs --again FOLDER")
     return options
 

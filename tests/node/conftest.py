@@ -1,4 +1,4 @@
-"""One real node for all tests that ask for it, with a Kafka beside it and the chart on it.
+"""One real node for all tests that need it, with a Kafka and the chart.
 
 What they have in common takes minutes once: the image of this tree, and Kubernetes' programs, which are built and kept.
 """

@@ -1,4 +1,4 @@
-"""A consumer as somebody writes one, for pods: it reads until SIGTERM, or for SECONDS, and leaves its group in order.
+"""A typical consumer for pods: it reads until SIGTERM, or for SECONDS, and closes cleanly.
 
 SIGUSR1 makes it leak memory, some 60 MiB each second, until somebody ends it.
 """

@@ -1,4 +1,4 @@
-"""What happens to consumers in a cluster, and that observer and sidecar both tell it, with the reason."""
+"""Events of consumers in a cluster, which observer and sidecar both report with the reason."""
 
 from __future__ import annotations
 

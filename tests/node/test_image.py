@@ -1,4 +1,4 @@
-"""The images in containers that have nothing they could do without: user, root, size, start."""
+"""The images in containers with the least privileges: user, root, size, start."""
 
 from __future__ import annotations
 

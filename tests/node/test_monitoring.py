@@ -1,4 +1,4 @@
-"""Prometheus gets all that sidecars know from the pods that the chart's PodMonitor selects."""
+"""Prometheus scrapes all data of the sidecars in the pods that the chart's PodMonitor selects."""
 
 from __future__ import annotations
 

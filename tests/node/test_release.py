@@ -1,4 +1,4 @@
-"""The chart's life: installed, tested, changed, removed."""
+"""The life of a release of the chart: install, test, upgrade, uninstall."""
 
 from __future__ import annotations
 

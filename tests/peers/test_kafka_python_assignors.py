@@ -1,4 +1,4 @@
-"""Where kafka-python's own assignors fail a group that ours serve: the reason to have ours in its consumers."""
+"""Cases in which kafka-python's own assignors fail and ours do not: the reason to use ours in its consumers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``range`` and ``roundrobin`` beside Kafka's own Java classes, in this process: identical on any group."""
+"""``range`` and ``roundrobin`` give the same result as Kafka's own Java classes, for any group."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Our partition of a group beside the one that Kafka's own classes compute, in this process."""
+"""Our offsets partition of a group is the one that Kafka's own classes compute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Our tables beside Kafka's own generated classes, in this process: the same bytes, and the same reading of them."""
+"""Our tables and Kafka's own generated classes write the same bytes and read the same values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``sticky`` beside Kafka's own Java class on the same groups: never a worse balance, never more moves for it."""
+"""``sticky`` compared with Kafka's own Java class: never a worse balance, never more moves for the same balance."""
 
 from __future__ import annotations
 

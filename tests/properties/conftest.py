@@ -1,4 +1,4 @@
-"""What all properties share."""
+"""Fixtures of all properties."""
 
 import pytest
 

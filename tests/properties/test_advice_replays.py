@@ -1,14 +1,14 @@
-"""What always holds of a replay, for groups that walk through all that happens to a group."""
+"""Invariants of replays, for groups with random changes."""
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rebalance_agent.advice import fidelity, history_of, recommend, replay, what_if
-from rebalance_agent.advice.eligible_strategies import refusal
-from rebalance_agent.advice.implementations import LIBRARY, verdict
 from rebalance_agent.advice.recommendation import _better
-from rebalance_agent.advice.strategy_replay import replay_rebalances
+from rebalance_agent.advice.replay.eligible_strategies import refusal
+from rebalance_agent.advice.replay.implementations import LIBRARY, verdict
+from rebalance_agent.advice.replay.strategy_replay import replay_rebalances
 from rebalance_agent.assignors import STRATEGIES, judge
 from rebalance_agent.model.subscription import GroupAssignment, GroupSubscription, MemberSubscription, TopicMetadata
 from support.assignors.walks import Walk

@@ -1,11 +1,11 @@
-"""The sums of `advice.predicted_stalls` are what the coordinator's model comes to when it plays the same rebalance."""
+"""The formulas of `advice.replay.predicted_stalls` give the stalls that the coordinator model plays."""
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rebalance_agent.advice.move_counts import count_moves
-from rebalance_agent.advice.predicted_stalls import Behaviour, predict_stall
+from rebalance_agent.advice.replay.move_counts import count_moves
+from rebalance_agent.advice.replay.predicted_stalls import Behaviour, predict_stall
 from rebalance_agent.assignors import STRATEGIES
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.model.subscription import TopicMetadata

@@ -1,4 +1,4 @@
-"""Balance, moves and shares against the plain truth: every possible assignment of a small group, tried."""
+"""Balance, moves and shares compared with a brute-force search of all assignments of small groups."""
 
 from __future__ import annotations
 

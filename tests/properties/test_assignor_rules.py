@@ -1,4 +1,4 @@
-"""What every strategy keeps to, whatever the group and however it got there."""
+"""The promises of every strategy, for any group and any history."""
 
 from __future__ import annotations
 

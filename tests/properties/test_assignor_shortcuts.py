@@ -1,4 +1,4 @@
-"""Every shortcut of the assignor core against the long way that it saves."""
+"""Every shortcut of the assignor core gives the same result as the general algorithm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sticky strategies beside an exact optimum, on groups that walk through all that happens to groups.
+"""Sticky strategies compared with an exact optimum, on groups with random changes.
 
 ``REBALANCE_WALKS`` says how many walks of each strategy; the default is for every change, thousands for a change to the
 algorithms.

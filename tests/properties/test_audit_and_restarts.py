@@ -1,4 +1,4 @@
-"""What observers told together that were killed and went on, copies and all, the ledger finds right."""
+"""The ledger accepts the events of several killed and restarted observers, with their duplicates."""
 
 from __future__ import annotations
 

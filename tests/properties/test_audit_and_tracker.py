@@ -1,4 +1,4 @@
-"""The ledger and the tracker, which share no code, agree; and what is changed in what was told, the ledger sees."""
+"""The ledger and the tracker share no code and agree; the ledger detects any change of the events."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import replace
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from rebalance_agent.model.events import GenerationEvent, GroupGoneEvent, event_id
+from rebalance_agent.model.events import GenerationEvent, GroupGoneEvent
 from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.group_event import event_id
 from rebalance_agent.tracking.observations import Tick
 from rebalance_agent.tracking.tracker import Tracker
 from support.examples import examples
@@ -64,7 +65,7 @@ HISTORIES = _classic() | _assigned()
 
 def _report(observations, events, names):
     records = [posted(each, offset) for offset, each in enumerate(observations)]
-    return ledger_of(events, records, names=names)
+    return ledger_of(events, records, names=names, reports=True)
 
 
 @settings(max_examples=examples())
@@ -152,7 +153,7 @@ def test_compaction_makes_it_say_less_and_nothing_false(history, cut):
     last = {key: at for at, key in enumerate(keys[:cut])}
     left = sorted(last.values()) + list(range(min(cut, len(observations)), len(observations)))
     records = [posted(observations[offset], offset) for offset in left]
-    report = ledger_of(events, records, names=names)
+    report = ledger_of(events, records, names=names, reports=True)
     assert list(map(str, report.differences)) == []
     if len(left) == len(observations):
         assert report.agreed == len(_facts(events))

@@ -1,4 +1,4 @@
-"""Whatever transactions do: no offset is believed that does not count, and all that count are known in the end."""
+"""Commits in transactions: no invalid offset is used, and all valid ones are known in the end."""
 
 from __future__ import annotations
 

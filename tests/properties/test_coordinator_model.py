@@ -1,4 +1,4 @@
-"""What holds in the model of the coordinator for whatever script."""
+"""Invariants of the coordinator model, for any script."""
 
 from __future__ import annotations
 

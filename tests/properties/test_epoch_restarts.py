@@ -1,4 +1,4 @@
-"""As ``test_snapshot_restarts``, of a group whose coordinator assigns: wherever it is killed, the same is told."""
+"""As ``test_snapshot_restarts`` for epoch groups: after a kill at any record, the same events are published."""
 
 from __future__ import annotations
 

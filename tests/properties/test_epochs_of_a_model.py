@@ -1,4 +1,4 @@
-"""What holds of a group whose coordinator assigns, whatever its members do and in whatever order."""
+"""Invariants of epoch groups, for any steps of members in any order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hostile clients and brokers, by seeds: they lose their own connections, and nobody else notices."""
+"""Hostile clients and brokers by seed: they lose their own connections, and others are not affected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever bytes come to the group side of a gateway, nothing but a `DecodeError` comes out of it."""
+"""The gateway's group code raises only `DecodeError`, for any bytes."""
 
 from __future__ import annotations
 

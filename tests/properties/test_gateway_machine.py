@@ -1,4 +1,4 @@
-"""Whatever clients and broker do in whatever order: every connection that goes on gets its own answers, in order."""
+"""For any order of requests and responses, every open connection gets its own responses in order."""
 
 from __future__ import annotations
 

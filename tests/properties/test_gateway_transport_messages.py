@@ -1,4 +1,4 @@
-"""What the gateway reads it can give back byte for byte, and bytes that are no message are nothing worse than that."""
+"""The gateway writes parsed messages back byte for byte, and rejects bytes that are no message."""
 
 import contextlib
 

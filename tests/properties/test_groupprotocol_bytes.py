@@ -1,4 +1,4 @@
-"""Any bytes at all: what we wrote reads back, and nothing but ``DecodeError`` ever comes out of what we did not."""
+"""Encoded values decode to themselves, and other bytes raise nothing but ``DecodeError``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every real record, cut and changed at every byte: read or refused, the same both ways, and never at more cost."""
+"""Every real record, cut and changed at every byte: both readers agree, with bounded cost."""
 
 from __future__ import annotations
 

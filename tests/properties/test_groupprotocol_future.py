@@ -1,4 +1,4 @@
-"""Messages as a later Kafka may write them: what we know of them reads as before, the rest is skipped and counted."""
+"""Messages of later Kafka versions: known fields are read as before, and unknown ones are skipped and counted."""
 
 from __future__ import annotations
 

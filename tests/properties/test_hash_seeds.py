@@ -1,4 +1,4 @@
-"""Equal groups get equal assignments in every process, whatever seed Python hashes strings with."""
+"""Equal groups get equal assignments in every process, with any hash seed of Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever comes, in whatever order: what is remembered is bounded and in order, and can be said in words."""
+"""The history is bounded and ordered for any events in any order, and can always be explained."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lag in offsets and in seconds is never negative and never beyond its bounds, whatever brokers and groups say."""
+"""Lag in offsets and seconds is never negative and within its bounds, for any data of brokers and groups."""
 
 from __future__ import annotations
 

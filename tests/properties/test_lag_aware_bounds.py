@@ -1,4 +1,4 @@
-"""``lag-aware``: its limits hold, and its loads are as even as it says, against every assignment of a small group."""
+"""``lag-aware`` keeps its limits and its promised balance, compared with all assignments of small groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whenever topics get their names, what can still be told of a group is told as if they had always had them."""
+"""Events of a group do not depend on when its topics get their names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for every client, however it cuts its requests or whatever it sends."""
+"""Invariants of a listener, for any client and any split of its requests."""
 
 import socket
 from contextlib import suppress

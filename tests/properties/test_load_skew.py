@@ -1,4 +1,4 @@
-"""The measure of skew by lag and rate, held against every assignment there is."""
+"""The skew by lag and rate, compared with all possible assignments."""
 
 from __future__ import annotations
 

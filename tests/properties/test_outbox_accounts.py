@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rebalance_agent.instrumentation import outbox
-from rebalance_agent.instrumentation.outbox import Outbox
+from rebalance_agent.instrumentation.delivery import outbox
+from rebalance_agent.instrumentation.delivery.outbox import Outbox
 
 STEPS = st.lists(
     st.one_of(

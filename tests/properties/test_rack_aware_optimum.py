@@ -1,4 +1,4 @@
-"""``rack-aware-sticky`` against the plain truth: every possible assignment of a small group, tried."""
+"""``rack-aware-sticky`` compared with a brute-force search of all assignments of small groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``redundant`` against the plain truth: every way to give a small group's partitions to several members, tried."""
+"""``redundant`` compared with a brute-force search of all assignments of small groups to several members."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What always holds of rollouts and flapping members, whatever members do."""
+"""Invariants of rollouts and flapping members, for any steps of members."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever is wrong with the properties, no text that comes out has the value of a secret in it."""
+"""No message contains the value of a secret, for any wrong properties."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An observer that is killed anywhere and goes on from its snapshot says what one says that never stopped."""
+"""An observer that is killed at any record and resumes from its snapshot publishes the same as without the kill."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever becomes of what a store of snapshots sends, taken, lost, late or altered: what can be read back is true."""
+"""Snapshots that can be read back are correct, whether writes are accepted, lost, late or altered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The strategies with standbys, whatever the group and however it got there."""
+"""The promises of strategies with standbys, for any group and any history."""
 
 from __future__ import annotations
 

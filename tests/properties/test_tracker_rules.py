@@ -1,4 +1,4 @@
-"""What holds of the tracker whatever it is told, and in whatever order."""
+"""Invariants of the tracker, for any observations in any order."""
 
 import math
 from dataclasses import replace

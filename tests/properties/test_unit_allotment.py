@@ -1,4 +1,4 @@
-"""Units and copies against the plain truth: every way to give them out, for groups small enough to try."""
+"""Units and copies compared with a brute-force search, for small groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Idle members, unassigned partitions and topic spread of any assignment, however odd, against their definitions."""
+"""Idle members, unassigned partitions and topic spread of any assignment, compared with their definitions."""
 
 from __future__ import annotations
 

@@ -1,3 +1,3 @@
-"""What every test with real clients needs."""
+"""Fixtures of all tests with real clients."""
 
 import support.kafka.closed_sockets  # noqa: F401 - for what it mends

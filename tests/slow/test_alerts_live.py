@@ -1,4 +1,4 @@
-"""Alerts that the demo does not bring, in a real Prometheus, each at its moment and over when its cause is; no other.
+"""Alerts that do not fire in the demo, in a real Prometheus: each fires and resolves in time, and no other fires.
 
 Groups of real consumers on an embedded broker, an observer, and the rules with windows and thresholds of seconds.
 """

@@ -1,4 +1,4 @@
-"""A short chaos: everything that `make chaos` does, for two minutes, from one seed."""
+"""A short run of `make chaos`: two minutes, one seed."""
 
 from __future__ import annotations
 

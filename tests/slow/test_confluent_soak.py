@@ -1,4 +1,4 @@
-"""Hundreds of rebalances with members that join, leave, are killed and are slow, under load: nothing is lost."""
+"""Hundreds of rebalances under load, with members that join, leave, are killed and are slow: no record is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands of docs/security.md, run as they stand: with them, and nothing else, nothing is missing."""
+"""The commands of docs/security.md, run unchanged, grant exactly the rights that are needed."""
 
 from __future__ import annotations
 

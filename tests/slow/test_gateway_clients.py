@@ -1,4 +1,4 @@
-"""Clients of other languages and Kafka Streams through gateways, before three brokers, one of which stops."""
+"""Clients of other languages and Kafka Streams through gateways, with three brokers, one of which stops."""
 
 from __future__ import annotations
 

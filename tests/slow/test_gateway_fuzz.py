@@ -1,4 +1,4 @@
-"""The gateway's fuzzer for minutes; and how much memory it takes of those who mean ill."""
+"""The gateway's fuzzer for minutes, and the memory that hostile clients can use."""
 
 from __future__ import annotations
 

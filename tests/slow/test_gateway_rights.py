@@ -1,4 +1,4 @@
-"""A gateway asks its clients' brokers with its clients' rights, and those that any consumer has are enough."""
+"""A gateway sends its requests with its clients' rights, and the usual rights of a consumer are enough."""
 
 from __future__ import annotations
 

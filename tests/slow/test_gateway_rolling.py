@@ -1,4 +1,4 @@
-"""Groups that change under load: rolled behind gateways and back, static members, and a killed coordinator."""
+"""Groups that change under load: rolled behind gateways and back, static members, a killed coordinator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every strategy that fits a gateway, in one group of clients of every kind, before brokers in three racks."""
+"""Every strategy that a gateway supports, in one group with clients of every kind and brokers in three racks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gateway before three brokers that fail, and before brokers of every kind of security."""
+"""The gateway with three failing brokers, and with brokers of every kind of security."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole matrix of TLS, mTLS and SASL, and who is not let in: observer, publisher and sidecar by each."""
+"""All combinations of TLS, mTLS and SASL, and rejected clients: observer, publisher and sidecar with each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pipeline's measurements run: at the smallest size, for their code and not for their figures."""
+"""The pipeline's measurements run at the smallest size, to test their code and not their figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""As docs/pipeline.md says for clusters: workers whose Python has none of our packages get them with the work."""
+"""The cluster setup of docs/pipeline.md: workers without our packages get them from the driver."""
 
 from __future__ import annotations
 

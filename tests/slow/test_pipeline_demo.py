@@ -1,4 +1,4 @@
-"""The demo's events, ingested while the demo makes them by a stream that is killed: the tables tell its story."""
+"""A stream ingests the demo's events while it runs and is killed: the tables contain the demo's history."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Twenty times killed at random: every event is in the table once."""
+"""A stream that is killed twenty times at random: every event is in the table once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events as large as they get, many of them at once: the pipeline does not need the memory that all of them would.
+"""Many events of maximum size: the pipeline does not need memory for all of them at once.
 
 And what it says where memory does not suffice.
 """

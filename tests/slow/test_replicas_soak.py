@@ -1,4 +1,4 @@
-"""Three replicas of which one after the other is killed or stopped, again and again, while all groups rebalance."""
+"""Three replicas that are killed or stopped in turn, repeatedly, while all groups rebalance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""500 rebalances of all four types of groups at once: the observer tells each of them, once."""
+"""500 rebalances of all four group types at the same time: the observer publishes each one once."""
 
 from __future__ import annotations
 

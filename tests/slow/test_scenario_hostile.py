@@ -1,4 +1,4 @@
-"""Too much, all at once, and a topic that is compacted while it is read: bounded, nothing lost, nothing crashed."""
+"""Overload, and a topic that is compacted while it is read: memory is bounded, nothing is lost, nothing crashes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A scenario during which the brokers stood still says nothing of the observer: it is played again, and only then."""
+"""A scenario is repeated if the brokers paused during it, and only then."""
 
 from __future__ import annotations
 

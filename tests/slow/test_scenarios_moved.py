@@ -1,4 +1,4 @@
-"""The coordinator of every group moves, because its broker of three is stopped: nobody rebalances for it.
+"""The coordinator of every group moves because one of three brokers stops: no group rebalances for it.
 
 A transaction is held open in the offsets topic meanwhile.
 """

@@ -1,4 +1,4 @@
-"""A soak of less than a minute: it runs from end to end, says what it saw, and its exit code is what it says."""
+"""A soak of less than a minute runs completely, and its exit code agrees with its report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`verify --tables` at a real cluster: an observer publishes, the pipeline ingests, the tables are held to the log."""
+"""`verify --tables` on a real cluster: an observer publishes, the pipeline ingests, the tables match the log."""
 
 from __future__ import annotations
 

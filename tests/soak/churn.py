@@ -1,4 +1,4 @@
-"""Groups that never lived: their coordinator's records at a steady rate, as members and whole groups come and go.
+"""Synthetic groups: their coordinator's records at a steady rate, as members and whole groups come and go.
 
 Names are used again, so that a cluster of so many groups is watched for ever and not one that grows.
 """
@@ -61,7 +61,7 @@ class Churn:
 
     @property
     def running(self) -> bool:
-        """Whether it goes on."""
+        """Whether it is still running."""
         return self._thread.is_alive()
 
     def stop(self) -> None:
@@ -71,13 +71,13 @@ class Churn:
         self._producer.flush()
 
     def last(self) -> tuple[str, int]:
-        """One more generation after the end, which whoever has read everything knows: the group and its number."""
+        """Write one more generation at the end, which shows that everything was read; return group and number."""
         self._generation(0)
         self._producer.flush()
         return name_of(0), self._numbers[0]
 
     def hurry(self, rebalances: int, rate: float) -> None:
-        """Write so many at another rate, and come back."""
+        """Write this many rebalances at ``rate`` per second, in the calling thread."""
         self._at(rate, rebalances)
         self._producer.flush()
 

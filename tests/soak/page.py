@@ -1,4 +1,4 @@
-"""The report of a soak: one HTML file without anything from elsewhere, a curve and a verdict for each measure."""
+"""The report of a soak: one self-contained HTML file with a curve and a verdict for each measure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``make soak``: does the observer grow? Groups churn at a real broker for hours, and the process is looked at.
+"""``make soak``: measures whether the observer grows while groups churn on a real broker for hours.
 
 ``make soak ARGS="--hours 2 --groups 2000 --report soak.html"``. Exit code 1 when memory, descriptors, threads,
 the time or size of a scrape, or the share of a core surely grow. First the history that is kept of each group is filled

@@ -1,4 +1,4 @@
-"""What a process has taken, at one moment and over time."""
+"""Samples of a process's resources, single ones and over time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["MEASURES", "Measure", "Sample", "sampled"]
 
 @dataclass(frozen=True)
 class Sample:
-    """One look: hours since the beginning, and what was there then."""
+    """One sample: hours since the beginning, and the values at that time."""
 
     hours: float
     rss_mib: float

@@ -1,4 +1,4 @@
-"""Whether something grows: a straight line through samples, and how wrong its slope may be. Pure."""
+"""Decides whether a value grows: a line through samples, with the confidence interval of its slope. Pure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Slope:
 
     @property
     def sure(self) -> bool:
-        """Whether it goes up, beyond what noise would make of a flat one."""
+        """Whether the slope is upwards beyond the noise of a flat line."""
         return self.per_hour > SURE * self.error
 
     def grows(self, allowed: float) -> bool:

@@ -1,4 +1,4 @@
-"""What counts as a look at an observer."""
+"""The conditions under which a sample of an observer counts."""
 
 from __future__ import annotations
 

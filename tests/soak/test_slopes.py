@@ -1,4 +1,4 @@
-"""What grows is told from what does not, whatever the noise; and the page says which."""
+"""Growth is detected in any noise, and the page reports it."""
 
 from __future__ import annotations
 

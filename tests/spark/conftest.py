@@ -1,4 +1,4 @@
-"""One Spark session for every test of the tier, and tables of one's own."""
+"""One Spark session for all tests of the tier, and separate tables for each test."""
 
 import logging
 

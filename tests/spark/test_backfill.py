@@ -1,4 +1,4 @@
-"""What the coordinator's log still holds gives the generations that were observed, under the same ids."""
+"""The backfill from the remaining coordinator records gives the observed generations with the same ids."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rebalance_agent.pipeline.ingest.backfill import (
     replayed,
     topic_now,
 )
-from rebalance_agent.pipeline.ingest.ingest_events import events_at_rest, ingest_batch
+from rebalance_agent.pipeline.ingest.ingest_events import ingest_batch, stored_events
 from rebalance_agent.pipeline.ingest.log_rows import GroupPatterns
 from rebalance_agent.tracking.log_replay import LogFacts
 from support.observer.observing import create_topic, events, eventually, everything, members, observing
@@ -90,7 +90,7 @@ def test_of_a_real_topic_every_record_is_read_and_every_generation_agrees_with_w
     assert watched
     assert {name: retold_events[name] for name in watched} == watched
     # What was watched takes the place of it, and keeps it.
-    published_events = events_at_rest(tables.spark, properties, published)
+    published_events = stored_events(tables.spark, properties, published)
     assert ingest_batch(tables, published_events, "ingest", FakeClock()).rejected == 0
     keep(tables, rows, FakeClock())
     origins = {row["event_id"]: row["origin"] for row in tables.read("events").collect()}

@@ -1,4 +1,4 @@
-"""What is normal: percentiles of small samples by hand, of many random ones as plain Python has them."""
+"""Baselines: percentiles of small samples by hand, and of many random ones compared with plain Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the pipeline publishes is what an observer shows: from stalls in Spark to a line of /metrics."""
+"""An observer shows the baselines that the pipeline publishes: from stalls in Spark to a line of /metrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every stage as somebody types it: what it says in the end, its exit code, and what it leaves alone."""
+"""Every stage as a user runs it: output, exit code, and the files that it leaves unchanged."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 LINES = (GOLDEN / "captured_topic_events.ndjson").read_bytes().splitlines()
-CONSECUTIVE = "generations are consecutive but for aborted ones"
+CONSECUTIVE = "generations are consecutive except aborted ones"
 
 
 @pytest.fixture(autouse=True)
 def shared(spark, monkeypatch):
     """The tests' session in place of one of each command's own."""
-    monkeypatch.setattr("rebalance_agent.cli.pipeline.pipeline_flags.open_session", lambda *_: nullcontext(spark))
+    monkeypatch.setattr("rebalance_agent.cli.inputs.pipeline_flags.open_session", lambda *_: nullcontext(spark))
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ def test_wrong_rows_end_a_run_with_exit_code_1_and_are_told_in_the_table(pipelin
     tables.overwrite("events", spark.createDataFrame(odd.collect(), odd.schema))
     code, summary, said = pipeline("aggregate")
     assert (code, summary["broken"]) == (1, 1)
-    assert "error: events: days are those of timestamps: 1 of 1 break it, such as" in said
+    assert "error: events: day is the date of the timestamp: 1 of 1 break it, such as" in said
     (row,) = tables.read("expectations").where("failed > 0").collect()
     assert (row["table"], row["severity"], row["checked"]) == ("events", "error", 1)
 

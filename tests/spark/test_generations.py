@@ -1,4 +1,4 @@
-"""Generations and members: a row each, with what their events say."""
+"""Generations and members: one row each, with the values of their events."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import pytest
 
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.event_json import event_from_json, json_line, json_object
-from rebalance_agent.model.events import GenerationEvent, Workload, event_id
+from rebalance_agent.model.events import GenerationEvent, Workload
 from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.group_event import event_id
 from rebalance_agent.model.rollout import RolloutEvent
 from rebalance_agent.pipeline.tables import generations as module
 from rebalance_agent.pipeline.tables.generations import generations

@@ -1,4 +1,4 @@
-"""What an hour cost a group: exact sums of small histories, and the same as plain Python finds in large ones."""
+"""The hourly cost of a group: exact sums of small histories, and the same as plain Python for large ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of events become rows, each once; what is no event is kept beside them with the reason."""
+"""Files of events become rows, each once; other lines are stored beside them with the reason."""
 
 from __future__ import annotations
 

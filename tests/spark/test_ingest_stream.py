@@ -1,4 +1,4 @@
-"""Events ingested while they are produced, by streams that are killed: each is in the table once."""
+"""Events are ingested while they are produced, by streams that are killed: each is in the table once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient
 
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.pipeline.errors import PipelineError
-from rebalance_agent.pipeline.ingest.ingest_events import checkpoint_of, events_at_rest, events_of_topic
+from rebalance_agent.pipeline.ingest.ingest_events import checkpoint_of, events_of_topic, stored_events
 from rebalance_agent.pipeline.ingest.streaming import StreamSettings, ingest_stream
 from support.observer.observing import create_topic, eventually
 from support.pipeline.pipelines import LINES, assert_exactly_once, kill_at_random, producing
@@ -37,7 +37,7 @@ def test_every_event_is_there_once_though_the_stream_was_killed_at_random(kafka,
     catch_up(tables, kafka, topic)
     assert_exactly_once(tables, told)
     assert catch_up(tables, kafka, topic).events == 0
-    assert events_at_rest(tables.spark, {"bootstrap.servers": kafka.bootstrap_servers}, topic).count() > 0
+    assert stored_events(tables.spark, {"bootstrap.servers": kafka.bootstrap_servers}, topic).count() > 0
 
 
 def test_a_topic_that_was_made_anew_ends_the_stream_with_what_to_do(kafka, tables):

@@ -1,4 +1,4 @@
-"""Expectations: whole tables pass all of them, and each kind of damage is found by the one that is for it."""
+"""Expectations: correct tables pass all of them, and each kind of damage fails the expectation for it."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def damaged(whole, name, **columns):
 
 DAMAGE = {
     ("events", "parts are numbered"): ("events", {"part": "1"}),
-    ("events", "days are those of timestamps"): ("events", {"day": "date_add(day, 1)"}),
+    ("events", "day is the date of the timestamp"): ("events", {"day": "date_add(day, 1)"}),
     ("generations", "times are ordered"): ("generations", {"started_at": "completed_at + INTERVAL 1 SECOND"}),
     ("generations", "only closing rows have a stall"): (
         "generations",
@@ -93,12 +93,12 @@ DAMAGE = {
     ("generations", "an episode begins before it ends"): ("generations", {"episode_generation": "generation + 1"}),
     ("members", "each generation has its members"): ("generations", {"member_count": "member_count + 1"}),
     ("members", "partitions are conserved"): ("members", {"partitions": "partitions - 1"}),
-    ("group_hours", "rebalances are the closed episodes"): ("group_hours", {"rebalances": "rebalances + 1"}),
-    ("group_hours", "rebalances are those of all triggers"): ("group_hours", {"by_trigger": "map('rejoin', 99L)"}),
+    ("group_hours", "rebalances equal closed episodes"): ("group_hours", {"rebalances": "rebalances + 1"}),
+    ("group_hours", "rebalances are the sum over triggers"): ("group_hours", {"by_trigger": "map('rejoin', 99L)"}),
     ("group_hours", "availability is a share"): ("group_hours", {"availability": "-0.1D"}),
-    ("group_hours", "percentiles do not fall"): ("group_hours", {"stall_p95": "stall_max + 1"}),
-    ("baselines", "percentiles do not fall"): ("baselines", {"stall_p95": "stall_p50 - 0.1"}),
-    ("baselines", "hours are those of a week"): ("baselines", {"hour_of_week": "168"}),
+    ("group_hours", "percentiles do not decrease"): ("group_hours", {"stall_p95": "stall_max + 1"}),
+    ("baselines", "percentiles do not decrease"): ("baselines", {"stall_p95": "stall_p50 - 0.1"}),
+    ("baselines", "hours are within a week"): ("baselines", {"hour_of_week": "168"}),
 }
 
 
@@ -147,10 +147,10 @@ ADVISED = {
     "events_rejected": {"reason": "malformed: no JSON", "ingested_at": dt.datetime(2026, 1, 1, tzinfo=dt.UTC)},
 }  # fmt: skip
 ADVICE_DAMAGE = {
-    ("whatif", "excess is a part of what moved"): {"excess": 4},
-    ("whatif", "nothing is said of what was refused"): {"refused": "too large"},
-    ("fidelity", "what must be repeated is repeated"): {"same_skew": 1},
-    ("fidelity", "no more agree than were looked at"): {"agreeing": 2},
+    ("whatif", "excess is at most moved"): {"excess": 4},
+    ("whatif", "refused strategies have no figures"): {"refused": "too large"},
+    ("fidelity", "comparable decisions are repeated"): {"same_skew": 1},
+    ("fidelity", "agreeing is at most not_comparable"): {"agreeing": 2},
     ("recommendations", "a strategy has its protocol"): {"protocol": None},
     ("recommendations", "each group has a sentence"): {"sentence": ""},
     ("events_rejected", "reasons begin with a code"): {"reason": "no JSON"},
@@ -181,6 +181,6 @@ def test_what_is_advised_is_checked_too(spark):
     found = failures(advised(spark, ADVICE_DAMAGE))
     assert found.keys() == ADVICE_DAMAGE.keys()
     assert {row["failed"] for row in found.values()} == {1}
-    warning = found["fidelity", "what must be repeated is repeated"]
+    warning = found["fidelity", "comparable decisions are repeated"]
     assert warning not in broken(found.values())
     assert len(broken(found.values())) == len(found) - 1

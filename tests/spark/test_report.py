@@ -1,4 +1,4 @@
-"""The report's rows come from the tables: what Spark adds up is what the events add up to."""
+"""The report's rows come from the tables: Spark's sums are the sums of the events."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from rebalance_agent.model.events import AssignEvent, MemberEvent
 from rebalance_agent.pipeline.errors import PipelineError
-from rebalance_agent.pipeline.report.collect import collect
+from rebalance_agent.pipeline.report.queries.collect import collect
 from rebalance_agent.pipeline.report.report_page import page
 from rebalance_agent.pipeline.report.report_rows import OWNERS_MAX
 from rebalance_agent.pipeline.tables.generations import generations
@@ -115,7 +115,7 @@ def test_pictures_show_the_worst_groups(filled):
 
 @pytest.mark.parametrize("most", [1, 50])
 def test_of_a_group_of_very_many_members_fewer_generations_are_shown(filled, monkeypatch, most):
-    monkeypatch.setattr("rebalance_agent.pipeline.report.detail_rows.OWNERS_MEMBERS_MAX", most)
+    monkeypatch.setattr("rebalance_agent.pipeline.report.queries.detail_rows.OWNERS_MEMBERS_MAX", most)
     (told,) = collect(filled, MADE_AT, details=1).details
     rows = filled.read("generations").where("member_count > 0").where(F.col("group") == told.key[1])
     newest = rows.orderBy(F.desc("completed_at"), F.desc("generation")).select("generation", "member_count").collect()

@@ -1,4 +1,4 @@
-"""The command takes a fleet's whole history through every stage, and says in its last line what came of it."""
+"""The command runs a fleet's whole history through every stage, and its last line is a summary."""
 
 from __future__ import annotations
 

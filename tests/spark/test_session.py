@@ -1,4 +1,4 @@
-"""A session is started and ended in a process of its own: what it leaves, and whose it is."""
+"""A session starts and ends in its own process: its leftovers and their owner."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables survive other writers, older and newer releases, and their own small files."""
+"""Tables survive concurrent writers, older and newer releases, and compaction of small files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`rebalance-agent verify --tables`: tables that a captured topic's events came to, true and damaged."""
+"""`rebalance-agent verify --tables` with tables from a captured topic's events, correct and damaged."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_agent.cli.inputs import verify_tables
+from rebalance_agent.cli.inputs import pipeline_flags, verify_tables
 from rebalance_agent.cli.main import main
-from rebalance_agent.cli.pipeline import pipeline_flags
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.pipeline.tables.group_hours import group_hours
 
@@ -158,9 +157,9 @@ def test_what_came_after_the_tables_were_made_is_not_wanted_of_them(verify, spar
         (
             "elsewhere",
             (),
-            "must have events of one cluster alone, or of a cluster that is asked; there are none at all",
+            "must have events of only one cluster, or of the cluster of --bootstrap-servers; it has no events",
         ),
-        ("tables", ("--groups", "copo.*"), "--groups: no record and no event is of a group that matches 'copo.*'"),
+        ("tables", ("--groups", "copo.*"), "--groups: no record and no event belongs to a group that matches 'copo.*'"),
     ],
 )
 def test_nothing_to_judge_is_no_success(tables, flags, told, verify, folder):
@@ -174,4 +173,4 @@ def test_tables_of_two_clusters_are_of_none_without_a_cluster(verify, spark, fol
     spark.sql(f"UPDATE {events} SET cluster_id = 'other' WHERE {WHERE}")
     code, _, err = verify()
     assert code == 2
-    assert "those there are of captured, other" in err
+    assert "its events are of captured, other" in err

@@ -1,4 +1,4 @@
-"""The stages say of a history what the room ``advice`` says of it: Spark only runs many at a time."""
+"""The pipeline's stages give the same results as the package ``advice``, which Spark runs in parallel."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import pytest
 
 from rebalance_agent.advice import fidelity, history_of, recommend, what_if
 from rebalance_agent.assignors import STRATEGIES
-from rebalance_agent.model.events import AssignEvent, event_id
+from rebalance_agent.model.events import AssignEvent
 from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.group_event import event_id
 from rebalance_agent.pipeline.tables import whatif_tables as module
 from rebalance_agent.pipeline.tables.generations import generations
 from rebalance_agent.pipeline.tables.recommendations import recommendations

@@ -1,4 +1,4 @@
-"""``make sbom`` and ``make audit``: bills of materials of what runs, known vulnerabilities of Python packages.
+"""``make sbom`` and ``make audit``: bills of materials, and known vulnerabilities of Python packages.
 
 The audit is of ``requirements/*.lock``. Java, npm and Go have locks of their own: see docs/security.md.
 """

@@ -1,4 +1,4 @@
-"""Known vulnerabilities of locked packages: pip-audit asks, and what it got no answer for is no good news.
+"""Finds known vulnerabilities of locked packages with pip-audit; a missing answer is an error.
 
 pip-audit itself takes a package that the database does not know for one without vulnerabilities, says "No known
 vulnerabilities found" and ends well: so it does of all of them behind a mirror that has packages and no database. And
@@ -54,7 +54,7 @@ def _ask(python: str, content: str, options: Sequence[str]) -> Answers:
 
 
 def requirements(versions: Iterable[Version]) -> Iterator[str]:
-    """Files for pip-audit, without the locks' conditions: it leaves out what is for other systems than this one.
+    """Requirement files for pip-audit without markers, because it skips packages for other systems.
 
     It refuses two versions of a package at once, so that what has several is in several files.
     """
@@ -66,7 +66,7 @@ def requirements(versions: Iterable[Version]) -> Iterator[str]:
 
 
 def answers(report: Mapping) -> Answers:
-    """What a report of pip-audit (``--format=json``) says; of what it passed over it has a reason, and no version."""
+    """The results of a pip-audit report (``--format=json``); skipped packages have a reason and no version."""
     entries = report["dependencies"]
     known = {
         (each["name"], each["version"]): [_line(found) for found in each["vulns"]]
@@ -78,15 +78,15 @@ def answers(report: Mapping) -> Answers:
 
 def _line(found: Mapping) -> str:
     others = f" ({', '.join(found['aliases'])})" if found.get("aliases") else ""
-    mended = f"mended in {', '.join(found['fix_versions'])}" if found.get("fix_versions") else "not mended yet"
-    return f"{found['id']}{others}, {mended}"
+    fixed = f"fixed in {', '.join(found['fix_versions'])}" if found.get("fix_versions") else "not fixed yet"
+    return f"{found['id']}{others}, {fixed}"
 
 
 def verdict(versions: Iterable[Version], answered: Answers) -> tuple[int, list[str]]:
-    """The exit code and what to say: what is known against ``versions``, and for which of them nobody answered."""
+    """The exit code and the messages: known vulnerabilities of ``versions``, and packages without an answer."""
     asked = sorted(set(versions))
     if not asked:
-        return UNANSWERED, ["audit: nothing was asked, for no version is locked in requirements/*.lock"]
+        return UNANSWERED, ["audit: no version is locked in requirements/*.lock"]
     lines = [f"{name} {version}: {line}" for name, version in asked for line in answered.known.get((name, version), ())]
     unanswered = [each for each in asked if each not in answered.known]
     if unanswered:

@@ -1,4 +1,4 @@
-"""Bills of materials (CycloneDX 1.6) of what a lock has a wheel run with: the same lock gives the same bytes."""
+"""Bills of materials (CycloneDX 1.6) of the wheel with a lock's packages: equal locks give equal bytes."""
 
 from __future__ import annotations
 

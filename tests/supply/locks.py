@@ -1,4 +1,4 @@
-"""What ``requirements/*.lock`` hold: versions of packages, and the hashes of their files."""
+"""Reads ``requirements/*.lock``: versions of packages, and hashes of their files."""
 
 from __future__ import annotations
 

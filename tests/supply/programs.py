@@ -1,4 +1,4 @@
-"""pip-audit and cyclonedx-py of ``requirements/audit.lock``, in an environment of their own in the cache of tools.
+"""Installs pip-audit and cyclonedx-py of ``requirements/audit.lock`` into the cache of tools.
 
 They bring some 50 packages, which would else be among those that they look at.
 """
@@ -20,11 +20,11 @@ INSTALL_SECONDS_MAX = 840  # twenty, but on a machine that has much else to do; 
 
 
 class UnavailableError(Exception):
-    """The tools cannot be had on this machine; says why."""
+    """The tools cannot be installed on this machine; the text is the reason."""
 
 
 def python(lock: Path = FOLDER / "audit.lock") -> str:
-    """The Python that has what ``lock`` names; installed at the first use, several that ask at once wait for the first.
+    """The Python with the packages of ``lock``, installed at the first use; concurrent callers wait for the first.
 
     Raises:
         UnavailableError: it could not be installed, as without a network.

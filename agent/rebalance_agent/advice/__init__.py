@@ -2,14 +2,10 @@
 
 All of it works on one group's recorded events, with no clock and no client:
 
-- ``recorded_history``: generation events as rebalances in order; ``move_counts``: what a rebalance moved.
-- ``eligible_strategies``: which strategies can be replayed, and why the others cannot.
-- ``strategy_replay``: one strategy through a history, carrying its own assignment along.
-- ``predicted_stalls``: the predicted stall of one rebalance; ``restarts``: what static membership avoids.
+- ``replay``: a recorded history through one strategy, the stalls that follow, and whether records can be reproduced.
+- ``restarts``: what static membership avoids; ``slow_members``: the member that the others waited for.
 - ``outcomes``: all of these for all strategies, as ``figures`` that add up over the parts of a long history.
-- ``fidelity``: whether recorded decisions can be reproduced, by assignor (``implementations``).
-- ``client_kinds``: which client libraries the members may be, and what these can run; ``slow_members``: the member that
-  the others waited for.
+- ``client_kinds``: which client libraries the members may be, and what these can run.
 - ``recommendation``: what is recommended, if it is ``worth`` it; ``recommendation_text``: its sentences;
   ``group_advice``: these for `explain` and the page.
 
@@ -19,15 +15,15 @@ what not.
 
 from __future__ import annotations
 
-from rebalance_agent.advice.eligible_strategies import ReplaySettings
-from rebalance_agent.advice.fidelity import Fidelity, FidelityLine, fidelity
 from rebalance_agent.advice.figures import Figures, Replayed, StrategyOutcome, WhatIf, merged
 from rebalance_agent.advice.group_advice import advise
-from rebalance_agent.advice.implementations import instrumented_generations
 from rebalance_agent.advice.outcomes import replay, what_if
-from rebalance_agent.advice.predicted_stalls import predict_stall
 from rebalance_agent.advice.recommendation import Recommendation, recommend
-from rebalance_agent.advice.recorded_history import RecordedHistory, history_of
+from rebalance_agent.advice.replay.eligible_strategies import ReplaySettings
+from rebalance_agent.advice.replay.fidelity import Fidelity, FidelityLine, fidelity
+from rebalance_agent.advice.replay.implementations import instrumented_generations
+from rebalance_agent.advice.replay.predicted_stalls import predict_stall
+from rebalance_agent.advice.replay.recorded_history import RecordedHistory, history_of
 
 __all__ = [
     "Fidelity",

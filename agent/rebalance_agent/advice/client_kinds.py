@@ -14,7 +14,7 @@ from rebalance_agent.assignors import STRATEGIES
 from rebalance_agent.model.events import GenerationEvent, MemberSnapshot
 from rebalance_agent.model.group import is_cooperative
 
-__all__ = ["Change", "ClientKind", "PossibleClients", "change_to", "possible_clients", "usable"]
+__all__ = ["Change", "ClientKind", "PossibleClients", "can_be_static", "change_to", "possible_clients", "usable"]
 
 
 class ClientKind(StrEnum):
@@ -70,10 +70,13 @@ _ADAPTED = (ClientKind.KAFKA_PYTHON, ClientKind.LIBRDKAFKA, ClientKind.AIOKAFKA)
 """Libraries with an adapter of this library; that for confluent-kafka is a member of its own beside librdkafka."""
 
 _PLUGGABLE = frozenset({ClientKind.KAFKA_PYTHON, ClientKind.AIOKAFKA})
-"""Those of them whose consumers take another assignor as it is."""
+"""Libraries whose consumers accept another assignor without changes."""
 
 _EAGER_ONLY = frozenset({ClientKind.AIOKAFKA, ClientKind.SARAMA, ClientKind.KAFKA_GO, ClientKind.KAFKAJS})
 """Libraries that do not speak the cooperative protocol, whatever assignor is plugged in."""
+
+_NEVER_STATIC = frozenset({ClientKind.KAFKA_PYTHON_2, ClientKind.KAFKA_GO, ClientKind.KAFKAJS})
+"""Libraries without ``group.instance.id`` (KIP-345); the last versions of kafka-python 2 have it, the others do not."""
 
 _DEFAULT_IDS = (
     (ClientKind.LIBRDKAFKA, re.compile(r"rdkafka")),
@@ -126,6 +129,11 @@ def change_to(kind: ClientKind, assignor: str | None, new: str) -> Change:
     if is_cooperative(assignor or "") or kind is not ClientKind.LIBRDKAFKA or adapted:
         return Change.ROLLING  # behind this library's adapter the member is not librdkafka
     return Change.STOP
+
+
+def can_be_static(clients: Iterable[PossibleClients]) -> bool:
+    """Return whether each member may be a library that has static membership."""
+    return all(any(kind not in _NEVER_STATIC for kind in kinds) for kinds in clients)
 
 
 def usable(clients: Iterable[PossibleClients], assignor: str | None, new: str) -> bool:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, fields, replace
 from itertools import takewhile
 
 from rebalance_agent.advice.client_kinds import PossibleClients
-from rebalance_agent.advice.slow_members import SlowMember, slower
+from rebalance_agent.advice.slow_members import SlowMember, costlier
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 
-__all__ = ["STALLS_FIELDS", "Figures", "Replayed", "StrategyOutcome", "WhatIf", "merged"]
+__all__ = ["STALLS_FIELDS", "Figures", "Replayed", "StrategyOutcome", "WhatIf", "added", "merged"]
 
 STALLS_FIELDS = ("stalled_partition_seconds", "avoided", "avoided_partition_seconds", "waited_partition_seconds")
 """Fields of `Figures` that are meaningful only if ``stalls`` is above 0."""
@@ -108,7 +108,8 @@ class StrategyOutcome:
 class WhatIf:
     """A group's recorded figures beside those of other strategies.
 
-    ``recorded``: measured figures, stalls included. ``predicted``: the same moves with predicted stalls, for the
+    ``recorded``: measured figures, with lower bounds of stalls. ``recorded_upper``: the sum of their upper bounds in
+    partition-seconds, None if one of them is unknown. ``predicted``: the same moves with predicted stalls, for the
     recorded protocol; its distance from ``recorded`` shows how far predictions can be trusted. ``copartitioned``: in
     the end, several topics of equal partition counts were on the same members, number by number. ``assignor`` None: no
     assignor ran; ``group_type``: the type in the end. ``clients``: what the members may be, and ``partitions``: how
@@ -127,6 +128,7 @@ class WhatIf:
     clients: tuple[PossibleClients, ...] = ()
     partitions: int = 0
     slow: SlowMember | None = None
+    recorded_upper: float | None = None
 
 
 def merged(parts: Sequence[WhatIf]) -> WhatIf:
@@ -141,7 +143,7 @@ def merged(parts: Sequence[WhatIf]) -> WhatIf:
     outcomes = []
     slow: SlowMember | None = None
     for part in parts:
-        slow = slower(slow, part.slow)
+        slow = costlier(slow, part.slow)
     for index, outcome in enumerate(last.outcomes):
         refused = next((part.outcomes[index].refused for part in parts if part.outcomes[index].refused), None)
         figures = sum((part.outcomes[index].figures for part in parts), Figures())
@@ -152,4 +154,11 @@ def merged(parts: Sequence[WhatIf]) -> WhatIf:
         predicted=sum((part.predicted for part in parts), Figures()),
         outcomes=tuple(outcomes),
         slow=slow,
+        recorded_upper=added([part.recorded_upper for part in parts]),
     )
+
+
+def added(seconds: Sequence[float | None]) -> float | None:
+    """Return the sum of upper bounds; None if one of them is unknown."""
+    known = [each for each in seconds if each is not None]
+    return sum(known) if len(known) == len(seconds) else None

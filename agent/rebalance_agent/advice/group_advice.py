@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from rebalance_agent.advice.client_kinds import possible_clients, usable
-from rebalance_agent.advice.eligible_strategies import SIZE_MAX
 from rebalance_agent.advice.outcomes import what_if
 from rebalance_agent.advice.recommendation import keeps_purpose, recommend
-from rebalance_agent.advice.recorded_history import RecordedHistory
+from rebalance_agent.advice.replay.eligible_strategies import SIZE_MAX
+from rebalance_agent.advice.replay.recorded_history import RecordedHistory
 from rebalance_agent.assignors import STRATEGIES
 from rebalance_agent.model.group import GroupType
 
@@ -17,7 +17,7 @@ TOO_LARGE = "a group of this size takes long to compare: run rebalance-agent wha
 
 
 def advise(history: RecordedHistory, size_max: int = SIZE_MAX) -> str:
-    """Return what `recommend` says of the whole `what_if`; empty if it recommends no change.
+    """Return the sentences of `recommend` for the whole `what_if`; empty if it recommends no change.
 
     Only strategies that can be recommended are replayed. ``size_max``: members and partitions of a replay; a larger
     history gives `TOO_LARGE`.

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from rebalance_agent.advice.client_kinds import possible_clients
-from rebalance_agent.advice.eligible_strategies import ReplaySettings, family, refusal
-from rebalance_agent.advice.figures import Figures, Replayed, StrategyOutcome, WhatIf
-from rebalance_agent.advice.move_counts import Assignment, count_moves
-from rebalance_agent.advice.predicted_stalls import Behaviour, behaviour_of, predict_stall
-from rebalance_agent.advice.recorded_history import RecordedHistory, owned_by, since_last_assignor
+from rebalance_agent.advice.figures import Figures, Replayed, StrategyOutcome, WhatIf, added
+from rebalance_agent.advice.replay.eligible_strategies import ReplaySettings, family, refusal
+from rebalance_agent.advice.replay.move_counts import Assignment, count_moves
+from rebalance_agent.advice.replay.predicted_stalls import Behaviour, behaviour_of, predict_stall
+from rebalance_agent.advice.replay.recorded_history import RecordedHistory, owned_by, since_last_assignor
+from rebalance_agent.advice.replay.strategy_replay import ReplayedRebalance, replay_rebalances
 from rebalance_agent.advice.restarts import AvoidableRebalances, avoidable
 from rebalance_agent.advice.slow_members import slow_member
-from rebalance_agent.advice.strategy_replay import ReplayedRebalance, replay_rebalances
 from rebalance_agent.assignors import STRATEGIES, Strategy, strategy
 from rebalance_agent.assignors.assignment_facts import copartition_breaks, owners_of
 from rebalance_agent.errors import AssignmentError
@@ -61,7 +61,7 @@ def what_if(
         if family(name) not in families:
             families[family(name)] = _both(history, chosen, settings, behaviours, restarts)
         outcomes.append(StrategyOutcome(name, chosen.protocol, families[family(name)][chosen.protocol]))
-    recorded, predicted = _recorded(history, behaviours, restarts)
+    recorded, recorded_upper, predicted = _recorded(history, behaviours, restarts)
     last = history.decided[-1].closing if history.decided else None
     return WhatIf(
         cluster_id=history.cluster_id,
@@ -76,6 +76,7 @@ def what_if(
         clients=possible_clients(last) if last else (),
         partitions=sum(count_partitions(member.assigned) for member in last.members) if last else 0,
         slow=slow_member(history),
+        recorded_upper=recorded_upper,
     )
 
 
@@ -137,10 +138,11 @@ def _total(sums: Figures) -> Figures:
 
 def _recorded(
     history: RecordedHistory, behaviours: Mapping[int, Behaviour | None], restarts: AvoidableRebalances
-) -> tuple[Figures, Figures]:
-    """Return the measured figures, and those of the same moves with predicted stalls."""
+) -> tuple[Figures, float | None, Figures]:
+    """Return the measured figures, the upper bounds of their stalls, and the same moves with predicted stalls."""
     indexes = _indexes(history)
     measured, predicted = Figures(), Figures()
+    uppers: list[float | None] = []
     began = False
     for rebalance in history.decided:
         closing, behaviour, index = rebalance.closing, behaviours[id(rebalance)], indexes[id(rebalance)]
@@ -150,7 +152,7 @@ def _recorded(
             continue
         before = owned_by(rebalance.before) if rebalance.before and not first else None
         given = None if before is None else count_moves(before, owned_by(closing))
-        known = closing.stall.partition_seconds if closing.stall else None
+        stalled_seconds = closing.stall.partition_seconds if closing.stall else None
         classic = closing.group_type is GroupType.CLASSIC  # the model is of classic groups
         stalled = predict_stall(behaviour, given, closing.protocol) if classic else None
         line = Replayed(
@@ -165,11 +167,13 @@ def _recorded(
         )
         avoided, waited = index in restarts.rebalances, restarts.waited(index, before or {})
         predicted += Figures.of(line, avoided=avoided, waited=waited)
-        measured_seconds = known if stalled is not None or not classic else None
+        measured_seconds = stalled_seconds if stalled is not None or not classic else None
+        if measured_seconds is not None and closing.stall:
+            uppers.append(closing.stall.upper_partition_seconds)
         measured += Figures.of(
             replace(line, stalled_partition_seconds=measured_seconds), avoided=avoided, waited=waited
         )
-    return _total(measured), _total(predicted)
+    return _total(measured), added(uppers), _total(predicted)
 
 
 def _indexes(history: RecordedHistory) -> dict[int, int]:

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rebalance_agent.advice.client_kinds import usable
-from rebalance_agent.advice.eligible_strategies import GENERAL, family, library_strategy
+from rebalance_agent.advice.client_kinds import can_be_static, usable
 from rebalance_agent.advice.figures import Figures, StrategyOutcome, WhatIf
 from rebalance_agent.advice.recommendation_text import Choice, sentence
+from rebalance_agent.advice.replay.eligible_strategies import GENERAL, family, library_strategy
 from rebalance_agent.advice.worth import MOVES_MIN, SKEW_MIN, STALL_MIN, WORTH_PARTITION_SECONDS
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 
@@ -56,7 +56,7 @@ def recommend(what_if: WhatIf) -> Recommendation:
         if _better(outcome.figures, best.figures) and (best is own or _better(outcome.figures, own.figures)):
             best = outcome
     better = best is not own
-    static = _static_saves(best.figures)
+    static = _static_saves(best.figures) and can_be_static(what_if.clients)
     saved = own.figures.stalled_partition_seconds - best.figures.stalled_partition_seconds
     saved_moves = own.figures.moved - best.figures.moved
     if static:
@@ -96,8 +96,8 @@ def _candidates(what_if: WhatIf) -> list[StrategyOutcome]:
 def _order(outcome: StrategyOutcome) -> tuple[bool, int, str]:
     """Return the sort key of candidates: cooperative forms first, which stop less; then those that move less."""
     kind = family(outcome.strategy)
-    place = GENERAL.index(kind) if kind in GENERAL else len(GENERAL)
-    return outcome.protocol is not RebalanceProtocol.COOPERATIVE, place, outcome.strategy
+    index = GENERAL.index(kind) if kind in GENERAL else len(GENERAL)
+    return outcome.protocol is not RebalanceProtocol.COOPERATIVE, index, outcome.strategy
 
 
 def _better(one: Figures, other: Figures) -> bool:

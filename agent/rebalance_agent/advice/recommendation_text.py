@@ -1,4 +1,4 @@
-"""The sentences of a recommendation. Pure; `recommendation` decides what is recommended."""
+"""Writes the sentences of a recommendation. Pure; `recommendation` decides what to recommend."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rebalance_agent.advice.client_kinds import Change, ClientKind, change_to
-from rebalance_agent.advice.eligible_strategies import GENERAL, family, library_strategy
 from rebalance_agent.advice.figures import Figures, StrategyOutcome, WhatIf
+from rebalance_agent.advice.replay.eligible_strategies import GENERAL, family, library_strategy
 from rebalance_agent.advice.slow_members import SlowMember
 from rebalance_agent.advice.worth import SKEW_MIN, WORTH_PARTITION_SECONDS
 from rebalance_agent.model.group import is_cooperative
@@ -23,7 +23,7 @@ _PART = frozenset(GENERAL) - {"range"}
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What is recommended: ``own`` is what the group runs, ``best`` a better strategy, ``slow`` a slow member."""
+    """A recommendation: ``own`` is the group's strategy, ``best`` a better one, ``slow`` a slow member."""
 
     own: StrategyOutcome
     best: StrategyOutcome | None
@@ -32,16 +32,15 @@ class Choice:
 
 
 def sentence(what_if: WhatIf, choice: Choice) -> str:
-    """Return the recommendation in sentences: what to change, how, what it would have saved, how sure that is."""
+    """Return the recommendation in sentences: the change, its steps, its savings, and its confidence."""
     return " ".join([*_slow(choice.slow), _main(what_if, choice), *_how(what_if, choice), *_doubts(what_if, choice)])
 
 
 def _slow(slow: SlowMember | None) -> Iterator[str]:
     if slow is not None:
         yield (
-            f"Make {slow.name} stop sooner, with a shorter revoked callback or less work between two polls: of the "
-            f"{slow.stall_seconds:.1f} s that partitions stood still at the longest, the group waited "
-            f"{slow.seconds:.1f} s for it."
+            f"Make {slow.name} stop sooner, with a shorter revoked callback or less work between two polls: in the "
+            f"longest stall, of {slow.stall_seconds:.1f} s, the group waited {slow.seconds:.1f} s for it."
         )
 
 
@@ -51,11 +50,11 @@ def _main(what_if: WhatIf, choice: Choice) -> str:
     if best is not None:
         text = f"Use {best.strategy} instead of {name}: {_gains(own.figures, best.figures)}"
     elif reason := _refused(what_if):
-        text = f"There is nothing to choose from: {reason}"
+        text = f"No strategy can be recommended: {reason}"
     elif library_strategy(what_if.assignor) is None:
-        text = f"What {name} promises is not known here, so the figures are for comparing only"
+        text = f"The promises of {name} are unknown, so the figures are for comparison only"
     else:
-        text = f"Nothing better than {name} is known for this group"
+        text = f"No strategy better than {name} is known for this group"
     return text + (_static(best or own, alone=best is None) if choice.static else "") + "."
 
 
@@ -66,7 +65,7 @@ def _refused(what_if: WhatIf) -> str | None:
 
 
 def _how(what_if: WhatIf, choice: Choice) -> Iterator[str]:
-    """How the group's clients change to the strategy, and what that costs."""
+    """Yield how the group's clients change to the strategy, and the cost of the change."""
     if choice.best is None:
         return
     new, old = choice.best.strategy, what_if.assignor
@@ -86,7 +85,7 @@ def _how(what_if: WhatIf, choice: Choice) -> Iterator[str]:
         )
     else:
         if any(len(kinds) > 1 for kinds in what_if.clients):
-            yield "How depends on the members' client library, which is not visible."
+            yield "The steps depend on the members' client library, which is not visible."
         if rolling:
             yield f"{_joined(rolling)}: two rolling restarts, first with both in each member's list."
         if stop:
@@ -108,9 +107,9 @@ def _doubts(what_if: WhatIf, choice: Choice) -> Iterator[str]:
         return
     matters = best is not None and abs(_saved(own, best.figures)) >= WORTH_PARTITION_SECONDS
     if count < REBALANCES_MIN:
-        yield f"Only {count} {'rebalance was' if count == 1 else 'rebalances were'} seen: take it as a hint."
+        yield f"This is a hint only: it is based on {count} {'rebalance' if count == 1 else 'rebalances'}."
     elif 0 < stalls < REBALANCES_MIN and (choice.static or matters):
-        yield f"Stalls are known of {stalls} of {count} rebalances only: take them as a hint."
+        yield f"The stalls are a hint only: they are known for {stalls} of {count} rebalances."
 
 
 def _saved(own: Figures, best: Figures) -> float:
@@ -120,7 +119,7 @@ def _saved(own: Figures, best: Figures) -> float:
 def _gains(own: Figures, best: Figures) -> str:
     """Return what gets better and what gets worse, as text."""
     lines = list(_differences(own, best))
-    better, worse = ([text for good, text in lines if good is wanted] for wanted in (True, False))
+    better, worse = ([text for good, text in lines if good is is_better] for is_better in (True, False))
     return f"{_joined(better)}, though {_joined(worse)}" if worse else _joined(better)
 
 
@@ -133,7 +132,7 @@ def _differences(own: Figures, best: Figures) -> Iterator[tuple[bool, str]]:
     if own.stalls and abs(had - has) >= WORTH_PARTITION_SECONDS:
         yield (
             has < had,
-            f"partitions would have stood still for {_amount(has)} partition-seconds instead of {_amount(had)}",
+            f"partitions would have been stalled for {_amount(has)} partition-seconds instead of {_amount(had)}",
         )
     if own.moved != best.moved:
         yield best.moved < own.moved, f"{best.moved} partitions would have moved instead of {own.moved}"

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from rebalance_agent.advice.move_counts import Assignment
-from rebalance_agent.advice.predicted_stalls import SESSION_MS
-from rebalance_agent.advice.recorded_history import RecordedHistory, RecordedRebalance
+from rebalance_agent.advice.replay.move_counts import Assignment
+from rebalance_agent.advice.replay.predicted_stalls import SESSION_MS
+from rebalance_agent.advice.replay.recorded_history import RecordedHistory, RecordedRebalance
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.events import MemberSnapshot
 from rebalance_agent.model.group import GroupType

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rebalance_agent.advice.recorded_history import RecordedHistory, RecordedRebalance
+from rebalance_agent.advice.replay.recorded_history import RecordedHistory, RecordedRebalance
 from rebalance_agent.model.episode import Basis
+from rebalance_agent.model.member_changes import member_name
 
-__all__ = ["SlowMember", "slow_member", "slower"]
+__all__ = ["SlowMember", "costlier", "slow_member"]
 
 SLOW_SECONDS_MIN = 1.0
 """A member that stops within this time does not delay the others noticeably."""
@@ -20,8 +21,8 @@ SLOW_SHARE_MIN = 0.5
 class SlowMember:
     """A member that stopped late in one rebalance: the group waited ``seconds`` of the longest stall for it.
 
-    ``partition_seconds``: at most so much of that rebalance's stalls came from waiting for it. ``name``: its pod,
-    instance id or client id.
+    ``partition_seconds``: at most so much of that rebalance's stalls came from waiting for it. ``name``: see
+    `member_name`.
     """
 
     name: str
@@ -35,11 +36,11 @@ def slow_member(history: RecordedHistory) -> SlowMember | None:
     worst: SlowMember | None = None
     for rebalance in history.rebalances:
         if history.counts(rebalance.closing):
-            worst = slower(worst, _slow(rebalance))
+            worst = costlier(worst, _slow(rebalance))
     return worst
 
 
-def slower(one: SlowMember | None, other: SlowMember | None) -> SlowMember | None:
+def costlier(one: SlowMember | None, other: SlowMember | None) -> SlowMember | None:
     """Return the one that cost more; of equal ones the first."""
     if one is None or other is None:
         return one or other
@@ -55,12 +56,12 @@ def _slow(rebalance: RecordedRebalance) -> SlowMember | None:
     if seconds < SLOW_SHARE_MIN * stall.lower_seconds:
         return None
     events = (*rebalance.generations, *((rebalance.before,) if rebalance.before else ()))
-    known = (member for event in reversed(events) for member in event.members)
-    member = next((member for member in known if member.member_id == closing.slowest_member_id), None)
+    members = (member for event in reversed(events) for member in event.members)
+    member = next((member for member in members if member.member_id == closing.slowest_member_id), None)
     if member is None:
         return None
     pod = member.where.pod if member.where else None
     waited = min(seconds, stall.lower_seconds)
     share = waited / stall.lower_seconds if stall.lower_seconds else 0.0
-    name = pod or member.instance_id or member.client_id
+    name = member_name(member.client_id, member.instance_id, pod=pod)
     return SlowMember(name, waited, stall.lower_seconds, stall.partition_seconds * share)

@@ -72,9 +72,9 @@ class EventsApp:
 
     def _post(self, request: Request) -> _Answer:
         if request.path != EVENTS_PATH:
-            raise _RefusedError(HTTPStatus.NOT_FOUND, {"error": f"there is only {EVENTS_PATH}"})
+            raise _RefusedError(HTTPStatus.NOT_FOUND, {"error": f"the only path is {EVENTS_PATH}"})
         if request.method != "POST":
-            raise _RefusedError(HTTPStatus.METHOD_NOT_ALLOWED, {"error": "only POST"}, Allow="POST")
+            raise _RefusedError(HTTPStatus.METHOD_NOT_ALLOWED, {"error": "the only method is POST"}, Allow="POST")
         self._authorize(request)
         dropped, process = self._dropped(request), self._process(request)
         lines = self._lines(request)
@@ -88,7 +88,7 @@ class EventsApp:
         try:
             self._accept(events, dropped)
         except Exception as error:
-            raise _RefusedError(HTTPStatus.SERVICE_UNAVAILABLE, {"error": "events cannot be taken in now"}) from error
+            raise _RefusedError(HTTPStatus.SERVICE_UNAVAILABLE, {"error": "events cannot be accepted now"}) from error
         if process:
             self._alive(process)
         return {"accepted": len(events)}
@@ -96,7 +96,7 @@ class EventsApp:
     def _authorize(self, request: Request) -> None:
         if "origin" in request.headers:
             # Browsers let any page post to loopback, and always send Origin with it.
-            raise _RefusedError(HTTPStatus.FORBIDDEN, {"error": "not for web pages"})
+            raise _RefusedError(HTTPStatus.FORBIDDEN, {"error": "requests from web pages are rejected"})
         bearer = self._settings.bearer
         if bearer and not bearer.allows(request):
             raise _RefusedError(

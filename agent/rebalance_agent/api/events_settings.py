@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.http.bearer import Bearer
 from rebalance_agent.http.loopback import is_loopback
+from rebalance_agent.model.events_post import EVENTS_PORT
 
 __all__ = ["EventsSettings"]
 
 
 @dataclass(frozen=True, slots=True)
 class EventsSettings:
-    """Where the endpoint listens, who may post, and how much.
+    """Address, allowed clients and limits of the endpoint.
 
     ``body_bytes_max`` and ``lines_max`` (events) bound one post; ``rate`` is in events per second, with bursts of
     ``burst``. ``burst`` is at least ``lines_max``, so that a full post can always pass in the end. ``mutual_tls``: TLS
@@ -25,7 +26,7 @@ class EventsSettings:
     """
 
     host: str = "127.0.0.1"
-    port: int = 29309
+    port: int = EVENTS_PORT
     bearer: Bearer | None = field(default=None, repr=False)
     mutual_tls: bool = False
     body_bytes_max: int = 1024 * 1024

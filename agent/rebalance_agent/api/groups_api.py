@@ -171,7 +171,7 @@ class GroupsApi:
         return len(matching), [lines[summary.group] for summary in page]
 
     def _refreshed(self) -> dict[str, _Line]:
-        """A line for each view, made anew only where the view has changed.
+        """A line for each view, rebuilt only if the view has changed.
 
         Requests for the list wait for each other instead of building the same lines; other requests do not wait.
         """

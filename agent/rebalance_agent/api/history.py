@@ -168,7 +168,7 @@ class EpisodeHistory:
 
     def _keep(self, name: str, episode: _Episode) -> None:
         episodes = self._touch(name).episodes
-        same = next((index for index, known in enumerate(episodes) if known.line.id == episode.line.id), None)
+        same = next((index for index, other in enumerate(episodes) if other.line.id == episode.line.id), None)
         if same is None:
             episodes.append(episode)
         else:
@@ -227,9 +227,9 @@ def _episode(events: Sequence[GenerationEvent]) -> _Episode:
     return _Episode(build_rebalance(events), _pack(events))
 
 
-def _newest(known: GenerationEvent, event: GenerationEvent) -> GenerationEvent:
-    """``event`` where it is a higher revision of ``known``: replicas, or a topic read again, publish a fact twice."""
-    return event if event.event_id == known.event_id and event.revision > known.revision else known
+def _newest(previous: GenerationEvent, event: GenerationEvent) -> GenerationEvent:
+    """Return ``event`` if it is a higher revision of ``previous``, since replicas may publish a fact twice."""
+    return event if event.event_id == previous.event_id and event.revision > previous.revision else previous
 
 
 def _pack(events: Iterable[Event]) -> bytes:

@@ -35,8 +35,8 @@ _SCALARS: dict[Any, _Schema] = {
     bytes: {"type": "string", "contentEncoding": "base64"},
 }
 _ERRORS = {
-    "400": "The request is wrong; the text says what to change.",
-    "401": "The agent asks for a bearer token.",
+    "400": "The request is invalid; the text explains what to change.",
+    "401": "The agent requires a bearer token.",
     "404": "There is no such path, group or rebalance.",
 }
 
@@ -53,7 +53,7 @@ def openapi_document() -> dict[str, Any]:
             "title": "kafka-rebalance-agent",
             "version": __version__,
             "description": "Consumer groups now, and their last rebalances. Times are epoch milliseconds, durations "
-            "seconds. A field that is not required is left out where nobody knows its value; new fields may come.",
+            "seconds. A field that is not required is omitted if its value is unknown; later releases add fields.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": "/"}],
@@ -107,7 +107,7 @@ def _operation(route: Route) -> _Schema:
 
 
 def _path_parameter(name: str) -> _Schema:
-    text = "percent-encoded, slashes too" if name == "group" else "id of any of its events"
+    text = "percent-encoded, including slashes" if name == "group" else "id of any of its events"
     return {"name": name, "in": "path", "required": True, "description": text, "schema": {"type": "string"}}
 
 

@@ -66,7 +66,7 @@ def _event(line: bytes) -> Event:
 def _partitions(event: Event, left: int) -> int:
     number = count_partitions(event.partitions) if isinstance(event, MemberEvent) else 0
     if number > left:
-        raise InvalidInputError("partitions", f"makes it more than {POST_PARTITIONS_MAX} in one post")
+        raise InvalidInputError("partitions", f"one post has more than {POST_PARTITIONS_MAX} partitions")
     return number
 
 

@@ -46,7 +46,7 @@ class GroupQuery:
     offset: int = 0
 
     def matcher(self) -> Callable[[GroupSummary], bool]:
-        """A function that says whether a group is selected."""
+        """A predicate that selects groups."""
         # Patterns of fnmatch take time linear in the name: since Python 3.11 they do not backtrack.
         patterns = [re.compile(fnmatch.translate(pattern)).match for pattern in self.match]
 
@@ -83,7 +83,7 @@ def find_route(path: str) -> tuple[Route, dict[str, str]]:
                 return route, {
                     part.strip("{}"): _decoded(part.strip("{}"), given) for part, given in pairs if part[0] == "{"
                 }
-    raise NotKnownError(f"there are {', '.join(route.path for route in ROUTES)}")
+    raise NotKnownError(f"the paths are {', '.join(route.path for route in ROUTES)}")
 
 
 def parse_query(route: Route, query: str) -> GroupQuery:
@@ -97,7 +97,7 @@ def parse_query(route: Route, query: str) -> GroupQuery:
         return GroupQuery()
     sort = given["sort"][-1] if given["sort"] else "group"
     if sort.removeprefix("-") not in SORT_KEYS:
-        raise InvalidInputError("sort", f"must be one of {', '.join(SORT_KEYS)}, with or without '-' in front")
+        raise InvalidInputError("sort", f"must be one of {', '.join(SORT_KEYS)}, with or without a leading '-'")
     return GroupQuery(
         match=tuple(given["match"]),
         states=tuple(map(GroupState, given["state"])),
@@ -121,12 +121,14 @@ def _given(route: Route, query: str) -> Mapping[str, list[str]]:
     given: dict[str, list[str]] = {name: [] for name in parameters}
     for name, value in pairs:
         if name not in parameters:
-            raise InvalidInputError(name[:100], f"is no parameter here; there are {', '.join(parameters) or 'none'}")
+            raise InvalidInputError(
+                name[:100], f"is not a parameter of this path; its parameters: {', '.join(parameters) or 'none'}"
+            )
         _check(parameters[name], value)
         given[name].append(value)
         values_max = MATCHES_MAX if parameters[name].repeats else 1
         if len(given[name]) > values_max:
-            raise InvalidInputError(name, f"stands here more than {values_max} times")
+            raise InvalidInputError(name, f"is given more than {values_max} times")
     return given
 
 

@@ -69,7 +69,7 @@ class LastRebalance:
 
 @dataclass(frozen=True, slots=True)
 class LagSummary:
-    """How far a group is behind."""
+    """The lag of a group."""
 
     offsets: Annotated[int, "between committed offsets and end offsets, summed over its partitions"]
     seconds: Annotated[float | None, "age of the oldest record to read, from the rate at which end offsets grew"]
@@ -94,6 +94,7 @@ class GroupSummary:
     skew_ratio: Annotated[float | None, "the most loaded member's partitions / its target; 1 is best"]
     idle_members: Annotated[int | None, "members without partitions that should have at least one"]
     flapping: Annotated[tuple[str, ...], "members that repeatedly leave and return, by instance or client id"]
+    rollout_in_progress: Annotated[bool, "its members are being replaced in a deploy, and nothing fails"]
     running: Annotated[RunningRebalance | None, "the rebalance that runs now"]
     empty: Annotated[EmptyGroup | None, "since when it has no members, if it had some; not for `empty_groups_allow`"]
     lag: Annotated[LagSummary | None, "its lag at the last measurement, where `lag_groups` names it"]

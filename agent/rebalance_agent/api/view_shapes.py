@@ -35,7 +35,7 @@ _Shape = TypeVar("_Shape")
 
 
 def build_summary(view: GroupView, lag: GroupLag | None = None) -> GroupSummary:
-    """The group's line of the list; ``lag``: where it is measured."""
+    """The group's line of the list; ``lag``: None if it is not measured."""
     return _shaped(
         GroupSummary,
         view,
@@ -49,7 +49,7 @@ def build_summary(view: GroupView, lag: GroupLag | None = None) -> GroupSummary:
 
 
 def build_detail(view: GroupView, now_ms: int, lag: GroupLag | None = None) -> GroupDetail:
-    """Everything about the group, as of ``now_ms``; ``lag``: where it is measured."""
+    """All data of the group as of ``now_ms``; ``lag``: None if it is not measured."""
     completed = {str(trigger): count for trigger, count in sorted(view.counters.completed.items())}
     return _shaped(
         GroupDetail,

@@ -1,4 +1,4 @@
-"""Checks a strategy's internal topics before the assignment: topics that it needs besides those subscribed to.
+"""Checks before the assignment that a strategy's internal topics exist, which members do not subscribe to.
 
 Callers use `wanted_topics` to learn which topics' metadata a strategy needs, and call `prepare` before ``assign``.
 """
@@ -48,12 +48,12 @@ def prepare(strategy: Strategy, group: GroupSubscription, admin: TopicAdmin | No
         AssignmentError: a configured value is not valid for its setting.
         RebalanceAgentError: ``admin`` cannot create a topic.
     """
-    wanted = wanted_topics(strategy, group)
-    existing_counts = {topic: group.topics[topic].partitions if topic in group.topics else 0 for topic in wanted}
-    missing = {topic: count for topic, count in wanted.items() if count and not existing_counts[topic]}
+    wanted_counts = wanted_topics(strategy, group)
+    existing_counts = {topic: group.topics[topic].partitions if topic in group.topics else 0 for topic in wanted_counts}
+    missing = {topic: count for topic, count in wanted_counts.items() if count and not existing_counts[topic]}
     problems = [
         _problem(topic, count, existing_counts[topic])
-        for topic, count in sorted(wanted.items())
+        for topic, count in sorted(wanted_counts.items())
         if not count or (existing_counts[topic] != count and (existing_counts[topic] or admin is None))
     ]
     if problems:
@@ -66,12 +66,15 @@ def prepare(strategy: Strategy, group: GroupSubscription, admin: TopicAdmin | No
     return replace(group, topics={**group.topics, **created})
 
 
-def _problem(topic: str, wanted: int, found: int) -> str:
-    if not wanted:
-        return f"internal topic {topic}: wanted partitions unknown; none of the topics that decide it has metadata"
-    if not found:
-        return f"internal topic {topic}: wanted {wanted} partitions, not found; create it, or assign with an admin"
+def _problem(topic: str, wanted_count: int, existing_count: int) -> str:
+    if not wanted_count:
+        return f"internal topic {topic} has an unknown partition count; none of the topics that decide it has metadata"
+    if not existing_count:
+        return (
+            f"internal topic {topic} needs {wanted_count} partitions, but does not exist; create it, or assign with an "
+            "admin"
+        )
     return (
-        f"internal topic {topic}: wanted {wanted} partitions, found {found}; delete it to have it made anew (its data "
-        "would be lost), or bring the topics that decide its count to agree with it"
+        f"internal topic {topic} needs {wanted_count} partitions, but has {existing_count}; delete it, so that it is "
+        "created again (its data is lost), or correct the topics that decide its count"
     )

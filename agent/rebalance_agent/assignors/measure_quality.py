@@ -26,7 +26,7 @@ from rebalance_agent.assignors.assignment_facts import (
     topic_spread,
 )
 from rebalance_agent.assignors.balance.counts import NO_EXTRA
-from rebalance_agent.assignors.balance.placement import best, place
+from rebalance_agent.assignors.balance.placement import best_loads, place_partitions
 from rebalance_agent.assignors.balance.promise import Promise, by_count
 from rebalance_agent.assignors.roster import Roster, prepare_roster
 from rebalance_agent.assignors.strategy import Strategy
@@ -98,7 +98,7 @@ def balance_of(roster: Roster, promise: Promise, loads: Sequence[int], moved: in
 
     ``plain``: as in `Owners`; true for this library's own plans in which each partition has one owner.
     """
-    best_balance = best(roster, promise)
+    best_balance = best_loads(roster, promise)
     targets = promise.targets(best_balance[0] if best_balance else loads)
     return Balance(
         targets=targets,
@@ -148,7 +148,7 @@ def _kept_by_swaps(case: _Case) -> int:
     ways = list(itertools.islice(_swaps(case.promise.standing, case.loads), SWAPS_MAX + 1))
     kept = 0
     for loads in ways if len(ways) <= SWAPS_MAX else [case.loads]:
-        placement = place(case.roster, loads, no_extra, unassigned)
+        placement = place_partitions(case.roster, loads, no_extra, unassigned)
         if placement is not None:
             kept = max(kept, placement.kept)
     return kept

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rebalance_agent.assignors.balance.placement import best
+from rebalance_agent.assignors.balance.placement import best_loads
 from rebalance_agent.assignors.balance.promise import Promise, by_count
 from rebalance_agent.assignors.cooperative_step import withhold
 from rebalance_agent.assignors.replay_limits import NO_LIMITS, ReplayLimits
@@ -161,7 +161,7 @@ class Strategy:
         """
         roster = self.roster(group)
         promise = self.promise(roster)
-        kept = best(roster, promise)
+        kept = best_loads(roster, promise)
         targets = promise.floors if kept is None else promise.targets(kept[0])
         return {member.member_id: target for member, target in zip(roster.members, targets, strict=True)}
 

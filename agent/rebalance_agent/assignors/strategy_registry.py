@@ -19,8 +19,8 @@ __all__ = ["STRATEGIES", "collect", "strategy"]
 
 
 def _modules(package: ModuleType) -> Iterator[ModuleType]:
-    for found in pkgutil.iter_modules(package.__path__):
-        yield importlib.import_module(f"{package.__name__}.{found.name}")
+    for module in pkgutil.iter_modules(package.__path__):
+        yield importlib.import_module(f"{package.__name__}.{module.name}")
 
 
 def collect(modules: Iterable[ModuleType]) -> dict[str, Strategy]:
@@ -50,7 +50,7 @@ def strategy(name: str) -> Strategy:
     Raises:
         AssignmentError: there is none; the message lists the names.
     """
-    found = STRATEGIES.get(name)
-    if found is None:
+    chosen = STRATEGIES.get(name)
+    if chosen is None:
         raise AssignmentError(f"there is no strategy {name[:200]!r}; the strategies are {', '.join(STRATEGIES)}")
-    return found
+    return chosen

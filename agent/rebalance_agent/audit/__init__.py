@@ -9,9 +9,7 @@ It is pure and works in one pass: memory is under a kilobyte per event, and the 
 here: reading Kafka or files (`runtime.watch.audit_source`, `cli.inputs`), and printing (`cli.commands.verify`).
 
 - ``ledger`` is the entry point: all events, then all records, then the report (``audit_report``).
-- ``record_feed`` passes records to the entries of their groups: ``classic_entries``, ``epoch_entries``. These return
-  the expected facts (``entries``), with the group as an ``audited_group``.
-- ``compaction``: how far a partition may have been compacted.
+- ``expected``: the facts that follow from the records. ``audited_group``: the group at one of them.
 - ``published_event``, ``published_events``: the events, reduced to what is compared.
 - ``matching`` compares the facts of a group with its events, ``phase_check`` their times.
 - ``lifetime_counters``: counters of a process; ``table_rows``, ``group_hour_check``: rows of the pipeline's tables.

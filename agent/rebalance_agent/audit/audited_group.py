@@ -95,8 +95,8 @@ class AuditedGroup:
 
     ``joined_ms``: end of the join phase, or time of the target assignment; ``started_ms``: time of the first epoch on
     the way to it; None where no record holds it. ``session_ms``: the longest session timeout.
-    ``owing``: a member has partitions to revoke, or no member has any: another generation follows.
-    ``vague``: members hold tasks of several topics, of which only the numbers can be compared.
+    ``has_pending_revocations``: a member has partitions to revoke, or no member has any: another generation follows.
+    ``has_unresolved_topics``: members hold tasks of several topics, of which only the numbers can be compared.
     """
 
     group_type: GroupType
@@ -107,8 +107,8 @@ class AuditedGroup:
     joined_ms: int | None = None
     started_ms: int | None = None
     session_ms: int = 0
-    owing: bool = False
-    vague: bool = False
+    has_pending_revocations: bool = False
+    has_unresolved_topics: bool = False
 
     @cached_property
     def holders(self) -> dict[Partition, set[str]]:
@@ -190,7 +190,7 @@ def audited_classic_group(value: GroupSnapshot, at_ms: int) -> AuditedGroup:
         for member in value.members
     )
     joined_ms = value.current_state_timestamp_ms if members and value.current_state_timestamp_ms >= 0 else None
-    owing = any(
+    has_pending_revocations = any(
         not set(numbers) <= set(member.assigned.get(topic, ()))
         for member in value.members
         for topic, numbers in member.owned.items()
@@ -198,7 +198,14 @@ def audited_classic_group(value: GroupSnapshot, at_ms: int) -> AuditedGroup:
     session_ms = max((member.session_timeout_ms for member in value.members), default=0)
     assignor = value.protocol or None
     return AuditedGroup(
-        GroupType.CLASSIC, value.generation, at_ms, members, assignor, joined_ms, session_ms=session_ms, owing=owing
+        GroupType.CLASSIC,
+        value.generation,
+        at_ms,
+        members,
+        assignor,
+        joined_ms,
+        session_ms=session_ms,
+        has_pending_revocations=has_pending_revocations,
     )
 
 

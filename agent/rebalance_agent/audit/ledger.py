@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 from rebalance_agent.audit.audit_report import UNREADABLE, AuditReport, Difference, Differences
 from rebalance_agent.audit.audited_group import RecordPosition
-from rebalance_agent.audit.compaction import CompactedRange
-from rebalance_agent.audit.entries import ExpectedFact, LogRecord
-from rebalance_agent.audit.epoch_entries import EpochEntries
+from rebalance_agent.audit.expected.compaction import CompactedRange
+from rebalance_agent.audit.expected.entries import ExpectedFact, LogRecord
+from rebalance_agent.audit.expected.epoch_entries import EpochEntries
+from rebalance_agent.audit.expected.record_feed import RecordFeed
 from rebalance_agent.audit.matching import GroupAccount, identity_differences
 from rebalance_agent.audit.published_event import PublishedEvent
 from rebalance_agent.audit.published_events import KINDS, PublishedEvents
-from rebalance_agent.audit.record_feed import RecordFeed
 from rebalance_agent.model.events import Event, GenerationEvent
 from rebalance_agent.model.group import is_cooperative
 
@@ -22,7 +22,7 @@ __all__ = ["AuditWindow", "Ledger"]
 FOLLOWUP_MS = 300_000
 """Longest wait (ms) of an observer for an announced follow-up before it publishes the episode."""
 
-SOFT_MAX = 1_000
+PENDING_DIFFERENCES_MAX = 1_000
 """Differences kept per partition until it is known whether records are missing there."""
 
 
@@ -31,7 +31,8 @@ class AuditWindow:
     """The time range of facts that must have an event (epoch ms, coordinators' clock).
 
     It starts at ``since_ms`` and ends ``grace_ms`` before ``until_ms``, when the events were read. ``complete``:
-    nothing was compacted, so missing offsets are transaction markers. ``names``: topic id -> topic name.
+    nothing was compacted, so missing offsets are transaction markers. ``names``: topic id -> topic name. ``reports``:
+    the events of members were read, too, so that of a group without any only records show stalls.
     """
 
     since_ms: int = 0
@@ -39,6 +40,7 @@ class AuditWindow:
     grace_ms: int = 0
     complete: bool = False
     names: Mapping[str, str] = field(default_factory=dict)
+    reports: bool = False
 
 
 class Ledger:
@@ -71,7 +73,7 @@ class Ledger:
         self._uncertain: set[tuple[str, int]] = set()
 
     def add_event(self, event: Event, position: RecordPosition) -> None:
-        """Add a published event; events of members are ignored."""
+        """Add a published event; of events of members only the group counts."""
         self.published.take(event, position)
 
     # Records
@@ -104,14 +106,17 @@ class Ledger:
 
     def _doubt(self, partition: int) -> None:
         """Take a gap in a partition: its kept differences may be due to removed records, and are not judged."""
-        self._record_feed.doubt(partition)
+        self._record_feed.mark_uncertain(partition)
         if soft := self._soft.pop(partition, None):
             self.report.leave("whose preceding records were compacted away", soft.found)
 
     def _match(self, entry: ExpectedFact) -> None:
         if entry.kind not in self.published.kinds:
             return
-        account = self._accounts.setdefault(entry.group, GroupAccount())
+        account = self._accounts.get(entry.group)
+        if account is None:
+            reported = not self._window.reports or entry.group in self.published.reporting
+            account = self._accounts[entry.group] = GroupAccount(reported=reported)
         if not entry.certain:
             self._uncertain.add((entry.group, entry.at_ms))
         published = self.published.find(entry)
@@ -147,14 +152,14 @@ class Ledger:
 
     def _patience_ms(self, entry: ExpectedFact) -> int:
         now = entry.now
-        waits = now is not None and now.owing and (is_cooperative(now.assignor or "cooperative"))
+        waits = now is not None and now.has_pending_revocations and (is_cooperative(now.assignor or "cooperative"))
         return self._window.grace_ms + (FOLLOWUP_MS if waits else 0)
 
     def _differ(self, entry: ExpectedFact, what: str, positions: tuple[RecordPosition, ...], *, soft: bool) -> None:
         """Add a difference; ``soft``: it is dropped if records turn out to be missing in the partition."""
         difference = Difference(entry.group, entry.number, what, positions)
         if soft and not self._window.complete:
-            self._soft.setdefault(entry.position.partition, Differences(SOFT_MAX)).differ(difference)
+            self._soft.setdefault(entry.position.partition, Differences(PENDING_DIFFERENCES_MAX)).differ(difference)
         else:
             self.report.differ(difference)
 

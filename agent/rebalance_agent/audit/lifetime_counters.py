@@ -48,8 +48,8 @@ class LifetimeCounters:
     """One process: the ``counters`` of each group in its last scrape, at ``scraped_ms`` (epoch ms), and its events.
 
     ``settled_ms``: how old (ms) an event's record must have been at the scrape to be counted for certain.
-    ``began_amid``: it replayed records from before it started, or shared groups with other replicas. ``replayed``: the
-    number of replayed records, an upper bound of events published without counting; None if unknown.
+    ``started_from_snapshot``: it replayed records from before it started, or shared groups with other replicas.
+    ``replayed``: the number of replayed records, an upper bound of events published without counting; None if unknown.
     """
 
     name: str
@@ -57,7 +57,7 @@ class LifetimeCounters:
     events: Sequence[Event]
     scraped_ms: int | None = None
     settled_ms: int = 60_000
-    began_amid: bool = False
+    started_from_snapshot: bool = False
     replayed: int | None = None
 
 
@@ -67,7 +67,7 @@ def check_lifetime(lifetime: LifetimeCounters, report: AuditReport) -> None:
     A group without counters must have counted nothing: it was deleted, or is newer than the scrape.
     """
     published, again = _by_group(lifetime.events), Counter[str]()
-    shared = lifetime.began_amid and lifetime.replayed is None
+    shared = lifetime.started_from_snapshot and lifetime.replayed is None
     for group in sorted(lifetime.counters.keys() | published.keys()):
         counters, events = lifetime.counters.get(group), published.get(group, [])
         if counters is None and shared:
@@ -131,9 +131,9 @@ def _starts(
 ) -> Iterator[tuple[_Sums, int, int, int]]:
     """Yield where a run may start: sums and number of the events before, the index after them, and `_Run.again`."""
     for index, again in enumerate(_again(events)):
-        if index == 0 or lifetime.began_amid or isinstance(events[index - 1], GroupGoneEvent):
+        if index == 0 or lifetime.started_from_snapshot or isinstance(events[index - 1], GroupGoneEvent):
             yield sums[index], index, index, again
-    if lifetime.began_amid:
+    if lifetime.started_from_snapshot:
         in_time = sorted(range(len(events)), key=lambda index: events[index].timestamp_ms)
         ordered, first = [events[index] for index in in_time], 0
         for number, (left_out, again) in enumerate(zip(_running_sums(ordered), _again(ordered), strict=True)):

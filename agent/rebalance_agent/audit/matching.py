@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rebalance_agent.audit.audited_group import AuditedGroup, Partition, Totals, changes, totals
-from rebalance_agent.audit.entries import ExpectedFact
+from rebalance_agent.audit.expected.entries import ExpectedFact
 from rebalance_agent.audit.phase_check import phase_differences
 from rebalance_agent.audit.published_event import ROUNDING_S, PublishedEvent
 from rebalance_agent.model.events import GenerationEvent, GroupGoneEvent
@@ -38,7 +38,7 @@ class _Sums:
     session_ms: int = 0
     taken: int = 0
     given: int = 0
-    vague: bool = False
+    has_unresolved_topics: bool = False
     unseen: bool = False
 
 
@@ -56,14 +56,15 @@ def identity_differences(entry: ExpectedFact, published: PublishedEvent) -> Iter
 class GroupAccount:
     """The sums of one group's published episodes. ``unjudged``: reason -> number of facts that are not judged."""
 
-    def __init__(self) -> None:
-        """Start without an open episode."""
+    def __init__(self, *, reported: bool = True) -> None:
+        """Start without an open episode; ``reported``: members may have reported stalls."""
+        self._reported = reported
         self.unjudged: Counter[str] = Counter()
         self._base: AuditedGroup | None = None
         self._open: _Sums | None = None
         self._skipping = False
         self._free_ms: dict[Partition, int] = {}
-        self._unheld_ms = 0
+        self._unowned_ms = self._unowned_sum_ms = 0
 
     def drop_episode(self) -> None:
         """Drop the open episode, since one of its facts has no event or is not certain."""
@@ -112,7 +113,7 @@ class GroupAccount:
         if self._open is None:
             since_ms = before.at_ms if before and before.members else now.at_ms
             self._open, self._base = _Sums(now.number, set(), since_ms), before
-            self._free_ms, self._unheld_ms = {}, 0
+            self._free_ms, self._unowned_ms, self._unowned_sum_ms = {}, 0, 0
         sums, step = self._open, changes(before, now)
         sums.numbers.add(now.number)
         gradual = published.protocol is RebalanceProtocol.COOPERATIVE or entry.returned or not now.members
@@ -120,13 +121,17 @@ class GroupAccount:
         sums.given += step.given if gradual else len(now.holders)
         sums.earliest_ms = min(sums.earliest_ms, now.at_ms if published.started_ms is None else published.started_ms)
         sums.session_ms = max(sums.session_ms, now.session_ms, before.session_ms if before else 0)
-        sums.vague = sums.vague or now.vague or (before is not None and before.vague)
+        sums.has_unresolved_topics = (
+            sums.has_unresolved_topics
+            or now.has_unresolved_topics
+            or (before is not None and before.has_unresolved_topics)
+        )
         sums.unseen = sums.unseen or (not published.seen_start and _stops_at_start(entry, before, now, published))
-        self._update_unheld(entry, before, now, published)
+        self._update_unowned(entry, before, now, published)
         if published.episode != sums.first:
             yield f"its episode began with {sums.first} by the records, {published.episode} by the event"
         if not published.closes:
-            if not (now.owing or now.vague):
+            if not (now.has_pending_revocations or now.has_unresolved_topics):
                 yield "its episode stays open, but no member has a partition to give up or to wait for"
             return
         self._open = None
@@ -136,7 +141,7 @@ class GroupAccount:
         if published.followups != len(sums.numbers) - 1:
             followups = len(sums.numbers) - 1
             yield f"its episode has {followups} follow-ups by the records, {published.followups} by the event"
-        if sums.vague:
+        if sums.has_unresolved_topics:
             self.unjudged[SEVERAL_TOPICS] += 1
         else:
             whole = changes(self._base, now)
@@ -154,25 +159,35 @@ class GroupAccount:
             if base is not None and now.holders and not sums.unseen:
                 yield "it has no stall, although the records determine one"
             return
-        if stall.seconds is not None and stall.seconds + ROUNDING_S < self._unheld_ms / 1000:
-            yield f"a partition had no owner for {self._unheld_ms / 1000} s, its stall is {stall.seconds} s at most"
-        longest_s = (now.at_ms - sums.earliest_ms + sums.session_ms) / 1000 + LATE_S
+        if stall.seconds is not None and stall.seconds + ROUNDING_S < self._unowned_ms / 1000:
+            yield f"a partition had no owner for {self._unowned_ms / 1000} s, its stall is {stall.seconds} s at most"
+        whole = stall.upper_partition_seconds
+        if whole is not None and whole + ROUNDING_S < self._unowned_sum_ms / 1000:
+            by_records = f"partitions had no owner for {self._unowned_sum_ms / 1000} partition-seconds"
+            yield f"{by_records}, its stall is {whole} partition-seconds at most"
+        # Without reports a partition surely stood still only up to the record that assigned it.
+        late_s = sums.session_ms / 1000 + LATE_S if self._reported else ROUNDING_S
+        longest_s = (now.at_ms - sums.earliest_ms) / 1000 + late_s
         if stall.lower_seconds > longest_s and not (base and base.may_wait):
             yield f"its stall is {stall.lower_seconds} s at least, but the records allow at most {longest_s} s"
 
-    def _update_unheld(
+    def _update_unowned(
         self, entry: ExpectedFact, before: AuditedGroup | None, now: AuditedGroup, published: PublishedEvent
     ) -> None:
-        """Update how long a partition had no owner by the records alone: the published stall cannot be shorter."""
-        self._unheld_ms = max(self._unheld_ms, entry.unheld_ms)
+        """Update how long partitions had no owner by the records alone: the published stall cannot be shorter."""
+        self._unowned_ms = max(self._unowned_ms, entry.unowned_ms)
+        self._unowned_sum_ms += entry.unowned_sum_ms
         if now.group_type is not GroupType.CLASSIC or before is None or not now.members:
             return
         both = before.holders.keys() & now.holders.keys()
-        if published.protocol is RebalanceProtocol.EAGER and both and now.joined_ms is not None and not entry.returned:
-            self._unheld_ms = max(self._unheld_ms, now.at_ms - max(now.joined_ms, before.at_ms))
-        for partition in now.holders.keys() & self._free_ms.keys():
-            self._unheld_ms = max(self._unheld_ms, now.at_ms - self._free_ms.pop(partition))
+        if published.protocol is RebalanceProtocol.EAGER and now.joined_ms is not None and not entry.returned:
+            self._add_unowned([now.at_ms - max(now.joined_ms, before.at_ms)] * len(both))
+        self._add_unowned([now.at_ms - self._free_ms.pop(name) for name in now.holders.keys() & self._free_ms.keys()])
         self._free_ms |= dict.fromkeys(before.holders.keys() - now.holders.keys(), now.at_ms)
+
+    def _add_unowned(self, times_ms: Sequence[int]) -> None:
+        self._unowned_ms = max((self._unowned_ms, *times_ms))
+        self._unowned_sum_ms += sum(max(0, time_ms) for time_ms in times_ms)
 
 
 def _stops_at_start(
@@ -211,6 +226,6 @@ def _members(now: AuditedGroup, published: PublishedEvent, names: Mapping[str, s
 
 
 def _same_held(now: AuditedGroup, recorded: Totals, published: Totals, names: Mapping[str, str]) -> bool:
-    if now.vague:
+    if now.has_unresolved_topics:
         return recorded.numbered == published.numbered
     return (recorded.named == published.named) if _has_names(now, names) else (recorded.shaped == published.shaped)

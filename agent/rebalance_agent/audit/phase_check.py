@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_agent.audit.audited_group import AuditedGroup
-from rebalance_agent.audit.entries import ExpectedFact
+from rebalance_agent.audit.expected.entries import ExpectedFact
 from rebalance_agent.audit.published_event import PublishedEvent
 from rebalance_agent.model.group import GroupType
 

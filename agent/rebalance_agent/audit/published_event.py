@@ -1,4 +1,4 @@
-"""A published event reduced to what is compared, and the contradictions within a single event."""
+"""A published event reduced to the compared fields, and the contradictions within a single event."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from rebalance_agent.model.episode import Basis, Evidence, Stall
 from rebalance_agent.model.events import AbortedEvent, GenerationEvent, GroupGoneEvent
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 
-__all__ = ["GroupFact", "PublishedEvent", "inconsistencies", "reduce_event"]
+__all__ = ["AuditedEvent", "PublishedEvent", "inconsistencies", "reduce_event"]
 
-GroupFact = GenerationEvent | AbortedEvent | GroupGoneEvent
+AuditedEvent = GenerationEvent | AbortedEvent | GroupGoneEvent
 
 WHOLE = frozenset((0,))
 """The parts of an undivided event; one shared set saves memory."""
@@ -82,7 +82,7 @@ class PublishedEvent:
         return same and not self.parts_seen <= other.parts_seen
 
     def contradictions(self, other: PublishedEvent) -> Iterator[str]:
-        """Yield what differs in a copy with the same revision and must not.
+        """Yield the differences in a copy of equal revision, which must not exist.
 
         Episodes, and so their sums, may differ: an observer that started in the middle of one knows less. So sums are
         compared only in the event of an episode's first generation.
@@ -108,8 +108,8 @@ class PublishedEvent:
         return f"{'aborted generation' if self.kind == AbortedEvent.KIND else 'generation'} {self.number}"
 
 
-def reduce_event(event: GroupFact, position: RecordPosition) -> PublishedEvent:
-    """Reduce an event, or a part of one, to what is compared."""
+def reduce_event(event: AuditedEvent, position: RecordPosition) -> PublishedEvent:
+    """Reduce an event, or a part of one, to the compared fields."""
     number = event.generation if not isinstance(event, GroupGoneEvent) else 0
     fact = event.KIND, event.group, event.group_type, number, event.timestamp_ms
     published = PublishedEvent(*fact, position, event.revision)
@@ -161,5 +161,9 @@ def _stall(stall: Stall) -> Iterator[str]:
         yield f"its stall is exact, and between {stall.lower_seconds} and {longest} s"
     elif stall.partition_seconds < 0 or (stall.partition_seconds > 0) > (stall.lower_seconds > 0):
         yield f"its stall is at least {stall.lower_seconds} s, and {stall.partition_seconds} partition-seconds"
+    elif stall.partition_seconds + ROUNDING_S < stall.lower_seconds:
+        yield f"its stall is at least {stall.lower_seconds} s, but {stall.partition_seconds} partition-seconds at least"
     elif whole is not None and (longest is None or whole < stall.partition_seconds):
         yield f"its stall is {stall.partition_seconds} partition-seconds at least, and {whole} at most"
+    elif whole is not None and whole + ROUNDING_S < (longest or 0.0):
+        yield f"its stall is at most {longest} s, but {whole} partition-seconds at most"

@@ -8,11 +8,12 @@ from functools import cached_property
 
 from rebalance_agent.audit.audit_report import AuditReport, Difference, Differences
 from rebalance_agent.audit.audited_group import RecordPosition
-from rebalance_agent.audit.entries import ExpectedFact
-from rebalance_agent.audit.published_event import GroupFact, PublishedEvent, inconsistencies, reduce_event
+from rebalance_agent.audit.expected.entries import ExpectedFact
+from rebalance_agent.audit.published_event import AuditedEvent, PublishedEvent, inconsistencies, reduce_event
 from rebalance_agent.model.episode import Source
-from rebalance_agent.model.events import AbortedEvent, Event, GenerationEvent, GroupGoneEvent, event_id
+from rebalance_agent.model.events import AbortedEvent, Event, GenerationEvent, GroupGoneEvent, MemberEvent
 from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.group_event import event_id
 
 __all__ = ["KINDS", "PublishedEvents"]
 
@@ -27,7 +28,7 @@ class PublishedEvents:
     """Takes events, then finds the event of an expected fact.
 
     ``first_ms``, ``last_ms``: times (epoch ms) of the earliest and latest event from this cluster's records, of any
-    group.
+    group. ``reporting``: the groups with events of members.
     """
 
     def __init__(
@@ -37,6 +38,7 @@ class PublishedEvents:
         self.first_ms: int | None = None
         self.last_ms: int | None = None
         self.kinds = kinds
+        self.reporting: set[str] = set()
         self._report = report
         self._cluster_id = cluster_id
         self._shows = shows
@@ -46,7 +48,9 @@ class PublishedEvents:
 
     def take(self, event: Event, position: RecordPosition) -> None:
         """Add an event, if it is of this cluster and of one of the ``kinds``."""
-        if not isinstance(event, GroupFact) or event.KIND not in self.kinds or event.cluster_id != self._cluster_id:
+        if isinstance(event, MemberEvent):
+            self.reporting.add(event.group)
+        if not isinstance(event, AuditedEvent) or event.KIND not in self.kinds or event.cluster_id != self._cluster_id:
             return
         if event.source is not Source.RECORDS:
             if self._shows(event.group):
@@ -147,7 +151,7 @@ def _better(published: PublishedEvent, other: PublishedEvent) -> PublishedEvent:
     return max(published, other, key=lambda event: event.revision)
 
 
-def _key(event: GroupFact) -> str:
+def _key(event: AuditedEvent) -> str:
     """Return the event's id; for an event in parts, the same id for all of them."""
     if not isinstance(event, GenerationEvent) or event.parts == 1:
         return event.event_id

@@ -17,7 +17,7 @@ import structlog
 
 from rebalance_agent.errors import InvalidInputError, ListenError
 from rebalance_agent.runtime.processes.logs import configure_logs
-from rebalance_agent.runtime.processes.memory import all_ours
+from rebalance_agent.runtime.processes.memory import tuned_memory
 from rebalance_agent.runtime.processes.signals import stop_on_signals
 from rebalance_agent.runtime.settings.flags import add_flags, flag_values
 from rebalance_agent.runtime.settings.kafka_config import client_properties
@@ -87,7 +87,7 @@ def run_agent(
         return 2
     stop = threading.Event()
     try:
-        with stop_on_signals(stop), all_ours():
+        with stop_on_signals(stop), tuned_memory():
             make(*loaded).run(stop)
     except (InvalidInputError, ListenError) as error:
         print(f"rebalance-agent {name}: {error}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""What the parsers of commands share: texts that keep their line breaks, and numbers within bounds."""
+"""Shared parts of the commands' parsers: help texts that keep their line breaks, and bounded numbers."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ __all__ = ["COMMANDS", "main"]
 
 COMMANDS = {
     "assign": ("assign partitions to a group's members as an assignor would, and judge the result", ""),
-    "check": ("check that the agent has all that it needs of a cluster, and show how to get what is missing", "agent"),
+    "check": ("check the agent's rights and connections, and show how to get missing ones", "agent"),
     "decode": ("print records of __consumer_offsets as JSON", ""),
     "demo": ("show real rebalances on an embedded Kafka", "demo"),
     "explain": ("explain why a group's last rebalances happened, and what they cost", "agent"),
@@ -95,7 +95,7 @@ def _main(arguments: list[str]) -> int:
 
 
 def _imported(name: str) -> ModuleType:
-    """Import a module with garbage collection off: modules stay, so collections would cost 0.25 s for nothing."""
+    """Import a module with garbage collection off: modules are never freed, so collections would waste 0.25 s."""
     gc.disable()
     try:
         return importlib.import_module(name)
@@ -107,7 +107,7 @@ def _refuse(word: str, parser: argparse.ArgumentParser) -> NoReturn:
     """Exit with an error for an unknown argument, naming the flag that resembles it most."""
     flag = word.partition("=")[0]
     meant = difflib.get_close_matches(flag, re.findall(r"--[a-z][a-z-]+", parser.format_help()), 1)
-    parser.error(f"it takes no {flag}" + (f"; is it {meant[0]}?" if meant and flag.startswith("-") else ""))
+    parser.error(f"it takes no {flag}" + (f"; did you mean {meant[0]}?" if meant and flag.startswith("-") else ""))
 
 
 def _parser() -> argparse.ArgumentParser:

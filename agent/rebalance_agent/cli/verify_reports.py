@@ -12,7 +12,7 @@ from rebalance_agent.audit.audit_report import NO_EVENTS, AuditReport
 from rebalance_agent.audit.audited_group import RecordPosition
 from rebalance_agent.audit.ledger import AuditWindow, Ledger
 from rebalance_agent.audit.lifetime_counters import LifetimeCounters, check_lifetime
-from rebalance_agent.audit.published_event import GroupFact
+from rebalance_agent.audit.published_event import AuditedEvent
 from rebalance_agent.cli.inputs.cluster_flags import cluster_settings, names_cluster
 from rebalance_agent.cli.inputs.verify_files import events_in, records_in, scrape_in
 from rebalance_agent.clock import SystemClock
@@ -65,11 +65,13 @@ def _refuse(options: argparse.Namespace) -> None:
 def _nothing(options: argparse.Namespace, report: AuditReport) -> RebalanceAgentError:
     """The error for an audit that found neither records nor events to compare."""
     if options.groups:
-        return InvalidInputError("--groups", f"no record and no event is of a group that matches {options.groups!r}")
+        return InvalidInputError(
+            "--groups", f"no record and no event belongs to a group that matches {options.groups!r}"
+        )
     left = "".join(f"; there are {number} {why}" for why, number in report.unjudged.items())
     where = "the files" if options.records else "the cluster, the events' topic and the rights"
     return RebalanceAgentError(
-        f"nothing to compare: no record and no event is of a shown group{left}. "
+        f"nothing to compare: no record and no event belongs to a shown group{left}. "
         f"Check {where}. If there are no groups yet, use --allow-empty"
     )
 
@@ -137,9 +139,11 @@ def _of_tables(options: argparse.Namespace, cluster_id: str | None, shows: NameF
 
 def _expect(accounts: dict[str, _Account], options: argparse.Namespace, names: dict[str, str]) -> None:
     grace_ms = round(options.grace_seconds * 1000)
+    of_topic = not (options.tables or options.events)
     for account in accounts.values():
         since_ms = account.since_ms if options.since is None else options.since
-        account.ledger.expect(AuditWindow(since_ms, account.until_ms, grace_ms, options.complete, names))
+        window = AuditWindow(since_ms, account.until_ms, grace_ms, options.complete, names, reports=of_topic)
+        account.ledger.expect(window)
 
 
 def _name_filter(options: argparse.Namespace, settings: ObserverSettings) -> NameFilter:
@@ -151,11 +155,11 @@ def _name_filter(options: argparse.Namespace, settings: ObserverSettings) -> Nam
     return NameFilter(settings.groups_allow, settings.groups_deny)
 
 
-def _events(options: argparse.Namespace) -> Iterator[tuple[GroupFact, RecordPosition]]:
+def _events(options: argparse.Namespace) -> Iterator[tuple[AuditedEvent, RecordPosition]]:
     """Events about groups in the files; events of members, which may lack a cluster id, are left out."""
     for name in options.events:
         for event, position in events_in("--events", name):
-            if isinstance(event, GroupFact):
+            if isinstance(event, AuditedEvent):
                 yield event, position
 
 
@@ -164,7 +168,10 @@ def _check_counters(metrics: str, events: str, options: argparse.Namespace, repo
     slim = [_slim(event) for event, _ in events_in("--lifetime", events) if shows(event.group)]
     settled_ms = round(options.grace_seconds * 1000)
     counters, at_ms = {group: each for group, each in scrape.counters.items() if shows(group)}, scrape.at_ms
-    check_lifetime(LifetimeCounters(metrics, counters, slim, at_ms, settled_ms, scrape.amid, scrape.replayed), report)
+    check_lifetime(
+        LifetimeCounters(metrics, counters, slim, at_ms, settled_ms, scrape.started_from_snapshot, scrape.replayed),
+        report,
+    )
 
 
 def _slim(event: Event) -> Event:

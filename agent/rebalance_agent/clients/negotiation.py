@@ -60,8 +60,8 @@ def _offer(names: Collection[str], offered: Sequence[str]) -> str:
 
 
 def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:NAMES_MAX])
-    return shown if len(names) <= NAMES_MAX else f"{shown} and {len(names) - NAMES_MAX} more"
+    text = ", ".join(names[:NAMES_MAX])
+    return text if len(names) <= NAMES_MAX else f"{text} and {len(names) - NAMES_MAX} more"
 
 
 def _java_map_order(names: Collection[str]) -> list[str]:

@@ -228,6 +228,6 @@ def _with_loads(topic: str, metadata: TopicMetadata, loads: Sequence[float] | No
     if loads is None:
         return metadata
     if len(loads) != metadata.partitions or not all(math.isfinite(load) and load >= 0 for load in loads):
-        _logger.warning("loads of topic %s not used: not one of zero or more for each partition", topic)
+        _logger.warning("loads of topic %s are not used: each partition needs one load of 0 or more", topic)
         return metadata
     return replace(metadata, loads=tuple(map(float, loads)))

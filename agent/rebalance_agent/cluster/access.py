@@ -1,4 +1,4 @@
-"""Asks the brokers what this principal may do, without changing anything (authorized operations, KIP-430).
+"""Reads this principal's rights from the brokers without changing anything (authorized operations, KIP-430).
 
 Whether it may describe every topic or group is asked with a name that does not exist: brokers answer "not authorized"
 to a principal with rights to some names only, and "no such group" to one with rights to all.
@@ -57,7 +57,7 @@ class AccessCheck:
         self._ask = AdminAnswers(timeout)
 
     def topics(self, names: Iterable[str]) -> Mapping[str, TopicAccess]:
-        """Topic name -> whether it exists, and what is allowed on it."""
+        """Topic name -> whether it exists, and the allowed operations."""
         topics = sorted(set(names))
         if not topics:
             return {}
@@ -80,7 +80,7 @@ class AccessCheck:
         return self.group(_no_such_name()) is not Existence.HIDDEN
 
     def group(self, name: str) -> Operations | Existence:
-        """What is allowed on a group, whether or not it exists; `Existence.HIDDEN` where not even describing it is."""
+        """The allowed operations on a group, existing or not; `Existence.HIDDEN` if describing it is denied."""
         future = self._ask(self._admin.describe_consumer_groups, [name], include_authorized_operations=True)[name]
         try:
             return _operations(future.result())

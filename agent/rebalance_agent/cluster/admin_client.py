@@ -80,7 +80,7 @@ class Cluster:
 
     @property
     def access(self) -> AccessCheck:
-        """Asks what this principal may do in this cluster."""
+        """Reads this principal's rights in this cluster."""
         return AccessCheck(self._admin, ANSWER_TIMEOUT_S)
 
     def identify(self) -> tuple[str, dict[str, int]]:
@@ -261,7 +261,7 @@ def _offset(answer: Future[Any]) -> int:
     """
     offset: int = answer.result().offset
     if offset == OFFSET_INVALID:
-        raise KafkaException(KafkaError(KafkaError._TRANSPORT, "its leader went"))  # noqa: SLF001 - librdkafka's own
+        raise KafkaException(KafkaError(KafkaError._TRANSPORT, "its leader changed"))  # noqa: SLF001 - librdkafka's own
     return offset
 
 

@@ -1,4 +1,4 @@
-"""What every collector is given: the cluster, the inbox for observations, health, meters and clock."""
+"""The common arguments of collectors: the cluster, the inbox for observations, health, meters and clock."""
 
 from __future__ import annotations
 

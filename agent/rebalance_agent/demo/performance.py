@@ -86,7 +86,7 @@ class Performance:
         members = {group.name: sum(member.from_start for member in group.members) for group in GROUPS}
         self._until(lambda: self._gathered(members), START_SECONDS_MAX)
         if not self._gathered(members) and self._clock.monotonic() < self._end:
-            raise DemoError(f"the groups did not get ready within {START_SECONDS_MAX:g} s: {self._states()}")
+            raise DemoError(f"the groups were not ready within {START_SECONDS_MAX:g} s: {self._states()}")
         reserve = SETTLE_SECONDS_MAX + (CHECK_SECONDS if self._check else 0)
         timetable = Timetable(STEPS, members, self._clock, self._end - reserve)
         self._runs = timetable.runs

@@ -111,7 +111,7 @@ Action = StartMember | StopMember | KillMember | SlowDown | AddPartitions | Crea
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a step must cause: one episode of ``group`` with this ``trigger``, after which it has ``members`` members.
+    """The expected effect of a step: one episode of ``group`` with this ``trigger``, and then ``members`` members.
 
     ``partitions``: client id -> number of partitions after it; empty if any assignment is right.
     """
@@ -234,13 +234,13 @@ STEPS: tuple[StoryStep, ...] = (
     ),
     StoryStep(
         "gateway: leave",
-        "parcels-100 closes its plain consumer; its gateway saw why it went",
+        "parcels-100 closes its plain consumer; its gateway reports the reason",
         (StopMember("parcels-gateway", "parcels-100"),),
         (Expected("parcels-gateway", Trigger.MEMBER_LEFT, 1, {"parcels-300": 16}),),
     ),
     StoryStep(
         "slow consumer",
-        f"orders-10 comes back while orders-90 needs {SLOW_SECONDS:g} s to let go: all of the group waits",
+        f"orders-10 comes back while orders-90 takes {SLOW_SECONDS:g} s to revoke: the whole group waits",
         (SlowDown("orders-weighted", "orders-90", SLOW_SECONDS), StartMember("orders-weighted", "orders-10")),
         (Expected("orders-weighted", Trigger.MEMBER_JOINED, 3),),
     ),

@@ -52,7 +52,7 @@ class StepRun:
 
     @property
     def status(self) -> StepStatus:
-        """How far the step is."""
+        """The state of the step."""
         if self.began is None:
             return StepStatus.WAITING
         if self.over:

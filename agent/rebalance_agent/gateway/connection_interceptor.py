@@ -24,15 +24,15 @@ class ConnectionInterceptor:
     groups: GroupInterceptor
 
     def reads_request(self, head: RequestHead) -> bool:
-        """Whether a request is to be passed to `request`: ApiVersions, and those that the groups' part wants."""
+        """Whether to pass a request to `request`: ApiVersions, and those of the groups' part."""
         return head.api_key == API_VERSIONS or self.groups.wants(head)
 
     def observes(self, head: RequestHead) -> bool:
-        """Whether a request that is to be read is never changed, and may pass unread if it is large."""
+        """Whether a request is read but never changed, so that a large one may pass unread."""
         return head.api_key != API_VERSIONS and self.groups.observes(head)
 
     def reads_answer(self, head: RequestHead) -> bool:
-        """Whether the response to a request is to be passed to `response`; called after `request`.
+        """Whether to pass the response of a request to `response`; called after `request`.
 
         Those are responses with addresses or API versions, and those that the groups' part wants.
         """

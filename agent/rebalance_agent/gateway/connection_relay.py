@@ -67,7 +67,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
-    """A request in flight. ``shown``: its response is to be read; ``own_answer``: the gateway itself sent it."""
+    """A request in flight. ``shown``: its response must be read; ``own_answer``: the gateway itself sent it."""
 
     head: RequestHead
     shown: bool = False

@@ -13,7 +13,7 @@ AGAIN_SECONDS = 10.0
 
 
 class RateLimitedLog:
-    """Logs warnings by kind; the next one of a kind says how many were left out."""
+    """Logs warnings by kind; the next one of a kind contains the number of suppressed ones."""
 
     def __init__(self, log: logging.Logger, clock: Clock) -> None:
         """Log to ``log``, with the time of ``clock``."""

@@ -5,6 +5,7 @@
 - ``records``: a record as plain fields; ``group_fact``: a record as a fact about its group; ``classic_group``,
   ``epoch_facts``: these facts as model values; ``record_json``: a record as JSON.
 - ``consumer_protocol``: subscription and assignment; ``consumer_group_heartbeat``: the KIP-848 request.
+- ``commit_key``: keys and offsets of offset commits, read without a decoder.
 - ``user_data``, ``standby_user_data``, ``sticky_fast_decoder``: the user data of strategies.
 - ``coordinator_partition``: the partition of ``__consumer_offsets`` that holds a group.
 

@@ -139,7 +139,7 @@ def _send(client: socket.socket, response: Response, method: str, connection_hea
 
 
 def _connection_headers(http_version: bytes, option: str, idle_seconds: float) -> _Headers:
-    """What the client must know of the connection: that it ends, or, for HTTP/1.0, that it is kept as asked for."""
+    """The connection headers of a response: that it closes, or, for HTTP/1.0, that it is kept as requested."""
     if http_version == b"1.0":
         if idle_seconds and "keep-alive" in option:
             return [("Connection", "Keep-Alive"), ("Keep-Alive", f"timeout={round(idle_seconds)}")]

@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 
 class Reloaded(Generic[_T]):
-    """The value that ``load`` makes of the files ``paths``, made anew when one of them is replaced or changed.
+    """The value that ``load`` makes of the files ``paths``, reloaded when one of them is replaced or changed.
 
     Thread-safe. Where a later ``load`` fails, the former value stays in use and the error is logged once for that
     change: a half-written file must not close a port.

@@ -77,7 +77,7 @@ class TlsFiles:
                 problem = f"the key in {self.key_file} does not belong to the certificate in {self.cert_file}"
                 raise InvalidInputError(f"{self.prefix}key_file", problem) from None
             problem = (
-                f"{self.cert_file} and {self.key_file} must hold a certificate and its unencrypted key in PEM form"
+                f"{self.cert_file} and {self.key_file} must contain a certificate and its unencrypted key in PEM form"
             )
             raise InvalidInputError(f"{self.prefix}cert_file", f"{problem} ({reason})") from None
 
@@ -88,12 +88,12 @@ class TlsFiles:
             context.load_verify_locations(self.client_ca_file)
         except OSError as error:
             reason = getattr(error, "reason", None) or error.strerror
-            raise InvalidInputError(field, f"{self.client_ca_file} holds no PEM certificate ({reason})") from None
+            raise InvalidInputError(field, f"{self.client_ca_file} contains no PEM certificate ({reason})") from None
         context.verify_mode = ssl.CERT_REQUIRED
 
 
 class ServerTls:
-    """The TLS context of a listener, made anew when one of its files changes. Thread-safe."""
+    """The TLS context of a listener, reloaded when one of its files changes. Thread-safe."""
 
     def __init__(self, files: TlsFiles, clock: Clock) -> None:
         """Load the files at once.
@@ -135,7 +135,7 @@ def _readable(field: str, path: str) -> None:
 
 
 def _trouble(context: ssl.SSLContext, cert_file: str, now_s: float) -> str:
-    """What is wrong with the dates of a certificate, as a client that trusts it would see them; empty: nothing."""
+    """The problem of a certificate's dates, for a client that trusts it; empty if there is none."""
     client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     client.check_hostname = False
     client.verify_flags |= ssl.VerifyFlags.VERIFY_X509_PARTIAL_CHAIN  # so that the certificate itself can be trusted

@@ -10,16 +10,16 @@ the user's own code pass through unchanged.
   ``assign_decision`` is one call with its assessment.
 - ``consumer_progress``: counts records that are consumed again when partitions change owners.
 - ``event_builder``: makes the events.
-- ``reporter``: queues events in the bounded ``outbox`` and sends them on a daemon thread; ``endpoint`` does the HTTP,
-  ``client_tls`` its TLS. ``heartbeat`` reports processes without events.
+- ``delivery``: queues events and posts them to the sidecar on a daemon thread, and reports processes without events.
+- ``client_tls``: TLS of these posts, and of the other clients in this package.
 - ``warmup``: does one-time work of Python when a consumer is made, not during a rebalance.
 - ``suppress``: logs our own failures instead of raising them.
 """
 
 from __future__ import annotations
 
+from rebalance_agent.instrumentation.delivery.reporter import Reporter
 from rebalance_agent.instrumentation.hooks import Instrumentation
 from rebalance_agent.instrumentation.membership import Membership
-from rebalance_agent.instrumentation.reporter import Reporter
 
 __all__ = ["Instrumentation", "Membership", "Reporter"]

@@ -112,7 +112,7 @@ def _use(name: str, load: Callable[[], None]) -> None:
 def _unusable(file: NamedFile, error: OSError) -> InvalidInputError:
     name, path = file
     if isinstance(error, ssl.SSLError):
-        return InvalidInputError(name, f"{path} does not hold what it should as PEM: {_reason(error)}")
+        return InvalidInputError(name, f"{path} does not contain the expected PEM: {_reason(error)}")
     return InvalidInputError(name, f"cannot read {path}: {_reason(error)}")
 
 

@@ -8,11 +8,12 @@ from typing import Protocol
 
 from rebalance_agent.instrumentation.assign_decision import AssignDecision
 from rebalance_agent.instrumentation.consumer_progress import ConsumerProgress
+from rebalance_agent.instrumentation.delivery.reporter import Reporter
 from rebalance_agent.instrumentation.membership import Membership, MembershipSource
-from rebalance_agent.instrumentation.reporter import Reporter
 from rebalance_agent.instrumentation.suppress import quietly
 from rebalance_agent.model.assignment_quality import AssignmentQuality
-from rebalance_agent.model.events import AssignEvent, Callback, MemberEvent, process_event_id
+from rebalance_agent.model.events import AssignEvent, Callback, MemberEvent
+from rebalance_agent.model.group_event import process_event_id
 from rebalance_agent.model.partitions import topic_partitions
 
 __all__ = ["ERROR_TEXT_MAX", "EventBuilder", "HasTopicPartition", "error_text"]

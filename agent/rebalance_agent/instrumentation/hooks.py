@@ -1,4 +1,4 @@
-"""`Instrumentation`, the interface of this package to client adapters."""
+"""`Instrumentation`: client adapters call it at each callback and `assign()`; it times them and reports events."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.instrumentation.consumer_progress import ConsumerProgress, Positions
-from rebalance_agent.instrumentation.endpoint import Endpoint
+from rebalance_agent.instrumentation.delivery.endpoint import Endpoint
+from rebalance_agent.instrumentation.delivery.reporter import Reporter
 from rebalance_agent.instrumentation.event_builder import EventBuilder, HasTopicPartition
 from rebalance_agent.instrumentation.instrumented_assignor import InstrumentedAssignor
 from rebalance_agent.instrumentation.membership import Membership, MembershipSource
 from rebalance_agent.instrumentation.rebalance_listener import AsyncRebalanceListener, RebalanceListener, is_async
-from rebalance_agent.instrumentation.reporter import Reporter
 from rebalance_agent.instrumentation.suppress import logger
 from rebalance_agent.instrumentation.timed import TimedCallback
 from rebalance_agent.instrumentation.warmup import warm_up

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 
 from rebalance_agent.instrumentation.assign_decision import AssignDecision
+from rebalance_agent.instrumentation.delivery.reporter import BuildEvent, Reporter
 from rebalance_agent.instrumentation.event_builder import EventBuilder
 from rebalance_agent.instrumentation.membership import Membership
-from rebalance_agent.instrumentation.reporter import BuildEvent, Reporter
 from rebalance_agent.instrumentation.suppress import quietly
 from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.events import Callback

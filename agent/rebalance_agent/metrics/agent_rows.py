@@ -99,7 +99,7 @@ DEGRADED_MODES = (
     "topics-hidden",
     "unshared",
 )
-"""Modes in which the agent runs without some Kafka permission; `runtime.preflight.rights` says which permission."""
+"""Modes in which the agent runs without some Kafka permission; `runtime.settings.rights` says which permission."""
 
 DEGRADED = agent_row(
     "degraded",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -15,9 +15,10 @@ from rebalance_agent.tracking.views import Counters, GroupView, StallHistogram
 
 __all__ = [
     "FOLDED",
+    "GROUP_LABEL",
     "ExportedGroup",
     "GroupMetric",
-    "Owner",
+    "Owners",
     "Sample",
     "SeriesLimits",
     "Value",
@@ -36,7 +37,7 @@ FOLDED = "_folded"
 
 Value = float | StallHistogram
 
-Values = Iterable[tuple[tuple[str, ...], Value]]
+Values = Sequence[tuple[tuple[str, ...], Value]]
 """The values of the labels after ``consumergroup``, and the value of that series."""
 
 
@@ -60,13 +61,9 @@ class SeriesLimits:
     topic_shown: Callable[[str], bool] = lambda _topic: True
 
 
-class Owner(NamedTuple):
-    """Members with equal labels. ``partitions``: the most of one of them, None where some member's are not known."""
-
-    client_id: str
-    host: str
-    partitions: int | None
-    members: int
+Owners = dict[tuple[str, str], tuple[int | None, int]]
+"""(client id, host) -> of the members with these labels the most partitions of one (None where some member's are not
+known), and their number. Tuples, since groups have thousands of members."""
 
 
 class ExportedGroup:
@@ -78,7 +75,7 @@ class ExportedGroup:
         self.limits = limits
 
     @property
-    def owners(self) -> tuple[Owner, ...]:
+    def owners(self) -> Owners:
         """The members by their labels, at most ``max_member_series`` and one for all others."""
         return self._owners[0]
 
@@ -88,20 +85,22 @@ class ExportedGroup:
         return self._owners[1]
 
     @cached_property
-    def _owners(self) -> tuple[tuple[Owner, ...], int]:
-        owners: dict[tuple[str, str], Owner] = {}
+    def _owners(self) -> tuple[Owners, int]:
+        owners: Owners = {}
         for member in self.view.members:
+            labels = (member.client_id, member.host.removeprefix("/"))
             partitions = None if member.assigned is None else count_partitions(member.assigned)
-            _add(owners, Owner(member.client_id, member.host.removeprefix("/"), partitions, 1))
+            owners[labels] = _joined(owners[labels], partitions, 1) if labels in owners else (partitions, 1)
         beyond = len(owners) - self.limits.max_member_series
         if beyond <= 0:
-            return tuple(owners[labels] for labels in sorted(owners)), 0
+            return dict(sorted(owners.items())), 0
         # The most loaded keep their names: they are the ones that an operator looks for.
-        ranked = sorted(owners.values(), key=lambda owner: (-(owner.partitions or 0), owner.client_id, owner.host))
-        kept = {owner[:2]: owner for owner in sorted(ranked[: self.limits.max_member_series], key=lambda o: o[:2])}
-        for owner in ranked[self.limits.max_member_series :]:
-            _add(kept, owner._replace(client_id=FOLDED, host=""))
-        return tuple(kept.values()), beyond
+        ranked = sorted(owners.items(), key=lambda owner: (-(owner[1][0] or 0), owner[0]))
+        kept = dict(sorted(ranked[: self.limits.max_member_series]))
+        folded = (FOLDED, "")
+        for _, owner in ranked[self.limits.max_member_series :]:
+            kept[folded] = _joined(kept[folded], *owner) if folded in kept else owner
+        return kept, beyond
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -193,11 +192,7 @@ def running(
     )
 
 
-def _add(owners: dict[tuple[str, str], Owner], owner: Owner) -> None:
-    so_far = owners.get(owner[:2])
-    if so_far is None:
-        owners[owner[:2]] = owner
-        return
-    unknown = so_far.partitions is None or owner.partitions is None
-    highest = None if unknown else max(so_far.partitions or 0, owner.partitions or 0)
-    owners[owner[:2]] = so_far._replace(partitions=highest, members=so_far.members + owner.members)
+def _joined(owner: tuple[int | None, int], partitions: int | None, members: int) -> tuple[int | None, int]:
+    most, so_far = owner
+    highest = None if most is None or partitions is None else max(most, partitions)
+    return highest, so_far + members

@@ -1,4 +1,4 @@
-"""Metrics of groups: what the observer knows from the coordinator's records, or from polls where it may not read them.
+"""Metrics of groups, from the coordinator's records, or from polls if the records may not be read.
 
 A row says what its metric is and how its value is read from a group's view; nothing else lists it. What the source
 cannot know has no sample. What a group can ever count is there at 0 from first sight: a counter that is born at 1 never
@@ -36,7 +36,7 @@ def _classic(group_type: GroupType) -> int:
 
 
 def _on_request(_type: GroupType) -> int:
-    """Series that are there where they are asked for, or that members bring: apart from `GROUP_SERIES_MAX`."""
+    """Count 0 towards `GROUP_SERIES_MAX`: a setting or members' reports create these series."""
     return 0
 
 
@@ -290,9 +290,9 @@ OWNER_PARTITIONS = labelled(
     "Partitions of a member; the maximum of members with equal labels.",
     ("client_id", "host"),
     "partitions",
-    samples=lambda group: (
-        ((owner.client_id, owner.host), owner.partitions) for owner in group.owners if owner.partitions is not None
-    ),
+    samples=lambda group: [
+        (labels, partitions) for labels, (partitions, _) in group.owners.items() if partitions is not None
+    ],
     series=_on_request,
 )
 OWNER_MEMBERS = labelled(
@@ -301,7 +301,7 @@ OWNER_MEMBERS = labelled(
     "Members with these labels.",
     ("client_id", "host"),
     "members",
-    samples=lambda group: (((owner.client_id, owner.host), owner.members) for owner in group.owners),
+    samples=lambda group: [(labels, members) for labels, (_, members) in group.owners.items()],
     series=_on_request,
 )
 ROLLOUT = gauge(

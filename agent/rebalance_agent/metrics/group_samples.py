@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from rebalance_agent.metrics.group_metric import ExportedGroup, Sample, SeriesLimits
+from rebalance_agent.metrics.group_metric import ExportedGroup, SeriesLimits, Values
 from rebalance_agent.metrics.group_rows import GROUP_ROWS
 from rebalance_agent.metrics.metric import Metric
 from rebalance_agent.tracking.views import GroupView
@@ -18,25 +18,25 @@ _RUNNING = tuple((metric, metric.running) for metric in GROUP_ROWS if metric.run
 
 
 class GroupSamples(NamedTuple):
-    """Samples by metric, and how many (client id, host) pairs were folded to stay within the limits."""
+    """Values by metric, and how many (client id, host) pairs were folded to stay within the limits."""
 
-    by_metric: Mapping[Metric, tuple[Sample, ...]]
+    by_metric: Mapping[Metric, Values]
     folded: int
 
 
 def group_samples(view: GroupView, limits: SeriesLimits) -> GroupSamples:
     """Everything of a group that changes only with its view; see `running_samples` for what time changes."""
-    exported, group = ExportedGroup(view, limits), (view.group,)
-    by_metric: dict[Metric, tuple[Sample, ...]] = {
-        metric: (Sample(group, number),) for metric, value in _VALUES if (number := value(view)) is not None
+    exported = ExportedGroup(view, limits)
+    by_metric: dict[Metric, Values] = {
+        metric: (((), number),) for metric, value in _VALUES if (number := value(view)) is not None
     }
     for metric, samples in _SAMPLES:
-        by_metric[metric] = tuple([Sample(group + labels, number) for labels, number in samples(exported)])
+        by_metric[metric] = samples(exported)
     return GroupSamples(by_metric, exported.folded)
 
 
-def running_samples(view: GroupView, now_ms: int) -> Iterator[tuple[Metric, Sample]]:
-    """What changes by the passing of time alone: ages, the two partition-second counters, what has had its hour."""
+def running_samples(view: GroupView, now_ms: int) -> Iterator[tuple[Metric, Values]]:
+    """Yield the values that change while the view does not: ages, partition-seconds, and the slowest member."""
     for metric, running in _RUNNING:
-        for labels, value in running(view, now_ms):
-            yield metric, Sample((view.group, *labels), value)
+        if values := running(view, now_ms):
+            yield metric, values

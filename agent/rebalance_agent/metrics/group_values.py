@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from rebalance_agent.metrics.group_metric import ExportedGroup, Values, polled
 from rebalance_agent.model.episode import Basis, FailureReason, Trigger
 from rebalance_agent.model.group import SETTLED, STATES
@@ -29,73 +27,77 @@ SLOWEST_SHOWN_SECONDS = 3600
 """Seconds after which the slowest member of the last rebalance is no longer exported."""
 
 
-def states(group: ExportedGroup) -> Iterator[tuple[tuple[str], int]]:
+_TRIGGERS = tuple((trigger,) for trigger in Trigger)
+"""The labels of `completed`."""
+
+
+def states(group: ExportedGroup) -> Values:
     """One series for each state that the type can have: 1 for the present one, else 0."""
     view = group.view
-    return (((state,), int(state is view.state)) for state in STATES[view.group_type])
+    return [((state,), int(state is view.state)) for state in STATES[view.group_type]]
 
 
 def completed(group: ExportedGroup) -> Values:
-    """Every trigger, from 0 on."""
+    """Return the number of completed rebalances for each trigger, 0 included."""
     completed = group.view.counters.completed
-    return () if polled(group.view) else (((trigger,), completed.get(trigger, 0)) for trigger in Trigger)
+    return () if polled(group.view) else [(labels, completed.get(labels[0], 0)) for labels in _TRIGGERS]
 
 
 def failed(group: ExportedGroup) -> Values:
     """Aborted generations, and failed assign() calls once a member has reported."""
     counters = group.view.counters
     failed = {FailureReason.ABORTED: counters.aborted, FailureReason.ASSIGN_ERROR: counters.assign_errors}
-    return () if polled(group.view) else (((why,), number) for why, number in failed.items() if number is not None)
+    return () if polled(group.view) else [((why,), number) for why, number in failed.items() if number is not None]
 
 
 def stalls(group: ExportedGroup) -> Values:
-    """A histogram for each basis; `Basis.BOUND` is there from first sight."""
+    """Return the histogram of each basis; `Basis.BOUND` has one from the first view on."""
     born = () if polled(group.view) else (Basis.BOUND,)
     stalls = {basis: StallHistogram() for basis in born} | group.view.counters.stalls
-    return (((basis,), stalls[basis]) for basis in Basis if basis in stalls)
+    return [((basis,), stalls[basis]) for basis in Basis if basis in stalls]
 
 
 def in_progress(view: GroupView, now_ms: int) -> Values:
     """Seconds since the running rebalance began, 0 when none runs."""
     if polled(view) and view.state not in SETTLED:
-        return ()  # a poll that shows a rebalance does not tell since when
+        return ()  # a poll shows a rebalance, but not its start
     return (((), max(0, now_ms - view.running.started_ms) / 1000 if view.running else 0),)
 
 
 def empty_seconds(view: GroupView, now_ms: int) -> Values:
-    """Seconds since the last member went, 0 while there are members; none where that time is unknown."""
+    """Return the seconds since the last member left, 0 while there are members; none where that time is unknown."""
     if view.members:
         return (((), 0),)
     return (((), max(0, now_ms - view.empty.since_ms) / 1000),) if view.empty else ()
 
 
 def unowned(view: GroupView, now_ms: int) -> Values:
-    """Partition-seconds without an owner, by every reason, from 0 on."""
+    """Return the partition-seconds without an owner for each reason, 0 included."""
     if polled(view) or view.partitions is None:
         return ()
     seconds = view.unowned.at(now_ms - COUNTED_LATE_MS)
-    return (((reason,), seconds.get(reason, 0.0)) for reason in UnownedReason)
+    return [((reason,), seconds.get(reason, 0.0)) for reason in UnownedReason]
 
 
 def partition_seconds(view: GroupView, now_ms: int, index: int) -> Values:
-    """One of the two halves of `partition_seconds_at`, by its index."""
+    """Return the stalled (``index`` 0) or all (``index`` 1) partition-seconds at ``now_ms``."""
     if polled(view) or view.partitions is None:
         return ()
     return (((), partition_seconds_at(view, now_ms)[index]),)
 
 
 def skews(group: ExportedGroup) -> Values:
-    """The ratios that are known, by weight."""
+    """Return the skew for each weight (partitions, lag, rate) that is known."""
     view = group.view
     ratios = {"partitions": view.skew_ratio, "lag": view.lag_skew_ratio, "rate": view.rate_skew_ratio}
-    return (((weight,), ratio) for weight, ratio in ratios.items() if ratio is not None)
+    return [((weight,), ratio) for weight, ratio in ratios.items() if ratio is not None]
 
 
 def worst_topics(group: ExportedGroup) -> Values:
     """The topics with the lowest spread, at most ``top_topics``."""
     limits = group.limits
     spread = ((ratio, topic) for topic, ratio in group.view.topic_spread if ratio < 1 and limits.topic_shown(topic))
-    return (((topic,), ratio) for ratio, topic in sorted(spread)[: limits.top_topics])
+    return [((topic,), ratio) for ratio, topic in sorted(spread)[: limits.top_topics]]
 
 
 def slowest(view: GroupView, now_ms: int) -> Values:

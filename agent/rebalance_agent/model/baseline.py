@@ -86,7 +86,7 @@ def baseline_from_json(value: bytes) -> GroupBaseline:
         InvalidInputError: a field is missing, too long, of the wrong type or out of range; names it.
     """
     if not value or len(value) > BASELINE_BYTES_MAX:
-        raise InvalidInputError("", f"a baseline has 1 to {BASELINE_BYTES_MAX} bytes")
+        raise InvalidInputError("", f"a baseline must have 1 to {BASELINE_BYTES_MAX} bytes")
     data = json_object(value)
     if not isinstance(data, dict) or data.get("kind") != GroupBaseline.KIND:
         raise InvalidInputError("kind", f"must be {GroupBaseline.KIND}")
@@ -100,7 +100,7 @@ def baseline_from_json(value: bytes) -> GroupBaseline:
 def _check_hours(hours: tuple[HourBaseline, ...]) -> None:
     hour_numbers = [-1, *(hour.hour_of_week for hour in hours), HOURS_OF_WEEK]
     if any(earlier >= later for earlier, later in pairwise(hour_numbers)):
-        raise InvalidInputError("hours", f"must be of hours 0 to {HOURS_OF_WEEK - 1}, each once, ascending")
+        raise InvalidInputError("hours", f"must have the hours 0 to {HOURS_OF_WEEK - 1}, each once, ascending")
     for index, hour in enumerate(hours):
         rising = [0.0, hour.stall_p50_seconds, hour.stall_p95_seconds, hour.stall_p99_seconds, math.inf]
         percentiles = [seconds for seconds in rising if seconds is not None]

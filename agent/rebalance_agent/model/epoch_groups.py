@@ -56,7 +56,7 @@ class TargetEpoch:
 
 @dataclass(frozen=True, slots=True)
 class EpochMember:
-    """What a member states about itself. ``rebalance_timeout_ms`` -1: not known; ``pattern``: its regular expression.
+    """A member's own data. ``rebalance_timeout_ms`` -1: not known; ``pattern``: its regular expression.
 
     ``process`` is the process id of a streams member. ``classic``: the member still uses the classic protocol, and so
     states its ``session_timeout_ms``; that of other members is a setting of the group or the brokers, which no record

@@ -65,16 +65,13 @@ class _Budget:
     def take(self, path: str, text: str) -> None:
         self._left -= claimed_partitions(text)
         if self._left < 0:
-            raise InvalidInputError(path, f"makes it more than {self._max} partitions in all")
+            raise InvalidInputError(path, f"there are more than {self._max} partitions in all")
 
 
 class _Last:
     """The last generation event and its line, replaced in one assignment so that threads see matching ones."""
 
     entry: tuple[GenerationEvent | None, bytes] = None, b""
-
-
-_last = _Last()
 
 
 def event_to_json(event: Event) -> dict[str, Any]:
@@ -87,13 +84,13 @@ def json_line(event: Event) -> bytes:
 
     A generation event is written by several sinks in a row, so its last line is cached.
     """
-    last_event, line = _last.entry
+    last_event, line = _Last.entry
     if last_event is event:
         return line
     text = json.dumps(event_to_json(event), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     line = text.encode("utf-8", "backslashreplace")
     if isinstance(event, GenerationEvent):
-        _last.entry = event, line
+        _Last.entry = event, line
     return line
 
 

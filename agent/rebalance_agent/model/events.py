@@ -7,7 +7,6 @@ the highest.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -34,8 +33,6 @@ __all__ = [
     "MemberEvent",
     "MemberSnapshot",
     "Workload",
-    "event_id",
-    "process_event_id",
 ]
 
 SCHEMA_VERSION = 1
@@ -277,34 +274,3 @@ EVENT_KINDS: Mapping[str, type[Event]] = {
     kind.KIND: kind for kind in (GenerationEvent, AbortedEvent, GroupGoneEvent, RolloutEvent, MemberEvent, AssignEvent)
 }
 """``kind`` in JSON -> event class."""
-
-
-def event_id(
-    kind: str,
-    cluster_id: str,
-    group: str,
-    group_type: GroupType,
-    generation: int,
-    timestamp_ms: int,
-    *,
-    member_id: str = "",
-    part: int = 0,
-) -> str:
-    """Return the id of a group's fact: 32 hexadecimal digits, derived from its content.
-
-    ``timestamp_ms`` is that of the closing record: a group that was deleted and created again, or a static member that
-    returns within one generation, then gets another id.
-    """
-    return _digest(kind, cluster_id, group, group_type, generation, timestamp_ms, member_id, part)
-
-
-def process_event_id(kind: str, process: str, sequence: int) -> str:
-    """Return the id of a fact that one process reports about itself; it is the same at each retry."""
-    return _digest(kind, process, sequence)
-
-
-def _digest(*parts: str | int) -> str:
-    # Each text follows its length, so that different tuples never give equal bytes.
-    texts = [str(part).encode("utf-8", "surrogatepass") for part in parts]
-    joined = b"".join(len(text).to_bytes(4, "big") + text for text in texts)
-    return hashlib.blake2b(joined, digest_size=16).hexdigest()

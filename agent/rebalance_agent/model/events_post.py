@@ -1,11 +1,11 @@
-"""The HTTP contract between a consumer and the sidecar beside it: where events are posted, and with which headers.
+"""The HTTP contract between a consumer and its sidecar: path and headers of posted events.
 
-``instrumentation.endpoint`` posts, ``api.events_endpoint`` receives.
+``instrumentation.delivery.endpoint`` posts, ``api.events_endpoint`` receives.
 """
 
 from __future__ import annotations
 
-__all__ = ["ALIVE_HEADER", "DEFAULT_URL", "DROPPED_HEADER", "EVENTS_PATH", "EVENTS_TYPE"]
+__all__ = ["ALIVE_HEADER", "DEFAULT_URL", "DROPPED_HEADER", "EVENTS_PATH", "EVENTS_PORT", "EVENTS_TYPE"]
 
 EVENTS_PATH = "/v1/events"
 """Path of the POST. Its body is newline-delimited JSON, one event per line."""
@@ -13,7 +13,10 @@ EVENTS_PATH = "/v1/events"
 EVENTS_TYPE = "application/x-ndjson"
 """``Content-Type`` of the body."""
 
-DEFAULT_URL = f"http://127.0.0.1:29309{EVENTS_PATH}"
+EVENTS_PORT = 29309
+"""Port of a sidecar with default settings."""
+
+DEFAULT_URL = f"http://127.0.0.1:{EVENTS_PORT}{EVENTS_PATH}"
 """URL of a sidecar with default settings, in the same pod or on the same machine."""
 
 ALIVE_HEADER = "X-Rebalance-Agent-Alive"

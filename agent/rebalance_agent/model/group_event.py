@@ -1,13 +1,14 @@
-"""What all events about a group have in common that follow from the coordinator's records."""
+"""Fields that all events about a group share, derived from the coordinator's records; and the ids of events."""
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.group import GroupType
 
-__all__ = ["GroupEvent"]
+__all__ = ["GroupEvent", "event_id", "process_event_id"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,3 +21,34 @@ class GroupEvent:
     timestamp_ms: int
     source: Source
     group_type: GroupType
+
+
+def event_id(
+    kind: str,
+    cluster_id: str,
+    group: str,
+    group_type: GroupType,
+    generation: int,
+    timestamp_ms: int,
+    *,
+    member_id: str = "",
+    part: int = 0,
+) -> str:
+    """Return the id of a group's fact: 32 hexadecimal digits, derived from its content.
+
+    ``timestamp_ms`` is that of the closing record: a group that was deleted and created again, or a static member that
+    returns within one generation, then gets another id.
+    """
+    return _digest(kind, cluster_id, group, group_type, generation, timestamp_ms, member_id, part)
+
+
+def process_event_id(kind: str, process: str, sequence: int) -> str:
+    """Return the id of a fact that one process reports about itself; it is the same at each retry."""
+    return _digest(kind, process, sequence)
+
+
+def _digest(*parts: str | int) -> str:
+    # Each text follows its length, so that different tuples never give equal bytes.
+    texts = [str(part).encode("utf-8", "surrogatepass") for part in parts]
+    joined = b"".join(len(text).to_bytes(4, "big") + text for text in texts)
+    return hashlib.blake2b(joined, digest_size=16).hexdigest()

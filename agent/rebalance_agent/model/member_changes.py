@@ -1,4 +1,4 @@
-"""The identity of a member, and the members that joined, left or stayed between two generations."""
+"""The identity and the name of a member, and the members that joined, left or stayed between two generations."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-__all__ = ["HasIdentity", "MemberChanges", "identity", "member_changes"]
+__all__ = ["HasIdentity", "MemberChanges", "identity", "member_changes", "member_name"]
 
 
 class HasIdentity(Protocol):
@@ -29,6 +29,14 @@ _Member = TypeVar("_Member", bound=HasIdentity)
 def identity(member: HasIdentity) -> str:
     """Return the id that a static member keeps when it restarts (KIP-345): its instance id, or else its member id."""
     return member.member_id if member.instance_id is None else member.instance_id
+
+
+def member_name(client_id: str, instance_id: str | None, *, pod: str | None = None) -> str:
+    """The member's name for people: its ``pod``, else its instance id, else its client id.
+
+    The pod is the name under which people find logs and restart a member; many static members have it as instance id.
+    """
+    return pod or instance_id or client_id
 
 
 @dataclass(frozen=True, slots=True)

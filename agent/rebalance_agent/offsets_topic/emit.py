@@ -18,14 +18,11 @@ __all__ = ["ObservationEmitter", "last_commits"]
 
 def last_commits(records: Sequence[TopicRecord]) -> dict[bytes, Commit | None]:
     """Return the last commit of each partition of a group, by its record's key; None where it was deleted."""
-    commits = {}
-    for record in records:
-        key = record.key() or b""
-        if COMMIT_KEYS_START <= key < COMMIT_KEYS_END:
-            commits[key] = record
+    last = dict(zip([record.key() or b"" for record in records], records, strict=True))
     return {
-        key: Commit(record.timestamp()[1], committed_offset(value)) if (value := record.value()) is not None else None
-        for key, record in commits.items()
+        key: None if (value := record.value()) is None else (record.timestamp()[1], committed_offset(value))
+        for key, record in last.items()
+        if COMMIT_KEYS_START <= key < COMMIT_KEYS_END
     }
 
 
@@ -63,12 +60,12 @@ class ObservationEmitter:
 
         So the tracker's conclusions do not depend on the batch size. ``positions``: the tail's next offsets.
         """
-        of_groups, emitted = {id(message) for message in messages}, 0
-        for end, record in enumerate(records, 1):
-            if id(record) in of_groups:
-                self._pass_on(records[emitted:end], {})
-                self._put_live(record)
-                emitted = end
+        emitted = 0
+        for message in messages:
+            end = records.index(message, emitted) + 1
+            self._pass_on(records[emitted:end], {})
+            self._put_live(message)
+            emitted = end
         self._pass_on(records[emitted:], positions)
 
     def _pass_on(self, records: Sequence[TopicRecord], positions: Mapping[int, int]) -> None:

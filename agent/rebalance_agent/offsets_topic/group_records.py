@@ -45,9 +45,9 @@ class GroupRecords:
             self._meters.read(len(messages), sum(map(len, keys)) + sum(map(len, messages)))
         records = []
         unknown = 0
-        for message, key in zip(messages, keys, strict=True):
-            if COMMIT_KEYS_START <= key < COMMIT_KEYS_END:  # one of a million at a start: nothing is decoded
-                continue
+        # Nearly all are commits, a million at a start: nothing is done for each but this comparison.
+        others = [index for index, key in enumerate(keys) if not COMMIT_KEYS_START <= key < COMMIT_KEYS_END]
+        for message, key in [(messages[index], keys[index]) for index in others]:
             kind = record_kind(key)
             shown = self._shown(key) if kind in GROUP_FACT_KINDS else False
             if shown:

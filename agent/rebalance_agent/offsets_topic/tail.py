@@ -188,7 +188,7 @@ class OffsetsTail:
         if self._rebase:
             self._rebase.drop(lost)
         self.context.meters.owned(len(owned))
-        _log.info("speaks for the groups of %d of %d partitions of %s", len(owned), count, OFFSETS_TOPIC)
+        _log.info("reports the groups of %d of %d partitions of %s", len(owned), count, OFFSETS_TOPIC)
         self.context.inbox.put(PartitionsOwned(self.context.clock.now_ms(), owned, count))
         if gained:
             self._begin(tail, gained)
@@ -250,7 +250,7 @@ class OffsetsTail:
         if self._backfill.pending or self._emitter.replay:
             if self.caught_up.is_set():
                 self._forget()
-            self.context.health.unready(OFFSETS_PART, "reading what the topic held before")
+            self.context.health.unready(OFFSETS_PART, "reading existing records")
             if self.late and not self._late_reported:
                 self._late_reported = True
                 self.on_late()

@@ -47,7 +47,7 @@ def aggregate(tables: DeltaTables, now_ms: int, on_step: OnStep, settings: Basel
 
 def judge(tables: DeltaTables, now_ms: int, on_step: OnStep, names: Sequence[str] = AGGREGATED) -> Sequence[Row]:
     """Check the expectations of the named tables; append the results to ``expectations`` and return them."""
-    on_step(f"what must hold of {', '.join(names)}")
+    on_step(f"expectations about {', '.join(names)}")
     results = expectations({name: tables.read(name) for name in names}, now_ms).collect()
     tables.append("expectations", tables.spark.createDataFrame(list(results), EXPECTATIONS.schema))
     return results
@@ -55,7 +55,7 @@ def judge(tables: DeltaTables, now_ms: int, on_step: OnStep, names: Sequence[str
 
 def advise(tables: DeltaTables, on_step: OnStep) -> None:
     """Replay every group's history with every strategy; write ``whatif``, ``fidelity`` and ``recommendations``."""
-    on_step("what if: every group through every strategy")
+    on_step("what-if: every group with every strategy")
     studied = studies(tables.read("generations"), tables.read("events")).persist()
     try:
         tables.overwrite("whatif", whatif(studied))

@@ -136,7 +136,7 @@ class BaselinesReader:
         self._look_at = self._not_before = float("-inf")
 
     def __call__(self) -> None:
-        """Read what is new. Never raises; after failures it reads less often."""
+        """Read new records. Never raises; after failures it reads less often."""
         now = self._context.clock.monotonic()
         if now < self._not_before:
             return

@@ -1,4 +1,4 @@
-"""DescribeGroups: the groups' first state where the backfill takes long, and the only one where reading is denied."""
+"""DescribeGroups: the groups' first state if the backfill takes long, and the only one if reading is denied."""
 
 from __future__ import annotations
 

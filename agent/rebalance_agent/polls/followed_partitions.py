@@ -1,4 +1,4 @@
-"""Which partitions' committed offsets are followed: those that members own, and those that were committed before."""
+"""Selects the partitions whose committed offsets are followed: owned ones, and those committed before."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ class FollowedPartitions:
         Members may report any name, and one invalid topic name makes librdkafka's whole request fail; so only
         partitions that exist are chosen.
         """
-        shown = [view for view in views if view.group_type is not GroupType.SHARE and self.follows(view.group)]
-        self._look_for([view.group for view in shown if not view.members and not commits.offsets(view.group)])
-        self._read = {view.group: self._members(view) for view in shown}
+        followed = [view for view in views if view.group_type is not GroupType.SHARE and self.follows(view.group)]
+        self._look_for([view.group for view in followed if not view.members and not commits.offsets(view.group)])
+        self._read = {view.group: self._members(view) for view in followed}
         owned: _Chosen = {}
         chosen: _Chosen = {}
-        for view in shown:
+        for view in followed:
             _, assigned, subscribed = self._read[view.group]
             before = set(commits.offsets(view.group)) - assigned
             if view.members:  # commits of other topics are left over from an earlier subscription
@@ -74,7 +74,7 @@ class FollowedPartitions:
         return owned, chosen
 
     def _members(self, view: GroupView) -> _Members:
-        """What the members own and subscribe to; read anew only where the view has changed."""
+        """The members' partitions and topics, computed again only if the view has changed."""
         read = self._read.get(view.group)
         if read and read.members is view.members:
             return read
@@ -86,7 +86,7 @@ class FollowedPartitions:
         """Ask for the offsets of groups without members that have no known one; each is asked again now and then."""
         now = self.context.clock.monotonic()
         self._asked_at = {group: at for group, at in self._asked_at.items() if group in groups}
-        self._found = {group: found for group, found in self._found.items() if group in groups}
+        self._found = {group: partitions for group, partitions in self._found.items() if group in groups}
         due = [group for group in groups if now - self._asked_at.get(group, float("-inf")) >= ASK_AGAIN_S]
         if not (asked := sorted(due)[:ASKED_MAX]):
             return

@@ -118,7 +118,7 @@ class LoadsPoll:
         self.context.meters.loads_left_out(left_out)
         if left_out and not self._left_out:
             _log.warning(
-                "%d partitions are too many to follow their lag and rate, at most %d are: narrow lag_groups",
+                "lag and rate of %d partitions are not measured, because at most %d are: narrow lag_groups",
                 left_out,
                 FOLLOWED_MAX,
             )
@@ -150,8 +150,8 @@ class LoadsPoll:
         committed = self.commits.offsets(group)
         lag = {pair: self._production.lag(pair, committed.get(pair)) for pair in partitions}
         rate = {pair: self._production.rate(pair) for pair in partitions}
-        return GroupLoads(_known(lag) if committed else None, _known(rate))
+        return GroupLoads(_known_loads(lag) if committed else None, _known_loads(rate))
 
 
-def _known(loads: Mapping[Partition, float | None]) -> dict[Partition, float] | None:
+def _known_loads(loads: Mapping[Partition, float | None]) -> dict[Partition, float] | None:
     return {partition: load for partition, load in loads.items() if load is not None} or None

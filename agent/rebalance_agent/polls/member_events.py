@@ -113,7 +113,7 @@ class MemberEvents:
         self._begin(reader, earlier)
 
     def _begin(self, reader: TopicReader, offsets: Mapping[int, int]) -> None:
-        """Assign partitions; records before ``offsets`` are past, and only tell the members' workloads."""
+        """Assign partitions; earlier records than ``offsets`` are past and only provide the members' workloads."""
         starts = self._context.cluster.start_offsets(self._topic, offsets)
         self._past_until.update(offsets)
         reader.begin({number: max(starts[number], offset - PAST_RECORDS) for number, offset in offsets.items()})
@@ -143,7 +143,7 @@ def parse_report(value: bytes | None) -> MemberEvent | AssignEvent | None:
         InvalidInputError: the bytes are no event, or exceed a bound.
     """
     if not value or len(value) > EVENT_BYTES_MAX:
-        raise InvalidInputError("", f"an event has 1 to {EVENT_BYTES_MAX} bytes")
+        raise InvalidInputError("", f"an event must have 1 to {EVENT_BYTES_MAX} bytes")
     data = json_object(value)
     kind = data.get("kind") if isinstance(data, dict) else None
     if isinstance(kind, str) and kind in EVENT_KINDS and kind not in _KINDS:

@@ -34,4 +34,4 @@ class RecordSizeLimit:
             if text is not None:
                 self._context.meters.offsets_limit(int(text))
         except (ClusterError, ValueError) as error:
-            _log.debug("%s is not known: %s", SETTING, error)
+            _log.debug("%s is unknown: %s", SETTING, error)

@@ -44,7 +44,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Doubt:
-    """A group that ``times`` answers said does not exist.
+    """A group that did not exist in ``times`` responses.
 
     The last answer counts once all before ``end`` (offset in ``partition``) was read, and the group is still unlisted.
     """
@@ -96,7 +96,7 @@ class VanishedGroups:
         except AccessDeniedError:
             self._rounds_skipped = DENIED_ROUNDS
         except ClusterError as error:
-            _log.debug("groups that may have vanished were not asked about: %s", error)
+            _log.debug("groups that may be gone were not described: %s", error)
 
     def _unlisted(self) -> dict[str, GroupView]:
         """Group -> view of each shown group that is known from records and was not listed."""
@@ -126,7 +126,7 @@ class VanishedGroups:
             self._doubts[name] = _Doubt(doubt.first_seen_ms, doubt.partition, -1, min(times, TIMES - 1))
 
     def _next_batch(self, names: list[str]) -> list[str]:
-        """The groups to ask for now: those after the last ones asked for, then from the first on."""
+        """The groups to ask for now: those after the previous batch, then from the first on."""
         later = [name for name in names if name > self._last]
         batch = (later + names[: len(names) - len(later)])[:ASKED_MAX]
         self._last = batch[-1] if len(names) > ASKED_MAX else ""

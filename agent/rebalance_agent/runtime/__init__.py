@@ -1,10 +1,11 @@
 """Everything that runs as a process: composes the other packages into observer, sidecar and gateway.
 
-- ``processes``: observer, sidecar and gateway, and what every process needs (logs, signals, schedule).
+- ``processes``: observer, sidecar and gateway, and what every process needs (logs, signals, memory).
 - ``watch``: the data path of one cluster; the observer, `whatif`, `verify` and `explain` use it.
 - ``settings``: every setting, from flags, environment, file and defaults.
 - ``sinks``: where events are published: Kafka, a file, a webhook.
-- ``listeners``: the HTTP listeners and what secures them.
-- ``preflight``: rights and the checks of `rebalance-agent check`.
+- ``listeners``: the HTTP listeners and the gateway's addresses.
+- ``preflight``: the checks of `rebalance-agent check`.
+- ``scheduling``: repeated calls.
 - ``startup``: the startup probe of a sidecar.
 """

@@ -11,10 +11,11 @@ import socket
 import threading
 
 from rebalance_agent.clock import Clock, SystemClock
+from rebalance_agent.model.events_post import EVENTS_PORT
 
 __all__ = ["ADDRESS", "PATIENCE_S", "listens"]
 
-ADDRESS = ("127.0.0.1", 29309)
+ADDRESS = ("127.0.0.1", EVENTS_PORT)
 """The default address for a sidecar's events; a gateway listens for its clients before it listens there."""
 
 PATIENCE_S = 10.0

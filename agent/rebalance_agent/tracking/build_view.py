@@ -109,11 +109,11 @@ def keeps_base_view(old: CurrentAssignment | None, new: CurrentAssignment | None
     In a large group each member writes a record when it reaches a new epoch, and most keep their partitions.
     """
     if record.kind is CurrentAssignment:
-        return old is not None and new is not None and _shown(old) == _shown(new)
+        return old is not None and new is not None and _visible_part(old) == _visible_part(new)
     return record.kind in (MemberTarget, TargetEpoch)
 
 
-def _shown(current: CurrentAssignment) -> tuple[object, ...]:
+def _visible_part(current: CurrentAssignment) -> tuple[object, ...]:
     return current.epoch < 0, current.assigned, current.revoking, current.standbys
 
 

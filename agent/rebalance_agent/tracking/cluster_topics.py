@@ -54,7 +54,7 @@ class ClusterTopics:
         return changed
 
     def set_back(self, now_ms: int) -> None:
-        """Handle a clock that was set back to ``now_ms``: the next list is not taken for an old one."""
+        """Handle a clock that was set back to ``now_ms``: the next list must not count as an old one."""
         self._at_ms = min(self._at_ms, now_ms)
         self._since_ms = None if self._since_ms is None else min(self._since_ms, now_ms)
         self._created_ms = {topic: min(created_ms, now_ms) for topic, created_ms in self._created_ms.items()}
@@ -88,11 +88,11 @@ class ClusterTopics:
 
     def sizes_in(self, topics: Iterable[str], value: GroupSnapshot) -> dict[str, int]:
         """Return the same, but at least the partitions that the group assigns: its record may be newer than a list."""
-        shown: dict[str, int] = {}
+        assigned_counts: dict[str, int] = {}
         for member in value.members:
             for topic, numbers in member.assigned.items():
-                shown[topic] = max(shown.get(topic, 0), max(numbers, default=-1) + 1)
-        sizes = {topic: max(self.count(topic), shown.get(topic, 0)) for topic in sorted(topics)}
+                assigned_counts[topic] = max(assigned_counts.get(topic, 0), max(numbers, default=-1) + 1)
+        sizes = {topic: max(self.count(topic), assigned_counts.get(topic, 0)) for topic in sorted(topics)}
         return {topic: count for topic, count in sizes.items() if count}
 
 
@@ -106,9 +106,9 @@ class PartitionCount:
 
     def count(self, topics: frozenset[str], cluster_topics: ClusterTopics) -> int:
         """Return the number of partitions of all ``topics``."""
-        known = (topics, cluster_topics.version)
-        if self._known != known:
-            self._known, self._partitions = known, sum(map(cluster_topics.count, topics))
+        key = (topics, cluster_topics.version)
+        if self._known != key:
+            self._known, self._partitions = key, sum(map(cluster_topics.count, topics))
         return self._partitions
 
 

@@ -104,7 +104,7 @@ class GroupStates:
     # Partitions of the offsets topic
 
     def own(self, partitions: frozenset[int], of: int) -> None:
-        """Forget the groups of other partitions. The owned partitions may be read anew from now on.
+        """Forget the groups of other partitions. The owned partitions may be read again from now on.
 
         ``of``: the partition count of the offsets topic.
         """

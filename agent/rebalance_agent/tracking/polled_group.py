@@ -68,7 +68,7 @@ class PolledGroup:
             self._change()
 
     def set_back(self, now_ms: int) -> None:
-        """Handle a clock that was set back to ``now_ms``: the next description is not taken for an old one."""
+        """Handle a clock that was set back to ``now_ms``: the next description must not count as an old one."""
         self._at_ms = min(self._at_ms, now_ms)
 
     def load(self, loads: GroupLoads) -> None:
@@ -124,8 +124,8 @@ class PolledGroup:
         """Count members without partitions; None while the group rebalances, or if the assignor does so on purpose."""
         if self._value.state not in SETTLED or self._value.assignor in _PASSIVE_ASSIGNORS:
             return None
-        known = all(member.assigned is not None for member in members)
-        return sum(not member.assigned for member in members) if known else None
+        all_known = all(member.assigned is not None for member in members)
+        return sum(not member.assigned for member in members) if all_known else None
 
 
 def _sorted(value: DescribedGroup) -> DescribedGroup:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from rebalance_agent.model.episode import Source
-from rebalance_agent.model.events import Event, GroupGoneEvent, event_id
+from rebalance_agent.model.events import Event, GroupGoneEvent
 from rebalance_agent.model.group import GroupState, GroupType
+from rebalance_agent.model.group_event import event_id
 from rebalance_agent.tracking.build_view import add_quality, build_view
 from rebalance_agent.tracking.completed_generation import Generation
 from rebalance_agent.tracking.patterns.empty_groups import UnownedPartitions, UnownedReason
@@ -122,7 +123,7 @@ class TrackedGroup:
             self.gone = True
 
     def _current_view(self, build: Callable[[], GroupView], *, judged: bool) -> GroupView:
-        """Return the last view, built anew if the version has changed, or if its quality is missing."""
+        """Return the last view, rebuilt if the version has changed, or if its quality is missing."""
         view = self.history.view
         if view is None or view.version != self.history.version or (judged and not view.judged):
             view = self.history.view = self._with_unowned(build())
@@ -136,10 +137,12 @@ class TrackedGroup:
         empty = self.history.empty_time.now
         if empty and not view.members and not self._context.may_be_empty(self.group):
             # Without members the group subscribes to nothing: partitions and unassigned say what its last ones left.
-            known = view.partitions is not None and empty.partitions is not None
-            partitions = empty.partitions if known else view.partitions
+            size_known = view.partitions is not None and empty.partitions is not None
+            partitions = empty.partitions if size_known else view.partitions
             empty = empty.explained(view.last_episode)
-            view = replace(view, empty=empty, partitions=partitions, unassigned=empty.partitions if known else None)
+            view = replace(
+                view, empty=empty, partitions=partitions, unassigned=empty.partitions if size_known else None
+            )
         now = None
         if view.unassigned and not view.running:
             now = UnownedPartitions(UnownedReason.EMPTY if view.empty else UnownedReason.UNASSIGNED, view.unassigned)

@@ -11,7 +11,7 @@ import datetime as dt
 import html
 import re
 import textwrap
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 
 from rebalance_agent.model.episode import Stall
 from rebalance_agent.tracking.views import RunningRebalance
@@ -22,6 +22,7 @@ __all__ = [
     "UNKNOWN",
     "WEEKDAYS",
     "ago",
+    "bounds_text",
     "count",
     "day",
     "duration",
@@ -30,6 +31,7 @@ __all__ = [
     "minute",
     "moment",
     "moment_to_second",
+    "partition_seconds_text",
     "percent",
     "plural",
     "printable",
@@ -205,28 +207,44 @@ def _formatted(at_ms: int, form: str) -> str:
 
 
 def stall_text(stall: Stall | None) -> str:
-    """``6.2 s`` for an exact stall, ``0.2 s - 6.2 s`` or ``0.2 s or more`` for bounds, or `UNKNOWN`."""
+    """``6.2 s`` if exact; bounds as ``0.2 s - 6.2 s``, ``up to 6.2 s`` or ``0.2 s or more``; or `UNKNOWN`."""
+    return UNKNOWN if stall is None else bounds_text(stall.lower_seconds, stall.seconds)
+
+
+def partition_seconds_text(stall: Stall | None) -> str:
+    """The same for stalled partition-seconds, summed over partitions: ``8.0``, ``8.0 - 12.5``, ``8.0 or more``."""
     if stall is None:
         return UNKNOWN
-    if stall.seconds is None:
-        return f"{duration(stall.lower_seconds)} or more"
-    return span(stall.lower_seconds, stall.seconds)
+    return bounds_text(stall.partition_seconds, stall.upper_partition_seconds, "{:.1f}".format)
 
 
 def span(lower_seconds: float | None, upper_seconds: float) -> str:
-    """``0.2 s - 6.2 s``: a duration between two bounds; without a lower one, or if both look alike, the upper one."""
-    upper = duration(upper_seconds)
-    lower = upper if lower_seconds is None else duration(lower_seconds)
-    return upper if lower == upper else f"{lower} - {upper}"
+    """``0.2 s - 6.2 s``: a duration between two bounds, as `bounds_text`; without a lower one the upper one."""
+    return duration(upper_seconds) if lower_seconds is None else bounds_text(lower_seconds, upper_seconds)
+
+
+def bounds_text(lower: float, upper: float | None, text: Callable[[float], str] = duration) -> str:
+    """Both bounds of a value by ``text``: one if they read alike; `UNKNOWN` if there is no upper one and 0 is possible.
+
+    No text is a single number that is only a bound.
+    """
+    lower_text, zero = text(lower), text(0)
+    if upper is None:
+        return UNKNOWN if lower_text == zero else f"{lower_text} or more"
+    upper_text = text(upper)
+    if lower_text == upper_text:
+        return upper_text
+    return f"up to {upper_text}" if lower_text == zero else f"{lower_text} - {upper_text}"
 
 
 def standstill(running: RunningRebalance) -> str:
-    """The number of partitions that the running rebalance stalls: ``4 partitions stand still``, ``up to 4 ...``."""
-    surely, most = running.stalled_partitions, running.stalled_partitions + running.unsure_partitions
-    if not most:
-        return "nothing stands still"
-    number = "up to " if not surely else f"{surely} to " if surely < most else ""
-    return f"{number}{plural(most, 'partition')} {'stands' if most == 1 else 'stand'} still"
+    """The number of partitions that the running rebalance stalls: ``4 partitions are stalled``, ``up to 4 ...``."""
+    stalled_min = running.stalled_partitions
+    stalled_max = stalled_min + running.unsure_partitions
+    if not stalled_max:
+        return "no partition is stalled"
+    number = "up to " if not stalled_min else f"{stalled_min} to " if stalled_min < stalled_max else ""
+    return f"{number}{plural(stalled_max, 'partition')} {'is' if stalled_max == 1 else 'are'} stalled"
 
 
 def table_text(headings: Sequence[str], rows: Sequence[Sequence[str]], right: Container[int] = ()) -> str:

@@ -23,7 +23,7 @@ from support.observer.observing import eventually, http  # noqa: E402
 
 SECONDS, REBALANCES = 120, 3
 GROUP = "orders-weighted"
-"""The demo's group whose members leave, come back and dawdle: by its third rebalance all groups have had theirs."""
+"""The demo's group whose members leave, return and slow down: at its third rebalance all groups have had one."""
 
 WIDTH, LIST_HEIGHT, GROUP_HEIGHT, SIDECAR_HEIGHT = 1_240, 590, 1_130, 500
 ADDRESS = re.compile(r"^(observer|sidecar): (http://[\d.:]+)/metrics$")

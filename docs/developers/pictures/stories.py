@@ -1,4 +1,4 @@
-"""One small group per strategy, and what happens to it: the pictures of ``docs/strategies`` are made of these."""
+"""One small group and its changes per strategy: the sources of the pictures of ``docs/strategies``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["STORIES", "Scene", "Story", "play"]
 
 @dataclass(frozen=True)
 class Member:
-    """One member of a story: ``note`` is what the picture says under its name."""
+    """One member of a story: ``note`` is the text under its name."""
 
     name: str
     topics: tuple[str, ...]
@@ -24,7 +24,7 @@ class Member:
 
 @dataclass(frozen=True)
 class Story:
-    """A group before and after: ``first`` are its members, ``then`` those after what ``event`` says."""
+    """A group before and after: ``first`` are its members, ``then`` those after the ``event``."""
 
     strategy: str
     topics: Mapping[str, TopicMetadata]
@@ -37,7 +37,7 @@ class Story:
 
 @dataclass(frozen=True)
 class Scene:
-    """What one panel shows: who has what; ``new`` are partitions that the member did not have in the scene before."""
+    """The content of one panel: members with partitions; ``new`` are partitions that the member did not have before."""
 
     title: str
     members: tuple[Member, ...]

@@ -1,4 +1,4 @@
-"""``python -m docs.developers.writers``: write the generated parts of ``docs/`` anew."""
+"""``python -m docs.developers.writers``: writes the generated parts of ``docs/``."""
 
 from __future__ import annotations
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rebalance_agent.runtime.preflight.rights import agent_rights
 from rebalance_agent.runtime.settings.flags import default_text, environment_variable, flag
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
+from rebalance_agent.runtime.settings.rights import agent_rights
 from rebalance_agent.runtime.settings.roles import AgentSettings, ObserverSettings, SidecarSettings
 
 __all__ = ["TABLES", "replace_tables", "rights_table", "settings_table"]

@@ -1,4 +1,4 @@
-"""What answers us: webhooks, a consumer's sidecar and an agent over HTTP, and librdkafka in a consumer's process."""
+"""Responses: of webhooks, a consumer's sidecar and an agent over HTTP, and statistics of librdkafka."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from rebalance_agent.clients.confluent_kafka.group_position import generation_in
 from rebalance_agent.clients.confluent_kafka.statistics import Statistics
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.cluster.backoff import Backoff
-from rebalance_agent.instrumentation.endpoint import Endpoint
-from rebalance_agent.instrumentation.outbox import Batch
+from rebalance_agent.instrumentation.delivery.endpoint import Endpoint
+from rebalance_agent.instrumentation.delivery.outbox import Batch
+from rebalance_agent.runtime.settings.webhook_target import webhook_target
 from rebalance_agent.runtime.sinks.queued_sink import DeliveryError
-from rebalance_agent.runtime.sinks.webhook_sink import Webhook, webhook_target
+from rebalance_agent.runtime.sinks.webhook_sink import Webhook
 from support.observer.views import NOW
 
 __all__ = ["TARGETS"]

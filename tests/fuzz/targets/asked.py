@@ -1,4 +1,4 @@
-"""Requests that have passed the HTTP server: paths, queries and headers of the API and the pages."""
+"""Requests behind the HTTP server: paths, queries and headers of the API and the pages."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def take_page(data):
 
 
 def take_accept(data):
-    """Headers in which a scraper says what it takes."""
+    """Headers with the formats that a scraper accepts."""
     header = data.decode("latin-1")
     choose_dialect(header)
     accepts_gzip(header)

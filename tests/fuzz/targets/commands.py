@@ -1,4 +1,4 @@
-"""What commands take: files that somebody sent, and answers of an agent, whose names go to a terminal in the end."""
+"""Inputs of commands: files from others, and an agent's answers, whose names are printed on a terminal."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def take_group_file(data):
 
 
 def take_agent_answer(data):
-    """The first line says what was asked for; then an agent's answer, as ``watch`` and ``explain`` print it."""
+    """The first line is the request, the rest an agent's response, as ``watch`` and ``explain`` print it."""
     asked, _, body = data.partition(b"\n")
     kind = ASKED.get(asked, GroupDetail)
     found = read_or_refused(lambda text: value_from_json(kind, json_object(text)), body, InvalidInputError)

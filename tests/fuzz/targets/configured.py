@@ -16,12 +16,12 @@ from rebalance_agent.cli.inputs.agent_api import AgentApi
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.gateway.group_rules import parse_rules
 from rebalance_agent.gateway.transport.free_ports import address_problem
-from rebalance_agent.instrumentation.endpoint import TOKEN_VARIABLE, URL_VARIABLE, Endpoint
+from rebalance_agent.instrumentation.delivery.endpoint import TOKEN_VARIABLE, URL_VARIABLE, Endpoint
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
 from rebalance_agent.runtime.settings.redacted import shown_settings
 from rebalance_agent.runtime.settings.roles import ENV_PREFIX, ObserverSettings
 from rebalance_agent.runtime.settings.settings_sources import SettingsErrors, load, misspelt_environment
-from rebalance_agent.runtime.sinks.webhook_sink import webhook_target
+from rebalance_agent.runtime.settings.webhook_target import webhook_target
 from rebalance_agent.tracking.patterns.copartition import Copartitioned
 
 __all__ = ["TARGETS"]

@@ -1,4 +1,4 @@
-"""Records of ``__consumer_offsets``, of which members decide a good part; and all that is made of them downstream."""
+"""Records of ``__consumer_offsets``, whose contents members partly choose, through all code that uses them."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def records():
 
 
 def stories():
-    """Of each group in the captures its records, a piece at a time."""
+    """Parts of each captured group's records."""
     by_group = {}
     for key, value in CAPTURED:
         record = decode_record(key, value)

@@ -1,4 +1,4 @@
-"""Whole files that commands take: what is left of ``__consumer_offsets`` with its topics, and what `verify` reads."""
+"""Files that commands read: dumps of ``__consumer_offsets`` with its topics, and the inputs of `verify`."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _columns(raw):
 
 
 def take_lines(data):
-    """The first byte chooses who reads the file, and whether it is packed."""
+    """The first byte chooses the reader of the file, and whether it is compressed."""
     form = data[0] if data else 0
     path = Path(folder(), "lines.gz" if form % 2 else "lines")
     path.write_bytes(data[1:])
@@ -72,7 +72,7 @@ def take_lines(data):
 
 
 def backfills():
-    """Of each capture the topics that there were, and some of its records from everywhere in it."""
+    """The topics of each capture, and some records from all parts of it."""
     made = []
     for capture in (TOLD_STORY, EVERY_KIND):
         facts = json.dumps({"topics": capture.topics.partitions, "ids": capture.topics.ids}).encode()

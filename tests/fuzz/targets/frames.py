@@ -1,4 +1,4 @@
-"""Kafka's frames as the gateway opens them; with sockets around them they are `support.gateway.fuzz`'s."""
+"""Kafka frames as the gateway parses them; `support.gateway.fuzz` adds the sockets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `verify` judges: events that anybody may have published, and the text of a scrape."""
+"""Inputs of `verify`: events from any publisher, and the text of a scrape."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fuzz.target import KB, MB, Target, read_or_refused
 from fuzz.targets.posted import GOLDEN, events
 from rebalance_agent.audit.audit_report import AuditReport
 from rebalance_agent.audit.audited_group import RecordPosition
-from rebalance_agent.audit.entries import LogRecord
+from rebalance_agent.audit.expected.entries import LogRecord
 from rebalance_agent.audit.ledger import AuditWindow, Ledger
 from rebalance_agent.audit.lifetime_counters import LifetimeCounters, check_lifetime
 from rebalance_agent.cli.inputs.raw_records import raw_record

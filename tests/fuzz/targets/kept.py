@@ -1,4 +1,4 @@
-"""What observers keep in topics of their own, and whoever may write there can damage: snapshots and baselines."""
+"""The observers' own topics, snapshots and baselines, which every client with write access can damage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What members of a group send each other through the coordinator: subscriptions, assignments, user data."""
+"""Data that members send each other through the coordinator: subscriptions, assignments, user data."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ MEMBERS_MAX = 6
 
 
 def read_twice(decode, encode, data):
-    """What is read, written again, reads the same: nothing is taken in that cannot be told."""
+    """A decoded value that is encoded decodes to the same value."""
     found = read_or_refused(decode, data, DecodeError)
     if found is None:
         return
@@ -79,7 +79,7 @@ def read_twice(decode, encode, data):
 
 
 def both_readers_agree(message, data):
-    """The straight reader gives up, or reads what the tables read."""
+    """The fast reader gives up, or reads the same as the tables."""
     try:
         by_table = message._decode_by_table(data)
     except DecodeError:
@@ -115,7 +115,7 @@ def take_group(data):
 
 
 def captured_bytes(which):
-    """Of all members in the captures: their subscriptions (0) or assignments (1)."""
+    """The subscriptions (0) or assignments (1) of all captured members."""
     found = set()
     for key, value in CAPTURED:
         record = decode_record(key, value)
@@ -134,7 +134,7 @@ def assignments():
 
 
 def told(strategy):
-    """What a member of this strategy sends as user data."""
+    """The user data of a member of this strategy."""
     config = {"assignment.consumer.labels": "zone=a"} if "rack" in strategy.name else {}
     return strategy.user_data(config, OWNED, 7, {"orders": (1,)})
 

@@ -1,4 +1,4 @@
-"""Events: what consumers post to a sidecar, what observers read of the events topic, what the pipeline ingests."""
+"""Events: posted to a sidecar, read by observers from the events topic, and ingested by the pipeline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HTTP as it comes from a socket: both listeners whole, with their threads, on loopback."""
+"""HTTP from a socket: both complete listeners with their threads, on loopback."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Faults(logging.Handler):
 
 @cache
 def servers():
-    """Ports of a web listener and of an events listener, and what they complained of."""
+    """Ports of a web listener and an events listener, and the errors that they logged."""
     faults = Faults()
     logging.getLogger("rebalance_agent").addHandler(faults)
     readiness = Readiness(["kafka"])

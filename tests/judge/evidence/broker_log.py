@@ -1,4 +1,4 @@
-"""What the brokers' logs say of the beginning of classic groups' rebalances: when, and for what reason."""
+"""Reads starts of classic groups' rebalances, with time and reason, from the brokers' logs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def beginnings(texts, began_ms):
 
 
 def first_joins(texts, began_ms):
-    """Group -> times (ms) at which somebody joined it while it was Empty."""
+    """Group -> times (ms) at which a member joined it while it was Empty."""
     found = {}
     for text in texts:
         for line in text.splitlines():

@@ -1,4 +1,4 @@
-"""A group whose coordinator assigns (KIP-848, KIP-1071), by its records: states, and the epochs that were reached."""
+"""Records of a group with broker-side assignment (KIP-848, KIP-1071): its states, and the epochs it reached."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What records say of a group, as values."""
+"""Facts about a group from its records, as values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The folder that a run leaves behind, read back."""
+"""Reads the folder of evidence of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A group's life by its records: who had which partitions when, when it was Empty, which facts are to be told."""
+"""A group's history from its records: owners of partitions over time, Empty times, and the facts to publish."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from judge.evidence.facts import Fact, State
 
 
 class History:
-    """States and facts of one group, from decoded records in order. ``names``: topic id -> name."""
+    """States and facts of one group, from decoded records in order. ``names``: topic id, or task, -> topic."""
 
     def __init__(self, group, names=None):
         self.group, self.states, self.facts, self.commits = group, [], [], {}
@@ -28,11 +28,10 @@ class History:
             self._epoch.add(fact, at_ms, where)
 
     def name(self, partition):
-        """``topic-number`` of a pair. A task of the streams groups here reads that partition of their first topic."""
+        """``topic-number`` of a pair. A task of a streams group reads that partition of the group's first topic."""
         topic, number = partition
-        if topic.startswith("task:"):
-            return f"{self.group}-t-{number}"
-        return f"{self._names.get(topic, topic)}-{number}"
+        first = f"{self.group}-t" if topic.startswith("task:") else topic
+        return f"{self._names.get(topic, first)}-{number}"
 
     def _classic(self, fact, at_ms, where):
         if fact.get("gone"):

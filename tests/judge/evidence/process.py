@@ -1,4 +1,4 @@
-"""One member: which partitions it had, and when it stopped processing them, from its lines and what was done to it."""
+"""One member: its partitions, and when it stopped processing them, from its lines and the run's actions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The truth: how long each partition stood still, from the members' own lines.
+"""The truth: how long each partition was stalled, from the members' own lines.
 
 A partition stands still from the moment when its owner stopped processing it to the moment when the assigned callback
 of its new owner (perhaps the same member) returned.

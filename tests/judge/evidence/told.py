@@ -1,4 +1,4 @@
-"""What the observer's events say, read from their JSON. The names of their fields are in this module alone."""
+"""The observer's events, read from their JSON. Only this module contains the names of their fields."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def read_event(row):
 
 
 def published(rows):
-    """Every event that was published, in order, of rows with ``value`` in bytes; parts after the first are left out."""
+    """All published events in order, from rows with ``value`` in bytes; parts after the first are left out."""
     for row in rows:
         try:
             value = json.loads(row["value"])
@@ -82,7 +82,7 @@ def published(rows):
 
 
 def kept(events):
-    """What a reader keeps: of each id the highest revision, and of equal ones the first."""
+    """The events that a reader keeps: of each id the highest revision, and of equal ones the first."""
     found = {}
     for event in events:
         if event.id not in found or event.revision > found[event.id].revision:

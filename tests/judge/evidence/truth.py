@@ -1,4 +1,4 @@
-"""The truth of a group: its spans with where each began that no owner stopped, and when records gave the partition."""
+"""The truth of a group: its stalls, with their start if no owner stopped, and the record that assigned them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LOST_JOIN_MS = 10_000
 
 
 def processes_of(folder, group):
-    """The members of a group with their lines and what was done to them."""
+    """The members of a group with their lines and the run's actions on them."""
     acts = {}
     for act in folder.acts:
         if act.get("group") == group and "process" in act:
@@ -81,14 +81,14 @@ def _from_the_join(span, record_ms, moments, since_ms):
 
 
 def _unsubscribed(span, history, shown):
-    """Whether nobody had been subscribed to the partition's topic for a while before ``shown``."""
+    """Whether no member had been subscribed to the partition's topic for a while before ``shown``."""
     topic = span.partition.rpartition("-")[0]
     between = [state for state in history.states if span.stop_last < state.at_ms < shown]
     return any(state.members and state.topics and topic not in state.topics for state in between)
 
 
 def contradicted(spans, processes):
-    """Spans in which the old owner says that it processed a record after it stopped: the truth would be wrong there."""
+    """Spans in which the old owner processed a record after its stop, so that the truth would be wrong."""
     by_name = {process.name: process for process in processes}
     return [
         span

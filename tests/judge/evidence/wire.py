@@ -1,4 +1,4 @@
-"""Bytes of Kafka's records, read by hand: what the judge needs of `__consumer_offsets`, and nothing else.
+"""A decoder of Kafka's records by hand, for the part of `__consumer_offsets` that the judge needs.
 
 Source: the public description of Kafka's protocol (integers big-endian, strings with a length in two bytes, KIP-482's
 compact forms with a length plus one as a varint, and tagged fields).
@@ -40,7 +40,7 @@ class Bytes:
         return self.data[self.at - size : self.at]
 
     def length(self, size):
-        """The length of what follows; None for null."""
+        """The length of the following bytes; None for null."""
         value = self.varint() - 1 if self.flexible else self.integer(size)
         return None if value < 0 else value
 
@@ -55,7 +55,7 @@ class Bytes:
         return None if size is None else self.take(size)
 
     def array(self, read):
-        """A list of what ``read()`` reads; empty for null."""
+        """A list of the results of ``read()``; empty for null."""
         return [read() for _ in range(self.length(4) or 0)]
 
     def uuid(self):

@@ -1,4 +1,4 @@
-"""A member's account of itself: one JSON line per fact in a file, and the commands that it is given.
+"""A member's log, one JSON line per fact in a file, and the commands that it receives.
 
 A line has ``at`` (epoch milliseconds), ``what`` and, where it is of partitions, ``partitions`` (``topic-number``):
 
@@ -84,7 +84,7 @@ class Account:
             self.flush(at)
 
     def flush(self, at=None):
-        """Say what was processed since the last such line."""
+        """Write a line about the records processed since the last one."""
         if self._read:
             self.say(
                 "read", first={k: v[0] for k, v in self._read.items()}, last={k: v[1] for k, v in self._read.items()}
@@ -93,7 +93,7 @@ class Account:
 
 
 class Commands:
-    """What the run tells the member on standard input, a JSON object a line; at its end the process ends at once."""
+    """Commands of the run on standard input, a JSON object per line; at its end the process exits at once."""
 
     def __init__(self):
         self._queue = queue.Queue()

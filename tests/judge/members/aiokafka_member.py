@@ -1,4 +1,4 @@
-"""A member on aiokafka, unmodified: ``python aiokafka_member.py JSON``; see `account`."""
+"""An unmodified aiokafka member: ``python aiokafka_member.py JSON``; see `account`."""
 
 from __future__ import annotations
 

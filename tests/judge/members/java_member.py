@@ -1,4 +1,4 @@
-"""A member on Kafka's Java consumer, unmodified: ``python java_member.py JSON``; see `account`."""
+"""An unmodified member with Kafka's Java consumer: ``python java_member.py JSON``; see `account`."""
 
 from __future__ import annotations
 

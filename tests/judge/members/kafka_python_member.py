@@ -1,4 +1,4 @@
-"""A member on kafka-python, unmodified: ``python kafka_python_member.py JSON``; see `account`."""
+"""An unmodified kafka-python member: ``python kafka_python_member.py JSON``; see `account`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A member on confluent-kafka, unmodified: ``python librdkafka.py JSON``; see `account`."""
+"""An unmodified confluent-kafka member: ``python librdkafka.py JSON``; see `account`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from confluent_kafka import Consumer
 
 
 class Client:
-    """The consumer as a user writes it, with callbacks that are noted."""
+    """The consumer as a user writes it; with ``pattern`` it subscribes to a regular expression."""
 
     def __init__(self, config, account):
-        self._account = account
+        self._account, self._pattern = account, config["pattern"]
         static = {"group.instance.id": config["instance"]} if config["instance"] else {}
         self._consumer = Consumer(
             {
@@ -34,9 +34,11 @@ class Client:
         return lambda _, given: self._account.callback(what, [f"{each.topic}-{each.partition}" for each in given])
 
     def subscribe(self, topics):
-        """Subscribe, and name the callbacks."""
+        """Subscribe to topics, or to the pattern, and name the callbacks."""
         calls = {"on_assign": "assigned", "on_revoke": "revoked", "on_lost": "lost"}
-        self._consumer.subscribe(topics, **{name: self._callback(what) for name, what in calls.items()})
+        self._consumer.subscribe(
+            [self._pattern] if self._pattern else topics, **{name: self._callback(what) for name, what in calls.items()}
+        )
 
     def poll(self):
         """The partitions of a batch of records."""

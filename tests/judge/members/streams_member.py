@@ -48,7 +48,7 @@ def supplier(account, topics):
 
 
 def main():
-    """Be a member until told to close."""
+    """Run a member until the command to close."""
     config, account, commands = start()
     start_java(config)
     with tempfile.TemporaryDirectory(dir=config["folder"]) as state:

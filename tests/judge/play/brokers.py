@@ -1,12 +1,10 @@
-"""What happens to brokers and to the observer, one fault after the other, drawn from a seed."""
+"""What each fault does to brokers and to the observer."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import random
 import threading
-from collections import Counter
 
 from confluent_kafka import ElectionType, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
@@ -17,67 +15,48 @@ from judge.play.stage import OFFSETS, OFFSETS_PARTITIONS
 from judge.play.transactions import ANSWER_S, open_transaction
 from rebalance_agent.testing import BrokerError
 
-FAULTS = {"coordinator killed": 3, "leaders moved": 3, "outage": 2, "observer killed": 2, "open transactions": 2}
-"""Fault -> its weight."""
-
-REST_S = (14.0, 30.0)
 REASSIGN = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
 TOOL_S = 120
 BACK_S, STARTS_MAX = 120, 3
 COMPACTED = {"segment.ms": "1000", "min.cleanable.dirty.ratio": "0.01", "max.compaction.lag.ms": "1000"}
 
 
-class Faults:
-    """A thread in which faults happen until the run is over; ``played`` counts them."""
+class Inflictions:
+    """What each fault does. Its choices are by ``chance``, the lane's."""
 
-    def __init__(self, stage, observer, only=None):
-        self._stage, self._observer, self.played = stage, observer, Counter()
-        self._chance = random.Random(f"{stage.seed} faults")
-        self._only = only if only is not None else tuple(FAULTS)
-        self._thread = threading.Thread(target=self._run, daemon=True)
+    def __init__(self, stage, observer):
+        self._stage, self._observer, self._killed = stage, observer, 0
+        # Two lanes play at once: what asks all brokers waits until they are there, and holds the next broker's fault.
+        self._brokers = threading.Lock()
 
-    def begin(self):
-        """Start the thread."""
-        self._thread.start()
-
-    def join(self):
-        """Wait until the last fault is over."""
-        self._thread.join()
-
-    def _run(self):
-        left = []
-        while self._only and not self._stage.over.wait(self._chance.uniform(*REST_S)):
-            if not left:
-                left = self._chance.sample(self._only, len(self._only), counts=[FAULTS[each] for each in self._only])
-            name = left.pop()
-            print(f"  fault: {name}", flush=True)
-            self._stage.acts.note("fault", name=name)
-            try:
-                getattr(self, "_" + name.replace(" ", "_"))()
-                self.played[name] += 1
-            except (BrokerError, KafkaException, OSError, TimeoutError) as error:
-                self._stage.acts.note("refused", name=name, error=str(error))
-            self._stage.acts.note("fault over", name=name)
+    def inflict(self, name, chance):
+        """Do the fault of this name, and undo it."""
+        getattr(self, "_" + name.replace(" ", "_"))(chance)
 
     def _leaders(self):
         partitions = self._stage.admin().list_topics(OFFSETS, 30).topics[OFFSETS].partitions
         return {number: each.leader for number, each in partitions.items()}
 
-    def _coordinator_killed(self):
-        broker = self._chance.choice(sorted(self._leaders().values()))
+    def _coordinator_killed(self, chance):
+        with self._brokers:
+            self._kill_one(chance)
+
+    def _kill_one(self, chance):
+        broker = chance.choice(sorted(self._leaders().values()))
         self._stage.acts.note("broker killed", broker=broker)
         self._stage.kafka.kill_broker(broker)
-        self._stage.over.wait(self._chance.uniform(5, 12))
+        self._stage.over.wait(chance.uniform(5, 12))
         self._back([broker])
 
-    def _outage(self):
+    def _outage(self, chance):
         """Two of three brokers are away: no controllers, no coordinators, no metadata."""
-        gone = self._chance.sample(self._stage.kafka.node_ids, 2)
-        for broker in gone:
-            self._stage.acts.note("broker killed", broker=broker)
-            self._stage.kafka.kill_broker(broker)
-        self._stage.over.wait(self._chance.uniform(4, 12))
-        self._back(gone)
+        with self._brokers:
+            gone = chance.sample(self._stage.kafka.node_ids, 2)
+            for broker in gone:
+                self._stage.acts.note("broker killed", broker=broker)
+                self._stage.kafka.kill_broker(broker)
+            self._stage.over.wait(chance.uniform(4, 12))
+            self._back(gone)
 
     def _back(self, brokers):
         """Start brokers together: one alone has no controllers to ask, and waits for what only both can give."""
@@ -103,7 +82,11 @@ class Faults:
             return len(partitions) == OFFSETS_PARTITIONS and all(broker in each.isrs for each in partitions)
         return False
 
-    def _leaders_moved(self):
+    def _leaders_moved(self, _chance):
+        with self._brokers:
+            self._move_leaders()
+
+    def _move_leaders(self):
         partitions = self._stage.admin().list_topics(OFFSETS, 30).topics[OFFSETS].partitions
         rows = [
             {"topic": OFFSETS, "partition": number, "replicas": [*each.replicas[1:], each.replicas[0]]}
@@ -119,17 +102,25 @@ class Faults:
         admin = self._stage.admin()
         admin.elect_leaders(ElectionType.PREFERRED, chosen).result(TOOL_S)
 
-    def _observer_killed(self):
+    def _observer_killed(self, chance):
         """The lone observer is dead while records of the time are compacted away."""
         self._observer.kill()
-        self._configure(COMPACTED)
-        self._stage.over.wait(self._chance.uniform(20, 35))
-        self._configure(dict.fromkeys(COMPACTED))
-        left = survivors(self._stage.kafka.bootstrap_servers)
-        path = self._stage.folder / f"survivors-{self.played['observer killed']}.json"
+        try:
+            self._compact(chance.uniform(20, 35))
+        finally:
+            self._observer.start()
+
+    def _compact(self, seconds):
+        with self._brokers:
+            self._configure(COMPACTED)
+        self._stage.over.wait(seconds)
+        with self._brokers:
+            self._configure(dict.fromkeys(COMPACTED))
+            left = survivors(self._stage.kafka.bootstrap_servers)
+        self._killed += 1
+        path = self._stage.folder / f"survivors-{self._killed}.json"
         path.write_text(json.dumps(left))
         self._stage.acts.note("survivors", file=path.name)
-        self._observer.start()
 
     def _configure(self, values):
         entries = [
@@ -140,8 +131,10 @@ class Faults:
         admin = self._stage.admin()
         admin.incremental_alter_configs([resource])[resource].result(60)
 
-    def _open_transactions(self):
+    def _open_transactions(self, chance):
         """A transaction with offsets in every partition of the offsets topic stays open for a while."""
-        producer = open_transaction(self._stage.kafka.bootstrap_servers, f"judge-{self._chance.random()}")
-        self._stage.over.wait(self._chance.uniform(10, 20))
-        producer.abort_transaction(ANSWER_S)
+        with self._brokers:
+            producer = open_transaction(self._stage.kafka.bootstrap_servers, f"judge-{chance.random()}")
+        self._stage.over.wait(chance.uniform(10, 20))
+        with self._brokers:
+            producer.abort_transaction(ANSWER_S)

@@ -1,4 +1,4 @@
-"""The groups that are judged: client, settings, and which changes their members can play."""
+"""The judged groups: client, settings, and the changes that their members can play."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SHORT, LONG = 6_000, 20_000
 """Session timeouts (ms)."""
 
 CLASSIC = ("start", "start", "leave", "leave", "kill", "zombie", "slow", "rolling", "partitions")
-STATIC = ("start", "leave", "within", "within", "after", "kill", "rolling", "partitions")
+STATIC = ("start", "leave", "within", "within", "after", "kill", "rolling", "partitions", "rack")
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Group:
     poll_ms: int = 8_000
     changes: tuple[str, ...] = CLASSIC
     members: int = 3
-    rest_s: tuple[float, float] = (5.0, 14.0)
+    rest_s: tuple[float, float] = (8.0, 20.0)
     static: bool = False
     pattern: bool = False
     type: str = "classic"
@@ -61,15 +61,17 @@ def _java(session_ms, assignor):
 PYTHON = {"session_timeout_ms": SHORT, "heartbeat_interval_ms": 1_000, "max_poll_interval_ms": SHORT + 2_000}
 GO = {"session_timeout_ms": SHORT, "heartbeat_interval_ms": 1_000, "rebalance_timeout_ms": SHORT + 2_000}
 KICKED = (*CLASSIC, "kick", "subscribe")
-JAVA_REST_S = (12.0, 28.0)
+JAVA_REST_S = (15.0, 35.0)
 SESSION = "session.timeout.ms"
 
 GROUPS = (
     Group("ck-range", "librdkafka range", "librdkafka", _librdkafka(SHORT, "range"), changes=KICKED, members=4),
-    Group("ck-range5", "librdkafka range", "librdkafka", _librdkafka(LONG, "range"), 5_000, LONG, LONG + 2_000),
+    Group("ck-range5", "librdkafka range", "librdkafka", _librdkafka(LONG, "range"), 5_000, LONG, LONG + 2_000,
+          changes=(*CLASSIC, "topic"), pattern=True),
     Group("ck-coop", "librdkafka cooperative", "librdkafka", _librdkafka(SHORT, "cooperative-sticky"),
           changes=KICKED, members=4),
-    Group("ck-coop5", "librdkafka cooperative", "librdkafka", _librdkafka(SHORT, "cooperative-sticky"), 5_000),
+    Group("ck-coop5", "librdkafka cooperative", "librdkafka", _librdkafka(SHORT, "cooperative-sticky"), 5_000,
+          changes=(*CLASSIC, "kick", "topic"), pattern=True),
     Group("ck-static", "librdkafka static", "librdkafka", _librdkafka(SHORT, "range"), changes=STATIC, static=True),
     Group("ck-cons", "librdkafka consumer", "librdkafka", {"group.protocol": "consumer", "max.poll.interval.ms": 8_000},
           changes=KICKED, members=4, type="consumer", coordinator={f"consumer.{SESSION}": SHORT}),
@@ -83,7 +85,7 @@ GROUPS = (
     Group("j-range", "Java range", "java_member", _java(SHORT, "RangeAssignor"), changes=(*CLASSIC, "kick"),
           rest_s=JAVA_REST_S),
     Group("j-coop", "Java cooperative", "java_member", _java(SHORT, "CooperativeStickyAssignor"), 5_000,
-          rest_s=JAVA_REST_S),
+          changes=(*CLASSIC, "kick"), rest_s=JAVA_REST_S),
     Group("j-static", "Java static", "java_member", _java(SHORT, "RangeAssignor"), changes=STATIC, static=True,
           rest_s=JAVA_REST_S, members=2),
     Group("j-cons", "Java consumer", "java_member", {"group.protocol": "consumer", "max.poll.interval.ms": 8_000},

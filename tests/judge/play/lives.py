@@ -1,4 +1,4 @@
-"""What members of a group live through, drawn from a seed: starts, clean leaves, kills, zombies, kicks, deploys."""
+"""The changes of a group's members, drawn from a seed: starts, clean leaves, kills, zombies, kicks, deploys."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from judge.play.groups import MORE_PARTITIONS
 from judge.play.member import Member
 
-PARTITIONS_MAX, TOPICS_MAX = 14, 3
+PARTITIONS_MAX, TOPICS_MAX = 14, 5
 SLOW_S, ZOMBIE_MORE_S, WITHIN_S = (2.0, 4.5), (3.0, 8.0), (0.5, 2.5)
 ROLLING_REST_S = (1.0, 4.0)
+RACKS = ("a", "b", "c")
 
 
 class Life:
@@ -66,9 +67,8 @@ class Life:
                 self._start()
             elif change == "start" and len(self._members) >= self.group.members:
                 self._leave()
-            else:
+            elif getattr(self, f"_{change}")() is not False:
                 self.played[change] = self.played.get(change, 0) + 1
-                getattr(self, f"_{change}")()
 
     def _rest(self, shortest, longest):
         return self._stage.over.wait(self._chance.uniform(shortest, longest))
@@ -76,7 +76,7 @@ class Life:
     def _one(self):
         return self._chance.choice(self._members)
 
-    def _start(self, name=None):
+    def _start(self, name=None, **settings):
         if name is None and self.group.static:
             there = {each.name for each in self._members}
             slots = [f"{self.group.name}-s{slot}" for slot in range(self.group.members)]
@@ -86,7 +86,8 @@ class Life:
         if name is None:
             self._count += 1
             name = f"{self.group.name}-{self._count}"
-        self._members.append(Member(self.group, name, self._stage, name if self.group.static else ""))
+        instance = name if self.group.static else ""
+        self._members.append(Member(self.group, name, self._stage, instance, settings))
         if self._second:
             self._members[-1].tell("subscribe", topics=self._both())
 
@@ -124,6 +125,14 @@ class Life:
         self._rest(*WITHIN_S)
         self._start(member.name)
 
+    def _rack(self):
+        """A static member moves to another rack; it may be back within its session."""
+        member = self._one()
+        self._members.remove(member)
+        member.close()
+        self._rest(*WITHIN_S)
+        self._start(member.name, **{"client.rack": self._chance.choice(RACKS)})
+
     def _after(self):
         member = self._one()
         self._members.remove(member)
@@ -142,12 +151,13 @@ class Life:
 
     def _partitions(self):
         (topic,) = self.group.topics
-        self._stage.add_partitions(self.group.name, topic, PARTITIONS_MAX)
+        return self._stage.add_partitions(self.group.name, topic, PARTITIONS_MAX)
 
     def _topic(self):
-        if self._topics < TOPICS_MAX:
-            self._topics += 1
-            self._stage.add_topic(self.group.name, f"{self.group.name}-t-{self._topics}", MORE_PARTITIONS)
+        if self._topics == TOPICS_MAX:
+            return False
+        self._topics += 1
+        return self._stage.add_topic(self.group.name, f"{self.group.name}-t-{self._topics}", MORE_PARTITIONS)
 
     def _both(self):
         return [*self.group.topics, f"{self.group.name}-u"] if self._second else self.group.topics

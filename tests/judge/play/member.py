@@ -1,4 +1,4 @@
-"""A member as a process of its own, with its account in a file, and what the run does to it."""
+"""A member in its own process, with its log in a file, and the actions of the run on it."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Acts:
 
 
 class Member:
-    """One process. ``name`` is its client id; ``file`` has its account."""
+    """One process. ``name`` is its client id, ``file`` has its account, ``settings`` are its own."""
 
-    def __init__(self, group, name, stage, instance=""):
+    def __init__(self, group, name, stage, instance="", settings=None):
         self.group, self.name, self._acts = group, name, stage.acts
         number = stage.number(name)
         self.process = f"{name}.{number}"
@@ -46,7 +46,7 @@ class Member:
             "file": str(self.file),
             "folder": str(stage.folder),
             "commit_ms": group.commit_ms,
-            "settings": group.settings,
+            "settings": {**group.settings, **(settings or {})},
             "class_path": stage.class_path,
             "jvm": stage.jvm,
         }
@@ -74,7 +74,7 @@ class Member:
         return self._popen.poll() is None
 
     def tell(self, do, **more):
-        """A command, see `account.Commands`."""
+        """Send a command, see `account.Commands`."""
         self._note(do, **more)
         with contextlib.suppress(OSError, ValueError):
             self._popen.stdin.write(json.dumps({"do": do, **more}) + "\n")
@@ -102,7 +102,7 @@ class Member:
         self.end()
 
     def end(self):
-        """Wait for its end; what cannot end is killed."""
+        """Wait for its end; kill it if it does not end."""
         try:
             self._popen.wait(ENDED_S)
         except subprocess.TimeoutExpired:

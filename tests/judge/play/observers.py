@@ -1,4 +1,4 @@
-"""The observers that are judged: the project's command line as a user runs it, each in a process."""
+"""The judged observers: the project's command as users run it, each in a process."""
 
 from __future__ import annotations
 

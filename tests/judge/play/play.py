@@ -1,22 +1,22 @@
-"""A run: the cluster, observers, groups and faults for some minutes; what is left is a folder of evidence."""
+"""A run of some minutes: cluster, observers, groups and faults; it writes a folder of evidence."""
 
 from __future__ import annotations
 
-import base64
 import json
 import threading
 from contextlib import ExitStack
 from shutil import copyfile
 
-from confluent_kafka import TopicCollection
-
 from judge.members.account import now_ms
-from judge.play.brokers import Faults
+from judge.play.brokers import Inflictions
+from judge.play.faults import Faults
 from judge.play.lives import Life, begin_all, end_all
 from judge.play.observers import Observer
 from judge.play.readers import Reader
 from judge.play.source import Source
 from judge.play.stage import BROKER, OFFSETS, OFFSETS_PARTITIONS, Stage
+from judge.play.timetable import FAULTS
+from judge.play.topic_ids import topic_ids
 from rebalance_agent.testing import EmbeddedKafka
 from rebalance_agent.testing.kafka.broker_settings import free_ports
 
@@ -24,6 +24,9 @@ QUIET_S, QUIET_MAX_S = 20, 90
 """So long no event may come before the run is judged, and how long that is waited for."""
 
 PROGRESS_S = 15
+LATE_MAX_S = 600
+"""A run takes at most so much longer, to play each fault often enough."""
+
 KEPT, LONE = "kept", "lone"
 EVENTS = {KEPT: "rebalance-events-kept", LONE: "rebalance-events"}
 """The observer that is never killed, and the one that is; each publishes to a topic of its own."""
@@ -40,6 +43,8 @@ def play(options, groups, folder):
         stage = Stage(kafka, folder, options.seed)
         groups = [group for group in groups if group.program != "go" or stage.go_member]
         facts = {"seed": options.seed, "groups": {group.name: _told(group) for group in groups}, "began": now_ms()}
+        chosen = FAULTS if options.faults is None else options.faults
+        facts["wanted"] = sorted({change for group in groups for change in group.changes}.union(chosen))
         (folder / "run.json").write_text(json.dumps(facts, indent=1))
         try:
             _play(stage, options, groups, folder)
@@ -83,14 +88,14 @@ def _play(stage, options, groups, folder):
         source = Source(stage, groups)
         stack.callback(source.end)
         lives = [Life(group, stage) for group in groups]
-        faults = Faults(stage, observers[LONE], options.faults)
+        faults = Faults(stage, Inflictions(stage, observers[LONE]).inflict, options.faults)
         stack.callback(end_all, lives)
         stack.callback(stage.over.set)
         begin_all(lives)
         faults.begin()
-        _watch(stage, options, lives, observers, events)
+        _watch(stage, options, lives, faults, observers, events)
         _calm(stage, lives, faults, observers, events)
-        _save_topics(stage, folder)
+        (folder / "topics.json").write_text(json.dumps(topic_ids(stage.admin())))
         print("  played:", json.dumps(_played(lives, faults)), flush=True)
         (folder / "played.json").write_text(json.dumps(_played(lives, faults)))
 
@@ -104,10 +109,11 @@ def _size(stage, topic):
     raise RunError(f"no observer made the topic {topic}")
 
 
-def _watch(stage, options, lives, observers, events):
+def _watch(stage, options, lives, faults, observers, events):
+    """Wait for the end. On a slow machine a run is longer rather than without a fault."""
     until = now_ms() + options.minutes * 60_000
-    while (left_s := (until - now_ms()) / 1000) > 0:
-        stage.over.wait(min(PROGRESS_S, left_s))
+    while (left_s := (until - now_ms()) / 1000) > 0 or (left_s > -LATE_MAX_S and faults.few(options.minutes)):
+        stage.over.wait(min(PROGRESS_S, left_s) if left_s > 0 else PROGRESS_S)
         members = sum(life.running for life in lives)
         played = sum(sum(life.played.values()) for life in lives)
         print(
@@ -123,7 +129,7 @@ def _watch(stage, options, lives, observers, events):
 
 
 def _calm(stage, lives, faults, observers, events):
-    """Nothing new begins; what runs ends; then every event has its time to come."""
+    """Start nothing new, let running changes end, and wait until all their events can have arrived."""
     stage.over.set()
     print("  nothing new begins; waiting for the last events", flush=True)
     for each in (faults, *lives):
@@ -137,22 +143,6 @@ def _calm(stage, lives, faults, observers, events):
         if each.running:
             each.scrape()
     stage.acts.note("ended")
-
-
-def _save_topics(stage, folder):
-    """Topic ids, by which KIP-848 groups name topics, with their names."""
-    admin = stage.admin()
-    names = [name for name in admin.list_topics(timeout=30).topics if not name.startswith("__")]
-    found = admin.describe_topics(TopicCollection(names))
-    ids = {_uuid(each.result(30).topic_id): name for name, each in found.items()}
-    (folder / "topics.json").write_text(json.dumps(ids))
-
-
-def _uuid(topic_id):
-    """Kafka's text of a topic id."""
-    bits = [topic_id.get_most_significant_bits(), topic_id.get_least_significant_bits()]
-    data = b"".join(each.to_bytes(8, "big", signed=True) for each in bits)
-    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
 def _played(lives, faults):

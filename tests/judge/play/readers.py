@@ -1,4 +1,4 @@
-"""The judge's own readers of topics, with a plain consumer: every record into a file, a JSON line each."""
+"""The judge's own topic readers with a plain consumer: each record becomes a JSON line in a file."""
 
 from __future__ import annotations
 

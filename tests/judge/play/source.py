@@ -1,4 +1,4 @@
-"""Records for all groups: some for each partition every half second, so that members have what to process."""
+"""Produces records for all groups, some for each partition every half second, so that members have work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run has: the cluster, the folder of the evidence, programs, topics, and the record of what was done."""
+"""The parts of a run: cluster, folder of evidence, programs, topics, and the list of actions."""
 
 from __future__ import annotations
 
@@ -82,24 +82,29 @@ class Stage:
                 admin.incremental_alter_configs([resource])[resource].result(ADMIN_S)
 
     def add_partitions(self, group, topic, limit):
-        """Two partitions more, up to ``limit``. What brokers refuse while some are away is not played."""
+        """Two partitions more, up to ``limit``; whether there are. Brokers may refuse it while some are away."""
         try:
             admin = self.admin()
             had = len(admin.list_topics(topic, 10).topics[topic].partitions)
-            if had + 2 <= limit:
-                self.acts.note("partitions", group=group, topic=topic, had=had, has=had + 2)
-                admin.create_partitions([NewPartitions(topic, had + 2)])[topic].result(ADMIN_S)
+            if had + 2 > limit:
+                return False
+            self.acts.note("partitions", group=group, topic=topic, had=had, has=had + 2)
+            admin.create_partitions([NewPartitions(topic, had + 2)])[topic].result(ADMIN_S)
         except (KafkaException, TimeoutError) as error:
             self.acts.note("refused", group=group, error=str(error))
+            return False
+        return True
 
     def add_topic(self, group, topic, partitions):
-        """A topic more."""
+        """A topic more; whether it was created."""
         try:
             self.acts.note("topic", group=group, topic=topic, had=0, has=partitions)
             admin = self.admin()
             admin.create_topics([NewTopic(topic, partitions, REPLICAS)])[topic].result(ADMIN_S)
         except (KafkaException, TimeoutError) as error:
             self.acts.note("refused", group=group, error=str(error))
+            return False
+        return True
 
 
 def _go_member(folder):

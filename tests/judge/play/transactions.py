@@ -1,4 +1,4 @@
-"""A transaction with committed offsets in every partition of the offsets topic, left open."""
+"""Leaves a transaction with committed offsets open in every partition of the offsets topic."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def open_transaction(bootstrap, name):
 
 
 def _metadata(group, bootstrap):
-    """The consumer group metadata that a transaction's offsets need; nobody joins that group."""
+    """The consumer group metadata for a transaction's offsets; the group has no members."""
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group, "log_level": 0})
     try:
         return consumer.consumer_group_metadata()

@@ -1,4 +1,4 @@
-"""A false bound with what explains it: told, real, and acts, members' lines, records and commits around it."""
+"""A false bound with its context: event, truth, and the actions, members' lines, records and commits around it."""
 
 from __future__ import annotations
 

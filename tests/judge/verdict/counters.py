@@ -1,4 +1,4 @@
-"""Counters of an observer's /metrics beside the truth: partition-seconds that stood still, by group."""
+"""Compares an observer's counters of stalled partition-seconds with the truth, by group."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def compared(text, spans_by_group):
 
 
 def too_high(rows):
-    """Groups whose counter, a lower bound, is above what stood still in truth."""
+    """Groups whose counter, a lower bound, is above the real stalled partition-seconds."""
     return [row["group"] for row in rows[:-1] if row["told"] is not None and row["told"] > row["real most"] + 1]
 
 

@@ -1,4 +1,4 @@
-"""An observer's closed episodes beside the truth: which spans each ends, and of what kind of change it is."""
+"""Compares an observer's closed episodes with the truth: the stalls that each ends, and the kind of change."""
 
 from __future__ import annotations
 
@@ -67,6 +67,13 @@ class Episode:
     def ever_s(self):
         """The longest stall that touches the episode, also if it ends later."""
         return max([self.real_most_s, *((self._end(span) - span.earliest) / 1000 for span in self.open)])
+
+    @property
+    def covered_s(self):
+        """The longest stall that the upper bound covers, also of those that go on after the episode and end later."""
+        upper_s = self.told.upper_s or 0.0
+        ended = ((span.until - span.earliest) / 1000 for span in self.open if span.until is not FOREVER)
+        return max([self.real_most_s, *(stall_s for stall_s in ended if stall_s <= upper_s)])
 
     def _end(self, span):
         """The end of an open span; one that never ends lasts for a day here."""

@@ -1,4 +1,4 @@
-"""Facts of the records beside events: missed, invented, told under two ids."""
+"""Compares facts of the records with events: missed, invented, or published under two ids."""
 
 from __future__ import annotations
 

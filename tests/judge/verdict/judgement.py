@@ -1,9 +1,10 @@
-"""The judgement of a folder of evidence: facts, bounds, tightness, triggers, counters; and the exit code."""
+"""Judges a folder of evidence: facts, bounds, tightness, triggers, counters; and gives the exit code."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
+from pathlib import Path
 
 from judge.evidence.broker_log import beginnings, cause_of, first_joins
 from judge.evidence.folder import Folder
@@ -45,20 +46,27 @@ class Truth:
 
 def judge(path):
     """Judge; print and write the report; 1 if a bound or fact is wrong, else 0."""
+    return write(Path(path), judgement(path))
+
+
+def judgement(path):
+    """What a report says, as a dictionary."""
     folder = Folder(path)
     truth = Truth(folder)
     found = {"seed": folder.run["seed"], "played": folder.text("played.json"), "observers": {}}
+    found["wanted"] = folder.run.get("wanted", [])
     found["acts"] = dict(Counter(act["do"] for act in folder.acts))
     found["changes"] = sum(found["acts"].get(name, 0) for name in MEMBERSHIP)
-    for name in OBSERVERS:
+    names = folder.run.get("observers", OBSERVERS)
+    for name in names:
         found["observers"][name] = _observer(name, folder, truth)
-    found["same id, another trigger"] = _disagreements(folder)
+    found["same id, another trigger"] = _disagreements(folder, names)
     found["truth"] = {
         "spans": sum(map(len, truth.spans.values())),
         "unsure": sum(span.unsure for spans in truth.spans.values() for span in spans),
         "contradicted": sum(len(contradicted(truth.spans[name], truth.processes[name])) for name in truth.spans),
     }
-    return write(folder, found)
+    return found
 
 
 def _observer(name, folder, truth):
@@ -73,7 +81,8 @@ def _observer(name, folder, truth):
         for each in closed:
             state = truth.history[group].state_at(each.told.at_ms)
             each.stale = state is not None and stale_owners(truth.processes[group], state)
-        for each in filter(None, (judged(each, static=static) for each in closed)):
+        slack_s = folder.run.get("slack_s", 0.0)
+        for each in filter(None, (judged(each, static=static, slack_s=slack_s) for each in closed)):
             judgements.append(each)
             if each.wrong:
                 cases.append(
@@ -83,13 +92,14 @@ def _observer(name, folder, truth):
         some, which = triggers(closed, truth.log.get(group, ()), cause_of)
         counts.update(some)
         not_first += which
+    stalls = list(tightness.stalls(judgements, truth.groups))
     return {
         "facts": {key: value if isinstance(value, int) else list(value) for key, value in vars(facts).items()},
         "bounds": len([each for each in judgements if each.episode.told.bounded and not each.unsure]),
         "unsure": sum(each.unsure for each in judgements),
         "false": dict(Counter(wrong for each in judgements for wrong in each.wrong)),
-        "tightness": tightness.rows(judgements, truth.groups),
-        "leaves told as failures": len(tightness.told_as_failures(judgements, truth.groups)),
+        "tightness": tightness.rows(stalls),
+        "stalls": stalls,
         "trigger": {"counts": dict(counts), "not first": not_first},
         "partition-seconds": counters.compared(folder.text(f"{name}.metrics"), truth.spans),
         "cases": sorted(cases, key=lambda each: (each["wrong"], -each["off_s"])),
@@ -117,10 +127,11 @@ def _survivors(folder, file):
     return None if left is None else set(left)
 
 
-def _disagreements(folder):
+def _disagreements(folder, names):
     """Event ids of which two observers say different triggers, of those that both published."""
     one, other = (
-        {each.id: each for each in kept(published(folder.rows(f"events-{name}.ndjson")))} for name in OBSERVERS
+        {each.id: each for each in kept(published(folder.rows(f"events-{name}.ndjson")))}
+        for name in (names[0], names[-1])
     )
     both = [each for each in one if each in other and one[each].closes]
     return {"both": len(both), "differ": sum(one[each].trigger != other[each].trigger for each in both)}

@@ -1,65 +1,70 @@
-"""How tight bounds are, by kind of change and by how often the group commits, beside the goals."""
+"""How tight bounds are, by kind of change and by how often the group commits.
+
+Each judged stall becomes a row of plain values, so that those of several runs can be added up.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from statistics import median
 
-KINDS = ("start", "clean leave", "kill", "kick", "rolling restart")
+from judge.verdict.goals import COMMITS_S, KINDS, LEAVES, goal_s, met, with_session
+
 LONG_S = 10.0
-HEARTBEAT_S, MORE_S = 1.0, 0.5
 
 
-def rows(judgements, groups):
-    """Rows (dictionaries), one for each kind of change and commit interval."""
-    found = defaultdict(list)
+def stalls(judgements, groups):
+    """The judged stalls of an observer as dictionaries; ``upper_s`` is None where a bound is missing."""
     for each in judgements:
-        if not each.unsure:
-            group = groups[each.episode.told.group]
-            found[each.episode.kind, group["commit_ms"]].append((each, group))
+        told, real_s = each.episode.told, each.episode.covered_s
+        if each.unsure or not (real_s > 0 or told.bounded):
+            continue
+        group = groups[told.group]
+        commit_s = group["commit_ms"] / 1000
+        upper_s = told.upper_s if told.bounded else None
+        leave = each.episode.kind in LEAVES and upper_s is not None
+        yield {
+            "kind": each.episode.kind,
+            "commit_s": commit_s,
+            "event_id": told.id,
+            "real_s": round(real_s, 3),
+            "upper_s": upper_s,
+            "false": bool(each.wrong),
+            "as failure": leave and with_session(upper_s - real_s, group["session_ms"] / 1000, commit_s),
+        }
+
+
+def rows(found):
+    """Rows (dictionaries) of the stalls of one or several runs; each kind with goals has a row, also without stalls."""
+    by_row = defaultdict(list, {(kind, commit_s): [] for kind in KINDS for commit_s in COMMITS_S})
+    for each in found:
+        by_row[each["kind"], each["commit_s"]].append(each)
     order = {kind: index for index, kind in enumerate(KINDS)}
-    return [_row(*key, found[key]) for key in sorted(found, key=lambda key: (order.get(key[0], 9), *key))]
+    return [_row(*key, by_row[key]) for key in sorted(by_row, key=lambda key: (order.get(key[0], len(order)), *key))]
 
 
-def _row(kind, commit_ms, judgements):
-    stalls = [each for each in judgements if each[0].episode.real_most_s > 0 or each[0].episode.told.bounded]
-    bounded = [(each.episode, group) for each, group in stalls if each.episode.told.bounded]
-    long = [episode.told.upper_s / episode.real_most_s for episode, _ in bounded if episode.real_most_s > LONG_S]
-    short = [(episode, group) for episode, group in bounded if episode.real_most_s <= LONG_S]
-    wide = sorted(episode.told.upper_s - episode.real_most_s for episode, _ in short)
-    within = [episode.told.upper_s <= goal_s(episode, group) for episode, group in short]
-    return {
+def _row(kind, commit_s, found):
+    bounded = [each for each in found if each["upper_s"] is not None]
+    long = sorted(each["upper_s"] / each["real_s"] for each in bounded if each["real_s"] > LONG_S)
+    short = [each for each in bounded if each["real_s"] <= LONG_S]
+    wide = sorted(each["upper_s"] - each["real_s"] for each in short)
+    within = [each["upper_s"] <= goal_s(each["real_s"], commit_s) for each in short]
+    row = {
         "kind": kind,
-        "commit_s": commit_ms / 1000,
-        "stalls": len(stalls),
-        "both bounds": _percent(len(bounded), len(stalls)),
-        "false": sum(bool(each.wrong) for each, _ in judgements),
+        "commit_s": commit_s,
+        "stalls": len(found),
+        "both bounds": _percent(len(bounded), len(found)),
+        "false": sum(each["false"] for each in found),
         "long": len(long),
         "ratio median": _round(median(long)) if long else None,
-        "ratio p90": _round(percentile(sorted(long), 0.9)) if long else None,
+        "ratio p90": _round(percentile(long, 0.9)) if long else None,
         "short": len(short),
         "width median": _round(median(wide)) if wide else None,
         "width p90": _round(percentile(wide, 0.9)) if wide else None,
         "short within goal": _percent(sum(within), len(within)),
+        "as failures": sum(each["as failure"] for each in found),
     }
-
-
-def goal_s(episode, group):
-    """The highest tight upper bound: real, a commit interval, half a second; and a heartbeat, if members need one."""
-    heartbeat = HEARTBEAT_S if group["type"] != "classic" else 0.0
-    return episode.real_most_s + group["commit_ms"] / 1000 + MORE_S + heartbeat
-
-
-def told_as_failures(judgements, groups):
-    """Clean leaves whose upper bound has (nearly) a session timeout in it that was not."""
-    return [
-        each
-        for each in judgements
-        if each.episode.kind == "clean leave"
-        and each.episode.told.bounded
-        and each.episode.told.upper_s - each.episode.real_most_s
-        > 0.5 * groups[each.episode.told.group]["session_ms"] / 1000
-    ]
+    return {**row, "goals": met(row)}
 
 
 def percentile(values, share):

@@ -160,14 +160,14 @@ class Walk:
             self._members[index] = replace(self._members[index], version=version, undated=undated)
 
     def _stale(self, generation: int) -> None:
-        """A member that missed some rebalances comes back with what it had before them."""
+        """A member that missed some rebalances returns with its partitions from before them."""
         if self._members:
             index, past = self._one(), self._random.randrange(generation)
             had = self._past[past].get(self._members[index].member_id, {})
             self._members[index] = replace(self._members[index], owned=had, generation=past + 1)
 
     def _double(self, _: int) -> None:
-        """A member claims what another was given in the same generation."""
+        """A member claims partitions that another one was assigned in the same generation."""
         if len(self._members) >= 2:
             index, other = self._random.sample(range(len(self._members)), 2)
             theirs = self._members[other].owned

@@ -152,7 +152,7 @@ class Browser:
                 return answer["result"]
 
     def _take(self, deadline):
-        """The next message; what it says of the page is noted."""
+        """Receive the next message; page errors are stored."""
         while b"\0" not in self._buffer:
             ready, _, _ = select.select([self._reads], [], [], max(0, deadline - CLOCK.monotonic()))
             assert ready, "the browser does not answer"

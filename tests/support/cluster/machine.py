@@ -14,7 +14,7 @@ LOCK = Path("/run/rebalance-node.lock")
 
 
 class BusyError(Exception):
-    """Another process uses the machine; the text contains it, and what to do."""
+    """Another process uses the machine; the text names it and the solution."""
 
 
 @contextlib.contextmanager

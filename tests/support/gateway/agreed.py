@@ -93,7 +93,7 @@ def _recorded(told):
 
 
 def _by_frames(told, callback):
-    """Generation -> member -> partitions, by what the gateway told of this callback."""
+    """Generation -> member -> partitions, from the gateway's events about this callback."""
     seen = defaultdict(dict)
     for each in told:
         if each["kind"] == "member" and each["callback"] == callback:

@@ -194,7 +194,7 @@ PLAYS = (frames, noise, damaged, misframed, cut, mismeasured, interleaved)
 
 
 async def hostile(chance, port):
-    """One hostile client: it sends its data at once or in pieces; returns what stays open."""
+    """One hostile client: it sends its data at once or in pieces; return the open connections."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     deaf, stays = chance.random() < 0.2, chance.random() < 0.1
     with contextlib.suppress(OSError, TimeoutError):

@@ -53,7 +53,7 @@ class Member:
 
 
 def main() -> None:
-    """Consume until told to leave."""
+    """Consume until the command to leave."""
     config, topic, path = json.loads(sys.argv[1]), sys.argv[2], sys.argv[3]
     member = Member(path)
     commands: queue.Queue[list[str]] = queue.Queue()

@@ -33,12 +33,17 @@ BUILD_S = 600
 
 
 class Lines:
-    """The lines of one member, checked as they arrive. ``stale``: records of partitions that it did not own."""
+    """The lines of one member, checked as they arrive. ``stale``: records of partitions that it did not own.
+
+    ``heard``: each line as (word, epoch ms, numbers).
+    """
 
     def __init__(self):
+        self.heard = []
         self.owned, self.read, self.stale, self.changes = frozenset(), Counter(), [], []
 
     def hear(self, word, at_ms, *numbers):
+        self.heard.append((word, at_ms, numbers))
         if word == "read":
             partition, offset = numbers
             self.read[partition, offset] += 1

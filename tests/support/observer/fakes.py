@@ -10,8 +10,9 @@ from rebalance_agent.cluster.collector_context import CollectorContext
 from rebalance_agent.cluster.inbox import Inbox
 from rebalance_agent.cluster.name_filters import NameFilter
 from rebalance_agent.model.episode import Evidence, Phases, Source, Trigger
-from rebalance_agent.model.events import GenerationEvent, event_id
+from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
+from rebalance_agent.model.group_event import event_id
 
 
 class Calls:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rebalance_agent.audit.audited_group import RecordPosition
-from rebalance_agent.audit.entries import LogRecord
+from rebalance_agent.audit.expected.entries import LogRecord
 from rebalance_agent.audit.ledger import AuditWindow, Ledger
 from rebalance_agent.groupprotocol.consumer_protocol import encode_assignment, encode_subscription
 from rebalance_agent.groupprotocol.tables import GROUP_METADATA

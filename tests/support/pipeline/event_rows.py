@@ -7,8 +7,9 @@ import random
 
 from rebalance_agent.model.episode import Basis, Evidence, FailureReason, Phases, Source, Stall, Trigger
 from rebalance_agent.model.event_json import json_line
-from rebalance_agent.model.events import AbortedEvent, GroupGoneEvent, MemberSnapshot, event_id
+from rebalance_agent.model.events import AbortedEvent, GroupGoneEvent, MemberSnapshot
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
+from rebalance_agent.model.group_event import event_id
 from rebalance_agent.pipeline.ingest.event_rows import event_row
 from rebalance_agent.pipeline.tables.schemas import EVENTS
 from support.observer.fakes import generation_event

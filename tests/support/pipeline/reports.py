@@ -168,7 +168,7 @@ def _episode(each):
         sync_seconds=each.sync_seconds,
         reconcile_seconds=each.reconcile_seconds,
         stall_seconds=each.stall.lower_seconds if each.stall else None,
-        stall_basis=each.stall.basis.value if each.stall else None,
+        stall_upper_seconds=each.stall.seconds if each.stall else None,
         skew_ratio=each.skew_ratio,
         slowest_client_id=slowest,
     )

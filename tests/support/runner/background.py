@@ -11,7 +11,13 @@ from pathlib import Path
 
 import psutil
 
-LOWEST_PRIORITY = 19
+NICENESS = 10
+"""Priority of tests that compute. With the lowest one a build gets nearly no processor time beside other programs, and
+the tests that wait for it run into their time limit."""
+
+SESSION_NICENESS = 5
+"""The same for the whole session, where Linux shares the processors between sessions first."""
+
 END_S = 10.0
 
 
@@ -19,9 +25,9 @@ END_S = 10.0
 def in_background(
     commands: Iterable[Sequence[str]], environment: Mapping[str, str]
 ) -> Iterator[list[subprocess.Popen[bytes]]]:
-    """Run commands at low priority during the block; its end ends all running ones.
+    """Run commands at the priority `NICENESS` during the block, whose end terminates those that still run.
 
-    The body gets a process for each. Nobody hears what they say: who needs their work finds that it is not there.
+    The body gets a process for each. Their output is dropped: a test that needs the result reports that it is missing.
     """
     running: list[subprocess.Popen[bytes]] = []
     try:
@@ -46,18 +52,15 @@ def _give_way(pid: int) -> None:
     with contextlib.suppress(psutil.NoSuchProcess):
         process = psutil.Process(pid)
         _lower(process)
-        for child in process.children(recursive=True):  # started before it was told
+        for child in process.children(recursive=True):  # started before its parent was lowered
             _lower(child)
-    # Where Linux shares the processors between sessions first, it is the session's priority that counts.
     with contextlib.suppress(OSError):
-        Path(f"/proc/{pid}/autogroup").write_text(str(LOWEST_PRIORITY), encoding="ascii")
+        Path(f"/proc/{pid}/autogroup").write_text(str(SESSION_NICENESS), encoding="ascii")
 
 
 def _lower(process: psutil.Process) -> None:
     with contextlib.suppress(psutil.Error):  # it is over already, or this system does not let us
-        process.nice(LOWEST_PRIORITY)
-        if psutil.LINUX:
-            process.ionice(psutil.IOPRIO_CLASS_IDLE)
+        process.nice(NICENESS)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

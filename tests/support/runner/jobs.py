@@ -90,7 +90,7 @@ def run_jobs(jobs: Sequence[Job], clock: Clock) -> list[Result]:
 
 
 def _due(jobs: Sequence[Job], runs: Mapping[int, _Run]) -> Iterator[int]:
-    """The indexes of jobs to begin now; a job that finds no room keeps those after it in its lane waiting."""
+    """The indexes of jobs to start now; a job without a free slot blocks the later ones of its lane."""
     free = {job.lane: job.lane.at_once for job in jobs}
     for index, run in runs.items():
         if not run.over():

@@ -42,7 +42,7 @@ def packages(name: str = "boards", locked: Path = BOARDS) -> Path:
 
 
 def _install(folder: Path) -> str:
-    """What went wrong, or nothing."""
+    """Return the error of the installation; empty on success."""
     arguments = ["ci", "--ignore-scripts", "--omit=optional", "--legacy-peer-deps", "--no-audit", "--no-fund"]
     try:
         done = program("npm", *arguments, folder=folder, seconds=INSTALL_SECONDS_MAX)

@@ -114,14 +114,14 @@ def _download(tool: Tool, folder: str) -> bool:
 
 
 def _needed(package: str) -> list[str]:
-    """What would be installed with a package: itself, and what it needs and is not there."""
+    """The packages that an installation of ``package`` would install: itself and missing dependencies."""
     command = ["apt-get", "--simulate", "--no-install-recommends", "install", package]
     plan = subprocess.run(command, capture_output=True, check=False, text=True)
     return [line.split()[1] for line in plan.stdout.splitlines() if line.startswith("Inst ")]
 
 
 def _launcher(root: Path, binary: Path) -> str:
-    """A script that starts what was unpacked with the libraries that were unpacked with it."""
+    """A script that starts an unpacked program with the libraries unpacked with it."""
     libraries = sorted({str(each.parent) for each in (root / "usr" / "lib").rglob("*.so*")})
     script = root / "start"
     text = f'#!/bin/sh\nLD_LIBRARY_PATH="{":".join(libraries)}" exec "{binary}" "$@"\n'
@@ -134,7 +134,7 @@ def _launcher(root: Path, binary: Path) -> str:
 
 
 def _may_update() -> bool:
-    """Package lists are the system's: refreshed only as root and only when asked for."""
+    """Whether to refresh the system's package lists: only as root, and only on request."""
     return os.geteuid() == 0 and (os.environ.get("CI") == "true" or os.environ.get("INSTALL") == "1")
 
 

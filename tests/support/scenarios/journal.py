@@ -148,7 +148,7 @@ class Journal:
 
 
 class _Replay:
-    """One group's records, told by what Kafka says of them and not by our tracker."""
+    """One group's records, interpreted with Kafka's own classes instead of our tracker."""
 
     def __init__(self):
         self.rests = []

@@ -76,7 +76,7 @@ class Stage:
         return (f"{name}-{self._unique}-{number}" for number in itertools.count())
 
     def _set(self, scenario):
-        """A group that nobody was ever in, and its topic."""
+        """Create a new group and its topic."""
         self._groups[scenario.name] = next(self._names[scenario.name])
         if (topic := self.topic(scenario)) not in self._topics:
             create_topic(self.kafka.bootstrap_servers, topic, scenario.partitions, self._replicas)

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from rebalance_agent.assignors import STRATEGIES, judge
 from rebalance_agent.model.episode import Basis, Evidence, Phases, Stall, Trigger
-from rebalance_agent.model.events import MemberSnapshot, event_id
+from rebalance_agent.model.events import MemberSnapshot
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
+from rebalance_agent.model.group_event import event_id
 from rebalance_agent.model.partitions import count_partitions, pairs
 from rebalance_agent.model.subscription import GroupAssignment, GroupSubscription, MemberSubscription, TopicMetadata
 from support.observer.fakes import generation_event

@@ -5,10 +5,10 @@ from __future__ import annotations
 import zlib
 
 from rebalance_agent.groupprotocol.commit_key import commit_key
-from rebalance_agent.model.events import Callback, GenerationEvent, MemberEvent, process_event_id
+from rebalance_agent.model.events import Callback, GenerationEvent, MemberEvent
 from rebalance_agent.model.group import GroupSnapshot, GroupState, GroupType, Member
+from rebalance_agent.model.group_event import process_event_id
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
-from rebalance_agent.tracking.evidence.commit_times import Commit
 from rebalance_agent.tracking.observations import (
     Backfilled,
     CommitsSeen,
@@ -156,7 +156,7 @@ def _events(tracker, observation, *, commits):
         at_ms = observation.timestamp_ms
         group = observation.group
         keys = (commit_key(group, *partition) for partition in tracker._context.commits.awaited(group))
-        yield from tracker.observe(CommitsSeen(observation.seen_ms, dict.fromkeys(keys, Commit(at_ms, at_ms - T0))))
+        yield from tracker.observe(CommitsSeen(observation.seen_ms, dict.fromkeys(keys, (at_ms, at_ms - T0))))
 
 
 def watch(*observations, commits=True, **settings):
@@ -166,8 +166,8 @@ def watch(*observations, commits=True, **settings):
 
 
 def committed(at, *numbers, seen=None, group="g", topic="t", offset=None):
-    """These partitions are committed; read at once, and with an offset that rises with time, unless said otherwise."""
-    commit = Commit(T0 + at, at if offset is None else offset)
+    """Commits of these partitions, read at once, with an offset that increases with time by default."""
+    commit = (T0 + at, at if offset is None else offset)
     keys = (commit_key(group, topic, number) for number in numbers)
     return CommitsSeen(T0 + (at if seen is None else seen), dict.fromkeys(keys, commit))
 

@@ -1,4 +1,4 @@
-"""Which client libraries a group's members may be, and what these can change to."""
+"""The client libraries that a group's members may use, and the strategies that these can change to."""
 
 import pytest
 

@@ -1,10 +1,10 @@
-"""What must be repeated, what need not be, and how a difference is told."""
+"""Decisions that must be repeated, those that need not be, and the text for a difference."""
 
 from dataclasses import replace
 
 from rebalance_agent.advice import fidelity, history_of
-from rebalance_agent.advice.fidelity import input_of
-from rebalance_agent.advice.implementations import ANY, LIBRARY, instrumented_generations, verdict
+from rebalance_agent.advice.replay.fidelity import input_of
+from rebalance_agent.advice.replay.implementations import ANY, LIBRARY, instrumented_generations, verdict
 from rebalance_agent.assignors import STRATEGIES
 from rebalance_agent.model.events import AssignEvent
 from rebalance_agent.model.group import GroupType

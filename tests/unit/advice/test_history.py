@@ -1,8 +1,8 @@
-"""From events to rebalances in order."""
+"""Events become rebalances in order."""
 
 from dataclasses import replace
 
-from rebalance_agent.advice.recorded_history import history_of, since_last_assignor
+from rebalance_agent.advice.replay.recorded_history import history_of, since_last_assignor
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.subscription import MemberSubscription
 from support.tracker.histories import generation, snapshot

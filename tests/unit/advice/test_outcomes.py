@@ -1,4 +1,4 @@
-"""What is counted, and what not, where a history has gaps or comes in parts."""
+"""The rebalances that count in histories with gaps or in parts."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What is recommended of which figures, and how it is said."""
+"""The recommendation for given figures, and its sentences."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ import pytest
 
 from rebalance_agent.advice import Figures, StrategyOutcome, WhatIf, history_of, recommend, replay, what_if
 from rebalance_agent.advice.client_kinds import ClientKind
-from rebalance_agent.advice.eligible_strategies import SIZE_MAX, ReplaySettings, refusal
+from rebalance_agent.advice.replay.eligible_strategies import SIZE_MAX, ReplaySettings, refusal
 from rebalance_agent.advice.slow_members import SlowMember
 from rebalance_agent.assignors import STRATEGIES
 from rebalance_agent.errors import AssignmentError
@@ -57,7 +57,7 @@ def test_where_no_stall_is_known_the_fewer_moves():
 def test_what_is_hardly_better_is_nothing_better(other):
     advice = recommend(found(figures(skew=1.04 if other.skew_mean > 1 else 1.0), sticky=other))
     assert (advice.strategy, advice.saved_moves, advice.saved_partition_seconds) == (None, None, None)
-    assert advice.sentence == "Nothing better than range is known for this group."
+    assert advice.sentence == "No strategy better than range is known for this group."
     assert not advice.advises
 
 
@@ -98,7 +98,7 @@ def test_librdkafka_has_to_stop_and_the_cost_is_named():
 )
 def test_clients_without_a_cooperative_assignor_are_never_told_to_use_one(kind):
     advice = of(kind, **COOPERATIVE_STICKY)
-    assert (advice.strategy, advice.sentence) == (None, "Nothing better than range is known for this group.")
+    assert (advice.strategy, advice.sentence) == (None, "No strategy better than range is known for this group.")
 
 
 def test_one_member_that_cannot_is_enough():
@@ -114,7 +114,7 @@ def test_of_a_mixed_group_each_library_has_its_way():
 
 def test_where_the_client_is_unknown_the_conditions_are_listed():
     sentence = of(tuple(ClientKind), **COOPERATIVE_STICKY).sentence
-    assert "How depends on the members' client library, which is not visible." in sentence
+    assert "The steps depend on the members' client library, which is not visible." in sentence
     assert "aiokafka, Sarama, kafka-go and KafkaJS: no cooperative assignor." in sentence
 
 
@@ -138,7 +138,17 @@ def test_static_members_help_where_the_broker_assigns_too():
     own = figures(**restarts)
     advice = recommend(WhatIf("c", "g", "uniform", COOPERATIVE, own, Figures(), (refused,), group_type=CONSUMER))
     assert advice.static_membership
-    assert advice.sentence.startswith("There is nothing to choose from: the broker assigns; but a group.instance.id")
+    assert advice.sentence.startswith("No strategy can be recommended: the broker assigns; but a group.instance.id")
+
+
+@pytest.mark.parametrize("kind", [ClientKind.KAFKA_GO, ClientKind.KAFKAJS, ClientKind.KAFKA_PYTHON_2])
+def test_static_membership_is_only_for_clients_that_have_it(kind):
+    restarts = figures(avoided=2, avoided_partition_seconds=60.0)
+    group = found(restarts)
+    assert recommend(replace(group, clients=((ClientKind.JAVA,), (ClientKind.JAVA, kind)))).static_membership
+    advice = recommend(replace(group, clients=((ClientKind.JAVA,), (kind,))))
+    assert not advice.advises
+    assert "group.instance.id" not in advice.sentence
 
 
 def test_small_differences_do_not_add_up_to_something_worse():
@@ -150,7 +160,7 @@ def test_small_differences_do_not_add_up_to_something_worse():
 
 def test_few_rebalances_are_a_hint_only():
     assert recommend(found(figures(count=1), sticky=figures(count=1))).sentence.endswith(
-        "Only 1 rebalance was seen: take it as a hint."
+        "This is a hint only: it is based on 1 rebalance."
     )
 
 
@@ -170,7 +180,7 @@ def test_who_asked_for_weights_is_not_told_to_give_them_up():
 def test_of_a_foreign_assignor_nobody_knows_what_it_promises():
     advice = recommend(found(figures(skew=2.0), assignor="stream", sticky=figures()))
     assert advice.strategy is None
-    assert advice.sentence == "What stream promises is not known here, so the figures are for comparing only."
+    assert advice.sentence == "The promises of stream are unknown, so the figures are for comparison only."
 
 
 def test_static_membership_is_worth_what_it_saves_less_what_waits():
@@ -178,8 +188,8 @@ def test_static_membership_is_worth_what_it_saves_less_what_waits():
     advice = recommend(found(figures(waited_partition_seconds=20.0, **restarts)))
     assert (advice.static_membership, advice.saved_partition_seconds) == (True, 40.0)
     assert advice.sentence == (
-        "Nothing better than range is known for this group; but a group.instance.id for each member would have avoided "
-        "6 rebalances and saved 40 partition-seconds."
+        "No strategy better than range is known for this group; but a group.instance.id for each member would have "
+        "avoided 6 rebalances and saved 40 partition-seconds."
     )
     assert not recommend(found(figures(waited_partition_seconds=59.5, **restarts))).static_membership
 
@@ -200,14 +210,14 @@ def test_who_keeps_equal_numbers_together_need_not_be_warned():
 def test_few_known_stalls_are_a_hint_only():
     own, better = (replace(figures(stalled=stalled), stalls=2) for stalled in (100, 1))
     sentence = recommend(found(own, sticky=better)).sentence
-    assert sentence.endswith(" Stalls are known of 2 of 10 rebalances only: take them as a hint.")
+    assert sentence.endswith(" The stalls are a hint only: they are known for 2 of 10 rebalances.")
     assert "hint" not in recommend(found(own, sticky=replace(own, moved=1))).sentence
 
 
 def test_a_group_that_nothing_serves_is_told_why():
     refused = StrategyOutcome("sticky", EAGER, refused="the broker assigns")
     sentence = recommend(WhatIf("c", "g", "uniform", COOPERATIVE, figures(), figures(), (refused,))).sentence
-    assert sentence == "There is nothing to choose from: the broker assigns."
+    assert sentence == "No strategy can be recommended: the broker assigns."
 
 
 HISTORY = history_of(clustered(6))
@@ -232,10 +242,10 @@ def test_the_carried_assignment_is_the_strategys_own():
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("failover", "nothing recorded asks for that"),
-        ("redundant", "nothing recorded asks for that"),
+        ("failover", "which an application must ask for"),
+        ("redundant", "which an application must ask for"),
         ("weighted-sticky", "no weights are recorded"),
-        ("lag-aware", "events do not record"),
+        ("lag-aware", "events do not contain"),
         ("cooperative-rack-aware-sticky", "racks of partitions"),
         ("task-sticky", "sub-topologies"),
     ],
@@ -260,5 +270,5 @@ def test_a_group_of_another_kind_and_one_too_large_are_refused():
 
 def test_where_no_topics_are_alike_there_is_nothing_to_keep_together():
     alone = history_of(clustered(2, topics=1))
-    assert "nothing to keep together" in refusal(alone, STRATEGIES["cooperative-copartitioned-sticky"])
+    assert "no partitions belong together" in refusal(alone, STRATEGIES["cooperative-copartitioned-sticky"])
     assert refusal(HISTORY, STRATEGIES["copartitioned-sticky"]) is None

@@ -1,8 +1,8 @@
-"""Which rebalances static membership would have avoided, and what it would have cost."""
+"""The rebalances that static membership would have avoided, and its cost."""
 
 from dataclasses import replace
 
-from rebalance_agent.advice.recorded_history import history_of
+from rebalance_agent.advice.replay.recorded_history import history_of
 from rebalance_agent.advice.restarts import avoidable
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.subscription import MemberSubscription

@@ -1,4 +1,4 @@
-"""Where a draft must not need the search, and where it must not claim to be the best."""
+"""Cases in which a draft must be optimal without a search, and cases in which it must not claim that."""
 
 from __future__ import annotations
 

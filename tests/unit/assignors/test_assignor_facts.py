@@ -1,4 +1,4 @@
-"""What is counted on an assignment that anybody may have made."""
+"""Figures of assignments from any source."""
 
 from __future__ import annotations
 

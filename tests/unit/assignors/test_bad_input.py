@@ -1,4 +1,4 @@
-"""What members and metadata may say, however wrong: a defined result, and no exception out of ``assign()``."""
+"""Wrong data of members and metadata: ``assign()`` has a defined result and raises nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What copartitioned-sticky promises, case by case."""
+"""The promises of copartitioned-sticky, case by case."""
 
 from __future__ import annotations
 

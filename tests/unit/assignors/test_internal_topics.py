@@ -1,4 +1,4 @@
-"""Internal topics are right before anyone is assigned, or it is said what is wrong."""
+"""Internal topics are complete before an assignment, or an error names the problem."""
 
 from __future__ import annotations
 
@@ -98,23 +98,23 @@ def test_without_an_admin_every_problem_is_named_with_what_to_do():
     with pytest.raises(InternalTopicError) as caught:
         prepare(TASKS, tasks({"orders": 8, "store": 4, "by-user": 8, "totals": 8}))
     assert str(caught.value) == (
-        "task-sticky: internal topic by-day: wanted 2 partitions, not found; create it, or assign with an admin; "
-        "internal topic store: wanted 8 partitions, found 4; delete it to have it made anew (its data would be lost), "
-        "or bring the topics that decide its count to agree with it"
+        "task-sticky: internal topic by-day needs 2 partitions, but does not exist; create it, or assign with an "
+        "admin; internal topic store needs 8 partitions, but has 4; delete it, so that it is created again (its data "
+        "is lost), or correct the topics that decide its count"
     )
     assert isinstance(caught.value, AssignmentError)
 
 
 def test_nothing_is_created_while_something_is_wrong():
     admin = Admin()
-    with pytest.raises(InternalTopicError, match="store: wanted 8 partitions, found 4") as caught:
+    with pytest.raises(InternalTopicError, match="store needs 8 partitions, but has 4") as caught:
         prepare(TASKS, tasks({"orders": 8, "store": 4}), admin)
     assert admin.created == []
     assert "by-day" not in str(caught.value)
 
 
 def test_a_count_that_cannot_be_known_is_a_problem_with_an_admin_too():
-    with pytest.raises(InternalTopicError, match="store: wanted partitions unknown; none of the topics that decide it"):
+    with pytest.raises(InternalTopicError, match="store has an unknown partition count; none of the topics that"):
         prepare(TASKS, tasks({}, "0:orders|changelog=store"), Admin())
 
 

@@ -1,4 +1,4 @@
-"""``lag-aware``: loads in place of counts, within limits."""
+"""``lag-aware`` balances loads instead of counts, within limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cases with a name: from Kafka's documents, its bug reports, and the promises of each strategy."""
+"""Named cases: from Kafka's documents, its bug reports, and the promises of each strategy."""
 
 from __future__ import annotations
 

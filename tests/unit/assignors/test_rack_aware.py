@@ -1,4 +1,4 @@
-"""``rack-aware-sticky``: labels, affinities, and what travels in user data."""
+"""``rack-aware-sticky``: labels, affinities, and its user data."""
 
 from __future__ import annotations
 

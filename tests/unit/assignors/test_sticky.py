@@ -1,4 +1,4 @@
-"""``sticky`` and ``cooperative-sticky``: what is kept, and what other clients' members say about themselves."""
+"""``sticky`` and ``cooperative-sticky``: kept partitions, and claims of other clients' members."""
 
 from __future__ import annotations
 

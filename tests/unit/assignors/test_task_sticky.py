@@ -1,4 +1,4 @@
-"""What task-sticky promises, case by case."""
+"""The promises of task-sticky, case by case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-from rebalance_agent.audit.compaction import CompactedRange
+from rebalance_agent.audit.expected.compaction import CompactedRange
 
 
 def test_without_a_gap_nothing_was_cleaned():

@@ -1,10 +1,10 @@
-"""Groups whose coordinator assigns: what their records alone show."""
+"""Groups with broker-side assignment, from their records alone."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from rebalance_agent.audit.epoch_entries import EpochEntries
+from rebalance_agent.audit.expected.epoch_entries import EpochEntries
 from rebalance_agent.model.epoch_groups import EpochMember, GroupEpoch, MemberState, TargetEpoch
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.tracking.observations import Tick
@@ -62,7 +62,7 @@ def test_an_epoch_is_reached_by_its_last_member():
 
 
 def test_how_long_a_partition_had_nobody_is_in_the_records():
-    assert [each.unheld_ms for each in entries(STARTED + JOINED)] == [0, 3_000]
+    assert [each.unowned_ms for each in entries(STARTED + JOINED)] == [0, 3_000]
 
 
 def test_a_stall_that_is_told_shorter_than_that_is_wrong():
@@ -90,7 +90,7 @@ def test_a_static_member_that_is_away_is_not_waited_for_and_its_return_is_a_fact
         target(2_000, "z", 0, 1),
         current(2_000, "z", 2, (0, 1)),
     ]
-    assert [(each.number, each.returned, each.unheld_ms) for each in entries(there + back)] == [
+    assert [(each.number, each.returned, each.unowned_ms) for each in entries(there + back)] == [
         (2, (), 0),
         (2, ("z",), 1_000),
     ]

@@ -1,4 +1,4 @@
-"""Rows of `group_hours` against the generations that they were made of."""
+"""Compares rows of `group_hours` with their generations."""
 
 from __future__ import annotations
 

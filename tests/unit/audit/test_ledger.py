@@ -1,4 +1,4 @@
-"""What the ledger says, case by case; that it agrees with the tracker at large is a property."""
+"""The ledger's findings, case by case; a property tests that it agrees with the tracker."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from rebalance_agent.audit import ledger
 from rebalance_agent.audit.audit_report import Difference, Differences
 from rebalance_agent.model.episode import Source
-from rebalance_agent.model.events import event_id
+from rebalance_agent.model.group_event import event_id
 from rebalance_agent.runtime.sinks.split_events import event_lines
 from rebalance_agent.tracking.observations import Tick
 from rebalance_agent.tracking.tracker import Tracker
@@ -377,7 +377,7 @@ def test_of_millions_of_differences_the_first_are_kept_and_all_counted():
 
 
 def test_differences_that_a_gap_may_excuse_are_bounded_too(monkeypatch):
-    monkeypatch.setattr(ledger, "SOFT_MAX", 3)
+    monkeypatch.setattr(ledger, "PENDING_DIFFERENCES_MAX", 3)
     observations = [record(1_000 * number, 10 * number, member("a", (0,))) for number in range(1, 6)]
     found = report([], observations, range(7, 12))
     assert found.clean is False

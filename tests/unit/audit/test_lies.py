@@ -1,4 +1,4 @@
-"""Each kind of lie about each type of group is found, and named."""
+"""The audit finds and names each kind of false event, for each type of group."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_agent.model.episode import Basis, FailureReason, Trigger
-from rebalance_agent.model.events import AbortedEvent, GenerationEvent, GroupGoneEvent, event_id
+from rebalance_agent.model.episode import Basis, FailureReason, Stall, Trigger
+from rebalance_agent.model.events import AbortedEvent, GenerationEvent, GroupGoneEvent
 from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.group_event import event_id
 from rebalance_agent.tracking.observations import Tick
 from rebalance_agent.tracking.tracker import Tracker
 from support.observer.posted import ledger_of, posted
+from support.observer.views import member_event
 from support.tracker.epoch_model import EpochCoordinator
 from support.tracker.epochs import ID, named
 from support.tracker.tracking import T0, WHOLE, listed, member, record, tell, tombstone, topics
@@ -394,7 +396,13 @@ def _stalls(stall):
     yield replace(stall, lower_seconds=stall.seconds + 1), "at most"
     yield replace(stall, lower_seconds=-1.0), "at most"
     yield replace(stall, partition_seconds=-1.0), "partition-seconds"
-    yield replace(stall, upper_partition_seconds=stall.partition_seconds - 1), "at most"
+    yield replace(stall, lower_seconds=1.0, seconds=1.0, partition_seconds=0.9), "0.9 partition-seconds at least"
+    bounds = {"lower_seconds": 0.0, "partition_seconds": 0.0, "basis": Basis.BOUND}
+    yield replace(stall, seconds=9.0, upper_partition_seconds=8.9, **bounds), "8.9 partition-seconds at most"
+    yield (
+        replace(stall, seconds=9.0, partition_seconds=9.9, upper_partition_seconds=9.8),
+        "9.9 partition-seconds at least",
+    )
     yield replace(stall, lower_seconds=stall.seconds, seconds=stall.seconds + 1, basis=Basis.EXACT), "exact"
     yield None, "it has no stall"
 
@@ -418,10 +426,45 @@ def test_a_stall_shorter_than_nobody_had_a_partition_is_named(kind):
     assert what.startswith("a partition had no owner for")
 
 
+@pytest.mark.parametrize(
+    ("kind", "longest", "whole"),
+    [("eager", 0.5, 2.0), ("cooperative", 2.0, 4.0), ("consumer", 0.1, 0.2), ("streams", 0.1, 0.2)],
+)
+def test_partition_seconds_below_the_sum_of_what_nobody_had_are_named(kind, longest, whole):
+    """All four partitions stop in an eager group, in the others those two that move."""
+    right = shared_out(kind)
+    least = replace(
+        right.stall, lower_seconds=0.0, seconds=longest, partition_seconds=0.0, upper_partition_seconds=whole
+    )
+    assert said(judged(kind, instead(kind, right, replace(right, stall=least)))) == []
+    short = replace(least, upper_partition_seconds=whole - 0.01)
+    ((number, what),) = said(judged(kind, instead(kind, right, replace(right, stall=short))))
+    assert number == right.generation
+    assert what.startswith(f"partitions had no owner for {whole} partition-seconds, ")
+
+
 @pytest.mark.parametrize("kind", HISTORIES)
 def test_a_stall_that_began_long_before_what_was_before_it_is_named(kind):
     right = closing(kind)
-    long = replace(right.stall, lower_seconds=3_600.0, seconds=3_600.0)
+    long = replace(
+        right.stall, lower_seconds=3_600.0, seconds=3_600.0, partition_seconds=7_200.0, upper_partition_seconds=7_200.0
+    )
     ((number, what),) = said(judged(kind, instead(kind, right, replace(right, stall=long))))
     assert number == right.generation
     assert what.startswith("its stall is 3600.0 s at least, but the records allow at most")
+
+
+@pytest.mark.parametrize("kind", HISTORIES)
+def test_a_stall_that_nobody_reported_and_that_is_longer_than_its_rebalance_is_named(kind):
+    """The record before is the earliest that it can have begun; a member's report may say more."""
+    right = closing(kind)
+    before = next(each for each in told(kind) if getattr(each, "generation", None) == right.previous_generation)
+    longest = (right.timestamp_ms - before.timestamp_ms) / 1000
+    for more, wrong in ((0.0, False), (0.01, True)):
+        stall = Stall(None, longest + more, longest + more, Basis.BOUND)
+        events = instead(kind, right, replace(right, stall=stall))
+        found = said(judged(kind, events, reports=True))
+        assert [number for number, _ in found] == [right.generation] * wrong
+        assert all(what.startswith(f"its stall is {longest + more} s at least") for _, what in found)
+        assert said(judged(kind, events)) == []
+        assert said(judged(kind, [*events, member_event(group=right.group)], reports=True)) == []

@@ -1,4 +1,4 @@
-"""Counters of a process against the sums of what it published."""
+"""Compares a process's counters with the sums of its published events."""
 
 from __future__ import annotations
 
@@ -83,37 +83,37 @@ def test_a_revision_changes_no_counter():
 
 def test_what_was_told_again_is_not_counted_and_only_then_may_be_missing():
     assert not report_of(counted(EVENTS[1:])).clean
-    assert report_of(counted(EVENTS[1:]), began_amid=True).clean
+    assert report_of(counted(EVENTS[1:]), started_from_snapshot=True).clean
 
 
 def test_no_more_may_be_told_again_than_records_were_read_again():
     """Or one that counted nothing in all its life would pass for one that had only told again."""
     generations = sum(each.KIND == "generation" for each in EVENTS)
-    assert report_of({}, began_amid=True).clean
-    assert report_of({}, began_amid=True, replayed=generations).clean
-    (difference,) = report_of({}, began_amid=True, replayed=generations - 1).differences
+    assert report_of({}, started_from_snapshot=True).clean
+    assert report_of({}, started_from_snapshot=True, replayed=generations).clean
+    (difference,) = report_of({}, started_from_snapshot=True, replayed=generations - 1).differences
     assert difference.group == "g"
     assert f"{generations} events of all groups, most of this group, are published but not counted" in difference.what
-    assert report_of(counted(EVENTS[1:]), began_amid=True, replayed=1).clean
-    assert not report_of(counted(EVENTS[1:]), began_amid=True, replayed=0).clean
+    assert report_of(counted(EVENTS[1:]), started_from_snapshot=True, replayed=1).clean
+    assert not report_of(counted(EVENTS[1:]), started_from_snapshot=True, replayed=0).clean
 
 
 def test_what_was_told_again_after_the_scrape_is_excused_by_its_age_alone():
     """Neither file says when an event was told, and the scrape not how many records were read again after it."""
     last_ms = EVENTS[-1].timestamp_ms
-    since = {"began_amid": True, "replayed": 0, "scraped_ms": last_ms + 1_000}
+    since = {"started_from_snapshot": True, "replayed": 0, "scraped_ms": last_ms + 1_000}
     assert not report_of({}, **since, settled_ms=500).clean
     assert report_of({}, **since, settled_ms=last_ms + 1_001 - T0).clean
 
 
 def test_what_was_counted_until_its_group_was_deleted_was_not_told_again():
     gone = tell(Tracker("cluster"), record(0, 1, member("a", (0,))), tombstone(1_000), tick(30_000))
-    assert report_of(counted(EVENTS), [*gone, *EVENTS], began_amid=True, replayed=0).clean
+    assert report_of(counted(EVENTS), [*gone, *EVENTS], started_from_snapshot=True, replayed=0).clean
 
 
 def test_a_group_without_counters_is_judged_where_no_other_replica_can_have_it():
-    assert report_without_counters(EVENTS, began_amid=True, replayed=len(EVENTS)).clean
-    assert not report_without_counters(EVENTS, began_amid=True, replayed=1).clean
+    assert report_without_counters(EVENTS, started_from_snapshot=True, replayed=len(EVENTS)).clean
+    assert not report_without_counters(EVENTS, started_from_snapshot=True, replayed=1).clean
 
 
 def test_what_is_told_again_comes_first_by_its_records_and_not_always_by_its_telling():
@@ -123,8 +123,8 @@ def test_what_is_told_again_comes_first_by_its_records_and_not_always_by_its_tel
     since = [each for each in rest if each.timestamp_ms >= aborted.timestamp_ms]
     assert 0 < len(since) < len(rest)
     assert not report_of(counted([aborted, *since]), told).clean
-    assert report_of(counted([aborted, *since]), told, began_amid=True).clean
-    assert not report_of(counted([aborted, *rest[:1]]), told, began_amid=True).clean
+    assert report_of(counted([aborted, *since]), told, started_from_snapshot=True).clean
+    assert not report_of(counted([aborted, *rest[:1]]), told, started_from_snapshot=True).clean
 
 
 def test_what_came_after_the_scrape_may_be_missing():
@@ -167,14 +167,14 @@ def test_a_group_without_counters_was_deleted_or_is_too_new_or_was_only_polled()
 
 
 def test_a_group_without_counters_is_not_judged_where_it_may_be_another_replicas():
-    report = report_without_counters(EVENTS, began_amid=True)
+    report = report_without_counters(EVENTS, started_from_snapshot=True)
     assert (report.clean, report.counters) == (True, 0)
     assert report.unjudged == {"groups without counters, which may be another replica's": 1}
 
 
 def test_counters_at_zero_prove_nothing_where_another_replica_may_have_told_all():
     report = AuditReport()
-    check_lifetime(LifetimeCounters("now", {"g": {"completed": 0.0}}, EVENTS, began_amid=True), report)
+    check_lifetime(LifetimeCounters("now", {"g": {"completed": 0.0}}, EVENTS, started_from_snapshot=True), report)
     assert (report.clean, report.counters) == (True, 0)
     assert report.unjudged == {"groups that counted nothing yet, which another replica may have reported": 1}
     alone = AuditReport()
@@ -196,15 +196,15 @@ def test_a_scrape_is_read_by_group_with_its_triggers_and_its_time():
     assert scrape.counters == {
         "g": {"completed": 3, "completed by member_joined": 2, "completed by rejoin": 1, "aborted": 4, "stalls": 3}
     }
-    assert (scrape.at_ms, scrape.amid) == (T0 + 500, False)
+    assert (scrape.at_ms, scrape.started_from_snapshot) == (T0 + 500, False)
     again, ready = "rebalance_agent_replayed_records_total 3\n", 'rebalance_agent_ready{part="offsets_topic"} 1\n'
-    assert (scraped(again).amid, scraped(again).replayed) == (True, None)
-    assert (scraped(again + ready).amid, scraped(again + ready).replayed) == (True, 3)
+    assert (scraped(again).started_from_snapshot, scraped(again).replayed) == (True, None)
+    assert (scraped(again + ready).started_from_snapshot, scraped(again + ready).replayed) == (True, 3)
     shared = scraped(ready + 'rebalance_agent_ready{part="ownership"} 0\n')
-    assert (shared.amid, shared.replayed) == (True, None)
+    assert (shared.started_from_snapshot, shared.replayed) == (True, None)
     # Also who is alone comes to own all that there is, once.
     alone = scraped(ready + "rebalance_agent_ownership_changes_total 1\n")
-    assert (alone.amid, alone.replayed) == (False, 0)
+    assert (alone.started_from_snapshot, alone.replayed) == (False, 0)
 
 
 @pytest.mark.parametrize("value", ["NaN", "+Inf"])

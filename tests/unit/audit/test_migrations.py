@@ -1,4 +1,4 @@
-"""A group that goes over to the consumer protocol and back is one group, and what it only repeats is no fact."""
+"""A group that migrates to the consumer protocol and back is one group; repeated facts count once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of tables against the events that they were made of."""
+"""Compares rows of tables with their events."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Whether an instrumented program takes more than a bare one: what is said, and what is not known."""
+"""The verdict whether an instrumented program costs more than a bare one, also with too little data."""
 
 from __future__ import annotations
 
 import random
 
 import pytest
-from bench.harmless import settled, told
+from bench.harmless import print_verdicts, settled
 from bench.harmless_verdict import MORE, SAME, UNKNOWN, Measure, interval, judged
 
 ROUNDS = 11
@@ -124,9 +124,9 @@ def test_what_is_not_known_does_not_end_it_and_is_told(capsys):
     wide = {"noise": 0.6}
     found = finding(rounds(seed=4, **wide), bare=rounds(seed=2, **wide), again=rounds(seed=3, **wide))
     settled({"aiokafka": [found]})
-    told([found, finding(rounds())])
+    print_verdicts([found, finding(rounds())])
     lines = capsys.readouterr().out.splitlines()
-    assert lines[2] == "0 surely beyond, and of 1 it cannot be said."
+    assert lines[2] == "0 are surely above, and 1 are undecided."
     assert [line.split(";")[1:] for line in lines[3:]] == [
-        [" cannot be told from bare ones", " perhaps beyond its bound"]
+        [" does not differ visibly from bare ones", " perhaps above its bound"]
     ]

@@ -1,4 +1,4 @@
-"""How a process of an agent may end: as it was made to, and with the exit code that this should have."""
+"""A process of an agent must end as intended, with the expected exit code."""
 
 from __future__ import annotations
 

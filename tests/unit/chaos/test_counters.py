@@ -1,4 +1,4 @@
-"""Which of an observer's lives were compared, and how much of what they told their counters had to hold."""
+"""The lives of an observer that are compared, and the share of their events that the counters must contain."""
 
 from __future__ import annotations
 

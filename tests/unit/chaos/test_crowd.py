@@ -1,4 +1,4 @@
-"""Groups of all types play, and those that are compared are treated alike."""
+"""Groups of all types take part, and compared groups have equal conditions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table of events is what the topic says, or each way in which it is not has its words."""
+"""A table of events agrees with the topic, or each kind of difference is named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults come when they are meant to, and are over when they are."""
+"""Faults start and end at their planned times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A flood is more than nonsense: some of it is what the endpoint has to take."""
+"""The flood contains valid posts besides nonsense, so that the endpoint must process some of it."""
 
 from __future__ import annotations
 

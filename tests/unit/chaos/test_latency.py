@@ -1,4 +1,4 @@
-"""How polls of instrumented members are held against those of bare ones, and these against each other."""
+"""Compares poll latency of instrumented members with bare ones, and of bare ones with each other."""
 
 from __future__ import annotations
 

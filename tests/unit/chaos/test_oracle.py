@@ -1,4 +1,4 @@
-"""What must be true in the end, and who is named where it is not."""
+"""The final conditions, and the names in their error messages."""
 
 from __future__ import annotations
 

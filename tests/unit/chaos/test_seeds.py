@@ -1,4 +1,4 @@
-"""Several seeds have a run each, one after the other, and one exit code."""
+"""Several seeds have one run each, one after the other, and one exit code."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 from chaos import __main__ as program
 from chaos import play as whole
+from chaos.account import Account
 from chaos.timetable import WHOLE_MINUTES, Fault
 
 RUN = """\
@@ -82,7 +83,9 @@ class Passing:
 def test_a_whole_run_goes_on_until_it_had_each_kind(monkeypatch, minutes, done):
     monkeypatch.setattr(whole, "inflict", lambda *_: None)
     faults = [Fault(0, name, 0, 1) for name in ["network cut"] * 20 + ["connections reset"] * 2]
-    found = whole._go_wrong(Passing(), faults, minutes)
+    account = Account()
+    found = whole._go_wrong(Passing(), faults, minutes, account)
+    assert [act["do"] for act in account.acts] == ["fault", "fault over"] * sum(found.values())
     assert found.keys() == done
     assert found["connections reset"] <= 1
     assert found["network cut"] < 20

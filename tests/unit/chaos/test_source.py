@@ -1,4 +1,4 @@
-"""Whoever writes what members read says why it wrote no more."""
+"""The producer of the members' records reports why it stopped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a stream's end counts as."""
+"""The kinds of ends of a stream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The timetable of faults is the seed's, and nothing of it is left out."""
+"""The timetable of faults follows from the seed and contains every fault."""
 
 from __future__ import annotations
 

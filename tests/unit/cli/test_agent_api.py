@@ -1,4 +1,4 @@
-"""The client against the API's own application on a real port, and against agents that misbehave."""
+"""The client with the API's own application on a real port, and with agents that misbehave."""
 
 import argparse
 import json
@@ -94,7 +94,7 @@ def test_a_redirect_to_nowhere_is_told_as_one(location):
 @pytest.mark.parametrize(
     ("status", "body", "told"),
     [
-        ("200 OK", b"{}", "not as an observer of this release does: now_ms"),
+        ("200 OK", b"{}", "is not that of an observer of this release: now_ms"),
         ("200 OK", b"<html>", "is not JSON"),
         ("200 OK", b"[" * 100_000, "is not JSON"),
         ("404 Not Found", b"<html>", r"rejects the request \(404\)"),

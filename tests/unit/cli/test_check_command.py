@@ -58,7 +58,7 @@ def test_help_teaches(capsys):
         main.main(["check", "--help"])
     assert ended.value.code == 0
     text = capsys.readouterr().out
-    for word in ("--role {observer,sidecar,gateway}", "--json", "Exit code 0 when", "missing  a right", "examples:"):
+    for word in ("--role {observer,sidecar,gateway}", "--json", "Exit code 0 if", "missing  a right", "examples:"):
         assert word in text
 
 

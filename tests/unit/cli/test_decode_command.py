@@ -1,4 +1,4 @@
-"""``rebalance-agent decode`` as a user meets it: pipes, files, bad lines, long lines, a reader that has had enough."""
+"""``rebalance-agent decode`` as users run it: pipes, files, bad lines, long lines, a reader that stops early."""
 
 from __future__ import annotations
 

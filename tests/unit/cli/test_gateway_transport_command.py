@@ -1,4 +1,4 @@
-"""``rebalance-agent gateway`` on the command line: what cannot begin ends with 2 and says which setting is wrong."""
+"""``rebalance-agent gateway``: a wrong setting ends it with exit code 2 and a message that names it."""
 
 from __future__ import annotations
 

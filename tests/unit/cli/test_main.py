@@ -20,7 +20,7 @@ def _told(capsys, *arguments):
 def test_a_flag_that_is_not_there_is_told_below_a_short_usage_with_what_it_may_have_been(capsys):
     lines = _told(capsys, "observe", "--setle-seconds=3").splitlines()
     assert len(lines) < 6
-    assert lines[-1] == "rebalance-agent observe: error: it takes no --setle-seconds; is it --settle-seconds?"
+    assert lines[-1] == "rebalance-agent observe: error: it takes no --setle-seconds; did you mean --settle-seconds?"
 
 
 def test_a_word_too_many_is_told(capsys):

@@ -1,4 +1,4 @@
-"""The command finds its stages, loads Spark only where one needs it, and says what is wrong."""
+"""The command finds its stages, loads Spark only if a stage needs it, and reports errors."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import sys
 import pytest
 
 from rebalance_agent.cli.commands.pipeline import STAGES
+from rebalance_agent.cli.inputs.pipeline_flags import ProgressLines
 from rebalance_agent.cli.main import main
 from rebalance_agent.cli.pipeline.aggregate import print_broken
 from rebalance_agent.cli.pipeline.backfill import facts_in, print_gaps, print_ranges
-from rebalance_agent.cli.pipeline.pipeline_flags import ProgressLines
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.pipeline.ingest.backfill import Gaps, PartitionRange
 
@@ -40,7 +40,7 @@ def test_the_command_lists_its_stages_without_loading_spark():
     ("arguments", "words"),
     [
         ([], "the following arguments are required: STAGE"),
-        (["ingst"], "there is no stage 'ingst'; is it ingest?"),
+        (["ingst"], "there is no stage 'ingst'; did you mean ingest?"),
         (["ingest"], "the following arguments are required: --tables"),
         (["ingest", "--tables", "t", "--every", "-1"], "must be a number of seconds"),
         (["ingest", "--tables", "t", "--records", "0"], "must be a whole number"),

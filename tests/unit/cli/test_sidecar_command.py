@@ -1,4 +1,4 @@
-"""``rebalance-agent sidecar --stay``: a container that ended at once would keep its pod's consumers from starting."""
+"""``rebalance-agent sidecar --stay`` keeps running, because an ended container would block its pod's consumers."""
 
 import signal
 import socket

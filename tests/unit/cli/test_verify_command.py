@@ -1,4 +1,4 @@
-"""`rebalance-agent verify` over files: what it prints, and how it ends."""
+"""`rebalance-agent verify` with files: its output and its exit codes."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_one_group_alone(verify):
 def test_groups_that_are_not_there_are_no_success(verify):
     code, out, err = verify("--groups", "copo.*")
     assert (code, out) == (2, "")
-    assert err == "rebalance-agent verify: --groups: no record and no event is of a group that matches 'copo.*'\n"
+    assert err == "rebalance-agent verify: --groups: no record and no event belongs to a group that matches 'copo.*'\n"
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def cluster(monkeypatch, capsys):
 
 
 def test_nothing_to_judge_is_no_success(verify, cluster):
-    start = "rebalance-agent verify: nothing to compare: no record and no event is of a shown group"
+    start = "rebalance-agent verify: nothing to compare: no record and no event belongs to a shown group"
     code, out, err = verify(events=[], records=[])
     assert (code, out) == (2, "")
     assert err == f"{start}. Check the files. If there are no groups yet, use --allow-empty\n"

@@ -1,4 +1,4 @@
-"""The commands around what they print: exit codes, JSON, and who is asked."""
+"""Exit codes, JSON and the sources of `watch` and `explain`."""
 
 import importlib
 import json
@@ -104,21 +104,21 @@ def test_only_the_live_table_needs_textual(agent, capsys, monkeypatch, arguments
 def test_explain_tells_the_last_ones_and_where_it_knows_them_from(agent, capsys):
     code, out, _ = run(capsys, "explain", "orders", "--last", "2")
     assert code == 0
-    assert out.startswith("orders: the last 2 rebalances, from what the agent has seen since it was started.\n\n")
+    assert out.startswith("orders: the last 2 rebalances, from the agent's observations since its start.\n\n")
     assert ["generation 1" in out, "generation 2 " in out, "generation 3 " in out, "generation 5 " in out] == [
         False,
         False,
         True,
         True,
     ]
-    assert "Generation 4 had been begun before it and came to nothing." in " ".join(out.split())
+    assert "Before it, generation 4 was aborted." in " ".join(out.split())
 
 
 @pytest.mark.parametrize(
     ("last", "told"), [("1", "the last rebalance"), ("3", "the last 3 rebalances"), ("4", "4 rebalances")]
 )
 def test_explain_says_whether_there_are_more_than_it_tells(agent, capsys, last, told):
-    assert run(capsys, "explain", "orders", "--last", last)[1].startswith(f"orders: {told}, from what ")
+    assert run(capsys, "explain", "orders", "--last", last)[1].startswith(f"orders: {told}, from the agent's ")
 
 
 def test_all_rebalances_are_asked_for_since_advice_is_about_all_of_them(agent, capsys, monkeypatch):
@@ -140,7 +140,7 @@ def test_explain_as_json_has_the_text_and_the_whole_events(agent, capsys):
 
 def test_a_group_that_has_not_rebalanced_is_known(agent, capsys):
     code, out, _ = run(capsys, "explain", "quiet")
-    assert (code, out) == (0, "quiet: no rebalance, from what the agent has seen since it was started.\n")
+    assert (code, out) == (0, "quiet: no rebalance, from the agent's observations since its start.\n")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The live table, driven by Textual's pilot: what is shown, keys, and a source that fails."""
+"""The live table with Textual's pilot: contents, keys, and a source that fails."""
 
 import asyncio
 import threading

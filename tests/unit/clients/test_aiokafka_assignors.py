@@ -1,4 +1,4 @@
-"""aiokafka's adapters without a broker: what each part says to the other."""
+"""aiokafka's adapters without a broker: the calls between their parts."""
 
 from __future__ import annotations
 
@@ -266,7 +266,7 @@ def test_a_mistake_in_the_configuration_is_named(configs, problem):
 
 
 def test_a_listener_goes_with_topics():
-    with pytest.raises(InvalidInputError, match="goes with topics"):
+    with pytest.raises(InvalidInputError, match="requires topics"):
         make(listener=Users())
 
 

@@ -1,4 +1,4 @@
-"""Internal topics under aiokafka: asked for after the join, and checked before anyone is assigned."""
+"""Internal topics with aiokafka: requested after the join, and checked before the assignment."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def test_with_its_internal_topics_there_the_group_is_assigned(name):
 @pytest.mark.parametrize(
     ("topics", "problem"),
     [
-        (cluster(t=3), "internal topic t-state: wanted 3 partitions, not found"),
-        (cluster(t=3, t_state=2), "internal topic t-state: wanted 3 partitions, found 2"),
+        (cluster(t=3), "internal topic t-state needs 3 partitions, but does not exist"),
+        (cluster(t=3, t_state=2), "internal topic t-state needs 3 partitions, but has 2"),
     ],
 )
 def test_a_missing_or_wrong_internal_topic_is_named_before_anyone_is_assigned(name, topics, problem):

@@ -1,4 +1,4 @@
-"""A consumer's rack, from its configuration to the bytes that the leader is told."""
+"""A consumer's rack, from its configuration to the leader's input."""
 
 from __future__ import annotations
 

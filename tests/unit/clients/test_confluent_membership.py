@@ -1,4 +1,4 @@
-"""The membership thread beside a member that does as the test says."""
+"""The membership thread with a fake member."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parts of the confluent consumer by themselves: handing over, watching polls, offsets, commits, callbacks."""
+"""The parts of the confluent consumer: handover, poll timer, offsets, commits, callbacks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rebalance_agent.clients.confluent_assignors import consumer as consumer_mod
 from rebalance_agent.clients.confluent_assignors import group_metadata as groupmetadata
 from rebalance_agent.clients.confluent_assignors.config.subscribed_topics import SubscribeCall
 from rebalance_agent.clients.confluent_assignors.kafka_errors import confluent_error
-from rebalance_agent.clients.confluent_assignors.member.committer import Commit, Committer, _batched
+from rebalance_agent.clients.confluent_assignors.member.committer import Committer, RequestedCommit, _batched
 from rebalance_agent.clients.confluent_assignors.member.poll_interval import PollInterval
 from rebalance_agent.clients.confluent_assignors.member.thread_handover import Task, ThreadHandover
 from rebalance_agent.clients.confluent_assignors.offsets import OffsetStore, by_partition, from_message
@@ -237,7 +237,7 @@ def test_stopping_finishes_what_was_asked_for(coordinator, committing):
 
 def test_only_commits_that_nobody_waits_for_travel_together():
     def asked(letter):
-        return Commit({}, waited_for=letter == "w")
+        return RequestedCommit({}, waited_for=letter == "w")
 
     commits = [asked(letter) for letter in "sswssw"]
     assert [len(group) for group in _batched(commits)] == [2, 1, 2, 1]

@@ -1,4 +1,4 @@
-"""What is read from confluent-kafka's group metadata and librdkafka's statistics; and what happens without a broker."""
+"""Parsing of confluent-kafka's group metadata and librdkafka's statistics; and behaviour without a broker."""
 
 from __future__ import annotations
 

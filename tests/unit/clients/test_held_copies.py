@@ -1,4 +1,4 @@
-"""What a member says of its copies, and what it says when its application answers nonsense."""
+"""The copies that a member reports, also if its application returns nonsense."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which strategy the votes choose, and what a refused member is told."""
+"""The strategy that the votes choose, and the message to a rejected member."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers that come, that fail, and that do not come."""
+"""Responses that arrive, fail, or never arrive."""
 
 from __future__ import annotations
 

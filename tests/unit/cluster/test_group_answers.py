@@ -1,4 +1,4 @@
-"""What librdkafka says of groups, by way of a client that answers at once."""
+"""librdkafka's descriptions of groups, from a client that responds at once."""
 
 from __future__ import annotations
 

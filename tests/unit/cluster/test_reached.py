@@ -1,4 +1,4 @@
-"""Up to where the tail says that all has been observed."""
+"""The position up to which the tail has observed everything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A reader's batches, from a client that hands out what a test prepared."""
+"""A reader's batches, from a client with prepared records."""
 
 from __future__ import annotations
 

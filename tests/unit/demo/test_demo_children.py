@@ -1,4 +1,4 @@
-"""Processes are real here: what is promised is that none of them stays."""
+"""Real child processes: none of them survives."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_a_child_that_was_told_to_end_is_no_failure(tmp_path, sleeper):
 def test_a_name_can_be_started_again_once_its_process_has_ended(tmp_path, sleeper):
     with Children(tmp_path) as children:
         first = children.start("one", LEASH, sleeper)
-        with pytest.raises(DemoError, match="one runs already"):
+        with pytest.raises(DemoError, match="one is already running"):
             children.start("one", LEASH, sleeper)
         children.kill("one")
         second = children.start("one", LEASH, sleeper)

@@ -40,7 +40,7 @@ def test_every_flag_arrives(played):
         (["--seconds", "-1"], "must be a number between 0 and 86400"),
         (["--seconds", "nan"], "must be a number between 0 and 86400"),
         (["--seconds", "soon"], "must be a number between 0 and 86400"),
-        (["--seconds", "0", "--check"], "--check needs an end"),
+        (["--seconds", "0", "--check"], "--check cannot be combined with --seconds 0"),
         (["--summary", "/nowhere/at/all/f.json"], "--summary: /nowhere/at/all is not a directory"),
         (["--fast"], "unrecognized arguments"),
     ],

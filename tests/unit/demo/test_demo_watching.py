@@ -52,8 +52,8 @@ def test_each_rebalance_is_explained_once_and_again_with_better_evidence():
     assert second.startswith("g: 1970-01-01 00:00:07.000 UTC, generation 7 (range, eager)\n")
     words = " ".join(second.split())
     assert "Why: two (127.0.0.1) joined." in words
-    assert "two was the last to be ready, 6.1 s after the start." in words
-    assert "Partitions stood still for 6.2 s at the longest, as the members measured it" in words
+    assert "two was the last member to be ready, 6.1 s after the start." in words
+    assert "The longest stall of a partition was 6.2 s (measured by the members)" in words
     assert "1 partition moved: t 2 from one to two." in words
     assert list(watching.explain_news("g")) == []
     watching.history.on_event(generation_event(7, revision=1))

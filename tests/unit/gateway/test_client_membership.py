@@ -1,4 +1,4 @@
-"""What a gateway tells of members whose frames it sees, and when that was."""
+"""A gateway's events about members whose frames it sees, with their times."""
 
 from __future__ import annotations
 
@@ -455,10 +455,10 @@ def test_a_clock_that_is_set_back_makes_no_event_end_before_it_began():
     events = []
     clock = FakeClock()
     presence = ClientMembership("g", "c", None, clock, events.append)
-    presence.joined("m", 1)
-    presence.given({"t": (1,)})
+    presence.record_join("m", 1)
+    presence.record_assigned({"t": (1,)})
     clock.advance(-5_000)
-    presence.fetching({("t", 1)})
+    presence.record_fetch({("t", 1)})
     assert events[0].timestamp_ms == events[0].started_ms
 
 

@@ -1,4 +1,4 @@
-"""Frames that are read whole have so much room together, and who finds none waits, in order, for a bounded time."""
+"""The shared memory budget of frames: waiters are served first come, first served, and for a bounded time."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ async def test_who_gives_up_leaves_no_gap(monkeypatch):
     await settled()
     cancelled.task.cancel()
     for each in (given_up, late):
-        with pytest.raises(RefusedError, match="left no memory") as refusal:
+        with pytest.raises(RefusedError, match="there was no memory") as refusal:
             await each.task
         assert refusal.value.refusal is CloseReason.ROOM
     with contextlib.suppress(asyncio.CancelledError):

@@ -1,4 +1,4 @@
-"""Brokers' answers to questions of the gateway's own, in which kafka-python reads null for any list."""
+"""Brokers' responses to the gateway's own requests, in which kafka-python reads null for any list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Members whose coordinator assigns, by their heartbeats."""
+"""Members with broker-side assignment, by their heartbeats."""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from rebalance_agent.gateway.groups import explain, parse_rules, rewrite_obstacle
+from rebalance_agent.gateway.explain_rules import explain, rewrite_obstacle
+from rebalance_agent.gateway.groups import parse_rules
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.tracking.observations import DescribedGroup
 from rebalance_agent.tracking.views import MemberLoad

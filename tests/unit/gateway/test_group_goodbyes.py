@@ -1,4 +1,4 @@
-"""How members go, why they join, and whose answer it was: requests whose answers come late, or never."""
+"""How members leave, why they join, and which request a response belongs to, if responses are late or missing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kafka.protocol.consumer.group import (
 )
 from kafka.protocol.producer import TxnOffsetCommitRequest
 
-from rebalance_agent.gateway.groups.client_membership import REASON_MAX
+from rebalance_agent.gateway.groups.client_events import REASON_MAX
 from rebalance_agent.gateway.groups.gateway_groups import COMPLAINTS_MAX, NAME_MAX, PROBLEM_MAX
 from rebalance_agent.gateway.transport.kafka_messages import open_frame
 from rebalance_agent.gateway.transport.request_head import read_head
@@ -323,10 +323,10 @@ def test_correlation_ids_are_the_clients_who_may_repeat_them():
 def test_complaints_are_told_once_and_kept_short(caplog):
     shared = Gateway().groups
     for _ in range(2):
-        shared.complain(logging.ERROR, "g" * 40_000, "c" * 40_000, "p" * 40_000)
+        shared.log_problem(logging.ERROR, "g" * 40_000, "c" * 40_000, "p" * 40_000)
     (record,) = caplog.records
     assert len(record.getMessage()) < 2 * NAME_MAX + PROBLEM_MAX + 100
     for number in range(COMPLAINTS_MAX):
-        shared.complain(logging.ERROR, f"{number}", "c" * 40_000, "p")
+        shared.log_problem(logging.ERROR, f"{number}", "c" * 40_000, "p")
     assert len(shared._complaints) <= COMPLAINTS_MAX
     assert max(len(part) for complaint in shared._complaints for part in complaint) <= PROBLEM_MAX

@@ -1,4 +1,4 @@
-"""Whole rebalances of clients that know nothing of our strategies, frame by frame, against a coordinator's rules."""
+"""Whole rebalances of unmodified clients, frame by frame, with a coordinator's rules."""
 
 from __future__ import annotations
 

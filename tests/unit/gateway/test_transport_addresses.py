@@ -1,4 +1,4 @@
-"""Every answer that names a broker names the gateway's port for it, the same one in all of them."""
+"""Every response with a broker's address has the gateway's port for that broker, always the same one."""
 
 from __future__ import annotations
 

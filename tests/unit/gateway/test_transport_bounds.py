@@ -1,4 +1,4 @@
-"""Nobody makes a decoder, the log or the memory work for longer than a message is worth."""
+"""The work of decoder, log and memory is bounded for each message."""
 
 import logging
 import struct

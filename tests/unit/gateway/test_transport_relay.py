@@ -1,4 +1,4 @@
-"""One connection through the gateway: what passes is the same bytes in the same order, and what is wrong ends alone."""
+"""One connection through the gateway: the same bytes in the same order, and errors end only this connection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TLS to brokers with their names verified, TLS from clients, and settings that would leave either open refused."""
+"""TLS to brokers with verified names, TLS from clients, and rejected settings that would disable either."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.gateway.transport.close_reason import CloseReason
-from rebalance_agent.runtime.processes.gateway import listen_addresses
+from rebalance_agent.runtime.listeners.listen_addresses import listen_addresses
 from rebalance_agent.runtime.settings.broker_tls import broker_tls
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
 from support.gateway.transport import Client, RawBroker, eventually, refused, request, run, through

@@ -1,4 +1,4 @@
-"""Subscriptions and assignments as other clients really send them, right and wrong."""
+"""Subscriptions and assignments of other clients, valid and invalid ones."""
 
 from __future__ import annotations
 

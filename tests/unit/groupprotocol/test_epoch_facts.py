@@ -1,4 +1,4 @@
-"""What the tracker is told of a member of a consumer group, by how it introduced itself."""
+"""The tracker's facts about a member of a consumer group, by the form of its record."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A record as one fact about its group, and the bounds of keys by which commits are skipped."""
+"""A record as one fact about its group, and the key bounds for skipping commits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is remembered of names from outside, and that no number of long ones fills the memory."""
+"""The cache of external names, whose memory is bounded for any number of long names."""
 
 from __future__ import annotations
 

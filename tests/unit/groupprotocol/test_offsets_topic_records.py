@@ -1,4 +1,4 @@
-"""Records that are fine, deleted, from the future or broken: each is told apart, none is lost."""
+"""Valid, deleted, future and broken records: each kind is distinguished, and none is lost."""
 
 from __future__ import annotations
 

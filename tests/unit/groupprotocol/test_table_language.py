@@ -1,4 +1,4 @@
-"""What a table can say: versions, null, tags, nested structs; and what its reader refuses."""
+"""The features of record tables: versions, null, tags, nested structs; and data that the reader rejects."""
 
 from __future__ import annotations
 
@@ -171,6 +171,8 @@ def test_tables_that_could_be_tricked_cannot_be_written():
         Message("Endless", Field("rows", Array(Struct())), versions=range(1))
     with pytest.raises(TypeError, match="has no tags"):
         Message("Tagless", Field("seen", INT64, tag=0, default=0), versions=range(1))
+    with pytest.raises(TypeError, match="seen has a tag and needs a default"):
+        Field("seen", INT64, tag=0)
 
 
 def test_an_unknown_version_is_no_error_and_no_fields():

@@ -1,4 +1,4 @@
-"""User data to the byte, and everything that another member could send instead."""
+"""User data byte by byte, and invalid data of other members."""
 
 from __future__ import annotations
 

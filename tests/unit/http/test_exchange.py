@@ -1,4 +1,4 @@
-"""HTTP on the wire, as old and odd clients speak it."""
+"""HTTP on the wire with old and unusual clients."""
 
 import socket
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""TLS of our own listeners, with certificates that openssl made."""
+"""TLS of our own listeners, with certificates from openssl."""
 
 import http.client
 import os
@@ -94,7 +94,7 @@ def test_plain_http_on_a_tls_port_is_told_so(certificate):
         connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
         connection.request("GET", "/")
         answer = connection.getresponse()
-        assert (answer.status, answer.read()) == (400, b"this port speaks HTTPS\n")
+        assert (answer.status, answer.read()) == (400, b"this port uses HTTPS\n")
         connection.close()
 
 
@@ -173,8 +173,8 @@ def test_replaced_files_are_served_to_new_connections(authority, tmp_path, caplo
         ({"cert_file": "/no/such"}, "tls_cert_file", "cannot read /no/such: No such file"),
         ({"key_file": "/no/such"}, "tls_key_file", "cannot read /no/such: No such file"),
         ({"client_ca_file": "/no/such"}, "tls_client_ca_file", "cannot read /no/such: No such file"),
-        ({"client_ca_file": os.devnull}, "tls_client_ca_file", "holds no PEM certificate"),
-        ({"cert_file": os.devnull}, "tls_cert_file", "must hold a certificate and its unencrypted key"),
+        ({"client_ca_file": os.devnull}, "tls_client_ca_file", "contains no PEM certificate"),
+        ({"cert_file": os.devnull}, "tls_cert_file", "must contain a certificate and its unencrypted key"),
     ],
 )
 def test_what_cannot_be_used_is_named(certificate, change, field, problem):

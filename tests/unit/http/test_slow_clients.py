@@ -1,6 +1,5 @@
-"""A listener under clients that are slow on purpose: others are served meanwhile, and nothing is left of them."""
+"""A listener with clients that are slow on purpose: others are served, and no resources leak."""
 
-import selectors
 import socket
 import threading
 import urllib.request
@@ -10,8 +9,8 @@ import pytest
 
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.http.connection import Limits
-from rebalance_agent.http.connections import Connections
 from rebalance_agent.http.messages import Response
+from rebalance_agent.http.open_connections import OpenConnections
 from rebalance_agent.http.server import HttpServer
 
 HEAD = b"GET / HTTP/1.1\r\nHost: h\r\n"
@@ -176,15 +175,16 @@ def test_stop_ends_all_within_its_bound():
 def test_bytes_of_who_was_ended_a_moment_ago_are_nobodys():
     with ExitStack() as stack:
         listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
-        connections = Connections(listener, lambda _connection: None, Limits(connections=1), SystemClock())
-        connections._selector.register(listener, selectors.EVENT_READ)
-        stack.callback(connections.stop, 0)
-        connections._threads.clear()
+        never = threading.Event()
+        connections = OpenConnections(listener, Limits(connections=1), SystemClock(), None, (), print, never)
+        connections.start()
+        stack.callback(connections.close)
+        stack.callback(connections.end_waiting)
         first = stack.enter_context(socket.create_connection(listener.getsockname()))
-        connections._poll()
+        connections.poll()
         (before,) = connections._open
         stack.enter_context(socket.create_connection(listener.getsockname()))
         first.sendall(b"G")
-        connections._poll()
+        connections.poll()
         (after,) = connections._open
         assert before is not after

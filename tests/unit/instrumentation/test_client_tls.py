@@ -7,7 +7,9 @@ from rebalance_agent.instrumentation.client_tls import client_context
 from support.kafka.certificates import Authority, locked, needs_openssl
 
 
-@pytest.mark.parametrize(("path", "problem"), [("/no/such", "cannot read /no/such: No such"), ("/dev/null", "as PEM")])
+@pytest.mark.parametrize(
+    ("path", "problem"), [("/no/such", "cannot read /no/such: No such"), ("/dev/null", "expected PEM")]
+)
 @pytest.mark.parametrize("files", [("ca",), ("ca", "certificate")])
 def test_a_file_that_cannot_be_used_is_called_as_its_user_calls_it(files, path, problem):
     named = [(name, path if name == files[-1] else None) for name in files]

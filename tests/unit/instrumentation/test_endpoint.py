@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.instrumentation.endpoint import Endpoint, PostStatus
-from rebalance_agent.instrumentation.outbox import Batch
+from rebalance_agent.instrumentation.delivery.endpoint import Endpoint, PostStatus
+from rebalance_agent.instrumentation.delivery.outbox import Batch
 from rebalance_agent.model.events_post import DEFAULT_URL
 from support.observer.sidecars import Sidecar, absent, answering
 

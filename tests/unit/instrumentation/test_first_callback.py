@@ -1,4 +1,4 @@
-"""What happens first in a process is done as quickly as what comes after it: nothing is left to load or compile."""
+"""The first callback of a process is as fast as later ones: nothing is loaded or compiled in it."""
 
 from __future__ import annotations
 

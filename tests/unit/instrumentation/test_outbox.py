@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from rebalance_agent.instrumentation import outbox
-from rebalance_agent.instrumentation.outbox import Outbox
+from rebalance_agent.instrumentation.delivery import outbox
+from rebalance_agent.instrumentation.delivery.outbox import Outbox
 
 
 def test_what_goes_in_comes_out_in_order_one_line_each():

@@ -9,15 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_agent.instrumentation import outbox, reporter
-from rebalance_agent.instrumentation.endpoint import Endpoint
-from rebalance_agent.instrumentation.heartbeat import Heartbeat
-from rebalance_agent.instrumentation.reporter import RETRIES_MAX, Reporter
-from rebalance_agent.model.events import Callback, MemberEvent, process_event_id
+import rebalance_agent
+from rebalance_agent.instrumentation.delivery import outbox, reporter
+from rebalance_agent.instrumentation.delivery.endpoint import Endpoint
+from rebalance_agent.instrumentation.delivery.heartbeat import Heartbeat
+from rebalance_agent.instrumentation.delivery.reporter import RETRIES_MAX, Reporter
+from rebalance_agent.model.events import Callback, MemberEvent
 from rebalance_agent.model.events_post import ALIVE_HEADER
+from rebalance_agent.model.group_event import process_event_id
 from support.observer.sidecars import Sidecar, SilentSidecar, absent, answering
 
-AGENT = Path(reporter.__file__).parents[2]
+AGENT = Path(rebalance_agent.__file__).parents[1]
 FOREVER = 60.0
 """Seconds after which a wait is a failure; nothing here takes that long."""
 
@@ -158,7 +160,7 @@ def test_a_silent_sidecar_holds_up_nobody_and_what_waits_is_bounded(monkeypatch)
             sending.emit(happened)
         assert sending.waiting == 50
         assert sending.dropped == 950
-        sending.hurry()
+        sending.send_without_retries()
     idle(sending)
 
 
@@ -270,7 +272,7 @@ def test_trouble_is_logged_once_and_so_is_its_end(no_delay, caplog):
         sending.emit(happened)
         idle(sending)
     assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]
-    assert "takes events again" in caplog.text
+    assert "accepts events again" in caplog.text
 
 
 def run(script, url):
@@ -286,8 +288,8 @@ def run(script, url):
 
 EMIT = """
 import os
-from rebalance_agent.instrumentation.endpoint import Endpoint
-from rebalance_agent.instrumentation.reporter import Reporter
+from rebalance_agent.instrumentation.delivery.endpoint import Endpoint
+from rebalance_agent.instrumentation.delivery.reporter import Reporter
 from rebalance_agent.model.events import Callback, MemberEvent
 def happened(process, sequence):
     return MemberEvent("id", "g", 2, Callback.REVOKED, "c", "m", 1, 1, {}, process, sequence)

@@ -1,4 +1,4 @@
-"""The judge's own decoder, on bytes that are written here by hand."""
+"""The judge's own decoder, with bytes written by hand."""
 
 from __future__ import annotations
 

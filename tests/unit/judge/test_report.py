@@ -1,41 +1,17 @@
-"""A whole folder of evidence, written by hand, is judged: exit code and report."""
+"""A complete folder of evidence, written by hand: exit code and report."""
 
 from __future__ import annotations
 
 import base64
 import json
-import struct
 
 import pytest
 
 from judge.verdict.judgement import judge
 from judge.verdict.report import show
+from support.judge.records import generation, group_key
 
 BEGAN = 1_795_531_000_000
-
-
-def text(value):
-    return struct.pack(">h", len(value)) + value.encode()
-
-
-def generation(number, **members):
-    """The value of a group's record, version 3."""
-    rows = b"".join(
-        text(f"{client}-id")
-        + struct.pack(">h", -1)
-        + text(client)
-        + text("/h")
-        + struct.pack(">ii", 300, 6000)
-        + blob(struct.pack(">hi", 0, 1) + text("t"))
-        + blob(struct.pack(">hi", 0, 1) + text("t") + struct.pack(f">i{len(has)}i", len(has), *has))
-        for client, has in members.items()
-    )
-    head = struct.pack(">h", 3) + text("consumer") + struct.pack(">i", number) + text("range") + text("leader")
-    return head + struct.pack(">qi", BEGAN, len(members)) + rows
-
-
-def blob(value):
-    return struct.pack(">i", len(value)) + value
 
 
 def b64(value):
@@ -73,7 +49,7 @@ def folder(tmp_path):
         ]
         lines(tmp_path / "members" / f"g~{name}.1.ndjson", rows)
     records = [(1_000, generation(1, a=[0, 1])), (11_490, generation(2, a=[0], b=[1]))]
-    key = b64(struct.pack(">h", 2) + text("g"))
+    key = b64(group_key("g"))
     rows = [
         {"partition": 0, "offset": offset, "timestamp": BEGAN + at, "key": key, "value": b64(value)}
         for offset, (at, value) in enumerate(records)

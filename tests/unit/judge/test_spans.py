@@ -1,4 +1,4 @@
-"""How long partitions stood still, of members' lines that are written here by hand."""
+"""Stalls of partitions, from members' lines written by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a stall began that no owner stopped, and which record gave the partition; and facts, of a group's records."""
+"""The start of a stall without an owner that stopped, the record that assigned the partition, and a group's facts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bounds, facts, tightness, triggers and counters beside a truth that is written here by hand."""
+"""Bounds, facts, tightness, triggers and counters compared with a truth written by hand."""
 
 from __future__ import annotations
 
@@ -9,35 +9,12 @@ import pytest
 from judge.evidence.broker_log import beginnings, cause_of, first_joins
 from judge.evidence.facts import Fact, State
 from judge.evidence.process import FOREVER
-from judge.evidence.spans import Span
-from judge.evidence.told import Told, kept, read_event
-from judge.verdict import tightness
+from judge.evidence.told import kept, read_event
 from judge.verdict.bounds import EXACT, LOWER, RECORD, SECONDS_HIGH, SECONDS_LOW, UPPER, judged
 from judge.verdict.counters import compared, too_high
 from judge.verdict.episodes import episodes
 from judge.verdict.facts import coverage, triggers, untold
-
-AT = 100_000
-GROUPS = {"g": {"commit_ms": 1_000, "session_ms": 6_000, "type": "classic", "static": False}}
-
-
-def told(number=1, at_ms=AT, lower=1.0, upper=3.0, **more):
-    values = {
-        "id": f"{number}-{at_ms}",
-        "revision": 0,
-        "kind": "generation",
-        "group": "g",
-        "closes": True,
-        "members": 1,
-    }
-    return Told(number=number, at_ms=at_ms, lower_s=lower, upper_s=upper, **{**values, **more})
-
-
-def span(longest=2.0, *, shortest=None, until=AT, given=None, reason="revoked", **more):
-    first = until - longest * 1000
-    last = until - (longest if shortest is None else shortest) * 1000
-    given = until if given is None else given
-    return Span("t-0", first, last, until, reason, "a", "b", "b", given=given, idle_since=first, **more)
+from support.judge.episodes import AT, span, told
 
 
 def verdict(event, *spans, **more):
@@ -249,31 +226,6 @@ def test_the_trigger_is_compared_where_causes_are_mixed():
     assert triggers(found, log, cause_of)[0] == {"not first": 1}
     assert triggers(found, log[1:], cause_of)[0] == {"first": 1}
     assert triggers(episodes([replace(mixed, causes=("member_gone",))], [], (), "g"), log, cause_of)[0] == {}
-
-
-def test_tightness_by_kind_of_change():
-    acts = [{"do": "kill", "at": AT - 20_000, "group": "g"}]
-    found = [
-        judged(each)
-        for upper in (24.0, 36.0)
-        for each in episodes([told(lower=12.0, upper=upper)], [span(12.0, reason="killed")], acts, "g")
-    ]
-    (row,) = tightness.rows(found, GROUPS)
-    assert (row["kind"], row["stalls"], row["both bounds"], row["long"]) == ("kill", 2, 100.0, 2)
-    assert (row["ratio median"], row["ratio p90"]) == (2.5, 3.0)
-
-
-def test_a_stall_without_bounds_is_a_miss():
-    missing = verdict(told(lower=None, upper=None), span(2.0))
-    (row,) = tightness.rows([missing, verdict(told(), span(2.0))], GROUPS)
-    assert row["both bounds"] == 50.0
-
-
-def test_a_clean_leave_told_as_a_failure_is_counted():
-    acts = [{"do": "close", "at": AT - 500, "group": "g"}]
-    for upper, count in ((3.0, 0), (6.3, 1)):
-        (episode,) = episodes([told(lower=0.1, upper=upper)], [span(0.3, reason="closing")], acts, "g")
-        assert len(tightness.told_as_failures([judged(episode)], GROUPS)) == count
 
 
 def test_counters_beside_the_truth():

@@ -1,4 +1,4 @@
-"""Which format a scraper gets, and that OpenMetrics is what its own parser takes."""
+"""The format that a scraper gets; OpenMetrics' own parser accepts our OpenMetrics."""
 
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families

@@ -51,6 +51,21 @@ def test_histograms_are_cumulative_and_end_at_infinity():
     ]
 
 
+@pytest.mark.parametrize("group", [*HOSTILE, "100 %s \0 {}"])
+def test_a_hostile_group_name_is_one_label_value_of_each_line_of_a_histogram(group):
+    samples = families(page(rows.STALL, Sample((group, "bound"), StallHistogram())))[rows.STALL.name].samples
+    assert len(samples) == len(rows.STALL.buckets) + 3
+    assert {sample.labels["consumergroup"] for sample in samples} == {group}
+
+
+@pytest.mark.parametrize("cluster", ["", "c"])
+def test_the_text_of_a_group_is_that_of_samples_with_its_label(cluster):
+    text = TextFormat(cluster)
+    for metric, labels, value in ((rows.GENERATION, (), 3), (rows.STALL, ("bound",), StallHistogram())):
+        of_group = text.of_group("g")(metric, [(labels, value)])
+        assert of_group == text.samples(metric, [Sample(("g", *labels), value)])
+
+
 def test_the_clusters_name_leads_every_label_set():
     bare = Metric("x_total", MetricType.COUNTER, ExporterRole.AGENT, "X.")
     assert page(bare, Sample((), 1), cluster='a"b').endswith(b'\nx_total{cluster="a\\"b"} 1\n')

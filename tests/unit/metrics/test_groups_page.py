@@ -62,7 +62,7 @@ def test_views_that_are_the_same_are_not_looked_through_again(clock, monkeypatch
     assert looked == []
     views = (*views, full_view("c"))
     page.refresh()
-    assert looked == ["a", "b", "c"]
+    assert looked == ["c"]
 
 
 def test_what_a_scrape_left_is_written_although_the_views_are_the_same(clock, monkeypatch):
@@ -102,6 +102,19 @@ def test_a_group_that_goes_takes_its_series_along(clock):
     views.pop(0)
     assert generations(page) == {"b": 2}
     assert b'"a"' not in page.text()
+
+
+def test_a_group_that_comes_back_is_written_although_its_view_is_the_old_one(clock, monkeypatch):
+    monkeypatch.setattr(groups_page, "WRITTEN_BY_SCRAPE_MAX", 1)
+    a, b, c, d = (full_view(name) for name in "abcd")
+    views = (a, b)
+    page = GroupsPage(lambda: views, clock)
+    page.refresh()
+    views = (a, c, d)
+    assert generations(page) == {"a": 2, "c": 2}
+    views = (a, b, c, d)
+    page.refresh()
+    assert generations(page) == dict.fromkeys("abcd", 2)
 
 
 def test_a_group_that_was_created_again_is_not_mistaken_for_the_old_one(clock):

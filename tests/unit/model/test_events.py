@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from rebalance_agent.model.events import event_id, process_event_id
 from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.group_event import event_id, process_event_id
 
 CLASSIC = GroupType.CLASSIC
 

@@ -1,4 +1,4 @@
-"""How long the records have for themselves before groups are described."""
+"""The time for records before groups are described."""
 
 from __future__ import annotations
 

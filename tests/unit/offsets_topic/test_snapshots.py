@@ -1,4 +1,4 @@
-"""Which snapshots can be built on."""
+"""The snapshots that can be used."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_one_of_an_older_version_is_counted_and_the_log_says_what_is_done_instea
         assert reader.load({0: (0, 20)}, "here") == {}
     assert context.meters.of("snapshot_problem") == [("malformed",)]
     (line,) = caplog.messages
-    assert f"is of version {VERSION - 1}, not {VERSION}; the offsets topic is read instead" in line
+    assert f"has version {VERSION - 1}, not {VERSION}; the offsets topic is read instead" in line
 
 
 def test_keys_of_partitions_that_wait_to_begin_are_kept_while_others_are_loaded(monkeypatch):

@@ -1,4 +1,4 @@
-"""Two clusters whose events go into the same tables have topics of one name, and offsets of their own."""
+"""Two clusters with events in the same tables have topics of equal name, and separate offsets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Spark's workers make of bytes: a row out for each row in, and nothing is lost that could be read later."""
+"""Decoding in Spark's workers: one row per input row, and unreadable records are kept for later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever comes in is a row or a reason, never an exception."""
+"""Every input becomes a row or a reason, never an exception."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""A connection as librdkafka has it is the same one in Java, or refused by name."""
+"""A connection in librdkafka's settings becomes the same one in Java, or is rejected by name."""
 
 from __future__ import annotations
 
 import pytest
 
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.pipeline.ingest.kafka_options import java_properties, source_options
+from rebalance_agent.pipeline.spark.kafka_options import java_properties, source_options
 
 SERVERS = {"bootstrap.servers": "b:9092"}
 KEY = "-----BEGIN PRIVATE KEY-----\nx\n-----END PRIVATE KEY-----\n"

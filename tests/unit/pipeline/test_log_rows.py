@@ -1,4 +1,4 @@
-"""Records of the offsets topic as rows: what is impossible in one of them ends nothing."""
+"""Records of the offsets topic as rows: impossible values do not stop a run."""
 
 from __future__ import annotations
 

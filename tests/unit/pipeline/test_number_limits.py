@@ -1,4 +1,4 @@
-"""One event that later stages could not count with would end each run from then on: it is refused where it comes in."""
+"""Events with numbers that later stages cannot process are rejected on input, or every later run would fail."""
 
 from __future__ import annotations
 

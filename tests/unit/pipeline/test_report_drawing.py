@@ -138,7 +138,7 @@ def test_there_are_few_periods_however_long_the_time(epoch_s, seconds):
 
 
 def test_members_go_by_what_people_call_them():
-    rows = [MemberRow("id-1", "client", 3, "instance"), MemberRow("id-2", "client", 4, None, "pod")]
+    rows = [MemberRow("id-1", "client", 3, "instance"), MemberRow("id-2", "client", 4, "instance", "pod")]
     assert owned_by_name([rows]) == [{"instance": 3, "pod": 4}]
 
 

@@ -1,4 +1,4 @@
-"""The report as a page: everything is in it, nothing from outside gets into its markup, and it stays small enough."""
+"""The report's page is complete, contains no external markup, and stays small."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def evil_report():
     )
     detail = ReportGroup(
         key,
-        episodes=(EpisodeRow(1, SINCE, EVIL, 1.0, 0.1, None, 1.0, EVIL, 1.5, EVIL),),
+        episodes=(EpisodeRow(1, SINCE, EVIL, 1.0, 0.1, None, 1.0, None, 1.5, EVIL),),
         owners=(OwnersRow(1, SINCE, EVIL, {EVIL: 3}),),
         whatif=(WhatIfRow(EVIL, 1, None, 1, 1.0, 1.0, 1, 1.0), WhatIfRow(EVIL, 1, EVIL)),
         baselines=(BaselineRow(1, 1, 1.0),),
@@ -169,6 +169,25 @@ def test_the_same_rows_give_the_same_page():
     assert page(synthetic()) == page(synthetic())
 
 
+@pytest.mark.parametrize(
+    ("lower", "upper", "words"),
+    [
+        (9.0, 9.0, "9.0 s"),
+        (0.2, 9.0, "200 ms - 9.0 s"),
+        (0.0, 9.0, "up to 9.0 s"),
+        (9.0, None, "9.0 s or more"),
+        (None, None, "\N{EN DASH}"),
+    ],
+)
+def test_a_stall_is_shown_with_both_bounds(lower, upper, words):
+    row = GroupRow("c", "g", "classic", "cooperative", None, 1, 0, 0, 1.0)
+    episode = EpisodeRow(1, SINCE, "rejoin", 1.0, 0.1, None, lower, upper)
+    report = ReportData(SINCE, SINCE, 3600, (row,), details=(ReportGroup(("c", "g"), episodes=(episode,)),))
+    text = page(report).replace("\N{NO-BREAK SPACE}", " ")
+    assert f">{words}</td>" in text
+    assert (f", stall {words}" in text) is (lower is not None)
+
+
 def test_numbers_are_told_in_tables_as_well():
     text = page(synthetic())
     worst = synthetic().groups[0]
@@ -205,7 +224,7 @@ def test_a_fleet_of_two_thousand_groups_stays_below_twenty_megabytes():
         ReportGroup(
             row.key,
             episodes=tuple(
-                EpisodeRow(each, SINCE + each * day / 4, "member_joined", 1.0, 1.0, 1.0, 9.0, "bound", 1.0 + each / 9)
+                EpisodeRow(each, SINCE + each * day / 4, "member_joined", 1.0, 1.0, 1.0, 9.0, 20.0, 1.0 + each / 9)
                 for each in range(2 * EPISODES_MAX)
             ),
             owners=tuple(

@@ -1,4 +1,4 @@
-"""Tables are what is written down of them; no Spark session is needed to see it."""
+"""Tables agree with their documentation; no Spark session is needed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rebalance_agent.pipeline.tables.schemas import EVENTS, TABLES
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
 def test_keys_are_columns_that_every_row_has(table):
     assert all(not table.schema[key].nullable for key in table.keys)
-    assert set(table.divided_by) <= set(table.schema.names)
+    assert set(table.partitioned_by) <= set(table.schema.names)
     assert len(set(table.schema.names)) == len(table.schema.names)
 
 

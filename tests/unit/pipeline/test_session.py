@@ -1,4 +1,4 @@
-"""What is said before Java is started where Spark could not start."""
+"""The messages before Java starts, if Spark cannot start."""
 
 from __future__ import annotations
 

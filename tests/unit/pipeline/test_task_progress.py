@@ -1,4 +1,4 @@
-"""While Spark works, how far it is can be heard; what it cannot tell ends nothing."""
+"""Progress of Spark's tasks is reported while they run; errors of the report end nothing."""
 
 from __future__ import annotations
 

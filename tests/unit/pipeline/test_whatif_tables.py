@@ -1,4 +1,4 @@
-"""What a task makes of a piece of a group's past, without Spark."""
+"""The result of one task for a part of a group's history, without Spark."""
 
 from __future__ import annotations
 

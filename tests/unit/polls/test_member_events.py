@@ -88,7 +88,7 @@ def test_anything_else_is_counted_as_malformed_and_nothing_more(value):
 
 def test_partitions_are_counted_before_they_are_expanded():
     claims = {**event_to_json(REVOKED), "partitions": {f"t{number}": "0-999999" for number in range(2_000)}}
-    with pytest.raises(InvalidInputError, match=r"^partitions\.t\d+: makes it more than"):
+    with pytest.raises(InvalidInputError, match=r"^partitions\.t\d+: there are more than"):
         parse_report(json.dumps(claims).encode())
 
 

@@ -1,4 +1,4 @@
-"""Which groups are taken for gone without a tombstone, and which for everything in the world are not."""
+"""The conditions under which a group without a tombstone counts as deleted, and those under which it must not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `make audit` makes of pip-audit's answers: no answer is never good news."""
+"""`make audit` with pip-audit's answers: a missing answer is an error."""
 
 import json
 import subprocess
@@ -38,7 +38,7 @@ def test_what_pip_audit_passed_over_has_no_answer():
     assert answers(report) == Answers(
         {
             ("numpy", "2.0"): [],
-            ("pyyaml", "5.3"): ["PYSEC-1 (CVE-1, GHSA-1), mended in 5.4", "PYSEC-2, not mended yet"],
+            ("pyyaml", "5.3"): ["PYSEC-1 (CVE-1, GHSA-1), fixed in 5.4", "PYSEC-2, not fixed yet"],
         },
         "Dependency not found on PyPI and could not be audited: numpy (1.0)",
     )
@@ -51,7 +51,7 @@ def test_it_is_well_only_if_nothing_is_known_against_each_of_them():
 def test_an_audit_of_nothing_is_no_good_news():
     assert verdict([], Answers({})) == (
         UNANSWERED,
-        ["audit: nothing was asked, for no version is locked in requirements/*.lock"],
+        ["audit: no version is locked in requirements/*.lock"],
     )
 
 
@@ -63,9 +63,9 @@ def test_a_database_that_says_nothing_of_one_of_them_is_a_failure_of_its_own():
 
 
 def test_what_is_known_is_told_even_where_others_have_no_answer():
-    code, lines = verdict(VERSIONS, Answers({("pyyaml", "5.3"): ("PYSEC-1, mended in 5.4",)}))
+    code, lines = verdict(VERSIONS, Answers({("pyyaml", "5.3"): ("PYSEC-1, fixed in 5.4",)}))
     assert code == VULNERABLE
-    assert lines[0] == "pyyaml 5.3: PYSEC-1, mended in 5.4"
+    assert lines[0] == "pyyaml 5.3: PYSEC-1, fixed in 5.4"
     assert any("no answer for 2 of 3 versions" in line for line in lines)
     assert lines[-1] == "audit: 1 of 3 versions have known vulnerabilities"
 

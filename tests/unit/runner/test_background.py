@@ -1,4 +1,4 @@
-"""What ``tests/run.py`` has done beside the tiers: out of their way, and gone with them."""
+"""Background work of ``tests/run.py``: it does not disturb the tiers, and ends with them."""
 
 import contextlib
 import os
@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from support.observer.observing import PATIENCE_S, eventually
-from support.runner.background import LOWEST_PRIORITY, in_background
+from support.runner.background import NICENESS, in_background
 
 # Says who it is and whom it started, and neither ends by itself.
 WITH_A_CHILD = """
@@ -56,9 +56,9 @@ def test_the_body_runs_beside_it_and_its_end_ends_all(tmp_path, named):
     assert (len(gone), alive) == (2, [])
 
 
-def test_it_takes_what_the_others_leave(tmp_path, named):
+def test_it_has_the_priority_of_tests_that_compute(tmp_path, named):
     with in_background([python(WITH_A_CHILD, tmp_path / "pids")], os.environ):
-        assert [each.nice() for each in named(tmp_path / "pids")] == [LOWEST_PRIORITY, LOWEST_PRIORITY]
+        assert [each.nice() for each in named(tmp_path / "pids")] == [NICENESS, NICENESS]
 
 
 def test_who_asks_is_told_how_it_ended():

@@ -1,4 +1,4 @@
-"""What the node's name server answers: addresses of services, and plainly that there is nothing else."""
+"""The node's name server: addresses of services, and a clear negative answer for other names."""
 
 import socket
 import struct

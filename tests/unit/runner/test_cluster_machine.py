@@ -1,4 +1,4 @@
-"""What the node does to a machine: it is alone there, and what is not its own it leaves alone."""
+"""The node runs once per machine, and changes nothing else on it."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What `make test-node` says to a machine that cannot have a node, before it begins to build one."""
+"""The messages of `make test-node` on a machine without the requirements, before anything is built."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""What ``tests/run.py`` runs side by side: together in time, apart in what is read, gone when it is interrupted."""
+"""Parallel commands of ``tests/run.py``: their outputs are separate, and an interruption ends them all."""
 
 import contextlib
 import os

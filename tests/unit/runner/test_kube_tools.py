@@ -1,4 +1,4 @@
-"""How programs of Kubernetes come into the cache: once, complete or not at all; who cannot have them is told why."""
+"""Kubernetes programs are cached once, completely or not at all, or an error gives the reason."""
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""How the tools of `make audit` come into the cache: once, complete or not at all; who cannot have them is told why."""
+"""The tools of `make audit` are cached once, completely or not at all, or an error gives the reason."""
 
 import subprocess
 from pathlib import Path

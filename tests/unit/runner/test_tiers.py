@@ -1,4 +1,4 @@
-"""The tiers of ``tests/run.py``: none of the tests is forgotten, and the loop of change and try has none of its own."""
+"""The tiers of ``tests/run.py`` contain every test, and ``--fast`` contains no additional ones."""
 
 from pathlib import Path
 
@@ -25,4 +25,4 @@ def test_what_is_run_in_minutes_is_run_with_every_change():
 def test_only_what_is_asked_for_runs_alone():
     assert not any(map(run.is_alone, run.TIERS))
     assert all(map(run.is_alone, run.ON_REQUEST))
-    assert [len(each) for each in run.apart([*run.TIERS, *run.ON_REQUEST])] == [len(run.TIERS), 1, 1]
+    assert [len(each) for each in run.concurrent_tiers([*run.TIERS, *run.ON_REQUEST])] == [len(run.TIERS), 1, 1]

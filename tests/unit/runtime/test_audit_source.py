@@ -1,4 +1,4 @@
-"""Since when a topic of events has them all, as `verify` finds it."""
+"""The time from which a topic of events is complete, as `verify` finds it."""
 
 from __future__ import annotations
 

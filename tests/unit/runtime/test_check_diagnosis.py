@@ -1,4 +1,4 @@
-"""What is wrong with a server, told by one that is wrong in just that way: on loopback, without Kafka."""
+"""Diagnoses of server errors, each with a faulty server on loopback, without Kafka."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import threading
 import pytest
 
 from rebalance_agent.runtime.preflight.diagnosis import connection_trouble, diagnose, tls_trouble
-from rebalance_agent.runtime.settings.roles import split_server
+from rebalance_agent.runtime.settings.text_types import split_server
 from support.kafka.certificates import Authority, needs_openssl
 
 

@@ -1,4 +1,4 @@
-"""What `check` says of a gateway: what it would refuse, whom it reaches, and which ports it would not get."""
+"""`check` for a gateway: rejected settings, reachable brokers, and occupied ports."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from rebalance_agent.errors import ClusterError, InvalidInputError
 from rebalance_agent.http.health import Readiness
 from rebalance_agent.http.server import HttpServer
 from rebalance_agent.model.group import GroupState, GroupType
-from rebalance_agent.runtime.listeners.listener_security import listener_tls
+from rebalance_agent.runtime.listeners.listen_addresses import listen_addresses
 from rebalance_agent.runtime.listeners.web import WebApp
 from rebalance_agent.runtime.preflight import gateway_checks as module
 from rebalance_agent.runtime.preflight.findings import FindingStatus, exit_code
 from rebalance_agent.runtime.preflight.gateway_checks import gateway_findings
 from rebalance_agent.runtime.preflight.plan import findings
-from rebalance_agent.runtime.processes.gateway import listen_addresses
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
+from rebalance_agent.runtime.settings.listener_security import listener_tls
 from rebalance_agent.tracking.observations import DescribedGroup, ListedGroup
 from rebalance_agent.tracking.views import MemberLoad
 from support.gateway.gatewaying import free_base

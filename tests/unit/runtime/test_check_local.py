@@ -1,4 +1,4 @@
-"""What a role refuses to start with, `check` says first, and in the same words."""
+"""`check` reports the errors that prevent a role's start, with the same messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events to a file: whole lines, bounded size, and nothing lost by others' moving it away."""
+"""Events to a file: whole lines, bounded size, and no loss if another program moves the file."""
 
 from __future__ import annotations
 

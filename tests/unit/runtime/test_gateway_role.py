@@ -1,4 +1,4 @@
-"""What a gateway does of itself beside its connections."""
+"""The gateway's own work beside its connections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever keeps a role's listener busy, it answers for its health."""
+"""Health checks are answered, however busy a role's listener is."""
 
 from __future__ import annotations
 

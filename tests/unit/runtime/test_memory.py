@@ -1,16 +1,16 @@
-"""What is turned for a process of ours is as it was afterwards."""
+"""Settings of the process that are changed temporarily are restored."""
 
 from __future__ import annotations
 
 import gc
 
 from rebalance_agent.runtime.processes import memory
-from rebalance_agent.runtime.processes.memory import YOUNG_OBJECTS_MAX, all_ours, give_back
+from rebalance_agent.runtime.processes.memory import YOUNG_OBJECTS_MAX, give_back, tuned_memory
 
 
 def test_the_collector_is_as_before_at_the_end():
     before, frozen = gc.get_threshold(), gc.get_freeze_count()
-    with all_ours():
+    with tuned_memory():
         assert gc.get_threshold()[0] == YOUNG_OBJECTS_MAX
         assert gc.get_freeze_count() > frozen
     assert (gc.get_threshold(), gc.get_freeze_count()) == (before, 0)
@@ -22,5 +22,5 @@ def test_another_c_library_is_left_alone(monkeypatch):
 
     monkeypatch.setattr(memory.ctypes, "CDLL", nothing)
     give_back()
-    with all_ours():
+    with tuned_memory():
         pass

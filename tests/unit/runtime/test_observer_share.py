@@ -1,4 +1,4 @@
-"""What is shared among replicas, and what is not."""
+"""Work that replicas share, and work that each does alone."""
 
 from __future__ import annotations
 

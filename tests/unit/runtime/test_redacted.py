@@ -1,4 +1,4 @@
-"""/config says what is in effect, and never a secret."""
+"""/config shows the effective settings without secrets."""
 
 from __future__ import annotations
 

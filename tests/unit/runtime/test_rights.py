@@ -1,4 +1,4 @@
-"""Rights on paper: which there are, how each is proven, what is told of it."""
+"""The list of rights, the proof of each, and its description."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from rebalance_agent.errors import ClusterError
 from rebalance_agent.http.health import Readiness
 from rebalance_agent.metrics.agent_rows import DEGRADED_MODES
 from rebalance_agent.runtime.preflight.probes import ProbeResult, prove
-from rebalance_agent.runtime.preflight.rights import ADMIN_ONLY, acl_command, agent_rights
-from rebalance_agent.runtime.preflight.rights_watch import RIGHTS_PART, RightsWatch, watch_rights
 from rebalance_agent.runtime.processes.logged_health import LoggedHealth
+from rebalance_agent.runtime.processes.rights_watch import RIGHTS_PART, RightsWatch, watch_rights
+from rebalance_agent.runtime.settings.rights import ADMIN_ONLY, acl_command, agent_rights
 from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings
 
 DOCS = Path(__file__).parents[3] / "docs"

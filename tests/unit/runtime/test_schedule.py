@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 import pytest
 
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.runtime.processes import schedule as module
-from rebalance_agent.runtime.processes.schedule import THREADS_MAX, Schedule
+from rebalance_agent.runtime.scheduling import schedule as module
+from rebalance_agent.runtime.scheduling.schedule import THREADS_MAX, Schedule
 
 PATIENCE_S = 10
 
@@ -45,7 +45,7 @@ def test_a_call_that_takes_long_does_not_keep_the_process_from_ending():
     program = f"""
 import threading
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.runtime.processes.schedule import Schedule
+from rebalance_agent.runtime.scheduling.schedule import Schedule
 
 begun = threading.Event()
 schedule = Schedule(SystemClock())

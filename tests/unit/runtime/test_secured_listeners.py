@@ -1,4 +1,4 @@
-"""The sidecar's two listeners behind TLS, certificates of clients and tokens, and a consumer that posts to them."""
+"""The sidecar's two listeners with TLS, client certificates and tokens, and a consumer that posts to them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.http.messages import Request
 from rebalance_agent.http.reloaded_files import LOOK_AGAIN_S
 from rebalance_agent.instrumentation.client_tls import CA_VARIABLE, CERT_VARIABLE, KEY_VARIABLE
-from rebalance_agent.instrumentation.endpoint import Endpoint, PostStatus
-from rebalance_agent.instrumentation.outbox import Batch
+from rebalance_agent.instrumentation.delivery.endpoint import Endpoint, PostStatus
+from rebalance_agent.instrumentation.delivery.outbox import Batch
 from rebalance_agent.model.event_json import json_line
-from rebalance_agent.runtime.listeners.listener_security import bearer_of
 from rebalance_agent.runtime.processes.sidecar import Sidecar
+from rebalance_agent.runtime.settings.listener_security import bearer_of
 from rebalance_agent.runtime.settings.roles import SidecarSettings
 from support.kafka.certificates import Authority, needs_openssl
 from support.observer.views import member_event

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings, split_address
+from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings
 from rebalance_agent.runtime.settings.settings_sources import FILE_BYTES_MAX, SettingsErrors, load, misspelt_environment
+from rebalance_agent.runtime.settings.text_types import split_address
 from rebalance_agent.tracking.patterns.copartition import Copartitioned
 
 
@@ -152,7 +153,7 @@ def test_co_partition_declarations_come_from_lines_of_a_file_or_one_variable(wri
 
 def test_wrong_co_partition_declarations_are_refused_by_name():
     (line,) = _problems(flags={"copartitioned": "joins-.*; billing=payments"})
-    assert line == "copartitioned: 'billing=payments' names one topic; it takes two to be read side by side"
+    assert line == "copartitioned: 'billing=payments' names only one topic; at least two can be co-partitioned"
 
 
 def test_a_misspelt_variable_is_found_and_those_of_others_are_left_alone():

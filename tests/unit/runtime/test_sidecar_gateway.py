@@ -1,4 +1,4 @@
-"""A sidecar is a gateway, too, as soon as any setting says something of a gateway; and else needs nothing of it."""
+"""A sidecar is also a gateway if a gateway setting is present, and otherwise needs none of its requirements."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rebalance_agent.cli import main
 from rebalance_agent.cli.commands import sidecar
 from rebalance_agent.runtime.processes.gateway import GatewayRole
 from rebalance_agent.runtime.processes.sidecar import Sidecar
-from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings, as_given
+from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings, without_unused_gateway
 from rebalance_agent.runtime.settings.redacted import shown_settings
 from rebalance_agent.runtime.settings.roles import SidecarSettings
 from rebalance_agent.runtime.settings.settings_sources import SettingsErrors, load
@@ -38,7 +38,7 @@ def test_a_variable_or_a_file_does_so_too(monkeypatch, tmp_path):
     monkeypatch.delenv("REBALANCE_AGENT_GATEWAY_PORT_BASE")
     (tmp_path / "sidecar.yaml").write_text("gateway_groups: orders=sticky\n")
     loaded = load(GatewaySettings, str(tmp_path / "sidecar.yaml"), {})
-    assert as_given(loaded).gateway_groups == "orders=sticky"
+    assert without_unused_gateway(loaded).gateway_groups == "orders=sticky"
 
 
 def test_without_any_it_is_a_sidecar_alone_whatever_a_service_of_kubernetes_is_called(monkeypatch):
@@ -51,7 +51,7 @@ def test_without_any_it_is_a_sidecar_alone_whatever_a_service_of_kubernetes_is_c
 
 
 def test_a_sidecar_alone_shows_its_own_settings_with_what_was_given():
-    given = as_given(load(GatewaySettings, None, {**FREE, "stop_seconds": "1", "kafka": KAFKA}))
+    given = without_unused_gateway(load(GatewaySettings, None, {**FREE, "stop_seconds": "1", "kafka": KAFKA}))
     assert given == SidecarSettings(**FREE, stop_seconds=1, kafka=KAFKA)
     assert not [name for name in shown_settings(given)["settings"] if name.startswith("gateway")]
 

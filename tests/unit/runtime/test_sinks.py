@@ -1,4 +1,4 @@
-"""Sinks: one queue and thread each, bounded, and none in another's way."""
+"""Sinks have one bounded queue and one thread each, and do not delay each other."""
 
 from __future__ import annotations
 

@@ -7,7 +7,8 @@ import threading
 
 import pytest
 
-from rebalance_agent.runtime.settings.roles import SidecarSettings, split_address
+from rebalance_agent.runtime.settings.roles import SidecarSettings
+from rebalance_agent.runtime.settings.text_types import split_address
 from rebalance_agent.runtime.startup import ADDRESS, listens
 
 

@@ -1,4 +1,4 @@
-"""Signals end an agent, whichever of its threads the system gives them to."""
+"""Signals end an agent, on whichever thread they arrive."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import threading
 
 from rebalance_agent.clock import FakeClock, SystemClock
-from rebalance_agent.runtime.processes.ticker import Ticker
+from rebalance_agent.runtime.scheduling.ticker import Ticker
 
 PATIENCE_S = 10
 

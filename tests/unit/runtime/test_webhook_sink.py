@@ -20,11 +20,12 @@ from rebalance_agent.http.server import HttpServer
 from rebalance_agent.http.server_tls import ServerTls, TlsFiles
 from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.events_post import EVENTS_PATH
-from rebalance_agent.runtime.listeners.listener_security import webhook_tls
+from rebalance_agent.runtime.settings.listener_security import webhook_tls
 from rebalance_agent.runtime.settings.roles import SidecarSettings
+from rebalance_agent.runtime.settings.webhook_target import webhook_target
 from rebalance_agent.runtime.sinks import webhook_sink as sink_webhook
 from rebalance_agent.runtime.sinks.queued_sink import BATCH_BYTES_MAX, DeliveryError
-from rebalance_agent.runtime.sinks.webhook_sink import Webhook, webhook_target
+from rebalance_agent.runtime.sinks.webhook_sink import Webhook
 from support.kafka.certificates import Authority, needs_openssl
 from support.observer.sidecars import Sidecar, SilentSidecar, absent, answering
 from support.observer.views import assign_event

@@ -1,4 +1,4 @@
-"""The guard with a small Python process in Java's place: who ends when who else dies."""
+"""The guard, with a small Python process in Java's place: which process ends when another dies."""
 
 from __future__ import annotations
 

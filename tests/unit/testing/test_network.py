@@ -1,4 +1,4 @@
-"""What tests put between a client and a broker does to connections what networks do."""
+"""The simulated network treats connections as real networks do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The example of the documentation prints what it says."""
+"""The documented example prints the documented output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A story told in pieces is the story told at once."""
+"""A script that runs in parts gives the same result as in one run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Single stories in the model of the coordinator, each as Kafka's broker and consumers would have it."""
+"""Single scenarios in the coordinator model, each with the behaviour of Kafka's broker and consumers."""
 
 from __future__ import annotations
 
@@ -504,11 +504,11 @@ def test_a_dynamic_member_that_crashed_and_is_back_waits_for_its_own_session_to_
 @pytest.mark.parametrize(
     ("step", "problem"),
     [
-        (Leave(0, "x"), "script[1].name: x is not there"),
-        (Join(0, member("a")), "script[1].member.name: a is there already"),
+        (Leave(0, "x"), "script[1].name: x is not a member"),
+        (Join(0, member("a")), "script[1].member.name: a is already a member"),
         (Join(-1, member("b")), "script[1].at_ms: must be at least 0, not -1"),
         (Join(0, member("")), "script[1].member.name: must not be empty"),
-        (Join(0, SimulatedMember("b", ("t",), ())), "script[1].member.strategies: must name one at least"),
+        (Join(0, SimulatedMember("b", ("t",), ())), "script[1].member.strategies: must name at least one"),
         (Join(0, member("b", processing_ms=-1)), "script[1].member.processing_ms: must be at least 0, not -1"),
         (
             Join(0, member("b", rebalance_timeout_ms=0)),

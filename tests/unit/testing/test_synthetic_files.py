@@ -1,4 +1,4 @@
-"""The files of a synthetic fleet: the same bytes from one process or many, complete or not there."""
+"""The files of a synthetic fleet: equal bytes from one process or many, complete or absent."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_large_fleet_has_no_more_files_than_are_good():
 
 def test_a_folder_with_events_is_left_as_it_is(tmp_path):
     (tmp_path / "events-00000.ndjson").write_text("{}")
-    with pytest.raises(InvalidInputError, match="has events already"):
+    with pytest.raises(InvalidInputError, match="already has events"):
         synthesize(FLEET, tmp_path, 1, lambda _: None)
     assert written(tmp_path) == {"events-00000.ndjson": b"{}"}
 

@@ -1,4 +1,4 @@
-"""Fleets that never lived: what groups are like, and what happens to them on a day."""
+"""Synthetic fleets: the kinds of groups, and their changes on a day."""
 
 from __future__ import annotations
 

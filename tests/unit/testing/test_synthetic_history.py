@@ -1,4 +1,4 @@
-"""Histories that never happened hold what real ones do, and come out the same again."""
+"""Synthetic histories have the properties of real ones, and are reproducible."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from collections import Counter
 
 import pytest
 
-from rebalance_agent.advice.fidelity import fidelity
-from rebalance_agent.advice.implementations import instrumented_generations
-from rebalance_agent.advice.recorded_history import history_of
+from rebalance_agent.advice.replay.fidelity import fidelity
+from rebalance_agent.advice.replay.implementations import instrumented_generations
+from rebalance_agent.advice.replay.recorded_history import history_of
 from rebalance_agent.model.episode import Basis, Trigger
-from rebalance_agent.model.events import AbortedEvent, AssignEvent, GenerationEvent, MemberEvent, event_id
+from rebalance_agent.model.events import AbortedEvent, AssignEvent, GenerationEvent, MemberEvent
 from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.group_event import event_id
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.testing.synthetic.fleet_plan import FleetPlan, plan_group
 from rebalance_agent.testing.synthetic.synthetic_history import history

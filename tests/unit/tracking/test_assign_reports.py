@@ -1,6 +1,7 @@
-"""What a group's leader reports of its ``assign()``."""
+"""Reports of a group's leader about its ``assign()``."""
 
-from rebalance_agent.model.events import AssignEvent, process_event_id
+from rebalance_agent.model.events import AssignEvent
+from rebalance_agent.model.group_event import process_event_id
 from rebalance_agent.tracking.observations import MemberReported, Tick
 from rebalance_agent.tracking.tracker import Tracker
 from support.tracker.tracking import T0, member, record, tell, watch

@@ -1,4 +1,4 @@
-"""What comes from outside is bounded: clocks that are set, names of any kind, floods of reports, groups and topics."""
+"""Bounds of external input: clocks that change, any names, floods of reports, groups and topics."""
 
 from __future__ import annotations
 

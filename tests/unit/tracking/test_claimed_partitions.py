@@ -1,4 +1,4 @@
-"""Numbers that no partition has, from a record's bytes to events: nobody has them there, and all can be read back."""
+"""Impossible partition numbers, from a record's bytes to events: they have no owner, and remain readable."""
 
 from __future__ import annotations
 

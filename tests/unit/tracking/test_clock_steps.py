@@ -1,4 +1,4 @@
-"""An observer whose clock is set by an hour goes on seeing what there is to see, and claims nothing that is not."""
+"""An observer whose clock jumps by an hour continues to observe, and reports nothing false."""
 
 from __future__ import annotations
 

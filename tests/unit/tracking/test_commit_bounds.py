@@ -1,4 +1,4 @@
-"""Bounds of stalls in groups whose members report nothing: what their commits show, and what they do not."""
+"""Bounds of stalls in groups without reports: what their commits prove, and what they do not."""
 
 import pickle
 from dataclasses import replace
@@ -10,8 +10,13 @@ from hypothesis import strategies as st
 from rebalance_agent.groupprotocol.commit_key import commit_key
 from rebalance_agent.model.episode import Basis, Trigger
 from rebalance_agent.model.epoch_groups import GroupEpoch, MemberState, TargetEpoch
-from rebalance_agent.tracking.completed_generation import FirstCommits
-from rebalance_agent.tracking.evidence.commit_times import Commit, CommitTimes
+from rebalance_agent.tracking.evidence.commit_times import (
+    COMMIT_DELAY_MS,
+    EARLIER_MAX,
+    EARLIER_MAX_MS,
+    CommitTimes,
+)
+from rebalance_agent.tracking.evidence.known_times import FirstCommits
 from rebalance_agent.tracking.rebalance.episodes import COMMITS_WAIT_MAX_MS
 from support.tracker.epochs import current, fact, gone, group_of_two, target
 from support.tracker.tracking import (
@@ -41,8 +46,22 @@ def stall_of(*observations):
 
 def test_the_first_commit_after_an_assignment_is_the_upper_bound_of_the_stall():
     stall = stall_of(*WORK, *B_GONE, committed(84_500, 0))
-    # b worked at least until 70 s, its last commit but one; a, which got everything anew, committed at 84.5 s.
-    assert (stall.lower_seconds, stall.seconds, stall.basis) == (2.8, 14.5, Basis.BOUND)
+    # b worked at least until 69.5 s, half a second before its last commit but one; a, which got everything anew,
+    # committed at 84.5 s.
+    assert (stall.lower_seconds, stall.seconds, stall.basis) == (2.8, 15.0, Basis.BOUND)
+
+
+def test_a_commit_may_be_recorded_half_a_second_after_its_offsets_were_taken():
+    """An aiokafka member stood still between the two: 12.606 s by its own account, 12.158 s by the commit's time."""
+    taken_ms, recorded_ms = 69_552, 70_000
+    work = [committed(60_000, 2, 3), committed(65_000, 2, 3), committed(recorded_ms, 2, 3), committed(75_000, 2, 3)]
+    assert stall_of(*work, *B_GONE, committed(84_500, 0)).seconds >= 84.5 - taken_ms / 1000
+
+
+def test_offsets_are_taken_after_the_commit_before_was_answered():
+    """Commits in quick succession bound each other."""
+    work = [committed(at, 2, 3) for at in (79_800, 79_900, 80_000)]
+    assert stall_of(*work, *B_GONE, committed(84_500, 0)).seconds == pytest.approx(84.5 - 79.8)
 
 
 def test_without_a_commit_nothing_shows_that_the_stall_is_over():
@@ -57,7 +76,7 @@ def test_a_commit_of_a_partition_that_a_cooperative_member_kept_shows_nothing():
     grown = member("a", (0, 1, 2, 3), owned=(0, 1))
     known = (topics(0, t=4), listed(500), record(1_000, 0), record(4_000, 1, a, b, joined=3_990, **coop))
     death = (listed(80_000), listed(80_200, "g"), record(83_000, 2, grown, joined=82_990, **coop))
-    for number, seconds in ((0, None), (2, pytest.approx(84.5 - 70.0))):
+    for number, seconds in ((0, None), (2, pytest.approx(84.5 - 69.5))):
         _, events = watch(*in_time(*known, *WORK, *death, committed(84_500, number)), tick(150_000), commits=False)
         assert closing(events)[-1].stall.seconds == seconds
 
@@ -67,14 +86,14 @@ def test_a_member_that_stopped_polling_left_only_after_its_poll_interval():
     kept = [committed(at, 0, 1) for at in range(5_000, 80_000, 5_000)]
     stuck = [committed(at, 2, 3) for at in range(5_000, 55_000, 5_000)]
     stall = stall_of(*kept, *stuck, *B_GONE, committed(84_000, 0))
-    assert stall.seconds == 84.0 - 45.0  # its last commit but one; 50 was the last
+    assert stall.seconds == 84.0 - 44.5  # its last commit but one; 50 was the last
 
 
 def test_a_repeated_offset_may_be_of_a_callback_like_the_one_before():
     work = [committed(at, 0, 1, 2, 3) for at in (60_000, 65_000, 70_000)]
     closing_down = [committed(75_000, 2, 3), committed(80_100, 2, 3, offset=75_000)]
     stall = stall_of(*work, *closing_down, *B_GONE, committed(84_000, 0))
-    assert stall.seconds == 84.0 - 70.0
+    assert stall.seconds == 84.0 - 69.5
 
 
 def test_a_staying_member_that_changed_its_subscription_stopped_before_the_rebalance():
@@ -82,7 +101,7 @@ def test_a_staying_member_that_changed_its_subscription_stopped_before_the_rebal
     wider = member("b", (2, 3), topics=("t", "u"))
     rejoined = record(83_000, 2, A, wider, joined=82_990)
     stall = stall_of(*WORK, B_GONE[0], B_GONE[1], rejoined, committed(84_000, 0, 2))
-    assert stall.seconds == 84.0 - 70.0
+    assert stall.seconds == 84.0 - 69.5
     joined = record(83_000, 2, member("a", (0, 1)), member("b", (2,)), member("c", (3,)), joined=82_990)
     stall = stall_of(*WORK, B_GONE[0], B_GONE[1], joined, committed(84_000, 0, 2, 3))
     assert stall.seconds == 84.0 - 80.0  # asked to rejoin by the coordinator
@@ -91,9 +110,34 @@ def test_a_staying_member_that_changed_its_subscription_stopped_before_the_rebal
 def test_a_stall_that_was_not_over_is_carried_to_the_next_rebalance():
     second = (listed(85_000), listed(85_200, "g"), record(86_000, 3, member("c", (0, 1, 2, 3)), joined=85_990))
     stall = stall_of(*WORK, *B_GONE, *second, committed(87_000, 0))
-    assert stall.seconds == 87.0 - 70.0
+    assert stall.seconds == 87.0 - 69.5
     stall = stall_of(*WORK, *B_GONE, committed(84_000, 0), committed(84_500, 0), *second, committed(87_000, 0))
-    assert stall.seconds == 87.0 - 84.0
+    assert stall.seconds == 87.0 - 83.5
+
+
+SHARED = (
+    listed(85_000),
+    listed(85_200, "g"),
+    record(86_000, 3, member("a", (0, 1)), member("c", (2, 3)), joined=85_990),
+)
+"""A rebalance before anything was committed in the one before it."""
+
+
+def test_the_first_commit_of_a_later_owner_ends_the_stall_of_a_rebalance_that_another_one_followed():
+    commits = committed(86_500, 0, 1), committed(87_000, 2, 3)
+    _, events = watch(*in_time(*TWO_EAGER, *WORK, *B_GONE, *SHARED, *commits), tick(150_000), commits=False)
+    first, last = (event.stall for event in closing(events)[-2:])
+    # b had 2 and 3, which only c committed: a may never have been called for them.
+    assert (first.lower_seconds, first.seconds) == (2.8, 87.0 - 69.5)
+    assert first.upper_partition_seconds == pytest.approx(2 * (86.5 - 80.0) + 2 * (87.0 - 69.5))
+    assert last.seconds == 87.0 - 69.5
+
+
+def test_a_later_commit_of_another_partition_ends_no_stall_of_a_rebalance_before():
+    """Its owner of then may never have been called, and that of now may not have been called yet."""
+    observations = in_time(*TWO_EAGER, *WORK, *B_GONE, *SHARED, committed(86_500, 0, 1))
+    _, events = watch(*observations, tick(150_000), commits=False)
+    assert [event.stall.seconds for event in closing(events)[-2:]] == [None, None]
 
 
 def test_a_stall_is_over_when_its_owner_would_have_been_removed_otherwise():
@@ -121,7 +165,7 @@ def test_an_episode_waits_for_first_commits_and_not_for_long():
     tracker, events = watch(*in_time(*TWO_EAGER, *WORK, *B_GONE), tick(90_000), commits=False)
     assert triggers(events) == [Trigger.GROUP_STARTED]
     events = tell(tracker, committed(90_500, 0), tick(91_500), commits=False)
-    assert closing(events)[-1].stall.seconds == 20.5
+    assert closing(events)[-1].stall.seconds == 21.0
     tracker, events = watch(
         *in_time(*TWO_EAGER, *WORK, *B_GONE), tick(83_000 + 5_000 + COMMITS_WAIT_MAX_MS), commits=False
     )
@@ -158,45 +202,67 @@ def test_a_removed_member_that_was_alive_hears_of_it_later():
     assert closing(events)[-1].stall.lower_seconds == 0
 
 
-@given(st.lists(st.tuples(st.integers(1, 100), st.integers(0, 1)), max_size=30))
+@given(st.lists(st.tuples(st.integers(1, 2_000), st.integers(0, COMMIT_DELAY_MS), st.booleans()), max_size=30))
 def test_a_partition_was_consumed_after_every_commit_that_counts_as_work(steps):
-    """A reader that commits what it consumed, and repeats at most once, in its callback."""
-    times, at_ms, offset, last = CommitTimes(), 0, 0, True
+    """A reader that consumes between two commits, and repeats an offset at most once, in its callback.
+
+    It consumes as soon as it has taken the offsets of the commit before, and takes them when that was answered.
+    """
+    times, at_ms, taken_ms, offset, repeats = CommitTimes(), 0, 0, 0, False
     consumed = []
-    for wait, more in steps:
-        at_ms, offset = at_ms + wait, offset + (more or not last)
-        consumed += [at_ms] * (more or not last)
-        last = bool(more or not last)
-        times.update({commit_key("g", "t", 0): Commit(at_ms, offset)})
+    for wait, delay, idle in steps:
+        repeats = idle and not repeats
+        if not repeats:
+            offset += 1
+            consumed.append(taken_ms)
+        taken_ms = at_ms + wait
+        at_ms = taken_ms + delay
+        times.update({commit_key("g", "t", 0): (at_ms, offset)})
     worked = times.worked_ms("g", [("t", 0)], 0, at_ms)
-    assert worked is None or any(worked < moment for moment in consumed)
+    assert worked is None or worked <= max(consumed)
 
 
 def test_commits_are_kept_for_a_bounded_number_of_partitions(monkeypatch):
     monkeypatch.setattr("rebalance_agent.tracking.evidence.commit_times.PARTITIONS_MAX", 2)
     times, first = CommitTimes(), FirstCommits()
-    for at_ms in (1, 2):
-        times.update({commit_key("g", "t", number): Commit(at_ms, at_ms) for number in range(5)})
-    seen = [times.worked_ms("g", [("t", number)], 0, 9) for number in range(5)]
-    assert seen == [1, 1, None, None, None]
-    times.expect("g", [("t", 4)], 2, first)
-    times.update({commit_key("g", "t", 4): Commit(3, 2), commit_key("g", "t", 0): None})
-    assert first.at_ms == {("t", 4): 3}
+    for at_ms in (1_000, 2_000):
+        times.update({commit_key("g", "t", number): (at_ms, at_ms) for number in range(5)})
+    seen = [times.worked_ms("g", [("t", number)], 0, 9_000) for number in range(5)]
+    assert seen == [500, 500, None, None, None]
+    times.expect("g", [("t", 4)], 2_000, first)
+    times.update({commit_key("g", "t", 4): (3_000, 2), commit_key("g", "t", 0): None})
+    assert first.at_ms == {("t", 4): 3_000}
     times.forget("g")
-    for at_ms in (4, 5):
-        times.update({commit_key("h", "t", number): Commit(at_ms, at_ms) for number in range(5)})
-    assert [times.worked_ms("h", [("t", number)], 0, 9) for number in range(3)] == [4, 4, None]
+    for at_ms in (4_000, 5_000):
+        times.update({commit_key("h", "t", number): (at_ms, at_ms) for number in range(5)})
+    assert [times.worked_ms("h", [("t", number)], 0, 9_000) for number in range(3)] == [3_500, 3_500, None]
+
+
+def test_a_commit_ends_the_stalls_of_a_bounded_number_of_generations():
+    times, firsts = CommitTimes(), [FirstCommits() for _ in range(EARLIER_MAX + 2)]
+    for first in firsts:
+        times.expect("g", [("t", 0)], 1_000, first)
+        times.expect("g", [("t", 0)], 1_000, first)  # handed on within the generation
+    times.update({commit_key("g", "t", 0): (2_000, 1)})
+    assert firsts[-1].at_ms == {("t", 0): 2_000}
+    assert [first.later_ms for first in firsts] == [{}, *[{("t", 0): 2_000}] * EARLIER_MAX, {}]
+
+
+def test_a_commit_ends_no_stall_of_a_generation_long_before():
+    times, before, after = CommitTimes(), FirstCommits(), FirstCommits()
+    times.expect("g", [("t", 0)], 1_000, before)
+    times.expect("g", [("t", 0)], 1_001 + EARLIER_MAX_MS, after)
+    times.update({commit_key("g", "t", 0): (2_000 + EARLIER_MAX_MS, 1)})
+    assert (before.later_ms, len(after.at_ms)) == ({}, 1)
 
 
 def test_groups_without_commits_that_are_kept_take_no_memory(monkeypatch):
     monkeypatch.setattr("rebalance_agent.tracking.evidence.commit_times.PARTITIONS_MAX", 1)
     times = CommitTimes()
-    times.update({commit_key("kept", "t", 0): Commit(1, 1)})
+    times.update({commit_key("kept", "t", 0): (1, 1)})
     before = pickle.dumps(times)
     for number in range(100):
-        times.update(
-            {commit_key(f"deleted-{number}", "t", 0): None, commit_key(f"over-{number}", "t", 0): Commit(2, 1)}
-        )
+        times.update({commit_key(f"deleted-{number}", "t", 0): None, commit_key(f"over-{number}", "t", 0): (2, 1)})
     assert pickle.dumps(times) == before
     times.update({commit_key("kept", "t", 0): None})
     assert len(pickle.dumps(times)) < len(before)

@@ -1,4 +1,4 @@
-"""New coordinators: they start every member's session anew, and classic rebalances with it (truth.md, finding 1)."""
+"""New coordinators restart every member's session, and classic rebalances with it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rebalance_agent.model.epoch_groups import GroupEpoch, TargetEpoch
-from rebalance_agent.tracking.completed_generation import CoordinatorChange
 from rebalance_agent.tracking.evidence import coordinators
 from rebalance_agent.tracking.evidence.coordinators import Coordinators, last_contact_ms
+from rebalance_agent.tracking.evidence.known_times import CoordinatorChange
 from rebalance_agent.tracking.tracker import Tracker
 from support.tracker.epochs import current, fact, gone, group_of_two, target
 from support.tracker.tracking import closing, in_time, listed, member, record, tell, tick, topics, watch

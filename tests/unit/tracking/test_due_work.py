@@ -1,4 +1,4 @@
-"""What is due: a little at a time where it is much, and the same in the end."""
+"""Due work: large amounts are done in small steps, with the same result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups that lost all their members: since when, what they had, and the partition-seconds without an owner."""
+"""Groups that lost all members: start, former members, and partition-seconds without an owner."""
 
 import pytest
 

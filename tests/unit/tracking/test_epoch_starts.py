@@ -1,4 +1,4 @@
-"""Groups whose coordinator assigns: how they start, and topics that grow faster than we look."""
+"""The start of groups with broker-side assignment, and topics that grow faster than they are polled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups whose coordinator assigns: the records of a real KIP-848 group, step by step."""
+"""Groups with broker-side assignment: the records of a real KIP-848 group, step by step."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 from rebalance_agent.model.episode import Basis, Trigger
-from rebalance_agent.model.events import event_id
 from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.group_event import event_id
 from support.tracker.tracking import (
     T0,
     assigned,

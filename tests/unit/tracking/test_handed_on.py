@@ -1,4 +1,4 @@
-"""A partition that is handed on twice, since a newer epoch overtook the first handover, stands still twice."""
+"""A partition is stalled twice if a newer epoch overtakes its first handover."""
 
 from __future__ import annotations
 

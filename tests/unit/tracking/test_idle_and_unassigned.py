@@ -1,4 +1,4 @@
-"""Members without partitions and partitions without members, where that is easily got wrong."""
+"""Members without partitions and partitions without members, in error-prone cases."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Records that are read long after they were written: what is said of a rebalance gets vaguer, and never false."""
+"""Records that are read long after they were written: results become less precise, but never false."""
 
 from __future__ import annotations
 

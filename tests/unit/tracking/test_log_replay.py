@@ -1,4 +1,4 @@
-"""A captured topic told again gives the observer's own generations, and damage stops nothing."""
+"""The replay of a captured topic gives the observer's generations, and damaged records do not stop it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A group that goes over to the consumer protocol while it runs (KIP-848), and back: one group all the time.
+"""A group that migrates to the consumer protocol (KIP-848) and back remains one group.
 
 The records are those that a broker wrote, in its order: the old type's tombstones and the new type's records are one
 batch with one timestamp, in which the epoch is the generation's number.

@@ -1,4 +1,4 @@
-"""What a rebalance had to move: nobody can leave a partition with a member that is gone."""
+"""The moves that a rebalance needs: partitions of a member that is gone must move."""
 
 import pytest
 

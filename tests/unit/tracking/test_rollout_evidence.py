@@ -1,4 +1,4 @@
-"""What proves that a member was replaced, and that replacements are a deploy."""
+"""Evidence that a member was replaced, and that replacements are a deploy."""
 
 from __future__ import annotations
 

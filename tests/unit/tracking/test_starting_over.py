@@ -1,4 +1,4 @@
-"""A tail that starts over reads what the tracker knows already: nothing is told twice, nothing goes back in time."""
+"""A tail that restarts reads known records again: nothing is published twice or goes back in time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Topics that records name by their ids: events name them by their names, also where these are learned afterwards."""
+"""Topic ids in records become names in events, also if the names are learned later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lag and rate in a group's view: there while it is followed, new with every measurement and every generation."""
+"""Lag and rate in a group's view, updated with every measurement and every generation."""
 
 from rebalance_agent.model.epoch_groups import GroupEpoch, TargetEpoch
 from rebalance_agent.model.group import GroupState, GroupType

@@ -1,4 +1,4 @@
-"""Bounds of stalls that independent judging found false: each case holds the truth now."""
+"""Bounds of stalls that an independent check found false: each case is correct now."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def stall_of(*observations):
 
 
 def test_a_member_that_leaves_while_a_rebalance_runs_may_have_worked_until_its_join_phase_ended():
-    """A rolling restart: c joined and began it, b worked on and left at its own time (finding 7)."""
+    """A rolling restart: c joined and began it, b worked on and left at its own time."""
     stall = stall_of(*RUNNING, record(14_000, 2, member("a", (0, 1)), member("c", (2, 3)), joined=13_990))
     assert stall.lower_seconds == pytest.approx(0.01)
 
@@ -42,7 +42,7 @@ def test_of_two_members_that_left_either_may_have_begun_it():
 
 
 def test_new_partitions_of_an_epoch_group_stand_still_since_the_record_that_shows_them_first():
-    """Their owners get them by their own heartbeats, at different times (finding 3)."""
+    """Their owners get them by their own heartbeats, at different times."""
     grown = [
         topics(29_000, t=4),
         fact(30_000, GroupEpoch(3)),

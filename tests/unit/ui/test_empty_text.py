@@ -107,7 +107,7 @@ def test_the_page_has_it_on_top_of_the_list_and_of_the_group():
     assert "Empty since 22:03:20 UTC; its last 3 members are gone; 12 partitions have no owner" in html
     close_up = GroupCloseUp(build_detail(emptied(), NOW), (), None, None)
     content = group_content(close_up, (), 0, explanation_of((), (), 3))
-    assert '<p class="note hurts">Empty since 22:03:20 UTC; its last 3 members are gone' in content
+    assert '<p class="note critical">Empty since 22:03:20 UTC; its last 3 members are gone' in content
     assert "Empty since 22:03:20 UTC" in headline(close_up)
     calm = GroupCloseUp(build_detail(replace(emptied(), empty=None), NOW), (), None, None)
     assert "Empty since" not in group_content(calm, (), 0, explanation_of((), (), 3)) + headline(calm)

@@ -8,7 +8,18 @@ from rebalance_agent.model.events import MemberSnapshot, Workload
 from rebalance_agent.tracking.views import MemberLoad
 from rebalance_agent.ui.sentences.group_detail import GroupCloseUp, member_table
 from rebalance_agent.ui.sentences.named_members import PartitionMove, member_names, moves, partitions_text
-from rebalance_agent.ui.words import UNKNOWN, ago, duration, listed, moment, plural, printable, stall_text, table_text
+from rebalance_agent.ui.words import (
+    UNKNOWN,
+    ago,
+    duration,
+    listed,
+    moment,
+    partition_seconds_text,
+    plural,
+    printable,
+    stall_text,
+    table_text,
+)
 from support.observer.views import NOW, full_view
 
 
@@ -52,7 +63,18 @@ def test_a_bound_has_two_ends():
     assert stall_text(Stall(6.2, 0.2, 12.0, Basis.BOUND)) == "200 ms - 6.2 s"
     assert stall_text(Stall(None, 0.2, 12.0, Basis.BOUND)) == "200 ms or more"
     assert stall_text(Stall(6.2, 6.19, 12.0, Basis.BOUND)) == "6.2 s"
+    assert stall_text(Stall(6.2, 0.0, 12.0, Basis.BOUND)) == "up to 6.2 s"
+    assert stall_text(Stall(None, 0.0, 0.0, Basis.BOUND)) == "-"
+    assert stall_text(Stall(0.0, 0.0, 0.0, Basis.EXACT)) == "0 ms"
     assert stall_text(None) == "-"
+
+
+def test_stalled_partition_seconds_are_shown_with_both_bounds():
+    assert partition_seconds_text(Stall(6.2, 6.2, 12.0, Basis.EXACT, 12.0)) == "12.0"
+    assert partition_seconds_text(Stall(6.2, 0.2, 2.0, Basis.BOUND, 12.5)) == "2.0 - 12.5"
+    assert partition_seconds_text(Stall(6.2, 0.0, 0.0, Basis.BOUND, 12.5)) == "up to 12.5"
+    assert partition_seconds_text(Stall(None, 0.2, 2.0, Basis.BOUND)) == "2.0 or more"
+    assert partition_seconds_text(None) == "-"
 
 
 def test_lists_read_as_one_would_say_them():

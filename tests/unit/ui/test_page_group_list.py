@@ -85,8 +85,8 @@ def test_a_storm_is_on_top_and_in_the_title():
     fleet = FleetSummary(GROUPS, len(GROUPS), {"calm": RecentRebalances(9, 9), "busy": RecentRebalances(30)}, NOW)
     title, html = listing(fleet, ListQuery())
     assert shown(html) == ["bare", "calm", "busy", "skewed"]
-    assert title == "2 groups hurt"
-    assert listing(fleet._replace(groups=[named("bare", unassigned=1)]), ListQuery())[0] == "1 group hurts"
+    assert title == "2 critical groups"
+    assert listing(fleet._replace(groups=[named("bare", unassigned=1)]), ListQuery())[0] == "1 critical group"
     assert listing(fleet._replace(groups=[]), ListQuery())[0] == "groups"
 
 
@@ -94,12 +94,12 @@ def test_groups_beyond_the_most_that_are_looked_at_are_counted():
     assert "are not on this page" not in drawn(GROUPS, ListQuery())
     html = drawn(GROUPS, ListQuery(), total=10_004)
     assert "<dd>10,004</dd>" in html
-    assert "10000 groups beyond the first 4 by name are not on this page" in html
+    assert "This page has the first 4 groups by name, without 10,000 more" in html
 
 
 def test_no_groups_and_none_that_match_are_told_apart():
     assert "No group is known" in drawn([], ListQuery())
-    assert "None of 4 groups is so" in drawn(GROUPS, ListQuery(match="zzz"))
+    assert "None of the 4 groups matches" in drawn(GROUPS, ListQuery(match="zzz"))
 
 
 def test_names_are_escaped_in_text_and_addresses():

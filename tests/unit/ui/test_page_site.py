@@ -59,15 +59,15 @@ def test_a_group_tells_its_story():
 
 
 def test_what_is_to_be_read_side_by_side_and_is_not_is_told():
-    told = "2 partition numbers that should be read side by side: their topics have different owners."
+    told = "Co-partitioning is broken: 2 partition numbers with different owners in different topics."
     assert told in get(site([full_view("g", copartition_breaks=2)]), "group?name=g")[2]
-    assert "side by side" not in get(site([full_view("g", copartition_breaks=0)]), "group?name=g")[2]
+    assert "co-partitioned" not in get(site([full_view("g", copartition_breaks=0)]), "group?name=g")[2]
 
 
 def test_a_group_without_a_history_says_what_is_unknown():
     page = get(site([full_view("g", running=None)]), "group?name=g")[2]
-    assert "who owned what before is unknown" in page
-    assert "No rebalance has settled since this agent watches" in page
+    assert "earlier owners are unknown" in page
+    assert "No rebalance has completed since the agent started" in page
 
 
 @pytest.mark.parametrize("name", ["nobody", "", "%00", "..%2F.."])
@@ -184,8 +184,8 @@ def test_a_history_that_takes_long_to_read_is_read_a_piece_at_a_time():
         history.on_event(event)
     view = full_view("g", running=None)
     pages = Site(Readiness(), groups=GroupPages(Slow(lambda: (view,), history, clock), history, clock))
-    assert "5 older rebalances are being read" in get(pages, "group?name=g")[2]
-    assert "2 older rebalances are being read" in get(pages, "group?name=g")[2]
+    assert "5 older rebalances are still being read" in get(pages, "group?name=g")[2]
+    assert "2 older rebalances are still being read" in get(pages, "group?name=g")[2]
     assert "being read" not in get(pages, "group?name=g")[2]
 
 

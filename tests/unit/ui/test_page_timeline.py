@@ -48,12 +48,12 @@ def bars(html, member):
 
 
 def test_without_a_rebalance_it_says_that_nobody_knows():
-    assert "who owned what before is unknown" in timeline([], None)
+    assert "earlier owners are unknown" in timeline([], None)
 
 
 def test_rebalances_after_which_nobody_was_there_are_no_picture():
     html = timeline([column(1, {}), column(2, {})], None)
-    assert "After none of the rebalances that are remembered was there a member." in html
+    assert "The group had no members after any of the stored rebalances." in html
     assert "<svg" not in html
 
 
@@ -62,7 +62,7 @@ def test_every_rebalance_has_a_mark_and_every_owner_a_bar():
     assert html.count("trigger") == 3
     assert (len(bars(html, "a")), len(bars(html, "b"))) == (2, 2)
     assert "a: 4 partitions from generation 1 on" in html
-    assert "member joined; stood still 1.0 s, 1 partition moved, 2 members, skew 1.25" in html
+    assert "member joined; longest stall 1.0 s, 1 partition moved, 2 members, skew 1.25" in html
 
 
 def test_a_longer_stall_is_a_wider_gap():
@@ -86,13 +86,13 @@ def test_who_gave_up_nothing_goes_on_where_not_all_had_to_stop():
 
 def test_a_rebalance_that_runs_is_at_the_end():
     html = timeline([column(1, {"a": 4})], RunningRebalance(NOW, 4))
-    assert 'class="running" data-t="rebalances since 2023-11-14 22:13:20 UTC: 4 partitions stand still"' in html
+    assert 'class="running" data-t="rebalancing since 2023-11-14 22:13:20 UTC: 4 partitions are stalled"' in html
     assert "running" not in timeline([column(1, {"a": 4})], None)
 
 
 def test_an_unknown_stall_is_said_to_be():
     html = timeline([column(1, {"a": 4}, stall=None, skew_ratio=None)], None)
-    assert "stood still unknown" in html
+    assert "longest stall unknown" in html
     assert "skew" not in html
 
 
@@ -128,7 +128,7 @@ def test_on_a_narrow_screen_the_end_is_shown_and_what_is_left_out_is_counted():
     assert "generation 3:" in html
     assert "A wider screen shows 2 earlier rebalances and 1 member more." in html
     empty = [column(0, {"a": 1}), *(column(number, {}) for number in range(1, SLIM.columns + 1))]
-    assert '<p class="slim">In the last 8 rebalances there was no member.</p>' in timeline(empty, None)
+    assert '<p class="slim">The group had no members after the last 8 rebalances.</p>' in timeline(empty, None)
 
 
 @pytest.mark.parametrize("evil", ["</svg><script>x()</script>", '" onclick="x()', "\ud800\u202e&amp;"])

@@ -1,4 +1,4 @@
-"""How many partitions each member gets, proven best and with the fewest moves; then which ones.
+"""Computes how many partitions each member gets, with the optimal balance and the fewest moves, and then which ones.
 
 - ``promise``: the share of each member; ``shares``: fair shares with mixed subscriptions; ``levels``: the check for one
   level; ``group_levels``: a group of several levels, split.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from rebalance_agent.assignors.balance.counts import Placement
-from rebalance_agent.assignors.balance.placement import fill, place
+from rebalance_agent.assignors.balance.placement import fill, place_partitions
 from rebalance_agent.assignors.balance.promise import Promise
 from rebalance_agent.assignors.balance.releasing import release
 from rebalance_agent.assignors.balance.slices import deal_all, deal_topic, single_numbers
@@ -16,10 +16,10 @@ from rebalance_agent.assignors.roster import Plan, Roster
 from rebalance_agent.assignors.subscribers import indexes_by_value
 from rebalance_agent.errors import AssignmentError
 
-__all__ = ["balance"]
+__all__ = ["deal_balanced"]
 
 
-def balance(roster: Roster, promise: Promise) -> Plan:
+def deal_balanced(roster: Roster, promise: Promise) -> Plan:
     """Return the plan that keeps ``promise`` with the fewest moves.
 
     Raises:
@@ -27,7 +27,7 @@ def balance(roster: Roster, promise: Promise) -> Plan:
     """
     if roster.uniform():
         return _deal(roster, fill(promise, roster.owned_counts(), sum(roster.partitions)))
-    placement = place(roster, promise.floors, promise.ranks, levels=promise.levels)
+    placement = place_partitions(roster, promise.floors, promise.ranks, levels=promise.levels)
     if placement is None:
         raise AssignmentError("the promised loads do not fit the subscriptions")
     return _pick(roster, placement)

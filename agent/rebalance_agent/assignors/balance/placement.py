@@ -14,7 +14,7 @@ from rebalance_agent.assignors.balance.exact import cheapest_flow
 from rebalance_agent.assignors.balance.promise import Promise
 from rebalance_agent.assignors.roster import Roster
 
-__all__ = ["best", "fill", "place"]
+__all__ = ["best_loads", "fill", "place_partitions"]
 
 
 def fill(promise: Promise, owned: Sequence[int], partitions: int) -> tuple[int, ...]:
@@ -27,7 +27,7 @@ def fill(promise: Promise, owned: Sequence[int], partitions: int) -> tuple[int, 
     return tuple(loads)
 
 
-def place(
+def place_partitions(
     roster: Roster,
     floors: Sequence[int],
     ranks: Sequence[int],
@@ -44,11 +44,11 @@ def place(
     return cheapest_flow(roster, floors, ranks, unassigned)
 
 
-def best(roster: Roster, promise: Promise) -> tuple[tuple[int, ...], int] | None:
+def best_loads(roster: Roster, promise: Promise) -> tuple[tuple[int, ...], int] | None:
     """Return loads that keep ``promise``, and how many partitions can then stay in place; None if it cannot be kept."""
     if roster.uniform():
         owned = roster.owned_counts()
         loads = fill(promise, owned, sum(roster.partitions))
         return loads, sum(map(min, owned, loads))
-    placement = place(roster, promise.floors, promise.ranks, levels=promise.levels)
+    placement = place_partitions(roster, promise.floors, promise.ranks, levels=promise.levels)
     return None if placement is None else (tuple(placement.loads), placement.kept)

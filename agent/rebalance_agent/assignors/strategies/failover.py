@@ -65,6 +65,6 @@ FAILOVER = Strategy(
     writer=encode_priority,
     cooperative_form=True,
     replay_limits=ReplayLimits(
-        on_request="it lets one member work while the others wait; nothing recorded asks for that",
+        on_request="it lets one member work while the others wait, which an application must ask for",
     ),
 )

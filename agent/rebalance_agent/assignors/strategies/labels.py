@@ -42,12 +42,12 @@ def affinities_of(text: str) -> dict[str, Labels]:
     """
     affinities: dict[str, Labels] = {}
     for part in text.split(",") if text else ():
-        topic, _, wanted = part.partition(":")
+        topic, _, labels = part.partition(":")
         if not _TOPIC.fullmatch(topic):
             raise ValueError(f"{topic[:40]!r} is not the name of a topic")
         if topic in affinities:
             raise ValueError(f"{topic[:40]!r} appears twice")
-        affinities[topic] = _pairs(wanted, ";")
+        affinities[topic] = _pairs(labels, ";")
     return affinities
 
 

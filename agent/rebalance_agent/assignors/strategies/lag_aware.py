@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from rebalance_agent.assignors.balance.counts import NO_EXTRA
-from rebalance_agent.assignors.balance.dealing import balance
-from rebalance_agent.assignors.balance.placement import best, place
+from rebalance_agent.assignors.balance.dealing import deal_balanced
+from rebalance_agent.assignors.balance.placement import best_loads, place_partitions
 from rebalance_agent.assignors.balance.promise import Promise, by_count
 from rebalance_agent.assignors.replay_limits import ReplayLimits
 from rebalance_agent.assignors.roster import Plan, Roster
@@ -71,7 +71,7 @@ def lag_aware(roster: Roster) -> Plan:
     bins = _keep_owned(roster, items, limits, owners)
     allowed = max(roster.shared_by_all(MAX_MOVES), owners.moves(roster, _plan(roster, bins)))
     if len({item[0] for row in items for item in row}) <= 1:
-        even = balance(roster, by_count(roster))
+        even = deal_balanced(roster, by_count(roster))
         if owners.moves(roster, even) <= allowed:
             return even
     evened = _even_out(roster, items, bins, owners, allowed)
@@ -90,7 +90,7 @@ def promise_lag_aware(roster: Roster) -> Promise:
 
 def _limits(roster: Roster) -> tuple[int, ...]:
     promise = by_count(roster)
-    balanced = best(roster, promise)
+    balanced = best_loads(roster, promise)
     targets = promise.floors if balanced is None else promise.targets(balanced[0])
     factor = Fraction(str(roster.shared_by_all(COUNT_FACTOR)))  # as it was written, not as binary rounds it
     return tuple(math.ceil(factor * target) for target in targets)
@@ -133,7 +133,7 @@ def _keep_owned(
         if bins is not None:
             return bins
     # Members must give up as little as possible, so that others can take what only they subscribe to.
-    placement = place(roster, limits, [NO_EXTRA] * len(limits))
+    placement = place_partitions(roster, limits, [NO_EXTRA] * len(limits))
     kept: list[list[Item]] = [[] for _ in limits]
     for topic, counts in enumerate(placement.counts if placement else ()):
         for member, (stay, _) in counts.items():
@@ -234,7 +234,7 @@ def _maximum_lower_bound(items: Sequence[Sequence[Item]], members: int) -> Fract
     return max(Fraction(sum(loads), max(1, members)), Fraction(max(loads, default=0)))
 
 
-_UNRECORDED = "it goes by the partitions' lag or rate, which events do not record"
+_UNRECORDED = "it needs the partitions' lag or rate, which events do not contain"
 
 LAG_AWARE = Strategy(
     name="lag-aware",

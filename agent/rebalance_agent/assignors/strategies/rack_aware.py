@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from rebalance_agent.assignors.balance.counts import NO_EXTRA
-from rebalance_agent.assignors.balance.dealing import balance
+from rebalance_agent.assignors.balance.dealing import deal_balanced
 from rebalance_agent.assignors.balance.flow import Network
 from rebalance_agent.assignors.balance.promise import Promise, by_count
 from rebalance_agent.assignors.replay_limits import ReplayLimits
@@ -40,7 +40,7 @@ def rack_aware(roster: Roster) -> Plan:
     """Return the plan with the best balance of counts, then the fewest misses, then the fewest moves."""
     locality = locality_of(roster)
     if not locality.matters:
-        return balance(roster, by_count(roster))
+        return deal_balanced(roster, by_count(roster))
     pools = _pools(roster, locality)
     return _deal(roster, pools, locality, _cheapest(pools, locality, by_count(roster)))
 
@@ -156,7 +156,7 @@ def write_labels(user_data: MemberUserData) -> bytes:
     return encode_labelled(replace(user_data, owned={}))
 
 
-_UNRECORDED = "it goes by the racks of partitions, which events do not record"
+_UNRECORDED = "it needs the racks of partitions, which events do not contain"
 
 RACK_AWARE_STICKY = Strategy(
     name="rack-aware-sticky",

@@ -1,4 +1,4 @@
-"""``redundant``: every partition to several members, in different racks where racks are known.
+"""``redundant`` assigns every partition to several members, in different racks if racks are known.
 
 Copies are spread as evenly as subscriptions allow (`share_copies`); among all such ways, the fewest copies share a rack
 with another copy of their partition; among those, the fewest copies are new to their member. One cheapest flow decides:
@@ -152,6 +152,6 @@ REDUNDANT = Strategy(
     only_owned=True,
     redundancy=redundancy,
     replay_limits=ReplayLimits(
-        on_request="it gives every partition to several members; nothing recorded asks for that",
+        on_request="it gives every partition to several members, which an application must ask for",
     ),
 )

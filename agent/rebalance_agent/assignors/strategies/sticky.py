@@ -7,7 +7,7 @@ cooperative one, the subscription does, and user data contains the generation.
 
 from __future__ import annotations
 
-from rebalance_agent.assignors.balance.dealing import balance
+from rebalance_agent.assignors.balance.dealing import deal_balanced
 from rebalance_agent.assignors.balance.promise import by_count
 from rebalance_agent.assignors.roster import Plan, Roster
 from rebalance_agent.assignors.strategy import Strategy
@@ -24,7 +24,7 @@ __all__ = ["STICKY", "sticky"]
 
 def sticky(roster: Roster) -> Plan:
     """Return the plan with the best balance of counts that subscriptions allow, and the fewest moves."""
-    return balance(roster, by_count(roster))
+    return deal_balanced(roster, by_count(roster))
 
 
 STICKY = Strategy(

@@ -6,7 +6,7 @@ ones to present owners. With mixed subscriptions the shares are those of `fair_d
 
 from __future__ import annotations
 
-from rebalance_agent.assignors.balance.dealing import balance
+from rebalance_agent.assignors.balance.dealing import deal_balanced
 from rebalance_agent.assignors.balance.promise import Promise, by_weight
 from rebalance_agent.assignors.replay_limits import ReplayLimits
 from rebalance_agent.assignors.roster import Plan, Roster
@@ -28,7 +28,7 @@ WEIGHT = whole_number(
 
 def weighted(roster: Roster) -> Plan:
     """Return the plan that gives members their weight's share with the fewest moves."""
-    return balance(roster, promise_weighted(roster))
+    return deal_balanced(roster, promise_weighted(roster))
 
 
 def promise_weighted(roster: Roster) -> Promise:
@@ -47,6 +47,6 @@ WEIGHTED_STICKY = Strategy(
     writer=encode_weighted,
     cooperative_form=True,
     replay_limits=ReplayLimits(
-        on_request="no weights are recorded, and with equal ones it does what sticky does",
+        on_request="no weights are recorded, and with equal weights it assigns as sticky does",
     ),
 )

@@ -76,7 +76,7 @@ COPARTITIONED_STICKY = unit_strategy(
     config=(CHANGELOG_TOPICS,),
     internal_topics=_wanted_changelogs,
     replay_limits=ReplayLimits(
-        unrecorded="with standbys it goes by settings of the leader, which events do not record",
+        unrecorded="with standbys it needs settings of the leader, which events do not contain",
         unrecorded_with_user_data=True,
         equal_counts=True,
     ),

@@ -10,7 +10,7 @@ from rebalance_agent.assignors.strategy_settings import Setting
 from rebalance_agent.assignors.units.standbys import topic_name
 from rebalance_agent.model.partitions import PARTITION_MAX
 
-__all__ = ["SUBTOPOLOGIES", "SubTopology", "wanted_partitions"]
+__all__ = ["SUBTOPOLOGIES", "SubTopology", "required_partitions"]
 
 _REPARTITION, _CHANGELOG = "repartition", "changelog"
 
@@ -29,15 +29,17 @@ class SubTopology:
     changelogs: tuple[str, ...] | None = None
 
 
-def wanted_partitions(subtopologies: Sequence[SubTopology], found: Mapping[str, int]) -> dict[str, int]:
+def required_partitions(subtopologies: Sequence[SubTopology], existing_counts: Mapping[str, int]) -> dict[str, int]:
     """Return internal topic -> partitions that it must have; 0 where that cannot be known.
 
     A repartition topic has what is stated, or else as many as its writer has tasks; a changelog has as many as there
-    are tasks: the most partitions of a source. ``found``: partitions of the topics that exist.
+    are tasks: the most partitions of a source. ``existing_counts``: partitions of the topics that exist.
     """
-    counts = dict(found)
-    wanted = {topic: stated for subtopology in subtopologies for topic, stated in subtopology.repartition.items()}
-    counts.update(wanted)
+    counts = dict(existing_counts)
+    wanted_counts = {
+        topic: stated for subtopology in subtopologies for topic, stated in subtopology.repartition.items()
+    }
+    counts.update(wanted_counts)
     readers: dict[str, list[SubTopology]] = defaultdict(list)
     for subtopology in subtopologies:
         for topic in subtopology.sources:
@@ -49,11 +51,11 @@ def wanted_partitions(subtopologies: Sequence[SubTopology], found: Mapping[str, 
         for topic, stated in subtopology.repartition.items():
             count = stated or _tasks(subtopology, counts)
             if count != counts[topic]:
-                counts[topic] = wanted[topic] = count
+                counts[topic] = wanted_counts[topic] = count
                 waiting.extend(readers[topic])
     for subtopology in subtopologies:
-        wanted.update(dict.fromkeys(subtopology.changelogs or (), _tasks(subtopology, counts)))
-    return wanted
+        wanted_counts.update(dict.fromkeys(subtopology.changelogs or (), _tasks(subtopology, counts)))
+    return wanted_counts
 
 
 def _tasks(subtopology: SubTopology, counts: Mapping[str, int]) -> int:
@@ -62,7 +64,7 @@ def _tasks(subtopology: SubTopology, counts: Mapping[str, int]) -> int:
 
 def _read(text: str) -> tuple[SubTopology, ...]:
     subtopologies = tuple(_read_one(part) for part in text.split(";")) if text.strip() else ()
-    for what, names in (
+    for kind, names in (
         ("sub-topology", [subtopology.name for subtopology in subtopologies]),
         ("source topic", [topic for subtopology in subtopologies for topic in subtopology.sources]),
         (
@@ -76,7 +78,7 @@ def _read(text: str) -> tuple[SubTopology, ...]:
     ):
         if len(names) > len(set(names)):
             twice = next(name for name, times in Counter(names).items() if times > 1)
-            raise ValueError(f"{what} {twice} appears twice")
+            raise ValueError(f"{kind} {twice} appears twice")
     return subtopologies
 
 

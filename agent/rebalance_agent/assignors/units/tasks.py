@@ -10,7 +10,7 @@ from __future__ import annotations
 from rebalance_agent.assignors.replay_limits import ReplayLimits
 from rebalance_agent.assignors.roster import Roster
 from rebalance_agent.assignors.units.standbys import PROCESS_ID
-from rebalance_agent.assignors.units.subtopologies import SUBTOPOLOGIES, SubTopology, wanted_partitions
+from rebalance_agent.assignors.units.subtopologies import SUBTOPOLOGIES, SubTopology, required_partitions
 from rebalance_agent.assignors.units.unit_strategy import unit_strategy
 from rebalance_agent.assignors.units.units import UnitKind
 
@@ -19,9 +19,9 @@ __all__ = ["TASK_STICKY"]
 
 def _wanted_internal_topics(roster: Roster) -> dict[str, int]:
     """Return repartition and changelog topics -> partitions that they must have; 0: not known."""
-    found = dict(zip(roster.topics, roster.partitions, strict=True))
+    counts = dict(zip(roster.topics, roster.partitions, strict=True))
     subtopologies = roster.shared_by_all(SUBTOPOLOGIES)
-    return wanted_partitions(subtopologies, found)
+    return required_partitions(subtopologies, counts)
 
 
 def _processes(roster: Roster) -> list[int]:
@@ -79,7 +79,7 @@ TASK_STICKY = unit_strategy(
     config=(PROCESS_ID, SUBTOPOLOGIES),
     internal_topics=_wanted_internal_topics,
     replay_limits=ReplayLimits(
-        unrecorded="it goes by settings of the leader, which events do not record",
+        unrecorded="it needs settings of the leader, which events do not contain",
         refusal=f"it needs the application's sub-topologies, setting {SUBTOPOLOGIES.name}",
         setting=SUBTOPOLOGIES,
     ),

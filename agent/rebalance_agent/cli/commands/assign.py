@@ -30,12 +30,12 @@ input, one group:
                 "config"?: {"assignment.consumer.weight": 900}}],
    "config"?: {"assignment.redundancy": 2}}
 
-  The group's config holds shared settings, a member's the others; both override --config. A member's
-  user_data overrides its config; its owned, generation and standbys override what its user_data claims.
+  The group's config has the shared settings, a member's config its own; both override --config. A member's
+  user_data overrides its config; its owned, generation and standbys override those in its user_data.
 
-output: "assignment" is what members get in this round, "revoking" (cooperative) what is withheld from its new owner
-until the present one lets go, "quality" judges both together; null is what does not apply.
-"standbys" are the copies that members keep besides.
+output: "assignment" has the partitions that members get in this rebalance, "revoking" (cooperative) those that their
+new owners get after the present owners have revoked them; "quality" measures both together; null means that a value
+does not apply. "standbys" are the additional copies that members keep.
 """
 
 
@@ -45,8 +45,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         subparsers,
         "assign",
         "assign partitions to a group's members as an assignor would, and judge the result",
-        "Reads a group as JSON, prints the assignment that a strategy makes of it and its quality as JSON.",
-        f"{INPUT_HELP}\nstrategies (`rebalance-agent strategies` says what each promises, and its settings):\n"
+        "Reads a group as JSON, and prints a strategy's assignment and its quality as JSON.",
+        f"{INPUT_HELP}\nstrategies (`rebalance-agent strategies` lists their guarantees and settings):\n"
         + textwrap.fill(", ".join(STRATEGIES), 99, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False),
     )
     parser.add_argument("file", metavar="FILE", help="the group; - reads standard input")
@@ -56,17 +56,17 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="KEY=VALUE",
         action="append",
         default=[],
-        help="a setting of the strategy, for all who do not say otherwise; may be repeated",
+        help="a setting of the strategy, for all members without a value of their own; repeatable",
     )
     parser.add_argument(
         "--protocol",
         choices=[RebalanceProtocol.EAGER.value, RebalanceProtocol.COOPERATIVE.value],
-        help="the form of the strategy (default: eager where it has one)",
+        help="the form of the strategy (default: eager if it has that form)",
     )
     parser.add_argument(
         "--ndjson",
         action="store_true",
-        help='one group per line, one result per line; an "id" is echoed, a bad line gives {"error": ...} and exit 1',
+        help='one group per line, one result per line; "id" is echoed, an invalid line gives {"error": ...} and exit 1',
     )
     parser.set_defaults(run=run)
 

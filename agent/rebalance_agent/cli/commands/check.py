@@ -1,4 +1,4 @@
-"""``rebalance-agent check``: tests everything that a role needs, and prints how to get what is missing."""
+"""``rebalance-agent check``: tests every requirement of a role, and prints how to get the missing ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rebalance_agent.cluster.acls import principal_of
 from rebalance_agent.runtime.preflight.findings import Finding, exit_code
 from rebalance_agent.runtime.preflight.findings_report import closing, json_report, row
 from rebalance_agent.runtime.preflight.plan import findings
-from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings, as_given
+from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings, without_unused_gateway
 from rebalance_agent.runtime.settings.roles import AgentSettings, ObserverSettings
 
 __all__ = ["add_parser", "run"]
@@ -19,11 +19,11 @@ __all__ = ["add_parser", "run"]
 DESCRIPTION = """\
 Checks one by one what the observer, a sidecar or a gateway needs, with the same settings: files, the address to listen
 on, each server (DNS, TCP, TLS, login), each broker by its advertised address, and each right. For a gateway it also
-checks the ports, and whether the rules fit their groups as they are now. It changes nothing: it creates no topic,
+checks the ports, and whether the rules can apply to the present groups. It changes nothing: it creates no topic,
 writes no record and joins no group.
 
-For everything that is missing it shows what the agent cannot do without it, and the command that grants it. Run it
-where the agent will run, before the agent starts, and again when /readyz names a degraded mode.
+For each missing right it shows what the agent cannot do without it, and the command that grants it. Run it where the
+agent will run, before the agent starts, and again when /readyz shows a degraded mode.
 """
 
 EXAMPLES = """\
@@ -39,12 +39,12 @@ examples:
 
 a row is one of
   ok       it was tried, and it works
-  missing  a right: the agent runs without it, in the degraded mode that is named
+  missing  a right: the agent runs without it, in the named degraded mode
   failed   it was tried, and it does not work
-  skipped  it is not needed, or nothing can be said about it now
+  skipped  it is not needed, or it cannot be checked now
 
-Exit code 0 when all that is needed is there, 1 when something is missing or failed, 2 when no server can be reached or
-a setting is wrong. Settings come from flags, else the environment, else the file, else the defaults.
+Exit code 0 if all requirements are met, 1 if something is missing or failed, 2 if no server can be reached or a
+setting is wrong. Precedence of settings: flags, environment, file, defaults.
 """
 
 ROLES: dict[str, type[AgentSettings]] = {
@@ -57,7 +57,9 @@ ROLES: dict[str, type[AgentSettings]] = {
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command with the flags of all roles."""
     parser = add_agent_parser(subparsers, "check", ObserverSettings, DESCRIPTION, EXAMPLES, GatewaySettings)
-    parser.add_argument("--role", choices=tuple(ROLES), default="observer", help="whose needs (default %(default)s)")
+    parser.add_argument(
+        "--role", choices=tuple(ROLES), default="observer", help="the role to check (default %(default)s)"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object at the end instead of rows")
     parser.set_defaults(run=run, parser=parser)
 
@@ -93,5 +95,5 @@ def _loaded(args: argparse.Namespace) -> tuple[AgentSettings, dict[str, str]] | 
                 args.parser.error(f"--{name.replace('_', '-')} is not a setting of the {args.role}")
     loaded = load_agent("check", model, args)
     if loaded and args.role == "sidecar" and isinstance(loaded[0], GatewaySettings):
-        return as_given(loaded[0]), loaded[1]
+        return without_unused_gateway(loaded[0]), loaded[1]
     return loaded

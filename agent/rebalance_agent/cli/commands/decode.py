@@ -24,7 +24,7 @@ LINE_BYTES_MAX = 16 * 1024 * 1024
 _DESCRIPTION = """\
 Print records of __consumer_offsets as JSON, one object per record.
 
-Input, one JSON object per line (base64 of the record's bytes as they are in the topic; a value of null is a tombstone):
+Input, one JSON object per line (base64 of the record's original bytes; a value of null is a tombstone):
 
   {"key": "<base64>", "value": "<base64>" | null, "timestamp": 1700000000000}
 
@@ -36,11 +36,11 @@ Output, one JSON object per input line and in the same order, fields under Kafka
   then the value's fields: generation, protocol_type, protocol, leader, current_state_timestamp, members ...
   members[].subscription   {version, topics, user_data, owned_partitions, generation_id, rack_id}
   members[].assignment     {version, partitions, user_data}
-                           or {"raw": "<base64>"} where the bytes are not the consumer protocol
+                           or {"raw": "<base64>"} if the bytes are not the consumer protocol
   tombstone: true          the value is null (value_version is null, too)
   unknown: true            the value has a version that this release does not know
-  unknown_tags: n          n tagged fields were skipped (left out when 0)
-  error: "line n: ..."     the line is no such JSON, or the bytes are malformed; the other lines go on
+  unknown_tags: n          n tagged fields were skipped (omitted if 0)
+  error: "line n: ..."     the line is not such JSON, or the bytes are malformed; the other lines are decoded
 
 Bytes are base64, topic ids are as Kafka prints them, partitions are {"topic": [numbers]}. Blank lines are skipped.
 """
@@ -48,7 +48,7 @@ Bytes are base64, topic ids are as Kafka prints them, partitions are {"topic": [
 _EPILOG = f"""\
 exit codes:
   0  every line was a record, known or unknown
-  1  some line gave an error (it says so in its place)
+  1  a line had an error, which is printed in its place
   2  the file cannot be read
 
 limits: a line of at most {LINE_BYTES_MAX} bytes.

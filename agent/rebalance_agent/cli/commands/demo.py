@@ -20,8 +20,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = commands.add_parser(
         "demo",
         help="show real rebalances on an embedded Kafka",
-        description="Starts Apache Kafka, consumer groups of real processes, a sidecar and the fleet observer; lets "
-        "members join, leave, die and dawdle, topics grow and appear; and shows what the observer makes of it.",
+        description="Starts Apache Kafka, consumer groups of real processes, a sidecar and the fleet observer. Members "
+        "join, leave, are killed and slow down; topics are created and grow. Shows what the observer reports.",
         epilog="Exit codes: 0 done, 1 --check found differences or something failed, 2 wrong usage, 130 Ctrl-C.",
     )
     parser.add_argument(
@@ -29,13 +29,13 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         type=number(0, SECONDS_MAX, f"a number between 0 and {SECONDS_MAX:.0f}"),
         default=Options().seconds,
         metavar="N",
-        help="length of the run once Kafka is ready; 0 goes on until Ctrl-C (default %(default)g)",
+        help="length of the run after Kafka is ready; 0: until Ctrl-C (default %(default)g)",
     )
     parser.add_argument("--headless", action="store_true", help="plain lines instead of the live view")
     parser.add_argument(
         "--check",
         action="store_true",
-        help="at the end compare with what Kafka's own tools say, and every step with what was seen of it",
+        help="at the end compare the results with Kafka's own tools, and each step with its observed rebalances",
     )
     parser.add_argument("--summary", type=Path, metavar="FILE", help="write the closing tables as JSON")
     parser.set_defaults(run=run, parser=parser)
@@ -44,7 +44,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def run(options: argparse.Namespace) -> int:
     """Run the demo with parsed flags; the exit code."""
     if options.check and not options.seconds:
-        options.parser.error("--check needs an end: not with --seconds 0")
+        options.parser.error("--check cannot be combined with --seconds 0")
     if options.summary and not options.summary.absolute().parent.is_dir():
         # Checked now, so that it does not fail after the run.
         options.parser.error(f"--summary: {options.summary.parent} is not a directory")

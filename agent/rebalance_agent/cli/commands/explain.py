@@ -29,7 +29,7 @@ __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
 Explains a group's last rebalances: when and why they happened, which member was slow, what moved, how long partitions
-stood still and how that was measured, and what would have helped.
+were stalled and how that was measured, and what would have helped.
 """
 
 EXAMPLES = """\
@@ -63,7 +63,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--last", type=whole_number(1, LAST_MAX), default=3, metavar="N", help="how many rebalances (default 3)"
     )
-    parser.add_argument("--json", action="store_true", help="the same as JSON, with the whole events")
+    parser.add_argument("--json", action="store_true", help="the same as JSON, with the complete events")
     add_access_flags(parser)
     parser.set_defaults(run=run, exit_codes={NotKnownError: 1, RebalanceAgentError: 2})
 
@@ -86,7 +86,7 @@ def _from_agent(groups: GroupSource, options: argparse.Namespace) -> _GroupPast:
     remembered = groups.rebalances(options.group)
     details = last_rebalances(groups, remembered, LAST_MAX)
     history = history_of(event for detail in details for event in detail.events)
-    return _GroupPast("what the agent has seen since it was started", details, remembered.rollouts, history)
+    return _GroupPast("the agent's observations since its start", details, remembered.rollouts, history)
 
 
 def _from_cluster(options: argparse.Namespace) -> _GroupPast:

@@ -9,7 +9,8 @@ from rebalance_agent.cli.agent_command import add_agent_parser, load_agent, run_
 from rebalance_agent.cli.inputs.groups_access import quiet_logs
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.errors import ClusterError
-from rebalance_agent.gateway.groups import explain, parse_rules, rewrite_obstacle
+from rebalance_agent.gateway.explain_rules import explain, rewrite_obstacle
+from rebalance_agent.gateway.groups import parse_rules
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.runtime.processes.gateway import GatewayRole
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
@@ -23,8 +24,8 @@ code: they connect to 127.0.0.1:29092 instead of to the brokers, and keep their 
 
 Every broker gets a port of its own on this machine (29400 plus its node id), and the gateway replaces brokers'
 addresses in responses by these. Otherwise it changes only JoinGroup and SyncGroup of the groups in `gateway_groups`;
-it does not read records. It reports what its clients do in rebalances as members' events, with exact times. It is also
-a sidecar: see `rebalance-agent sidecar --help`.
+it does not read records. It reports its clients' rebalances as members' events, with exact times. It is also a sidecar:
+see `rebalance-agent sidecar --help`.
 """
 
 EXAMPLES = """\
@@ -35,22 +36,22 @@ examples:
   rebalance-agent gateway --bootstrap-servers kafka:9092 --gateway-groups 'orders.*=sticky' --explain orders-eu
   curl -s localhost:29308/metrics | grep rebalance_agent_gateway_
 
-TLS: security.protocol and ssl.* are for the brokers, whose certificates and names are always verified; clients come
-without TLS, or with it where gateway_tls_cert_file is set. SASL: clients log in to the brokers themselves, through the
-gateway, with what they have; sasl.* are only for publishing events. Where the gateway has no login of its own, set
+TLS: security.protocol and ssl.* are for the brokers, whose certificates and names are always verified; clients connect
+without TLS, or with TLS if gateway_tls_cert_file is set. SASL: clients log in to the brokers through the gateway with
+their own credentials; sasl.* are only for publishing events. If the gateway has no login of its own, set
 --events-topic '' and security.protocol to SSL or PLAINTEXT.
 
-On SIGTERM it serves until its clients have gone, at most gateway_drain_seconds. Settings come from flags, else the
-environment, else the file, else the defaults. Exit code 0 when stopped by a signal, 2 when it cannot begin (a wrong
-setting, a file that cannot be used, an address in use), 1 when it fails later. With --explain: 1 where something
-stands against the rule in the group as it is.
+On SIGTERM it serves until its clients have disconnected, at most gateway_drain_seconds.
+Precedence of settings: flags, environment, file, defaults. Exit code 0 if stopped by a signal, 2 if it cannot start (a
+wrong setting, a file that cannot be used, an address in use), 1 if it fails later. With --explain: 1 if the rule cannot
+apply to the present group.
 """
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command and its flags."""
     parser = add_agent_parser(subparsers, "gateway", GatewaySettings, DESCRIPTION, EXAMPLES)
-    text = "print what would be rewritten for GROUP and how it is now, touch nothing, and end"
+    text = "print what would be rewritten for GROUP and its present state, change nothing, and exit"
     parser.add_argument("--explain", metavar="GROUP", help=text)
     parser.set_defaults(run=run)
 

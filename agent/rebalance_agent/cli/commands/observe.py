@@ -11,12 +11,12 @@ from rebalance_agent.runtime.settings.roles import ObserverSettings
 __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
-Watches the consumer groups of one Kafka cluster and exports what their rebalances cost.
+Watches the consumer groups of one Kafka cluster and exports the cost of their rebalances.
 
-It tails __consumer_offsets (no group is joined unless replicas share, nothing is committed), asks the brokers every
-200 ms which groups are rebalancing, and reads what sidecars report of their members. Metrics are on /metrics, one event
-per rebalance goes to the topic rebalance-events, one line per rebalance to the log. Without bootstrap servers it does
-nothing.
+It tails __consumer_offsets (it commits nothing, and joins a group only if replicas share the groups), asks the brokers
+every 200 ms which groups are rebalancing, and reads the sidecars' reports about their members. It serves /metrics,
+publishes one event per rebalance to the topic rebalance-events, and logs one line per rebalance. Without bootstrap
+servers it is idle.
 """
 
 EXAMPLES = """\
@@ -31,11 +31,11 @@ examples:
   curl -s localhost:29308/readyz
 
 rights it uses: Read on Topic '__consumer_offsets' (without it groups are only described: source="admin"); Describe on
-Group '*' and Topic '*'; Read, Write and, where they are missing, Create on its own topics. `rebalance-agent check`
-proves each one, and tells the command that gives it.
+Group '*' and Topic '*'; Read, Write and, if they are missing, Create on its own topics. `rebalance-agent check`
+tests each right, and prints the command that grants missing rights.
 
-Settings come from flags, else the environment, else the file, else the defaults. Exit code 0 when stopped by a signal,
-2 when it cannot begin (a wrong setting, a file that cannot be used, an address in use), 1 when it fails later.
+Precedence of settings: flags, environment, file, defaults. Exit code 0 if stopped by a signal, 2 if it cannot start (a
+wrong setting, a file that cannot be used, an address in use), 1 if it fails later.
 """
 
 

@@ -12,20 +12,20 @@ from rebalance_agent.errors import InvalidInputError
 __all__ = ["STAGES", "add_parser", "run"]
 
 STAGES = {
-    "ingest": "published events from Kafka or files into the table of events",
-    "backfill": "what __consumer_offsets still holds of the time before the agent, into the same table",
-    "aggregate": "generations, members, hours, baselines from the events, and what is checked of them",
-    "whatif": "every group's history through every strategy, and a recommendation for each",
-    "report": "one HTML file of all that",
-    "run": "all stages on files of events, without Kafka",
-    "synthesize": "the history of a fleet that never lived, to try the pipeline with",
-    "maintain": "join small files of the tables, and remove what is too old",
+    "ingest": "read published events from Kafka or files into the table of events",
+    "backfill": "read the remaining records of __consumer_offsets, from before the agent ran, into the same table",
+    "aggregate": "compute generations, members, hours and baselines from the events, and check them",
+    "whatif": "replay every group's history with every strategy, and write recommendations",
+    "report": "write one HTML file with the results",
+    "run": "run all stages on files of events, without Kafka",
+    "synthesize": "write a synthetic history of a fleet, to try the pipeline",
+    "maintain": "join small files of the tables, and remove old files and rows",
     "jars": "print the paths of the jars that spark-submit needs",
 }
 """Stage -> its help text; the module ``cli.pipeline.STAGE`` has its flags."""
 
 DESCRIPTION = """\
-The history of a fleet's rebalances on Spark: what is normal, what it costs, what another assignor would have done.
+Analyses the history of a fleet's rebalances on Spark: normal durations, costs, and the effect of other assignors.
 """
 
 EPILOG = """\
@@ -42,13 +42,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     stages = "".join(f"  {name:<{width}}  {text}\n" for name, text in STAGES.items())
     parser = subparsers.add_parser(
         "pipeline",
-        help="the history of a fleet's rebalances on Spark",
+        help="analyse the history of a fleet's rebalances on Spark",
         usage="%(prog)s STAGE [...]",
         description=DESCRIPTION,
         epilog=EPILOG.format(stages=stages),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("stage", metavar="STAGE", help="one of those below")
+    parser.add_argument("stage", metavar="STAGE", help="one of the stages below")
     parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     parser.set_defaults(run=run, parser=parser)
 
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     """Run the stage, and return its exit code."""
     if args.stage not in STAGES:
         close = difflib.get_close_matches(args.stage, STAGES, 1)
-        meant = f"; is it {close[0]}?" if close else ""
+        meant = f"; did you mean {close[0]}?" if close else "."
         args.parser.error(f"there is no stage {args.stage!r}{meant} The stages are {', '.join(STAGES)}")
     module = importlib.import_module(f"rebalance_agent.cli.pipeline.{args.stage}")
     parser = argparse.ArgumentParser(prog="rebalance-agent pipeline")

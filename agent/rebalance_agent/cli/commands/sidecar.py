@@ -9,7 +9,7 @@ import threading
 from rebalance_agent.cli.agent_command import AgentRole, add_agent_parser, run_agent
 from rebalance_agent.runtime.processes.sidecar import Sidecar
 from rebalance_agent.runtime.processes.signals import stop_on_signals
-from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings, as_given
+from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings, without_unused_gateway
 
 __all__ = ["add_parser", "run"]
 
@@ -18,7 +18,7 @@ Runs beside consumers and receives their rebalance events: POST /v1/events on 12
 
 It exports each consumer's own measurements on /metrics, and publishes the events to the topic rebalance-events, from
 which the observer gets exact stalls instead of bounds. Without bootstrap servers it only exports. It reads the pod's
-place from the environment (Kubernetes' downward API): POD_NAME, NODE_NAME, WORKLOAD, IMAGE.
+name, node, workload and image from the environment (Kubernetes' downward API): POD_NAME, NODE_NAME, WORKLOAD, IMAGE.
 
 With any setting of the gateway (--gateway-...) it is also a gateway: see `rebalance-agent gateway --help`.
 """
@@ -31,12 +31,12 @@ examples:
   rebalance-agent sidecar --bootstrap-servers localhost:9092 --gateway-groups 'orders=weighted-sticky'
   curl -s localhost:29308/metrics | grep kafka_rebalance_member_
 
-rights it uses: Write on the events topic, and Create on it if it is not there. `rebalance-agent check --role sidecar`
-proves them, and tells the command that gives what is missing.
+rights it uses: Write on the events topic, and Create on it if it does not exist. `rebalance-agent check --role sidecar`
+tests them, and prints the command that grants missing rights.
 
-Settings come from flags, else the environment, else the file, else the defaults. Exit code 0 when stopped by a signal,
-2 when it cannot begin (a wrong setting, a file that cannot be used, an address in use), 1 when it fails later.
-In a pod whose other containers wait for it, --stay: then it waits for a signal before it ends with 2.
+Precedence of settings: flags, environment, file, defaults. Exit code 0 if stopped by a signal, 2 if it cannot start (a
+wrong setting, a file that cannot be used, an address in use), 1 if it fails later. --stay is for a pod whose other
+containers wait for it: if it cannot start, it waits for a signal, and then exits with 2.
 """
 
 CANNOT_BEGIN = 2
@@ -47,7 +47,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add the command and its flags."""
     parser = add_agent_parser(subparsers, "sidecar", GatewaySettings, DESCRIPTION, EXAMPLES)
     parser.add_argument(
-        "--stay", action="store_true", help="if it cannot begin, say why and wait for a signal instead of ending"
+        "--stay",
+        action="store_true",
+        help="if it cannot start, print the reason and wait for a signal instead of exiting",
     )
     parser.set_defaults(run=run)
 
@@ -67,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _role(settings: GatewaySettings, properties: dict[str, str]) -> AgentRole:
-    role_settings = as_given(settings)
+    role_settings = without_unused_gateway(settings)
     if not isinstance(role_settings, GatewaySettings):
         return Sidecar(role_settings, properties)
     from rebalance_agent.runtime.processes.gateway import GatewayRole  # noqa: PLC0415 - a plain sidecar lacks kafka-python

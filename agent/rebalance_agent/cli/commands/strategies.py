@@ -17,8 +17,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Declare the command's arguments."""
     parser = subparsers.add_parser(
         "strategies",
-        help="list the assignors with what they promise and their settings",
-        description="Lists the assignors by their names on the wire, with what they promise and their settings. "
+        help="list the assignors with their guarantees and settings",
+        description="Lists the assignors by their names on the wire, with their guarantees and settings. "
         "`rebalance-agent assign` tries one on a group.",
     )
     parser.add_argument("name", metavar="NAME", nargs="*", help="only these (default: all)")

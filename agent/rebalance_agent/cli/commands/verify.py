@@ -37,7 +37,7 @@ examples:
   rebalance-agent verify --bootstrap-servers localhost:9092 --tables s3a://bucket/rebalances
   rebalance-agent verify --records offsets.ndjson.gz --events events.ndjson
 
-Rebalances before --since need no event; the default is the time of the first event that is left. Compacted records
+Rebalances before --since need no event; the default is the time of the first remaining event. Compacted records
 cannot be compared: the summary counts what remains unknown. Tables must be complete up to their newest event, and
 `generations` up to the last run of `pipeline aggregate`.
 
@@ -56,7 +56,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     cluster = add_cluster_flags(parser, "a cluster")
     cluster.add_argument("--events-topic", metavar="TOPIC", help="topic of the events (default: as `observe`)")
     files = parser.add_argument_group("files, plain or .gz")
-    files.add_argument("--records", metavar="FILE", help="records instead of a cluster's, as `decode` takes them")
+    files.add_argument("--records", metavar="FILE", help="records instead of a cluster's, as `decode` reads them")
     files.add_argument(
         "--events",
         metavar="FILE",
@@ -79,7 +79,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="tables `events`, `generations`, `members` and `group_hours` of this folder instead of the topic",
     )
     tables.add_argument("--spark", action="append", metavar="KEY=VALUE", help="Spark property; repeatable")
-    what = parser.add_argument_group("what is judged")
+    what = parser.add_argument_group("what is compared")
     what.add_argument("--groups", metavar="PATTERN", help="whole names of groups (default: as `observe` shows them)")
     what.add_argument("--since", type=_time, metavar="TIME", help="ISO 8601, or milliseconds since the epoch")
     what.add_argument(

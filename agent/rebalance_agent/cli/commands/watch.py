@@ -25,14 +25,14 @@ from rebalance_agent.ui.words import printable
 __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
-Shows the consumer groups of a cluster: state, generation, fairness, whether and how long they are rebalancing, and what
-the last rebalance cost. Groups that lost all their members are on top, then rebalancing ones. Enter on a group shows
-its last rebalances, members and moves.
+Shows the consumer groups of a cluster: state, generation, skew, the duration of running rebalances, and the cost of the
+last one. Groups that lost all their members are on top, then rebalancing ones. Enter on a group shows its last
+rebalances, members and moves.
 """
 
 EXAMPLES = """\
-keys: / filter (a part of the name, or a pattern such as orders-*), s other order, r turn it around, Enter one group,
-Escape back, q end
+keys: / filter (a part of the name, or a pattern such as orders-*), s next order, r reverse the order, Enter one group,
+Escape back, q quit
 
 examples:
   rebalance-agent watch
@@ -40,7 +40,7 @@ examples:
   rebalance-agent watch --bootstrap-servers localhost:9092
   rebalance-agent watch --once --sort=-stall | head
 
-exit codes: 0 done, 2 wrong usage, or (with --once) no answer. Where standard output is no terminal the table is
+exit codes: 0 done, 2 wrong usage, or (with --once) no answer. If standard output is not a terminal, the table is
 printed once.
 """
 
@@ -51,12 +51,12 @@ SETTLE_SECONDS_MAX = 30.0
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command and its flags."""
     parser = add_command(subparsers, "watch", "live table of groups and their rebalances", DESCRIPTION, EXAMPLES)
-    parser.add_argument("filter", nargs="?", default="", metavar="GROUPS", help="a part of the name, or a pattern")
+    parser.add_argument("filter", nargs="?", default="", metavar="GROUPS", help="part of a name, or a pattern")
     parser.add_argument("--once", action="store_true", help="print the table once as plain text")
     parser.add_argument("--sort", type=_sort, default="group", metavar="ORDER", help=f"one of {', '.join(SORT_KEYS)}")
     interval = number(0.1, 3600, "a number from 0.1 to 3600")
     parser.add_argument(
-        "--interval", type=interval, default=1.0, metavar="SECONDS", help="time between two refreshes (default 1)"
+        "--interval", type=interval, default=1.0, metavar="SECONDS", help="seconds between two refreshes (default 1)"
     )
     add_access_flags(parser)
     parser.set_defaults(run=run)

@@ -29,20 +29,20 @@ from rebalance_agent.runtime.watch.history_reader import GroupPast
 __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
-Replays a group's recorded rebalances with every assignor of the library, or with some of them, and shows in a sentence
-which assignor would have been better and what it would have saved, or that none would.
+Replays a group's recorded rebalances with every assignor of the library, or with some of them. One sentence names a
+better assignor and what it would have saved, or says that there is no better one.
 
 Each assignor gets the members' subscriptions of that time, and its own assignment from the rebalance before. The eager
-and the cooperative form of an assignor move the same partitions; they differ in how long partitions stand still.
+and the cooperative form of an assignor move the same partitions; they differ in how long partitions are stalled.
 """
 
 EPILOG = """\
 columns:
-  SKEW     the most loaded member's partitions, in times of what its assignor promises it: the mean over all
+  SKEW     the most loaded member's partitions divided by the share that its assignor promises: the mean over all
            rebalances, 1 is best; WORST is the worst rebalance
-  MOVED    partitions that went from one member to another; EXCESS is how many more than that balance needed
-  STALLED  partition-seconds in which nobody worked on a partition, as predicted from how the members behaved: when each
-           of them stopped and joined. For the recorded line they are as measured
+  MOVED    partitions that moved from one member to another; EXCESS is the number of moves that the balance did not need
+  STALLED  partition-seconds without a consumer: predicted from when each member stopped and joined, and measured in the
+           recorded line
 
 examples:
   rebalance-agent whatif orders
@@ -50,23 +50,23 @@ examples:
   rebalance-agent whatif orders --bootstrap-servers localhost:9092 --protocol cooperative
   rebalance-agent whatif orders --events rebalance-events.ndjson.gz --json | jq -r .recommendation.sentence
 
-An agent remembers a group's last rebalances since it was started; a cluster's topic rebalance-events has more, and a
-file of events as much as you like.
+An agent remembers a group's last rebalances since its start. A cluster's topic rebalance-events or a file of events
+can contain more.
 
-exit codes: 0 done, 1 the group is not known, 2 wrong usage, or nobody answers
+exit codes: 0 done, 1 the group is unknown, 2 wrong usage, or no answer
 """
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command and its flags."""
-    text = "what other assignors would have made of a group's rebalances"
+    text = "compares a group's recorded rebalances with those of other assignors"
     parser = add_command(subparsers, "whatif", text, DESCRIPTION, EPILOG)
     parser.add_argument("group", metavar="GROUP", help="the group's id")
     parser.add_argument(
         "--strategy",
         metavar="NAME",
         action="append",
-        help="replay this one only; repeatable (`rebalance-agent strategies` lists them)",
+        help="replay only this strategy; repeatable (`rebalance-agent strategies` lists them)",
     )
     parser.add_argument(
         "--protocol",
@@ -78,10 +78,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="KEY=VALUE",
         action="append",
         default=[],
-        help="a setting of assignors that all members are to run with; repeatable",
+        help="an assignor's setting for all members; repeatable",
     )
     parser.add_argument("--events", metavar="FILE", help="a file of events, one JSON object a line (.gz: compressed)")
-    parser.add_argument("--json", action="store_true", help="the same as JSON")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
     add_access_flags(parser)
     parser.set_defaults(run=run, exit_codes={NotKnownError: 1, RebalanceAgentError: 2})
 

@@ -2,5 +2,6 @@
 
 - ``agent_api``, ``groups_access``, ``cluster_flags``: the source that the flags name.
 - ``assign_io``, ``json_fields``: groups as JSON. ``line_files``, ``raw_records``: files of lines, records as JSON.
+- ``pipeline_flags``: flags of the tables and of Spark, and progress on stderr.
 - ``verify_files``, ``verify_tables``, ``whatif_past``: inputs of `verify` and of `whatif`.
 """

@@ -113,7 +113,9 @@ class AgentApi:
         try:
             return value_from_json(kind, json_object(body))
         except InvalidInputError as error:
-            raise AgentError(f"{self.address} answers, but not as an observer of this release does: {error}") from None
+            raise AgentError(
+                f"the answer of {self.address} is not that of an observer of this release: {error}"
+            ) from None
 
     def _refusal(self, error: urllib.error.HTTPError) -> RebalanceAgentError:
         try:

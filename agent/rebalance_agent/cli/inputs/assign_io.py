@@ -67,7 +67,7 @@ def group_from_json(data: object, config: Mapping[str, str]) -> GroupSubscriptio
         topics[name] = _topic(path, value)
         total += topics[name].partitions
         if total > PARTITIONS_MAX:
-            raise InvalidInputError(path, f"brings the group to more than {PARTITIONS_MAX} partitions")
+            raise InvalidInputError(path, f"the group has more than {PARTITIONS_MAX} partitions")
     members = as_list("members", fields["members"], "members")
     if len(members) > MEMBERS_MAX:
         raise InvalidInputError("members", f"more than {MEMBERS_MAX}")
@@ -181,7 +181,7 @@ def _config(path: str, value: object, *, shared: bool) -> dict[str, str]:
             )
         if name not in settings:
             raise InvalidInputError(
-                f"{path}.{shown(name)}", f"unknown setting; there are {', '.join(sorted(settings))}"
+                f"{path}.{shown(name)}", f"unknown setting; the settings are {', '.join(sorted(settings))}"
             )
         config[name] = setting_text(f"{path}.{name}", SETTINGS[name], setting)
     return config

@@ -70,7 +70,7 @@ def as_object(
         for name in value:
             if name not in allowed:
                 raise InvalidInputError(
-                    _join(path, shown(name)), f"unknown field; there are {', '.join(sorted(allowed))}"
+                    _join(path, shown(name)), f"unknown field; the fields are {', '.join(sorted(allowed))}"
                 )
     for name in sorted(required):
         if name not in value:

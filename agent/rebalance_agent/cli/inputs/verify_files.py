@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_agent.audit.audited_group import RecordPosition
-from rebalance_agent.audit.entries import LogRecord
+from rebalance_agent.audit.expected.entries import LogRecord
 from rebalance_agent.cli.inputs.line_files import open_lines, values_of
 from rebalance_agent.cli.inputs.raw_records import raw_record
 from rebalance_agent.errors import InvalidInputError

@@ -21,7 +21,7 @@ from rebalance_agent.audit.table_rows import (
     TableRows,
     contradictions,
 )
-from rebalance_agent.cli.pipeline.pipeline_flags import ProgressLines, pairs
+from rebalance_agent.cli.inputs.pipeline_flags import ProgressLines, pairs
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.event_json import event_from_json, json_object
 from rebalance_agent.model.events import AbortedEvent, Event, GenerationEvent
@@ -105,9 +105,11 @@ def _cluster(tables: DeltaTables, cluster_id: str | None, folder: str) -> str:
         return str(present[0])
     if cluster_id in present:
         return str(cluster_id)
-    there = f"those there are of {', '.join(present)}" if present else "there are none at all"
-    wants = "of one cluster alone, or of a cluster that is asked" if cluster_id is None else f"of {cluster_id}"
-    raise InvalidInputError("--tables", f"{folder} must have events {wants}; {there}")
+    found = f"its events are of {', '.join(present)}" if present else "it has no events"
+    required = (
+        "of only one cluster, or of the cluster of --bootstrap-servers" if cluster_id is None else f"of {cluster_id}"
+    )
+    raise InvalidInputError("--tables", f"{folder} must have events {required}; {found}")
 
 
 def _rows(tables: DeltaTables, name: str, cluster_id: str, columns: tuple[str, ...]) -> Iterator[_Row]:

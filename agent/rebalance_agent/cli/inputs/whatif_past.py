@@ -47,7 +47,7 @@ def _from_agent(groups: GroupSource, group: str) -> GroupPast:
     lines = groups.rebalances(group).rebalances
     completed = [line for line in reversed(lines) if line.kind is RebalanceKind.COMPLETED]
     events = tuple(event for line in completed for event in _events(groups, group, line.id))
-    return GroupPast(events, "what the agent has seen since it was started", known=True)
+    return GroupPast(events, "the agent's observations since its start", known=True)
 
 
 def _events(groups: GroupSource, group: str, identity: str) -> Sequence[Event]:

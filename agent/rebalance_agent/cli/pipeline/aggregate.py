@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rebalance_agent.cli.inputs.cluster_flags import cluster_settings
-from rebalance_agent.cli.pipeline.pipeline_flags import (
+from rebalance_agent.cli.inputs.pipeline_flags import (
     ProgressLines,
     add_kafka_flags,
     add_tables_flags,
@@ -26,11 +26,11 @@ from rebalance_agent.ui.words import printable
 __all__ = ["add_parser", "print_broken", "run"]
 
 DESCRIPTION = """\
-Makes the tables `generations`, `members`, `group_hours` and `baselines` anew from `events`, and checks what must hold
-of them: the results are added to `expectations`, and a broken one is printed and makes the exit code 1.
+Computes the tables `generations`, `members`, `group_hours` and `baselines` from all `events`, and checks expectations
+about them: the results are appended to `expectations`; if one is broken, it is printed, and the exit code is 1.
 
-With --publish the baselines are written to the compacted topic rebalance-baselines, from which observers take what is
-normal for a group at this hour of the week.
+With --publish the baselines are written to the compacted topic rebalance-baselines, from which observers read a group's
+normal values for an hour of the week.
 """
 
 EXAMPLES = f"""\
@@ -38,10 +38,10 @@ examples:
   rebalance-agent pipeline aggregate --tables tables
   rebalance-agent pipeline aggregate --tables tables --publish --bootstrap-servers localhost:9092
 
-The last line is JSON: rows of each table, and how many expectations are broken.
+The last line is JSON: rows of each table, and the number of broken expectations.
 
---publish-to names another topic than {BASELINES_TOPIC}.
-exit codes: 0 done, 1 an expectation is broken or it failed, 2 wrong usage or input
+--publish-to sets another topic than {BASELINES_TOPIC}.
+exit codes: 0 done, 1 failed, or an expectation is broken, 2 wrong usage or input
 """
 
 MADE = ("generations", "members", "group_hours", "baselines")
@@ -52,7 +52,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add the stage and its flags."""
     parser = stage_parser(subparsers, "aggregate", DESCRIPTION, EXAMPLES)
     add_tables_flags(parser)
-    parser.add_argument("--strict", action="store_true", help="let warnings make the exit code 1, too")
+    parser.add_argument(
+        "--strict", action="store_true", help="exit with 1 also for broken expectations that are warnings"
+    )
     parser.add_argument("--publish", action="store_true", help="write the baselines to Kafka")
     parser.add_argument("--publish-to", default=BASELINES_TOPIC, metavar="TOPIC", help="default: %(default)s")
     add_kafka_flags(parser)

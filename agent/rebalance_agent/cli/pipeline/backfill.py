@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rebalance_agent.cli.inputs.cluster_flags import cluster_settings
 from rebalance_agent.cli.inputs.json_fields import as_name, as_number, as_object, parse_json, shown
-from rebalance_agent.cli.pipeline.pipeline_flags import (
+from rebalance_agent.cli.inputs.pipeline_flags import (
     ProgressLines,
     add_kafka_flags,
     add_tables_flags,
@@ -38,13 +38,13 @@ from rebalance_agent.ui.words import printable
 __all__ = ["add_parser", "facts_in", "print_gaps", "print_ranges", "run"]
 
 DESCRIPTION = """\
-Reads __consumer_offsets as it is now, decodes it as the observer does, and adds the events of the generations that
-compaction has left to the table `events`, under the ids that an observer gives them. What was observed is never
-replaced by it: who watched knows when a rebalance began and what members said.
+Reads the present records of __consumer_offsets, decodes them as the observer does, and adds the events of the
+generations that compaction has left to the table `events`, with the ids that an observer gives them. It never replaces
+an observer's event: only an observer knows when a rebalance began and what members reported.
 
---records reads files instead: Parquet, or lines of JSON as `rebalance-agent decode` takes them, with key, value,
-timestamp, and where known partition and offset. --cluster-id must then be that of the observer's events; --topics names
-a JSON file {"topics": {name: partitions}, "ids": {name: topic id}}, without which the members' own partitions count.
+--records reads files instead: Parquet, or JSON lines in the format of `rebalance-agent decode`, with key, value,
+timestamp, and partition and offset if known. --cluster-id must then be that of the observer's events; --topics is a
+JSON file {"topics": {name: partitions}, "ids": {name: topic id}}; without it, partition counts come from assignments.
 """
 
 EXAMPLES = """\
@@ -52,7 +52,7 @@ examples:
   rebalance-agent pipeline backfill --bootstrap-servers localhost:9092 --tables tables
   rebalance-agent pipeline backfill --records dump --cluster-id bwHjK5GfTQijoU_nyFb1ug --tables tables
 
-It tells what range was read and where generations are missing. The last line is JSON: records, events, rejected,
+It prints the range that it read and where generations are missing. The last line is JSON: records, events, rejected,
 missing_generations, seconds.
 
 exit codes: 0 done, 1 failed, 2 wrong usage or input
@@ -70,10 +70,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = stage_parser(subparsers, "backfill", DESCRIPTION, EXAMPLES)
     add_tables_flags(parser)
     parser.add_argument("--records", metavar="DIR", help="files of records instead of the topic")
-    parser.add_argument("--cluster-id", default="", metavar="ID", help="of the cluster that the files are from")
-    parser.add_argument("--topics", metavar="FILE", help="the topics of that cluster")
+    parser.add_argument("--cluster-id", default="", metavar="ID", help="id of the cluster of these records")
+    parser.add_argument("--topics", metavar="FILE", help="JSON file with the topics of that cluster")
     parser.add_argument("--groups-allow", default=".*", metavar="PATTERN", help="groups to read (whole name)")
-    parser.add_argument("--groups-deny", default=HIDDEN_GROUPS, metavar="PATTERN", help="groups to leave out")
+    parser.add_argument("--groups-deny", default=HIDDEN_GROUPS, metavar="PATTERN", help="groups to omit (whole name)")
     add_kafka_flags(parser)
     parser.set_defaults(run=run)
 

@@ -9,7 +9,7 @@ import threading
 
 from rebalance_agent.cli.command_parser import number, whole_number
 from rebalance_agent.cli.inputs.cluster_flags import cluster_settings
-from rebalance_agent.cli.pipeline.pipeline_flags import (
+from rebalance_agent.cli.inputs.pipeline_flags import (
     ProgressLines,
     add_kafka_flags,
     add_tables_flags,
@@ -23,11 +23,11 @@ from rebalance_agent.pipeline.ingest.ingest_events import (
     checkpoint_of,
     count_rows,
     decoded,
-    events_at_rest,
     events_of_files,
     events_of_topic,
     ingest_batch,
     retry_rejected,
+    stored_events,
 )
 from rebalance_agent.pipeline.ingest.streaming import StreamSettings, ingest_stream
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
@@ -36,12 +36,13 @@ from rebalance_agent.runtime.processes.signals import stop_on_signals
 __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
-Reads the topic rebalance-events, or files of events, into the table `events`: each event once, however often it was
-published or read; better evidence for the same fact replaces what is there. What is no event that this release reads
-goes to `events_rejected` with the reason and its bytes; what an older release rejected as too new is read again.
+Reads the topic rebalance-events, or files of events, into the table `events`: each event once, even if it was published
+or read several times. A revision with better evidence replaces the stored one. Records that this release cannot read
+are written to `events_rejected` with the reason and their bytes; those that an older release rejected as too new are
+read again.
 
-A run goes on where the last one ended (the checkpoint). Without --every it takes what is there and ends, as a cron job
-wants it.
+A run continues where the last one ended (the checkpoint). Without --every it reads the present records and exits, for
+example as a cron job.
 """
 
 EXAMPLES = """\
@@ -66,7 +67,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--every",
         type=number(0, 86_400, "a number of seconds, at most 86400"),
         metavar="SECONDS",
-        help="go on for ever, with a batch so often",
+        help="keep running, with a batch at this interval",
     )
     parser.add_argument("--checkpoint", metavar="DIR", help="default: TABLES/_checkpoints/ingest-CLUSTER-TOPIC")
     parser.add_argument(
@@ -74,10 +75,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         type=whole_number(1, 10_000_000),
         default=100_000,
         metavar="N",
-        help="most of a batch (default 100000)",
+        help="maximum number of records in a batch (default 100000)",
     )
     parser.add_argument(
-        "--allow-loss", action="store_true", help="go on where the topic has deleted records that were never read"
+        "--allow-loss", action="store_true", help="continue if the topic has deleted records that were never read"
     )
     add_kafka_flags(parser)
     parser.set_defaults(run=run)
@@ -111,7 +112,7 @@ def _topic(
     if not topic:
         raise InvalidInputError("--topic", "is missing: the setting events_topic is empty")
     if options.dry_run:
-        return count_rows(decoded(events_at_rest(tables.spark, properties, topic)))
+        return count_rows(decoded(stored_events(tables.spark, properties, topic)))
     stop = threading.Event()
     retry_rejected(tables, SystemClock())
     records = events_of_topic(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from rebalance_agent.cli.pipeline.pipeline_flags import stage_parser
+from rebalance_agent.cli.inputs.pipeline_flags import stage_parser
 from rebalance_agent.pipeline.spark.spark_jars import spark_jars
 
 __all__ = ["add_parser", "run"]
@@ -18,7 +18,7 @@ EXAMPLES = """\
 example:
   spark-submit --jars "$(rebalance-agent pipeline jars)" ...
 
-exit codes: 0 done, 1 one cannot be had
+exit codes: 0 done, 1 a jar cannot be fetched
 """
 
 

@@ -7,7 +7,7 @@ import datetime as dt
 import json
 
 from rebalance_agent.cli.command_parser import whole_number
-from rebalance_agent.cli.pipeline.pipeline_flags import ProgressLines, add_tables_flags, open_tables, stage_parser
+from rebalance_agent.cli.inputs.pipeline_flags import ProgressLines, add_tables_flags, open_tables, stage_parser
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.pipeline.tables.schemas import TABLES
@@ -15,9 +15,9 @@ from rebalance_agent.pipeline.tables.schemas import TABLES
 __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
-Joins the small files that frequent batches leave, and removes files of table versions older than a week. With
---keep-days rows of `events` older than that are deleted, and with them, at the next aggregate, all that was made of
-them; without it nothing is ever deleted.
+Joins the small files of frequent batches, and removes files of table versions older than a week. With --keep-days it
+also deletes older rows of `events`; the next aggregate then removes the rows that were computed from them. Without it
+no row is deleted.
 """
 
 EXAMPLES = """\

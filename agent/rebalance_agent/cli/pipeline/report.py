@@ -9,18 +9,18 @@ import sys
 from pathlib import Path
 
 from rebalance_agent.cli.command_parser import whole_number
-from rebalance_agent.cli.pipeline.pipeline_flags import ProgressLines, add_tables_flags, open_tables, stage_parser
+from rebalance_agent.cli.inputs.pipeline_flags import ProgressLines, add_tables_flags, open_tables, stage_parser
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.pipeline.report.collect import collect
+from rebalance_agent.pipeline.report.queries.collect import collect
 from rebalance_agent.pipeline.report.report_page import page
 from rebalance_agent.pipeline.report.report_rows import DETAILS_MAX
 
 __all__ = ["add_parser", "run", "write_report"]
 
 DESCRIPTION = """\
-Writes the tables as one HTML file that opens in any browser without network: what rebalances cost the fleet, when and
-why, storms, deploys, every group in a table, and the worst groups with their stalls, owners, skew, what other
-strategies would have done, and what is recommended.
+Writes one HTML file that opens in any browser without network. It shows the cost of the fleet's rebalances, when and
+why they happened, storms, deploys, a table of all groups, and for the worst groups their stalls, owners, skew, the
+predicted results of other strategies, and the recommendation.
 """
 
 EPILOG = """\
@@ -28,7 +28,7 @@ examples:
   rebalance-agent pipeline report --tables tables --out report.html
   rebalance-agent pipeline report --tables tables --out - > report.html
 
-The last line is JSON: groups, pictures, bytes. exit codes: 0 done, 1 there is nothing to report of, 2 wrong usage
+The last line is JSON: groups, pictures, bytes. exit codes: 0 done, 1 there is nothing to report, 2 wrong usage
 """
 
 
@@ -42,7 +42,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         type=whole_number(0, DETAILS_MAX),
         default=20,
         metavar="N",
-        help=f"groups with pictures of their own, the worst (default 20, at most {DETAILS_MAX})",
+        help=f"number of the worst groups, which get pictures (default 20, at most {DETAILS_MAX})",
     )
     parser.set_defaults(run=run)
 

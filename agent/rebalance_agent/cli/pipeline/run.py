@@ -8,8 +8,8 @@ import datetime as dt
 import json
 import sys
 
+from rebalance_agent.cli.inputs.pipeline_flags import ProgressLines, add_tables_flags, open_tables, stage_parser
 from rebalance_agent.cli.pipeline.aggregate import print_broken
-from rebalance_agent.cli.pipeline.pipeline_flags import ProgressLines, add_tables_flags, open_tables, stage_parser
 from rebalance_agent.cli.pipeline.report import write_report
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.pipeline.ingest.ingest_events import (
@@ -19,7 +19,7 @@ from rebalance_agent.pipeline.ingest.ingest_events import (
     ingest_batch,
     retry_rejected,
 )
-from rebalance_agent.pipeline.report.collect import collect
+from rebalance_agent.pipeline.report.queries.collect import collect
 from rebalance_agent.pipeline.report.report_page import page
 from rebalance_agent.pipeline.stages import ADVISED, advise, aggregate, fidelity_summary, judge
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
@@ -27,8 +27,8 @@ from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
-All stages on files of events, without Kafka: ingest, aggregate, whatif, and the report if --report names a file.
-Running it again on the same or on more files gives what one run over all of them would have given.
+Runs all stages on files of events, without Kafka: ingest, aggregate, whatif, and the report if --report is set. A
+second run on the same or more files gives the same result as one run on all of them.
 """
 
 EXAMPLES = """\
@@ -42,7 +42,7 @@ The last line is JSON:
   broken       expectations that do not hold            seconds       of the whole run
   fidelity     moves and skew: the share of the checked recorded decisions that a replay repeats
 
-exit codes: 0 done, 1 an expectation is broken or it failed, 2 wrong usage or input
+exit codes: 0 done, 1 failed, or an expectation is broken, 2 wrong usage or input
 """
 
 
@@ -51,8 +51,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = stage_parser(subparsers, "run", DESCRIPTION, EXAMPLES)
     add_tables_flags(parser)
     parser.add_argument("--events", required=True, metavar="DIR", help="files of events: *.ndjson, *.ndjson.gz")
-    parser.add_argument("--report", metavar="FILE", help="write the report there, too")
-    parser.add_argument("--strict", action="store_true", help="let warnings make the exit code 1, too")
+    parser.add_argument("--report", metavar="FILE", help="also write the report to this file")
+    parser.add_argument(
+        "--strict", action="store_true", help="exit with 1 also for broken expectations that are warnings"
+    )
     parser.set_defaults(run=run)
 
 

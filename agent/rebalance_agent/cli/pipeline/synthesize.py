@@ -18,11 +18,11 @@ from rebalance_agent.testing.synthetic.fleet_plan import DAYS_MAX, GROUPS_MAX, F
 __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
-Writes the history of a fleet that never lived: what an observer would have published in rebalance-events of groups of
-all types and many strategies, over days and nights, deploys, crashes, storms, scaling, growing topics, slow members. It
-comes from the model of the coordinator, the library's strategies and the observer's own tracker.
+Writes a synthetic history of a fleet: the events that an observer would have published for groups of all types and
+many strategies, with daily load, deploys, crashes, storms, scaling, new partitions and slow members. The coordinator's
+model, the library's strategies and the observer's own tracker produce it.
 
-The files are events-*.ndjson.gz, an event a line; equal arguments give equal bytes.
+The files are events-*.ndjson.gz, one event per line; equal arguments give equal bytes.
 """
 
 EXAMPLES = """\
@@ -30,9 +30,9 @@ examples:
   rebalance-agent pipeline synthesize --groups 50 --days 14 --seed 1 --out history
   rebalance-agent pipeline run --events history --tables tables
 
-The last line is JSON: groups, generations, events, how many of each kind and type, files, bytes, seconds.
+The last line is JSON: groups, generations, events, their numbers by kind and type, files, bytes, seconds.
 
-exit codes: 0 done, 2 wrong usage, or the folder has events already, or cannot be written
+exit codes: 0 done, 2 wrong usage, or the folder already has events or cannot be written
 """
 
 PROGRESS_EVERY_S = 2.0
@@ -41,18 +41,16 @@ PROGRESS_EVERY_S = 2.0
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command and its flags."""
-    text = "write the history of a fleet that never lived, to try the pipeline without a cluster"
+    text = "write a synthetic history of a fleet, to try the pipeline without a cluster"
     parser = add_command(subparsers, "synthesize", text, DESCRIPTION, EXAMPLES)
     parser.add_argument("--groups", type=int, default=50, metavar="N", help=f"at most {GROUPS_MAX:,} (default: 50)")
     parser.add_argument("--days", type=int, default=14, metavar="D", help=f"at most {DAYS_MAX:,} (default: 14)")
-    parser.add_argument("--seed", type=int, default=1, metavar="S", help="another seed, another fleet (default: 1)")
+    parser.add_argument("--seed", type=int, default=1, metavar="S", help="seed of the random numbers (default: 1)")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="a folder without events")
     parser.add_argument(
-        "--since", type=_day, metavar="YYYY-MM-DD", help="the Monday with which it begins (default: 2026-06-01)"
+        "--since", type=_day, metavar="YYYY-MM-DD", help="its first day, a Monday (default: 2026-06-01)"
     )
-    parser.add_argument(
-        "--processes", type=int, default=os.cpu_count() or 1, metavar="N", help="default: as many as there are cores"
-    )
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, metavar="N", help="default: one per core")
     parser.set_defaults(run=run)
 
 

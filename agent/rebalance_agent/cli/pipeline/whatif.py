@@ -5,26 +5,26 @@ from __future__ import annotations
 import argparse
 import json
 
+from rebalance_agent.cli.inputs.pipeline_flags import ProgressLines, add_tables_flags, open_tables, stage_parser
 from rebalance_agent.cli.pipeline.aggregate import print_broken
-from rebalance_agent.cli.pipeline.pipeline_flags import ProgressLines, add_tables_flags, open_tables, stage_parser
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.pipeline.stages import ADVISED, advise, fidelity_summary, judge
 
 __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
-Replays every group's recorded generations through every strategy, carrying the assignment along, and predicts what
-stalls would have been: tables `whatif`, `fidelity` (whether a replay repeats what was recorded) and `recommendations`.
-What must hold of these is checked, as `aggregate` does of the others.
+Replays every group's recorded generations with every strategy, each from its own last assignment, and predicts stalls.
+Writes the tables `whatif`, `fidelity` (whether a replay repeats the recorded decisions) and `recommendations`, and
+checks expectations about them, as `aggregate` does for the other tables.
 """
 
 EXAMPLES = """\
 example:
   rebalance-agent pipeline whatif --tables tables
 
-The last line is JSON: groups, rows, fidelity, and how many expectations are broken, seconds.
+The last line is JSON: groups, rows, fidelity, the number of broken expectations, seconds.
 
-exit codes: 0 done, 1 an expectation is broken or it failed, 2 wrong usage or input
+exit codes: 0 done, 1 failed, or an expectation is broken, 2 wrong usage or input
 """
 
 
@@ -32,7 +32,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add the stage and its flags."""
     parser = stage_parser(subparsers, "whatif", DESCRIPTION, EXAMPLES)
     add_tables_flags(parser)
-    parser.add_argument("--strict", action="store_true", help="let warnings make the exit code 1, too")
+    parser.add_argument(
+        "--strict", action="store_true", help="exit with 1 also for broken expectations that are warnings"
+    )
     parser.set_defaults(run=run)
 
 

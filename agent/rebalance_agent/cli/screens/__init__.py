@@ -1,4 +1,4 @@
-"""Output of commands: the live tables of `watch` (``watch_*``; ``textual`` and ``rich``), and the text of `whatif`.
+"""Output of commands: the live tables of `watch` (``watch_*``) and the text of `whatif` (``whatif_text``).
 
-The only package that imports ``textual``.
+The tables are made with ``rich`` and ``textual``; it is the only package that imports ``textual``.
 """

@@ -58,7 +58,7 @@ class GroupsScreen(Screen[None]):
         Binding("q", "app.quit", "Quit"),
         Binding("slash", "filter", "Filter"),
         Binding("s", "order", "Order"),
-        Binding("r", "turn", "Turn around"),
+        Binding("r", "turn", "Reverse"),
         Binding("escape", "close_filter", "No filter", show=False),
     ]
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 from rebalance_agent.advice import Fidelity, Figures, Recommendation, StrategyOutcome, WhatIf
-from rebalance_agent.advice.eligible_strategies import family
 from rebalance_agent.advice.figures import STALLS_FIELDS
+from rebalance_agent.advice.replay.eligible_strategies import family
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.ui.words import UNKNOWN, plural, printable, table_text, wrapped
+from rebalance_agent.ui.words import UNKNOWN, bounds_text, plural, printable, table_text, wrapped
 
 __all__ = ["as_json", "text"]
 
@@ -18,36 +18,37 @@ _NAMES = 2
 """Columns with names, which are aligned to the left; the others are numbers."""
 
 
-def text(found: WhatIf, fidelity: Fidelity, advice: Recommendation, source: str) -> str:
+def text(what_if: WhatIf, fidelity: Fidelity, advice: Recommendation, source: str) -> str:
     """The text that the command prints. ``source``: where the events are from, in words."""
-    count = found.recorded.generations
+    count = what_if.recorded.generations
     where, *more = source.splitlines()
-    heading = f"{printable(found.group)}: {plural(count, 'rebalance')} replayed, from {where.rstrip('.')}."
+    heading = f"{printable(what_if.group)}: {plural(count, 'rebalance')} replayed, from {where.rstrip('.')}."
     parts = [
         "\n".join([heading, *more]),
-        _table(found),
-        "\n".join(_refused(found.outcomes)),
-        "\n".join([*_trust(found), *_fidelity(fidelity)]),
+        _table(what_if),
+        "\n".join(_refused(what_if.outcomes)),
+        "\n".join([*_trust(what_if), *_fidelity(fidelity)]),
         wrapped(f"Recommendation: {printable(advice.sentence)}"),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def as_json(found: WhatIf, fidelity: Fidelity, advice: Recommendation, source: str) -> dict[str, object]:
+def as_json(what_if: WhatIf, fidelity: Fidelity, advice: Recommendation, source: str) -> dict[str, object]:
     """The same as JSON; unknown values are null."""
     return {
-        "group": found.group,
-        "cluster_id": found.cluster_id,
+        "group": what_if.group,
+        "cluster_id": what_if.cluster_id,
         "source": source,
-        "assignor": found.assignor,
-        "protocol": found.protocol.value,
-        "rebalances": found.recorded.generations,
-        "recorded": _figures(found.recorded),
-        "predicted": _figures(found.predicted),
+        "assignor": what_if.assignor,
+        "protocol": what_if.protocol.value,
+        "rebalances": what_if.recorded.generations,
+        "recorded": _figures(what_if.recorded)
+        | {"upper_stalled_partition_seconds": what_if.recorded_upper if what_if.recorded.stalls else None},
+        "predicted": _figures(what_if.predicted),
         "strategies": [
             {"strategy": each.strategy, "protocol": each.protocol.value, "refused": each.refused}
             | (_figures(each.figures) if each.refused is None else {})
-            for each in found.outcomes
+            for each in what_if.outcomes
         ],
         "fidelity": {
             "moves": fidelity.moves,
@@ -62,12 +63,21 @@ def as_json(found: WhatIf, fidelity: Fidelity, advice: Recommendation, source: s
     }
 
 
-def _table(found: WhatIf) -> str:
+def _table(what_if: WhatIf) -> str:
     rows: list[tuple[str, ...]] = []
-    if found.recorded.generations:
-        rows.append(_row(f"{found.assignor or UNKNOWN} (recorded)", found.protocol.value, found.recorded))
-    rows += [_row(each.strategy, each.protocol.value, each.figures) for each in found.outcomes if each.refused is None]
+    if what_if.recorded.generations:
+        name = f"{what_if.assignor or UNKNOWN} (recorded)"
+        *row, stalled = _row(name, what_if.protocol.value, what_if.recorded)
+        rows.append((*row, _recorded_stalls(what_if) if what_if.recorded.stalls else stalled))
+    rows += [
+        _row(each.strategy, each.protocol.value, each.figures) for each in what_if.outcomes if each.refused is None
+    ]
     return table_text(_HEADINGS, rows, range(_NAMES, len(_HEADINGS))) if rows else ""
+
+
+def _recorded_stalls(what_if: WhatIf) -> str:
+    """Both bounds of the recorded partition-seconds."""
+    return bounds_text(what_if.recorded.stalled_partition_seconds, what_if.recorded_upper, "{:.1f}".format)
 
 
 def _row(name: str, protocol: str, figures: Figures) -> tuple[str, ...]:
@@ -94,17 +104,18 @@ def _refused(outcomes: Sequence[StrategyOutcome]) -> Iterator[str]:
         yield wrapped(f"Not replayed: {', '.join(kinds)}: {reason}.")
 
 
-def _trust(found: WhatIf) -> Iterator[str]:
-    stalls, count = found.predicted.stalls, found.recorded.generations
-    if not count or found.group_type is not GroupType.CLASSIC:
+def _trust(what_if: WhatIf) -> Iterator[str]:
+    stalls, count = what_if.predicted.stalls, what_if.recorded.generations
+    if not count or what_if.group_type is not GroupType.CLASSIC:
         return
     if not stalls:
         yield wrapped("Stalls are not predicted: the start of every rebalance is unknown.")
         return
+    recorded = _recorded_stalls(what_if)
     yield wrapped(
         f"Stalls are predicted in partition-seconds, for {stalls} of {plural(count, 'rebalance')}. For the recorded "
-        f"assignments the model predicts {found.predicted.stalled_partition_seconds:.1f}; the recorded value is "
-        f"{found.recorded.stalled_partition_seconds:.1f}."
+        f"assignments the model predicts {what_if.predicted.stalled_partition_seconds:.1f}; the recorded value is "
+        f"{'unknown' if recorded == UNKNOWN else recorded}."
     )
 
 
@@ -122,13 +133,13 @@ def _fidelity(fidelity: Fidelity) -> Iterator[str]:
 
 
 def _figures(figures: Figures) -> dict[str, object]:
-    known = figures.generations > 0
+    has_figures = figures.generations > 0
     return {
         "rebalances": figures.generations,
         "moved": figures.moved,
         "excess": figures.excess,
         "skew_mean": figures.skew_mean,
-        "skew_max": figures.skew_max if known else None,
+        "skew_max": figures.skew_max if has_figures else None,
         "imbalance_mean": figures.imbalance_mean,
         **{name: getattr(figures, name) if figures.stalls else None for name in STALLS_FIELDS},
     }

@@ -77,7 +77,7 @@ class AIOKafkaConsumer(aiokafka.AIOKafkaConsumer):  # type: ignore[misc] # aioka
 
         """
         if listener is not None and not topics:
-            raise InvalidInputError("listener", "goes with topics; without them, give it to subscribe()")
+            raise InvalidInputError("listener", "requires topics; without topics, pass it to subscribe()")
         if not _accepted(listener):
             raise InvalidInputError("listener", "must be an aiokafka.ConsumerRebalanceListener")
         listed = _entries(configs.pop("partition_assignment_strategy", DEFAULT_STRATEGIES))

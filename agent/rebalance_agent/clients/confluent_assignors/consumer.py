@@ -14,12 +14,12 @@ from rebalance_agent.clients.confluent_assignors.config.client_settings import C
 from rebalance_agent.clients.confluent_assignors.config.subscribed_topics import SubscribeCall
 from rebalance_agent.clients.confluent_assignors.data_methods import DataMethods
 from rebalance_agent.clients.confluent_assignors.group_methods import CLOSED, GroupMethods
-from rebalance_agent.clients.confluent_assignors.member.committer import Commit, Committer
+from rebalance_agent.clients.confluent_assignors.member.committer import Committer, RequestedCommit
 from rebalance_agent.clients.confluent_assignors.member.group_member import MemberConsumer
 from rebalance_agent.clients.confluent_assignors.member.membership_thread import MembershipThread
 from rebalance_agent.clients.confluent_assignors.member.poll_interval import PollInterval
 from rebalance_agent.clients.confluent_assignors.member.thread_handover import ThreadHandover
-from rebalance_agent.clients.confluent_assignors.offsets import Offsets, OffsetStore, by_partition, from_message
+from rebalance_agent.clients.confluent_assignors.offsets import Offsets, OffsetStore, as_partitions, given_offsets
 from rebalance_agent.clients.confluent_assignors.rebalancing import Callback, Callbacks, Rebalancing
 from rebalance_agent.clients.held_copies import HeldStandbys
 from rebalance_agent.clients.participant import Loads
@@ -89,7 +89,7 @@ class Consumer(GroupMethods, DataMethods):
         self._handover = ThreadHandover()
         self._poll_interval = PollInterval(settings.max_poll_interval_ms, self._clock)
         self._errors: deque[KafkaError] = deque()
-        self._finished: deque[Commit] = deque()
+        self._finished: deque[RequestedCommit] = deque()
         self._rebalancing = Rebalancing(
             self, self._data, self._offset_store, self._commit_due, cooperative=settings.cooperative
         )
@@ -172,7 +172,7 @@ class Consumer(GroupMethods, DataMethods):
                 ``FENCED_INSTANCE_ID``, ``REBALANCE_IN_PROGRESS``, ...; or there is nothing to commit (``_NO_OFFSET``).
         """
         self._check_open()
-        given = self._offsets_of(message, offsets)
+        given = given_offsets(message, offsets)
         due = self._offset_store.due() if given is None else given
         if not due:
             raise KafkaException(KafkaError(KafkaError._NO_OFFSET, "nothing to commit"))  # noqa: SLF001 - its public name
@@ -181,7 +181,7 @@ class Consumer(GroupMethods, DataMethods):
             self._committer.commit_async(due)
             return None
         self._committer.commit_sync(due)
-        return _as_partitions(due)
+        return as_partitions(due)
 
     def store_offsets(self, message: Message | None = None, offsets: list[TopicPartition] | None = None) -> None:
         """As confluent-kafka's; with ``enable.auto.offset.store`` off.
@@ -191,7 +191,7 @@ class Consumer(GroupMethods, DataMethods):
                 (``_INVALID_ARG``).
         """
         self._check_open()
-        given = self._offsets_of(message, offsets)
+        given = given_offsets(message, offsets)
         if given is None or self._settings.auto_store:
             text = "expected either message or offsets" if given is None else "enable.auto.offset.store must be off"
             raise KafkaException(KafkaError(KafkaError._INVALID_ARG, text))  # noqa: SLF001
@@ -273,30 +273,15 @@ class Consumer(GroupMethods, DataMethods):
         while self._finished:
             commit = self._finished.popleft()
             if self._settings.on_commit is not None:
-                self._settings.on_commit(commit.error, _as_partitions(commit.offsets))
+                self._settings.on_commit(commit.error, as_partitions(commit.offsets))
 
     def _commit_due(self, offsets: Offsets) -> None:
         """Commit stored offsets of partitions before they are revoked, with ``enable.auto.commit`` as in librdkafka."""
         if self._settings.auto_commit_seconds is None:
             return
-        commit = Commit(offsets, waited_for=False)
+        commit = RequestedCommit(offsets, waited_for=False)
         try:
             self._committer.commit_sync(offsets)
         except KafkaException as error:
             commit.error = error.args[0]
         self._finished.append(commit)
-
-    @staticmethod
-    def _offsets_of(message: Message | None, offsets: list[TopicPartition] | None) -> Offsets | None:
-        if message is not None and offsets is not None:
-            raise ValueError("message and offsets are mutually exclusive")
-        if message is not None:
-            return from_message(message)
-        return None if offsets is None else by_partition(offsets)
-
-
-def _as_partitions(offsets: Offsets) -> list[TopicPartition]:
-    """``offsets`` as a list of confluent-kafka's type."""
-    return [
-        TopicPartition(partition.topic, partition.partition, offset.offset) for partition, offset in offsets.items()
-    ]

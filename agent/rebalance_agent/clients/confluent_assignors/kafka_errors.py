@@ -33,7 +33,7 @@ def confluent_error(error: BaseException) -> KafkaError:
 
 
 def not_a_member() -> KafkaError:
-    """The coordinator's error for a client that is not, or not any more, a member."""
+    """The coordinator's error for a client that is not a member, or is no longer one."""
     return KafkaError(KafkaError.UNKNOWN_MEMBER_ID, "this consumer is not, or no longer, a member of the group")
 
 

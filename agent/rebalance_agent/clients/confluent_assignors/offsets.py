@@ -1,4 +1,4 @@
-"""Owned partitions with their stored and committed offsets."""
+"""Owned partitions with their stored and committed offsets, and offsets in the types of both clients."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from confluent_kafka import OFFSET_INVALID, KafkaError, KafkaException, Message,
 from kafka.structs import OffsetAndMetadata
 from kafka.structs import TopicPartition as Partition
 
-__all__ = ["OffsetStore", "Offsets", "by_partition", "from_message", "listed"]
+__all__ = ["OffsetStore", "Offsets", "as_partitions", "by_partition", "from_message", "given_offsets", "listed"]
 
 Offsets = dict[Partition, OffsetAndMetadata]
 """kafka-python's partition -> offset to commit, with metadata and leader epoch."""
@@ -49,6 +49,26 @@ def by_partition(partitions: Iterable[TopicPartition]) -> Offsets:
         for each in partitions
         if each.offset >= 0
     }
+
+
+def given_offsets(message: Message | None, offsets: list[TopicPartition] | None) -> Offsets | None:
+    """Offsets of the arguments of confluent-kafka's methods; None if neither is given.
+
+    Raises:
+        ValueError: both are given.
+    """
+    if message is not None and offsets is not None:
+        raise ValueError("message and offsets are mutually exclusive")
+    if message is not None:
+        return from_message(message)
+    return None if offsets is None else by_partition(offsets)
+
+
+def as_partitions(offsets: Offsets) -> list[TopicPartition]:
+    """``offsets`` as a list of confluent-kafka's type."""
+    return [
+        TopicPartition(partition.topic, partition.partition, offset.offset) for partition, offset in offsets.items()
+    ]
 
 
 @dataclass(slots=True)

@@ -89,7 +89,7 @@ class KafkaConsumer(kafka.KafkaConsumer):  # type: ignore[misc] # kafka-python i
 
         """
         if listener is not None and not topics:
-            raise InvalidInputError("listener", "goes with topics; without them, give it to subscribe()")
+            raise InvalidInputError("listener", "requires topics; without topics, pass it to subscribe()")
         listed = entries(configs.get("partition_assignment_strategy", DEFAULT_STRATEGIES))
         ours = strategies(listed)
         group = configs.get("group_id") or ""

@@ -1,4 +1,4 @@
-"""Looks up, and on request creates, internal topics that a strategy needs besides those subscribed to."""
+"""Looks up, and on request creates, the internal topics of a strategy, which members do not subscribe to."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class InternalTopics:
         counts = self.partitions_of(topics)
         for topic, count in topics.items():
             if counts.get(topic) != count:
-                raise ClusterError(f"internal topic {topic}: wanted {count} partitions, found {counts.get(topic, 0)}")
+                raise ClusterError(f"internal topic {topic} needs {count} partitions, but has {counts.get(topic, 0)}")
 
 
 def _create(admin: Any, topics: Mapping[str, int]) -> None:  # noqa: ANN401 - untyped

@@ -33,7 +33,7 @@ SLOW_MARGIN_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorView:
-    """What the coordinator reports of a group: its log, as Kafka's formatter prints it, and DescribeGroups.
+    """The coordinator's data of a group: its log, as Kafka's formatter prints it, and DescribeGroups.
 
     ``clients``: member id -> client id, from the log; ``assignment``: member id -> partitions, from DescribeGroups.
     """

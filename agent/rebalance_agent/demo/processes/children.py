@@ -82,7 +82,7 @@ class Children(AbstractContextManager["Children"]):
         try:
             child.process.wait(STOP_SECONDS if child.ending else 0)
         except subprocess.TimeoutExpired:
-            raise DemoError(f"{child.name} runs already") from None
+            raise DemoError(f"{child.name} is already running") from None
         self._former.append(self._children.pop(child.name))
 
     def send(self, name: str, line: str) -> None:

@@ -67,7 +67,7 @@ def _kafka_python(options: argparse.Namespace, orders: Orders) -> int:
 
     from rebalance_agent.clients.kafka_python import KafkaConsumer  # noqa: PLC0415
 
-    class Listener(ConsumerRebalanceListener):  # type: ignore[misc] # kafka-python is untyped
+    class WorkListener(ConsumerRebalanceListener):  # type: ignore[misc] # kafka-python is untyped
         joined = False
 
         def on_partitions_revoked(self, revoked: set[object]) -> None:  # noqa: ARG002
@@ -77,7 +77,7 @@ def _kafka_python(options: argparse.Namespace, orders: Orders) -> int:
         def on_partitions_assigned(self, assigned: set[object]) -> None:  # noqa: ARG002
             self.joined = True
 
-    listener = Listener()
+    listener = WorkListener()
     consumer = KafkaConsumer(
         bootstrap_servers=options.bootstrap_servers,
         group_id=options.group,

@@ -21,8 +21,7 @@ own bytes are forwarded, and the error is counted and logged.
   client gets instead.
 - ``leader_decision``: the leader's assignment by our assignor, in a thread and in bounded time.
 - ``member_entries``: what each member offers and was given; ``assignment_recovery``: that, after a gateway's restart.
-- ``client_membership``: one member's rebalances as events.
-- ``explain_rules``: what would be rewritten for a group, in words.
+- ``client_membership``: one member's rebalances, by its frames; ``client_events``: their events.
 
 It knows frames by ``gateway.transport`` and opens no connection.
 """
@@ -30,7 +29,6 @@ It knows frames by ``gateway.transport`` and opens no connection.
 from __future__ import annotations
 
 from rebalance_agent.gateway.group_rules import Rule, Rules, parse_rules
-from rebalance_agent.gateway.groups.explain_rules import explain, rewrite_obstacle
 from rebalance_agent.gateway.groups.group_interceptor import GroupInterceptor, GroupInterceptors
 
-__all__ = ["GroupInterceptor", "GroupInterceptors", "Rule", "Rules", "explain", "parse_rules", "rewrite_obstacle"]
+__all__ = ["GroupInterceptor", "GroupInterceptors", "Rule", "Rules", "parse_rules"]

@@ -40,7 +40,7 @@ async def recover(ask: Ask, group: str, member_id: str) -> tuple[TopicPartitions
 
 
 def described_assignment(response: Any, group: str, member_id: str) -> TopicPartitions | None:  # noqa: ANN401
-    """What a member owns by a DescribeGroups response; None while its group rebalances."""
+    """A member's partitions from a DescribeGroups response; None while its group rebalances."""
     for described in response.groups or ():
         if described.group_id == group and not described.error_code and described.protocol_type == CONSUMER:
             for member in described.members or ():

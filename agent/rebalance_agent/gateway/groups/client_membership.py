@@ -6,30 +6,19 @@ from which, and how exact that is.
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 from rebalance_agent.clock import Clock
-from rebalance_agent.instrumentation.assign_decision import AssignDecision
-from rebalance_agent.instrumentation.event_builder import error_text
-from rebalance_agent.instrumentation.heartbeat import PERIOD_SECONDS
-from rebalance_agent.model.assignment_quality import AssignmentQuality
-from rebalance_agent.model.episode import Evidence
-from rebalance_agent.model.events import AssignEvent, Callback, MemberEvent, process_event_id
+from rebalance_agent.gateway.groups.client_events import ClientEvents, Emit
+from rebalance_agent.instrumentation.delivery.heartbeat import PERIOD_SECONDS
+from rebalance_agent.model.events import Callback, MemberEvent
 from rebalance_agent.model.partitions import TopicPartitions, pairs, topic_partitions
 
-__all__ = ["FETCH_SECONDS_MAX", "REASON_MAX", "Alive", "ClientMembership", "Emit"]
-
-REASON_MAX = 1_000
-"""Characters of a reason that are kept: clients write a sentence (KIP-800)."""
+__all__ = ["FETCH_SECONDS_MAX", "Alive", "ClientMembership"]
 
 FETCH_SECONDS_MAX = 60.0
 """Longest wait for a first Fetch: the next heartbeat ends it within seconds, unless the consumer vanished."""
-
-Emit = Callable[[MemberEvent | AssignEvent], None]
-"""Takes an event. Never blocks and never raises."""
 
 Alive = Callable[[str], None]
 """Called with the ``process`` of a consumer's events to report that it is alive, also without events."""
@@ -49,10 +38,10 @@ class _Moment:
 
 @dataclass(eq=False)
 class ClientMembership:
-    """What a consumer owns, and the progress of its rebalance. Each method is called when its event happens.
+    """A consumer's partitions, and the progress of its rebalance. Each method is called when its event happens.
 
     ``owned``, ``generation``: the last assignment and its generation; ``generation`` is -1 where that is unknown.
-    ``emit`` takes its events.
+    ``emit`` takes the events, which ``events`` builds.
     """
 
     group: str
@@ -63,22 +52,19 @@ class ClientMembership:
 
     def __post_init__(self) -> None:
         """A consumer that is seen for the first time."""
+        self.events = ClientEvents(self.group, self.client_id, self.instance_id, self.clock, self.emit)
         self.member_id = ""
         self.generation = -1
         self.owned: TopicPartitions = {}
-        self._process = uuid.uuid4().hex
-        self._sequence = 0
         self._announced: _Moment | None = None
         self._joining: _Moment | None = None
         self._joined: _Moment | None = None
         self._join_reason: str | None = None
         self._leaving: tuple[_Moment, str | None] | None = None
-        self._waits: dict[str, Any] = {}
         self._giving_up: tuple[TopicPartitions, _Moment] | None = None
         self._assigned: MemberEvent | None = None
         self._assigned_at: _Moment | None = None
         self._promised: _Moment | None = None
-        self._rejected = 0
         self._beaten: _Moment | None = None
 
     def beat(self, alive: Alive) -> None:
@@ -86,7 +72,7 @@ class ClientMembership:
         now = self._now()
         if self._beaten is None or now.since(self._beaten) >= PERIOD_SECONDS:
             self._beaten = now
-            alive(self._process)
+            alive(self.events.process)
 
     @property
     def fetch_awaited(self) -> bool:
@@ -98,23 +84,23 @@ class ClientMembership:
         """Whether the consumer sent a JoinGroup and got no assignment since."""
         return self._joining is not None
 
-    def announced(self) -> None:
+    def record_rebalance(self) -> None:
         """The coordinator returned that the group rebalances."""
         if self._announced is None and self._joining is None:
             self._announced = self._now()
 
-    def interrupted(self) -> None:
+    def record_interruption(self) -> None:
         """The coordinator returned that the group rebalances again, before the consumer got an assignment."""
         self._joining = None
-        self.announced()
+        self.record_rebalance()
 
-    def joining(self, kept_partitions: TopicPartitions | None = None, reason: str | None = None) -> None:
+    def record_join_request(self, kept_partitions: TopicPartitions | None = None, reason: str | None = None) -> None:
         """The consumer sent a JoinGroup: it gave up all but ``kept_partitions`` (None: an eager consumer, all).
 
         ``reason``: the client's reason (KIP-800).
         """
         self.settle()
-        self.left()  # in case its LeaveGroup was not answered yet
+        self.record_leave()  # in case its LeaveGroup was not answered yet
         if self._joining is not None:
             return  # a retry
         now = self._joining = self._now()
@@ -122,45 +108,45 @@ class ClientMembership:
         if kept_partitions and self.generation < 0 and not self.owned:
             self.owned = kept_partitions  # it joined before the gateway saw it
         revoked = pairs(self.owned) - pairs(kept_partitions or {})
-        self.released()
+        self.record_revoked()
         if self._announced is not None:
-            self._waits["stop_seconds"] = now.since(self._announced)
+            self.events.waits["stop_seconds"] = now.since(self._announced)
             self._announced = None
         if revoked:
             self._emit(Callback.REVOKED, topic_partitions(revoked), now.ms, now.ms)
         self.owned = topic_partitions(pairs(self.owned) - revoked)
 
-    def holds(self, partitions: TopicPartitions) -> None:
+    def record_owned(self, partitions: TopicPartitions) -> None:
         """The client reports what it owns, which may show the end of a revocation, or an assignment taken over."""
         held = pairs(partitions)
         if self._giving_up is not None and not held & pairs(self._giving_up[0]):
-            self.released()
+            self.record_revoked()
         if self._assigned is not None and held >= pairs(self._assigned.partitions):
             self._begun()
 
-    def released(self) -> None:
-        """The client reports that it has given up the partitions to be revoked."""
+    def record_revoked(self) -> None:
+        """The client reports that it has released the partitions to be revoked."""
         if self._giving_up is not None:
             (asked, since), self._giving_up = self._giving_up, None
             self._emit(Callback.REVOKED, asked, since.ms, self._now().ms)
 
-    def joined(self, member_id: str, generation: int) -> None:
+    def record_join(self, member_id: str, generation: int) -> None:
         """JoinGroup succeeded: the consumer is in ``generation``."""
         self._joined = self._now()
         if self._joining is not None:
-            self._waits["join_seconds"] = self._joined.since(self._joining)
+            self.events.waits["join_seconds"] = self._joined.since(self._joining)
         self.member_id, self.generation = member_id, generation
 
-    def promised(self) -> None:
-        """The coordinator assigned partitions now; which ones will be known later, by `given`."""
+    def expect_assignment(self) -> None:
+        """The coordinator assigned partitions now; which ones will be known later, by `record_assigned`."""
         self._promised = self._now()
 
-    def given(self, partitions: TopicPartitions) -> None:
-        """The consumer owns exactly ``partitions`` from now on, or since it was `promised`."""
+    def record_assigned(self, partitions: TopicPartitions) -> None:
+        """The consumer owns exactly ``partitions`` from now on, or since `expect_assignment`."""
         self.settle()
         now, self._promised = self._promised or self._now(), None
         if self._joined is not None:
-            self._waits["sync_seconds"] = now.since(self._joined)
+            self.events.waits["sync_seconds"] = now.since(self._joined)
         self._joining = self._joined = self._announced = None
         # Partitions still to be given up remain so unless they are assigned again.
         leaving, since = self._giving_up or ({}, now)
@@ -168,7 +154,7 @@ class ClientMembership:
         owned_before = pairs(self.owned) | (pairs(leaving) & has)
         self.owned, revoked = partitions, (pairs(leaving) | owned_before) - has
         self._giving_up = (topic_partitions(revoked), since) if revoked else None
-        if not has - owned_before and not self._waits:
+        if not has - owned_before and not self.events.waits:
             return  # no change
         event = self._event(Callback.ASSIGNED, topic_partitions(has - owned_before), now.ms, now.ms, self._join_reason)
         self._join_reason = None
@@ -177,14 +163,14 @@ class ClientMembership:
         else:
             self.emit(event)
 
-    def advanced(self, epoch: int) -> None:
+    def record_epoch(self, epoch: int) -> None:
         """The coordinator returned a new ``epoch`` without a change of the assignment."""
         before, self.generation = self.generation, epoch
         if 0 <= before != epoch:
             now = self._now()
             self._emit(Callback.ASSIGNED, {}, now.ms, now.ms)
 
-    def fetching(self, partitions: set[tuple[str | None, int]]) -> None:
+    def record_fetch(self, partitions: set[tuple[str | None, int]]) -> None:
         """The client fetches from these partitions; a topic is None where the frame has only its id."""
         new = pairs(self._assigned.partitions if self._assigned else {})
         if any(pair in new for pair in partitions) or {(None, number) for _, number in new} & partitions:
@@ -199,62 +185,27 @@ class ClientMembership:
         if self._assigned_at is not None and self._now().since(self._assigned_at) > FETCH_SECONDS_MAX:
             self.settle()
 
-    def lost(self, reason: str) -> None:
+    def record_loss(self, reason: str) -> None:
         """The consumer is no member any more: the coordinator does not know it, or another one replaced it."""
         self._leaving = None
         if lost := self._nothing_left():
             now_ms = self._now().ms
             self._emit(Callback.LOST, lost, now_ms, now_ms, reason)
 
-    def leaving(self, reason: str | None) -> None:
+    def record_leave_request(self, reason: str | None) -> None:
         """The consumer asks to leave, with an optional ``reason`` (KIP-800)."""
         self._leaving = (self._now(), reason)
 
-    def kept(self) -> None:
+    def record_leave_refusal(self) -> None:
         """The coordinator refused the request to leave."""
         self._leaving = None
 
-    def left(self) -> None:
+    def record_leave(self) -> None:
         """The consumer left, or its request was never answered; does nothing if it did not ask to leave."""
         if self._leaving is None:
             return
         (asked, reason), self._leaving = self._leaving, None
         self._emit(Callback.LEFT, self._nothing_left(), asked.ms, asked.ms, reason)
-
-    def decided(
-        self,
-        assignor: str,
-        generation: int,
-        members: int,
-        seconds: float,
-        decision: AssignDecision | None = None,
-        quality: AssignmentQuality | None = None,
-        error: Exception | None = None,
-    ) -> None:
-        """Our assignor ran for ``generation``, which the consumer leads, or failed with ``error``."""
-        self._sequence += 1
-        self.emit(
-            AssignEvent(
-                event_id=process_event_id(AssignEvent.KIND, self._process, self._sequence),
-                group=self.group,
-                timestamp_ms=self._now().ms,
-                assignor=assignor,
-                client_id=self.client_id,
-                generation=generation,
-                duration_seconds=seconds,
-                members=members,
-                partitions=decision.partitions if decision else 0,
-                process=self._process,
-                sequence=self._sequence,
-                quality=quality,
-                user_data_errors=decision.assignment.user_data_errors if decision else {},
-                error=error_text(error),
-            )
-        )
-
-    def commit_rejected(self, partitions: int) -> None:
-        """The coordinator refused the commits of this number of partitions."""
-        self._rejected += partitions
 
     def _nothing_left(self) -> TopicPartitions:
         """Reset the state of a consumer that is no member any more; return what it owned or was giving up."""
@@ -278,26 +229,7 @@ class ClientMembership:
     def _event(
         self, callback: Callback, partitions: TopicPartitions, started_ms: int, at_ms: int, reason: str | None
     ) -> MemberEvent:
-        self._sequence += 1
-        waits, rejected, self._waits, self._rejected = self._waits, self._rejected, {}, 0
-        return MemberEvent(
-            event_id=process_event_id(MemberEvent.KIND, self._process, self._sequence),
-            group=self.group,
-            timestamp_ms=max(started_ms, at_ms),
-            callback=callback,
-            client_id=self.client_id,
-            member_id=self.member_id,
-            generation=self.generation,
-            started_ms=started_ms,
-            partitions=partitions,
-            process=self._process,
-            sequence=self._sequence,
-            instance_id=self.instance_id,
-            reason=reason[:REASON_MAX] if reason else None,
-            evidence=Evidence.GATEWAY,
-            rejected_commits=rejected or None,
-            **waits,
-        )
+        return self.events.member(callback, partitions, started_ms, at_ms, reason, self.member_id, self.generation)
 
     def _now(self) -> _Moment:
         return _Moment(self.clock.now_ms(), self.clock.monotonic())

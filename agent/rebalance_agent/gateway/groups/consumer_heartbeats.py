@@ -71,7 +71,7 @@ class ConsumerHeartbeatHandler(FrameHandler):
             if entry is None:
                 return PASS
             # A static member stays a member until its session ends.
-            entry.membership.leaving("for a while" if epoch == LEAVING_FOR_A_WHILE else None)
+            entry.membership.record_leave_request("for a while" if epoch == LEAVING_FOR_A_WHILE else None)
             return FrameResult(memory=_Sent(group, member_id, instance_id, epoch, entry))
         if entry is None:
             entry = MemberEntry(
@@ -80,7 +80,7 @@ class ConsumerHeartbeatHandler(FrameHandler):
         membership = entry.membership
         membership.beat(self._shared.alive)
         if epoch == JOINING:
-            membership.joining({})
+            membership.record_join_request({})
             entry.pending_target, entry.unseen_before = None, False  # its former membership is over
         await self._learn(ask, message["subscribed_topic_names"] or (), entry)
         if message["topic_partitions"] is not None:
@@ -93,7 +93,7 @@ class ConsumerHeartbeatHandler(FrameHandler):
         if message["error_code"] != NO_ERROR:
             epoch = memory.epoch if memory.epoch >= JOINING else membership.generation
             note_loss(membership, message["error_code"], "ConsumerGroupHeartbeat", epoch)
-            membership.kept()
+            membership.record_leave_refusal()
             return False
         if memory.epoch < JOINING:
             self.unanswered(memory)
@@ -104,11 +104,11 @@ class ConsumerHeartbeatHandler(FrameHandler):
         if memory.epoch == JOINING or self._shared.entries.vacant(*names):
             self._shared.entries.put(*names, entry)
         if message["assignment"] is None and entry.pending_target is None:
-            membership.advanced(message["member_epoch"])
+            membership.record_epoch(message["member_epoch"])
             return False
         membership.generation = message["member_epoch"]
         if message["assignment"] is not None:
-            membership.promised()
+            membership.expect_assignment()
             entry.pending_target = _by_id(message["assignment"]["topic_partitions"])
             self._name(entry)
         return False
@@ -116,7 +116,7 @@ class ConsumerHeartbeatHandler(FrameHandler):
     def unanswered(self, memory: _Sent) -> None:
         """A member that asked to leave has left: clients close the connection without waiting long."""
         if memory.epoch < JOINING:
-            memory.entry.membership.left()
+            memory.entry.membership.record_leave()
             self._shared.entries.forget(memory.group, memory.member_id, memory.instance_id)
 
     async def _learn(self, ask: Ask, names: Iterable[str], entry: MemberEntry) -> None:
@@ -139,7 +139,7 @@ class ConsumerHeartbeatHandler(FrameHandler):
     def _hold(self, entry: MemberEntry, partitions: Mapping[str, Sequence[int]]) -> None:
         """Take the partitions that the member reports; they are all that is known of one unseen before."""
         if not entry.unseen_before:
-            entry.membership.holds(self._by_name(partitions))
+            entry.membership.record_owned(self._by_name(partitions))
         elif partitions.keys() <= self._shared.topic_names.keys():
             entry.membership.owned, entry.unseen_before = self._by_name(partitions), False
 
@@ -154,7 +154,7 @@ class ConsumerHeartbeatHandler(FrameHandler):
             # What it owned before is unknown.
             entry.membership.owned, entry.unseen_before = partitions, False
             return
-        entry.membership.given(partitions)
+        entry.membership.record_assigned(partitions)
         self._shared.await_fetch(entry.membership)
 
     def _by_name(self, partitions: Mapping[str, Sequence[int]]) -> TopicPartitions:

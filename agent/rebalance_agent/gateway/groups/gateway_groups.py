@@ -10,7 +10,8 @@ from enum import StrEnum
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.gateway.group_rules import ASSIGN_SECONDS, Rules
-from rebalance_agent.gateway.groups.client_membership import Alive, ClientMembership, Emit
+from rebalance_agent.gateway.groups.client_events import Emit
+from rebalance_agent.gateway.groups.client_membership import Alive, ClientMembership
 from rebalance_agent.gateway.groups.member_entries import MemberEntries
 
 __all__ = ["Count", "FrameOutcome", "GatewayGroups"]
@@ -90,16 +91,16 @@ class GatewayGroups:
     def await_fetch(self, membership: ClientMembership) -> None:
         """Wait for the first Fetch of a consumer that may have got an assignment."""
         self.awaiting.add(membership)
-        self.tidy()
+        self.expire_fetch_waits()
 
-    def tidy(self) -> None:
+    def expire_fetch_waits(self) -> None:
         """Stop waiting for members whose first Fetch has come, or is overdue."""
         for membership in tuple(self.awaiting):
             membership.settle_late()
             if not membership.fetch_awaited:
                 self.awaiting.discard(membership)
 
-    def complain(self, level: int, group: str, client_id: str, problem: str) -> None:
+    def log_problem(self, level: int, group: str, client_id: str, problem: str) -> None:
         """Log a problem of a client, once."""
         complaint = group[:NAME_MAX], client_id[:NAME_MAX], problem[:PROBLEM_MAX]
         if complaint not in self._complaints:

@@ -61,7 +61,7 @@ class GroupInterceptor:
         self._waiting: deque[_Waiting] = deque()  # answers come in the order of their requests
 
     def wants(self, head: RequestHead) -> bool:
-        """Whether a request is to be read.
+        """Whether to read a request.
 
         Requests of unknown, newer versions pass unread. A Fetch is read only while some member has an assignment from
         which it has not fetched yet.
@@ -76,7 +76,7 @@ class GroupInterceptor:
         return not self._handlers[head.api_key].STRICT
 
     def wants_answer(self, head: RequestHead) -> bool:
-        """Whether the response to a request that was read is to be read, too. Never a Fetch's: it may be large.
+        """Whether to read the response to a request that was read. Never a Fetch's: it may be large.
 
         ``head`` is the same object as in `request`: clients may repeat correlation ids. To be called for the newest
         request, and for the oldest when its response has come.

@@ -73,7 +73,9 @@ class JoinGroupHandler(FrameHandler):
         rebalance_ms = message.rebalance_timeout_ms
         entry.rebalance_seconds = entry.session_seconds if rebalance_ms < 0 else rebalance_ms / 1000
         keeps = own is not None and own.protocol is RebalanceProtocol.COOPERATIVE
-        entry.membership.joining(own.subscription.owned_partitions if own and keeps else None, message.reason)
+        entry.membership.record_join_request(
+            own.subscription.owned_partitions if own and keeps else None, message.reason
+        )
         sent = _Sent(message.group_id, message.group_instance_id, entry, entry.membership, entry.offer)
         return FrameResult(entry.offer is not None, sent)
 
@@ -87,9 +89,9 @@ class JoinGroupHandler(FrameHandler):
             if message.error_code == MEMBER_ID_REQUIRED:
                 membership.member_id = message.member_id  # with which it tries again
             if message.error_code in LOST:
-                membership.lost(f"{LOST[message.error_code]} in the answer to JoinGroup")
+                membership.record_loss(f"{LOST[message.error_code]} in the answer to JoinGroup")
             return False
-        membership.joined(message.member_id, message.generation_id)
+        membership.record_join(message.member_id, message.generation_id)
         chosen = memory.offer is not None and message.protocol_name == memory.offer.strategy.name
         if memory.offer is not None:
             self._shared.count(FrameOutcome.CHOSEN if chosen else FrameOutcome.NOT_CHOSEN)
@@ -125,7 +127,7 @@ class JoinGroupHandler(FrameHandler):
             return None
         if problem := mismatch(rule.strategy, own.names):
             shared.count(FrameOutcome.MISFIT)
-            shared.complain(logging.ERROR, group, client_id, f"it keeps its own assignor: {problem}")
+            shared.log_problem(logging.ERROR, group, client_id, f"it keeps its own assignor: {problem}")
             return None
         shared.count(FrameOutcome.OFFERED)
         return offer(message, own, rule.strategy, self._metadata(entry, rule, own))
@@ -159,5 +161,5 @@ class JoinGroupHandler(FrameHandler):
             names = ", ".join(protocol.name for protocol in message.protocols or ())[:200]
             self._shared.count(FrameOutcome.FOREIGN)
             text = f"{rule.strategy.name} is only for consumers with Kafka's own assignors, not for {names!r}"
-            self._shared.complain(logging.WARNING, message.group_id, client_id, text)
+            self._shared.log_problem(logging.WARNING, message.group_id, client_id, text)
         return FrameResult()

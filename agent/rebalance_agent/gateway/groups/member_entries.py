@@ -1,4 +1,4 @@
-"""What each member behind this gateway offers and owns, kept for its next JoinGroup."""
+"""The protocols and partitions of each member behind this gateway, kept for its next JoinGroup."""
 
 from __future__ import annotations
 

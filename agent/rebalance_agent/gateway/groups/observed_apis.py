@@ -77,7 +77,7 @@ class HeartbeatHandler(FrameHandler):
     def response(self, message: Any, memory: _Sent) -> bool:  # noqa: ANN401
         """Note a rebalance or the loss of the membership."""
         if message.error_code == REBALANCE_IN_PROGRESS:
-            memory.membership.announced()
+            memory.membership.record_rebalance()
         note_loss(memory.membership, message.error_code, "Heartbeat", memory.generation)
         return False
 
@@ -107,7 +107,7 @@ class LeaveGroupHandler(FrameHandler):
         for member_id, instance_id, reason in members or [(message.member_id, None, None)]:
             names = message.group_id, member_id or "", instance_id
             if entry := self._shared.entries.find(*names):
-                entry.membership.leaving(reason)
+                entry.membership.record_leave_request(reason)
                 leaving.append(_Leaving(entry.membership, *names))
         return FrameResult(memory=tuple(leaving)) if leaving else PASS
 
@@ -119,9 +119,9 @@ class LeaveGroupHandler(FrameHandler):
             if code == NO_ERROR:
                 self._left(leaving)
             elif code in LOST:
-                leaving.membership.lost(f"{LOST[code]} in the answer to LeaveGroup")
+                leaving.membership.record_loss(f"{LOST[code]} in the answer to LeaveGroup")
             else:
-                leaving.membership.kept()
+                leaving.membership.record_leave_refusal()
         return False
 
     def unanswered(self, memory: tuple[_Leaving, ...]) -> None:
@@ -130,7 +130,7 @@ class LeaveGroupHandler(FrameHandler):
             self._left(leaving)
 
     def _left(self, leaving: _Leaving) -> None:
-        leaving.membership.left()
+        leaving.membership.record_leave()
         self._shared.entries.forget(leaving.group, leaving.member_id, leaving.instance_id)
 
 
@@ -150,7 +150,7 @@ class OffsetCommitHandler(FrameHandler):
         codes = [partition.error_code for topic in message.topics for partition in topic.partitions]
         refused = sum(code in LOST or code in (REBALANCE_IN_PROGRESS, STALE_MEMBER_EPOCH) for code in codes)
         if refused:
-            memory.membership.commit_rejected(refused)
+            memory.membership.events.commit_rejected(refused)
             self._note_errors(memory, codes)
         return False
 
@@ -160,7 +160,7 @@ class OffsetCommitHandler(FrameHandler):
     def _note_errors(self, sent: _Sent, codes: list[int]) -> None:
         """Take the errors as seen by the consumer itself, which acts on them."""
         if REBALANCE_IN_PROGRESS in codes:
-            sent.membership.announced()
+            sent.membership.record_rebalance()
         for code in LOST.keys() & codes:
             note_loss(sent.membership, code, "OffsetCommit", sent.generation)
 
@@ -189,6 +189,6 @@ class FetchHandler(FrameHandler):
         asked = {(topic.topic or None, part.partition) for topic in message.topics for part in topic.partitions}
         for membership in self._shared.awaiting:
             if membership.client_id == client_id:
-                membership.fetching(asked)
-        self._shared.tidy()
+                membership.record_fetch(asked)
+        self._shared.expire_fetch_waits()
         return PASS

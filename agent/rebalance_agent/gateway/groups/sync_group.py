@@ -73,11 +73,11 @@ class SyncGroupHandler(FrameHandler):
     def response(self, message: Any, memory: _Sent) -> bool:  # noqa: ANN401
         """Name the client's own assignor; note the assignment."""
         entry, membership, ours = memory.entry, memory.membership, memory.ours
-        if message.error_code == INCONSISTENT_GROUP_PROTOCOL and ours is None and self._known(memory.group):
+        if message.error_code == INCONSISTENT_GROUP_PROTOCOL and ours is None and self._has_rule(memory.group):
             # The JoinGroup was answered before this gateway started: client and coordinator agree again after a rejoin.
             self._shared.count(FrameOutcome.SENT_BACK)
             text = "its SyncGroup belongs to a JoinGroup of another connection: the gateway makes it rejoin"
-            self._shared.complain(logging.WARNING, memory.group, memory.client_id, text)
+            self._shared.log_problem(logging.WARNING, memory.group, memory.client_id, text)
             message.error_code = REBALANCE_IN_PROGRESS
             return True
         if ours is not None:
@@ -87,7 +87,7 @@ class SyncGroupHandler(FrameHandler):
         if message.error_code == NO_ERROR:
             self._given(message, entry, membership, memory)
         elif message.error_code == REBALANCE_IN_PROGRESS:
-            membership.interrupted()
+            membership.record_interruption()
         else:
             note_loss(membership, message.error_code, "SyncGroup", memory.generation)
         return ours is not None
@@ -97,7 +97,7 @@ class SyncGroupHandler(FrameHandler):
         given = read_assignment(bytes(message.assignment)) if message.assignment else _NOTHING
         if given is None or sent.generation != membership.generation:
             return
-        membership.given(given.partitions)
+        membership.record_assigned(given.partitions)
         self._shared.await_fetch(membership)
         # Another process may have taken the static member's entry meanwhile.
         if entry.participant is not None and entry.membership is membership:
@@ -121,12 +121,12 @@ class SyncGroupHandler(FrameHandler):
         except Exception as error:  # noqa: BLE001 - whatever it is, the group goes on by the client's own assignment
             late = isinstance(error, TimeoutError)
             shared.count(FrameOutcome.ASSIGN_LATE if late else FrameOutcome.ASSIGN_FAILED)
-            problem = f"was not done within {budget:.3g} s" if late else f"failed: {type(error).__name__}: {error}"
+            problem = f"was not ready within {budget:.3g} s" if late else f"failed: {type(error).__name__}: {error}"
             text = f"{ours.strategy.name} {problem}; the client's own assignment is used"
-            shared.complain(logging.ERROR, entry.membership.group, entry.membership.client_id, text)
+            shared.log_problem(logging.ERROR, entry.membership.group, entry.membership.client_id, text)
             seconds = shared.clock.monotonic() - started
             facts = (ours.strategy.name, election.generation, len(election.members), seconds)
-            entry.membership.decided(*facts, error=error)
+            entry.membership.events.record_decision(*facts, error=error)
         else:
             shared.count(FrameOutcome.ASSIGNED)
             self._judge(entry.membership, ours, election, decided)
@@ -139,10 +139,10 @@ class SyncGroupHandler(FrameHandler):
             with contextlib.suppress(Exception, asyncio.CancelledError):
                 quality = judged.result()
             facts = (ours.strategy.name, election.generation, len(election.members), decided.seconds)
-            membership.decided(*facts, decided.decision, quality)
+            membership.events.record_decision(*facts, decided.decision, quality)
 
         loop = asyncio.get_running_loop()
         loop.run_in_executor(self._shared.executor, decided.decision.quality).add_done_callback(report)
 
-    def _known(self, group: str) -> bool:
+    def _has_rule(self, group: str) -> bool:
         return self._shared.rules.of(group) is not None

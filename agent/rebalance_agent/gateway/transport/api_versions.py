@@ -1,4 +1,4 @@
-"""Limits the API versions that a client is offered to those that the gateway can read where it must."""
+"""Limits the API versions in ApiVersions responses to those that the gateway can read."""
 
 from __future__ import annotations
 

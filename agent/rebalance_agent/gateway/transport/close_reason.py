@@ -26,7 +26,7 @@ class CloseReason(StrEnum):
 
 
 class RefusedError(RebalanceAgentError):
-    """The gateway closes one connection; others go on."""
+    """The gateway closes one connection; other connections continue."""
 
     def __init__(self, refusal: CloseReason, text: str) -> None:
         """``text`` says what was wrong, and what to do where that helps; it never has payload."""

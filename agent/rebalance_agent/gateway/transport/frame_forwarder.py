@@ -152,7 +152,7 @@ class FrameForwarder:
                     parts.append(data)
                     missing -= len(data)
         except TimeoutError:
-            text = f"of a frame of {self._size} bytes {missing} did not arrive within {WHOLE_SECONDS_MAX:.0f} s"
+            text = f"{missing} of {self._size} bytes of a frame did not arrive within {WHOLE_SECONDS_MAX:.0f} s"
             raise RefusedError(CloseReason.SLOW, text) from None
         return b"".join(parts)
 

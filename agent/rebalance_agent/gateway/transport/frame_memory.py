@@ -93,7 +93,7 @@ class FrameMemoryBudget:
                     self._waiting.remove(entry)
             self._admit()
             if isinstance(error, TimeoutError):
-                text = f"other connections' frames left no memory for one of {size} bytes"
+                text = f"there was no memory for a frame of {size} bytes beside those of other connections"
                 raise RefusedError(CloseReason.ROOM, text) from None
             raise
 

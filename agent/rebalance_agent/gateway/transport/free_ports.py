@@ -53,7 +53,7 @@ def ephemeral_ports(path: Path = RANGE) -> range:
 
 
 def address_problem(address: Address) -> str:
-    """What is wrong with a broker's address from a response; empty if it is valid."""
+    """The problem of a broker's address in a response; empty if it is valid."""
     host, port = address
     try:
         ascii_name = host.encode("idna").decode("ascii")

@@ -117,7 +117,7 @@ class _Source:
         return name
 
     def _value(self, kind: Type, nullable: bool) -> str:
-        """Generate the reading of one value; returns its expression, which is to be used once."""
+        """Generate the code that reads one value; return its expression, which must be used once."""
         if isinstance(kind, Number):
             return self._number(kind.code)
         if kind is UUID:

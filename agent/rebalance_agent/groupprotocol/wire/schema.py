@@ -41,6 +41,11 @@ class Field:
     may_end_before: bool = False
     default: Any = _REQUIRED
 
+    def __post_init__(self) -> None:
+        """Refuse a tagged field without a default: a message may lack it (TypeError)."""
+        if self.tag is not None and self.default is _REQUIRED:
+            raise TypeError(f"{self.name} has a tag and needs a default")
+
     def codec(self, version: int, flexible: bool) -> Codec:
         """Return reader and writer of this field in ``version``."""
         nullable = self.nullable_since is not None and version >= self.nullable_since

@@ -4,6 +4,7 @@
   ``dialects`` write it.
 - ``agent_metrics``, ``member_metrics``, ``phase_metrics``: what this process counts; ``instruments`` makes the counters
   of catalogue rows.
+- ``clients_seen``: the consumers that report to a sidecar, for its page and metrics.
 - ``parsed_text``: reads such a text back.
 
 A scrape reads memory and never calls a broker. The only package that imports ``prometheus_client``.

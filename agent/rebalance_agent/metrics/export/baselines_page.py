@@ -18,7 +18,7 @@ __all__ = ["BaselinesPage"]
 
 
 class BaselinesPage:
-    """Renders baselines. Samples are written anew when the hour, the groups or the baselines change. Thread-safe."""
+    """Renders baselines. Samples are rendered again when the hour, the groups or the baselines change. Thread-safe."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class BaselinesPage:
         with self._lock:
             written_for, samples = self._written
         if written_for != state:
-            samples = self._format.samples(STALL_BASELINE, self._samples(groups, now_ms))
+            samples = self._format.samples(STALL_BASELINE, tuple(self._samples(groups, now_ms)))
             with self._lock:
                 self._written = state, samples
         return self._headers[dialect] + samples if samples else b""

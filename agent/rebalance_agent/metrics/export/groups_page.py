@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
+from itertools import compress
+from operator import is_not
 from typing import NamedTuple
 
 from rebalance_agent.clock import Clock
@@ -53,7 +55,7 @@ class GroupsPage:
         If it returns the same tuple object as before, its views are not compared again.
         """
         self._views = views
-        self._written: Iterable[GroupView] | None = None
+        self._written: tuple[GroupView, ...] = ()
         self._clock = clock
         self._limits = limits or SeriesLimits()
         self._format = text or TextFormat()
@@ -106,27 +108,31 @@ class GroupsPage:
 
     def _renew(self, groups_max: int | None = None) -> None:
         """Write up to ``groups_max`` changed groups by name, and drop deleted ones. ``_writing`` must be held."""
-        all_views = self._views()
-        if all_views is self._written:
+        views = tuple(self._views())
+        if views is self._written:
             return
-        views = {view.group: view for view in all_views}
-        with self._lock:
-            for group in self._groups.keys() - views.keys():
-                del self._groups[group]
-        changed = sorted(group for group, view in views.items() if not self._current(view))
-        for view in map(views.__getitem__, changed[:groups_max]):
+        # Of thousands of views a few are new, nearly always in the places of the old ones.
+        new = [*compress(views, map(is_not, views, self._written)), *views[len(self._written) :]]
+        changed = sorted([view for view in new if not self._current(view)], key=lambda view: view.group)
+        if len(views) != len(self._groups) + sum(view.group not in self._groups for view in changed):
+            self._written = ()
+            with self._lock:
+                for group in self._groups.keys() - {view.group for view in views}:
+                    del self._groups[group]
+        for view in changed[:groups_max]:
             written = self._write(view)
             with self._lock:
                 self._groups[view.group] = written
-        if isinstance(all_views, tuple) and (groups_max is None or len(changed) <= groups_max):
-            self._written = all_views
+        if groups_max is None or len(changed) <= groups_max:
+            self._written = views
 
     def _write(self, view: GroupView) -> _Cached:
         samples = group_samples(view, self._limits)
         rows = [(metric, samples.by_metric.get(metric, ())) for metric in GROUP_ROWS]
-        texts = tuple(self._format.samples(metric, of_row) if of_row else b"" for metric, of_row in rows)
+        text = self._format.of_group(view.group)
+        texts = tuple([text(metric, of_row) if of_row else b"" for metric, of_row in rows])
         exemplified = tuple(
-            (index, self._format.samples(metric, of_row, Dialect.OPENMETRICS))
+            (index, text(metric, of_row, Dialect.OPENMETRICS))
             for index, (metric, of_row) in enumerate(rows)
             if metric.buckets and has_exemplars(of_row)
         )
@@ -140,8 +146,9 @@ class GroupsPage:
         now_ms = self._clock.now_ms()
         lines: dict[Metric, list[bytes]] = {}
         for view in views:
-            for metric, sample in running_samples(view, now_ms):
-                lines.setdefault(metric, []).append(self._format.samples(metric, (sample,)))
+            text = self._format.of_group(view.group)
+            for metric, values in running_samples(view, now_ms):
+                lines.setdefault(metric, []).append(text(metric, values))
         return lines
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from prometheus_client.metrics import MetricWrapperBase
 
 from rebalance_agent.clock import Clock
-from rebalance_agent.instrumentation.heartbeat import PERIOD_SECONDS
+from rebalance_agent.instrumentation.delivery.heartbeat import PERIOD_SECONDS
 from rebalance_agent.metrics import member_rows as rows
 from rebalance_agent.metrics.export.clients_seen import ClientsSeen, ConsumerStatus, SeenClient
 from rebalance_agent.metrics.export.dialects import Dialect
@@ -151,7 +151,7 @@ class MemberMetrics:
             client.skew = event.quality.skew_ratio
 
     def _set_gauges(self) -> None:
-        """Set all gauges anew, from the consumers of now."""
+        """Set all gauges from the present consumers."""
         gauges = {row: self._instruments.gauge(row) for row in (rows.GENERATION, rows.PARTITIONS, rows.SKEW)}
         for gauge in gauges.values():
             gauge.clear()

@@ -10,20 +10,32 @@ import functools
 import itertools
 import math
 from collections.abc import Iterable
+from typing import Protocol, cast
 
 from rebalance_agent.metrics.export.dialects import Dialect
-from rebalance_agent.metrics.group_metric import Sample
+from rebalance_agent.metrics.group_metric import GROUP_LABEL, Values
 from rebalance_agent.metrics.metric import Metric, MetricType
 from rebalance_agent.tracking.views import Exemplar, StallHistogram
 
-__all__ = ["TextFormat", "has_exemplars"]
+__all__ = ["GroupText", "TextFormat", "has_exemplars"]
 
 PAIRS_MAX = 4_096
-"""(Label, value) pairs whose text is cached: a group's samples share its name, all groups share triggers and states."""
+"""Label values whose text is cached: all groups share triggers and states, and a member's metrics share its labels."""
 
 _SUFFIXES = {MetricType.COUNTER: "_total", MetricType.INFO: "_info"}
 
+_PAIRS = "\0"
+"""Stands for label pairs in a template: no metric's name and no bound has it."""
+
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
+
+
+class GroupText(Protocol):
+    """Writes the lines of samples of one group; in OpenMetrics with their exemplars."""
+
+    def __call__(self, metric: Metric, samples: Values, dialect: Dialect = Dialect.PROMETHEUS, /) -> bytes:
+        """``samples``: without the label of the group."""
+        ...
 
 
 class TextFormat:
@@ -44,59 +56,74 @@ class TextFormat:
             kind = MetricType.GAUGE
         return f"# HELP {name} {text}\n# TYPE {name} {kind}\n".encode()
 
-    def samples(self, metric: Metric, samples: Iterable[Sample], dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
+    def samples(self, metric: Metric, samples: Values, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
         """The samples' lines in the given order; in OpenMetrics with their exemplars."""
-        lines: list[str] = []
-        name, names, pairs_of = metric.name, metric.labels, self._pairs
-        for labels, value in samples:
-            pairs = pairs_of(names, labels)
-            if isinstance(value, StallHistogram):
-                lines += _histogram(metric, pairs, value, exemplars=dialect is Dialect.OPENMETRICS)
-            else:
-                lines.append(_line(name, pairs, value))
-        return "".join(lines).encode()
+        return _written(self._first, 0, metric, samples, dialect)
+
+    def of_group(self, group: str) -> GroupText:
+        """Return a function as `samples` for the samples of one group, which are given without its label."""
+        pair = f'{GROUP_LABEL[0]}="{_escape(group)}"'
+        return functools.partial(_written, f"{self._first},{pair}" if self._first else pair, 1)
 
     def lines(self, samples: Iterable[tuple[str, tuple[tuple[str, str], ...], float]]) -> bytes:
         """Lines of (name, label pairs, value); a histogram must be split into its parts already."""
-        return "".join(
-            [
-                _line(name, self._pairs(tuple(label for label, _ in pairs), tuple(value for _, value in pairs)), number)
-                for name, pairs, number in samples
-            ]
-        ).encode()
+        lines = []
+        for name, pairs, value in samples:
+            names, values = zip(*pairs, strict=True) if pairs else ((), ())
+            lines.append(_line(name, self._first + _pairs(names, values, bool(self._first)), value))
+        return "".join(lines).encode()
 
-    def _pairs(self, names: tuple[str, ...], values: tuple[str, ...]) -> str:
-        if len(names) != len(values):
-            raise ValueError(f"{len(values)} values for the labels {', '.join(names)}")
-        pairs = ",".join(map(_pair, names, values))
-        return f"{self._first},{pairs}" if self._first and pairs else self._first or pairs
+
+def _written(first: str, skipped: int, metric: Metric, samples: Values, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
+    """Lines with the label pairs ``first`` and those of ``samples``, which are without the ``skipped`` first labels."""
+    led, names = bool(first), metric.labels[skipped:]
+    if metric.buckets:
+        exemplars = dialect is Dialect.OPENMETRICS
+        histograms = cast("Iterable[tuple[tuple[str, ...], StallHistogram]]", samples)
+        lines = [_histogram(metric, first + _pairs(names, labels, led), each, exemplars) for labels, each in histograms]
+        return "".join(lines).encode()
+    numbers = cast("Iterable[tuple[tuple[str, ...], float]]", samples)
+    begin, end = (f"{metric.name}{{{first}", "}") if first or names else (metric.name, "")
+    lines = [
+        # Nearly all values are ints, of tens of thousands.
+        f"{begin}{_pairs(names, labels, led)}{end} {value if type(value) is int else _number(value)}\n"
+        for labels, value in numbers
+    ]
+    return "".join(lines).encode()
 
 
 @functools.lru_cache(PAIRS_MAX)
-def _pair(name: str, value: str) -> str:
-    return f'{name}="{_escape(value)}"'
+def _pairs(names: tuple[str, ...], values: tuple[str, ...], led: bool) -> str:
+    """Label pairs as text; ``led``: after others, so with a comma before them."""
+    if len(names) != len(values):
+        raise ValueError(f"{len(values)} values for the labels {', '.join(names)}")
+    pairs = ",".join([f'{name}="{_escape(value)}"' for name, value in zip(names, values, strict=True)])
+    return f",{pairs}" if led and pairs else pairs
 
 
-def has_exemplars(samples: Iterable[Sample]) -> bool:
+def has_exemplars(samples: Values) -> bool:
     """Whether these samples have exemplars, so that their text differs between the dialects."""
     return any(isinstance(value, StallHistogram) and value.exemplars for _, value in samples)
 
 
-def _histogram(metric: Metric, pairs: str, histogram: StallHistogram, *, exemplars: bool) -> list[str]:
-    begins = f"{metric.name}_bucket{{{pairs}," if pairs else f"{metric.name}_bucket{{"
-    totals = itertools.accumulate(histogram.counts)
-    lines = [f"{begins}{bound} {total}\n" for bound, total in zip(_bounds(metric), totals, strict=True)]
-    for index, exemplar in histogram.exemplars.items() if exemplars else ():
-        lines[index] = f"{lines[index][:-1]} {_exemplar(exemplar)}\n"
-    total = sum(histogram.counts)
-    lines.append(_line(f"{metric.name}_sum", pairs, histogram.sum_seconds))
-    lines.append(_line(f"{metric.name}_count", pairs, total))
-    return lines
+def _histogram(metric: Metric, pairs: str, histogram: StallHistogram, exemplars: bool) -> str:
+    totals = tuple(itertools.accumulate(histogram.counts))
+    template = _histogram_template(metric, bool(pairs))
+    text = (template % (*totals, _number(histogram.sum_seconds), totals[-1])).replace(_PAIRS, pairs)
+    if not (exemplars and histogram.exemplars):
+        return text
+    lines = text.split("\n")
+    for index, exemplar in histogram.exemplars.items():
+        lines[index] = f"{lines[index]} {_exemplar(exemplar)}"
+    return "\n".join(lines)
 
 
 @functools.cache
-def _bounds(metric: Metric) -> tuple[str, ...]:
-    return tuple(f'le="{_number(bound)}"}}' for bound in (*metric.buckets, math.inf))
+def _histogram_template(metric: Metric, labelled: bool) -> str:
+    """The lines of a histogram, for ``%`` with its numbers, with `_PAIRS` in place of the label pairs."""
+    comma, braced = (f"{_PAIRS},", f"{{{_PAIRS}}}") if labelled else ("", "")
+    bounds = [f'{metric.name}_bucket{{{comma}le="{_number(bound)}"}} %s\n' for bound in (*metric.buckets, math.inf)]
+    return "".join((*bounds, f"{metric.name}_sum{braced} %s\n", f"{metric.name}_count{braced} %s\n"))
 
 
 def _exemplar(exemplar: Exemplar) -> str:
@@ -105,8 +132,7 @@ def _exemplar(exemplar: Exemplar) -> str:
 
 
 def _line(name: str, pairs: str, value: float) -> str:
-    number = str(value) if type(value) is int else _number(value)  # nearly all values are ints, of tens of thousands
-    return f"{name}{{{pairs}}} {number}\n" if pairs else f"{name} {number}\n"
+    return f"{name}{{{pairs}}} {_number(value)}\n" if pairs else f"{name} {_number(value)}\n"
 
 
 def _number(value: float) -> str:

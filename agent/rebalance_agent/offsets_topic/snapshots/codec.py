@@ -50,7 +50,7 @@ _RECORD, _MARKER = 1, 2
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """What a snapshot covers and what it was made from; a reader with another ``made_from`` ignores the snapshot.
+    """The extent and the source of a snapshot; a reader with another ``made_from`` ignores the snapshot.
 
     ``position``: the first offset that is not covered. ``records``, ``digest``: the number and digest of its records.
     """
@@ -219,9 +219,9 @@ class SnapshotAssembly:
         """
         marked = [entry.record for entry in self._marked[partition].values() if entry.series == marker.series]
         if (len(marked), Digest(marked).text) != (marker.records, marker.digest):
-            raise InvalidInputError("", f"{len(marked)} records are not the {marker.records} that its marker sums up")
+            raise InvalidInputError("", f"its {len(marked)} records are not the {marker.records} of its marker")
         if any(record.offset() >= marker.position for record in marked):
-            raise InvalidInputError("", "a record lies beyond the marker's position")
+            raise InvalidInputError("", "a record is not before the marker's position")
         return sorted(marked, key=StoredRecord.offset)
 
     def keys(self, partition: int) -> frozenset[bytes]:
@@ -268,10 +268,10 @@ class SnapshotAssembly:
 
 def _marker(value: bytes | None) -> Marker:
     if not value or len(value) > MARKER_BYTES_MAX:
-        raise InvalidInputError("marker", f"has not 1 to {MARKER_BYTES_MAX} bytes")
+        raise InvalidInputError("marker", f"must have 1 to {MARKER_BYTES_MAX} bytes")
     marker = value_from_json(Marker, json_object(value))
     if marker.version != VERSION:
-        raise InvalidInputError("marker", f"is of version {marker.version}, not {VERSION}")
+        raise InvalidInputError("marker", f"has version {marker.version}, not {VERSION}")
     if marker.position < 0:
-        raise InvalidInputError("marker.position", "is below 0")
+        raise InvalidInputError("marker.position", "must not be negative")
     return marker

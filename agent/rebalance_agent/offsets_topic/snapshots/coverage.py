@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Mapping
 
 from rebalance_agent.model.events import Event, GenerationEvent
-from rebalance_agent.tracking.completed_generation import FOREVER_MS
+from rebalance_agent.tracking.evidence.known_times import FOREVER_MS
 from rebalance_agent.tracking.observations import EpochRecord, GroupRecord, Observation
 
 __all__ = ["HELD_MAX", "SPANS_MAX", "Coverage"]

@@ -1,4 +1,4 @@
-"""The state of one partition's snapshot: what is covered, written, and still to write. Pure."""
+"""The state of one partition's snapshot: the records that are covered, written, and still to write. Pure."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class SnapshotPartition:
             self._take(record)
 
     def miss(self, *, restartable: bool) -> None:
-        """Discard all records. ``restartable``: it may begin anew at once, with nothing to be covered before."""
+        """Discard all records. ``restartable``: the snapshot may start again at once, without covering earlier ones."""
         self.missed, self.begun, self.restartable = True, False, restartable
         self.missed_at = self.reached
         self.seen.clear()

@@ -84,12 +84,12 @@ class SnapshotReader:
                 if marker is None:
                     continue
                 if marker.made_from != made_from:
-                    self._ignored("foreign", partition, f"it was made from {marker.made_from}, this is {made_from}")
+                    self._ignored("foreign", partition, f"it was made from {marker.made_from}, not from {made_from}")
                 elif not start <= marker.position <= end:
-                    reason = f"it covers what is before {marker.position}, the topic has {start} to {end}"
+                    reason = f"it ends before offset {marker.position}, and the topic has offsets {start} to {end}"
                     self._ignored("out_of_range", partition, reason)
                 elif marker.position < end and marker.written_ms < oldest_ms:
-                    reason = f"it is older than {_TOMBSTONES_SETTING}: groups deleted since may have left no tombstone"
+                    reason = f"it is older than {_TOMBSTONES_SETTING}: tombstones since then may be missing"
                     self._ignored("out_of_range", partition, reason)
                 else:
                     records = tuple(assembly.records(partition, marker))
@@ -103,7 +103,7 @@ class SnapshotReader:
         try:
             return int(self._context.cluster.topic_setting(OFFSETS_TOPIC, _TOMBSTONES_SETTING) or TOMBSTONES_KEPT_MS)
         except (ClusterError, ValueError) as error:
-            _log.debug("%s of %s is not known: %s", _TOMBSTONES_SETTING, OFFSETS_TOPIC, error)
+            _log.debug("%s of %s is unknown: %s", _TOMBSTONES_SETTING, OFFSETS_TOPIC, error)
             return TOMBSTONES_KEPT_MS
 
     def _readable(self, partitions: Collection[int]) -> SnapshotAssembly | None:
@@ -134,7 +134,7 @@ class SnapshotReader:
                 # Brokers that stop sending make `records_before` raise.
                 if assembly.size_bytes > SNAPSHOT_BYTES_MAX or (batch and clock.monotonic() > until):
                     read_mib = assembly.size_bytes >> 20
-                    self._ignored("too_large", None, f"{read_mib} MiB were read and not all of it")
+                    self._ignored("too_large", None, f"reading stopped after {read_mib} MiB, before its end")
                     return None
             return assembly
 

@@ -1,4 +1,4 @@
-"""Reads partitions again for their snapshots alone, beside the tail, which goes on unchanged."""
+"""Reads partitions again for their snapshots alone; the tail continues unchanged."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["SnapshotRebase"]
 
 
 class SnapshotRebase:
-    """Gives a store the last old record of each key of partitions whose snapshots must begin anew."""
+    """Gives a store the last old record of each key of partitions whose snapshots must start again."""
 
     def __init__(self, snapshots: SnapshotStore, backfill: BackfillReader) -> None:
         """``backfill`` is used for ``snapshots`` alone."""

@@ -27,7 +27,7 @@ class PublishProgress(Protocol):
 
     @property
     def completed(self) -> int:
-        """The number of messages, from the first on, that are all acknowledged or given up."""
+        """The number of leading messages that are all acknowledged or abandoned."""
         ...
 
 

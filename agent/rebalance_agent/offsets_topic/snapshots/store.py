@@ -123,7 +123,7 @@ class SnapshotStore:
         existing = count = counts.get(self._topic, 0)
         if not existing:
             size = counts.get(OFFSETS_TOPIC, PARTITIONS)
-            effect = "no snapshots until it is there: each start reads the whole offsets topic"
+            effect = "no snapshots until the topic exists: each start reads the whole offsets topic"
             if create_topic(cluster, self._topic, size, TOPIC_CONFIG, effect):
                 count = size
         with self._lock:
@@ -146,7 +146,7 @@ class SnapshotStore:
                 return
             state.see(record)
             if state.seen_bytes > PENDING_BYTES_MAX:
-                self._too_large(state, "its events wait to be published")
+                self._too_large(state, "events are not yet published")
 
     def reached(self, positions: Mapping[int, int]) -> None:
         """The tail has read these partitions (partition -> next offset), whose old records are all known."""
@@ -218,14 +218,14 @@ class SnapshotStore:
                     self._write(state)
                     # Values are bounded by the offsets topic's own keys; tombstones are not.
                     if state.deletions_bytes > PENDING_BYTES_MAX:
-                        self._too_large(state, "what is to be deleted waits to be written")
+                        self._too_large(state, "tombstones are not yet written")
 
     def serve(self) -> None:
         """Process what Kafka has acknowledged."""
         self._producer.serve()
 
     def close(self, timeout: float) -> None:
-        """Send the queued records, ``timeout`` seconds at most; the next observer reads again what is left."""
+        """Send the queued records, for ``timeout`` seconds at most; the next observer reads unsent ones again."""
         self._producer.close(timeout)
 
     def _write(self, state: SnapshotPartition) -> None:
@@ -283,7 +283,7 @@ class SnapshotStore:
             topic=self._topic,
             partition=state.number,
             reason=f"{reason}: more than {PENDING_BYTES_MAX >> 20} MiB",
-            effect="the snapshot of this partition grows old, until that is done; then it begins anew",
+            effect="the snapshot of this partition is not updated until this is resolved; then it is rebuilt",
         )
 
     def _failed(self, reason: str) -> None:

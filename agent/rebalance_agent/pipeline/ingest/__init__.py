@@ -3,7 +3,6 @@
 - ``ingest_events``, ``streaming``: read published events from a topic, as a stream or at rest, or from files.
 - ``backfill``, ``log_rows``: read records of ``__consumer_offsets`` and replay them into events.
 - ``event_rows``, ``decoding``, ``number_limits``: convert bytes to rows, or give the reason for rejection.
-- ``kafka_options``: converts Kafka client properties for Spark.
 
 It does not aggregate; that is done in ``tables``.
 """

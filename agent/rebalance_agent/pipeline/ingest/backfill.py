@@ -24,9 +24,9 @@ from rebalance_agent.groupprotocol.group_fact import COMMIT_KEYS_END
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.pipeline.errors import PipelineError, one_line
 from rebalance_agent.pipeline.ingest.decoding import DECODED
-from rebalance_agent.pipeline.ingest.ingest_events import OWN_GROUPS, Ingested, count_rows, merge_rows
-from rebalance_agent.pipeline.ingest.kafka_options import source_options
+from rebalance_agent.pipeline.ingest.ingest_events import Ingested, count_rows, merge_rows
 from rebalance_agent.pipeline.ingest.log_rows import GroupPatterns, replayed_rows
+from rebalance_agent.pipeline.spark.kafka_options import OWN_GROUPS, source_options
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.tracking.log_replay import LogFacts
 
@@ -128,7 +128,7 @@ def records_of_topic(spark: SparkSession, properties: Mapping[str, str], now: To
     records_expected = sum(max(0, end - now.starts.get(number, 0)) for number, end in now.ends.items())
     if records_expected and frame.isEmpty():
         raise PipelineError(
-            f"Spark reads no record of {OFFSETS_TOPIC}, which holds up to {records_expected}: internal topics need "
+            f"Spark reads no record of {OFFSETS_TOPIC}, which has up to {records_expected}: internal topics need "
             "spark.sql.streaming.kafka.useDeprecatedOffsetFetching=true, and this principal needs READ on it"
         )
     return frame

@@ -24,31 +24,27 @@ from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.pipeline.errors import PipelineError
 from rebalance_agent.pipeline.ingest.decoding import DECODED, LOCATION_COLUMNS, decode
 from rebalance_agent.pipeline.ingest.event_rows import EventRow, event_row
-from rebalance_agent.pipeline.ingest.kafka_options import source_options
+from rebalance_agent.pipeline.spark.kafka_options import OWN_GROUPS, source_options
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.pipeline.tables.schemas import EVENTS, EVENTS_REJECTED
 
 __all__ = [
     "FILES",
-    "OWN_GROUPS",
     "Ingested",
     "checkpoint_of",
     "count_rows",
     "decoded",
-    "events_at_rest",
     "events_of_files",
     "events_of_topic",
     "ingest_batch",
     "merge_rows",
     "rejected_as_newer",
     "retry_rejected",
+    "stored_events",
 ]
 
 FILES = "{*.ndjson,*.ndjson.gz,*.ndjson.[0-9]*,*.jsonl,*.jsonl.gz}"
 """Glob of the names of event files, including the observer's rotated ones."""
-
-OWN_GROUPS = "rebalance-agent-pipeline"
-"""Prefix of the consumer group ids that Spark uses; the observer hides these groups."""
 
 _KAFKA_COLUMNS = ("key", "value", "topic", "partition", "offset", "CAST(NULL AS STRING) AS file")
 
@@ -93,7 +89,7 @@ def checkpoint_of(tables: DeltaTables, properties: Mapping[str, str], topic: str
     return f"{tables.folder}/_checkpoints/ingest-{re.sub(r'[^A-Za-z0-9_-]', '_', cluster_id)}-{topic}"
 
 
-def events_at_rest(spark: SparkSession, properties: Mapping[str, str], topic: str) -> DataFrame:
+def stored_events(spark: SparkSession, properties: Mapping[str, str], topic: str) -> DataFrame:
     """Return the records that the topic holds now, with the columns and errors of `events_of_topic`."""
     return spark.read.format("kafka").options(**_topic_options(properties, topic)).load().selectExpr(*_KAFKA_COLUMNS)
 

@@ -69,7 +69,7 @@ def _require_generation(event: GenerationEvent) -> None:
 
 
 def _require(limits: tuple[int, int, str], source: object, names: Iterable[str], prefix: str = "") -> None:
-    """Check the attributes ``names`` that are known; ``limits``: the minimum, what is beyond the maximum, the rule."""
+    """Check the present attributes in ``names``; ``limits``: minimum, exclusive maximum, and the rule in words."""
     first, beyond, rule = limits
     for name in names:
         value = getattr(source, name)

@@ -26,7 +26,7 @@ STOP_GRACE_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class StreamSettings:
-    """How a stream runs.
+    """The settings of a stream.
 
     ``checkpoint``: folder of Spark's checkpoint. ``every_s``: seconds between two batches, until the stream is stopped;
     None: read the records that the topic holds now, then end.

@@ -2,8 +2,7 @@
 
 - ``report_rows``: the report's data as plain values; ``periods``: how its time is divided; ``member_names``: the names
   that members are shown by.
-- ``collect``: reads these rows from the tables, with ``fleet_totals``, ``group_totals``, ``detail_rows`` and
-  ``report_columns``. Only these five modules import Spark.
+- ``queries``: reads these rows from the tables. Only this package of the report imports Spark.
 - ``charts``: the kinds of charts, as SVG; ``all_groups``: the table of all groups, and their names.
 - ``fleet_part``, ``group_part``: the charts of all groups and of single groups; ``report_page``: the whole page, with
   ``report.css`` and ``report.js``.

@@ -15,15 +15,15 @@ _HEADS = (
     ("group", "text", "its id"),
     ("type", "text", "group type and assignor"),
     ("members", "number", "at its last generation"),
-    ("rebalances", "number", "in the whole time"),
-    ("standstill", "number", f"partitions {TIMES} time without a consumer"),
+    ("rebalances", "number", "in the whole period"),
+    ("standstill", "number", f"partitions {TIMES} time without a consumer (lower bound)"),
     ("over time", "", "stalled time in each period"),
-    ("availability", "number", "share of partition-time that was worked"),
-    ("stall p95", "number", "of the longest standstill of a partition in each rebalance"),
-    ("skew", "number", "worst ratio of load to what the strategy promises; 1 is best"),
+    ("availability", "number", "share of partition-time with a working consumer"),
+    ("stall p95", "number", "of the longest standstill of a partition in each rebalance (lower bound)"),
+    ("skew", "number", "worst ratio of load to the number that the strategy guarantees; 1 is best"),
     ("mostly", "text", "the most frequent trigger"),
     ("would save", "number", "standstill that the recommendation saves"),
-    ("with", "text", "what is recommended"),
+    ("with", "text", "the recommendation"),
 )
 """Heading, how its column is sorted ("": it is not), and tooltip."""
 

@@ -42,11 +42,11 @@ def tiles(report: ReportData) -> str:
     shown = [
         ("groups", count(report.groups_in_all or len(groups)), f"{sum(group.members for group in groups):,} members"),
         ("rebalances", count(rebalances), f"{rebalances / days:,.1f} a day"),
-        ("partition standstill", rounded_duration(cost), f"partitions {TIMES} time without a consumer"),
+        ("partition standstill", rounded_duration(cost), f"partitions {TIMES} time without a consumer (lower bound)"),
         ("partition availability", percent(1 - share(lost, busy) if busy else None, 2), f"over {len(known):,} groups"),
         ("deploys", count(report.deploys_in_all or len(report.deploys)), f"{rounded_duration(deploys)} of standstill"),
         ("storm hours", count(len(report.storms)), f"in {len(stormy):,} groups"),
-        ("would be saved", rounded_duration(saved), f"{percent(share(saved, cost), 0)} by what is recommended below"),
+        ("would be saved", rounded_duration(saved), f"{percent(share(saved, cost), 0)} by the recommendations below"),
     ]
     items = "".join(
         f"<div><dt>{escaped(label)}</dt><dd>{escaped(value)}</dd><dd>{escaped(note)}</dd></div>"
@@ -89,7 +89,8 @@ def _cost_over_time(report: ReportData) -> str:
     return figure(
         words,
         stacks(columns, (words, "partition standstill by the trigger of the rebalance, stacked for each period")),
-        says="Partition standstill: for each partition, the time without a consumer because of a rebalance.",
+        says="Partition standstill: for each partition, the time that it surely had no consumer because of a "
+        "rebalance (lower bound).",
         below=legend((trigger_class(trigger), trigger_name(trigger)) for trigger in order),
         data=(("time (UTC)", "standstill", "rebalances"), data),
         wide=True,
@@ -120,7 +121,7 @@ def _triggers(report: ReportData) -> str:
     return figure(
         words,
         bars(rows, (words, "partition standstill by trigger")),
-        says="Standstill and number of rebalances by what set them off.",
+        says="Standstill and number of rebalances by trigger.",
         data=(("trigger", "standstill", "rebalances"), data),
     )
 
@@ -142,7 +143,7 @@ def _hours(report: ReportData) -> str:
     return figure(
         words,
         week(values, (words, "partition standstill by day and hour of the week, UTC")),
-        says="Standstill by hour of the week (UTC), all weeks together; the stronger, the more.",
+        says="Standstill by hour of the week (UTC), all weeks together; stronger colours are more standstill.",
         data=(("hour", "standstill", "rebalances"), data),
     )
 
@@ -179,8 +180,8 @@ def _storms(report: ReportData) -> str:
     data = [(group_name(report, key), count(len(by_group[key])), count(numbers[key])) for key in order]
     return figure(
         words,
-        lanes(rows, ticks, (words, "stormy hours of the groups that had most")),
-        says=f"Hours in which a group rebalanced again and again; the larger, the more often.{more}",
+        lanes(rows, ticks, (words, "stormy hours of the groups with the most of them")),
+        says=f"Hours in which a group rebalanced repeatedly; larger marks are more rebalances.{more}",
         data=(("group", "stormy hours", "rebalances in them"), data),
         wide=True,
     )
@@ -197,7 +198,7 @@ def _deploys(report: ReportData) -> str:
         label = f"{group_name(report, (deploy.cluster_id, deploy.group))} · {started}"
         tip = (
             f"{name}, {started} to {deploy.ended_at:%H:%M}: "
-            f"{deploy.rebalances:,} rebalances, the longest standstill {rounded_duration(deploy.stall_seconds)}"
+            f"{deploy.rebalances:,} rebalances, the longest standstill {rounded_duration(deploy.stall_seconds)} or more"
         )
         rows.append(Bar(label, cost, f"{standstill} · {deploy.rebalances:,} rebalances", "deploy", tip))
         data.append((started, name, count(deploy.rebalances), standstill))
@@ -205,11 +206,11 @@ def _deploys(report: ReportData) -> str:
     cost = sum(deploy.stalled_partition_seconds for deploy in report.deploys)
     says = (
         f"{report.deploys_in_all or len(rows):,} deploys caused {percent(share(cost, all_cost), 0)} of all standstill, "
-        f"{rounded_duration(share(cost, len(rows)))} each; the dearest of them:"
+        f"{rounded_duration(share(cost, len(rows)))} each; the most expensive ones:"
     )
     return figure(
         words,
-        bars(rows[:_DEPLOYS_SHOWN], (words, "partition standstill of the dearest deploys"), width=WIDE),
+        bars(rows[:_DEPLOYS_SHOWN], (words, "partition standstill of the most expensive deploys"), width=WIDE),
         says=says,
         data=(("started (UTC)", "group", "rebalances", "standstill"), data),
         wide=True,

@@ -30,7 +30,17 @@ from rebalance_agent.pipeline.report.report_rows import (
 )
 from rebalance_agent.ui.svg.canvas import MARGIN_LEFT, Canvas, Scale, nice_ticks
 from rebalance_agent.ui.svg.pieces import figure, legend, trigger_class, trigger_name
-from rebalance_agent.ui.words import count, day, escaped, minute, percent, rounded_duration, shortened
+from rebalance_agent.ui.words import (
+    DASH,
+    bounds_text,
+    count,
+    day,
+    escaped,
+    minute,
+    percent,
+    rounded_duration,
+    shortened,
+)
 
 __all__ = ["group_section"]
 
@@ -96,8 +106,8 @@ def _stall(detail: ReportGroup) -> str:
         normal_stall = rounded_duration(normal.get(at.weekday() * 24 + at.hour))
         tip = f"{_head(episode)}{stall}, normal up to {normal_stall}"
         columns.append(Stack(label, layers, episode.stall_seconds, tip))
-        lengths = (*episode.phases.values(), episode.stall_seconds)
-        data.append((minute(at), count(episode.generation), *map(rounded_duration, lengths)))
+        phase_lengths = map(rounded_duration, episode.phases.values())
+        data.append((minute(at), count(episode.generation), *phase_lengths, _stall_span(episode)))
     median = statistics.median(max(sum(episode.phases.values()), episode.stall_seconds or 0) for episode in episodes)
     description = "phases of each rebalance, and the longest stall of a partition"
     phases = [phase for phase in episodes[0].phases if any(episode.phases[phase] for episode in episodes)]
@@ -105,7 +115,8 @@ def _stall(detail: ReportGroup) -> str:
     return figure(
         words,
         stacks(columns, (words, description), cap=_CAP_OF_MEDIAN * median or None),
-        says=f"The last {len(episodes)} rebalances, each as long as its phases; the stroke is the longest stall.",
+        says=f"The last {len(episodes)} rebalances, each as long as its phases; the stroke is the longest stall "
+        "(lower bound).",
         below=legend([*shown, ("mark", "longest stall of a partition")]),
         data=(("completed (UTC)", "generation", *episodes[0].phases, "longest stall"), data[::-1]),
         wide=True,
@@ -116,12 +127,17 @@ def _head(episode: EpisodeRow) -> str:
     return f"generation {episode.generation:,}, {minute(episode.completed_at)}, {trigger_name(episode.trigger)}"
 
 
+def _stall_span(episode: EpisodeRow) -> str:
+    if episode.stall_seconds is None:
+        return DASH
+    return bounds_text(episode.stall_seconds, episode.stall_upper_seconds, rounded_duration)
+
+
 def _stall_words(episode: EpisodeRow) -> str:
     if episode.stall_seconds is None:
         return ""
-    basis = "" if episode.stall_basis == "exact" else " at most"
     slow = f", waited for {shortened(episode.slowest_client_id, 60)}" if episode.slowest_client_id else ""
-    return f", stall{basis} {rounded_duration(episode.stall_seconds)}{slow}"
+    return f", stall {_stall_span(episode)}{slow}"
 
 
 def _owners(detail: ReportGroup) -> str:
@@ -141,7 +157,7 @@ def _owners(detail: ReportGroup) -> str:
     picture = heat_map(
         [(_short(member), [_cell(member, generation) for generation in generations]) for member in members],
         _dates(generations),
-        (words, "members by generation, the stronger the more partitions"),
+        (words, "members by generation; stronger colours are more partitions"),
         size=(WIDE, 54 + 17.0 * len(members)),
         left=LABELS_WIDTH,
         numbers=lambda value: f"{value:.0f}",
@@ -156,7 +172,7 @@ def _owners(detail: ReportGroup) -> str:
     return figure(
         words,
         picture,
-        says=f"The last {len(generations)} generations, a column each; the strip above tells why each began. "
+        says=f"The last {len(generations)} generations, a column each; the strip above shows their triggers. "
         f"The fullest member had {max(owned, default=0):,} partitions.{more}",
         below=legend((trigger_class(trigger), trigger_name(trigger)) for trigger in triggers),
         data=(("member", *(f"gen. {generation.generation}" for generation in recent)), data),
@@ -209,7 +225,7 @@ def _skew(detail: ReportGroup) -> str:
     return figure(
         words,
         canvas.svg(words, "skew ratio after each rebalance"),
-        says="The fullest member against what the strategy promises it; 1 is best.",
+        says="The fullest member's load, divided by the load that the strategy guarantees; 1 is best.",
         data=(("completed (UTC)", "generation", "skew"), data[::-1]),
     )
 
@@ -237,19 +253,19 @@ def _whatif(row: GroupRow, detail: ReportGroup, quantity: str, names: tuple[str,
         kinds = {row.assignor: "w-now", row.recommended: "w-best"}
         rows.append(Bar(name, value, show(value), kinds.get(replay.strategy, "w-other"), tip))
         data.append((name, moves, standstill, count(replay.generations)))
-    below = legend([("w-best", "recommended"), ("w-now", "as it is now"), ("w-other", "others")])
+    below = legend([("w-best", "recommended"), ("w-now", "in use now"), ("w-other", "others")])
     if refused := [replay for replay in detail.whatif if replay.refused is not None]:
         reasons = "; ".join(
             f"{shortened(replay.strategy, 60)}: {shortened(replay.refused or '', 160)}" for replay in refused[:4]
         )
         below += f"<p>Not replayed: {escaped(reasons)}.</p>"
-    line = f"; the dashed line is what was recorded ({show(reference)})." if reference is not None else "."
+    line = f"; the dashed line is the recorded value ({show(reference)})." if reference is not None else "."
     beyond = len(rows) - _STRATEGIES_SHOWN
     more = f" {beyond} worse ones are omitted." if beyond > 0 else ""
     return figure(
         words,
         bars(rows[:_STRATEGIES_SHOWN], (words, f"{names[1]} by strategy"), reference=reference),
-        says=f"The recorded history, decided anew by each strategy{line}{more}",
+        says=f"The recorded history, replayed with each strategy{line}{more}",
         below=below,
         data=(("strategy", "moves", "predicted standstill", "generations"), data),
     )
@@ -268,6 +284,6 @@ def _baselines(detail: ReportGroup) -> str:
     return figure(
         words,
         week(values, (words, "95th percentile of the stall by day and hour of the week, UTC")),
-        says="95 % of the stalls at this hour of the week are not longer (UTC); the stronger, the longer.",
+        says="95 % of the stalls at this hour of the week are not longer (UTC); stronger colours are longer stalls.",
         data=(("hour", "rebalances", "p50", "p95"), data),
     )

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from rebalance_agent.model.member_changes import member_name
+
 __all__ = ["MemberRow", "owned_by_name"]
 
 _TAIL = 6
@@ -24,8 +26,8 @@ class MemberRow:
 
     @property
     def name(self) -> str:
-        """Return the static instance id, else the pod, else the client id."""
-        return self.instance_id or self.pod or self.client_id
+        """The member's name for people, see `member_name`."""
+        return member_name(self.client_id, self.instance_id, pod=self.pod)
 
 
 def owned_by_name(generations: Sequence[Sequence[MemberRow]]) -> list[Mapping[str, int]]:

@@ -133,7 +133,7 @@ class DeployRow:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeRow:
-    """One episode (a whole rebalance) of a group."""
+    """One episode (a whole rebalance) of a group. ``stall_seconds``: the lower bound of its longest stall."""
 
     generation: int
     completed_at: dt.datetime
@@ -142,7 +142,7 @@ class EpisodeRow:
     sync_seconds: float | None = None
     reconcile_seconds: float | None = None
     stall_seconds: float | None = None
-    stall_basis: str | None = None
+    stall_upper_seconds: float | None = None
     skew_ratio: float | None = None
     slowest_client_id: str | None = None
 

@@ -11,8 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.errors import ClusterError
 from rebalance_agent.pipeline.errors import PipelineError, one_line
-from rebalance_agent.pipeline.ingest.ingest_events import OWN_GROUPS
-from rebalance_agent.pipeline.ingest.kafka_options import source_options
+from rebalance_agent.pipeline.spark.kafka_options import OWN_GROUPS, source_options
 from rebalance_agent.pipeline.tables.baselines import baseline_messages
 
 __all__ = ["BASELINES_TOPIC", "publish_baselines"]

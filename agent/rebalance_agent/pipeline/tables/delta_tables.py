@@ -94,7 +94,7 @@ class DeltaTables:
         A table written by another release gets this release's columns, which may stay nullable.
         """
         table, rows = self._prepared(name, frame)
-        writer = rows.write.format("delta").mode("overwrite").partitionBy(*table.divided_by)
+        writer = rows.write.format("delta").mode("overwrite").partitionBy(*table.partitioned_by)
         # The schema is written only if it differs: a writer's own schema is never NOT NULL.
         if not self._has_our_schema(table):
             writer = writer.option("overwriteSchema", "true")
@@ -157,8 +157,8 @@ class DeltaTables:
         rows = _checked(table, frame)
         if not self.exists(name):
             builder = DeltaTable.createIfNotExists(self.spark).location(self.path(name)).addColumns(table.schema)
-            if table.divided_by:
-                builder = builder.partitionedBy(*table.divided_by)
+            if table.partitioned_by:
+                builder = builder.partitionedBy(*table.partitioned_by)
             try:
                 _retry_conflicts(builder.execute)
             except AnalysisException as error:
@@ -237,7 +237,7 @@ def _qualified(table: Table, expression: str, side: str) -> str:
 
 def _day_condition(table: Table, rows: DataFrame) -> Iterator[str]:
     """Yield a condition on the folders that can contain the rows' keys, so that a merge reads no others."""
-    if "day" in table.divided_by:
+    if "day" in table.partitioned_by:
         days = rows.agg(F.min("day"), F.max("day")).first()
         if days and days[0]:
             first, last = days[0] - dt.timedelta(DRIFT_DAYS), days[1] + dt.timedelta(DRIFT_DAYS)

@@ -89,32 +89,34 @@ _ALL_TRIGGERS = "aggregate(map_values(by_trigger), 0L, (total, count) -> total +
 
 _SINGLE_TABLE = (
     _Expectation(EVENTS, "parts are numbered", "part >= 0 AND part < parts"),
-    _Expectation(EVENTS, "days are those of timestamps", "day = to_date(timestamp)"),
+    _Expectation(EVENTS, "day is the date of the timestamp", "day = to_date(timestamp)"),
     _Expectation(EVENTS_REJECTED, "reasons begin with a code", "reason RLIKE '^[a-z_]+: .'"),
     _Expectation(GENERATIONS, "times are ordered", _IN_ORDER),
     _Expectation(
-        GENERATIONS, "no lower bound is above its upper one", "coalesce(stall_seconds <= stall_upper_seconds, true)"
+        GENERATIONS, "lower bounds are at most the upper ones", "coalesce(stall_seconds <= stall_upper_seconds, true)"
     ),
     _Expectation(GENERATIONS, "only closing rows have a stall", "closes_episode OR stall_seconds IS NULL"),
     _Expectation(GENERATIONS, "an episode begins before it ends", "episode_generation <= generation"),
-    _Expectation(GROUP_HOURS, "rebalances are those of all triggers", f"rebalances = {_ALL_TRIGGERS}"),
+    _Expectation(GROUP_HOURS, "rebalances are the sum over triggers", f"rebalances = {_ALL_TRIGGERS}"),
     _Expectation(GROUP_HOURS, "availability is a share", "coalesce(availability BETWEEN 0 AND 1, true)"),
-    _Expectation(GROUP_HOURS, "percentiles do not fall", _rising("stall_p50", "stall_p95", "stall_p99", "stall_max")),
-    _Expectation(BASELINES, "percentiles do not fall", _rising("stall_p50", "stall_p95", "stall_p99")),
-    _Expectation(BASELINES, "hours are those of a week", f"hour_of_week BETWEEN 0 AND {HOURS_OF_WEEK - 1}"),
-    _Expectation(WHATIF, "excess is a part of what moved", "coalesce(excess BETWEEN 0 AND moved, true)"),
+    _Expectation(
+        GROUP_HOURS, "percentiles do not decrease", _rising("stall_p50", "stall_p95", "stall_p99", "stall_max")
+    ),
+    _Expectation(BASELINES, "percentiles do not decrease", _rising("stall_p50", "stall_p95", "stall_p99")),
+    _Expectation(BASELINES, "hours are within a week", f"hour_of_week BETWEEN 0 AND {HOURS_OF_WEEK - 1}"),
+    _Expectation(WHATIF, "excess is at most moved", "coalesce(excess BETWEEN 0 AND moved, true)"),
     _Expectation(
         WHATIF,
-        "nothing is said of what was refused",
+        "refused strategies have no figures",
         "refused IS NULL OR (generations = 0 AND coalesce(moved, skew_mean, stalled_partition_seconds) IS NULL)",
     ),
     _Expectation(
         FIDELITY,
-        "what must be repeated is repeated",
+        "comparable decisions are repeated",
         "same_moves = checked AND same_skew = checked",
         Severity.WARNING,
     ),
-    _Expectation(FIDELITY, "no more agree than were looked at", "agreeing <= not_comparable"),
+    _Expectation(FIDELITY, "agreeing is at most not_comparable", "agreeing <= not_comparable"),
     _Expectation(RECOMMENDATIONS, "a strategy has its protocol", "(strategy IS NULL) = (protocol IS NULL)"),
     _Expectation(RECOMMENDATIONS, "each group has a sentence", "length(sentence) > 0"),
 )
@@ -127,7 +129,7 @@ _JOINED: Sequence[tuple[Callable[[DataFrame, DataFrame], DataFrame], tuple[Table
         (
             _Expectation(
                 GENERATIONS,
-                "generations are consecutive but for aborted ones",
+                "generations are consecutive except aborted ones",
                 "generation - previous - 1 = aborted",
                 Severity.WARNING,
                 (*GROUP, "previous", "generation", "aborted"),
@@ -148,7 +150,7 @@ _JOINED: Sequence[tuple[Callable[[DataFrame, DataFrame], DataFrame], tuple[Table
     (
         with_hours,
         (GENERATIONS, GROUP_HOURS),
-        (_Expectation(GROUP_HOURS, "rebalances are the closed episodes", "rebalances = episodes"),),
+        (_Expectation(GROUP_HOURS, "rebalances equal closed episodes", "rebalances = episodes"),),
     ),
 )
 """Joins of two tables, and what must hold of their rows."""

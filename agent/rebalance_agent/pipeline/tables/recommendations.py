@@ -1,4 +1,4 @@
-"""Computes table `recommendations` from studies: what `advice.recommend` recommends for each group."""
+"""Computes table `recommendations` from studies: the result of `advice.recommend` for each group."""
 
 from __future__ import annotations
 

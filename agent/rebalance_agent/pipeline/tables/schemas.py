@@ -59,7 +59,7 @@ class Table:
     """A Delta table. ``keys``: the columns that identify a row; empty if rows are only appended.
 
     ``rank``: SQL expressions. Of two rows with the same key, a merge keeps the one of higher rank, and of equal ones
-    the first; without a rank, the one written last. ``divided_by``: Delta's partition columns. A row and its
+    the first; without a rank, the one written last. ``partitioned_by``: Delta's partition columns. A row and its
     replacement are at most `DRIFT_DAYS` apart in ``day``, so a merge reads only the folders of those days.
     """
 
@@ -67,7 +67,7 @@ class Table:
     schema: StructType
     keys: tuple[str, ...] = ()
     rank: tuple[str, ...] = ()
-    divided_by: tuple[str, ...] = ()
+    partitioned_by: tuple[str, ...] = ()
 
 
 _Columns = Sequence[tuple[DataType, str]]
@@ -97,7 +97,7 @@ EVENTS = Table(
     ),
     keys=("event_id",),
     rank=("origin <> 'backfill'", "revision"),  # the log holds less than what an observer saw live
-    divided_by=("day",),
+    partitioned_by=("day",),
 )
 """Every event once: ``body`` is its JSON as published, ``origin`` is ``ingest``, ``files`` or ``backfill``.
 

@@ -1,6 +1,6 @@
-"""The agent's HTTP listeners.
+"""The agent's listeners, made from settings.
 
-- ``web``: /metrics, health, pages and the API, read-only, as a WSGI application.
-- ``configured_listeners``: makes it, and the listener for members' events, from settings.
-- ``listener_security``: TLS contexts and tokens of both, and of the webhook, from settings.
+- ``web``: /metrics, health, pages and the API, read-only.
+- ``configured_listeners``: the HTTP listener of these, and that for members' events.
+- ``listen_addresses``: the gateway's addresses, and the TLS of both its sides.
 """

@@ -18,10 +18,11 @@ from rebalance_agent.http.server import HttpServer
 from rebalance_agent.http.server_tls import ServerTls
 from rebalance_agent.metrics.export.agent_metrics import AgentMetrics
 from rebalance_agent.model.events import Event
-from rebalance_agent.runtime.listeners.listener_security import bearer_of, listener_tls
 from rebalance_agent.runtime.listeners.web import HEALTH_PATHS, Page, WebApp
+from rebalance_agent.runtime.settings.listener_security import bearer_of, listener_tls
 from rebalance_agent.runtime.settings.redacted import shown_settings
-from rebalance_agent.runtime.settings.roles import AgentSettings, ListeningSettings, split_address
+from rebalance_agent.runtime.settings.roles import AgentSettings, ListeningSettings
+from rebalance_agent.runtime.settings.text_types import split_address
 from rebalance_agent.ui.page.site import Site
 
 __all__ = ["events_endpoint", "events_server", "web_server"]

@@ -1,4 +1,4 @@
-"""``rebalance-agent check``: tests, one by one, what a role needs, and says how to get what is missing.
+"""``rebalance-agent check``: tests the requirements of a role one by one, and prints how to get the missing ones.
 
 It changes nothing: no topic is created, no record written, no group joined. Brokers are asked with the properties of
 the role itself (``confluent_kafka``), so that what works in a check works in the role.
@@ -6,7 +6,7 @@ the role itself (``confluent_kafka``), so that what works in a check works in th
 - ``plan``: all checks of a role, in order; ``findings``, ``findings_report``: their results, as text and JSON.
 - ``local_checks``, ``server_checks``, ``gateway_checks``, ``rights_checks``: the checks by subject.
 - ``diagnosis``: why a server cannot be reached.
-- ``rights``, ``probes``, ``rights_watch``: the rights of each role, their proof, and the watch over them at run time.
+- ``probes``: whether a right of ``runtime.settings.rights`` is granted.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ _VERIFICATION = {
 
 
 def diagnose(host: str, port: int, properties: Mapping[str, str], error: str) -> tuple[str, str]:
-    """What is wrong with a server, and what to do; ``error`` is librdkafka's."""
+    """The problem of a server, and its solution; ``error`` is librdkafka's."""
     if trouble := connection_trouble(host, port):
         return trouble
     if str(_HTTP) in error:
@@ -53,7 +53,7 @@ def diagnose(host: str, port: int, properties: Mapping[str, str], error: str) ->
 
 
 def connection_trouble(host: str, port: int) -> tuple[str, str] | None:
-    """What is wrong with the name or the connection, and what to do; None where a connection is accepted."""
+    """The problem of the name or the connection, and its solution; None if a connection is accepted."""
     try:
         socket.create_connection((host, port), TIMEOUT_S).close()
     except socket.gaierror as error:
@@ -71,7 +71,7 @@ def connection_trouble(host: str, port: int) -> tuple[str, str] | None:
 
 
 def tls_trouble(host: str, port: int, context: ssl.SSLContext) -> tuple[str, str] | None:
-    """What is wrong with the handshake or the server's certificate, and what to do; None where it is trusted."""
+    """The problem of the handshake or the server's certificate, and its solution; None if it is trusted."""
     try:
         with (
             socket.create_connection((host, port), TIMEOUT_S) as connection,

@@ -50,7 +50,7 @@ def skipped(name: str, detail: str) -> Finding:
 
 
 def passed(name: str, detail: str, purpose: str = "", *, reached: bool | None = None) -> Finding:
-    """A check that found what is needed."""
+    """A check that succeeded."""
     return Finding(name, FindingStatus.OK, purpose, detail, reached=reached)
 
 

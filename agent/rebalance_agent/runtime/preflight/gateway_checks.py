@@ -1,4 +1,4 @@
-"""Checks of what a gateway needs besides a sidecar: its address, TLS on both sides, rules, brokers, a port for each."""
+"""Checks of a gateway that a sidecar does not need: its address, TLS on both sides, rules, brokers, ports."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from collections.abc import Iterator, Mapping
 from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.errors import ClusterError, InvalidInputError
+from rebalance_agent.gateway.explain_rules import rewrite_obstacle
 from rebalance_agent.gateway.gateway_server import ListenAddresses
-from rebalance_agent.gateway.groups import Rules, parse_rules, rewrite_obstacle
+from rebalance_agent.gateway.groups import Rules, parse_rules
 from rebalance_agent.gateway.transport.addresses import Address
 from rebalance_agent.gateway.transport.api_versions import API_VERSIONS
 from rebalance_agent.gateway.transport.broker_connections import connect
 from rebalance_agent.gateway.transport.close_reason import RefusedError
 from rebalance_agent.gateway.transport.free_ports import PORT_MAX, address_problem, ephemeral_ports
 from rebalance_agent.model.group import GroupState
+from rebalance_agent.runtime.listeners.listen_addresses import listen_addresses
 from rebalance_agent.runtime.preflight.findings import Finding, FindingStatus, failed, passed, skipped
 from rebalance_agent.runtime.preflight.local_checks import free_address
 from rebalance_agent.runtime.preflight.server_checks import SERVERS_MAX
-from rebalance_agent.runtime.processes.gateway import listen_addresses
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
 
 __all__ = ["gateway_findings"]

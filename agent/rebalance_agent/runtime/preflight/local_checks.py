@@ -1,4 +1,4 @@
-"""Checks of what a role needs besides Kafka: files, addresses to listen on, the webhook."""
+"""Checks of a role's requirements outside Kafka: files, addresses to listen on, the webhook."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from pathlib import Path
 from rebalance_agent.clock import Clock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.runtime.listeners.configured_listeners import events_endpoint
-from rebalance_agent.runtime.listeners.listener_security import (
+from rebalance_agent.runtime.preflight.diagnosis import TIMEOUT_S, connection_trouble, tls_trouble
+from rebalance_agent.runtime.preflight.findings import Finding, failed, passed
+from rebalance_agent.runtime.settings.flags import flag
+from rebalance_agent.runtime.settings.listener_security import (
     bearer_of,
     listener_tls,
     tls_paths,
     token_file,
     webhook_tls,
 )
-from rebalance_agent.runtime.preflight.diagnosis import TIMEOUT_S, connection_trouble, tls_trouble
-from rebalance_agent.runtime.preflight.findings import Finding, failed, passed
-from rebalance_agent.runtime.settings.flags import flag
-from rebalance_agent.runtime.settings.roles import AgentSettings, ListeningSettings, split_address
+from rebalance_agent.runtime.settings.roles import AgentSettings, ListeningSettings
+from rebalance_agent.runtime.settings.text_types import split_address
+from rebalance_agent.runtime.settings.webhook_target import webhook_target
 from rebalance_agent.runtime.sinks.configured_sinks import configured_webhook
 from rebalance_agent.runtime.sinks.file_sink import EventsFile
-from rebalance_agent.runtime.sinks.webhook_sink import webhook_target
 
 __all__ = ["free_address", "local_findings"]
 

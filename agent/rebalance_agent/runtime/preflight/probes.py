@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from rebalance_agent.cluster.access import AccessCheck, Existence, Operations, TopicAccess
-from rebalance_agent.runtime.preflight.rights import EVERYTHING, Right
+from rebalance_agent.runtime.settings.rights import EVERYTHING, Right
 
 __all__ = ["ProbeResult", "RightsProbe", "prove"]
 
@@ -75,7 +75,7 @@ def _creation(right: Right, topic: TopicAccess, access: AccessCheck) -> RightsPr
 
 def _some(right: Right) -> RightsProbe:
     if right.some_do:
-        return RightsProbe(ProbeResult.UNKNOWN, "not to all: only those that this principal may describe")
+        return RightsProbe(ProbeResult.UNKNOWN, "only some are visible: those that this principal may describe")
     return RightsProbe(ProbeResult.MISSING)
 
 

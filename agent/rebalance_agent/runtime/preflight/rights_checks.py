@@ -13,7 +13,7 @@ from rebalance_agent.errors import AccessDeniedError
 from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
 from rebalance_agent.runtime.preflight.findings import Finding, FindingStatus
 from rebalance_agent.runtime.preflight.probes import ProbeResult, RightsProbe, prove
-from rebalance_agent.runtime.preflight.rights import EVERYTHING, Right, acl_command, agent_rights
+from rebalance_agent.runtime.settings.rights import EVERYTHING, Right, acl_command, agent_rights
 from rebalance_agent.runtime.settings.roles import AgentSettings, ObserverSettings
 
 __all__ = ["rights_findings"]

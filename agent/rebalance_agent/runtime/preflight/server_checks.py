@@ -22,7 +22,7 @@ from rebalance_agent.cluster.admin_answers import REQUEST_TIMEOUT_S
 from rebalance_agent.runtime.preflight.diagnosis import diagnose
 from rebalance_agent.runtime.preflight.findings import Finding, failed, passed, skipped
 from rebalance_agent.runtime.settings.kafka_config import without_secrets
-from rebalance_agent.runtime.settings.roles import split_server
+from rebalance_agent.runtime.settings.text_types import split_server
 
 __all__ = ["SERVERS_MAX", "ReachableServers", "other_brokers", "reach", "servers_of"]
 

@@ -1,8 +1,6 @@
-"""The three roles as processes, and what every process needs.
-
-It is the only package that imports ``apscheduler``, for ``schedule``.
+"""The three roles as processes, and the common parts of every process.
 
 - ``observer``, ``sidecar``, ``gateway``: one role each.
-- ``process``: the wait for the cluster; ``logged_health``: readiness that is logged.
-- ``schedule``, ``ticker``: repeated calls; ``signals``, ``logs``, ``memory``: stop signals, log format, allocation.
+- ``rights_watch``: rights that are missing at run time; ``logged_health``: readiness that is logged.
+- ``signals``, ``logs``, ``memory``: stop signals, log format, allocation.
 """

@@ -13,22 +13,19 @@ import structlog
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.cluster.backoff import Backoff
-from rebalance_agent.errors import ClusterError, InvalidInputError
+from rebalance_agent.errors import ClusterError
 from rebalance_agent.gateway.gateway_counters import GatewayCounters
-from rebalance_agent.gateway.gateway_server import CONNECTIONS_MAX, Gateway, ListenAddresses
+from rebalance_agent.gateway.gateway_server import CONNECTIONS_MAX, Gateway
 from rebalance_agent.gateway.groups import GroupInterceptors, parse_rules
-from rebalance_agent.gateway.transport.addresses import NODES_MAX, Address
-from rebalance_agent.http.loopback import is_loopback
+from rebalance_agent.gateway.transport.addresses import NODES_MAX
 from rebalance_agent.metrics.export.text import TextFormat
 from rebalance_agent.metrics.metric import ExporterRole
 from rebalance_agent.model.events import Event
-from rebalance_agent.runtime.listeners.listener_security import listener_tls
+from rebalance_agent.runtime.listeners.listen_addresses import listen_addresses
 from rebalance_agent.runtime.processes.sidecar import Sidecar
-from rebalance_agent.runtime.settings.broker_tls import broker_tls
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
-from rebalance_agent.runtime.settings.roles import split_address, split_server
 
-__all__ = ["GATEWAY", "GatewayRole", "listen_addresses"]
+__all__ = ["GATEWAY", "GatewayRole"]
 
 GATEWAY = "gateway"
 """The readiness part for clients' connections."""
@@ -38,35 +35,6 @@ STOP_CHECK_SECONDS = 0.2
 
 DESCRIPTORS_MAX = 2 * CONNECTIONS_MAX + NODES_MAX + 500
 """File descriptors: two per connection, one per broker's port, and some for pipes, posts and scrapes."""
-
-ANY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - compared with, not listened on
-
-
-def listen_addresses(settings: GatewaySettings, properties: Mapping[str, str], clock: Clock) -> ListenAddresses:
-    """The addresses to listen on and to connect to, with TLS for both sides.
-
-    Raises:
-        InvalidInputError: naming the setting that is missing, contradicts another, or whose file cannot be used.
-    """
-    if not properties.get("bootstrap.servers"):
-        raise InvalidInputError("kafka.bootstrap.servers", "is missing: the gateway needs brokers to connect to")
-    host, port = split_address(settings.gateway_listen)
-    if not is_loopback(host) and not settings.gateway_beyond_loopback:
-        raise InvalidInputError(
-            "gateway_listen",
-            f"{host} can be reached from other machines: set gateway_beyond_loopback to true to allow this",
-        )
-    advertised = settings.gateway_advertised_host or host
-    if advertised in ANY_ADDRESS:
-        raise InvalidInputError("gateway_advertised_host", f"is missing: clients cannot connect to {host}")
-    return ListenAddresses(
-        _servers(properties["bootstrap.servers"]),
-        (host, port),
-        advertised,
-        settings.gateway_port_base,
-        to_brokers=broker_tls(properties),
-        from_clients=tls.context if (tls := listener_tls(settings, "gateway_tls_", clock)) else None,
-    )
 
 
 class GatewayRole:
@@ -181,16 +149,3 @@ def _allow_descriptors() -> None:
     needed = DESCRIPTORS_MAX if hard == resource.RLIM_INFINITY else min(DESCRIPTORS_MAX, hard)
     if soft != resource.RLIM_INFINITY and soft < needed:
         resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
-
-
-def _servers(text: str) -> tuple[Address, ...]:
-    """The addresses in ``bootstrap.servers``, as librdkafka reads them: with or without a protocol and a port."""
-    addresses = []
-    for server in filter(None, map(str.strip, text.split(","))):
-        try:
-            addresses.append(split_server(server))
-        except ValueError as error:
-            raise InvalidInputError("kafka.bootstrap.servers", f"{server}: {error}") from None
-    if not addresses:
-        raise InvalidInputError("kafka.bootstrap.servers", "contains no server")
-    return tuple(addresses)

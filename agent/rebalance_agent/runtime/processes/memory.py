@@ -7,7 +7,7 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-__all__ = ["GIVE_BACK_EVERY_S", "all_ours", "give_back"]
+__all__ = ["GIVE_BACK_EVERY_S", "give_back", "tuned_memory"]
 
 YOUNG_OBJECTS_MAX = 20_000
 """Net new objects between two runs of Python's garbage collector. The default of 700 is less than one batch of records
@@ -29,7 +29,7 @@ _M_ARENA_MAX = -8
 
 
 @contextmanager
-def all_ours() -> Iterator[None]:
+def tuned_memory() -> Iterator[None]:
     """Tune memory of the whole process: rarer collections, none among imported objects, large blocks given back."""
     before = gc.get_threshold()
     gc.freeze()

@@ -25,17 +25,17 @@ from rebalance_agent.metrics.metric import ExporterRole
 from rebalance_agent.model.events import Event, Workload
 from rebalance_agent.polls.baseline_reader import BASELINES_EVERY_S, Baselines, BaselinesReader
 from rebalance_agent.runtime.listeners.configured_listeners import events_server, web_server
-from rebalance_agent.runtime.preflight.rights_watch import RIGHTS_WATCH_S, rights_watch
 from rebalance_agent.runtime.processes.logged_health import LoggedHealth
 from rebalance_agent.runtime.processes.memory import GIVE_BACK_EVERY_S, give_back
-from rebalance_agent.runtime.processes.process import CLUSTER, identify_cluster
-from rebalance_agent.runtime.processes.schedule import Schedule
+from rebalance_agent.runtime.processes.rights_watch import RIGHTS_WATCH_S, rights_watch
+from rebalance_agent.runtime.scheduling.schedule import Schedule
 from rebalance_agent.runtime.settings.roles import ObserverSettings
 from rebalance_agent.runtime.sinks.configured_sinks import SinkSet
 from rebalance_agent.runtime.sinks.pending_events import PendingEvents
 from rebalance_agent.runtime.sinks.sinks import ClusterEvents
 from rebalance_agent.runtime.watch.cluster_watch import ClusterWatch, watch_context, watch_parts
 from rebalance_agent.runtime.watch.episode_log import EpisodeLog
+from rebalance_agent.runtime.watch.reachability import CLUSTER, identify_cluster
 from rebalance_agent.tracking.patterns.group_lag import NO_LAGS, GroupLag
 from rebalance_agent.tracking.views import GroupView
 from rebalance_agent.ui.page.site import GroupPages, Site

@@ -19,12 +19,12 @@ from rebalance_agent.metrics.metric import ExporterRole
 from rebalance_agent.model.events import WHERE_MAX, Event, Workload
 from rebalance_agent.runtime.listeners.configured_listeners import events_server, web_server
 from rebalance_agent.runtime.listeners.web import Page
-from rebalance_agent.runtime.preflight.rights_watch import watch_rights
 from rebalance_agent.runtime.processes.logged_health import LoggedHealth
-from rebalance_agent.runtime.processes.process import CLUSTER, identify_cluster, watch_cluster
+from rebalance_agent.runtime.processes.rights_watch import watch_rights
 from rebalance_agent.runtime.settings.roles import SidecarSettings
 from rebalance_agent.runtime.sinks.configured_sinks import SinkSet
 from rebalance_agent.runtime.sinks.pending_events import PendingEvents
+from rebalance_agent.runtime.watch.reachability import CLUSTER, identify_cluster, watch_cluster
 from rebalance_agent.ui.page.site import Site
 
 __all__ = ["Sidecar", "workload"]

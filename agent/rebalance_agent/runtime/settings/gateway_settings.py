@@ -7,9 +7,10 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from rebalance_agent.gateway.group_rules import ASSIGN_SECONDS, RULE_TEXT_MAX, parse_rules
-from rebalance_agent.runtime.settings.roles import Address, SidecarSettings, Text, checked, overlap, split_address
+from rebalance_agent.runtime.settings.roles import SidecarSettings
+from rebalance_agent.runtime.settings.text_types import Address, Text, checked, overlap, split_address
 
-__all__ = ["GatewaySettings", "as_given"]
+__all__ = ["GatewaySettings", "without_unused_gateway"]
 
 
 def _host(text: str) -> None:
@@ -66,7 +67,7 @@ class GatewaySettings(SidecarSettings):
         return self
 
 
-def as_given(settings: GatewaySettings) -> SidecarSettings:
+def without_unused_gateway(settings: GatewaySettings) -> SidecarSettings:
     """``settings`` where any of the gateway's own is given, which makes the sidecar a gateway; else the sidecar's."""
     fields = SidecarSettings.model_fields
     if settings.model_fields_set - fields.keys():

@@ -57,8 +57,8 @@ SECRET_BYTES_MAX = 1 << 20
 _PROPERTIES_MAX = 200  # librdkafka knows fewer
 
 _NO_GSSAPI = (
-    "this librdkafka was built without GSSAPI (Kerberos), as in confluent-kafka's wheels; GSSAPI is also what SASL "
-    "takes where no mechanism is set. Set PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER, or build confluent-kafka "
+    "this librdkafka was built without GSSAPI (Kerberos), as in confluent-kafka's wheels; GSSAPI is also SASL's "
+    "default mechanism. Set PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER, or build confluent-kafka "
     "from source on a librdkafka with libsasl2: pip install --no-binary confluent-kafka confluent-kafka"
 )
 
@@ -147,5 +147,5 @@ def read_secret(field: str, path: str) -> str:
         raise InvalidInputError(field, f"{path} is not UTF-8 text") from None
     if not secret or "\0" in secret:
         # librdkafka takes an empty text for no password, and ends a text at a zero byte.
-        raise InvalidInputError(field, f"{path} {'holds a zero byte' if secret else 'is empty'}")
+        raise InvalidInputError(field, f"{path} {'contains a zero byte' if secret else 'is empty'}")
     return secret

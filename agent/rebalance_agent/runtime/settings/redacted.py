@@ -10,7 +10,7 @@ import re
 
 from rebalance_agent import __version__
 from rebalance_agent.runtime.settings.roles import AgentSettings
-from rebalance_agent.runtime.sinks.webhook_sink import webhook_target
+from rebalance_agent.runtime.settings.webhook_target import webhook_target
 
 __all__ = ["REDACTED", "shown_settings"]
 

@@ -37,7 +37,7 @@ class SettingsErrors(InvalidInputError):  # noqa: N818 - it holds several
     """All wrong settings of a role, one line each."""
 
     def __init__(self, problems: Iterable[tuple[str, str]]) -> None:
-        """``problems`` are pairs of a field and what is wrong with it."""
+        """``problems`` are pairs of a field and its problem."""
         self.lines = tuple(f"{field}: {problem}" if field else problem for field, problem in problems)
         super().__init__("", "\n".join(self.lines))
 

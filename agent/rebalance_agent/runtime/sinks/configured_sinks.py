@@ -9,13 +9,14 @@ from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.cluster.agent_topics import create_topic
 from rebalance_agent.metrics.export.agent_metrics import AgentMetrics
-from rebalance_agent.runtime.listeners.listener_security import token_file, webhook_tls
+from rebalance_agent.runtime.settings.listener_security import token_file, webhook_tls
 from rebalance_agent.runtime.settings.roles import AgentSettings
+from rebalance_agent.runtime.settings.webhook_target import webhook_target
 from rebalance_agent.runtime.sinks.file_sink import EventsFile
 from rebalance_agent.runtime.sinks.publisher import EVENTS_PARTITIONS, Publisher
 from rebalance_agent.runtime.sinks.queued_sink import QueuedSink
 from rebalance_agent.runtime.sinks.sinks import Sink, SinkFanout
-from rebalance_agent.runtime.sinks.webhook_sink import Webhook, webhook_target
+from rebalance_agent.runtime.sinks.webhook_sink import Webhook
 
 __all__ = ["FILE", "KAFKA", "WEBHOOK", "SinkSet", "configured_webhook"]
 

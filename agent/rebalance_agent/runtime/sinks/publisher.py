@@ -121,7 +121,7 @@ class Publisher:
 
     @property
     def completed(self) -> int:
-        """Number of first messages that are all acknowledged or given up: every earlier message is completed, too."""
+        """The number of leading messages that are all acknowledged or abandoned."""
         with self._lock:
             return next(iter(self._outstanding), self._queued)
 

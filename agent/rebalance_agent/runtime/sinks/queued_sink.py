@@ -92,7 +92,7 @@ class QueuedSink:
                 dropped += 1
             self._changed.notify()
         if dropped:
-            self._lost(dropped, "too many events wait, or it is closed")
+            self._lost(dropped, "too many events are pending, or the sink is closed")
 
     def close(self, timeout: float) -> None:
         """Deliver waiting events, ``timeout`` seconds at most; the rest is counted as dropped."""

@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 
 from rebalance_agent.model.event_json import json_line
-from rebalance_agent.model.events import Event, GenerationEvent, MemberSnapshot, event_id
+from rebalance_agent.model.events import Event, GenerationEvent, MemberSnapshot
+from rebalance_agent.model.group_event import event_id
 
 __all__ = ["MESSAGE_BYTES_MAX", "event_lines", "whole_events"]
 

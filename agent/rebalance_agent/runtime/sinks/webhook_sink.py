@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Literal, NamedTuple
-from urllib.parse import SplitResult, urlsplit
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.backoff import Backoff
@@ -20,9 +19,10 @@ from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.http.loopback import is_loopback
 from rebalance_agent.instrumentation.client_tls import client_context
 from rebalance_agent.model.events_post import EVENTS_TYPE
+from rebalance_agent.runtime.settings.webhook_target import WebhookTarget
 from rebalance_agent.runtime.sinks.queued_sink import DeliveryError
 
-__all__ = ["Webhook", "WebhookTarget", "webhook_target"]
+__all__ = ["Webhook"]
 
 ATTEMPT_SECONDS = 10.0
 """Longest time for one POST with its answer, in seconds, whatever the server does."""
@@ -36,44 +36,6 @@ WAIT_MAX_S = 30.0
 _CHECK_S = 0.1
 _SUCCESS = range(200, 300)
 _AGAIN = frozenset({408, 425, 429, *range(500, 600)})
-_PORTS = {"http": 80, "https": 443}
-
-
-@dataclass(frozen=True, slots=True)
-class WebhookTarget:
-    """The URL to POST to, checked by `webhook_target`. ``path`` has the query, too; both may be secret."""
-
-    scheme: str
-    host: str
-    port: int
-    path: str = field(repr=False)
-
-    @property
-    def shown(self) -> str:
-        """The URL without path and query, which may be secret."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{self.scheme}://{host}:{self.port}"
-
-
-def webhook_target(url: str) -> WebhookTarget:
-    """Parse an ``http`` or ``https`` URL.
-
-    Raises:
-        ValueError: it is not such a URL, or has a user and password; the text of the error has no part of it.
-    """
-    if not url.isascii() or not url.isprintable() or " " in url:
-        raise ValueError("must be a URL of printable ASCII without spaces")
-    try:
-        parts: SplitResult = urlsplit(url)
-        port = parts.port
-    except ValueError:
-        raise ValueError("is not a URL") from None
-    if parts.scheme not in _PORTS or not parts.hostname:
-        raise ValueError("must be a URL of http or https, such as https://example.org/events")
-    if "@" in parts.netloc:
-        raise ValueError("must not contain a user or password; use events_webhook_token_file")
-    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    return WebhookTarget(parts.scheme, parts.hostname, _PORTS[parts.scheme] if port is None else port, path)
 
 
 class _Answer(NamedTuple):
@@ -176,7 +138,7 @@ class Webhook:
 
 
 def _cut_off(connected: socket.socket, done: threading.Event, given_up: threading.Event) -> None:
-    """Shut the connection down when the attempt's time is over, or it is given up; return when it is ``done``."""
+    """Shut the connection down when the attempt times out or is cancelled; return when it is ``done``."""
     checks = 0
     while not done.wait(_CHECK_S):
         checks += 1

@@ -4,6 +4,6 @@
 - ``core``: the thread that feeds the tracker; ``event_sinks``: `EventSink` and `ObservationListener`, which it calls.
 - ``observer_share``: ownership and snapshots of one replica; ``poll_triggers``: polls started before their time.
 - ``episode_log``: one log line per rebalance.
-- ``in_process``: a watch inside a command.
+- ``reachability``: the wait for the cluster. ``in_process``: a watch inside a command.
 - ``history_reader``, ``audit_source``: published events and the offsets topic, read once from beginning to end.
 """

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from rebalance_agent.audit.audited_group import RecordPosition
-from rebalance_agent.audit.entries import LogRecord
+from rebalance_agent.audit.expected.entries import LogRecord
 from rebalance_agent.audit.ledger import Ledger
 from rebalance_agent.audit.lifetime_counters import COUNTERS
 from rebalance_agent.clock import Clock
@@ -106,13 +106,13 @@ class VerifiedCluster:
 class Scrape:
     """An observer's ``/metrics``: the counters of each group, by the ledger's names, at a time (epoch ms).
 
-    ``amid``: the observer resumed from a snapshot, or shares the groups with replicas. ``replayed``: number of records
-    that it read again after a snapshot; None where it shares groups, or had not read the whole topic.
+    ``started_from_snapshot``: the observer resumed from a snapshot, or shares the groups with replicas. ``replayed``:
+    number of records that it read again after a snapshot; None where it shares groups, or had not read the whole topic.
     """
 
     counters: Mapping[str, Mapping[str, float]]
     at_ms: int | None
-    amid: bool
+    started_from_snapshot: bool
     replayed: int | None = None
 
 

@@ -25,12 +25,12 @@ from rebalance_agent.polls.member_events import MEMBERS_PART, MemberEvents
 from rebalance_agent.polls.record_size_limit import LIMIT_EVERY_S, RecordSizeLimit
 from rebalance_agent.polls.topic_metadata import TopicsPoll
 from rebalance_agent.polls.vanished import VANISHED_EVERY_S, VanishedGroups
-from rebalance_agent.runtime.preflight.rights import ADMIN_ONLY
-from rebalance_agent.runtime.processes.schedule import Schedule
-from rebalance_agent.runtime.processes.ticker import Ticker
+from rebalance_agent.runtime.scheduling.schedule import Schedule
+from rebalance_agent.runtime.scheduling.ticker import Ticker
+from rebalance_agent.runtime.settings.rights import ADMIN_ONLY
 from rebalance_agent.runtime.settings.roles import ObserverSettings
 from rebalance_agent.runtime.watch.core import Core
-from rebalance_agent.runtime.watch.event_sinks import EventSink, MemberReports
+from rebalance_agent.runtime.watch.event_sinks import EventSink, ReportedEvents
 from rebalance_agent.runtime.watch.observer_share import ObserverShare, share_parts
 from rebalance_agent.runtime.watch.poll_triggers import PollTriggers
 from rebalance_agent.tracking.observations import MemberReported
@@ -130,7 +130,7 @@ class ClusterWatch:
             context.inbox,
             context.clock,
             sinks=[*sinks, *snapshots],
-            listeners=[*snapshots, MemberReports(reports), PollTriggers(self._schedule, topics, context.clock)],
+            listeners=[*snapshots, ReportedEvents(reports), PollTriggers(self._schedule, topics, context.clock)],
             refresh=refresh,
         )
 

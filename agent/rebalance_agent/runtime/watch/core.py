@@ -69,7 +69,7 @@ class Core:
         self._thread.start()
 
     def join(self, timeout: float) -> bool:
-        """Wait, ``timeout`` seconds at most, until everything in the closed inbox is worked off; whether it is."""
+        """Wait, ``timeout`` seconds at most, until everything in the closed inbox is processed; return whether so."""
         self._thread.join(timeout)
         return not self._thread.is_alive()
 

@@ -1,4 +1,4 @@
-"""The two ends of the core: `EventSink` takes what the tracker concludes, `ObservationListener` what it has been given.
+"""Interfaces of the core's receivers: `EventSink` gets the tracker's events, `ObservationListener` its inputs.
 
 Both are called in the core's thread, in order: for each observation its events go to every sink, then the observation
 goes to every listener.
@@ -11,7 +11,7 @@ from typing import Protocol
 from rebalance_agent.model.events import Event
 from rebalance_agent.tracking.observations import MemberReported, Observation
 
-__all__ = ["EventSink", "MemberReports", "ObservationListener"]
+__all__ = ["EventSink", "ObservationListener", "ReportedEvents"]
 
 
 class EventSink(Protocol):
@@ -30,7 +30,7 @@ class ObservationListener(Protocol):
         ...
 
 
-class MemberReports:
+class ReportedEvents:
     """Gives the events that members reported to ``sink``: the tracker takes these in, and publishes others."""
 
     def __init__(self, sink: EventSink) -> None:

@@ -29,7 +29,7 @@ class GroupPast(NamedTuple):
 
 
 def read_past(properties: Mapping[str, str], events_topic: str, group: str, clock: Clock) -> GroupPast:
-    """The group's rebalances: from ``events_topic`` where it has some, else from the offsets topic's records.
+    """The group's rebalances: from ``events_topic`` if it has some, else from the offsets topic's records.
 
     Raises:
         ClusterError: no broker answers, or a right is missing.

@@ -1,4 +1,4 @@
-"""A watch over one cluster inside a command: it knows what `observe` knows, opens no port and publishes nothing."""
+"""A watch over one cluster inside a command: the same data as in `observe`, without ports and publishing."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from rebalance_agent.errors import ClusterError
 from rebalance_agent.http.health import Readiness
 from rebalance_agent.metrics.export.agent_metrics import AgentMetrics
 from rebalance_agent.metrics.metric import ExporterRole
-from rebalance_agent.runtime.processes.process import CLUSTER, identify_cluster
-from rebalance_agent.runtime.processes.schedule import Schedule
+from rebalance_agent.runtime.scheduling.schedule import Schedule
 from rebalance_agent.runtime.settings.roles import ObserverSettings
 from rebalance_agent.runtime.watch.cluster_watch import ClusterWatch, watch_context, watch_parts
+from rebalance_agent.runtime.watch.reachability import CLUSTER, identify_cluster
 from rebalance_agent.tracking.patterns.group_lag import NO_LAGS, GroupLag
 from rebalance_agent.tracking.views import GroupView
 
@@ -67,7 +67,7 @@ class InProcessWatch:
         self._thread.join(JOIN_S)
 
     def settled(self, timeout: float) -> bool:
-        """Wait until everything that the cluster has was read and worked off; whether it was.
+        """Wait until all records of the cluster are read and processed; return whether they are.
 
         Waits ``timeout`` seconds at most, and no longer than `REACH_S` for a cluster that does not answer at all.
         """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.polls.topic_metadata import TopicsPoll
-from rebalance_agent.runtime.processes.schedule import Schedule
+from rebalance_agent.runtime.scheduling.schedule import Schedule
 from rebalance_agent.tracking.observations import Observation, PartitionsOwned, topics_named
 
 __all__ = ["PollTriggers"]

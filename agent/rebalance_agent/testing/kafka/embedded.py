@@ -6,7 +6,7 @@ import atexit
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -16,6 +16,7 @@ from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.testing.errors import BrokerError
 from rebalance_agent.testing.kafka.broker import Broker
 from rebalance_agent.testing.kafka.broker_settings import HOST
+from rebalance_agent.testing.kafka.broker_start import BrokerStart, kill_all
 from rebalance_agent.testing.kafka.java import JavaRuntime, java_runtime
 from rebalance_agent.testing.kafka.java_tool import run_java
 from rebalance_agent.testing.kafka.layout import Layout
@@ -35,9 +36,6 @@ START_ATTEMPTS_MAX = 3
 
 STOP_TIMEOUT_S = 30.0
 """Default time for a clean stop of one broker."""
-
-_POLL_S = 0.05
-_CLASS_LIST = "classes.lst"
 
 
 class EmbeddedKafka:
@@ -91,10 +89,13 @@ class EmbeddedKafka:
             Path(directory).absolute() if directory is not None else None,
         )
         self.keep_logs = keep_logs
-        self._timeout = startup_timeout
-        self._flags = (HEAP, *jvm_flags)
-        self._offsets_topic = offsets_topic
-        self._clock: Clock = clock if clock is not None else SystemClock()
+        self._starting = BrokerStart(
+            (HEAP, *jvm_flags),
+            temporary=directory is None,
+            offsets_topic=offsets_topic,
+            timeout_s=startup_timeout,
+            clock=clock if clock is not None else SystemClock(),
+        )
         self._root: Path | None = None
         self._brokers: dict[int, Broker] = {}
         self._owner = 0
@@ -126,7 +127,7 @@ class EmbeddedKafka:
 
         """
         if self._brokers:
-            raise BrokerError("this EmbeddedKafka is started already")
+            raise BrokerError("this EmbeddedKafka is already started")
         checkpoint = self._runtime.bootstrap_checkpoint()
         self._root = self._layout.make_root()
         self._owner = os.getpid()
@@ -135,15 +136,15 @@ class EmbeddedKafka:
             for attempt in range(1, START_ATTEMPTS_MAX + 1):
                 self._brokers = self._layout.write(self._root, checkpoint)
                 try:
-                    self._launch(self._brokers.values())
+                    self._starting.launch(self._brokers.values(), self._brokers, self._runtime)
                     store_scram_users(self.bootstrap_servers, self._layout.listeners.values())
-                    self._runtime.build_archive(self._brokers[1].node.directory / _CLASS_LIST)
+                    self._starting.build_archive(self._brokers[1], self._runtime)
                     break
                 except BrokerError:
                     clashed = any(broker.bind_clashed() for broker in self._brokers.values())
                     if not clashed or attempt == START_ATTEMPTS_MAX:
                         raise
-                    self._kill_all()
+                    kill_all(self._brokers.values())
         except BaseException:
             self.keep_logs = True
             self.stop()
@@ -153,7 +154,7 @@ class EmbeddedKafka:
         """Kill every broker (SIGKILL) and delete their files. No effect if not started."""
         if self._root is None or self._owner != os.getpid():
             return  # a copy in a forked child, which does not own the cluster
-        self._kill_all()
+        kill_all(self._brokers.values())
         if self._layout.directory is None:
             for broker in self._brokers.values():
                 shutil.rmtree(broker.node.directory, ignore_errors=True)
@@ -222,7 +223,7 @@ class EmbeddedKafka:
         broker = self._broker(node_id)
         if broker.running:
             raise BrokerError(f"broker {node_id} runs already")
-        self._launch([broker])
+        self._starting.launch([broker], self._brokers, self._runtime)
 
     def pid(self, node_id: int) -> int:
         """Process id of a running broker's Java process, for example to send it SIGSTOP."""
@@ -281,32 +282,5 @@ class EmbeddedKafka:
     def _running(self, node_id: int) -> Broker:
         broker = self._broker(node_id)
         if not broker.running:
-            raise BrokerError(f"broker {node_id} does not run")
+            raise BrokerError(f"broker {node_id} is not running")
         return broker
-
-    def _launch(self, brokers: Iterable[Broker]) -> None:
-        for broker in brokers:
-            # Until there is a class archive, broker 1 lists its classes for it; see `class_archive`.
-            listing = (
-                self._runtime.listing_flags(broker.node.directory / _CLASS_LIST) if broker.node.node_id == 1 else []
-            )
-            remove = [broker.node.directory] if self._layout.directory is None else []
-            broker.launch(self._runtime, (*listing, *self._flags), remove)
-        running = {node_id: each for node_id, each in self._brokers.items() if each.running}
-        deadline = self._clock.monotonic() + self._timeout
-        for broker in running.values():
-            self._await(broker, lambda broker=broker: broker.answers(frozenset(running)), deadline)  # type: ignore[misc]
-        if self._offsets_topic:
-            last = list(running.values())[-1]
-            self._await(last, last.has_coordinator, deadline)
-
-    def _await(self, broker: Broker, condition: Callable[[], bool], deadline: float) -> None:
-        while not condition():
-            if self._clock.monotonic() > deadline:
-                raise BrokerError(broker.failure(f"did not get ready within {self._timeout:g} s"))
-            broker.process.exited.wait(_POLL_S)  # returns at once if the process ends
-
-    def _kill_all(self) -> None:
-        for broker in self._brokers.values():
-            if broker.running:
-                broker.process.kill()

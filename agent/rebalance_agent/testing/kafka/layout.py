@@ -39,7 +39,7 @@ class Layout:
         if not 1 <= self.brokers <= BROKERS_MAX:
             raise BrokerError(f"brokers must be 1 to {BROKERS_MAX}, not {self.brokers}")
         if self.racks and len(self.racks) != self.brokers:
-            raise BrokerError(f"{len(self.racks)} racks are not one for each of {self.brokers} brokers")
+            raise BrokerError(f"racks must be one for each of {self.brokers} brokers, not {len(self.racks)}")
         check_listeners(self.listeners)
 
     def make_root(self) -> Path:

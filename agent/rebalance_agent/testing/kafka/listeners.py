@@ -87,7 +87,7 @@ class Listener:
         users = dict(users or {})
         for text in (*users, *users.values()):
             if not re.fullmatch(r"[!#-\[\]-~]+", text):
-                raise BrokerError("names and passwords of users must be printable ASCII without blank, '\"' and '\\'")
+                raise BrokerError("names and passwords of users must be printable ASCII without spaces, '\"' and '\\'")
         properties = {
             "sasl.enabled.mechanisms": mechanism,
             f"{mechanism.lower()}.sasl.jaas.config": f"{_MODULES[mechanism]} required {_options(mechanism, users)};",

@@ -7,7 +7,7 @@ partition stalls, refused members. It is deterministic and has no clock, thread 
 - ``script``: members and steps, the input; ``timeline``: the output; ``simulation``: `simulate`.
 - ``agenda``: simulated time and planned actions.
 - ``group_coordinator``: handles requests; ``rounds``: its join and sync phases; ``member_registry``: its members.
-- ``simulated_member``: a consumer; ``heartbeat_times``: its heartbeats and polls.
+- ``simulated_member``: a consumer; ``heartbeat_times``: its heartbeats and polls; ``member_topics``: its subscription.
 - ``group_messages``: requests and responses between member and coordinator; ``world``: what all members share.
 - ``chronicle``: records generations; ``stalled_partitions``: records stalls.
 

@@ -183,11 +183,11 @@ def check_script(script: Sequence[Step], settings: SimulationSettings, present: 
         if isinstance(step, Join):
             _check_member(f"{path}.member", step.member)
             if step.member.name in present:
-                raise InvalidInputError(f"{path}.member.name", f"{step.member.name} is there already")
+                raise InvalidInputError(f"{path}.member.name", f"{step.member.name} is already a member")
             present.add(step.member.name)
         elif isinstance(step, Leave | Crash | Subscribe):
             if step.name not in present:
-                raise InvalidInputError(f"{path}.name", f"{step.name} is not there")
+                raise InvalidInputError(f"{path}.name", f"{step.name} is not a member")
             if not isinstance(step, Subscribe):
                 present.remove(step.name)
         elif isinstance(step, TopicGrows):
@@ -199,7 +199,7 @@ def _check_member(path: str, member: SimulatedMember) -> None:
     if not member.name:
         raise InvalidInputError(f"{path}.name", "must not be empty")
     if not member.strategies:
-        raise InvalidInputError(f"{path}.strategies", "must name one at least")
+        raise InvalidInputError(f"{path}.strategies", "must name at least one")
     for name in ("processing_ms", "revoked_ms", "assigned_ms", "assign_ms"):
         _at_least(f"{path}.{name}", getattr(member, name), 0)
     for name in ("heartbeat_interval_ms", "rebalance_timeout_ms"):

@@ -16,6 +16,7 @@ from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.subscription import UNKNOWN_GENERATION, GroupAssignment, GroupSubscription
 from rebalance_agent.testing.simulation.group_messages import GroupError, JoinReply, JoinRequest, SyncRequest
 from rebalance_agent.testing.simulation.heartbeat_times import HeartbeatTimes
+from rebalance_agent.testing.simulation.member_topics import MemberTopics
 from rebalance_agent.testing.simulation.script import SimulatedMember
 from rebalance_agent.testing.simulation.stalled_partitions import minus
 from rebalance_agent.testing.simulation.world import World
@@ -45,10 +46,9 @@ class MemberProcess:
         self._eager = spec.protocol is RebalanceProtocol.EAGER
         self._phase = _Phase.JOINING
         self._member_id, self._generation = "", UNKNOWN_GENERATION
-        self._topics, self._joined_topics = spec.topics, spec.topics
+        self._topics = MemberTopics(spec.topics, world)
         self._held: TopicPartitions = {}
         self._assigned: TopicPartitions = {}
-        self._snapshot: dict[str, int] | None = None
         self._reason = Trigger.MEMBER_JOINED
         self._rejoin_wanted = self._lost = self._beat_planned = self._change_pending = self._fenced = False
         self._heartbeats = HeartbeatTimes(spec)
@@ -78,7 +78,7 @@ class MemberProcess:
 
     def subscribe(self, topics: tuple[str, ...]) -> None:
         """Subscribe to ``topics`` from the next poll on."""
-        self._topics = topics
+        self._topics.wanted = topics
         self._plan_poll()
 
     def metadata_changed(self) -> None:
@@ -136,19 +136,13 @@ class MemberProcess:
     def _rejoin(self) -> None:
         """Give up the partitions that the protocol requires, and join. This happens in a poll."""
         self._phase = _Phase.CALLBACK
-        if self._topics != self._joined_topics:
-            self._reason = Trigger.SUBSCRIPTION_CHANGED
-        elif self._snapshot is not None and self._snapshot != self._world.counts(self._snapshot):
-            new = any(now and not self._snapshot[topic] for topic, now in self._world.counts(self._snapshot).items())
-            self._reason = Trigger.TOPICS_CHANGED if new else Trigger.PARTITIONS_CHANGED
-        else:
-            self._reason = Trigger.REJOIN
+        self._reason = self._topics.reason
         if self._lost:
             pause_ms = self._spec.revoked_ms if self._assigned else 0
         elif self._eager:
             pause_ms = self._give_up(self._held)
         else:
-            unwanted = {topic: numbers for topic, numbers in self._held.items() if topic not in self._topics}
+            unwanted = {topic: numbers for topic, numbers in self._held.items() if topic not in self._topics.wanted}
             pause_ms = self._give_up(unwanted)
             self._assigned = minus(self._assigned, unwanted)
         self._later(pause_ms, self._send_join)
@@ -159,11 +153,11 @@ class MemberProcess:
             self._let_go(self._held)
             self._assigned = {}
         self._rejoin_wanted = self._lost = False
-        self._joined_topics, self._snapshot = self._topics, None
+        self._topics.join()
         request = JoinRequest(
             member_id=self._member_id,
             instance_id=self._spec.instance_id,
-            offers=self._spec.offers(self._topics, self._assigned, self._generation),
+            offers=self._spec.offers(self._topics.joined, self._assigned, self._generation),
             session_timeout_ms=self._spec.session_timeout_ms,
             rebalance_timeout_ms=self._spec.rebalance_timeout_ms,
             reason=self._reason,
@@ -173,8 +167,7 @@ class MemberProcess:
     def _sync(self, reply: JoinReply) -> None:
         plan, delay_ms = None, 0
         if reply.members is not None:
-            topics = {topic for member in reply.members for topic in member.topics}
-            self._snapshot = self._world.counts(topics)
+            self._topics.lead({topic for member in reply.members for topic in member.topics})
             if not reply.skip:
                 group = GroupSubscription(dict(self._world.topics), reply.members, config=self._spec.config)
                 plan, delay_ms = strategy(reply.strategy).assign(group), self._spec.assign_ms
@@ -190,9 +183,9 @@ class MemberProcess:
         self._heartbeats.beats_since_ms = self._world.now_ms
         if self._change_pending:
             self.rebalancing()
-        if any(topic not in self._topics for topic in partitions):
+        if any(topic not in self._topics.wanted for topic in partitions):
             # The assignment is for an outdated subscription: clients refuse it and join again.
-            self._joined_topics = tuple(partitions)
+            self._topics.joined = tuple(partitions)
             self._poll_on()
             return
         revoked = minus(self._held, partitions)
@@ -241,8 +234,7 @@ class MemberProcess:
             self._rejoin()
 
     def _wants_to_join(self) -> bool:
-        changed = self._snapshot is not None and self._snapshot != self._world.counts(self._snapshot)
-        return self._rejoin_wanted or changed or self._topics != self._joined_topics
+        return self._rejoin_wanted or self._topics.changed
 
     def _overdue(self, polled_ms: int) -> None:
         """``max.poll.interval.ms`` is exceeded: leave the group; a static member only stops its heartbeats."""

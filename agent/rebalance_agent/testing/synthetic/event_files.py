@@ -83,7 +83,7 @@ def synthesize(
         raise InvalidInputError("processes", f"must be between 1 and {PROCESSES_MAX}, not {processes}")
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.glob("events-*")):
-        raise InvalidInputError("out", f"{folder} has events already; name a new folder")
+        raise InvalidInputError("out", f"{folder} already has events; name a new folder")
     made = SynthesisResult()
     for file in _written(fleet, folder, processes):
         made.add(file)

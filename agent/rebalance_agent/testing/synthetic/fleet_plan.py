@@ -57,7 +57,7 @@ class FleetPlan:
             if not 1 <= getattr(self, name) <= maximum:
                 raise InvalidInputError(name, f"must be between 1 and {maximum}, not {getattr(self, name)}")
         if self.since_ms < 0 or (self.since_ms - MONDAY_MS) % _WEEK_MS:
-            raise InvalidInputError("since", "must be a Monday, so that weeks begin as weeks do")
+            raise InvalidInputError("since", "must be a Monday, the first day of a week")
 
     @property
     def cluster_id(self) -> str:
@@ -66,7 +66,7 @@ class FleetPlan:
 
 
 class MembershipPattern(StrEnum):
-    """How the number of members changes over a day, besides crashes and deploys."""
+    """How the number of members changes over a day, without crashes and deploys."""
 
     STEADY = "steady"
     SCALED = "scaled"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 from collections import Counter
 
-from rebalance_agent.model.events import AssignEvent, Callback, MemberEvent, process_event_id
+from rebalance_agent.model.events import AssignEvent, Callback, MemberEvent
+from rebalance_agent.model.group_event import process_event_id
 from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.testing.simulation import SimulatedGeneration
 from rebalance_agent.testing.synthetic.calendar_members import PlannedMember

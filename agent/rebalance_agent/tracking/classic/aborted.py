@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_agent.model.episode import FailureReason, Source
-from rebalance_agent.model.events import AbortedEvent, event_id
+from rebalance_agent.model.events import AbortedEvent
 from rebalance_agent.model.group import GroupSnapshot, GroupType
+from rebalance_agent.model.group_event import event_id
 from rebalance_agent.tracking.completed_generation import Generation
 
 __all__ = ["ABORTED_MAX", "ABORTED_MIN_MS", "aborted_events", "cannot_follow", "missing_between"]

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.group import GroupState, Member, RebalanceProtocol
 from rebalance_agent.model.partitions import count_partitions
-from rebalance_agent.tracking.completed_generation import FOREVER_MS, Generation, TimeBounds
+from rebalance_agent.tracking.completed_generation import Generation
+from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, TimeBounds
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
 
 __all__ = ["InProgress"]
@@ -70,7 +71,7 @@ class InProgress:
 
     @property
     def gone_due_ms(self) -> int | None:
-        """When to give the rebalance up, since polls no longer show it; None while they do."""
+        """When to abandon the rebalance, since polls no longer show it; None while they do."""
         return self._begun.gone_due_ms if self._begun else None
 
     @property
@@ -124,7 +125,7 @@ class InProgress:
 
     def add_report(self, member_id: str, last: Generation | None, reports: MemberReports) -> bool:
         """Take a member's new report; return whether the stalled partitions changed."""
-        member = next((found for found in last.members if found.member_id == member_id), None) if last else None
+        member = next((each for each in last.members if each.member_id == member_id), None) if last else None
         if not self._begun or last is None or member is None:
             return False
         stalled = _stalled(member, last, reports)
@@ -175,7 +176,7 @@ class InProgress:
         return window is not None and window.latest_ms > generation.timestamp_ms
 
     def lost_ms(self, offset_ms: int, since_ms: int) -> int:
-        """Return the lower bound of the start of a rebalance given up after ``since_ms``; `FOREVER_MS` without one.
+        """Return the lower bound of the start of a rebalance abandoned after ``since_ms``; `FOREVER_MS` without one.
 
         A late record may belong to that rebalance.
         """

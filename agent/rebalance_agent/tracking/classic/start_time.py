@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rebalance_agent.tracking.classic.in_progress import InProgress
-from rebalance_agent.tracking.completed_generation import Generation, TimeBounds
+from rebalance_agent.tracking.completed_generation import Generation
+from rebalance_agent.tracking.evidence.known_times import TimeBounds
 from rebalance_agent.tracking.rebalance.episodes import REVISE_MAX_MS
 from rebalance_agent.tracking.tracker_context import TrackerContext
 

@@ -21,12 +21,12 @@ from rebalance_agent.tracking.classic.start_time import joined_ms, start
 from rebalance_agent.tracking.completed_generation import (
     Episode,
     Generation,
-    TimeBounds,
     given_partitions,
     infer_protocol,
     subscribed_topics,
 )
 from rebalance_agent.tracking.evidence.departures import departures
+from rebalance_agent.tracking.evidence.known_times import TimeBounds
 from rebalance_agent.tracking.evidence.last_seen import ClassicLastSeen
 from rebalance_agent.tracking.observations import GroupRecord, GroupsListed
 from rebalance_agent.tracking.tracked_group import TrackedGroup
@@ -78,8 +78,8 @@ class ClassicState(TrackedGroup):
         """Take a record of this group; duplicates and outdated records are ignored."""
         value = observation.value
         if value is None:
-            known = self.deletion is None and self.last is not None
-            if known and not self._deduplicator.is_older(observation):
+            exists = self.deletion is None and self.last is not None
+            if exists and not self._deduplicator.is_older(observation):
                 self._tombstone(observation.timestamp_ms, observation.seen_ms, live=observation.live)
         elif not self._deduplicator.is_stale(observation, value):
             yield from self._take(observation, value)
@@ -106,9 +106,9 @@ class ClassicState(TrackedGroup):
             self._begin(generation.timestamp_ms, None)
         elif before is None or self._origin or generation.number != before.number or generation.returned:
             missing = observation.after_gap and last is not None and missing_between(last, generation) > 0
-            known = (before is not None and not missing) or recreated or value.generation <= 1
+            predecessor_known = (before is not None and not missing) or recreated or value.generation <= 1
             self._origin = None
-            yield from self._episodes.add(generation, Episode(before, known))
+            yield from self._episodes.add(generation, Episode(before, predecessor_known))
         self._count_stalled(observation.seen_ms)
 
     def _begin(self, timestamp_ms: int, last: Generation | None) -> None:

@@ -1,7 +1,8 @@
 """Groups whose coordinator assigns: consumer (KIP-848), share (KIP-932) and streams groups (KIP-1071).
 
 - ``state``: the state machine of one group.
-- ``epoch_records``: the latest records of a group, taken together.
+- ``epoch_records``: the latest records of a group, taken together; ``recorded_group``: its members and state by them.
 - ``handovers``, ``backlog``: how each partition gets from one member to the next.
+- ``facts``: updates of single facts, and counts over them.
 - ``buffered_records``: the first records of a group, until it is clear whether the group is new.
 """

@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Collection, Mapping
-from typing import TypeVar
 
 from rebalance_agent.model.epoch_groups import (
     CurrentAssignment,
@@ -29,6 +28,7 @@ from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubsc
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.completed_generation import TopicMetadataSeen
 from rebalance_agent.tracking.epoch.backlog import Backlog
+from rebalance_agent.tracking.epoch.facts import add_count, set_fact
 from rebalance_agent.tracking.evidence.last_seen import SESSION_TIMEOUT_MS
 from rebalance_agent.tracking.observations import EpochRecord
 
@@ -220,19 +220,19 @@ class EpochGroupRecords:
 
     def _put(self, kind: type[EpochFact], subject: str, value: EpochFact | None) -> None:
         if kind is CurrentAssignment:
-            current, now = _put(self._currents, subject, value, CurrentAssignment)
+            current, now = set_fact(self._currents, subject, value, CurrentAssignment)
             self.backlog.set_owned(current.held if current else set(), now.held if now else set())
             self._settle(subject)
         elif kind is MemberTarget:
-            old, new = _put(self._targets, subject, value, MemberTarget)
+            old, new = set_fact(self._targets, subject, value, MemberTarget)
             self.backlog.set_target(pairs(old.assigned) if old else set(), pairs(new.assigned) if new else set())
         elif kind is EpochMember:
-            before, after = _put(self.members, subject, value, EpochMember)
+            before, after = set_fact(self.members, subject, value, EpochMember)
             self._count_subscription(before, -1)
             self._count_subscription(after, 1)
             self._settle(subject)
         elif kind is ResolvedPattern:
-            _put(self._patterns, subject, value, ResolvedPattern)
+            set_fact(self._patterns, subject, value, ResolvedPattern)
             self._topics = None
         elif kind is Topology:
             self.topology, self._topics = value if isinstance(value, Topology) else None, None
@@ -245,18 +245,18 @@ class EpochGroupRecords:
     def _settle(self, member_id: str) -> None:
         """Update the epoch that the member has reached, if it is not reconciling."""
         if (epoch := self._settled.pop(member_id, None)) is not None:
-            _count(self._settled_in, epoch, -1)
+            add_count(self._settled_in, epoch, -1)
         current = self._currents.get(member_id)
         if member_id in self.members and current and (current.epoch < 0 or current.state is MemberState.STABLE):
             self._settled[member_id] = epoch = _AWAY if current.epoch < 0 else current.epoch
-            _count(self._settled_in, epoch, 1)
+            add_count(self._settled_in, epoch, 1)
 
     def _count_subscription(self, member: EpochMember | None, by: int) -> None:
         if member is None:
             return
-        changed = [_count(self._subscribed, topic, by) for topic in set(member.topics)]
+        changed = [add_count(self._subscribed, topic, by) for topic in set(member.topics)]
         if member.pattern is not None:
-            changed.append(_count(self._subscribed_patterns, member.pattern, by))
+            changed.append(add_count(self._subscribed_patterns, member.pattern, by))
         if any(changed):
             self._topics = None
 
@@ -285,25 +285,3 @@ class EpochGroupRecords:
             ResolvedPattern: self._patterns,
         }
         return kind not in facts or subject in facts[kind]
-
-
-_Fact = TypeVar("_Fact", bound=EpochFact)
-_Put = tuple[_Fact | None, _Fact | None]
-_Counted = TypeVar("_Counted")
-
-
-def _put(facts: dict[str, _Fact], subject: str, value: EpochFact | None, kind: type[_Fact]) -> _Put[_Fact]:
-    """Set or remove the record of a subject; return the old and the new one."""
-    old, new = facts.pop(subject, None), value if isinstance(value, kind) else None
-    if new is not None:
-        facts[subject] = new
-    return old, new
-
-
-def _count(counts: Counter[_Counted], key: _Counted, by: int) -> bool:
-    """Add ``by`` to a count; return whether ``key`` was added or removed thereby."""
-    counts[key] += by
-    if counts[key]:
-        return counts[key] == by
-    del counts[key]
-    return True

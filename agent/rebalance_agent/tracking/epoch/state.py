@@ -7,27 +7,23 @@ that all members have reached is then treated like a generation of a classic gro
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.epoch_groups import CurrentAssignment, EpochMember, GroupEpoch, TargetEpoch
 from rebalance_agent.model.events import Event, MemberEvent
 from rebalance_agent.model.generation_diff import diff_generations
-from rebalance_agent.model.group import GroupSnapshot, GroupState, GroupType, RebalanceProtocol
+from rebalance_agent.model.group import GroupSnapshot, GroupType
 from rebalance_agent.model.partitions import pairs, topic_partitions
 from rebalance_agent.tracking.build_view import keeps_base_view
 from rebalance_agent.tracking.cluster_topics import PartitionCount
-from rebalance_agent.tracking.completed_generation import (
-    Episode,
-    FirstCommits,
-    Generation,
-    PartitionHandover,
-    TimeBounds,
-    subscribed_topics,
-)
+from rebalance_agent.tracking.completed_generation import Episode
 from rebalance_agent.tracking.epoch.buffered_records import BufferedRecords
 from rebalance_agent.tracking.epoch.epoch_records import EpochGroupRecords
 from rebalance_agent.tracking.epoch.handovers import Handovers
+from rebalance_agent.tracking.epoch.recorded_group import RecordedGroup
+from rebalance_agent.tracking.evidence.known_times import FirstCommits, TimeBounds
 from rebalance_agent.tracking.evidence.last_seen import EpochLastSeen
 from rebalance_agent.tracking.observations import EpochRecord
 from rebalance_agent.tracking.rebalance.episodes import REVISE_MAX_MS
@@ -62,6 +58,7 @@ class EpochState(TrackedGroup):
         self._predecessor_known = predecessor is not None and predecessor.known
         self._migration_number: int | None = None
         self._records = EpochGroupRecords()
+        self._recorded = RecordedGroup(group, group_type, self._records, context.topics)
         self._handovers = Handovers()
         self._last_seen = EpochLastSeen()
         self._first_commits = FirstCommits()
@@ -223,39 +220,34 @@ class EpochState(TrackedGroup):
             return
         if self._records.reached:
             # The first epoch after a migration only repeats the state before it.
-            known = last is not None and self.number in (last.number, self._migration_number)
-            returned = known and last is not None and self._returning and self._replaced(last.value)
+            already_complete = last is not None and self.number in (last.number, self._migration_number)
+            returned = already_complete and last is not None and self._returning and self._replaced(last.value)
             self._returning = False
-            if not known or returned:
+            if not already_complete or returned:
                 yield from self._complete_epoch(now_ms, live=live, returned=returned)
         self._update_counts(now_ms)
 
     def _replaced(self, last: GroupSnapshot) -> bool:
         """Whether static members returned under new ids, and nothing else changed."""
-        diff = diff_generations(last, self._snapshot())
+        diff = diff_generations(last, self._recorded.snapshot(self.timestamp_ms))
         return bool(diff.replaced) and not diff.joined and not diff.gone
 
     def _complete_epoch(self, now_ms: int, *, live: bool, returned: bool) -> Iterator[Event]:
-        before, value = self.last, self._snapshot()
+        before, reached = self.last, self._recorded.generation(self.timestamp_ms, now_ms)
         handovers, took = self._handovers.take(self._records.held_for_absent)
         last_seen, departures = self._last_seen.take()
         started_ms = self._started_ms
         restarting = frozenset[str]() if returned or started_ms is None else self._records.eager
         for name in sorted(restarting):
-            handovers = self._restarts(name, started_ms) | handovers
-        assigned_ms = self._assigned_ms if value.members else None
+            handovers = self._recorded.restarts(name, started_ms, self._last_seen.contact_ms(name)) | handovers
+        assigned_ms = self._assigned_ms if reached.value.members else None
         unnamed = self._records.unnamed({key for key, _ in handovers}, self._context.topics)
-        generation = Generation(
-            value=value,
-            timestamp_ms=self.timestamp_ms,
-            seen_ms=now_ms,
-            protocol=RebalanceProtocol.COOPERATIVE,
-            topics=self._sizes(value),
+        generation = replace(
+            reached,
             start=None if started_ms is None else TimeBounds(started_ms, started_ms, Evidence.RECORD),
             joined_ms=assigned_ms if assigned_ms is not None and started_ms is not None else None,
             returned=returned,
-            group_type=self.group_type,
-            handovers=self._by_topic_name(handovers),
+            handovers=self._recorded.by_topic_name(handovers),
             revoking_ms=took,
             replayed=self._replayed,
             last_seen=last_seen,
@@ -275,32 +267,10 @@ class EpochState(TrackedGroup):
         self._first_commits, self._after_gap = FirstCommits(), False
         # Its members may have come and gone without any assignment.
         peopled = self._peopled or bool(before and before.members)
-        self._peopled = bool(value.members)
+        self._peopled = bool(reached.value.members)
         if live and peopled:
             known = self._created_live if before is None else not missing
             yield from self._episodes.add(generation, Episode(before, known))
-
-    def _restarts(self, name: str, started_ms: int | None) -> dict[tuple[str, int], PartitionHandover]:
-        """Return handovers for all partitions of an eager member: from the request to rejoin until it rejoined."""
-        current, contact_ms = self._records.current(name), self._last_seen.contact_ms(name)
-        if current is None or started_ms is None or contact_ms is None:
-            return {}
-        return dict.fromkeys(current.held, PartitionHandover(started_ms, contact_ms, contact_ms))
-
-    def _by_topic_name(
-        self, handovers: dict[tuple[str, int], PartitionHandover]
-    ) -> dict[tuple[str, int], PartitionHandover]:
-        named = {}
-        for (key, number), handover in handovers.items():
-            for topic, numbers in self._records.by_topic_name({key: (number,)}, self._context.topics).items():
-                named.update({(topic, index): handover for index in numbers})
-        return named
-
-    def _snapshot(self) -> GroupSnapshot:
-        return self._records.snapshot(self.group, self._context.topics, self.timestamp_ms)
-
-    def _sizes(self, value: GroupSnapshot) -> dict[str, int]:
-        return self._context.topics.sizes_in(subscribed_topics(value), value)
 
     @property
     def _stalled(self) -> int:
@@ -315,31 +285,11 @@ class EpochState(TrackedGroup):
         self._totals.set_stalled(self._stalled, now_ms)
         self.history.version += 1
 
-    def _state(self) -> GroupState:
-        if not self._records.members:
-            return GroupState.EMPTY
-        if self.group_type is GroupType.STREAMS and not self._records.ready:
-            return GroupState.NOT_READY
-        if self.group_type is GroupType.SHARE or self._records.reached:
-            return GroupState.STABLE
-        return GroupState.ASSIGNING if self._records.target_epoch < self.number else GroupState.RECONCILING
-
     def _build_view(self, *, judged: bool) -> GroupView:
-        state, started_ms = self._state(), self._started_ms
-        base_view = self._build_base_view(self._now, state, judged=judged, standby_hosts=self._records.standby_hosts)
+        state, started_ms = self._recorded.state(self.number), self._started_ms
+        generation = partial(self._recorded.generation, self.timestamp_ms, self._seen_ms)
+        base_view = self._build_base_view(generation, state, judged=judged, standby_hosts=self._records.standby_hosts)
         running = (
             None if started_ms is None or not self._records.members else RunningRebalance(started_ms, self._stalled)
         )
         return self.history.complete_view(base_view, state, running)
-
-    def _now(self) -> Generation:
-        """Return the current state as a generation, whether the epoch has been reached or not."""
-        value = self._snapshot()
-        return Generation(
-            value,
-            self.timestamp_ms,
-            self._seen_ms,
-            RebalanceProtocol.COOPERATIVE,
-            self._sizes(value),
-            group_type=self.group_type,
-        )

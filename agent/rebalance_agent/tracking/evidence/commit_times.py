@@ -3,29 +3,50 @@
 The coordinator accepts a commit only from a current member, so it shows that the member was alive. That the member
 consumed as well is certain only until the last commit but one: a member that leaves commits at the end of its revoked
 callback. If the last one repeats the offset of the one before, both may be from within the callback.
+
+A commit's time is the coordinator's; the member took the offsets before it. Offsets that grew between two commits
+show that it consumed after it had taken those of the first one: at most `COMMIT_DELAY_MS` before that commit's time,
+and later than the commit before it, since a client commits again only when the coordinator has answered.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from rebalance_agent.groupprotocol.commit_key import partition_key, split_commit_key
+from rebalance_agent.groupprotocol.commit_key import commit_key, committing_group
 from rebalance_agent.model.generation_diff import Partition
-from rebalance_agent.tracking.completed_generation import FirstCommits
+from rebalance_agent.tracking.evidence.known_times import FirstCommits
 
-__all__ = ["PARTITIONS_MAX", "Commit", "CommitTimes", "RecentCommits"]
+__all__ = [
+    "COMMIT_DELAY_MS",
+    "EARLIER_MAX",
+    "EARLIER_MAX_MS",
+    "PARTITIONS_MAX",
+    "Commit",
+    "CommitTimes",
+    "RecentCommits",
+]
+
+COMMIT_DELAY_MS = 500
+"""Longest time (ms) from taking offsets to the coordinator's record of them. It includes the client's queue and the
+coordinator's: on two cores with 80 runnable processes one of 270 took nearly as long."""
 
 PARTITIONS_MAX = 100_000
 """Partitions of groups whose commits are kept, some 30 MB; those of further partitions are not."""
 
+Commit = tuple[int, int]
+"""An offset commit of one partition: its record's timestamp (epoch ms), and the offset. A tuple without names: the
+offsets topic has thousands a second."""
 
-class Commit(NamedTuple):
-    """An offset commit of one partition: its record's timestamp (epoch ms), and the offset."""
+EARLIER_MAX = 8
+EARLIER_MAX_MS = 300_000
+"""Generations without a commit of a partition whose stall its first commit ends: as many as may wait to settle, and the
+longest time (ms) from one to the next: by then the earlier ones have settled."""
 
-    at_ms: int
-    offset: int
+_Seen = tuple[int, int, int, int]
+"""The last commit's time and offset, the time of the one before, and until when its owner worked (epoch ms); -1 where
+unknown. A tuple without names: thousands of commits a second make one each."""
 
 
 class RecentCommits(NamedTuple):
@@ -35,90 +56,101 @@ class RecentCommits(NamedTuple):
     period_ms: int | None
 
 
-class _Seen(NamedTuple):
-    """The last commit, the time of the one before, and until when its owner worked (epoch ms); -1 where unknown."""
-
-    at_ms: int
-    offset: int
-    before_ms: int
-    worked_ms: int
-
-
 class _Awaited(NamedTuple):
+    """``earlier``: of generations before, in which the partition was not committed."""
+
     after_ms: int
     partition: Partition
     first: FirstCommits
-
-
-@dataclass(slots=True)
-class _Group:
-    """The commits of one group's partitions, and the partitions whose first commit is awaited, by `partition_key`."""
-
-    seen: dict[bytes, _Seen] = field(default_factory=dict)
-    awaited: dict[bytes, _Awaited] = field(default_factory=dict)
+    earlier: tuple[FirstCommits, ...] = ()
 
 
 class CommitTimes:
-    """The last commits of each partition of each group, and the first ones after partitions were assigned."""
+    """The last commits of each partition of each group, and the first ones after partitions were assigned.
+
+    All are kept by the key of the commit's record (`commit_key`), so that a commit costs one look-up.
+    """
 
     def __init__(self) -> None:
         """Start without commits."""
-        self._groups: dict[bytes, _Group] = {}
-        self._size = 0
+        self._seen: dict[bytes, _Seen] = {}
+        self._awaited: dict[bytes, _Awaited] = {}
+        self._keys: dict[bytes, dict[bytes, None]] = {}  # of each group, in either of them
 
     def update(self, commits: Mapping[bytes, Commit | None]) -> None:
         """Take the last commit by its record's key, in the order of the records; None: the commits were deleted."""
+        all_seen, awaited = self._seen, self._awaited
         for key, commit in commits.items():
-            name, partition = split_commit_key(key)
-            group = self._groups.get(name)
+            seen = all_seen.get(key)
             if commit is None:
-                self._drop(name, partition)
-            elif group is not None:
-                self._take(group, partition, *commit)
-            elif self._size < PARTITIONS_MAX:
-                self._take(self._groups.setdefault(name, _Group()), partition, *commit)
+                if seen is not None:
+                    self._drop(key)
+                continue
+            at_ms, offset = commit
+            if seen is None:
+                if len(all_seen) < PARTITIONS_MAX:
+                    all_seen[key] = (at_ms, offset, -1, -1)
+                    self._add(key)
+            elif at_ms > seen[0]:
+                last_ms, last_offset, before_ms, worked_ms = seen
+                if offset > last_offset:
+                    worked_ms = max(last_ms - COMMIT_DELAY_MS, before_ms)
+                else:
+                    # The owner may be in its callback, and may have been at the commit before.
+                    worked_ms = max(before_ms - COMMIT_DELAY_MS, worked_ms)
+                all_seen[key] = (at_ms, offset, last_ms, worked_ms)
+            if key in awaited and at_ms >= awaited[key].after_ms:
+                self._first(key, at_ms)
 
-    def _take(self, group: _Group, partition: bytes, at_ms: int, offset: int) -> None:
-        before = group.seen.get(partition)
-        if before is None:
-            if self._size < PARTITIONS_MAX:
-                self._size += 1
-                group.seen[partition] = _Seen(at_ms, offset, -1, -1)
-        elif at_ms > before.at_ms:
-            # An owner that repeats an offset may be in its callback, and may have been at the commit before.
-            worked_ms = before.at_ms if offset > before.offset else before.before_ms
-            group.seen[partition] = _Seen(at_ms, offset, before.at_ms, worked_ms)
-        if group.awaited and (awaited := group.awaited.get(partition)) and at_ms >= awaited.after_ms:
-            awaited.first.at_ms[awaited.partition] = at_ms
-            del group.awaited[partition]
+    def _first(self, key: bytes, at_ms: int) -> None:
+        awaited = self._awaited.pop(key)
+        awaited.first.at_ms[awaited.partition] = at_ms
+        for first in awaited.earlier:
+            first.later_ms[awaited.partition] = at_ms
+        if key not in self._seen:
+            self._remove(key)
 
-    def _drop(self, name: bytes, partition: bytes) -> None:
-        group = self._groups.get(name)
-        if group is None or group.seen.pop(partition, None) is None:
-            return
-        self._size -= 1
-        if not (group.seen or group.awaited):
-            del self._groups[name]
+    def _drop(self, key: bytes) -> None:
+        del self._seen[key]
+        if key not in self._awaited:
+            self._remove(key)
+
+    def _add(self, key: bytes) -> None:
+        self._keys.setdefault(committing_group(key), {})[key] = None
+
+    def _remove(self, key: bytes) -> None:
+        name = committing_group(key)
+        keys = self._keys[name]
+        del keys[key]
+        if not keys:
+            del self._keys[name]
 
     def expect(self, name: str, partitions: Collection[Partition], after_ms: int, first: FirstCommits) -> None:
         """Await, into ``first``, the first commit of each of the group's ``partitions`` from ``after_ms`` on.
 
         To be called when the record is read that assigns them: commits before it in the log were taken before.
         """
-        group = self._groups.setdefault(name.encode(), _Group())
         for partition in partitions:
             first.at_ms.pop(partition, None)
             first.awaited.add(partition)
-            group.awaited[partition_key(*partition)] = _Awaited(after_ms, partition, first)
+            key = commit_key(name, *partition)
+            before = self._awaited.get(key)
+            earlier: tuple[FirstCommits, ...] = ()
+            if before and after_ms - before.after_ms <= EARLIER_MAX_MS:
+                earlier = before.earlier if before.first is first else (*before.earlier, before.first)
+            self._awaited[key] = _Awaited(after_ms, partition, first, earlier[-EARLIER_MAX:])
+            self._add(key)
 
     def forget(self, name: str) -> None:
         """Drop the commits of a group that is gone or owned by another observer."""
-        if group := self._groups.pop(name.encode(), None):
-            self._size -= len(group.seen)
+        for key in self._keys.pop(name.encode(), ()):
+            self._seen.pop(key, None)
+            self._awaited.pop(key, None)
 
     def awaited(self, name: str) -> list[Partition]:
         """Return the group's partitions whose first commit is awaited."""
-        return [one.partition for one in self._groups.get(name.encode(), _NO_GROUP).awaited.values()]
+        keys = self._keys.get(name.encode(), ())
+        return [self._awaited[key].partition for key in keys if key in self._awaited]
 
     def worked_ms(self, name: str, partitions: Collection[Partition], after_ms: int, until_ms: int) -> int | None:
         """Return until when an owner of all these partitions surely worked (epoch ms); None where no commit shows it.
@@ -126,23 +158,21 @@ class CommitTimes:
         Its commits are in (``after_ms``, ``until_ms``]. A partition with a commit after ``until_ms`` has another owner
         already, and nothing is known of the commits before it.
         """
-        seen = self._groups.get(name.encode(), _NO_GROUP).seen
-        commits = (seen.get(partition_key(*partition)) for partition in partitions) if seen else ()
-        own = (commit.worked_ms for commit in commits if commit and commit.at_ms <= until_ms)
+        if name.encode() not in self._keys:
+            return None
+        commits = (self._seen.get(commit_key(name, *partition)) for partition in partitions)
+        own = (worked_ms for at_ms, _, _, worked_ms in filter(None, commits) if at_ms <= until_ms)
         return max((worked_ms for worked_ms in own if worked_ms > after_ms), default=None)
 
     def recent(
         self, name: str, partitions: Collection[Partition], after_ms: int, until_ms: int
     ) -> RecentCommits | None:
         """Return the last commits from ``after_ms`` to ``until_ms`` of an owner of all these partitions, if any."""
-        seen = self._groups.get(name.encode(), _NO_GROUP).seen
-        commits = (seen.get(partition_key(*partition)) for partition in partitions) if seen else ()
-        own = [commit for commit in commits if commit and after_ms <= commit.at_ms <= until_ms]
+        if name.encode() not in self._keys:
+            return None
+        commits = filter(None, (self._seen.get(commit_key(name, *partition)) for partition in partitions))
+        own = [(at_ms, before_ms) for at_ms, _, before_ms, _ in commits if after_ms <= at_ms <= until_ms]
         if not own:
             return None
-        last_ms = max(commit.at_ms for commit in own)
-        before_ms = max(commit.before_ms for commit in own if commit.at_ms == last_ms)
+        last_ms, before_ms = max(own)
         return RecentCommits(last_ms, last_ms - before_ms if before_ms >= after_ms else None)
-
-
-_NO_GROUP = _Group()

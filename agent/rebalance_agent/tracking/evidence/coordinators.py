@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 
-from rebalance_agent.tracking.completed_generation import CoordinatorChange
+from rebalance_agent.tracking.evidence.known_times import CoordinatorChange
 
 __all__ = ["CHANGES_MAX", "Coordinators", "last_contact_ms"]
 

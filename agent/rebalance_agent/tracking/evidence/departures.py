@@ -11,8 +11,9 @@ from typing import NamedTuple
 from rebalance_agent.model.group import Member
 from rebalance_agent.model.member_changes import member_changes
 from rebalance_agent.model.partitions import pairs
-from rebalance_agent.tracking.completed_generation import Departure, Generation, TimeBounds
+from rebalance_agent.tracking.completed_generation import Generation
 from rebalance_agent.tracking.evidence.commit_times import CommitTimes, RecentCommits
+from rebalance_agent.tracking.evidence.known_times import Departure, TimeBounds
 
 __all__ = ["EXPIRY_SLACK_MS", "Removal", "Timeouts", "by_commits", "departures"]
 

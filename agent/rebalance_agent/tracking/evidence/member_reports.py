@@ -15,7 +15,8 @@ from rebalance_agent.model.events import Callback, MemberEvent, Workload
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.model.group import GroupType, Member
 from rebalance_agent.model.partitions import pairs
-from rebalance_agent.tracking.completed_generation import FOREVER_MS, Departure, Generation, TimeBounds
+from rebalance_agent.tracking.completed_generation import Generation
+from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, Departure
 
 __all__ = [
     "CLOCK_SKEW_MAX_MS",
@@ -82,7 +83,7 @@ class ReportSpan:
 
 @dataclass(frozen=True, slots=True)
 class ReportedMember:
-    """What a member last reported about itself: its workload and its process's random id; None if not reported."""
+    """A member's last report about itself: its workload and its process's random id; None if not reported."""
 
     where: Workload | None = None
     process: str | None = None
@@ -112,18 +113,18 @@ class MemberReports:
         """Add a report received at ``at_ms``; return False if it is a duplicate, invalid, or over the budget."""
         if not 0 <= event.asked_ms <= event.started_ms <= event.timestamp_ms <= at_ms + CLOCK_SKEW_MAX_MS:
             return False
-        known = self._events.get(event.member_id, deque(maxlen=EVENTS_PER_MEMBER_MAX))
-        if any(event.event_id == other.event_id for other in known):
+        events = self._events.get(event.member_id, deque(maxlen=EVENTS_PER_MEMBER_MAX))
+        if any(event.event_id == other.event_id for other in events):
             return False
-        if len(known) < EVENTS_PER_MEMBER_MAX:
+        if len(events) < EVENTS_PER_MEMBER_MAX:
             if self._budget.left:
                 self._budget.left -= 1
-            elif known:
-                known.popleft()  # drop the member's own oldest: a member that reports already can always report
+            elif events:
+                events.popleft()  # drop the member's own oldest: a member that reports already can always report
             else:
                 return False
-        known.append(event)
-        self._events[event.member_id] = known
+        events.append(event)
+        self._events[event.member_id] = events
         if len(self._events) > MEMBERS_MAX:
             self._drop(next(iter(self._events)))
         return True

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 
 from rebalance_agent.model.episode import Evidence
-from rebalance_agent.tracking.completed_generation import Outage, TimeBounds
+from rebalance_agent.tracking.evidence.known_times import Outage, TimeBounds
 
 __all__ = [
     "CLOCK_JUMP_MS",

@@ -1,7 +1,9 @@
 """Patterns that show only over several rebalances, or over time.
 
 - ``flapping``: members that leave and return repeatedly.
-- ``rollouts``: deploys; ``replacements``: which member replaced which.
+- ``rollouts``: deploys; ``current_rollout``, ``rollout_evidence``, ``rollout_progress``: the one that goes on, what
+  tells it from failures, and whether it goes on without any.
+- ``replacements``: which member replaced which; ``unpaired_members``: those that wait for their counterpart.
 - ``loads``: skew of a group by lag and by rate; ``produce_rates``: growth of partitions.
 - ``end_offsets``: when end offsets were reached; ``group_lag``: lag in offsets and seconds, and stuck partitions.
 - ``empty_groups``: groups that lost all their members, and partitions without an owner.

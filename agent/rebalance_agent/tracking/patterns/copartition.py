@@ -63,7 +63,7 @@ def _declaration(entry: str) -> Declaration:
     if equals and _TOPICS.fullmatch(named.strip()):
         topics = tuple(sorted({topic.strip() for topic in named.split(",")}))
         if len(topics) == 1:
-            raise InvalidInputError("", f"{entry!r} names one topic; it takes two to be read side by side")
+            raise InvalidInputError("", f"{entry!r} names only one topic; at least two can be co-partitioned")
     else:
         pattern = entry
     try:

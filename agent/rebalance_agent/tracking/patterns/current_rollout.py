@@ -1,10 +1,11 @@
-"""The rollout that goes on in a group: the sum of its replacements and rebalances, and its event."""
+"""The running rollout of a group: the sum of its replacements and rebalances, and its event."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from rebalance_agent.model.events import GenerationEvent, event_id
+from rebalance_agent.model.events import GenerationEvent
+from rebalance_agent.model.group_event import event_id
 from rebalance_agent.model.rollout import RolloutEvent
 from rebalance_agent.tracking.patterns.replacements import Replacement
 from rebalance_agent.tracking.patterns.unpaired_members import SettledRebalance

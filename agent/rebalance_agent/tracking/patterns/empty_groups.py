@@ -76,7 +76,7 @@ class UnownedPartitions(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class UnownedTime:
-    """Partition-seconds without an owner, by reason, up to ``until_ms``; ``now``: what is without an owner since then.
+    """Partition-seconds without an owner, by reason, up to ``until_ms``; ``now``: partitions that have none since then.
 
     Times are by the observer's clock (epoch ms); steps backwards count nothing.
     """
@@ -86,7 +86,7 @@ class UnownedTime:
     now: UnownedPartitions | None = None
 
     def advance(self, until_ms: int, now: UnownedPartitions | None) -> UnownedTime:
-        """Return the time as of ``until_ms``, when what is without an owner became ``now``."""
+        """Return the time as of ``until_ms``, when ``now`` became the partitions without an owner."""
         return UnownedTime(until_ms, self.at(until_ms), now)
 
     def at(self, until_ms: int) -> Mapping[UnownedReason, float]:

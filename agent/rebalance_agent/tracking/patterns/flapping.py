@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from rebalance_agent.model.events import MemberSnapshot
 from rebalance_agent.model.group import Member
+from rebalance_agent.model.member_changes import member_name
 
 __all__ = ["NAMES_MAX", "RETURNS", "WINDOW_MS", "AnyMember", "Flapping", "FlappingMember"]
 
@@ -42,8 +43,8 @@ class FlappingMember:
 
     @property
     def name(self) -> str:
-        """The name shown to users: the instance id, else the client id."""
-        return self.instance_id or self.client_id
+        """The name shown to users. Pods are not known for all members."""
+        return member_name(self.client_id, self.instance_id)
 
 
 @dataclass(slots=True)
@@ -113,7 +114,9 @@ class Flapping:
                     changed.append(history)
             before = after
         self._show()
-        return tuple(sorted({history.instance_id or history.client_id for history in changed if history.flaps}))
+        return tuple(
+            sorted({member_name(history.client_id, history.instance_id) for history in changed if history.flaps})
+        )
 
     def pass_time(self, now_ms: int) -> None:
         """Drop members that have neither left nor joined for `WINDOW_MS`."""

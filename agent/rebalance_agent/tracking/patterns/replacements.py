@@ -50,7 +50,7 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """What the changes of one episode came to. ``departed``: ids of departed members.
+    """The result of pairing the changes of one episode. ``departed``: ids of departed members.
 
     ``others``: whether a member joined or returned that replaced no other. ``missed_ms``: when a member departed for
     which none has joined since, of those whose time is over with this episode; None without one.
@@ -103,9 +103,9 @@ class Replacements:
                 replacements += self._depart(change)
             for member in has.members_not_in(had):
                 change = has.change(rebalance, member)
-                found = self._arrive(change)
-                others |= not found
-                replacements += found
+                pairs = self._arrive(change)
+                others |= not pairs
+                replacements += pairs
             before = event.members
         return Paired(tuple(replacements), frozenset(departed), others, missed_ms)
 

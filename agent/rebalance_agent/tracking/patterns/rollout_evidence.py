@@ -1,4 +1,4 @@
-"""Rules that tell a rollout (deploy) from members that fail, join and leave independently of each other. Pure.
+"""Rules that distinguish a rollout (deploy) from members that fail, join and leave independently. Pure.
 
 Two questions, each with a function:
 
@@ -60,7 +60,7 @@ class Proof(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class VisibleMember:
-    """What shows who a member is.
+    """The visible attributes that identify a member.
 
     ``names``: names that no other member of the group had at that time: instance id, pod, client id. ``versions``: what
     has a version (the image of a workload, the template of a Deployment's pods) -> that version. ``process``: random id
@@ -86,8 +86,8 @@ def pod_template(name: str) -> tuple[str, str] | None:
 
     ``orders-7c9d8f6b5d-x2q4z`` and ``orders-7c9d8f6b5d-x2q4z-1`` give ``("orders", "7c9d8f6b5d")``.
     """
-    found = _POD_OF_REPLICA_SET.search(name)
-    return (found["workload"], found["version"]) if found else None
+    match = _POD_OF_REPLICA_SET.search(name)
+    return (match["workload"], match["version"]) if match else None
 
 
 def proof_of(gone: VisibleMember, joined: VisibleMember) -> Proof | None:
@@ -105,11 +105,11 @@ def is_rollout(members: int, replaced: Sequence[ReplacedMember]) -> bool:
     ``replaced``: in the order in which they were completed. Restarts among them must be an unbroken series: no other
     member joined or departed meanwhile.
     """
-    most = members // 2 + 1
+    majority = members // 2 + 1
     new_versions = sum(each.proof is Proof.NEW_VERSION for each in replaced)
-    if new_versions >= min(most, NEW_VERSIONS_ENOUGH):
+    if new_versions >= min(majority, NEW_VERSIONS_ENOUGH):
         return True
-    needed = max(most, min(max(members, ORDERED_MEMBERS_MIN), IN_ORDER_MIN))
+    needed = max(majority, min(max(members, ORDERED_MEMBERS_MIN), IN_ORDER_MIN))
     if len(replaced) < needed or len({each.name for each in replaced}) < len(replaced):
         return False
     steps = _steps(replaced)

@@ -59,7 +59,7 @@ class Rollouts:
 
     @property
     def going_well(self) -> bool:
-        """Whether a rollout goes on, or ended a short time ago, and nothing fails (see `RolloutProgress`)."""
+        """Whether a rollout is running, or ended a short time ago, and nothing fails (see `RolloutProgress`)."""
         return self._progress.going_well
 
     @property

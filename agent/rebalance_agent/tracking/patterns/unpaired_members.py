@@ -74,10 +74,10 @@ class UnpairedMembers:
     def counterpart(self, other: MemberChange) -> MemberChange | None:
         """Remove and return the counterpart of ``other``, one with its name first; None if there is none."""
         named = (self._by_name.get(name) for name in other.seen.names)
-        found = next((change for change in named if change), None) or self._other_version(other)
-        if found is not None:
-            self.drop(found)
-        return found
+        match = next((change for change in named if change), None) or self._other_version(other)
+        if match is not None:
+            self.drop(match)
+        return match
 
     def add(self, change: MemberChange) -> None:
         """Add a member, unless there are `UNPAIRED_MAX`."""

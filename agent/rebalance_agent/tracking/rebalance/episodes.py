@@ -7,12 +7,7 @@ from dataclasses import dataclass
 
 from rebalance_agent.model.events import Event
 from rebalance_agent.model.generation_diff import Partition
-from rebalance_agent.tracking.completed_generation import (
-    GENERATIONS_MAX,
-    Episode,
-    Generation,
-    announces_followup,
-)
+from rebalance_agent.tracking.completed_generation import GENERATIONS_MAX, Episode, Generation, announces_followup
 from rebalance_agent.tracking.evidence.member_reports import MemberReports
 from rebalance_agent.tracking.patterns.flapping import Flapping
 from rebalance_agent.tracking.patterns.rollouts import Rollouts
@@ -212,7 +207,8 @@ class Episodes:
         """Whether to wait for the members' first commits; not in a group whose members do not commit."""
         waits = closed.episode.awaits_commits(self._reports.measures)
         late = now_ms >= closed.latest_ms
-        if closed.episode.last.first_commits.at_ms:
+        first = closed.episode.last.first_commits
+        if first.at_ms or first.later_ms:
             self._commits_come = True
         elif waits and late:
             self._commits_come = False

@@ -1,4 +1,4 @@
-"""What outlives a change of a group's type: its reports, totals, episodes, loads and last view.
+"""Data that a group keeps when its type changes: reports, totals, episodes, loads and last view.
 
 A group may change its type while it runs (KIP-848): the coordinator deletes it as the one type and writes it as the
 other, in one batch of records. To its users it is still the same group, so the state of the new type gets the history

@@ -13,17 +13,9 @@ from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.generation_diff import Partition, owners
 from rebalance_agent.model.group import GroupType, Member, RebalanceProtocol
 from rebalance_agent.model.partitions import pairs
-from rebalance_agent.tracking.completed_generation import (
-    FOREVER_MS,
-    Departure,
-    Episode,
-    FirstCommits,
-    Generation,
-    LastSeen,
-    PartitionHandover,
-    TimeBounds,
-)
+from rebalance_agent.tracking.completed_generation import Episode, Generation, PartitionHandover
 from rebalance_agent.tracking.evidence.coordinators import last_contact_ms
+from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, Departure, FirstCommits, LastSeen, TimeBounds
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
 from rebalance_agent.tracking.rebalance.diff_cache import difference
 
@@ -158,11 +150,11 @@ class StepMoments:
         """
         expired_ms = last_contact_ms(removed_ms, _silent_ms(owner), self._generation.coordinator_changes)
         last_seen = self._generation.last_seen.get(owner.member_id, LastSeen())
-        known = [at_ms for at_ms in (last_seen.contact_ms, last_seen.worked_ms) if at_ms is not None]
-        return Moment(min(max([expired_ms, *known]), latest_ms), latest_ms)
+        active_ms = [at_ms for at_ms in (last_seen.contact_ms, last_seen.worked_ms) if at_ms is not None]
+        return Moment(min(max([expired_ms, *active_ms]), latest_ms), latest_ms)
 
     def _heard_ms(self, owner: Member, removed_ms: int) -> int:
-        """Return when a removed member stopped at the latest: one that was removed although it was alive hears later.
+        """Return when a removed member stopped at the latest: a live one stops when it learns of its removal.
 
         That is one that did not revoke in time. It hears at its next heartbeat, within its session timeout.
         """
@@ -226,6 +218,11 @@ class StepMoments:
             return Moment(given_ms, max(given_ms, first_ms))
         earliest_ms = max(given_ms, end.earliest_ms)
         return Moment(earliest_ms, max(earliest_ms, min(end.latest_ms, first_ms)))
+
+    def resumed_later(self, partition: Partition, resumed: Moment) -> Moment:
+        """Return ``resumed``, which is endless, until the partition's first commit by a later generation's owner."""
+        later_ms = self._generation.first_commits.later_ms.get(partition, FOREVER_MS)
+        return Moment(resumed.earliest_ms, max(resumed.earliest_ms, later_ms))
 
     def open_stall(self, owner: Member, handover: PartitionHandover, since_ms: int) -> OpenStall:
         """Return the stall of a partition that its new ``owner`` has not been seen to consume."""

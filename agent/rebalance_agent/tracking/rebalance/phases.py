@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from rebalance_agent.model.episode import Evidence, Phases
-from rebalance_agent.tracking.completed_generation import Generation, TimeBounds
+from rebalance_agent.tracking.completed_generation import Generation
+from rebalance_agent.tracking.evidence.known_times import TimeBounds
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
 
 __all__ = ["phases_of", "start_of"]

@@ -9,9 +9,10 @@ from typing import Literal
 
 from rebalance_agent.model.assignment_quality import AssignmentQuality
 from rebalance_agent.model.episode import Basis, Phases, Source, Stall, Trigger
-from rebalance_agent.model.events import GenerationEvent, MemberSnapshot, event_id
+from rebalance_agent.model.events import GenerationEvent, MemberSnapshot
 from rebalance_agent.model.generation_diff import Partition, owners
 from rebalance_agent.model.group import GroupType, Member, RebalanceProtocol
+from rebalance_agent.model.group_event import event_id
 from rebalance_agent.model.member_changes import identity
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
@@ -234,8 +235,8 @@ def _returned_member(before: Generation | None, generation: Generation) -> str:
     """Return the ids of returned static members, so that two returns in one millisecond get different event ids."""
     if not generation.returned or before is None:
         return ""
-    known = {member.member_id for member in before.members}
-    return ",".join(sorted(member.member_id for member in generation.members if member.member_id not in known))
+    ids_before = {member.member_id for member in before.members}
+    return ",".join(sorted(member.member_id for member in generation.members if member.member_id not in ids_before))
 
 
 def _moves(before: Generation | None, after: Generation, reports: MemberReports) -> _Moves:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rebalance_agent.model.partitions import count_partitions
-from rebalance_agent.tracking.completed_generation import Departure, Episode, Generation, TimeBounds
+from rebalance_agent.tracking.completed_generation import Episode, Generation
+from rebalance_agent.tracking.evidence.known_times import Departure, TimeBounds
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
 from rebalance_agent.tracking.rebalance.diff_cache import difference
 

@@ -98,6 +98,7 @@ def _partition_stalls(
             stopped, resumed = step.bounded(stopped), step.resumed(partition, new, handovers[-1])
             if resumed.endless:
                 still_open[partition] = step.open_stall(new, handovers[-1], stopped.earliest_ms)
+                resumed = step.resumed_later(partition, resumed)
             yield _between(stopped, resumed)
 
 

@@ -35,8 +35,8 @@ def with_topic_names(generation: Generation, cluster_topics: ClusterTopics) -> G
 
 def _sizes(then: Mapping[str, int], names: Mapping[str, str], now: Mapping[str, int]) -> dict[str, int]:
     """Return the partition counts of ``then``, and those of ``now`` only for new names: other topics may have grown."""
-    shown = {names[topic]: count for topic, count in then.items() if topic in names}
-    counted = {topic: max(count, shown.get(topic, 0)) for topic, count in then.items() if topic not in names}
+    sizes = {names[topic]: count for topic, count in then.items() if topic in names}
+    counted = {topic: max(count, sizes.get(topic, 0)) for topic, count in then.items() if topic not in names}
     return dict(sorted({**now, **counted}.items()))
 
 

@@ -9,7 +9,8 @@ from rebalance_agent.model.generation_diff import GenerationDiff
 from rebalance_agent.model.group import GroupSnapshot, GroupType, Member
 from rebalance_agent.model.member_changes import identity
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
-from rebalance_agent.tracking.completed_generation import Departure, Episode, Generation
+from rebalance_agent.tracking.completed_generation import Episode, Generation
+from rebalance_agent.tracking.evidence.known_times import Departure
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
 from rebalance_agent.tracking.rebalance.diff_cache import difference
 

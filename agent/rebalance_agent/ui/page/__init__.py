@@ -2,7 +2,7 @@
 
 - ``site``: routes and caching; ``page_frame``: what all pages share, and their Content-Security-Policy.
 - ``group_list``: the list, ordered by ``trouble``. ``group_page``: one group, with ``owners_timeline``, which draws
-  ``timeline_columns`` as ``owners_picture``. ``sidecar_page``: the consumers beside a sidecar.
+  ``timeline_columns`` as ``owners_picture``, and ``page_advice``. ``sidecar_page``: the consumers beside a sidecar.
 
 Pages are rendered here as a whole, so that they work without a script; ``page.js`` fetches them again and replaces what
 changed. All text from outside is escaped, and the policy allows that one script only.

@@ -1,4 +1,4 @@
-"""The list of groups: the worst first, a hundred per page."""
+"""The list of groups: those with the worst problems first, a hundred per page."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _REMEMBERED = HistoryLimits().rebalances
 _WORST, _HOUR = "worst", "hour"
 _COLUMNS = (
     ("group", "group", "Group"),
-    ("worst", "worst", "What hurts"),
+    ("worst", "worst", "Problem"),
     ("state", "state", "State"),
     ("-members", "members", "Members"),
     ("-skew", "skew", "Skew"),
@@ -107,14 +107,14 @@ def group_link(group: str) -> str:
 def listing(fleet: FleetSummary, query: ListQuery) -> tuple[str, str]:
     """Title and HTML of the page: totals, the form for the query, the groups."""
     rows = [_row(group, fleet) for group in fleet.groups]
-    hurts = sum(row.trouble.level is Level.HURTS for row in rows)
-    title = f"{plural(hurts, 'group')} {'hurts' if hurts == 1 else 'hurt'}" if hurts else "groups"
-    shown = _ordered(list(filter(_chooser(query), rows)), query.sort)
-    page = shown[query.offset : query.offset + PAGE_ROWS]
+    critical = sum(row.trouble.level is Level.CRITICAL for row in rows)
+    title = plural(critical, "critical group") if critical else "groups"
+    selected = _ordered(list(filter(_chooser(query), rows)), query.sort)
+    page = selected[query.offset : query.offset + PAGE_ROWS]
     return title, (
-        f'<h1>Consumer groups</h1>{_numbers(fleet, rows, hurts)}<section aria-label="Groups">'
-        f"{_form(query)}{_found(query, shown, rows)}"
-        f"{_table(page, query) if page else ''}{_pages(query, len(shown))}</section>"
+        f'<h1>Consumer groups</h1>{_numbers(fleet, rows, critical)}<section aria-label="Groups">'
+        f"{_form(query)}{_count_line(query, selected, rows)}"
+        f"{_table(page, query) if page else ''}{_pages(query, len(selected))}</section>"
     )
 
 
@@ -123,23 +123,23 @@ def _row(group: GroupSummary, fleet: FleetSummary) -> _Row:
     return _Row(group, recent.hour, trouble(group, recent, fleet.now_ms))
 
 
-def _numbers(fleet: FleetSummary, rows: Sequence[_Row], hurts: int) -> str:
+def _numbers(fleet: FleetSummary, rows: Sequence[_Row], critical: int) -> str:
     beyond = fleet.total - len(rows)
-    more = f"{plural(beyond, 'group')} beyond the first {len(rows):,} by name are not on this page; the API has all."
-    look = sum(row.trouble.level is Level.LOOK for row in rows)
+    more = f"This page has the first {len(rows):,} groups by name, without {beyond:,} more; the API has all."
+    warnings = sum(row.trouble.level is Level.WARNING for row in rows)
     return chips(
         (
             ("groups", f"{fleet.total:,}"),
-            ("hurt now", f'<span class="{"hurts" if hurts else "well"}">{hurts:,}</span>'),
-            ("worth a look", f"{look:,}"),
-            ("rebalance now", f"{sum(row.group.running is not None for row in rows):,}"),
+            ("critical", f'<span class="{"critical" if critical else "ok"}">{critical:,}</span>'),
+            ("warning", f"{warnings:,}"),
+            ("rebalancing now", f"{sum(row.group.running is not None for row in rows):,}"),
             ("rebalances in the last hour", f"{sum(row.hour for row in rows):,}"),
         )
-    ) + (note(more, "look") if beyond > 0 else "")
+    ) + (note(more, "warning") if beyond > 0 else "")
 
 
 def _form(query: ListQuery) -> str:
-    states = (("", "any state"), (RUNNING, "rebalances now"), *((each, each) for each in values_of(GroupState)))
+    states = (("", "any state"), (RUNNING, "rebalancing now"), *((each, each) for each in values_of(GroupState)))
     options = "".join(
         f'<option value="{escaped(value)}"{" selected" if value == query.state else ""}>{escaped(text)}</option>'
         for value, text in states
@@ -147,21 +147,22 @@ def _form(query: ListQuery) -> str:
     return (
         '<form id="wanted" method="get" action="./" role="search" aria-label="Groups">'
         f'<label>Name <input type="search" name="match" value="{escaped(query.match)}" maxlength="{MATCH_MAX}" '
-        'placeholder="a part of it, or orders-*" autocomplete="off"></label>'
+        'placeholder="part of a name, or orders-*" autocomplete="off"></label>'
         f'<label>State <select name="state">{options}</select></label>'
         f'<input type="hidden" name="sort" value="{escaped(query.sort)}"><button type="submit">Show</button></form>'
     )
 
 
-def _found(query: ListQuery, shown: Sequence[_Row], rows: Sequence[_Row]) -> str:
+def _count_line(query: ListQuery, selected: Sequence[_Row], rows: Sequence[_Row]) -> str:
     if not rows:
         return note("No group is known. A group is listed as soon as the coordinator has a record of it.")
-    if not shown:
-        return note(f'None of {len(rows):,} groups is so. <a href="./">Show all</a>')
-    first, last = query.offset + 1, min(query.offset + PAGE_ROWS, len(shown))
-    many = f"{first:,} to {last:,} of {len(shown):,} groups" if len(shown) > PAGE_ROWS else f"{len(shown):,} groups"
+    if not selected:
+        return note(f'None of the {len(rows):,} groups matches. <a href="./">Show all</a>')
+    first, last = query.offset + 1, min(query.offset + PAGE_ROWS, len(selected))
+    total = f"{len(selected):,} groups"
+    count = f"{first:,} to {last:,} of {total}" if len(selected) > PAGE_ROWS else total
     order = next((title for _, key, title in _COLUMNS if key == query.sort.removeprefix("-")), query.sort)
-    return f'<p class="found">{many}, by {escaped(order.lower())}</p>'
+    return f'<p class="found">{count}, by {escaped(order.lower())}</p>'
 
 
 def _table(rows: Sequence[_Row], query: ListQuery) -> str:
@@ -186,13 +187,13 @@ def _heading(first: str, key: str, title: str, query: ListQuery) -> str:
 
 def _cells(row: _Row) -> str:
     group, last = row.group, row.group.last
-    shown, link = escaped(shortened(printable(group.group))), group_link(group.group)
+    name, link = escaped(shortened(printable(group.group))), group_link(group.group)
     # A name in Kafka may be four times as long as an address: such a group has no page of its own.
-    linked = f'<a href="{escaped(link)}">{shown}</a>' if len(link) <= QUERY_MAX else shown
+    linked = f'<a href="{escaped(link)}">{name}</a>' if len(link) <= QUERY_MAX else name
     polled = "" if group.source is Source.RECORDS else ' <span class="unknown">(only polled)</span>'
     since = f' <span data-since="{group.running.started_ms}"></span>' if group.running else ""
     why = "; ".join(map(escaped, row.trouble.why))
-    mark = {Level.HURTS: "hurts", Level.LOOK: "look", Level.WELL: "well"}[row.trouble.level]
+    mark = {Level.CRITICAL: "critical", Level.WARNING: "warning", Level.OK: "ok"}[row.trouble.level]
     skew = unknown() if group.skew_ratio is None else f"{group.skew_ratio:.2f}"
     hour = f"{row.hour:,}" + ("+" if row.hour >= _REMEMBERED else "")
     return (

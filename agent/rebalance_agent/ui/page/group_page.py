@@ -38,8 +38,8 @@ _REBALANCE_HEADINGS = (
     "when",
     "generation",
     "why",
-    "stood still",
-    "partition-seconds lost",
+    "longest stall",
+    "stalled partition-seconds",
     "moved",
     "slowest",
     "members",
@@ -65,15 +65,13 @@ def group_content(
 
 
 def _now(detail: GroupDetail) -> str:
-    """What the group suffers from now: it has no members, or it rebalances."""
+    """A note on the group's present state, if it has no members or is rebalancing."""
     summary = detail.summary
     if summary.running is None:
-        kind = ("", "look", "hurts")[urgency(summary, detail.now_ms)]
+        kind = ("", "warning", "critical")[urgency(summary, detail.now_ms)]
         return note(escaped(f"{empty_text(summary, detail.now_ms)}."), kind) if summary.empty else ""
     since = f'<span data-since="{summary.running.started_ms}"></span>'
-    return note(
-        f"It rebalances now ({escaped(summary.state)}) {since}: {escaped(standstill(summary.running))}.", "busy"
-    )
+    return note(f"Rebalancing now ({escaped(summary.state)}) {since}: {escaped(standstill(summary.running))}.", "busy")
 
 
 def _kind(detail: GroupDetail) -> str:
@@ -95,11 +93,11 @@ def _facts(detail: GroupDetail) -> str:
         (
             ("state", escaped(summary.state)),
             ("members", f"{summary.members:,}{_besides(summary.idle_members, 'idle')}"),
-            ("partitions", partitions + _besides(summary.unassigned, "without an owner", "hurts besides")),
+            ("partitions", partitions + _besides(summary.unassigned, "without an owner", "critical besides")),
             ("skew", unknown() if summary.skew_ratio is None else f"{summary.skew_ratio:.2f}"),
             ("rebalances", f"{summary.rebalances:,}{_besides(summary.aborted, 'aborted')}"),
             ("moved", f"{counters.moved:,}{_besides(counters.moved_excess, 'needlessly')}"),
-            ("stalled partition-seconds", f"{counters.stalled_partition_seconds:,.1f}"),
+            ("stalled partition-seconds", f"{counters.stalled_partition_seconds:,.1f} or more"),
         )
     )
 
@@ -110,35 +108,35 @@ def _besides(number: int | None, words: str, kind: str = "besides") -> str:
 
 
 def _unknowns(detail: GroupDetail) -> Iterator[str]:
-    """Notes on what is unknown of the group or wrong with it."""
+    """Notes on unknown values and problems of the group."""
     if detail.summary.source is Source.ADMIN:
         yield note(
             "The agent only polls this group: it may not read __consumer_offsets. Generations, stalls and moves are "
             "unknown."
         )
     if (slowest := detail.slowest) and slowest.seconds is not None:
-        who = escaped(shortened(printable(slowest.client_id), 60))
+        client = escaped(shortened(printable(slowest.client_id), 60))
         # Coordinators do not report which member they wait for; the slowest one before is the first suspect.
-        which = "rebalance before" if detail.summary.running else "last rebalance"
-        yield note(f"The {which} waited longest for {who}: {span(slowest.lower_seconds, slowest.seconds)}.")
+        rebalance = "previous rebalance" if detail.summary.running else "last rebalance"
+        yield note(f"The {rebalance} waited longest for {client}: {span(slowest.lower_seconds, slowest.seconds)}.")
     if detail.copartition_breaks:
         number = plural(detail.copartition_breaks, "partition number")
-        yield note(f"{number} that should be read side by side: their topics have different owners.", "hurts")
+        yield note(f"Co-partitioning is broken: {number} with different owners in different topics.", "critical")
     if detail.summary.flapping:
         names = ", ".join(escaped(shortened(printable(each), 60)) for each in detail.summary.flapping[:8])
-        yield note(f"Members that leave and come back again and again: {names}.", "hurts")
+        yield note(f"Members that keep leaving and rejoining: {names}.", "critical")
 
 
 def _explanation(explanation: Explanation) -> str:
     if not explanation.rebalances:
-        return note("No rebalance has settled since this agent watches; what was before is unknown.")
+        return note("No rebalance has completed since the agent started; earlier ones are unknown.")
     advice = note(f"<strong>Advice</strong> {escaped(explanation.advice)}", "advice") if explanation.advice else ""
     texts = "".join(
         f"<article><h3>{escaped(each.heading)}</h3>{_sentences(each)}</article>"
         for each in reversed(explanation.rebalances)
     )
     rollouts = "".join(f"<p>{escaped(shortened(each, TEXT_MAX))}</p>" for each in explanation.rollouts)
-    return f'{advice}<div class="told">{texts}{rollouts}</div>'
+    return f'{advice}<div class="explained">{texts}{rollouts}</div>'
 
 
 def _sentences(paragraph: Paragraph) -> str:
@@ -149,7 +147,7 @@ def _sentences(paragraph: Paragraph) -> str:
 
 def _rebalances(close_up: GroupCloseUp) -> str:
     if not close_up.rebalances:
-        return note("None is remembered.")
+        return note("No rebalance is stored for this group.")
     rows = [
         [
             ago(each.timestamp_ms),
@@ -168,15 +166,15 @@ def _moves(close_up: GroupCloseUp) -> str:
     head = f'<h2 id="moves">{escaped(title[0].upper() + title[1:])}</h2>'
     if not rows:
         return head
-    shown = [[escaped(shortened(cell, TEXT_MAX)) for cell in row] for row in rows[:MOVES_SHOWN]]
-    more = note(f"{len(rows) - MOVES_SHOWN:,} more ways are left out.") if len(rows) > MOVES_SHOWN else ""
-    return head + cells(MOVE_HEADINGS, shown, "Partitions that changed owner") + more
+    visible = [[escaped(shortened(cell, TEXT_MAX)) for cell in row] for row in rows[:MOVES_SHOWN]]
+    more = note(f"{len(rows) - MOVES_SHOWN:,} more rows are not shown.") if len(rows) > MOVES_SHOWN else ""
+    return head + cells(MOVE_HEADINGS, visible, "Partitions that changed owner") + more
 
 
 def _members(close_up: GroupCloseUp) -> str:
     headings, rows = member_table(close_up)
     if not rows:
-        return '<h2 id="members">Members</h2>' + note("Nobody is in this group now.")
+        return '<h2 id="members">Members</h2>' + note("The group has no members now.")
     shown = [[escaped(shortened(cell, TEXT_MAX)) for cell in row] for row in rows[:MEMBERS_SHOWN]]
     more = f", the first {MEMBERS_SHOWN} of {len(rows):,}" if len(rows) > MEMBERS_SHOWN else ""
     return f'<h2 id="members">Members{more}</h2>' + cells(headings, shown, "Members, the most loaded first")

@@ -59,10 +59,10 @@ class PictureLayout:
 
 
 WIDE = PictureLayout(1_080.0, 172.0, 0.0, 44.0, 26.0, 24, columns=COLUMNS_MAX, rows=60, skew=True)
-"""For wide screens. Rows of more members would be lower than a letter."""
+"""Layout for wide screens. With more members a row would be lower than a letter."""
 
 SLIM = PictureLayout(300.0, 0.0, 15.0, 24.0, 36.0, 40, columns=8, rows=24, skew=False)
-"""For telephones, or a much enlarged page: names stand above their bars, so that nothing must be scrolled."""
+"""Layout for phones, or a page at a high zoom level: names are above their bars, so that no scrolling is needed."""
 
 _TOP, _SKEW, _BELOW = 34.0, 46.0, 24.0
 _MARK = 14.0
@@ -116,12 +116,12 @@ def picture(
     drawing.gaps()
     drawing.bars()
     if running:
-        tip = f"rebalances since {moment_to_second(running.started_ms)}: {standstill(running)}"
+        tip = f"rebalancing since {moment_to_second(running.started_ms)}: {standstill(running)}"
         canvas.rect(spans[-1].end, _TOP, layout.now - 6, rows.bottom - _TOP, "running", tip, _row(0))
     if skewed:
         drawing.skew()
     canvas.x_labels(drawing.times(), canvas.height - 6)
-    words = f"{plural(len(members), 'member')} over {plural(len(columns), 'rebalance')}; arrow keys explain it"
+    words = f"{plural(len(members), 'member')} over {plural(len(columns), 'rebalance')}; use the arrow keys for details"
     return canvas.svg(title, words, " data-rows")
 
 
@@ -156,7 +156,7 @@ def _weight(column: TimelineColumn, after: Sequence[TimelineColumn]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Drawing:
-    """What is drawn on ``canvas``: the ``members`` in their ``rows``, and the columns with their coordinates."""
+    """The parts drawn on ``canvas``: the ``members`` in their ``rows``, and the columns with their coordinates."""
 
     canvas: Canvas
     layout: PictureLayout
@@ -187,7 +187,7 @@ class _Drawing:
             self.canvas.text(middle, 19, SIGNS[column.trigger], "sign", anchor="middle")
 
     def bars(self) -> None:
-        """Draw what each member owned after each rebalance."""
+        """Draw the number of partitions that each member owned after each rebalance."""
         columns = [column for column, _ in self.columns]
         partitions_max = max((held.partitions for column in columns for held in column.held.values()), default=0)
         for row, (member, y) in enumerate(zip(self.members, self.rows.tops, strict=True), 1):
@@ -243,7 +243,7 @@ def _summary(column: TimelineColumn) -> str:
     moved = "unknown moves" if column.moved is None else f"{plural(column.moved, 'partition')} moved"
     return (
         f"{moment_to_second(column.at_ms)}, generation {column.last:,}: {trigger_name(column.trigger)}; "
-        f"stood still {stall}, {moved}, {plural(column.members, 'member')}{skew}"
+        f"longest stall {stall}, {moved}, {plural(column.members, 'member')}{skew}"
     )
 
 

@@ -22,19 +22,19 @@ _TITLE = "Owners over time"
 def timeline(columns: Sequence[TimelineColumn], running: RunningRebalance | None, *, unread: int = 0) -> str:
     """HTML of the figure. ``columns``: oldest first; ``unread``: older rebalances that are not read yet."""
     if not any(each.held for each in columns):
-        why = "No rebalance has settled since this agent watches: who owned what before is unknown."
+        why = "No rebalance has completed since the agent started; earlier owners are unknown."
         if columns:
-            why = "After none of the rebalances that are remembered was there a member."
+            why = "The group had no members after any of the stored rebalances."
         return figure(_TITLE, f'<p class="none">{escaped(why)}</p>', wide=True)
     rows, left_out = member_rows(columns, WIDE)
     kinds = [(trigger_class(each), f"{SIGNS[each]} {trigger_name(each)}") for each in sorted(_triggers(columns))]
-    below = legend([*kinds, ("stall", "stood still"), ("h2", "few partitions"), ("h8", "the most")])
-    says = "Each bar is what a member owned, the stronger the more partitions, with their number where it changes. "
+    below = legend([*kinds, ("stall", "stalled"), ("h2", "few partitions"), ("h8", "the most")])
+    says = "Each bar shows what a member owned: stronger for more partitions, with their number where it changes. "
     says += (
-        "Gaps are stalls: wide ones took long; a member whose bar goes on consumed meanwhile. Quiet time is squeezed."
+        "Gaps are stalls: wide ones took long. A bar without a gap: the member kept consuming. Quiet time is shortened."
     )
-    says += f" {left_out:,} members that were there for the shortest time are left out." if left_out else ""
-    says += f" {unread} older rebalances are being read." if unread else ""
+    says += f" {left_out:,} members are not shown; these were there for the shortest time." if left_out else ""
+    says += f" {unread} older rebalances are still being read." if unread else ""
     pictures = f'<div class="roomy">{picture(columns, running, WIDE, _TITLE)}</div>{_slim(columns, running)}'
     return figure(_TITLE, pictures, says=says, below=below, data=_table(columns, rows), wide=True)
 
@@ -43,7 +43,7 @@ def _slim(columns: Sequence[TimelineColumn], running: RunningRebalance | None) -
     """The picture for narrow screens: the last columns, and a note on what is left out."""
     last = columns[-SLIM.columns :]
     if not any(each.held for each in last):
-        return f'<p class="slim">In the last {plural(len(last), "rebalance")} there was no member.</p>'
+        return f'<p class="slim">The group had no members after the last {plural(len(last), "rebalance")}.</p>'
     _, left_out = member_rows(last, SLIM)
     less = [f"{plural(len(columns) - len(last), 'earlier rebalance')}"] if len(columns) > len(last) else []
     less += [plural(left_out, "member")] if left_out else []
@@ -59,7 +59,7 @@ def _table(columns: Sequence[TimelineColumn], rows: Sequence[str]) -> tuple[list
     last = columns[-TABLE_COLUMNS:]
     head = ["member", *(f"gen. {each.last:,} {time_of_day(each.at_ms)}" for each in last)]
     body = [["why", *(trigger_name(each.trigger) for each in last)]]
-    body.append(["stood still", *(stall_text(each.stall) if each.stall else "unknown" for each in last)])
+    body.append(["longest stall", *(stall_text(each.stall) if each.stall else "unknown" for each in last)])
     for member in rows:
         counts = [each.held.get(member) for each in last]
         if any(counts):

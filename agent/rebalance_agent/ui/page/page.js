@@ -1,4 +1,4 @@
-// Asks for the page again every few seconds and takes over what is new; says how long ago things were. After tips.js.
+// Fetches the page every few seconds and replaces what changed; shows times as "3 s ago". Loaded after tips.js.
 const TOKEN = "rebalance-agent-token", SLOWEST_S = 15, PATIENCE_MS = 10000;
 const live = document.getElementById("live"), pause = document.getElementById("pause");
 let every = Number(document.body.dataset.every), etag = "", trouble = 0, ahead = 0, timer = 0, asking = null;
@@ -7,7 +7,7 @@ function say(text) {
   if (live.textContent !== text) live.textContent = text;
 }
 
-// Makes `old` like `fresh`, touching only what differs: focus, scrolling, open details and the pointer stay.
+// Makes `old` equal to `fresh` and changes only what differs: focus, scrolling, open details and the pointer stay.
 function morph(old, fresh) {
   if (old.nodeType !== fresh.nodeType || old.nodeName !== fresh.nodeName) return old.replaceWith(fresh);
   if (old.nodeType !== Node.ELEMENT_NODE) {
@@ -17,11 +17,11 @@ function morph(old, fresh) {
   for (const { name } of [...old.attributes]) if (name !== "open" && !fresh.hasAttribute(name)) old.removeAttribute(name);
   for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
   const before = [...old.childNodes], after = [...fresh.childNodes];
-  after.forEach((node, place) => (place < before.length ? morph(before[place], node) : old.append(node)));
+  after.forEach((node, index) => (index < before.length ? morph(before[index], node) : old.append(node)));
   before.slice(after.length).forEach((node) => node.remove());
 }
 
-// What the broker's clock puts in the future is now.
+// A time in the future (the broker's clock is ahead) counts as now.
 function seconds(milliseconds) {
   const value = Math.max(0, milliseconds / 1000);
   if (value < 60) return Math.floor(value) + " s";
@@ -30,7 +30,7 @@ function seconds(milliseconds) {
   return Math.floor(value / 86400) + " days";
 }
 
-// The agent's clock counts: that of this machine may be wrong. Its answers tell the time to the second.
+// Uses the agent's clock, since this machine's may be wrong. The Date header has it to the second.
 function adjust(answer) {
   const date = Date.parse(answer.headers.get("Date") || "");
   ahead = date && Math.abs(date - Date.now()) > 2000 ? date - Date.now() : 0;
@@ -53,7 +53,7 @@ function put(node, text) {
 function take(text) {
   const fresh = new DOMParser().parseFromString(text, "text/html");
   const main = fresh.getElementById("main");
-  if (!main) throw new Error("somebody else answers"); // such as an ingress while the agent restarts
+  if (!main) throw new Error("not the agent's page"); // such as an ingress's error page while the agent restarts
   for (const each of main.querySelectorAll("[data-ago]")) each.title = each.textContent;
   const old = document.getElementById("main"), marked = here;
   if (old.querySelector("#wanted") && main.querySelector("#wanted")) main.querySelector("#wanted").replaceWith(old.querySelector("#wanted").cloneNode(true));
@@ -75,7 +75,7 @@ async function refresh() {
     const answer = await fetch(location.href, { headers, signal: mine.signal, cache: "no-store", redirect: "error" });
     adjust(answer);
     if (answer.status === 401) return signIn(token, await answer.text());
-    if (answer.status !== 304 && answer.status !== 404 && !answer.ok) throw new Error("it answers " + answer.status);
+    if (answer.status !== 304 && answer.status !== 404 && !answer.ok) throw new Error("status " + answer.status);
     if (answer.status !== 304) {
       take(await answer.text());
       etag = answer.ok ? answer.headers.get("ETag") || "" : "";
@@ -84,10 +84,10 @@ async function refresh() {
     document.body.classList.remove("stale");
     say("live");
   } catch (error) {
-    if (asking !== mine) return; // another question has taken its place
+    if (asking !== mine) return; // a newer request has replaced this one
     trouble += 1;
     document.body.classList.add("stale");
-    say("The agent does not answer; what is shown is old. Trying again.");
+    say("The agent does not respond; this page is out of date. Retrying.");
   } finally {
     clearTimeout(patience);
   }
@@ -106,7 +106,7 @@ function signIn(refused, text) {
   say("");
   if (!document.getElementById("signin")) take(text);
   const form = document.getElementById("signin");
-  if (refused) document.getElementById("refused").textContent = "This token was refused.";
+  if (refused) document.getElementById("refused").textContent = "This token was rejected.";
   form.onsubmit = (event) => {
     event.preventDefault();
     sessionStorage.setItem(TOKEN, form.elements.token.value);

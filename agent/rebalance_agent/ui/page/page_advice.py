@@ -35,7 +35,7 @@ class PageAdvice:
         self._cached: OrderedDict[str, tuple[_Key, str]] = OrderedDict()
 
     def of(self, remembered: RebalanceList) -> str:
-        """Return what `explain` advises for the group, or that the page does not compare groups of this size."""
+        """Return the advice of `explain` for the group, or a note that the page compares no groups of this size."""
         if sum(line.members for line in remembered.rebalances) > MEMBERS_MAX:
             return TOO_LARGE
         key = tuple((line.id, line.revision) for line in remembered.rebalances)

@@ -17,7 +17,7 @@ CONSUMERS_SHOWN = 200
 OWNED_SHOWN = 400
 """Characters of the list of a consumer's partitions that are shown."""
 
-_HEADINGS = ("group", "client id", "generation", "partitions", "skew", "stands still", "owns")
+_HEADINGS = ("group", "client id", "generation", "partitions", "skew", "stalled", "owns")
 
 
 def beside_content(consumers: Sequence[ConsumerStatus]) -> str:
@@ -27,17 +27,17 @@ def beside_content(consumers: Sequence[ConsumerStatus]) -> str:
     head = "<h1>Consumers beside this sidecar</h1>" + chips(
         (
             ("consumers", f"{len(consumers):,}"),
-            ("stand still", f'<span class="{"hurts" if stalled else "well"}">{stalled:,}</span>'),
+            ("stalled", f'<span class="{"critical" if stalled else "ok"}">{stalled:,}</span>'),
             ("groups", f"{len({consumer.group for consumer in consumers}):,}"),
             ("partitions", f"{sum(consumer.partitions for consumer in consumers):,}"),
         )
     )
     if not consumers:
-        return head + note("None has said anything yet. An instrumented consumer does when it is first assigned.")
+        return head + note("No consumer has reported yet. An instrumented consumer reports its first assignment.")
     rows = list(map(_row, ordered[:CONSUMERS_SHOWN]))
     beyond = len(ordered) - CONSUMERS_SHOWN
-    more = note(f"{plural(beyond, 'more consumer')} are left out.") if beyond > 0 else ""
-    hint = note("A sidecar knows its own consumers only; whole groups and their history are an observer's page.")
+    more = note(f"{plural(beyond, 'more consumer')} not shown.") if beyond > 0 else ""
+    hint = note("A sidecar knows its own consumers only. Whole groups and their history are on an observer's page.")
     table = cells(_HEADINGS, rows, "Consumers beside this sidecar")
     return f'{head}<section class="beside">{table}</section>{more}{hint}'
 
@@ -56,4 +56,4 @@ def _row(consumer: ConsumerStatus) -> list[str]:
 
 def _since(at_ms: int) -> str:
     """A moment as HTML; the script replaces the text by how long it has lasted."""
-    return f'<span class="hurts" data-since="{at_ms}">since {escaped(moment_to_second(at_ms))}</span>'
+    return f'<span class="critical" data-since="{at_ms}">since {escaped(moment_to_second(at_ms))}</span>'

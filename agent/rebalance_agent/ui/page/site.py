@@ -142,7 +142,7 @@ class Site:
         except InvalidInputError as error:
             return "400 Bad Request", HTML, _problem(str(error), links)
         except NotKnownError:
-            gone = "There is no such group here: it was deleted, or groups_allow and groups_deny leave it out."
+            gone = "There is no such group here: it was deleted, or groups_allow or groups_deny excludes it."
             return "404 Not Found", HTML, _problem(gone, links, every_s=LIST_EVERY_S)
         return "200 OK", HTML, frame(title, f"{self._parts()}{main}", links, every_s=every_s)
 
@@ -156,8 +156,10 @@ class Site:
     def _parts(self) -> str:
         """Notes on parts of the agent that do not work, since the data below may then be old or incomplete."""
         reasons, modes = self._readiness.reasons(), self._readiness.modes()
-        remarks = [note(f"Not ready: {escaped(part)}: {escaped(why)}", "hurts") for part, why in reasons.items() if why]
-        remarks += [note(f"Degraded: {escaped(mode)}: {escaped(why)}", "look") for mode, why in modes.items() if why]
+        remarks = [
+            note(f"Not ready: {escaped(part)}: {escaped(why)}", "critical") for part, why in reasons.items() if why
+        ]
+        remarks += [note(f"Degraded: {escaped(mode)}: {escaped(why)}", "warning") for mode, why in modes.items() if why]
         return notes(remarks)
 
 
@@ -166,15 +168,15 @@ def sign_in() -> bytes:
     main = (
         '<h1>A bearer token is required</h1><form id="signin"><label>Token <input type="password" name="token" '
         'autocomplete="current-password" required></label><button type="submit">Show</button>'
-        '<p id="refused" role="alert"></p><p>It is kept until this tab is closed, and sent to this agent only.</p>'
+        '<p id="refused" role="alert"></p><p>This tab keeps it until it is closed, and sends it to this agent only.</p>'
         "</form>"
-        "<noscript><p>A browser can send it only with its scripts switched on.</p></noscript>"
+        "<noscript><p>This page needs JavaScript to send the token.</p></noscript>"
     )
     return frame("token", main, (), every_s=0)
 
 
 def _problem(text: str, links: Sequence[str], *, every_s: float = 0) -> bytes:
-    main = f'<p class="back"><a href="./">All groups</a></p><h1>Nothing to show</h1>{note(escaped(text), "hurts")}'
+    main = f'<p class="back"><a href="./">All groups</a></p><h1>Nothing to show</h1>{note(escaped(text), "critical")}'
     return frame("nothing to show", main, links, every_s=every_s)
 
 

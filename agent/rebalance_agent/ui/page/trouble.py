@@ -1,4 +1,4 @@
-"""How bad a group's state is, and why, in a few words: the order of the list of groups. Pure.
+"""Rates each group's problems (level, weight, reasons); the page sorts its list of groups by that. Pure.
 
 The thresholds are those of the alerts (``alerts/values.yaml``), so that the list agrees with what pages people.
 """
@@ -44,13 +44,13 @@ __all__ = [
 ]
 
 HOUR_MS = 3_600_000
-"""Milliseconds of the recent past that the list looks at."""
+"""Milliseconds of the recent past that the list evaluates."""
 
 LONG_SECONDS_MIN = 60.0
-"""Seconds after which a running rebalance hurts; those of a rolling restart take a few seconds."""
+"""Seconds after which a running rebalance is critical; those of a rolling restart take a few seconds."""
 
 SKEW_RATIO_MAX = 1.5
-"""Highest load / target of a member above which a group of more than `SKEW_MEMBERS_MAX` members is worth a look."""
+"""Highest load / target of a member above which a group of more than `SKEW_MEMBERS_MAX` members gets a warning."""
 
 SKEW_MEMBERS_MAX = 1
 """Members of a group whose skew is ignored, since they cannot share."""
@@ -76,17 +76,17 @@ NAMED_MAX = 3
 
 
 class Level(IntEnum):
-    """How bad a group's state is."""
+    """The severity of a group's problems."""
 
-    WELL = 0
-    LOOK = 1
-    HURTS = 2
+    OK = 0
+    WARNING = 1
+    CRITICAL = 2
 
 
 class Trouble(NamedTuple):
     """A group's state: worst level, weight to order groups of one level, and reasons in words, the worst first."""
 
-    level: Level = Level.WELL
+    level: Level = Level.OK
     weight: float = 0.0
     why: tuple[str, ...] = ()
 
@@ -129,46 +129,50 @@ def trouble(group: GroupSummary, recent: RecentRebalances, now_ms: int) -> Troub
 
 def _reasons(group: GroupSummary, recent: RecentRebalances, now_ms: int) -> Iterator[Trouble]:
     yield from _unread(group, now_ms)
-    if recent.storm > max(STORM_PER_MEMBER * group.members, STORM_MIN):
+    storm_min = max(STORM_PER_MEMBER * group.members, STORM_MIN)
+    # As the alert on storms, which a deploy that goes well inhibits.
+    if recent.storm > storm_min and not group.rollout_in_progress:
         yield Trouble(
-            Level.HURTS, 500 + recent.storm, (f"storm: {recent.storm} rebalances in {rounded_duration(STORM_SECONDS)}",)
+            Level.CRITICAL,
+            500 + recent.storm,
+            (f"storm: {recent.storm} rebalances in {rounded_duration(STORM_SECONDS)}",),
         )
     if recent.stalled and recent.stalled.stall:
         yield Trouble(
-            Level.LOOK, 300 + recent.stalled.stall.lower_seconds, (_stall(recent.stalled, recent.stalled.stall),)
+            Level.WARNING, 300 + recent.stalled.stall.lower_seconds, (_stall(recent.stalled, recent.stalled.stall),)
         )
     if recent.lost:
-        yield Trouble(Level.LOOK, 200, (f"a member failed that had {plural(recent.lost, 'partition')}",))
+        yield Trouble(Level.WARNING, 200, (f"failed members lost {plural(recent.lost, 'partition')}",))
     if group.skew_ratio is not None and group.skew_ratio > SKEW_RATIO_MAX and group.members > SKEW_MEMBERS_MAX:
         times = f"{group.skew_ratio:.1f}{TIMES}"
-        yield Trouble(Level.LOOK, 100 + group.skew_ratio, (f"the fullest member has {times} its share",))
+        yield Trouble(Level.WARNING, 100 + group.skew_ratio, (f"the most loaded member has {times} its share",))
     if group.flapping:
-        who = listed([shortened(printable(each), 60) for each in group.flapping], NAMED_MAX)
-        yield Trouble(Level.LOOK, 250, (f"comes and goes again and again: {who}",))
+        names = listed([shortened(printable(each), 60) for each in group.flapping], NAMED_MAX)
+        yield Trouble(Level.WARNING, 250, (f"members keep leaving and rejoining: {names}",))
     if group.idle_members:
         number = group.idle_members
-        yield Trouble(Level.WELL, 2, (f"{plural(number, 'member')} {'has' if number == 1 else 'have'} nothing to do",))
+        yield Trouble(Level.OK, 2, (f"{plural(number, 'member')} {'has' if number == 1 else 'have'} no partitions",))
 
 
 def _unread(group: GroupSummary, now_ms: int) -> Iterator[Trouble]:
-    """What keeps records from being read now: a rebalance, no members, or partitions without an owner."""
+    """Reasons why records are not consumed now: a rebalance, no members, or partitions without an owner."""
     if group.running:
         # Without the number of seconds: the page would change with every refresh.
         seconds = max(0, now_ms - group.running.started_ms) / 1000
-        level = Level.HURTS if seconds > LONG_SECONDS_MIN else Level.LOOK
+        level = Level.CRITICAL if seconds > LONG_SECONDS_MIN else Level.WARNING
         long = f" for more than {rounded_duration(LONG_SECONDS_MIN)}" if seconds > LONG_SECONDS_MIN else ""
-        yield Trouble(level, 1_000 + seconds, (f"rebalances{long}, {standstill(group.running)}",))
+        yield Trouble(level, 1_000 + seconds, (f"rebalancing{long}, {standstill(group.running)}",))
     elif empty := urgency(group, now_ms):
-        level = Level.HURTS if empty is Urgency.NOW else Level.LOOK
+        level = Level.CRITICAL if empty is Urgency.NOW else Level.WARNING
         yield Trouble(level, 10_000, (empty_text(group, now_ms),))
     elif group.unassigned and group.members:
-        yield Trouble(Level.HURTS, 900, (f"{plural(group.unassigned, 'partition')} without an owner",))
+        yield Trouble(Level.CRITICAL, 900, (f"{plural(group.unassigned, 'partition')} without an owner",))
     elif group.state is GroupState.EMPTY:
-        yield Trouble(Level.WELL, 1, (empty_text(group, now_ms),))
+        yield Trouble(Level.OK, 1, (empty_text(group, now_ms),))
     if group.lag and (stuck := group.lag.stuck) and stuck.seconds > STUCK_SECONDS_MIN:
         where = f"{shortened(printable(stuck.topic), 60)}-{stuck.partition}"
-        text = f"{where} makes no progress: records are appended, and its committed offset stays"
-        yield Trouble(Level.HURTS, 950, (text,))
+        text = f"{where} makes no progress: records are appended, but its committed offset does not change"
+        yield Trouble(Level.CRITICAL, 950, (text,))
 
 
 def _stall(rebalance: Rebalance, stall: Stall) -> str:
@@ -177,4 +181,4 @@ def _stall(rebalance: Rebalance, stall: Stall) -> str:
     named = slowest and (slowest.lower_seconds or slowest.seconds or 0) >= stall.lower_seconds / 2
     waited = f", waiting for {shortened(printable(slowest.client_id), 60)}" if slowest and named else ""
     why = f": {trigger_name(rebalance.trigger)}" if rebalance.trigger else ""
-    return f"stood still for {stall_text(stall)}{why}{waited}"
+    return f"stalled for {stall_text(stall)}{why}{waited}"

@@ -36,31 +36,31 @@ def _left(rebalance: ObservedRebalance) -> str:
 
 
 def _gone(rebalance: ObservedRebalance) -> str:
+    verb = "are" if len(rebalance.gone) > 1 else "is"
     lost = ", so the number of lost partitions is unknown, too" if rebalance.closing.lost is None else ""
-    return f"{_all(rebalance, rebalance.gone)} went (left or failed: no report and no commit shows which{lost})"
+    return f"{_all(rebalance, rebalance.gone)} {verb} gone (left or failed: no report and no commit shows which{lost})"
 
 
 def _replaced(rebalance: ObservedRebalance) -> str:
     members = [new for _, new in rebalance.changes.replaced]
     if not members:
-        return "a static member came back"
-    return f"{_all(rebalance, members)} came back under {'its' if len(members) == 1 else 'their'} instance id"
+        return "a static member rejoined"
+    return f"{_all(rebalance, members)} rejoined with {'its' if len(members) == 1 else 'their'} instance id"
 
 
 def _joined(rebalance: ObservedRebalance) -> str:
     if rebalance.before is None:
-        return "a member joined (nobody watched the generation before, so nobody can say which)"
-    return f"{_all(rebalance, rebalance.joined)} joined" if rebalance.joined else "a member joined and went again"
+        return "a member joined (unknown which, since the generation before was not observed)"
+    return f"{_all(rebalance, rebalance.joined)} joined" if rebalance.joined else "a member joined and left again"
 
 
 def _resubscribed(rebalance: ObservedRebalance) -> str:
     changed = [new for old, new in rebalance.changes.stayed if set(new.topics) != set(old.topics)]
     added = sorted({topic for old, new in rebalance.changes.stayed for topic in set(new.topics) - set(old.topics)})
     dropped = sorted({topic for old, new in rebalance.changes.stayed for topic in set(old.topics) - set(new.topics)})
-    what = [f"now with {_topics(added)}"] * bool(added) + [f"no longer with {_topics(dropped)}"] * bool(dropped)
-    who = _all(rebalance, changed) if changed else "a member"
-    return f"{who} changed {'its' if len(changed) <= 1 else 'their'} subscription" + (
-        f", {' and '.join(what)}" if what else ""
+    changes = [f"added {_topics(added)}"] * bool(added) + [f"removed {_topics(dropped)}"] * bool(dropped)
+    return f"{_all(rebalance, changed)} changed {'its' if len(changed) <= 1 else 'their'} subscription" + (
+        f" ({' and '.join(changes)})" if changes else ""
     )
 
 
@@ -72,7 +72,7 @@ def _assignor(rebalance: ObservedRebalance) -> str:
 def _topics_changed(rebalance: ObservedRebalance) -> str:
     before = rebalance.before.topics if rebalance.before else {}
     added = sorted(rebalance.closing.topics.keys() - before.keys()) if rebalance.before else []
-    return f"topics appeared: {_topics(added)}" if added else "topics appeared or went"
+    return f"topics were added: {_topics(added)}" if added else "topics were added or removed"
 
 
 def _partitions_changed(rebalance: ObservedRebalance) -> str:
@@ -155,7 +155,7 @@ def _described(rebalance: ObservedRebalance, member: MemberSnapshot) -> str:
         f"client {member.client_id}" if printable(member.client_id) not in ("", name.partition(" (")[0]) else "",
         f"node {where.node}" if where and where.node else member.host.removeprefix("/"),
     )
-    details = ", ".join(printable(place) for place in places if place)
+    details = ", ".join(printable(part) for part in places if part)
     return f"{name} ({details})" if details else name
 
 

@@ -1,4 +1,4 @@
-"""Groups without members that had some before: how urgent that is, and one sentence about it. Pure."""
+"""The urgency of groups that lost all their members, and one sentence about it. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rebalance_agent.ui.words import moment_to_second, plural, time_of_day
 __all__ = ["EMPTY_SECONDS_MAX", "EMPTY_SECONDS_MIN", "GROWTH_MIN", "Urgency", "empty_text", "urgency"]
 
 EMPTY_SECONDS_MIN = 300.0
-"""Seconds after which an Empty group hurts: a group that is stopped and started again takes less."""
+"""Seconds after which an Empty group is critical: a group that is stopped and started again takes less."""
 
 EMPTY_SECONDS_MAX = 86_400.0
 """Seconds after which an Empty group is taken for abandoned: brokers keep its offsets for a week and more."""
@@ -27,7 +27,7 @@ _WENT = {
 
 
 class Urgency(IntEnum):
-    """How urgent it is that a group has no members: not at all (or no longer), soon perhaps, now."""
+    """The urgency of a group without members: none (or no longer), perhaps soon, now."""
 
     NONE = 0
     SOON = 1
@@ -35,9 +35,9 @@ class Urgency(IntEnum):
 
 
 def urgency(group: GroupSummary, now_ms: int) -> Urgency:
-    """How urgent it is that ``group`` has no members, as of ``now_ms`` (epoch ms); `Urgency.NONE` if it has some.
+    """Return the urgency of ``group`` as of ``now_ms`` (epoch ms); `Urgency.NONE` if it has members.
 
-    Where its lag is measured, a group that nothing is produced for does not hurt, and one without a lag is well.
+    If its lag is measured, a group whose lag does not grow is not urgent now; without a lag it is not urgent at all.
     """
     if group.empty is None:
         return Urgency.NONE
@@ -70,7 +70,7 @@ def empty_text(group: GroupSummary, now_ms: int) -> str:
 
 
 def _lag_text(lag: LagSummary) -> str:
-    """``lag is 5,000 offsets and grows by 1,200/s``: nothing is committed, so it grows by what is appended."""
+    """``lag is 5,000 offsets and grows by 1,200/s``: nothing is committed, so it grows by the appended records."""
     if not lag.offsets:
         return "no lag"
     grows = round(lag.appended_per_second or 0)

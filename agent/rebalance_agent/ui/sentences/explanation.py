@@ -19,7 +19,17 @@ from rebalance_agent.ui.sentences.causes import why
 from rebalance_agent.ui.sentences.named_members import moves
 from rebalance_agent.ui.sentences.observed_rebalance import ObservedRebalance
 from rebalance_agent.ui.sentences.observed_rebalances import observed_rebalances
-from rebalance_agent.ui.words import duration, listed, moment, plural, printable, span, wrapped
+from rebalance_agent.ui.words import (
+    bounds_text,
+    duration,
+    listed,
+    moment,
+    partition_seconds_text,
+    plural,
+    printable,
+    span,
+    wrapped,
+)
 
 __all__ = [
     "LAST_MAX",
@@ -89,20 +99,20 @@ def explanation_of(
     )
 
 
-def last_rebalances(groups: GroupSource, known: RebalanceList, last: int) -> list[RebalanceDetail]:
-    """The rebalances in ``known`` with their events, newest first, until one more than ``last`` are completed.
+def last_rebalances(groups: GroupSource, remembered: RebalanceList, last: int) -> list[RebalanceDetail]:
+    """The rebalances in ``remembered`` with their events, newest first, until one more than ``last`` are completed.
 
     That one is the state before the oldest. Rebalances that ``groups`` has forgotten meanwhile are left out.
     """
     details: list[RebalanceDetail] = []
-    for line in known.rebalances:
+    for line in remembered.rebalances:
         if sum(detail.rebalance.kind is RebalanceKind.COMPLETED for detail in details) > last:
             break
         if line.kind is RebalanceKind.ABORTED:
-            details.append(RebalanceDetail(known.group, line, (), ()))
+            details.append(RebalanceDetail(remembered.group, line, (), ()))
             continue
         with contextlib.suppress(NotKnownError):
-            details.append(groups.rebalance(known.group, line.id))
+            details.append(groups.rebalance(remembered.group, line.id))
     return details
 
 
@@ -133,47 +143,49 @@ def _heading(rebalance: ObservedRebalance) -> str:
 def _sentences(rebalance: ObservedRebalance) -> Iterator[str]:
     yield why(rebalance)
     if migrated := next((each.migrated_from for each in rebalance.generations if each.migrated_from), None):
-        yield f"With it the group went from the {migrated} to the {rebalance.closing.group_type} protocol."
+        yield f"The group migrated from the {migrated} to the {rebalance.closing.group_type} protocol."
     yield from _course(rebalance)
     yield from _slow(rebalance)
     yield from _cost(rebalance)
     yield from _moved(rebalance)
     closing = rebalance.closing
     if closing.flapping:
-        yield f"{listed([printable(each) for each in closing.flapping])} came or went as so often before."
+        verb = "keeps" if len(closing.flapping) == 1 else "keep"
+        yield f"{listed([printable(each) for each in closing.flapping])} {verb} leaving and rejoining."
     if closing.unassigned and closing.members:
         yield f"{plural(closing.unassigned, 'partition')} {_has(closing.unassigned)} no owner."
     if not closing.members:
-        yield "The group is empty now: nobody consumes."
+        yield "The group is Empty now: it has no active consumers."
 
 
 def _course(rebalance: ObservedRebalance) -> Iterator[str]:
     """The course of the rebalance: aborted generations, follow-ups, phases."""
     if rebalance.aborted:
         numbers = listed([str(each) for each in rebalance.aborted])
-        noun = "Generation" if len(rebalance.aborted) == 1 else "Generations"
-        yield f"{noun} {numbers} had been begun before it and came to nothing."
+        was = "generation {} was" if len(rebalance.aborted) == 1 else "generations {} were"
+        yield f"Before it, {was.format(numbers)} aborted."
     first, closing = rebalance.generations[0], rebalance.closing
     if not closing.members:
         return
     if closing.generation == closing.previous_generation:
-        yield "Nobody else had to rejoin for that."
+        yield "No other member had to rejoin."
         return
     if closing.followups and closing.group_type is GroupType.CLASSIC:
         yield (
-            f"It took {closing.followups + 1} generations: members gave up partitions in one, and a follow-up handed "
-            "them on."
+            f"It took {closing.followups + 1} generations: partitions were revoked in one and assigned to their new "
+            "owners in a follow-up."
         )
     if first.phases.started_ms is not None:
         took = max(0, closing.timestamp_ms - first.phases.started_ms) / 1000
         waited = ""
         if (first.join_seconds or 0) >= took / 2:
-            waited = f", {duration(first.join_seconds or 0)} of them until every member had rejoined"
+            waited = f", {duration(first.join_seconds or 0)} of it waiting for every member to rejoin"
         elif (closing.reconcile_seconds or 0) >= took / 2:
-            waited = f", {duration(closing.reconcile_seconds or 0)} of them until all had what they were assigned"
-        yield f"With {plural(len(closing.members), 'member')} it was over after {duration(took)}{waited}."
+            seconds = duration(closing.reconcile_seconds or 0)
+            waited = f", {seconds} of it waiting for every member to reach its target assignment"
+        yield f"The rebalance took {duration(took)} with {plural(len(closing.members), 'member')}{waited}."
     else:
-        yield f"Nobody saw when it began; it ended with {plural(len(closing.members), 'member')}."
+        yield f"Its start is unknown; it ended with {plural(len(closing.members), 'member')}."
 
 
 def _slow(rebalance: ObservedRebalance) -> Iterator[str]:
@@ -183,55 +195,54 @@ def _slow(rebalance: ObservedRebalance) -> Iterator[str]:
         return
     callbacks = rebalance.reports_of(member.member_id, [Callback.REVOKED, Callback.LOST])
     ran = max(0, callbacks[0].timestamp_ms - callbacks[0].started_ms) / 1000 if callbacks else 0
-    # A gateway sees frames, not callbacks.
-    seen = callbacks and callbacks[0].evidence is not Evidence.GATEWAY
-    part = f", of which its {callbacks[0].callback} callback ran {duration(ran)}" if seen else ""
+    part = f"; its {callbacks[0].callback} callback took {duration(ran)} of that" if callbacks else ""
     name, waited = rebalance.name(member), span(closing.slowest_lower_seconds, closing.slowest_seconds or 0)
     if all(member.member_id != other.member_id for other in closing.members):
         yield f"{name} was removed, after the others had waited {waited} for it{part}."
     elif closing.group_type is GroupType.CLASSIC:
-        yield f"{name} was the last to be ready, {waited} after the start{part}."
+        yield f"{name} was the last member to be ready, {waited} after the start{part}."
     else:
-        yield f"{name} took longest to give up what it was asked for: {waited}{part}."
+        yield f"{name} took longest to give up its revoked partitions: {waited}{part}."
 
 
 def _cost(rebalance: ObservedRebalance) -> Iterator[str]:
     stall = rebalance.closing.stall
     if stall is None:
         if rebalance.closing.members:
-            yield "What it cost is unknown."
+            yield "The stall is unknown."
+        return
+    if stall.seconds is None and duration(stall.lower_seconds) == duration(0):
+        yield "The stall is unknown: nothing shows when it ended."
         return
     if stall.seconds == 0:
-        yield "No partition stood still."
+        yield "No partition was stalled."
         return
-    yield f"Partitions stood still for {_span(stall)}; in total {_total(stall)} stalled partition-seconds."
+    yield f"The longest stall of a partition was {_span(stall)}; in total {_total(stall)} stalled partition-seconds."
     again = sum(each.reprocessed_records or 0 for each in rebalance.reports)
     if again:
-        yield f"{plural(again, 'record')} {_has(again)} to be consumed once more."
+        yield f"{plural(again, 'record')} had to be consumed again."
 
 
 def _span(stall: Stall) -> str:
     lower = duration(stall.lower_seconds)
     if stall.basis is Basis.EXACT:
-        return f"{lower} at the longest, as the members measured it"
+        return f"{lower} (measured by the members)"
     if stall.seconds is None:
-        return f"at least {lower} (nothing shows when their members consumed them again)"
-    upper = duration(stall.seconds)
-    span = upper if lower == upper else f"{lower} to {upper}" if stall.lower_seconds else f"up to {upper}"
-    return f"{span} at the longest (bounds from the coordinator's records and commits, since not all members report)"
+        return f"at least {lower} (nothing shows when it ended)"
+    span = bounds_text(stall.lower_seconds, stall.seconds).replace(" - ", " to ")
+    return f"{span} (bounds from the coordinator's records and commits, since not all members report)"
 
 
 def _total(stall: Stall) -> str:
-    lower, upper = f"{stall.partition_seconds:.1f}", stall.upper_partition_seconds
-    if upper is None:
-        return f"at least {lower}"
-    return lower if f"{upper:.1f}" == lower else f"{lower} to {upper:.1f}"
+    if stall.upper_partition_seconds is None:
+        return f"at least {stall.partition_seconds:.1f}"
+    return partition_seconds_text(stall).replace(" - ", " to ")
 
 
 def _moved(rebalance: ObservedRebalance) -> Iterator[str]:
     closing = rebalance.closing
     if closing.noop:
-        yield "Afterwards everyone owned what they had owned."
+        yield "No partition changed its owner."
         return
     if not closing.moved:
         return
@@ -249,17 +260,17 @@ def _moved(rebalance: ObservedRebalance) -> Iterator[str]:
             f"; and {more} more." if more else "."
         )
     if closing.needed is not None and closing.moved > closing.needed:
-        yield f"{closing.needed} would have been enough for this balance."
+        yield f"{plural(closing.needed, 'move')} would have been enough for the same balance."
 
 
 def _rollout(event: RolloutEvent) -> str:
-    what = printable(event.workload) if event.workload else "the group's members"
+    workload = printable(event.workload) if event.workload else "the group's members"
     images = f" from {_images(event.from_images)} to {_images(event.to_images)}" if event.to_images else ""
-    state = "" if event.closed else " so far; it may still go on"
+    state = "" if event.closed else " so far; it may continue"
     return (
-        f"A rollout of {what}{images} replaced {event.members_replaced} of {plural(event.members, 'member')} in "
+        f"A rollout of {workload}{images} replaced {event.members_replaced} of {plural(event.members, 'member')} in "
         f"{plural(event.rebalances, 'rebalance')} (generations {event.first_generation} to {event.last_generation}) "
-        f"and cost {event.stalled_partition_seconds:.1f} stalled partition-seconds{state}."
+        f"and cost at least {event.stalled_partition_seconds:.1f} stalled partition-seconds{state}."
     )
 
 

@@ -11,7 +11,17 @@ from rebalance_agent.model.member_changes import identity
 from rebalance_agent.model.partitions import claimed_partitions, to_ranges
 from rebalance_agent.ui.sentences.empty_text import empty_text
 from rebalance_agent.ui.sentences.named_members import member_names, moves, partitions_text
-from rebalance_agent.ui.words import UNKNOWN, ago, duration, plural, printable, span, stall_text, standstill
+from rebalance_agent.ui.words import (
+    UNKNOWN,
+    ago,
+    duration,
+    partition_seconds_text,
+    plural,
+    printable,
+    span,
+    stall_text,
+    standstill,
+)
 
 __all__ = [
     "MOVE_HEADINGS",
@@ -71,9 +81,9 @@ def headline(close_up: GroupCloseUp) -> str:
     if summary.skew_ratio is not None:
         facts.append(f"skew {summary.skew_ratio:.2f}")
     totals = [
-        f"since this agent watches: {plural(summary.rebalances, 'rebalance')}, {summary.aborted} aborted",
+        f"since the agent started: {plural(summary.rebalances, 'rebalance')}, {summary.aborted} aborted",
         f"{counters.moved} partitions moved, {counters.moved_excess} needlessly",
-        f"{counters.stalled_partition_seconds:.1f} stalled partition-seconds",
+        f"at least {counters.stalled_partition_seconds:.1f} stalled partition-seconds",
     ]
     return f"{', '.join(facts)}\n{', '.join(totals)}"
 
@@ -115,8 +125,8 @@ def move_rows(close_up: GroupCloseUp) -> list[tuple[str, ...]]:
         (
             printable(move.topic),
             to_ranges(move.partitions),
-            names.get(move.giver, move.giver) if move.giver else "nobody",
-            names.get(move.taker, move.taker) if move.taker else "nobody",
+            names.get(move.giver, move.giver) if move.giver else "no owner",
+            names.get(move.taker, move.taker) if move.taker else "no owner",
         )
         for move in moves(before.members, last.members)
     ]
@@ -126,9 +136,9 @@ def moves_title(close_up: GroupCloseUp, rows: Sequence[tuple[str, ...]]) -> str:
     """Title of the table of moves, or why there is none. ``rows``: of `move_rows`."""
     last = closing_event(close_up.last)
     if last is None:
-        return "moves: no rebalance has settled since this agent watches"
+        return "moves: no rebalance has completed since the agent started"
     if _event_before(close_up) is None:
-        return f"moves to generation {last.generation}: unknown, since nobody watched the generation before it"
+        return f"moves to generation {last.generation}: unknown, since the generation before it was not observed"
     number = sum(claimed_partitions(ranges) for _, ranges, *_ in rows)
     return f"moves from generation {last.previous_generation} to {last.generation}: {plural(number, 'partition')}"
 
@@ -173,7 +183,7 @@ def _rebalance_row(each: Rebalance, now_ms: int, names: Mapping[str, str]) -> tu
         str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]}-{numbers[-1]}",
         str(each.trigger),
         stall_text(each.stall),
-        UNKNOWN if each.stall is None else f"{each.stall.partition_seconds:.1f}",
+        partition_seconds_text(each.stall),
         _moved(each),
         UNKNOWN
         if slowest is None

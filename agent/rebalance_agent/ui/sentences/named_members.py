@@ -9,7 +9,7 @@ from typing import Protocol
 
 from rebalance_agent.model.events import MemberSnapshot, Workload
 from rebalance_agent.model.group import HasIds
-from rebalance_agent.model.member_changes import identity
+from rebalance_agent.model.member_changes import identity, member_name
 from rebalance_agent.model.partitions import TopicPartitions, to_ranges
 from rebalance_agent.ui.words import printable
 
@@ -50,7 +50,7 @@ def partitions_text(partitions: TopicPartitions) -> str:
 
 
 def member_names(members: Iterable[NamedMember]) -> Mapping[str, str]:
-    """Identity -> the member's name for people: its pod, else its instance id, else its client id.
+    """Identity -> the member's name for people, see `member_name`; its member id if it has no other.
 
     Members of equal name get the end of their member id in brackets.
     """
@@ -88,4 +88,4 @@ def _owners(members: Iterable[MemberSnapshot]) -> dict[tuple[str, int], str]:
 
 def _name(member: NamedMember) -> str:
     pod = member.where.pod if member.where else None
-    return pod or member.instance_id or member.client_id or member.member_id
+    return member_name(member.client_id, member.instance_id, pod=pod) or member.member_id

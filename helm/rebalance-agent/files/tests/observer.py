@@ -1,9 +1,9 @@
-"""What ``helm test`` asks the observer, through its Service: whether it is ready, and what it says of itself.
+"""``helm test``: asks the observer through its Service whether it is ready, and prints its metrics of itself.
 
-Takes an address and, if it wants one, the file with its token, and with HTTPS the one with its certificate. Exit code 1
-with the reason when it is not well.
+Arguments: the address; the file with its token, if it requires one; with HTTPS the file with its certificate. Exits
+with 1 and the reason if the observer is not ready.
 """
-# ruff: noqa: INP001, T201 - a program by itself, which tells people
+# ruff: noqa: INP001, T201 - a standalone program that prints for people
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from urllib.response import addinfourl
 SECONDS = 10
 
 OWN = (b"rebalance_agent_build_info", b"rebalance_agent_configured")
-"""Of the metrics, which of thousands of groups are more than this pod's memory holds."""
+"""Prefixes of the printed metrics. All metrics of thousands of groups would exceed this pod's memory."""
 
 
 class Observer:
-    """Asked straight, whatever proxy the environment names."""
+    """A client of the observer that uses no proxy of the environment."""
 
     def __init__(self, url: str, token_file: str, certificate: str) -> None:
-        """Both files are paths; empty: it wants no token, it speaks HTTP."""
+        """``token_file`` and ``certificate`` are paths; empty: no token, or plain HTTP."""
         token = Path(token_file).read_text(encoding="utf-8").strip() if token_file else ""
         self._url, self._headers = url, {"Authorization": f"Bearer {token}"} if token else {}
         secured = [urllib.request.HTTPSHandler(context=trusting(certificate))] if certificate else []
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), *secured)
 
     def ask(self, path: str) -> closing[addinfourl]:
-        """Its answer, of whatever status."""
-        request = urllib.request.Request(self._url + path, headers=self._headers)  # noqa: S310 - whom it is told to ask
+        """Return the response, with any status."""
+        request = urllib.request.Request(self._url + path, headers=self._headers)  # noqa: S310 - the address is an argument
         try:
             return closing(self._opener.open(request, timeout=SECONDS))
         except urllib.error.HTTPError as error:
@@ -42,7 +42,7 @@ class Observer:
 
 
 def trusting(certificate: str) -> ssl.SSLContext:
-    """Takes this certificate alone: whether it is for the Service's name is asked by who scrapes."""
+    """Return a context that trusts only this certificate; scrapers check that it is for the Service's name."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_flags |= ssl.VerifyFlags.VERIFY_X509_PARTIAL_CHAIN
@@ -51,19 +51,19 @@ def trusting(certificate: str) -> ssl.SSLContext:
 
 
 def main(url: str, token_file: str = "", certificate: str = "") -> str:
-    """Why it is not well; empty: it is."""
+    """Return the reason why the observer is not well; empty if it is."""
     observer = Observer(url, token_file, certificate)
     with observer.ask("/readyz") as answer:
         print(f"/readyz: {answer.status}\n{answer.read().decode()}")
         if answer.status != HTTPStatus.OK:
-            return "the observer is not ready: above it says of each part why"
+            return "the observer is not ready: the response above has the reason for each part"
     with observer.ask("/metrics") as answer:
         if answer.status != HTTPStatus.OK:
             return f"/metrics answers {answer.status}: {answer.read().decode()}"
         own = [line.decode().strip() for line in answer if line.startswith(OWN)]
     print(*own, sep="\n")
     if any(line.startswith("rebalance_agent_configured") and line.endswith(" 0") for line in own):
-        print("it idles: kafka.bootstrapServers is empty")
+        print("it is idle: kafka.bootstrapServers is empty")
     return ""
 
 

@@ -17,13 +17,13 @@ from confluent_kafka import KafkaError, KafkaException
 from rebalance_agent.clients.confluent_assignors.offsets import Offsets, OffsetStore
 from rebalance_agent.clock import Clock
 
-__all__ = ["Commit", "Committer"]
+__all__ = ["Committer", "RequestedCommit"]
 
 _logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class Commit:
+class RequestedCommit:
     """A requested commit; ``error`` is None if it succeeded. ``done`` is set after the response."""
 
     offsets: Offsets
@@ -43,14 +43,14 @@ class Committer:
 
     send: Callable[[Offsets], None]
     offset_store: OffsetStore
-    on_commit: Callable[[Commit], None]
+    on_commit: Callable[[RequestedCommit], None]
     clock: Clock
     interval_seconds: float | None
 
     def __post_init__(self) -> None:
         """Nothing is sent before `start`."""
         self._changed = threading.Condition()
-        self._queue: deque[Commit] = deque()
+        self._queue: deque[RequestedCommit] = deque()
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name="rebalance-agent-commits", daemon=True)
 
@@ -61,7 +61,7 @@ class Committer:
 
     def commit_async(self, offsets: Offsets) -> None:
         """Queue ``offsets`` and return; ``on_commit`` is called after the response."""
-        self._enqueue(Commit(offsets, waited_for=False))
+        self._enqueue(RequestedCommit(offsets, waited_for=False))
 
     def commit_sync(self, offsets: Offsets) -> None:
         """Commit ``offsets`` and wait for the response.
@@ -69,7 +69,7 @@ class Committer:
         Raises:
             KafkaException: the commit failed.
         """
-        commit = Commit(offsets, waited_for=True)
+        commit = RequestedCommit(offsets, waited_for=True)
         self._enqueue(commit)
         commit.done.wait()
         if commit.error is not None:
@@ -83,7 +83,7 @@ class Committer:
         if self._thread.ident is not None:
             self._thread.join()
 
-    def _enqueue(self, commit: Commit) -> None:
+    def _enqueue(self, commit: RequestedCommit) -> None:
         with self._changed:
             self._queue.append(commit)
             self._changed.notify_all()
@@ -103,9 +103,9 @@ class Committer:
             if self.interval_seconds is not None and self.clock.monotonic() >= due:
                 due = self.clock.monotonic() + self.interval_seconds
                 if offsets := self.offset_store.due():
-                    self._carry_out([Commit(offsets, waited_for=False)])
+                    self._carry_out([RequestedCommit(offsets, waited_for=False)])
 
-    def _carry_out(self, commits: list[Commit]) -> None:
+    def _carry_out(self, commits: list[RequestedCommit]) -> None:
         offsets = {partition: offset for commit in commits for partition, offset in commit.offsets.items()}
         error = None
         try:
@@ -121,9 +121,9 @@ class Committer:
                 self.on_commit(commit)
 
 
-def _batched(commits: list[Commit]) -> list[list[Commit]]:
+def _batched(commits: list[RequestedCommit]) -> list[list[RequestedCommit]]:
     """``commits`` grouped into requests. Adjacent asynchronous ones share a request: there may be one per record."""
-    groups: list[list[Commit]] = []
+    groups: list[list[RequestedCommit]] = []
     for commit in commits:
         if groups and not commit.waited_for and not groups[-1][-1].waited_for:
             groups[-1].append(commit)

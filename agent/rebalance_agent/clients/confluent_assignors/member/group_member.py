@@ -87,7 +87,7 @@ class MemberConsumer(KafkaConsumer):
             kafka.KafkaConsumer.unsubscribe(self)
 
     def close(self, autocommit: bool = True, timeout_ms: float | None = None) -> None:
-        """As `KafkaConsumer.close`, without callbacks: the application has given up its partitions before."""
+        """As `KafkaConsumer.close`, without callbacks: the application has already released its partitions."""
         self._listener.muted = True
         super().close(autocommit=autocommit, timeout_ms=timeout_ms)
 

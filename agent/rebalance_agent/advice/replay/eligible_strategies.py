@@ -1,0 +1,76 @@
+"""Decides which strategies a recorded group can be replayed through, and why not the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rebalance_agent.advice.replay.recorded_history import RecordedHistory
+from rebalance_agent.assignors import STRATEGIES, Strategy
+from rebalance_agent.assignors.strategy import COOPERATIVE_PREFIX
+from rebalance_agent.model.group import GroupType
+
+__all__ = ["GENERAL", "MEMBERS_MAX", "SIZE_MAX", "ReplaySettings", "family", "library_strategy", "refusal"]
+
+SIZE_MAX = 50_000_000
+"""Members and partitions over all rebalances of a replay: some minutes of processor time per strategy."""
+
+MEMBERS_MAX = 20_000
+"""Members of one rebalance, above what Kafka's coordinators can handle."""
+
+
+def family(name: str) -> str:
+    """Return the name of a strategy's eager form; both forms make the same plan."""
+    return name.removeprefix(COOPERATIVE_PREFIX)
+
+
+_SPREAD_RANKS = {
+    family(name): strategy.spread_rank for name, strategy in STRATEGIES.items() if strategy.spread_rank is not None
+}
+
+GENERAL: tuple[str, ...] = tuple(sorted(_SPREAD_RANKS, key=_SPREAD_RANKS.__getitem__))
+"""Families that promise any group the same, partitions spread evenly; those that move fewer partitions come first."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaySettings:
+    """Settings of a replay. ``config``: assignor settings of all members of the replayed group."""
+
+    config: Mapping[str, str] = field(default_factory=dict)
+
+
+def refusal(history: RecordedHistory, strategy: Strategy, settings: ReplaySettings | None = None) -> str | None:
+    """Return why the recorded group cannot be replayed through ``strategy``, as text; None if it can."""
+    if history.group_type is not GroupType.CLASSIC:
+        return f"the broker assigns in a {history.group_type} group; strategies run in members of classic groups"
+    if not history.decided:
+        return "no recorded rebalance assigned a partition to a member"
+    if (size := history.size) > SIZE_MAX:
+        return (
+            f"too large: {size} members and partitions over all rebalances, more than {SIZE_MAX}; take a shorter time"
+        )
+    if (members_max := max(len(each.closing.members) for each in history.decided)) > MEMBERS_MAX:
+        return f"too large: {members_max} members, more than {MEMBERS_MAX}"
+    return _unfit(history, strategy, settings or ReplaySettings())
+
+
+def _unfit(history: RecordedHistory, strategy: Strategy, settings: ReplaySettings) -> str | None:
+    limits = strategy.replay_limits
+    if limits.refusal is not None and (limits.setting is None or limits.setting.name not in settings.config):
+        return limits.refusal
+    in_use = family(strategy.name) == family(history.assignor or "")
+    if in_use or any(setting.name in settings.config for setting in strategy.config):
+        return None
+    if limits.equal_counts and not _has_equal_counts(history):
+        return "no two topics have equal partition counts, so no partitions belong together"
+    return limits.on_request
+
+
+def _has_equal_counts(history: RecordedHistory) -> bool:
+    counts = history.decided[-1].closing.topics.values()
+    return len(set(counts)) < len(counts)
+
+
+def library_strategy(name: str | None) -> Strategy | None:
+    """Return the strategy of that name if it is one of this library's; else None."""
+    return STRATEGIES.get(name or "")

@@ -1,0 +1,110 @@
+"""Derives which implementation of an assignor made a decision, and whether the decision can be reproduced.
+
+One name may have several implementations: `sticky` is also Kafka's own and kafka-python's, and they choose differently
+among equal balances. The result is defined to the last partition for `range`, `roundrobin` and this library's
+strategies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
+
+from rebalance_agent.advice.replay.eligible_strategies import family, library_strategy
+from rebalance_agent.assignors.replay_limits import ReplayLimits
+from rebalance_agent.model.events import AssignEvent, GenerationEvent, MemberSnapshot
+from rebalance_agent.model.group import GroupType
+
+__all__ = ["LIBRARY", "ImplementationVerdict", "instrumented_generations", "members_with_claims", "verdict"]
+
+LIBRARY = "kafka-rebalance-agent"
+"""This library, in any client."""
+
+ANY = "any client"
+"""Any client: the result does not depend on the implementation."""
+
+_GENERATION_BYTES = 4
+"""Bytes of a cooperative member's user data that contains only a generation."""
+
+
+class ImplementationVerdict(NamedTuple):
+    """``implementation`` as text; ``reason``: why its decisions need not be reproducible, None where they must be."""
+
+    implementation: str
+    reason: str | None
+
+
+def instrumented_generations(events: Collection[AssignEvent]) -> frozenset[int]:
+    """Return the generations in which an instrumented leader reported that it assigned."""
+    return frozenset(event.generation for event in events if event.error is None)
+
+
+def members_with_claims(events: Iterable[GenerationEvent]) -> frozenset[str]:
+    """Return ids of eager members that state in their subscriptions what they owned, in any generation.
+
+    In Kafka's clients eager members own nothing when they join; this library's state it nevertheless, for their leader.
+    """
+    return frozenset(member.member_id for event in events for member in event.members if _claims(member))
+
+
+def verdict(
+    event: GenerationEvent, instrumented: Collection[int] = (), claiming: Collection[str] = frozenset()
+) -> ImplementationVerdict:
+    """Return which implementation assigned in this generation.
+
+    ``instrumented``: see `instrumented_generations`; ``claiming``: see `members_with_claims`.
+    """
+    name = event.assignor or ""
+    if event.group_type is not GroupType.CLASSIC:
+        return ImplementationVerdict(
+            "the broker's own", "the broker assigns, and its rules may change with its version"
+        )
+    strategy = library_strategy(name)
+    if strategy is None:
+        return ImplementationVerdict("another client's own", f"{name or 'its assignor'} is no strategy of this library")
+    if name in {"range", "roundrobin"}:
+        if name == "range" and any(member.rack for member in event.members):
+            return ImplementationVerdict(ANY, "members have racks, and the racks of the partitions are not recorded")
+        return ImplementationVerdict(ANY, None)
+    if family(name) != "sticky":
+        return ImplementationVerdict(LIBRARY, _unrecorded(event, strategy.replay_limits))
+    return _sticky(event, claiming, instrumented=event.generation in instrumented)
+
+
+def _unrecorded(event: GenerationEvent, limits: ReplayLimits) -> str | None:
+    if limits.unrecorded_with_user_data and not any(member.user_data for member in event.members):
+        return None
+    return limits.unrecorded
+
+
+def _sticky(event: GenerationEvent, claiming: Collection[str], *, instrumented: bool) -> ImplementationVerdict:
+    others = "of several equal balances each client's sticky assignor chooses a different one"
+    if event.assignor == "sticky":
+        if instrumented or any(_claims(member) or member.member_id in claiming for member in event.members):
+            mixed = any(_claims_only_in_user_data(member) for member in event.members)
+            return (
+                ImplementationVerdict(LIBRARY, None)
+                if not mixed or instrumented
+                else ImplementationVerdict("a mixed group", others)
+            )
+        return ImplementationVerdict("Kafka's own, or one like it", others)
+    kinds = {len(member.user_data or b"") for member in event.members}
+    if kinds == {_GENERATION_BYTES}:
+        if instrumented:
+            return ImplementationVerdict(LIBRARY, None)
+        return ImplementationVerdict(
+            "Kafka's own, or this library", f"no leader said that it was this library; {others}"
+        )
+    return ImplementationVerdict(
+        "a mixed group" if len(kinds) > 1 and _GENERATION_BYTES in kinds else "librdkafka's or another", others
+    )
+
+
+def _claims(member: MemberSnapshot) -> bool:
+    return any(member.owned.values())
+
+
+def _claims_only_in_user_data(member: MemberSnapshot) -> bool:
+    """Return whether the member states in user data that it owns something, and nothing in its subscription."""
+    data = member.user_data or b""
+    return len(data) > 2 * _GENERATION_BYTES and not _claims(member)

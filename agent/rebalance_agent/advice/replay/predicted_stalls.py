@@ -1,0 +1,138 @@
+"""Predicts for how long partitions stall in one rebalance, by the model of the group coordinator.
+
+``testing.simulation`` simulates whole groups. For a recorded rebalance all its inputs are known, so that the result is
+a sum; tests compare the sums with the simulation. As there:
+
+- eager: every member stops when it notices the rebalance, and all partitions wait until the last member has joined and
+  the assignment is there;
+- cooperative: no member stops. Revoked partitions stall from the end of the first round to the end of the follow-up,
+  which waits for the slowest member again. Partitions of gone members are assigned in the first round.
+
+Members without a report of when they stopped count as stopped from the start, as in the recorded upper bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rebalance_agent.advice.replay.move_counts import MoveCounts
+from rebalance_agent.advice.replay.recorded_history import RecordedRebalance
+from rebalance_agent.model.episode import Trigger
+from rebalance_agent.model.group import RebalanceProtocol
+from rebalance_agent.model.member_changes import identity
+
+__all__ = ["Behaviour", "behaviour_of", "predict_stall"]
+
+SESSION_MS = 45_000
+"""Kafka's default ``session.timeout.ms`` in milliseconds, for members whose own is not recorded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """The behaviour of the members in one rebalance, by identity. All times in seconds.
+
+    ``join``: the wait for the last member under the recorded protocol; ``sync``: for the leader's assignment.
+    ``stops``: from the start until a member had noticed and stopped; ``pauses``: its revoked callback. ``follow``: the
+    recorded follow-up rounds, None without any. ``expired``: session timeouts of gone members that had failed.
+    ``fresh``: the group had been empty.
+    """
+
+    join: float
+    sync: float
+    stops: Mapping[str, float] = field(default_factory=dict)
+    pauses: Mapping[str, float] = field(default_factory=dict)
+    follow: float | None = None
+    expired: Mapping[str, float] = field(default_factory=dict)
+    fresh: bool = False
+
+
+def behaviour_of(rebalance: RecordedRebalance) -> Behaviour | None:
+    """Return the behaviour in a recorded rebalance; None where its start or its stall is not known."""
+    first, closing = rebalance.generations[0], rebalance.closing
+    if rebalance.before is None or first.join_seconds is None or closing.stall is None:
+        return None
+    stops: dict[str, float] = {}
+    pauses: dict[str, float] = {}
+    if closing.protocol is not RebalanceProtocol.COOPERATIVE:
+        stops = {identity(member): member.stop_seconds for member in closing.members if member.stop_seconds is not None}
+        slowest = next(
+            (identity(member) for member in closing.members if member.member_id == closing.slowest_member_id), ""
+        )
+        if slowest in stops:
+            pauses = {slowest: max(0.0, first.join_seconds - stops[slowest])}
+    follow = None
+    if len(rebalance.generations) > 1:
+        follow = max(0, closing.timestamp_ms - first.timestamp_ms) / 1000
+    return Behaviour(
+        join=first.join_seconds,
+        sync=first.sync_seconds or 0.0,
+        stops=stops,
+        pauses=pauses,
+        follow=follow,
+        expired=_expired(rebalance),
+        fresh=rebalance.fresh,
+    )
+
+
+def predict_stall(behaviour: Behaviour | None, given: MoveCounts | None, protocol: RebalanceProtocol) -> float | None:
+    """Return the stalled partition-seconds of a rebalance in which ``given`` moved under ``protocol``.
+
+    None where the members' behaviour, or what moved, is not known.
+    """
+    if behaviour is None or given is None:
+        return None
+    if protocol is RebalanceProtocol.COOPERATIVE:
+        return _cooperative(behaviour, given)
+    end = behaviour.join + behaviour.sync
+    if behaviour.fresh:
+        return given.assigned * end
+    stood = sum(count * max(0.0, end - behaviour.stops.get(name, 0.0)) for name, count in given.owned.items() if count)
+    return stood + _of_gone(behaviour, given, end)
+
+
+def _cooperative(behaviour: Behaviour, given: MoveCounts) -> float:
+    join = _joined(behaviour, given)
+    end = join + behaviour.sync
+    if behaviour.fresh:
+        return given.assigned * end
+    moved = sum(given.moved.values())
+    if not moved:
+        return _of_gone(behaviour, given, end)
+    follow = behaviour.follow
+    if follow is None:
+        others = (behaviour.stops.get(name, join) for name in given.owned if name not in given.moved)
+        pauses = (behaviour.pauses.get(name, 0.0) for name in given.moved)
+        follow = max((*others, *pauses), default=0.0) + behaviour.sync
+    return moved * follow + _of_gone(behaviour, given, end)
+
+
+def _joined(behaviour: Behaviour, given: MoveCounts) -> float:
+    """Return when the last member joins if no member has to revoke anything first.
+
+    A member that owned nothing does not report when it stopped: it joins as soon as it notices. If it does report, it
+    is waited for like all others.
+    """
+    if not all(name in behaviour.stops for name, count in given.owned.items() if count):
+        return behaviour.join
+    return max((behaviour.stops[name] for name in given.owned if name in behaviour.stops), default=behaviour.join)
+
+
+def _of_gone(behaviour: Behaviour, given: MoveCounts, end: float) -> float:
+    return sum(count * (end + behaviour.expired.get(name, 0.0)) for name, count in given.gone.items())
+
+
+def _expired(rebalance: RecordedRebalance) -> dict[str, float]:
+    """Return the session timeouts of members that failed: they were dead for that long before the coordinator noticed.
+
+    Members that left otherwise are not among them, since they may have worked until they left.
+    """
+    closing, before = rebalance.closing, rebalance.before
+    if before is None or Trigger.MEMBER_FAILED not in closing.causes:
+        return {}
+    staying = {identity(member) for member in closing.members}
+    return {
+        identity(member): (member.session_timeout_ms or SESSION_MS) / 1000
+        for member in before.members
+        if identity(member) not in staying
+    }

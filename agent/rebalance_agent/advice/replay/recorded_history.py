@@ -1,0 +1,195 @@
+"""A group's recorded generations as input of a what-if: rebalances in order, with the input of each decision.
+
+Racks and loads of partitions are not in events, and so count as not known, like settings that only the leader has
+(`eligible_strategies` and `fidelity` name the strategies that need them).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from rebalance_agent.assignors.roster import Roster, prepare_roster
+from rebalance_agent.model.events import Event, GenerationEvent
+from rebalance_agent.model.group import GroupType, RebalanceProtocol
+from rebalance_agent.model.member_changes import identity
+from rebalance_agent.model.partitions import TopicPartitions, count_partitions
+from rebalance_agent.model.subscription import GroupSubscription, MemberSubscription, TopicMetadata
+
+__all__ = [
+    "GENERATIONS_MAX",
+    "RecordedHistory",
+    "RecordedRebalance",
+    "history_of",
+    "member_returned",
+    "owned_by",
+    "since_last_assignor",
+]
+
+GENERATIONS_MAX = 100_000
+"""Generations of one history, the newest ones: ten weeks of a group that rebalances every minute."""
+
+
+@dataclass(frozen=True)
+class RecordedRebalance:
+    """One episode: its ``generations`` in order, the last of which closed it.
+
+    ``before``: the event of the generation before; None where that was not observed, or there was none.
+    """
+
+    generations: tuple[GenerationEvent, ...]
+    before: GenerationEvent | None
+
+    @property
+    def closing(self) -> GenerationEvent:
+        """The event of the last generation, which describes the whole episode."""
+        return self.generations[-1]
+
+    @property
+    def returned(self) -> bool:
+        """Whether a static member came back to its partitions, so that no assignor ran."""
+        return member_returned(self.closing, self.before)
+
+    @cached_property
+    def roster(self) -> Roster:
+        """The members and their subscriptions in order, without ownership and user data."""
+        members = [
+            MemberSubscription(member.member_id, member.topics, member.instance_id, rack=member.rack or None)
+            for member in self.closing.members
+        ]
+        topics = {topic: TopicMetadata(count) for topic, count in self.closing.topics.items()}
+        return prepare_roster(GroupSubscription(topics, tuple(members), self.closing.group))
+
+    @cached_property
+    def identities(self) -> tuple[str, ...]:
+        """The members' identities, in the order of ``roster``."""
+        return tuple(map(identity, self.roster.members))
+
+    @cached_property
+    def fresh(self) -> bool:
+        """Whether the group was empty before, so that all partitions waited for the end of the rebalance."""
+        return self.before is not None and not self.before.members
+
+
+@dataclass(frozen=True)
+class RecordedHistory:
+    """One group's past: ``rebalances`` in order, each of them ended, and the ``generations`` of which they consist.
+
+    ``lead``: ids of events that lead in: strategies are replayed through them, but another part of the history counts
+    them.
+    """
+
+    cluster_id: str
+    group: str
+    generations: tuple[GenerationEvent, ...]
+    rebalances: tuple[RecordedRebalance, ...]
+    lead: frozenset[str] = frozenset()
+
+    def counts(self, event: GenerationEvent) -> bool:
+        """Return whether figures include this event."""
+        return event.event_id not in self.lead
+
+    @property
+    def last(self) -> GenerationEvent | None:
+        """The newest event; None without any."""
+        return self.generations[-1] if self.generations else None
+
+    @cached_property
+    def decided(self) -> tuple[RecordedRebalance, ...]:
+        """Rebalances in which an assignor assigned partitions to members."""
+        return tuple(rebalance for rebalance in self.rebalances if rebalance.closing.members and not rebalance.returned)
+
+    @cached_property
+    def assignor(self) -> str | None:
+        """The assignor of the newest rebalance that had one."""
+        return next(
+            (rebalance.closing.assignor for rebalance in reversed(self.decided) if rebalance.closing.assignor), None
+        )
+
+    @cached_property
+    def protocol(self) -> RebalanceProtocol:
+        """The protocol of the newest rebalance in which it is known."""
+        protocols = (rebalance.closing.protocol for rebalance in reversed(self.decided))
+        return next(
+            (protocol for protocol in protocols if protocol is not RebalanceProtocol.UNKNOWN), RebalanceProtocol.UNKNOWN
+        )
+
+    @cached_property
+    def group_type(self) -> GroupType:
+        """The type of the group in the end."""
+        return self.last.group_type if self.last else GroupType.CLASSIC
+
+    @cached_property
+    def size(self) -> int:
+        """Members and assigned partitions over all rebalances: the amount of work of a replay."""
+        return sum(
+            len(rebalance.closing.members)
+            + sum(count_partitions(member.assigned) for member in rebalance.closing.members)
+            for rebalance in self.decided
+        )
+
+
+def history_of(events: Iterable[Event], lead: Collection[str] = ()) -> RecordedHistory:
+    """Return the history in one group's ``events``; of each event the newest revision, other kinds are ignored.
+
+    ``lead``: ids of those that only lead in, see `RecordedHistory`.
+
+    Left out are: parts of an event that was split by member and not merged again, generations before a change of the
+    group's type, and an episode that has not ended.
+    """
+    newest: dict[str, GenerationEvent] = {}
+    for event in events:
+        if isinstance(event, GenerationEvent) and event.parts == 1:
+            earlier_revision = newest.get(event.event_id)
+            if earlier_revision is None or event.revision > earlier_revision.revision:
+                newest[event.event_id] = event
+    ordered = sorted(newest.values(), key=lambda event: (event.timestamp_ms, event.generation))[-GENERATIONS_MAX:]
+    kept = _since_last_type(ordered)
+    rebalances = tuple(_rebalances(kept))
+    last = kept[-1] if kept else None
+    names = (last.cluster_id, last.group) if last else ("", "")
+    return RecordedHistory(*names, tuple(kept), rebalances, frozenset(lead))
+
+
+def member_returned(event: GenerationEvent, before: GenerationEvent | None) -> bool:
+    """Return whether the generation stayed the same; ``before`` is the event before, where that was observed."""
+    if event.previous_generation is None:
+        return False  # the first of a group, or of one that was deleted and created again
+    return event.generation in {event.previous_generation, before.generation if before else None}
+
+
+def since_last_assignor(history: RecordedHistory) -> RecordedHistory:
+    """Return the history since the last change of assignor, since figures of two assignors describe neither."""
+    for index in range(len(history.rebalances) - 1, -1, -1):
+        rebalance = history.rebalances[index]
+        if rebalance.closing.members and rebalance.closing.assignor not in {None, history.assignor}:
+            return replace(history, rebalances=history.rebalances[index + 1 :])
+    return history
+
+
+def _since_last_type(events: Sequence[GenerationEvent]) -> Sequence[GenerationEvent]:
+    """Return the events since the last change of group type: a classic past does not show how a broker assigns."""
+    for index in range(len(events) - 1, 0, -1):
+        if events[index].group_type is not events[index - 1].group_type:
+            return events[index:]
+    return events
+
+
+def _rebalances(events: Sequence[GenerationEvent]) -> Iterable[RecordedRebalance]:
+    before: GenerationEvent | None = None
+    running: list[GenerationEvent] = []
+    for event in events:
+        if running and event.episode_generation != running[0].episode_generation:
+            running = []  # its end is missing
+        if not running and before and event.previous_generation != before.generation:
+            before = None  # the event before is missing, or the group was deleted and created again
+        running.append(event)
+        if event.closes_episode:
+            yield RecordedRebalance(tuple(running), before)
+            before, running = event, []
+
+
+def owned_by(event: GenerationEvent) -> dict[str, TopicPartitions]:
+    """Return identity -> partitions of the recorded assignment."""
+    return {identity(member): member.assigned for member in event.members}

@@ -1,0 +1,128 @@
+"""Shared by the stages of the pipeline: flags for tables, Spark and Kafka, and progress on stderr."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+
+from rebalance_agent.cli.command_parser import whole_number
+from rebalance_agent.cli.inputs.cluster_flags import add_cluster_flags
+from rebalance_agent.clock import Clock, SystemClock
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.pipeline.spark.session import SessionSettings, open_session
+from rebalance_agent.pipeline.spark.task_progress import report_tasks
+from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
+
+__all__ = [
+    "ProgressLines",
+    "add_kafka_flags",
+    "add_tables_flags",
+    "open_tables",
+    "pairs",
+    "stage_parser",
+]
+
+
+PARTITIONS_MAX = 10_000
+"""Partitions of a shuffle; each task writes a block for each of them, so the cost grows with their square."""
+
+
+def stage_parser(
+    subparsers: argparse._SubParsersAction[argparse.ArgumentParser], name: str, description: str, epilog: str
+) -> argparse.ArgumentParser:
+    """Add the parser of a stage; its texts keep their line breaks."""
+    return subparsers.add_parser(
+        name,
+        description=description,
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+
+
+def add_tables_flags(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of the tables and of Spark."""
+    parser.add_argument(
+        "--tables", required=True, metavar="DIR", help="folder of the tables, or an address such as s3a://bucket/folder"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="count what would be read and written; write nothing")
+    spark = parser.add_argument_group("Spark (under spark-submit, its own settings apply)")
+    spark.add_argument("--master", metavar="URL", help="default: local[*], all processors of this machine")
+    spark.add_argument(
+        "--driver-memory", type=_size, default="2g", metavar="SIZE", help="memory of a local Spark (default 2g)"
+    )
+    spark.add_argument(
+        "--partitions",
+        type=whole_number(1, PARTITIONS_MAX),
+        metavar="N",
+        help="partitions of shuffles (default: one per processor)",
+    )
+    spark.add_argument("--spark", action="append", metavar="KEY=VALUE", help="Spark property; repeatable")
+    spark.add_argument("--ui", action="store_true", help="serve Spark's own web page while it runs")
+
+
+def _size(text: str) -> str:
+    if not re.fullmatch(r"[1-9][0-9]{0,6}[mMgG]", text):
+        raise argparse.ArgumentTypeError("must be a size such as 512m or 4g")
+    return text
+
+
+def add_kafka_flags(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of a Kafka cluster, as for `observe`."""
+    add_cluster_flags(parser, "Kafka (flags, else the environment, else the file, as `observe` takes them)")
+
+
+def pairs(flag: str, entries: list[str] | None) -> dict[str, str]:
+    """The ``KEY=VALUE`` entries of a repeatable flag as a dict.
+
+    Raises:
+        InvalidInputError: an entry has no ``=`` or no key.
+    """
+    properties = {}
+    for entry in entries or ():
+        key, equals, value = entry.partition("=")
+        if not (equals and key):
+            raise InvalidInputError(flag, f"must be KEY=VALUE, not {entry!r}")
+        properties[key] = value
+    return properties
+
+
+@contextmanager
+def open_tables(
+    options: argparse.Namespace, stage: str, progress: ProgressLines | None = None
+) -> Iterator[DeltaTables]:
+    """The tables that the flags name, in a Spark session that ends with the block; ``progress`` prints its tasks."""
+    more: Mapping[str, str] = pairs("--spark", options.spark)
+    settings = SessionSettings(options.master, options.driver_memory, options.partitions, options.ui, more)
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)  # ignores broken pipes to a stopped Spark
+    with (
+        open_session(settings, f"rebalance-agent {stage}") as spark,
+        report_tasks(spark, progress.print_line) if progress else nullcontext(),
+    ):
+        yield DeltaTables(spark, options.tables)
+
+
+class ProgressLines:
+    """Prints progress on stderr, at most one line per ``every_s`` seconds."""
+
+    def __init__(self, stage: str, every_s: float = 2.0, clock: Clock | None = None) -> None:
+        """``stage``: the name that lines begin with."""
+        self._stage, self._every_s, self._clock = stage, every_s, clock or SystemClock()
+        self._begun = self._clock.monotonic()
+        self._last = float("-inf")
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since it was made."""
+        return self._clock.monotonic() - self._begun
+
+    def print_line(self, text: str, *, always: bool = False) -> None:
+        """Print ``text``, unless a line was printed less than ``every_s`` ago; ``always``: in any case."""
+        now = self._clock.monotonic()
+        if always or now - self._last >= self._every_s:
+            self._last = now
+            print(f"{self._stage}: {text}", file=sys.stderr, flush=True)

@@ -1,0 +1,119 @@
+"""Explains in words what the gateway would rewrite for a group; it changes nothing."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+from rebalance_agent.gateway.group_rules import Rule, Rules
+from rebalance_agent.gateway.groups.offered_protocols import COMMON_ASSIGNORS, mismatch
+from rebalance_agent.model.group import GroupType, RebalanceProtocol
+from rebalance_agent.model.member_changes import member_name
+from rebalance_agent.model.partitions import count_partitions
+from rebalance_agent.tracking.observations import DescribedGroup
+
+__all__ = ["MEMBERS_SHOWN_MAX", "explain", "rewrite_obstacle"]
+
+MEMBERS_SHOWN_MAX = 20
+"""Members that are listed; of further ones only the number is given."""
+
+_INDENT, _WIDTH = 12, 100
+
+_HOW = {
+    RebalanceProtocol.EAGER: "eager, for clients that revoke everything before they join (range, roundrobin, sticky)",
+    RebalanceProtocol.COOPERATIVE: "cooperative, for clients that keep their partitions (only cooperative-sticky)",
+}
+
+
+def explain(rules: Rules, group: str, now: DescribedGroup | None, unknown: str = "") -> str:
+    """The text for ``group``: its rule, what the rule does, and what in the group's state (``now``) prevents it.
+
+    ``unknown``: why the group's state is not known.
+    """
+    rule = rules.of(group)
+    lines = [f"Group {_printable(group)}", ""]
+    lines += _rule_entries(rule) if rule else _nothing(rules)
+    lines += ["", *_state(rule, now, unknown)]
+    return "\n".join(lines) + "\n"
+
+
+def rewrite_obstacle(rule: Rule, now: DescribedGroup) -> str:
+    """Why nothing would be rewritten for the group in its state ``now``, and what to set; empty if none is known."""
+    if now.group_type is not GroupType.CLASSIC:
+        return f"in a {now.group_type} group the coordinator assigns"
+    if not now.members or not now.assignor or now.assignor == rule.strategy.name:
+        return ""
+    if now.assignor not in COMMON_ASSIGNORS:
+        return f"its members offer {_printable(now.assignor)}, which is not one of Kafka's own"
+    return mismatch(rule.strategy, (now.assignor,))
+
+
+def _nothing(rules: Rules) -> Iterator[str]:
+    text = "No rule of gateway_groups matches its name: its frames are forwarded unchanged, and only observed."
+    if patterns := ", ".join(_printable(rule.pattern.pattern) for rule in rules):
+        text += f" There are rules for {patterns}; a pattern must match the whole name."
+    yield from _entry("Rule", text)
+
+
+def _rule_entries(rule: Rule) -> Iterator[str]:
+    strategy = rule.strategy
+    yield from _entry("Rule", _printable(str(rule)))
+    yield from _entry("Strategy", f"{strategy.name}: {strategy.summary}. It is {_HOW[strategy.protocol]}.")
+    for setting in strategy.config:
+        configured = rule.config.get(setting.name)
+        value = _printable(configured) if configured is not None else f"default {setting.default or '-'}"
+        yield from _entry("", f"{setting.name}: {value}")
+    extra = "" if strategy.writer is None else " and the strategy's data about the member"
+    yield ""
+    yield from _entry(
+        "JoinGroup",
+        f"The gateway adds {strategy.name} before the client's own assignors, which stay unchanged. Its subscription "
+        f"(version 3) has the client's own topics and rack, its owned partitions, their generation{extra}. The answer "
+        "names the client's own assignor, and contains no data of the strategy.",
+    )
+    yield from _entry(
+        "SyncGroup",
+        "The strategy's assignment replaces the leader's. If it fails or is not done in time, the leader's own is "
+        "used. The name of the assignor is replaced in both directions.",
+    )
+
+
+def _state(rule: Rule | None, now: DescribedGroup | None, unknown: str) -> Iterator[str]:
+    if now is None:
+        text = f"The group's state is not known: {unknown}" if unknown else "The group does not exist now."
+        yield from _entry("Now", text)
+        return
+    assignor = _printable(now.assignor) if now.assignor else "none"
+    text = f"{now.group_type} group, {now.state}, {len(now.members)} members, assignor {assignor}"
+    yield from _entry("Now", text)
+    for member in now.members[:MEMBERS_SHOWN_MAX]:
+        name = _printable(member_name(member.client_id, member.instance_id))
+        yield from _entry(
+            "", f"{name} on {_printable(member.host)}: {count_partitions(member.assigned or {})} partitions"
+        )
+    if len(now.members) > MEMBERS_SHOWN_MAX:
+        yield from _entry("", f"and {len(now.members) - MEMBERS_SHOWN_MAX} more")
+    if rule is not None and (verdict := _verdict(rule, now)):
+        yield from _entry("Then", verdict)
+
+
+def _entry(label: str, text: str) -> list[str]:
+    return textwrap.wrap(f"{label:<{_INDENT}}{text}", _WIDTH, subsequent_indent=" " * _INDENT, break_on_hyphens=False)
+
+
+def _verdict(rule: Rule, now: DescribedGroup) -> str:
+    name = rule.strategy.name
+    if problem := rewrite_obstacle(rule, now):
+        is_certain = now.group_type is not GroupType.CLASSIC or now.assignor not in COMMON_ASSIGNORS
+        condition = "" if is_certain else " if its clients are configured with this assignor"
+        return f"nothing is rewritten{condition}: {problem}"
+    if not now.members or not now.assignor:
+        return "it has no members: their assignors are known when they join"
+    if now.assignor == name:
+        return "it uses the strategy"
+    return f"it uses {name} from the first rebalance in which every member connects through a gateway with this rule"
+
+
+def _printable(text: str) -> str:
+    """A name from outside, escaped for a terminal."""
+    return text if text.isprintable() and len(text) <= 200 else repr(text[:200])  # noqa: PLR2004 - a line's worth

@@ -1,0 +1,107 @@
+"""Builds the events of one consumer behind a gateway; `client_membership` finds out what happens and when."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from rebalance_agent.clock import Clock
+from rebalance_agent.instrumentation.assign_decision import AssignDecision
+from rebalance_agent.instrumentation.event_builder import error_text
+from rebalance_agent.model.assignment_quality import AssignmentQuality
+from rebalance_agent.model.episode import Evidence
+from rebalance_agent.model.events import AssignEvent, Callback, MemberEvent
+from rebalance_agent.model.group_event import process_event_id
+from rebalance_agent.model.partitions import TopicPartitions
+
+__all__ = ["REASON_MAX", "ClientEvents", "Emit"]
+
+REASON_MAX = 1_000
+"""Characters of a reason that are kept: clients write a sentence (KIP-800)."""
+
+Emit = Callable[[MemberEvent | AssignEvent], None]
+"""Takes an event. Never blocks and never raises."""
+
+
+class ClientEvents:
+    """The events of one consumer, numbered in the order in which they are built.
+
+    ``waits``: durations in seconds by their field of the next member event, which takes them.
+    """
+
+    def __init__(self, group: str, client_id: str, instance_id: str | None, clock: Clock, emit: Emit) -> None:
+        """Start without events; ``emit`` takes those of `record_decision`."""
+        self._group, self._client_id, self._instance_id = group, client_id, instance_id
+        self._clock, self._emit = clock, emit
+        self.process = uuid.uuid4().hex
+        self.waits: dict[str, Any] = {}
+        self._rejected = 0
+        self._sequence = 0
+
+    def member(
+        self,
+        callback: Callback,
+        partitions: TopicPartitions,
+        started_ms: int,
+        at_ms: int,
+        reason: str | None,
+        member_id: str,
+        generation: int,
+    ) -> MemberEvent:
+        """Build the event of a callback that began at ``started_ms`` and ended at ``at_ms``."""
+        self._sequence += 1
+        waits, rejected, self.waits, self._rejected = self.waits, self._rejected, {}, 0
+        return MemberEvent(
+            event_id=process_event_id(MemberEvent.KIND, self.process, self._sequence),
+            group=self._group,
+            timestamp_ms=max(started_ms, at_ms),
+            callback=callback,
+            client_id=self._client_id,
+            member_id=member_id,
+            generation=generation,
+            started_ms=started_ms,
+            partitions=partitions,
+            process=self.process,
+            sequence=self._sequence,
+            instance_id=self._instance_id,
+            reason=reason[:REASON_MAX] if reason else None,
+            evidence=Evidence.GATEWAY,
+            rejected_commits=rejected or None,
+            **waits,
+        )
+
+    def commit_rejected(self, partitions: int) -> None:
+        """The coordinator refused the commits of this number of partitions: the next member event has the sum."""
+        self._rejected += partitions
+
+    def record_decision(
+        self,
+        assignor: str,
+        generation: int,
+        members: int,
+        seconds: float,
+        decision: AssignDecision | None = None,
+        quality: AssignmentQuality | None = None,
+        error: Exception | None = None,
+    ) -> None:
+        """Publish that our assignor ran for ``generation``, which the consumer leads, or failed with ``error``."""
+        self._sequence += 1
+        self._emit(
+            AssignEvent(
+                event_id=process_event_id(AssignEvent.KIND, self.process, self._sequence),
+                group=self._group,
+                timestamp_ms=self._clock.now_ms(),
+                assignor=assignor,
+                client_id=self._client_id,
+                generation=generation,
+                duration_seconds=seconds,
+                members=members,
+                partitions=decision.partitions if decision else 0,
+                process=self.process,
+                sequence=self._sequence,
+                quality=quality,
+                user_data_errors=decision.assignment.user_data_errors if decision else {},
+                error=error_text(error),
+            )
+        )

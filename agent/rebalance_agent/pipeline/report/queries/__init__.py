@@ -1,0 +1,7 @@
+"""The queries of the report: Spark aggregates the tables to the rows of ``report_rows``.
+
+- ``collect``: the report's data, with ``fleet_totals``, ``group_totals`` and ``detail_rows``.
+- ``report_columns``: columns and values that they share.
+
+Only here the report imports Spark. Not here: pictures and HTML.
+"""

@@ -1,0 +1,57 @@
+"""Reads a report's data from the tables; Spark aggregates, so the result fits into memory."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
+
+from rebalance_agent.pipeline.errors import PipelineError
+from rebalance_agent.pipeline.report.periods import periods
+from rebalance_agent.pipeline.report.queries.detail_rows import detail_rows
+from rebalance_agent.pipeline.report.queries.fleet_totals import cost_rows, deploy_rows, storm_rows, week_rows
+from rebalance_agent.pipeline.report.queries.group_totals import group_rows
+from rebalance_agent.pipeline.report.queries.report_columns import collected
+from rebalance_agent.pipeline.report.report_rows import DETAILS_MAX, ReportData
+from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
+
+__all__ = ["collect"]
+
+
+def collect(tables: DeltaTables, made_at: dt.datetime, *, details: int = DETAILS_MAX) -> ReportData:
+    """Return the data of the whole report; ``details``: the number of groups with charts of their own.
+
+    Raises:
+        PipelineError: the table ``generations`` has no closed episode.
+    """
+    generations = tables.read("generations")
+    episodes = generations.where("closes_episode")
+    since, until, period_s = periods(*_span(episodes))
+    period = F.floor((F.unix_timestamp("completed_at") - int(since.timestamp())) / period_s).cast("int")
+    by_period = episodes.withColumn("period", period)
+    groups, groups_in_all = group_rows(by_period, tables, int((until - since).total_seconds()) // period_s)
+    deploys, deploys_in_all = deploy_rows(episodes)
+    return ReportData(
+        since=since,
+        until=until,
+        period_seconds=period_s,
+        groups=groups,
+        costs=cost_rows(by_period),
+        week=week_rows(episodes),
+        storms=storm_rows(tables),
+        deploys=deploys,
+        details=detail_rows(tables, generations, [row.key for row in groups[:details]]),
+        groups_in_all=groups_in_all,
+        deploys_in_all=deploys_in_all,
+        made_at=made_at,
+    )
+
+
+def _span(episodes: DataFrame) -> tuple[dt.datetime, dt.datetime]:
+    """Return when the first and the last episode completed, in UTC."""
+    span = episodes.agg(F.min("completed_at").alias("first"), F.max("completed_at").alias("last"))
+    ((first, last),) = collected(span, "first", "last")
+    if first is None:
+        raise PipelineError("there is no generation to report; run `rebalance-agent pipeline aggregate` first")
+    return first, last

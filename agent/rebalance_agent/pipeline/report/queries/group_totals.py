@@ -1,0 +1,62 @@
+"""Reads one row for each group from the tables: its totals over the report's time, and its recommendation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pyspark.sql import DataFrame, Row
+from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
+
+from rebalance_agent.pipeline.report.queries.report_columns import total_cost
+from rebalance_agent.pipeline.report.report_rows import GROUPS_MAX, GroupKey, GroupRow
+from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
+from rebalance_agent.pipeline.tables.schemas import GROUP
+
+__all__ = ["group_rows"]
+
+
+def group_rows(episodes: DataFrame, tables: DeltaTables, periods_in_all: int) -> tuple[tuple[GroupRow, ...], int]:
+    """Return the groups, the most expensive first, and their total number.
+
+    ``episodes``: closed episodes with their ``period``, a number below ``periods_in_all``.
+    """
+    summed = _summed(episodes, tables)
+    worst = summed.orderBy(F.desc("stalled_partition_seconds"), *GROUP).limit(GROUPS_MAX).collect()
+    costs = _costs(episodes, worst, periods_in_all)
+    rows = tuple(GroupRow(**row.asDict(), costs=tuple(costs[row.cluster_id, row.group])) for row in worst)
+    return rows, summed.count()
+
+
+def _summed(episodes: DataFrame, tables: DeltaTables) -> DataFrame:
+    """Return a row for each group, joined from its generations, its hours and its recommendation.
+
+    Its columns are the fields of `GroupRow` but ``costs``.
+    """
+    when = F.struct("completed_at", "generation")
+    peopled = F.when(F.col("member_count") > 0, when)
+    members, partitions = F.col("member_count").alias("members"), F.col("partition_count").alias("partitions")
+    last = F.struct("group_type", "protocol", "assignor", members, partitions)
+    sums = episodes.groupBy(*GROUP).agg(
+        F.count("*").alias("rebalances"),
+        total_cost(),
+        F.percentile_approx("stall_seconds", 0.95).alias("stall_p95"),
+        F.max("skew_ratio").alias("skew_max"),
+        F.mode("trigger", deterministic=True).alias("trigger"),
+        F.coalesce(F.max_by(last, peopled), F.max_by(last, when)).alias("last"),
+        F.max_by("flapping", when).alias("flapping"),
+    )
+    hours = tables.read("group_hours").groupBy(*GROUP).agg(F.sum("partition_seconds").alias("partition_seconds"))
+    advice = tables.read("recommendations").select(
+        *GROUP, F.col("strategy").alias("recommended"), "static_membership", "saved_partition_seconds", "sentence"
+    )
+    joined = sums.join(hours, [*GROUP], "left").join(advice, [*GROUP], "left")
+    return joined.select("*", "last.*").drop("last")
+
+
+def _costs(episodes: DataFrame, groups: Sequence[Row], periods_in_all: int) -> Mapping[GroupKey, list[float]]:
+    """Return the stalled partition-seconds of each of these groups in each period."""
+    costs = {(row.cluster_id, row.group): [0.0] * periods_in_all for row in groups}
+    for cluster_id, group, period, cost in episodes.groupBy(*GROUP, "period").agg(total_cost()).toLocalIterator():
+        if mine := costs.get((cluster_id, group)):
+            mine[period] = cost
+    return costs

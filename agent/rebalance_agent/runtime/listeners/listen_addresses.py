@@ -1,0 +1,59 @@
+"""The addresses of a gateway, from settings: where it listens, and the brokers that it connects to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rebalance_agent.clock import Clock
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.gateway.gateway_server import ListenAddresses
+from rebalance_agent.gateway.transport.addresses import Address
+from rebalance_agent.http.loopback import is_loopback
+from rebalance_agent.runtime.settings.broker_tls import broker_tls
+from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
+from rebalance_agent.runtime.settings.listener_security import listener_tls
+from rebalance_agent.runtime.settings.text_types import split_address, split_server
+
+__all__ = ["listen_addresses"]
+
+ANY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - compared with, not listened on
+
+
+def listen_addresses(settings: GatewaySettings, properties: Mapping[str, str], clock: Clock) -> ListenAddresses:
+    """The addresses to listen on and to connect to, with TLS for both sides.
+
+    Raises:
+        InvalidInputError: naming the setting that is missing, contradicts another, or whose file cannot be used.
+    """
+    if not properties.get("bootstrap.servers"):
+        raise InvalidInputError("kafka.bootstrap.servers", "is missing: the gateway needs brokers to connect to")
+    host, port = split_address(settings.gateway_listen)
+    if not is_loopback(host) and not settings.gateway_beyond_loopback:
+        raise InvalidInputError(
+            "gateway_listen",
+            f"{host} can be reached from other machines: set gateway_beyond_loopback to true to allow this",
+        )
+    advertised = settings.gateway_advertised_host or host
+    if advertised in ANY_ADDRESS:
+        raise InvalidInputError("gateway_advertised_host", f"is missing: clients cannot connect to {host}")
+    return ListenAddresses(
+        _servers(properties["bootstrap.servers"]),
+        (host, port),
+        advertised,
+        settings.gateway_port_base,
+        to_brokers=broker_tls(properties),
+        from_clients=tls.context if (tls := listener_tls(settings, "gateway_tls_", clock)) else None,
+    )
+
+
+def _servers(text: str) -> tuple[Address, ...]:
+    """The addresses in ``bootstrap.servers``, as librdkafka reads them: with or without a protocol and a port."""
+    addresses = []
+    for server in filter(None, map(str.strip, text.split(","))):
+        try:
+            addresses.append(split_server(server))
+        except ValueError as error:
+            raise InvalidInputError("kafka.bootstrap.servers", f"{server}: {error}") from None
+    if not addresses:
+        raise InvalidInputError("kafka.bootstrap.servers", "contains no server")
+    return tuple(addresses)

@@ -1,0 +1,134 @@
+"""The rights (ACLs) that each role needs, why, and what fails without them. Docs and `check` use this list.
+
+Read and Write imply Describe (in Kafka's own authorizer), which is therefore not listed with them. Describe on Cluster
+is never needed: brokers list the groups that a principal may describe.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from rebalance_agent.cluster.acls import allow_command
+from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
+from rebalance_agent.runtime.settings.roles import AgentSettings, ObserverSettings
+
+__all__ = ["ADMIN_ONLY", "EVERYTHING", "Right", "acl_command", "agent_rights"]
+
+ADMIN_ONLY = "admin-only"
+"""The degraded mode without the right to read the offsets topic."""
+
+EVERYTHING = "*"
+"""The resource name of a right to every topic or group."""
+
+
+@dataclass(frozen=True, slots=True)
+class Right:
+    """One ACL, with its purpose (``why``) and the loss without it (``lost``).
+
+    ``mode``: the degraded mode without it; several rights may have the same. ``some_do``: where the right is for
+    `EVERYTHING`, rights to some resources (by prefix) are enough for these.
+    """
+
+    operation: Literal["Create", "Describe", "DescribeConfigs", "Read", "Write"]
+    resource: Literal["Group", "Topic"]
+    name: str
+    mode: str
+    why: str
+    lost: str
+    prefixed: bool = False
+    some_do: bool = False
+
+    def __str__(self) -> str:
+        """The right in words, such as ``Read on Topic 'orders'``."""
+        prefixed = "prefix " if self.prefixed else ""
+        return f"{self.operation} on {self.resource} {prefixed}'{self.name}'"
+
+
+def agent_rights(settings: AgentSettings) -> tuple[Right, ...]:
+    """The rights that a role with these settings needs, most important first."""
+    events = _event_rights(settings.events_topic)
+    if isinstance(settings, ObserverSettings):
+        write, create = events
+        lost = "members' own times are unknown: stalls stay bounds, times of callbacks and pods are absent"
+        why = "reads the sidecars' reports about their members"
+        read = Right("Read", "Topic", settings.events_topic, "members-unheard", why, lost)
+        events = (*_group_rights(settings), write, read, create, *_topic_rights(settings))
+    return tuple(right for right in events if right.name)
+
+
+def _group_rights(settings: ObserverSettings) -> tuple[Right, ...]:
+    some_do = settings.groups_allow != ".*"
+    return (
+        Right(
+            "Read",
+            "Topic",
+            OFFSETS_TOPIC,
+            ADMIN_ONLY,
+            "the coordinator's own log: generations, assignments, moved partitions, end times",
+            'groups are only described, source="admin": no generations, no aborted rebalances, no stalls',
+        ),
+        Right(
+            "Describe",
+            "Group",
+            EVERYTHING,
+            "groups-hidden",
+            "detects the start of classic rebalances (ListGroups), describes groups until the log is read",
+            "a classic rebalance is detected only at its end, so its stall is a wider bound; no group is described; "
+            "no skew by lag",
+            some_do=some_do,
+        ),
+        Right(
+            "Describe",
+            "Topic",
+            EVERYTHING,
+            "topics-hidden",
+            "partition counts and topic ids",
+            "counts of hidden topics come from assignments: unassigned and new partitions are not detected; "
+            "topics of consumer, share and streams groups appear as ids",
+            some_do=some_do,
+        ),
+        Right(
+            "DescribeConfigs",
+            "Topic",
+            OFFSETS_TOPIC,
+            "limit-unknown",
+            "the size limit of the log's records",
+            "the limit for groups' records is unknown (no rebalance_agent_offsets_message_max_bytes)",
+        ),
+    )
+
+
+def _event_rights(topic: str) -> tuple[Right, ...]:
+    mode = "events-unpublished"
+    lost = "events are counted as dropped (rebalance_agent_events_dropped_total); metrics and log still work"
+    uncreated = "no events until the topic is created"
+    return (
+        Right("Write", "Topic", topic, mode, "publishes the events", lost),
+        Right("Create", "Topic", topic, mode, "creates the topic if it is missing", uncreated),
+    )
+
+
+def _topic_rights(settings: ObserverSettings) -> tuple[Right, ...]:
+    """Rights of the replicas' group, and to the topics of snapshots and baselines; without a name where not used."""
+    group, state, baselines = settings.replicas_group, settings.state_topic, settings.baselines_topic
+    shares = "shares the groups with the other replicas"
+    unshared = "this replica owns no partition and reports no group: /readyz is 503, part `ownership`"
+    lost = (
+        "each start reads the whole offsets topic; "
+        "rebalances that ended or settled while no observer ran are not reported"
+    )
+    normal = "reads each group's baselines, if the pipeline runs"
+    absent = "kafka_rebalance_stall_baseline_seconds is absent"
+    return (
+        Right("Read", "Group", group, "unshared", shares, unshared),
+        Right("Write", "Topic", state, "state-unsaved", "writes snapshots for the next start", lost),
+        Right("Read", "Topic", state, "state-unsaved", "reads the snapshots of the previous process", lost),
+        Right("Create", "Topic", state, "state-unsaved", "creates the topic if it is missing", lost),
+        Right("Read", "Topic", baselines, "baselines-unread", normal, absent),
+    )
+
+
+def acl_command(right: Right, principal: str, servers: str) -> str:
+    """The ``kafka-acls.sh`` command that grants ``right`` to ``principal``."""
+    return allow_command(right.operation, right.resource, right.name, principal, servers, prefixed=right.prefixed)

@@ -1,0 +1,129 @@
+"""Types of settings that are texts, each with its check: addresses, patterns, topic names, URLs.
+
+A check raises ``ValueError`` with the sentence that follows the setting's name in the message.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Annotated
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
+from rebalance_agent.runtime.settings.kafka_config import kafka_properties
+from rebalance_agent.runtime.settings.webhook_target import webhook_target
+from rebalance_agent.tracking.patterns.copartition import Copartitioned
+
+__all__ = [
+    "Address",
+    "Declarations",
+    "KafkaProperties",
+    "OptionalAddress",
+    "Pattern",
+    "ReplicasGroup",
+    "Text",
+    "Topic",
+    "Webhook",
+    "checked",
+    "overlap",
+    "split_address",
+    "split_server",
+]
+
+KAFKA_PORT = 9092
+"""Kafka's port, which librdkafka uses where none is given."""
+
+TEXT_MAX = 1_000
+"""Most characters of a text setting: a longer one is a mistake."""
+
+DECLARATIONS_TEXT_MAX = 10_000
+"""Most characters of co-partition declarations: some dozens of lines."""
+
+TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
+
+INTERNAL_TOPICS = (OFFSETS_TOPIC, "__transaction_state", "__share_group_state")
+
+WILDCARDS = {"0.0.0.0", "::"}  # noqa: S104 - compared with, not listened on
+LOOPBACKS = {"127.0.0.1", "localhost"}
+
+
+def split_address(address: str) -> tuple[str, int]:
+    """Host and port of ``host:port``; an IPv6 address stands in brackets.
+
+    Raises:
+        ValueError: it is not an address, or the port is not between 0 (any free one) and 65535.
+    """
+    host, colon, port = address.rpartition(":")
+    if not (colon and host and port.isascii() and port.isdigit() and len(port) <= 5 and int(port) <= 65535):  # noqa: PLR2004
+        raise ValueError("must be host:port, such as 127.0.0.1:29309 or [::1]:29309")
+    if ":" in host and not (host.startswith("[") and host.endswith("]")):
+        raise ValueError("an IPv6 address must have brackets, such as [::1]:29309")
+    try:
+        host.encode("idna")
+    except UnicodeError:
+        raise ValueError("must begin with an address or a host name") from None
+    return host.removeprefix("[").removesuffix("]"), int(port)
+
+
+def split_server(server: str) -> tuple[str, int]:
+    """Host and port of one entry of ``bootstrap.servers``, as librdkafka reads it: protocol and port may be absent.
+
+    Raises:
+        ValueError: see `split_address`.
+    """
+    address = server.strip().rpartition("://")[2]
+    has_port = ":" in address.rpartition("]")[2] if address.startswith("[") else ":" in address
+    return split_address(address if has_port else f"{address}:{KAFKA_PORT}")
+
+
+def checked(check: Callable[[str], object], *, empty: bool = True) -> AfterValidator:
+    """A validator of a text: ``check`` raises if it is wrong. ``empty``: an empty text is accepted unchecked."""
+
+    def validate(text: str) -> str:
+        try:
+            if text or not empty:
+                check(text)
+        except InvalidInputError as error:
+            raise ValueError(error.problem) from None
+        return text
+
+    return AfterValidator(validate)
+
+
+def _pattern(text: str) -> None:
+    try:
+        re.compile(text)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise ValueError(f"is not a regular expression: {error}") from None
+
+
+def _topic(text: str) -> None:
+    if not TOPIC_NAME.fullmatch(text) or text in (".", ".."):
+        raise ValueError("is not a topic name (letters, digits, '.', '_', '-'; at most 249)")
+    if text in INTERNAL_TOPICS:
+        raise ValueError("is an internal topic of the brokers")
+
+
+def overlap(one: tuple[str, int], other: tuple[str, int]) -> bool:
+    """Whether two addresses cannot both be listened on; port 0 is any free port, and overlaps none."""
+    hosts = {one[0], other[0]}
+    return one[1] == other[1] != 0 and (len(hosts) == 1 or bool(hosts & WILDCARDS) or hosts <= LOOPBACKS)
+
+
+def _replicas_group(text: str) -> None:
+    if not text.startswith("rebalance-agent"):
+        raise ValueError("must begin with rebalance-agent, so that the group is hidden")
+
+
+Text = Annotated[str, Field(max_length=TEXT_MAX)]
+Address = Annotated[str, checked(split_address, empty=False), Field(max_length=TEXT_MAX)]
+OptionalAddress = Annotated[str, checked(split_address), Field(max_length=TEXT_MAX)]
+Webhook = Annotated[str, checked(webhook_target), Field(max_length=TEXT_MAX)]
+Pattern = Annotated[str, checked(_pattern), Field(max_length=TEXT_MAX)]
+Topic = Annotated[str, checked(_topic)]
+ReplicasGroup = Annotated[str, checked(_replicas_group), Field(max_length=TEXT_MAX)]
+Declarations = Annotated[str, checked(Copartitioned.parse), Field(max_length=DECLARATIONS_TEXT_MAX)]
+KafkaProperties = Annotated[dict[str, str], BeforeValidator(kafka_properties)]

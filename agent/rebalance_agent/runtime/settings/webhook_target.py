@@ -1,0 +1,47 @@
+"""The URL of the webhook: parsed, and shown without its secret parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from urllib.parse import SplitResult, urlsplit
+
+__all__ = ["WebhookTarget", "webhook_target"]
+
+_PORTS = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookTarget:
+    """The URL to POST to, checked by `webhook_target`. ``path`` has the query, too; both may be secret."""
+
+    scheme: str
+    host: str
+    port: int
+    path: str = field(repr=False)
+
+    @property
+    def shown(self) -> str:
+        """The URL without path and query, which may be secret."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}:{self.port}"
+
+
+def webhook_target(url: str) -> WebhookTarget:
+    """Parse an ``http`` or ``https`` URL.
+
+    Raises:
+        ValueError: it is not such a URL, or has a user and password; the text of the error has no part of it.
+    """
+    if not url.isascii() or not url.isprintable() or " " in url:
+        raise ValueError("must be a URL of printable ASCII without spaces")
+    try:
+        parts: SplitResult = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise ValueError("is not a URL") from None
+    if parts.scheme not in _PORTS or not parts.hostname:
+        raise ValueError("must be a URL of http or https, such as https://example.org/events")
+    if "@" in parts.netloc:
+        raise ValueError("must not contain a user or password; use events_webhook_token_file")
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    return WebhookTarget(parts.scheme, parts.hostname, _PORTS[parts.scheme] if port is None else port, path)

@@ -1,0 +1,66 @@
+"""Starts the processes of brokers and waits until they answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from rebalance_agent.clock import Clock
+from rebalance_agent.testing.errors import BrokerError
+from rebalance_agent.testing.kafka.broker import Broker
+from rebalance_agent.testing.kafka.java import JavaRuntime
+
+__all__ = ["BrokerStart", "kill_all"]
+
+_POLL_S = 0.05
+_CLASS_LIST = "classes.lst"
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerStart:
+    """How the brokers of one cluster are started.
+
+    ``flags``: Java flags. ``temporary``: whether a broker's files are removed if this process ends without a stop.
+    ``offsets_topic``: whether a start waits for ``__consumer_offsets``. ``timeout_s``: longest wait.
+    """
+
+    flags: Sequence[str]
+    temporary: bool
+    offsets_topic: bool
+    timeout_s: float
+    clock: Clock
+
+    def launch(self, brokers: Iterable[Broker], cluster: Mapping[int, Broker], runtime: JavaRuntime) -> None:
+        """Start ``brokers``, and wait until each running one of the ``cluster`` answers and reports the others as live.
+
+        Raises:
+            BrokerError: a broker ended or did not answer in time.
+        """
+        for broker in brokers:
+            # Until there is a class archive, broker 1 lists its classes for it; see `class_archive`.
+            listing = runtime.listing_flags(broker.node.directory / _CLASS_LIST) if broker.node.node_id == 1 else []
+            broker.launch(runtime, (*listing, *self.flags), [broker.node.directory] if self.temporary else [])
+        running = {node_id: each for node_id, each in cluster.items() if each.running}
+        deadline = self.clock.monotonic() + self.timeout_s
+        for broker in running.values():
+            self._await(broker, lambda broker=broker: broker.answers(frozenset(running)), deadline)  # type: ignore[misc]
+        if self.offsets_topic:
+            last = list(running.values())[-1]
+            self._await(last, last.has_coordinator, deadline)
+
+    def build_archive(self, first: Broker, runtime: JavaRuntime) -> None:
+        """Build the class archive from the classes that the ``first`` broker listed, if there is none yet."""
+        runtime.build_archive(first.node.directory / _CLASS_LIST)
+
+    def _await(self, broker: Broker, condition: Callable[[], bool], deadline: float) -> None:
+        while not condition():
+            if self.clock.monotonic() > deadline:
+                raise BrokerError(broker.failure(f"did not get ready within {self.timeout_s:g} s"))
+            broker.process.exited.wait(_POLL_S)  # returns at once if the process ends
+
+
+def kill_all(brokers: Iterable[Broker]) -> None:
+    """Kill every broker that runs (SIGKILL)."""
+    for broker in brokers:
+        if broker.running:
+            broker.process.kill()

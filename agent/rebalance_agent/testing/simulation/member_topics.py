@@ -1,0 +1,47 @@
+"""The topics of a simulated consumer, and whether it has to join again because of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rebalance_agent.model.episode import Trigger
+from rebalance_agent.testing.simulation.world import World
+
+__all__ = ["MemberTopics"]
+
+
+class MemberTopics:
+    """The topics that a member wants, those that it joined with, and, of a leader, their partition counts then."""
+
+    def __init__(self, topics: tuple[str, ...], world: World) -> None:
+        """Start with a subscription to ``topics``."""
+        self.wanted = self.joined = topics
+        self._world = world
+        self._counts: dict[str, int] | None = None
+
+    def join(self) -> None:
+        """Join with the wanted topics; who leads is not known yet."""
+        self.joined, self._counts = self.wanted, None
+
+    def lead(self, topics: Iterable[str]) -> None:
+        """Remember the partition counts of all ``topics`` of the group: only its leader watches them."""
+        self._counts = self._world.counts(topics)
+
+    @property
+    def changed(self) -> bool:
+        """Whether the member has to join again."""
+        return self._counts_changed or self.wanted != self.joined
+
+    @property
+    def reason(self) -> Trigger:
+        """Why the member joins again, as far as its topics show it."""
+        if self.wanted != self.joined:
+            return Trigger.SUBSCRIPTION_CHANGED
+        if self._counts is None or not self._counts_changed:
+            return Trigger.REJOIN
+        new = any(now and not self._counts[topic] for topic, now in self._world.counts(self._counts).items())
+        return Trigger.TOPICS_CHANGED if new else Trigger.PARTITIONS_CHANGED
+
+    @property
+    def _counts_changed(self) -> bool:
+        return self._counts is not None and self._counts != self._world.counts(self._counts)

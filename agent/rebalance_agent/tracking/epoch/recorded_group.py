@@ -1,0 +1,64 @@
+"""A group whose coordinator assigns, as its records show it: its state, and its members as a `Generation`.
+
+In records topics may have ids only; here they have names, and partition counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rebalance_agent.model.generation_diff import Partition
+from rebalance_agent.model.group import GroupSnapshot, GroupState, GroupType, RebalanceProtocol
+from rebalance_agent.tracking.cluster_topics import ClusterTopics
+from rebalance_agent.tracking.completed_generation import Generation, PartitionHandover, subscribed_topics
+from rebalance_agent.tracking.epoch.epoch_records import EpochGroupRecords
+
+__all__ = ["RecordedGroup"]
+
+
+class RecordedGroup:
+    """One group; its records change, and so do the results."""
+
+    __slots__ = ("_group", "_group_type", "_records", "_topics")
+
+    def __init__(self, group: str, group_type: GroupType, records: EpochGroupRecords, topics: ClusterTopics) -> None:
+        """Show the ``records`` of the group, with the names and partition counts of ``topics``."""
+        self._group, self._group_type, self._records, self._topics = group, group_type, records, topics
+
+    def snapshot(self, at_ms: int) -> GroupSnapshot:
+        """Return the members and their assignment as the records show them at ``at_ms``."""
+        return self._records.snapshot(self._group, self._topics, at_ms)
+
+    def state(self, epoch: int) -> GroupState:
+        """Return the state of the group, whose newest epoch is ``epoch``."""
+        if not self._records.members:
+            return GroupState.EMPTY
+        if self._group_type is GroupType.STREAMS and not self._records.ready:
+            return GroupState.NOT_READY
+        if self._group_type is GroupType.SHARE or self._records.reached:
+            return GroupState.STABLE
+        return GroupState.ASSIGNING if self._records.target_epoch < epoch else GroupState.RECONCILING
+
+    def generation(self, at_ms: int, seen_ms: int) -> Generation:
+        """Return the members and their assignment as a generation, whether the epoch has been reached or not."""
+        value = self.snapshot(at_ms)
+        protocol = RebalanceProtocol.COOPERATIVE
+        return Generation(value, at_ms, seen_ms, protocol, self._sizes(value), group_type=self._group_type)
+
+    def restarts(self, name: str, started_ms: int | None, contact_ms: int | None) -> dict[Partition, PartitionHandover]:
+        """Return handovers for all partitions of an eager member: from the request to rejoin until it rejoined."""
+        current = self._records.current(name)
+        if current is None or started_ms is None or contact_ms is None:
+            return {}
+        return dict.fromkeys(current.held, PartitionHandover(started_ms, contact_ms, contact_ms))
+
+    def by_topic_name(self, handovers: Mapping[Partition, PartitionHandover]) -> dict[Partition, PartitionHandover]:
+        """Return ``handovers`` by the names of their topics."""
+        named = {}
+        for (key, number), handover in handovers.items():
+            for topic, numbers in self._records.by_topic_name({key: (number,)}, self._topics).items():
+                named.update({(topic, index): handover for index in numbers})
+        return named
+
+    def _sizes(self, value: GroupSnapshot) -> dict[str, int]:
+        return self._topics.sizes_in(subscribed_topics(value), value)

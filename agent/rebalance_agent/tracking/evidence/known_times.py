@@ -1,0 +1,107 @@
+"""What evidence shows of one group: times, between bounds or up to a moment, and how members departed. Values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from rebalance_agent.model.episode import Evidence
+from rebalance_agent.model.generation_diff import Partition
+
+__all__ = [
+    "FOREVER_MS",
+    "CoordinatorChange",
+    "Departure",
+    "FirstCommits",
+    "LastSeen",
+    "Outage",
+    "TimeBounds",
+]
+
+FOREVER_MS = 1 << 62
+"""A time (epoch ms) after any other: an upper bound where none is known."""
+
+
+class Departure(StrEnum):
+    """How a member left the group: it left by itself, it failed, or that is unknown.
+
+    ``EXPELLED``: it failed, since it did not revoke in time. ``SILENT``: nothing excludes that it failed.
+    """
+
+    LEFT = "left"
+    FAILED = "failed"
+    EXPELLED = "expelled"
+    SILENT = "silent"
+    UNKNOWN = "unknown"
+
+    @property
+    def failed(self) -> bool:
+        """Whether the member surely failed."""
+        return self in (Departure.FAILED, Departure.EXPELLED)
+
+    @property
+    def known(self) -> bool:
+        """Whether the member surely left or surely failed."""
+        return self.failed or self is Departure.LEFT
+
+
+@dataclass(frozen=True, slots=True)
+class LastSeen:
+    """When a departed member was last active (epoch ms): its last known contact with the coordinator, its last work.
+
+    ``contact_ms`` is a lower bound: the member may have sent heartbeats later, which no record shows. ``worked_ms``:
+    its last commit that a commit of a larger offset followed: the member consumed until then at least.
+    """
+
+    contact_ms: int | None = None
+    worked_ms: int | None = None
+
+
+@dataclass(slots=True)
+class FirstCommits:
+    """The first commit (epoch ms) of each partition after a member got it; ``at_ms`` fills up as commits are read.
+
+    ``awaited``: the partitions that members got. ``later_ms``: the first commit of a partition that a later generation
+    assigned before any came. Its owner of that generation consumes it.
+    """
+
+    at_ms: dict[Partition, int] = field(default_factory=dict)
+    awaited: set[Partition] = field(default_factory=set)
+    later_ms: dict[Partition, int] = field(default_factory=dict)
+
+    def rename(self, names: Mapping[str, str]) -> None:
+        """Replace topic ids by ``names`` that became known."""
+        self.at_ms, self.later_ms = (
+            {(names.get(topic, topic), number): at_ms for (topic, number), at_ms in times.items()}
+            for times in (self.at_ms, self.later_ms)
+        )
+        self.awaited = {(names.get(topic, topic), number) for topic, number in self.awaited}
+
+
+@dataclass(frozen=True, slots=True)
+class TimeBounds:
+    """A moment between two bounds (epoch milliseconds, coordinator's clock), and the evidence for them."""
+
+    earliest_ms: int
+    latest_ms: int
+    evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatorChange:
+    """A new coordinator took over between two records of its partition (epoch ms): ``after_ms`` and ``until_ms``."""
+
+    after_ms: int
+    until_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """Some broker did not answer ListGroups between two polls that all brokers answered (epoch ms).
+
+    Members may have been unable to consume meanwhile.
+    """
+
+    after_ms: int
+    until_ms: int

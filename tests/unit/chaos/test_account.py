@@ -1,0 +1,141 @@
+"""The bounds of events have to contain what members lived through."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from chaos import account as accounts
+from chaos.account import Account, judged, write
+from chaos.kinds import Kind
+from support.judge.records import generation, group_key
+from support.members.member_lines import Lines
+
+KIND = Kind("k", "librdkafka")
+BEGAN = 1_795_531_000_000
+RECORDS = ((1_000, generation(1, **{"k-0": [0, 1]})), (11_490, generation(2, **{"k-0": [0], "k-1": [1]})))
+
+
+class Record:
+    """A record of the offsets topic."""
+
+    def __init__(self, offset, at_ms, value):
+        self._offset, self._at_ms, self._value = offset, at_ms, value
+
+    def partition(self):
+        return 0
+
+    def offset(self):
+        return self._offset
+
+    def timestamp(self):
+        return 1, BEGAN + self._at_ms
+
+    def key(self):
+        return group_key("chaos-k")
+
+    def value(self):
+        return self._value
+
+
+class Clock:
+    """A clock that is set."""
+
+    now = 0
+
+    def now_ms(self):
+        return BEGAN + self.now
+
+
+def heard(*lines):
+    member = Lines()
+    for at_ms, word, *numbers in lines:
+        member.hear(word, BEGAN + at_ms, *numbers)
+    return member
+
+
+@pytest.fixture
+def verdict(tmp_path, monkeypatch):
+    """The verdict on bounds of a stall that took 2 s: the partition 1 went from one member to another."""
+    monkeypatch.setattr(accounts, "topic_ids", lambda _: {})
+    monkeypatch.setattr(accounts, "everything", lambda *_: [Record(n, *each) for n, each in enumerate(RECORDS)])
+    log = tmp_path / "broker.log"
+    log.touch()
+    kafka = SimpleNamespace(bootstrap_servers="", logs={1: log})
+
+    def told(lower, upper, *, kinds=(KIND,), fault=None):
+        account = Account()
+        account._clock = clock = Clock()
+        first = heard((1_100, "assigned", 0, 1), (9_500, "revoked", 0, 1), (11_490, "assigned", 0))
+        account.start(KIND, "k-0", lambda: first)
+        clock.now = 9_000
+        account.start(KIND, "k-1", lambda: heard((11_500, "assigned", 1)))
+        if fault:
+            clock.now = 10_000
+            account.note("fault", name=fault)
+            account.note("fault over", name=fault)
+        events = [
+            {"kind": "generation", "event_id": f"e{number}", "group": "chaos-k", "generation": number,
+             "timestamp_ms": BEGAN + at_ms, "closes_episode": True, "members": [{}],
+             "stall": {"basis": "bound", "lower_seconds": low, "seconds": high}}
+            for number, at_ms, low, high in ((1, 1_000, 0.0, 0.1), (2, 11_490, lower, upper))
+        ]  # fmt: skip
+        folder = tmp_path / "account"
+        write(account, kafka, kinds, "t", [json.dumps(each).encode() for each in events], folder)
+        return judged(folder)
+
+    return told
+
+
+def test_a_bound_that_contains_what_members_say_holds(verdict):
+    found = verdict(1.5, 2.5)
+    assert found.wrong == ()
+    assert found.what.startswith("members' account: 2 bounds were judged, 0 are false")
+
+
+@pytest.mark.parametrize("bounds", [(0.0, 0.9), (3.1, 4.0)])
+def test_a_bound_that_does_not_is_wrong(verdict, bounds):
+    (first, more) = verdict(*bounds).wrong
+    assert first.startswith("chaos-k 2: ")
+    assert first.endswith(f"told {bounds[0]} to {bounds[1]} s, members say 2.0 to 2.0 s")
+    assert "1 bounds are false" in more
+
+
+def test_a_process_may_not_be_scheduled_for_a_second(verdict):
+    assert verdict(0.0, 1.1).wrong == ()
+
+
+def test_an_observer_whose_clock_is_wrong_says_nothing_certain(verdict):
+    found = verdict(0.0, 0.5, fault="clock set back")
+    assert found.wrong == ()
+    assert "1 false ones lie beside a wrong clock" in found.what
+
+
+def test_the_clock_of_a_sidecar_is_no_excuse(verdict):
+    assert verdict(0.0, 0.5, fault="sidecar clock set back").wrong
+
+
+def test_members_that_say_nothing_prove_nothing(verdict):
+    assert verdict(1.5, 2.5, kinds=()).wrong == ("no bound was judged: members say nothing",)
+
+
+def test_how_members_end_is_part_of_the_account():
+    account = Account()
+    account._clock = clock = Clock()
+    leaves = account.start(KIND, "k-0", lambda: heard((100, "assigned", 0), (200, "read", 0, 7), (600, "revoked", 0)))
+    dies = account.start(KIND, "k-0", lambda: heard((700, "assigned", 0)))
+
+    def ends():
+        clock.now += 300
+
+    clock.now = 500
+    account.end(leaves, "close", ends)
+    account.end(dies, "kill", ends)
+    assert [act["do"] for act in account.acts] == ["start", "start", "close", "ended", "kill", "ended"]
+    lines = account.lines("t")
+    said = [(line["at"] - BEGAN, line["what"], line.get("edge")) for line in lines["chaos-k", "k-0.1"]]
+    assert said == [(100, "assigned", "enter"), (100, "assigned", "exit"), (200, "read", None), (500, "closing", None),
+                    (600, "revoked", "enter"), (600, "revoked", "exit"), (800, "closed", None)]  # fmt: skip
+    assert [line["what"] for line in lines["chaos-k", "k-0.2"]] == ["assigned", "assigned"]

@@ -1,0 +1,141 @@
+"""What a run plays, by its seed, in simulated time: each fault often enough, and enough membership changes."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from types import SimpleNamespace
+
+import pytest
+
+from judge.play.faults import Faults
+from judge.play.groups import GROUPS, PARTITIONS
+from judge.play.lives import Life
+from judge.play.timetable import FAULTS, enough, lanes
+from judge.verdict.judgement import MEMBERSHIP
+from judge.verdict.summary import CHANGES_MIN, PLAYED_MIN, played
+
+MINUTES = 15
+SEEDS = ((7, 11, 23), (1, 2, 3), (104_729, 500_000, 999_983))
+CLOSES_S = 4.0
+FAULTS_S = {
+    "coordinator killed": 22,
+    "leaders moved": 12,
+    "outage": 28,
+    "observer killed": 42,
+    "open transactions": 20,
+}
+"""How long each takes on a machine that has other work, too."""
+
+
+class Time:
+    """The stage of one thread, in which time passes only while it waits."""
+
+    def __init__(self, seed, minutes=MINUTES):
+        self.seed, self.over, self.acts, self.done = seed, self, self, Counter()
+        self._left_s, self._partitions = minutes * 60, PARTITIONS
+
+    def wait(self, seconds):
+        self._left_s -= seconds
+        return self._left_s <= 0
+
+    def note(self, do, **_more):
+        self.done[do] += 1
+
+    def add_partitions(self, _group, _topic, limit):
+        self._partitions += 2
+        return self._partitions <= limit
+
+    def add_topic(self, *_):
+        return True
+
+
+class Member:
+    """A member that does at once what it is told, and takes a while to leave."""
+
+    def __init__(self, _group, name, stage, _instance, _settings):
+        self.name, self.running, self._stage = name, True, stage
+        stage.note("start")
+
+    def tell(self, do, **_more):
+        self._stage.note(do)
+
+    def stop(self):
+        self._stage.note("stop")
+
+    def go_on(self):
+        pass
+
+    def kill(self):
+        self._stage.note("kill")
+        self.running = False
+
+    def close(self):
+        self._stage.note("close")
+        self._stage.wait(CLOSES_S)
+        self.running = False
+
+
+def run(seed, monkeypatch):
+    """The report of a run that was not played."""
+    monkeypatch.setattr("judge.play.lives.Member", Member)
+    changes, done = Counter(), Counter()
+    for group in GROUPS:
+        stage = Time(seed)
+        life = Life(group, stage)
+        life._changes()
+        changes += life.played
+        done += stage.done
+    counts = Counter()
+    for lane in lanes():
+        stage = Time(seed)
+        faults = Faults(stage, lambda name, _chance, stage=stage: stage.wait(FAULTS_S[name]))
+        faults.play(lane)
+        counts += faults.played
+    wanted = {change for group in GROUPS for change in group.changes} | set(FAULTS)
+    text = json.dumps({"changes": changes, "faults": counts})
+    return {"seed": seed, "played": text, "wanted": wanted, "changes": sum(done[name] for name in MEMBERSHIP)}
+
+
+@pytest.mark.parametrize("seeds", SEEDS)
+def test_three_runs_play_each_fault_often_and_change_members_often(seeds, monkeypatch):
+    reports = [run(seed, monkeypatch) for seed in seeds]
+    counts = played(reports)
+    assert {name: each for name, each in counts.items() if sum(each) < PLAYED_MIN} == {}
+    assert counts.keys() == reports[0]["wanted"]
+    assert min(report["changes"] for report in reports) >= CHANGES_MIN
+
+
+def test_the_same_seed_gives_the_same_run(monkeypatch):
+    assert run(7, monkeypatch) == run(7, monkeypatch)
+    assert run(7, monkeypatch) != run(8, monkeypatch)
+
+
+def test_three_whole_runs_that_play_each_fault_enough_have_each_often():
+    assert 3 * enough(MINUTES) >= PLAYED_MIN
+    assert (enough(2), enough(MINUTES)) == (1, 7)
+
+
+def test_only_some_faults_can_be_played():
+    assert lanes(["outage"]) == [("outage",)]
+    assert lanes([]) == []
+    assert sorted(name for lane in lanes() for name in lane) == sorted(FAULTS)
+
+
+def test_a_fault_that_is_refused_does_not_count():
+    def refuses(_name, _chance):
+        raise TimeoutError("brokers are away")
+
+    faults = Faults(Time(1, minutes=2), refuses, ["outage"])
+    faults.play(("outage",))
+    assert faults.played == {}
+    assert faults.few(minutes=2)
+    assert not Faults(SimpleNamespace(seed=1), refuses, []).few(minutes=2)
+
+
+def test_a_run_goes_on_until_each_fault_was_played_often_enough():
+    faults = Faults(Time(1), None, ["outage", "open transactions"])
+    faults.played.update({"outage": 7, "open transactions": 6})
+    assert faults.few(MINUTES)
+    faults.played["open transactions"] += 1
+    assert not faults.few(MINUTES)

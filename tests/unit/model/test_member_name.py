@@ -1,0 +1,33 @@
+"""The name of a member is made in one place, in one order."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import rebalance_agent
+from rebalance_agent.model.member_changes import member_name
+
+ROOT = Path(rebalance_agent.__file__).parent
+
+
+@pytest.mark.parametrize(
+    ("instance_id", "pod", "name"),
+    [
+        ("static", "pod", "pod"),
+        ("static", None, "static"),
+        (None, "pod", "pod"),
+        (None, None, "client"),
+        ("", "", "client"),
+    ],
+)
+def test_a_member_goes_by_its_pod_else_its_instance_id_else_its_client_id(instance_id, pod, name):
+    assert member_name("client", instance_id, pod=pod) == name
+
+
+def test_no_other_module_makes_a_name_of_these_ids():
+    chosen = re.compile(r"instance_id or \S*client_id|pod or \S*instance_id|instance_id or \S*pod")
+    places = [path.name for path in ROOT.rglob("*.py") if chosen.search(path.read_text(encoding="utf-8"))]
+    assert places == ["member_changes.py"]
