@@ -42,15 +42,16 @@ def mapped(text):
     return re.findall(r"^\| \[`([\w/]+)`\]\(agent/rebalance_agent/\1\) \| (.+) \|$", section(text, "Map"), re.MULTILINE)
 
 
+def contract(wanted):
+    """The first import contract that is ``wanted``."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    return next(each for each in settings["tool"]["importlinter"]["contracts"] if wanted(each))
+
+
 def layers():
     """The first import contract's layers, each as the names that share it."""
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    contract = next(
-        each
-        for each in settings["tool"]["importlinter"]["contracts"]
-        if each["type"] == "layers" and "rebalance_agent.cli" in each["layers"]
-    )
-    return [[name.removeprefix("rebalance_agent.") for name in layer.split(" | ")] for layer in contract["layers"]]
+    rooms = contract(lambda each: each["type"] == "layers" and "rebalance_agent.cli" in each["layers"])
+    return [[name.removeprefix("rebalance_agent.") for name in layer.split(" | ")] for layer in rooms["layers"]]
 
 
 def lost(text, *, below=()):
@@ -79,6 +80,12 @@ def test_the_picture_has_the_layers_of_the_import_contract_in_their_order():
 def test_every_package_and_module_at_the_top_is_in_the_picture():
     top = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
     assert {name for line in drawn(ARCHITECTURE) for name in line} == top - {"__init__"}
+
+
+def test_http_may_import_of_the_package_only_errors_clock_and_health():
+    forbidden = set(contract(lambda each: each["name"].startswith("HTTP knows"))["forbidden_modules"])
+    everything = {f"rebalance_agent.{name}" for line in layers() for name in line}
+    assert everything - forbidden == {f"rebalance_agent.{name}" for name in ("http", "errors", "clock", "health")}
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rebalance_agent.assignors.balance import dealing, placement, promise
 from rebalance_agent.assignors.balance.counts import NO_EXTRA
 from rebalance_agent.assignors.balance.exact import cheapest_flow
-from rebalance_agent.assignors.balance.placement import place
+from rebalance_agent.assignors.balance.placement import place_partitions
 from rebalance_agent.assignors.balance.promise import by_weight
 from rebalance_agent.assignors.balance.releasing import release
 from rebalance_agent.assignors.balance.slices import deal_all
@@ -40,9 +40,9 @@ def kept_in_place(roster, plan):
 def test_a_balance_with_and_without_the_draft_is_as_good(group, weights):
     roster = prepare_roster(group)
     promised = by_weight(roster, weights[: len(roster.members)])
-    plan = dealing.balance(roster, promised)
+    plan = dealing.deal_balanced(roster, promised)
     with mock.patch.object(placement, "draft", return_value=None):
-        searched = dealing.balance(prepare_roster(group), promised)
+        searched = dealing.deal_balanced(prepare_roster(group), promised)
     loads, most = [list(map(count_partitions, some)) for some in (plan, searched)]
     assert promised.strain(loads) == promised.strain(most)
     assert None not in {promised.strain(loads), promised.strain(most)}
@@ -68,7 +68,7 @@ def test_any_loads_are_placed_with_as_few_moves_as_by_search(group, data):
         for _ in range(count):
             loads[data.draw(st.sampled_from(places))] += 1
     none = [NO_EXTRA] * len(loads)
-    found, searched = place(roster, loads, none), cheapest_flow(roster, loads, none)
+    found, searched = place_partitions(roster, loads, none), cheapest_flow(roster, loads, none)
     assert list(found.loads) == list(searched.loads) == loads
     assert found.kept == searched.kept
 
@@ -78,7 +78,7 @@ def test_any_loads_are_placed_with_as_few_moves_as_by_search(group, data):
 def test_levels_right_or_wrong_do_not_change_how_good_a_placement_is(group, levels):
     roster = prepare_roster(group)
     promised = by_weight(roster, [1] * len(roster.members))
-    found = place(roster, promised.floors, promised.ranks, levels=levels[: len(roster.members)])
+    found = place_partitions(roster, promised.floors, promised.ranks, levels=levels[: len(roster.members)])
     searched = cheapest_flow(roster, promised.floors, promised.ranks)
     assert (promised.strain(found.loads), found.kept) == (promised.strain(searched.loads), searched.kept)
 
@@ -88,7 +88,7 @@ def test_levels_right_or_wrong_do_not_change_how_good_a_placement_is(group, leve
 def test_counts_of_a_placement_add_up(group):
     roster = prepare_roster(group)
     promised = by_weight(roster, [1] * len(roster.members))
-    placed = place(roster, promised.floors, promised.ranks, levels=promised.levels)
+    placed = place_partitions(roster, promised.floors, promised.ranks, levels=promised.levels)
     assert placed.kept == sum(kept for counts in placed.counts for kept, _ in counts.values())
     for counts, partitions in zip(placed.counts, roster.partitions, strict=True):
         assert sum(kept + new for kept, new in counts.values()) == partitions

@@ -25,7 +25,6 @@ __all__ = [
     "PartitionHandover",
     "TopicMetadataSeen",
     "announces_followup",
-    "given_partitions",
     "infer_protocol",
     "subscribed_topics",
 ]
@@ -67,10 +66,11 @@ class Generation:
     within the generation. ``handovers`` and ``revoking_ms`` (member id -> how long it took to revoke, ms) are known
     where the coordinator records each step. ``replayed``: as in `GroupRecord`.
 
-    ``last_seen``: when the members before were last active; in epoch groups only the departed ones. ``departures``: how
-    members left, where records show it. Both are by the member's old id. ``first_commits``: the first commit of each
-    partition after the generation assigned it. ``restarting``: members that revoke everything for each epoch, since
-    they still use the classic protocol with an eager assignor. ``unnamed``: topic ids whose names are unknown.
+    ``last_seen``: when the members before were last active; in epoch groups those that departed or gave up partitions.
+    ``departures``: how members left, where records show it. Both are by the member's old id. ``first_commits``: the
+    first commit of each partition after the generation assigned it. ``restarting``: members that revoke everything for
+    each epoch, since they still use the classic protocol with an eager assignor. ``unnamed``: topic ids whose names
+    are unknown.
     ``coordinator_changes``: the recent changes of the group's coordinator, up to its record. ``outages``: the recent
     outages of brokers. ``patterns``: of members that subscribe to a pattern, by member id, all that they subscribe to.
     ``metadata``: in epoch groups, what the coordinator based the assignment on.
@@ -213,19 +213,6 @@ def infer_protocol(before: Generation | None, value: GroupSnapshot) -> Rebalance
     if any(member.member_id in had for member in value.members):
         return RebalanceProtocol.EAGER
     return before.protocol if before and before.value.protocol == value.protocol else RebalanceProtocol.UNKNOWN
-
-
-def given_partitions(before: Generation | None, generation: Generation) -> set[Partition]:
-    """Return the partitions that members of a classic group got, or got back, with this generation."""
-    has = owners(generation.value)
-    if before is None or (generation.protocol is not RebalanceProtocol.COOPERATIVE and not generation.returned):
-        return set(has)
-    had = owners(before.value)
-    return {
-        partition
-        for partition, owner in has.items()
-        if partition not in had or had[partition].member_id != owner.member_id
-    }
 
 
 def announces_followup(generation: Generation) -> bool:

@@ -85,8 +85,8 @@ class EpochRecord:
     live: bool = True
     offset: int = -1
     replayed: bool = False
-    leader_epoch: int = -1
     after_gap: bool = False
+    leader_epoch: int = -1
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,6 @@ def observed_record(
         live,
         offset,
         replayed,
-        leader_epoch,
         after_gap,
+        leader_epoch,
     )

@@ -68,7 +68,12 @@ def take_scrape(data):
     if scrape is not None:
         report = AuditReport()
         lives = scrape.counters, true_events(), scrape.at_ms
-        check_lifetime(LifetimeCounters("fuzzed", *lives, began_amid=scrape.amid, replayed=scrape.replayed), report)
+        check_lifetime(
+            LifetimeCounters(
+                "fuzzed", *lives, started_from_snapshot=scrape.started_from_snapshot, replayed=scrape.replayed
+            ),
+            report,
+        )
         _is_shown(report)
 
 

@@ -266,3 +266,69 @@ def test_groups_without_commits_that_are_kept_take_no_memory(monkeypatch):
     assert pickle.dumps(times) == before
     times.update({commit_key("kept", "t", 0): None})
     assert len(pickle.dumps(times)) < len(before)
+
+
+COOP = {"protocol": "cooperative-sticky"}
+A_AND_B = (
+    topics(0, t=4),
+    listed(500),
+    record(4_000, 1, member("a", (0, 1), owned=(0, 1)), member("b", (2, 3), owned=(2, 3)), joined=3_990, **COOP),
+)
+
+
+@pytest.mark.parametrize(
+    ("owned", "upper"), [((2, 3), 0.0), ((2,), 81.0 - 4.0), ((), 81.0 - 64.5)], ids=["all", "one lost", "both lost"]
+)
+def test_a_cooperative_member_that_joins_without_what_it_had_had_lost_it(owned, upper):
+    """Of one that kept some, commits show no work on the others."""
+    again = record(
+        80_000, 2, member("a", (0, 1), owned=(0, 1)), member("b", (2, 3), owned=owned), joined=79_900, **COOP
+    )
+    observations = in_time(*A_AND_B, *WORK[:-1], listed(79_800), listed(79_850, "g"), again, committed(81_000, 2, 3))
+    _, events = watch(*observations, tick(150_000), commits=False)
+    stall = closing(events)[-1].stall
+    assert (stall.seconds, stall.lower_seconds) == (pytest.approx(upper), pytest.approx(0.1 * (upper > 0)))
+    assert (stall.basis is Basis.EXACT) == (upper == 0)
+
+
+def test_a_partition_that_its_owner_had_lost_stood_still_before_it_moved():
+    moved = record(
+        80_000, 2, member("a", (0, 1, 3), owned=(0, 1)), member("b", (2,), owned=(2,)), joined=79_900, **COOP
+    )
+    observations = in_time(*A_AND_B, *WORK[:-1], listed(79_800), listed(79_850, "g"), moved, committed(81_000, 3))
+    _, events = watch(*observations, tick(150_000), commits=False)
+    assert closing(events)[-1].stall.seconds == pytest.approx(81.0 - 4.0)
+
+
+def test_a_member_that_brokers_could_not_hear_may_work_on_after_it_was_removed():
+    away = [listed(at, complete=False) for at in range(40_250, 46_000, 250)]
+    for polls, lower in (([], 0.5), ([listed(40_000), *away, listed(46_000)], 0.0)):
+        observations = [
+            *polls,
+            *gone(50_000, "a"),
+            fact(50_000, GroupEpoch(3)),
+            target(50_000, "b", 0, 1, 2, 3),
+            fact(50_000, TargetEpoch(3)),
+            current(50_500, "b", 3, (0, 1, 2, 3)),
+        ]
+        _, events = watch(*group_of_two((0, 1), (2, 3)), *observations, tick(150_000))
+        assert closing(events)[-1].stall.lower_seconds == lower
+
+
+def test_a_member_of_an_epoch_group_that_worked_after_an_outage_had_not_stopped_in_it():
+    away = [listed(40_000), *(listed(at, complete=False) for at in range(40_250, 46_000, 250)), listed(46_000)]
+    moves = [
+        fact(60_000, GroupEpoch(3)),
+        target(60_000, "a", 0),
+        target(60_000, "b", 1, 2, 3),
+        fact(60_000, TargetEpoch(3)),
+        current(60_300, "a", 2, (0,), (1,), MemberState.UNREVOKED),
+        current(60_600, "a", 3, (0,)),
+        current(61_000, "b", 3, (1, 2, 3)),
+        committed(61_500, 1),
+    ]
+    before = [committed(at, 0, 1, 2, 3) for at in (5_000, 10_000)]
+    for after, upper in (([], 21.5), ([committed(at, 0, 1) for at in (50_000, 55_000)], 1.2)):
+        story = [*group_of_two((0, 1), (2, 3)), *before, *away, *after, *moves]
+        _, events = watch(*story, tick(150_000), commits=False)
+        assert closing(events)[-1].stall.seconds == pytest.approx(upper, abs=0.01)  # the observer's clock is 3 ms ahead

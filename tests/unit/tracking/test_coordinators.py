@@ -14,7 +14,7 @@ from rebalance_agent.tracking.evidence.coordinators import Coordinators, last_co
 from rebalance_agent.tracking.evidence.known_times import CoordinatorChange
 from rebalance_agent.tracking.tracker import Tracker
 from support.tracker.epochs import current, fact, gone, group_of_two, target
-from support.tracker.tracking import closing, in_time, listed, member, record, tell, tick, topics, watch
+from support.tracker.tracking import closing, committed, in_time, listed, member, record, tell, tick, topics, watch
 
 SESSION_MS = 45_000
 
@@ -55,6 +55,15 @@ def test_under_a_new_coordinator_it_may_have_been_silent_since_a_session_before_
     """Killed at 20 s, say; at 60 s the last record of the old coordinator, of another group of the partition."""
     stall = stall_of(*written_by(3, *JOINED, ANOTHER), *written_by(4, *REMOVED))
     assert (stall.seconds, stall.lower_seconds) == (123 - (60 - 45), pytest.approx(0.01))
+
+
+@pytest.mark.parametrize(("leader_epoch", "worked"), [(3, 109.5), (4, 59.5)])
+def test_a_commit_that_a_new_coordinator_took_may_have_been_sent_long_before(leader_epoch, worked):
+    """Clients send it again until somebody takes it; the old coordinator wrote its last record at 60 s."""
+    commits = [committed(at, 2, 3) for at in (105_000, 110_000, 115_000)]
+    left = record(123_000, 2, member("a", (0, 1, 2, 3)), joined=122_990)
+    story = [*written_by(3, *JOINED, ANOTHER), *commits, *written_by(leader_epoch, *REMOVED[:-1], left)]
+    assert stall_of(*story).seconds == pytest.approx(123 - worked)
 
 
 def test_members_of_an_epoch_group_may_have_been_silent_since_then_as_well():

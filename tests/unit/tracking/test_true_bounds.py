@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rebalance_agent.model.episode import Basis
 from rebalance_agent.model.epoch_groups import GroupEpoch, TargetEpoch
 from rebalance_agent.tracking.tracker import Tracker
-from support.tracker.epochs import current, fact, group_of_two, target
+from support.tracker.epochs import current, fact, gone, group_of_two, joins, target
 from support.tracker.tracking import closing, in_time, listed, member, record, tell, tick, topics, watch
 
 START = (
@@ -56,3 +58,28 @@ def test_new_partitions_of_an_epoch_group_stand_still_since_the_record_that_show
     stall = closing(events)[-1].stall
     assert (stall.seconds, stall.basis) == (pytest.approx(3.25), Basis.BOUND)
     assert stall.upper_partition_seconds == pytest.approx(3.25 + 0.3)
+
+
+def test_what_an_epoch_group_stalled_is_unknown_where_records_were_compacted_away():
+    """An observer was down meanwhile: some members' handovers are left of rebalances that are gone."""
+    changed = [
+        fact(90_000, GroupEpoch(9)),
+        target(90_000, "b", 0, 1, 2, 3),
+        fact(90_000, TargetEpoch(9)),
+        *gone(90_000, "a"),
+        current(90_500, "b", 9, (0, 1, 2, 3)),
+    ]
+    later = [
+        fact(95_000, GroupEpoch(10)),
+        target(95_000, "b", 0, 1, 2),
+        target(95_000, "c", 3),
+        fact(95_000, TargetEpoch(10)),
+        joins(95_000, "c"),
+        current(95_500, "b", 10, (0, 1, 2)),
+        current(95_800, "c", 10, (3,)),
+    ]
+    for gap, known in ((False, True), (True, False)):
+        left = [replace(each, after_gap=gap) for each in changed]
+        events = tell(Tracker("cluster", settle_ms=1_000), *group_of_two((0, 1), (2, 3)), *left, *later, tick(200_000))
+        first, last = (event.stall for event in closing(events)[-2:])
+        assert (first is not None, last is not None) == (known, True)

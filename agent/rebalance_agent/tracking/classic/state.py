@@ -21,13 +21,13 @@ from rebalance_agent.tracking.classic.start_time import joined_ms, start
 from rebalance_agent.tracking.completed_generation import (
     Episode,
     Generation,
-    given_partitions,
     infer_protocol,
     subscribed_topics,
 )
 from rebalance_agent.tracking.evidence.departures import departures
 from rebalance_agent.tracking.evidence.known_times import TimeBounds
 from rebalance_agent.tracking.evidence.last_seen import ClassicLastSeen
+from rebalance_agent.tracking.evidence.owned_at_join import given_partitions
 from rebalance_agent.tracking.observations import GroupRecord, GroupsListed
 from rebalance_agent.tracking.tracked_group import TrackedGroup
 from rebalance_agent.tracking.tracker_context import TrackerContext

@@ -187,11 +187,13 @@ class EpochState(TrackedGroup):
             if record.live:
                 restarts = name in self._records.eager
                 self._expect_commits(pairs(new.assigned) - (old.held if old and not restarts else set()), at_ms)
-        if record.live and old is not None and (new is None or new.epoch < 0 <= old.epoch):
+        departs = old is not None and (new is None or new.epoch < 0 <= old.epoch)
+        if record.live and old is not None and (departs or (new and not old.held <= pairs(new.assigned))):
             had = pairs(self._records.by_topic_name(topic_partitions(old.held), self._context.topics))
             commits, since_ms = self._context.commits, contact_ms or 0
-            recent = commits.recent(self.group, had, since_ms, at_ms)
-            self._last_seen.depart(self._records.members.get(name), name, old, at_ms, recent)
+            if departs:
+                recent = commits.recent(self.group, had, since_ms, at_ms)
+                self._last_seen.depart(self._records.members.get(name), name, old, at_ms, recent)
             self._last_seen.work(name, commits.worked_ms(self.group, had, since_ms, at_ms))
         if new is None:
             self._last_seen.forget(name)
@@ -262,14 +264,14 @@ class EpochState(TrackedGroup):
             unnamed=frozenset() if self.group_type is GroupType.STREAMS else unnamed,
         )
         self.history.empty_time.see(generation)
-        missing = self._after_gap and before is not None and generation.number > before.number + 1
+        missing = self._after_gap and (before is None or generation.number > before.number + 1)
         self.last, self._started_ms, self._assigned_ms = generation, None, None
         self._first_commits, self._after_gap = FirstCommits(), False
         # Its members may have come and gone without any assignment.
         peopled = self._peopled or bool(before and before.members)
         self._peopled = bool(reached.value.members)
         if live and peopled:
-            known = self._created_live if before is None else not missing
+            known = not missing and (before is not None or self._created_live)
             yield from self._episodes.add(generation, Episode(before, known))
 
     @property

@@ -78,6 +78,7 @@ class EpochLastSeen:
         """Start without members."""
         self._contact_ms: dict[str, int] = {}
         self._last_seen: dict[str, LastSeen] = {}
+        self._worked_ms: dict[str, int] = {}
         self._departures: dict[str, Departure] = {}
 
     def contact_ms(self, member_id: str) -> int | None:
@@ -127,14 +128,20 @@ class EpochLastSeen:
             self._departures.pop(oldest, None)
 
     def work(self, member_id: str, worked_ms: int | None) -> None:
-        """Set until when a departed member surely worked (see `CommitTimes.worked_ms`)."""
+        """Set until when a member that departed, or gives up partitions, surely worked (`CommitTimes.worked_ms`)."""
+        if worked_ms is not None and (member_id in self._worked_ms or len(self._worked_ms) < DEPARTED_MAX):
+            self._worked_ms[member_id] = worked_ms
         if last_seen := self._last_seen.get(member_id):
             self._last_seen[member_id] = replace(last_seen, worked_ms=worked_ms)
 
     def take(self) -> tuple[dict[str, LastSeen], dict[str, Departure]]:
-        """Return and reset when the members that departed since the last call were last active, and how they left."""
-        last_seen, departures = self._last_seen, self._departures
-        self._last_seen, self._departures = {}, {}
+        """Return and reset when members were last active, and how they left, since the last call.
+
+        These are the members that departed, and those that gave up partitions and committed before.
+        """
+        worked = {name: LastSeen(worked_ms=worked_ms) for name, worked_ms in self._worked_ms.items()}
+        last_seen, departures = worked | self._last_seen, self._departures
+        self._last_seen, self._worked_ms, self._departures = {}, {}, {}
         return last_seen, departures
 
 

@@ -16,7 +16,7 @@ from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.model.group import GroupType, Member
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.completed_generation import Generation
-from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, Departure
+from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, Departure, TimeBounds
 
 __all__ = [
     "CLOCK_SKEW_MAX_MS",

@@ -14,12 +14,15 @@ from rebalance_agent.model.generation_diff import Partition, owners
 from rebalance_agent.model.group import GroupType, Member, RebalanceProtocol
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.completed_generation import Episode, Generation, PartitionHandover
+from rebalance_agent.tracking.evidence.commit_times import COMMIT_DELAY_MS
 from rebalance_agent.tracking.evidence.coordinators import last_contact_ms
-from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, Departure, FirstCommits, LastSeen, TimeBounds
+from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, Departure, LastSeen, TimeBounds
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
+from rebalance_agent.tracking.evidence.owned_at_join import claimed_partitions
 from rebalance_agent.tracking.rebalance.diff_cache import difference
+from rebalance_agent.tracking.rebalance.open_stall import OpenStall
 
-__all__ = ["Moment", "OpenStall", "StepMoments", "UnknownMomentError"]
+__all__ = ["Moment", "StepMoments", "UnknownMomentError"]
 
 
 class UnknownMomentError(Exception):
@@ -44,27 +47,6 @@ class Moment:
         return self if earliest_ms >= self.earliest_ms else Moment(earliest_ms, self.latest_ms)
 
 
-@dataclass(frozen=True, slots=True)
-class OpenStall:
-    """A stall that began at ``since_ms`` at the earliest, and has not been shown to be over.
-
-    It is over when the owner commits a partition of ``given_with`` (see `FirstCommits`), and at ``until_ms`` at the
-    latest: an owner that does not poll for its rebalance timeout (``max.poll.interval.ms``) is removed.
-    """
-
-    since_ms: int
-    until_ms: int
-    first: FirstCommits
-    given_with: frozenset[Partition]
-
-    def over(self, at_ms: int) -> bool:
-        """Whether the stall was certainly over at ``at_ms``."""
-        commits = self.first.at_ms
-        return at_ms > self.until_ms or any(
-            commits.get(partition, FOREVER_MS) <= at_ms for partition in self.given_with
-        )
-
-
 class StepMoments:
     """One generation of an episode: when each of its partitions stopped and was consumed again."""
 
@@ -78,6 +60,7 @@ class StepMoments:
         self._generation = generation
         self._reports = reports
         self._span = ReportSpan.between(before, episode.last) if before else None
+        self._claimed = claimed_partitions(generation)
         self._alive = {member.member_id for member in generation.members}
         self._stops: dict[str, dict[Partition, TimeBounds]] = {}
         self._resumes: dict[str, dict[Partition, TimeBounds]] = {}
@@ -98,11 +81,22 @@ class StepMoments:
         stop = self._stops[owner.member_id].get(partition)
         if stop is not None and stop.evidence is Evidence.MEMBERS:
             return self._unless_outage(owner, Moment(stop.earliest_ms, stop.latest_ms, exact=True))
-        moment = self._recorded_stop(owner, handover)
+        moment = self._given_up(owner) if self.gave_up(partition, owner) else self._recorded_stop(owner, handover)
         if stop is not None:
             latest_ms = min(moment.latest_ms, stop.latest_ms)
             moment = Moment(min(max(moment.earliest_ms, stop.earliest_ms), latest_ms), latest_ms)
         return self._unless_outage(owner, moment)
+
+    def gave_up(self, partition: Partition, owner: Member) -> bool:
+        """Whether ``owner``, of the generation before, joined this one without the partition."""
+        return partition not in self._claimed.get(owner.member_id, {partition})
+
+    def _given_up(self, owner: Member) -> Moment:
+        """Return when it had lost the partition: since its last work, if it had lost all."""
+        worked_ms = self._worked_ms(owner)
+        if worked_ms is None or self._claimed[owner.member_id]:
+            worked_ms = self._before.timestamp_ms if self._before else self._joined_ms
+        return Moment(min(worked_ms, self._joined_ms), self._joined_ms)
 
     def _recorded_stop(self, owner: Member, handover: PartitionHandover) -> Moment:
         """Return when the owner stopped, by records and commits."""
@@ -132,7 +126,7 @@ class StepMoments:
         comes first, began earlier.
         """
         start = self._start()
-        worked_ms = self._generation.last_seen.get(owner.member_id, LastSeen()).worked_ms
+        worked_ms = self._worked_ms(owner)
         earliest_ms = start.earliest_ms
         if self._staying_may_have_begun and self._before:
             earliest_ms = self._before.timestamp_ms if worked_ms is None else min(earliest_ms, worked_ms)
@@ -144,26 +138,34 @@ class StepMoments:
         """Return when a departed member stopped; ``removed_ms``: when its coordinator noticed, at the earliest.
 
         A member that fails is removed one session timeout after its last contact, and may not have consumed for its
-        rebalance timeout (``max.poll.interval.ms``) before that. A commit shows that it was alive. That it worked as
-        well is certain only until an earlier one: a member that leaves commits at the end of its revoked callback,
-        after it stopped working.
+        rebalance timeout (``max.poll.interval.ms``) before that. For commits see `CommitTimes.worked_ms`.
         """
         expired_ms = last_contact_ms(removed_ms, _silent_ms(owner), self._generation.coordinator_changes)
         last_seen = self._generation.last_seen.get(owner.member_id, LastSeen())
-        active_ms = [at_ms for at_ms in (last_seen.contact_ms, last_seen.worked_ms) if at_ms is not None]
+        active_ms = [at_ms for at_ms in (last_seen.contact_ms, self._worked_ms(owner)) if at_ms is not None]
         return Moment(min(max([expired_ms, *active_ms]), latest_ms), latest_ms)
 
-    def _heard_ms(self, owner: Member, removed_ms: int) -> int:
-        """Return when a removed member stopped at the latest: a live one stops when it learns of its removal.
+    def _worked_ms(self, owner: Member) -> int | None:
+        """Return until when the owner surely worked; a new coordinator takes commits that were sent to the old one."""
+        worked_ms = self._generation.last_seen.get(owner.member_id, LastSeen()).worked_ms
+        for change in self._generation.coordinator_changes:
+            if worked_ms is not None and change.after_ms < worked_ms <= change.until_ms:
+                worked_ms = change.after_ms - COMMIT_DELAY_MS
+        return worked_ms
 
-        That is one that did not revoke in time. It hears at its next heartbeat, within its session timeout.
+    def _heard_ms(self, owner: Member, removed_ms: int) -> int:
+        """Return when a removed member stopped at the latest: a live one learns of it within its session timeout.
+
+        That is one that did not revoke in time, or that brokers that were away could not hear.
         """
-        expelled = self._generation.departures.get(owner.member_id) is Departure.EXPELLED
-        return removed_ms + owner.session_timeout_ms * expelled
+        generation, session_ms = self._generation, owner.session_timeout_ms
+        expelled = generation.departures.get(owner.member_id) is Departure.EXPELLED
+        unheard = any(away.after_ms <= removed_ms <= away.until_ms + session_ms for away in generation.outages)
+        return removed_ms + session_ms * (expelled or unheard)
 
     def _unless_outage(self, owner: Member, stopped: Moment) -> Moment:
         """Return when the owner stopped, if it may have stopped already when brokers went away."""
-        worked_ms = self._generation.last_seen.get(owner.member_id, LastSeen()).worked_ms or 0
+        worked_ms = self._worked_ms(owner) or 0
         for outage in self._generation.outages:
             felt_ms = outage.until_ms + _silent_ms(owner)
             if worked_ms < outage.until_ms and outage.after_ms < stopped.latest_ms <= felt_ms:

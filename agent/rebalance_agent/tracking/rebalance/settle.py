@@ -19,7 +19,7 @@ from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.completed_generation import Episode, Generation
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
 from rebalance_agent.tracking.rebalance.diff_cache import difference
-from rebalance_agent.tracking.rebalance.moments import OpenStall
+from rebalance_agent.tracking.rebalance.open_stall import OpenStall
 from rebalance_agent.tracking.rebalance.phases import phases_of, start_of
 from rebalance_agent.tracking.rebalance.quality import judge_generation
 from rebalance_agent.tracking.rebalance.slowness import Slowness, find_slowness

@@ -15,7 +15,8 @@ from rebalance_agent.model.generation_diff import Partition, owners
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.completed_generation import Episode, Generation, PartitionHandover
 from rebalance_agent.tracking.evidence.member_reports import MemberReports
-from rebalance_agent.tracking.rebalance.moments import Moment, OpenStall, StepMoments, UnknownMomentError
+from rebalance_agent.tracking.rebalance.moments import Moment, StepMoments, UnknownMomentError
+from rebalance_agent.tracking.rebalance.open_stall import OpenStall
 
 __all__ = ["STALL_MAX_MS", "MeasuredStall", "measure_stall"]
 
@@ -81,6 +82,7 @@ def _partition_stalls(
         had = owners(before.value if before else None, {member.member_id for member in generation.members})
         has = owners(generation.value)
         kept = set() if step.everything_stops else _kept(before, generation)
+        kept = {partition for partition in kept if not (partition in had and step.gave_up(partition, had[partition]))}
         for partition in sorted((had.keys() | has.keys() | idle.keys()) - kept):
             old, new = had.get(partition), has.get(partition)
             stopped = idle.pop(partition, None)

@@ -10,7 +10,7 @@ from rebalance_agent.api.group_source import GroupSource
 from rebalance_agent.api.history import EpisodeHistory, HistoryLimits
 from rebalance_agent.api.query import NotKnownError
 from rebalance_agent.api.shapes import RebalanceDetail, RebalanceKind, RebalanceList
-from rebalance_agent.model.episode import Basis, Evidence, Stall
+from rebalance_agent.model.episode import Basis, Stall
 from rebalance_agent.model.events import Callback, Event
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import to_ranges
@@ -195,7 +195,9 @@ def _slow(rebalance: ObservedRebalance) -> Iterator[str]:
         return
     callbacks = rebalance.reports_of(member.member_id, [Callback.REVOKED, Callback.LOST])
     ran = max(0, callbacks[0].timestamp_ms - callbacks[0].started_ms) / 1000 if callbacks else 0
-    part = f"; its {callbacks[0].callback} callback took {duration(ran)} of that" if callbacks else ""
+    # A gateway sees frames, not callbacks.
+    seen = callbacks and callbacks[0].evidence is not Evidence.GATEWAY
+    part = f"; its {callbacks[0].callback} callback took {duration(ran)} of that" if seen else ""
     name, waited = rebalance.name(member), span(closing.slowest_lower_seconds, closing.slowest_seconds or 0)
     if all(member.member_id != other.member_id for other in closing.members):
         yield f"{name} was removed, after the others had waited {waited} for it{part}."

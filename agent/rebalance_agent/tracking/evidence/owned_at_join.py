@@ -1,0 +1,39 @@
+"""What cooperative members say they own when they join (KIP-429).
+
+A member that joins without a partition of the assignment before has lost it, or never got that assignment: it stands
+still, also if the member gets it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rebalance_agent.model.generation_diff import Partition, owners
+from rebalance_agent.model.group import GroupType, RebalanceProtocol
+from rebalance_agent.model.partitions import pairs
+from rebalance_agent.tracking.completed_generation import Generation
+
+__all__ = ["claimed_partitions", "given_partitions"]
+
+
+def claimed_partitions(generation: Generation) -> Mapping[str, set[Partition]]:
+    """Return member id -> partitions that it owned when it joined; empty where members do not say it."""
+    cooperative = generation.protocol is RebalanceProtocol.COOPERATIVE and generation.group_type is GroupType.CLASSIC
+    if not cooperative or generation.returned:
+        return {}
+    return {member.member_id: pairs(member.owned) for member in generation.members}
+
+
+def given_partitions(before: Generation | None, generation: Generation) -> set[Partition]:
+    """Return the partitions that members of a classic group got, or got back, with this generation."""
+    has = owners(generation.value)
+    if before is None or (generation.protocol is not RebalanceProtocol.COOPERATIVE and not generation.returned):
+        return set(has)
+    had, claimed = owners(before.value), claimed_partitions(generation)
+    return {
+        partition
+        for partition, owner in has.items()
+        if partition not in had
+        or had[partition].member_id != owner.member_id
+        or partition not in claimed.get(owner.member_id, {partition})
+    }
