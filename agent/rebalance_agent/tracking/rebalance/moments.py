@@ -1,7 +1,6 @@
 """When each partition of a rebalance stopped and was consumed again, as far as reports, records and commits show it.
 
-Where members report nothing, the new owner's first commit shows that its assigned callback has returned, and commits
-show until when an old owner worked at least.
+Without reports, commits show how long an old owner worked at least, and when a new owner's callback had returned.
 """
 
 from __future__ import annotations
