@@ -10,7 +10,7 @@ from rebalance_agent.api.group_source import GroupSource
 from rebalance_agent.api.history import EpisodeHistory, HistoryLimits
 from rebalance_agent.api.query import NotKnownError
 from rebalance_agent.api.shapes import RebalanceDetail, RebalanceKind, RebalanceList
-from rebalance_agent.model.episode import Basis, Stall
+from rebalance_agent.model.episode import Basis, Evidence, Stall
 from rebalance_agent.model.events import Callback, Event
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import to_ranges
