@@ -98,7 +98,7 @@ def _rejoined(rebalance: ObservedRebalance) -> str:
 def _unknown(rebalance: ObservedRebalance) -> str:
     first = rebalance.generations[0]
     if first.previous_generation is None:
-        return "unknown, since nobody watched the generation before"
+        return "unknown, since the generation before was not observed"
     gone = first.generation - first.previous_generation - 1
     return (
         f"unknown, since compaction may have removed the records of {plural(gone, 'generation')} before it, while no "
