@@ -196,7 +196,7 @@ class OpenConnections:
         if not connection.tls and self._tls:
             first = connection.socket.recv(1, socket.MSG_PEEK)
             if first and first[0] != _TLS_RECORD:
-                connection.socket.send(refusal("400 Bad Request", "this port speaks HTTPS"))
+                connection.socket.send(refusal("400 Bad Request", "this port uses HTTPS"))
                 self._drain(connection)
                 return False
             connection.socket = self._tls.wrap(connection.socket)

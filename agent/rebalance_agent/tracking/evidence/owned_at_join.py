@@ -1,4 +1,4 @@
-"""What cooperative members say they own when they join (KIP-429).
+"""The partitions that cooperative members own when they join (KIP-429).
 
 A member that joins without a partition of the assignment before has lost it, or never got that assignment: it stands
 still, also if the member gets it again.
