@@ -210,7 +210,7 @@ def test_a_token_is_asked_for_and_kept_for_the_tab(chromium, fleet):
         assert fleet.views[0].group not in chromium.run("document.documentElement.outerHTML")
         eventually(lambda: chromium.run("document.activeElement.name") == "token")
         chromium.run(enter.format("not-the-right-token"))
-        eventually(lambda: "refused" in chromium.run("document.getElementById('refused').textContent"))
+        eventually(lambda: "rejected" in chromium.run("document.getElementById('refused').textContent"))
         chromium.run(enter.format(TOKEN))
         eventually(lambda: fleet.views[0].group in chromium.run(NAMES))
         chromium.open(address + group_link(fleet.views[0].group))

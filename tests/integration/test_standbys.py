@@ -112,7 +112,7 @@ def test_internal_topics_are_created_where_that_is_asked_for(kafka, crew):
     assert len(topics[changelog].partitions) == PARTITIONS
 
 
-@pytest.mark.parametrize(("found", "problem"), [(0, "not found"), (2, "found 2")])
+@pytest.mark.parametrize(("found", "problem"), [(0, "does not exist"), (2, "has 2")])
 def test_missing_and_misshapen_internal_topics_are_an_error_before_anyone_is_assigned(kafka, crew, found, problem):
     topic = create_topic(kafka, PARTITIONS)
     changelog = f"{topic}-changelog"
@@ -128,4 +128,4 @@ def test_missing_and_misshapen_internal_topics_are_an_error_before_anyone_is_ass
     assert member.owned == set()
     member.consumer.close()
     assert isinstance(member.error, InternalTopicError)
-    assert f"internal topic {changelog}: expected {PARTITIONS} partitions, {problem}" in str(member.error)
+    assert f"internal topic {changelog} needs {PARTITIONS} partitions, but {problem}" in str(member.error)

@@ -55,7 +55,7 @@ class BrokerStart:
     def _await(self, broker: Broker, condition: Callable[[], bool], deadline: float) -> None:
         while not condition():
             if self.clock.monotonic() > deadline:
-                raise BrokerError(broker.failure(f"did not get ready within {self.timeout_s:g} s"))
+                raise BrokerError(broker.failure(f"was not ready within {self.timeout_s:g} s"))
             broker.process.exited.wait(_POLL_S)  # returns at once if the process ends
 
 
