@@ -42,7 +42,7 @@ _log = logging.getLogger(__name__)
 class OpenConnections:
     """Accepts connections, reads request heads, and ends connections.
 
-    ``ready``: connections whose request is complete, urgent ones first; whoever answers one returns it by `answered`.
+    ``ready``: connections whose request is complete, urgent ones first; `answered` returns one after its answer.
     """
 
     def __init__(

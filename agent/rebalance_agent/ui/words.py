@@ -40,7 +40,7 @@ __all__ = [
     "shortened",
     "span",
     "stall_text",
-    "standstill",
+    "stalled_partitions_text",
     "table_text",
     "time_of_day",
     "wrapped",
@@ -237,7 +237,7 @@ def bounds_text(lower: float, upper: float | None, text: Callable[[float], str] 
     return f"up to {upper_text}" if lower_text == zero else f"{lower_text} - {upper_text}"
 
 
-def standstill(running: RunningRebalance) -> str:
+def stalled_partitions_text(running: RunningRebalance) -> str:
     """The number of partitions that the running rebalance stalls: ``4 partitions are stalled``, ``up to 4 ...``."""
     stalled_min = running.stalled_partitions
     stalled_max = stalled_min + running.unsure_partitions

@@ -70,7 +70,7 @@ class Episode:
 
     @property
     def covered_s(self):
-        """The longest stall that the upper bound covers, also of those that go on after the episode and end later."""
+        """The longest stall that the upper bound covers, including stalls that end after the episode."""
         upper_s = self.told.upper_s or 0.0
         ended = ((span.until - span.earliest) / 1000 for span in self.open if span.until is not FOREVER)
         return max([self.real_most_s, *(stall_s for stall_s in ended if stall_s <= upper_s)])

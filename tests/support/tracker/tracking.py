@@ -155,7 +155,8 @@ def _events(tracker, observation, *, commits):
     if commits and isinstance(observation, GroupRecord | EpochRecord):
         at_ms = observation.timestamp_ms
         group = observation.group
-        keys = (commit_key(group, *partition) for partition in tracker._context.commits.awaited(group))
+        commit_times = tracker._context.commits
+        keys = [key for key in commit_times._keys.get(group.encode(), ()) if key in commit_times._awaited]
         yield from tracker.observe(CommitsSeen(observation.seen_ms, dict.fromkeys(keys, (at_ms, at_ms - T0))))
 
 

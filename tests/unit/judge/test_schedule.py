@@ -51,7 +51,7 @@ class Time:
 
 
 class Member:
-    """A member that does at once what it is told, and takes a while to leave."""
+    """A member that obeys each command at once, and needs some time to leave."""
 
     def __init__(self, _group, name, stage, _instance, _settings):
         self.name, self.running, self._stage = name, True, stage

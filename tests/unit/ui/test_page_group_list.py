@@ -91,7 +91,7 @@ def test_a_storm_is_on_top_and_in_the_title():
 
 
 def test_groups_beyond_the_most_that_are_looked_at_are_counted():
-    assert "are not on this page" not in drawn(GROUPS, ListQuery())
+    assert "This page has the first" not in drawn(GROUPS, ListQuery())
     html = drawn(GROUPS, ListQuery(), total=10_004)
     assert "<dd>10,004</dd>" in html
     assert "This page has the first 4 groups by name, without 10,000 more" in html

@@ -150,11 +150,6 @@ class CommitTimes:
             self._seen.pop(key, None)
             self._awaited.pop(key, None)
 
-    def awaited(self, name: str) -> list[Partition]:
-        """Return the group's partitions whose first commit is awaited."""
-        keys = self._keys.get(name.encode(), ())
-        return [self._awaited[key].partition for key in keys if key in self._awaited]
-
     def worked_ms(self, name: str, partitions: Collection[Partition], after_ms: int, until_ms: int) -> int | None:
         """Return until when an owner of all these partitions surely worked (epoch ms); None where no commit shows it.
 

@@ -21,7 +21,7 @@ from rebalance_agent.ui.sentences.group_detail import (
     rebalance_rows,
 )
 from rebalance_agent.ui.svg.pieces import trigger_name
-from rebalance_agent.ui.words import escaped, plural, printable, shortened, span, standstill
+from rebalance_agent.ui.words import escaped, plural, printable, shortened, span, stalled_partitions_text
 
 __all__ = ["MEMBERS_SHOWN", "MOVES_SHOWN", "group_content"]
 
@@ -71,7 +71,10 @@ def _now(detail: GroupDetail) -> str:
         kind = ("", "warning", "critical")[urgency(summary, detail.now_ms)]
         return note(escaped(f"{empty_text(summary, detail.now_ms)}."), kind) if summary.empty else ""
     since = f'<span data-since="{summary.running.started_ms}"></span>'
-    return note(f"Rebalancing now ({escaped(summary.state)}) {since}: {escaped(standstill(summary.running))}.", "busy")
+    return note(
+        f"Rebalancing now ({escaped(summary.state)}) {since}: {escaped(stalled_partitions_text(summary.running))}.",
+        "busy",
+    )
 
 
 def _kind(detail: GroupDetail) -> str:

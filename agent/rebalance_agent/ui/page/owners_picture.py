@@ -16,7 +16,15 @@ from rebalance_agent.tracking.views import RunningRebalance
 from rebalance_agent.ui.page.timeline_columns import COLUMNS_MAX, TimelineColumn
 from rebalance_agent.ui.svg.canvas import Canvas, Scale
 from rebalance_agent.ui.svg.pieces import trigger_class, trigger_name
-from rebalance_agent.ui.words import DASH, TIMES, moment_to_second, plural, shortened, stall_text, standstill
+from rebalance_agent.ui.words import (
+    DASH,
+    TIMES,
+    moment_to_second,
+    plural,
+    shortened,
+    stall_text,
+    stalled_partitions_text,
+)
 
 __all__ = ["SIGNS", "SLIM", "WIDE", "PictureLayout", "member_rows", "picture"]
 
@@ -116,7 +124,7 @@ def picture(
     drawing.gaps()
     drawing.bars()
     if running:
-        tip = f"rebalancing since {moment_to_second(running.started_ms)}: {standstill(running)}"
+        tip = f"rebalancing since {moment_to_second(running.started_ms)}: {stalled_partitions_text(running)}"
         canvas.rect(spans[-1].end, _TOP, layout.now - 6, rows.bottom - _TOP, "running", tip, _row(0))
     if skewed:
         drawing.skew()

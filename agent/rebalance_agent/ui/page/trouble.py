@@ -22,7 +22,7 @@ from rebalance_agent.ui.words import (
     rounded_duration,
     shortened,
     stall_text,
-    standstill,
+    stalled_partitions_text,
 )
 
 __all__ = [
@@ -161,7 +161,7 @@ def _unread(group: GroupSummary, now_ms: int) -> Iterator[Trouble]:
         seconds = max(0, now_ms - group.running.started_ms) / 1000
         level = Level.CRITICAL if seconds > LONG_SECONDS_MIN else Level.WARNING
         long = f" for more than {rounded_duration(LONG_SECONDS_MIN)}" if seconds > LONG_SECONDS_MIN else ""
-        yield Trouble(level, 1_000 + seconds, (f"rebalancing{long}, {standstill(group.running)}",))
+        yield Trouble(level, 1_000 + seconds, (f"rebalancing{long}, {stalled_partitions_text(group.running)}",))
     elif empty := urgency(group, now_ms):
         level = Level.CRITICAL if empty is Urgency.NOW else Level.WARNING
         yield Trouble(level, 10_000, (empty_text(group, now_ms),))

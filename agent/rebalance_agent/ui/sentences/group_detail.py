@@ -20,7 +20,7 @@ from rebalance_agent.ui.words import (
     printable,
     span,
     stall_text,
-    standstill,
+    stalled_partitions_text,
 )
 
 __all__ = [
@@ -67,7 +67,7 @@ def headline(close_up: GroupCloseUp) -> str:
     running = summary.running
     state = (
         f"{summary.state} for {duration(max(0, close_up.detail.now_ms - running.started_ms) / 1000)}, "
-        f"{standstill(running)}"
+        f"{stalled_partitions_text(running)}"
         if running
         else (empty_text(summary, close_up.detail.now_ms) if summary.empty else str(summary.state))
     )
