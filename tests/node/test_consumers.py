@@ -127,6 +127,8 @@ def test_memory_that_runs_short_on_the_node_costs_the_one_that_takes_it(consumer
         eventually_more(release, group, before, *GONE)
         eventually(lambda: shared(consumers, 2), SECONDS_MAX, told="the share of the pod in its place")
         assert restarts(consumers.now(other)) == (0, 0)
+    everywhere = node.get("events", "--all-namespaces", "--field-selector=reason=Evicted")["items"]
+    assert {event["involvedObject"]["name"] for event in everywhere} == {leaking["metadata"]["name"]}
 
 
 def test_an_eviction_is_a_goodbye_and_a_new_pod_takes_over(consumers, release):

@@ -7,6 +7,7 @@ import re
 import subprocess
 from pathlib import Path
 from typing import Any, Self
+from urllib.error import URLError
 
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
@@ -141,8 +142,21 @@ def ready(pod: dict[str, Any]) -> bool:
 
 
 def samples(address: str, name: str, **labels: str) -> dict[str, float]:
-    """Values of a metric at ``http://ADDRESS/metrics`` with these labels, by the series' text."""
-    status, text = http(f"http://{address}/metrics")
+    """Values of a metric at ``http://ADDRESS/metrics`` with these labels, by the series' text.
+
+    A Service refuses connections while none of its pods is ready, as after a restart of kubelet, which probes all pods
+    anew: a refused request is tried again.
+    """
+    refused: list[object] = []
+
+    def page() -> tuple[int, str] | None:
+        try:
+            return http(f"http://{address}/metrics")
+        except URLError as error:
+            refused.append(error)
+            return None
+
+    status, text = eventually(page, told=refused)
     assert status == 200, text
     wanted = [f'{label}="{value}"' for label, value in labels.items()]
     lines = (re.fullmatch(r"(\w+)(\{.*\})? (\S+)", line) for line in text.splitlines())
