@@ -109,6 +109,17 @@ def test_a_walk_leads_through_files_only():
         assert [step for step in steps if not re.search(r"\[`[\w/]+\.py`\]\(agent/rebalance_agent/", step)] == []
 
 
+def test_the_files_of_a_change_are_those_of_contributing():
+    rows = re.findall(r"^\| \[[\w ]+\]\(CONTRIBUTING\.md#([\w-]+)\) \| (.*?) \|", ARCHITECTURE, re.MULTILINE)
+    titles = [title for title in re.findall(r"^## (.*)$", CONTRIBUTING, re.MULTILINE) if title.startswith("Add a")]
+    assert [anchor for anchor, _ in rows] == [title.lower().replace(" ", "-") for title in titles]
+    for title, (_, files) in zip(titles, rows, strict=True):
+        steps = section(CONTRIBUTING, title)
+        paths = re.findall(r"\]\(([^)]+)\)|`([^`]*<[^`]*)`", files)
+        assert len(paths) >= 5
+        assert [path for path, pattern in paths if (path or pattern) not in steps] == [], title
+
+
 def test_a_package_that_is_gone_and_one_without_a_row_are_noticed():
     text = (
         "## Map\n\n| [`api`](agent/rebalance_agent/api) | It. |\n| [`gone`](agent/rebalance_agent/gone) | Is gone. |\n"
