@@ -11,11 +11,11 @@ from pathlib import Path
 
 import psutil
 
-NICENESS = 10
-"""Priority of tests that compute. With the lowest one a build gets nearly no processor time beside other programs, and
+NICENESS = 3
+"""Priority of tests that compute. With a low one a build gets nearly no processor time beside other programs, and
 the tests that wait for it run into their time limit."""
 
-SESSION_NICENESS = 5
+SESSION_NICENESS = 3
 """The same for the whole session, where Linux shares the processors between sessions first."""
 
 END_S = 10.0
