@@ -6,8 +6,10 @@ import datetime as dt
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from delta.tables import DeltaTable
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import StructField, StructType
 
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.pipeline.errors import PipelineError
@@ -87,6 +89,14 @@ def test_a_table_of_another_release_gets_our_columns_when_it_is_written_over(tab
     tables.overwrite("baselines", frame(tables, baseline("g", 2, 6.0)))
     assert p50s(tables) == {("g", 2): 6.0}
     assert tables.spark.read.format("delta").load(path).schema.names == BASELINES.schema.names
+
+
+def test_what_an_older_release_always_knew_may_be_unknown_now(tables):
+    strict = StructType([StructField(field.name, field.dataType, nullable=False) for field in BASELINES.schema])
+    DeltaTable.create(tables.spark).location(tables.path("baselines")).addColumns(strict).execute()
+    tables.merge("baselines", frame(tables, baseline("g", 1, 1.0)))
+    tables.merge("baselines", frame(tables, baseline("g", None, 2.0)))
+    assert p50s(tables) == {("g", 1): 1.0, ("g", None): 2.0}
 
 
 def test_small_files_are_joined_and_old_rows_go_only_where_asked(tables):

@@ -10,6 +10,7 @@ import datetime as dt
 import os
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TypeVar
 
 from delta.tables import DeltaMergeBuilder, DeltaTable
@@ -163,7 +164,17 @@ class DeltaTables:
                 _retry_conflicts(builder.execute)
             except AnalysisException as error:
                 raise PipelineError(f"cannot create the table {self.path(name)}: {one_line(error)}") from error
+        else:
+            self._allow_nulls(table)
         return table, rows
+
+    def _allow_nulls(self, table: Table) -> None:
+        """Let stored columns be null that an older release declared NOT NULL, and this one does not."""
+        nullable = {field.name for field in table.schema if field.nullable}
+        stored = self._delta(table.name).toDF().schema
+        for name in (field.name for field in stored if field.name in nullable and not field.nullable):
+            change = f"ALTER TABLE delta.`{self.path(table.name)}` ALTER COLUMN `{name}` DROP NOT NULL"
+            _retry_conflicts(partial(self.spark.sql, change))
 
     def _merge(self, table: Table, rows: DataFrame, same: str) -> None:
         """Insert the rows with new keys, then replace those of lower rank.
