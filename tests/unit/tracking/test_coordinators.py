@@ -117,3 +117,10 @@ def test_changes_are_kept_in_bounded_number_and_by_partition(monkeypatch):
         CoordinatorChange(7_000, 8_000),
     )
     assert seen.changes(1) == seen.changes(2) == ()
+
+
+def test_a_record_whose_leader_is_unknown_shows_no_change_and_hides_none():
+    seen = Coordinators()
+    for number, leader_epoch in enumerate((5, -1, 5, -1, 6)):
+        seen.see(0, leader_epoch, 1_000 * number)
+    assert seen.changes(0) == (CoordinatorChange(2_000, 4_000),)
