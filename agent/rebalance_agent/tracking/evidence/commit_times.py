@@ -11,7 +11,7 @@ and later than the commit before it, since a client commits again only when the 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
 from rebalance_agent.groupprotocol.commit_key import commit_key, committing_group
@@ -175,6 +175,36 @@ class CommitTimes:
             keys = [key for key in self._keys.pop(name) if key in self._seen or key in self._awaited]
             if keys:
                 self._keys[name] = keys
+
+    def name_topics(self, name: str, topic_name: Callable[[str], str]) -> None:
+        """Await commits of the group by the names of topics that were known by their id alone.
+
+        ``topic_name`` returns the name for an id. Commits that came meanwhile count.
+        """
+        awaited = {key: self._awaited[key] for key in self._keys.get(name.encode(), ()) if key in self._awaited}
+        topics = {waiting.partition[0] for waiting in awaited.values()}
+        names = {topic: known for topic in topics if (known := topic_name(topic)) != topic}
+        firsts: dict[int, FirstCommits] = {}
+        for key, waiting in awaited.items():
+            topic, number = waiting.partition
+            if topic in names:
+                firsts |= {id(first): first for first in (waiting.first, *waiting.earlier)}
+                self._await_by_name(key, waiting._replace(partition=(names[topic], number)), name)
+        for first in firsts.values():
+            first.rename(names)
+
+    def _await_by_name(self, key_by_id: bytes, waiting: _Awaited, name: str) -> None:
+        del self._awaited[key_by_id]
+        self._remove(key_by_id)
+        key = commit_key(name, *waiting.partition)
+        if key in self._awaited:
+            return  # of a later assignment
+        self._add(key)
+        self._awaited[key] = waiting
+        if seen := self._seen.get(key):
+            last_ms, _, before_ms, _ = seen
+            if last_ms > waiting.after_ms:
+                self._first(key, before_ms if before_ms > waiting.after_ms else last_ms)
 
     def forget(self, name: str) -> None:
         """Drop the commits of a group that is gone or owned by another observer."""
