@@ -135,19 +135,21 @@ class EpochLastSeen:
             self._departures.pop(oldest, None)
 
     def work(self, member_id: str, worked_ms: int | None) -> None:
-        """Set until when a member that departed, or gives up partitions, surely worked (`CommitTimes.worked_ms`)."""
+        """Set until when a member that departed, or gives up partitions, surely worked (`CommitTimes.worked_ms`).
+
+        None: no commit shows it. What earlier ones showed remains.
+        """
         if worked_ms is not None and (member_id in self._worked_ms or len(self._worked_ms) < DEPARTED_MAX):
             self._worked_ms[member_id] = worked_ms
-        if last_seen := self._last_seen.get(member_id):
-            self._last_seen[member_id] = replace(last_seen, worked_ms=worked_ms)
 
     def take(self) -> tuple[dict[str, LastSeen], dict[str, Departure]]:
         """Return and reset when members were last active, and how they left, since the last call.
 
         These are the members that departed, and those that gave up partitions and committed before.
         """
-        worked = {name: LastSeen(worked_ms=worked_ms) for name, worked_ms in self._worked_ms.items()}
-        last_seen, departures = worked | self._last_seen, self._departures
+        last_seen, departures = self._last_seen, self._departures
+        for name, worked_ms in self._worked_ms.items():
+            last_seen[name] = replace(last_seen.get(name, LastSeen()), worked_ms=worked_ms)
         self._last_seen, self._worked_ms, self._departures = {}, {}, {}
         return last_seen, departures
 
