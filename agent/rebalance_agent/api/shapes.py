@@ -218,7 +218,7 @@ class Rebalance:
     members: Annotated[int, "members afterwards"]
     moved: Annotated[int | None, "partitions that changed owner, if the generation before is known"]
     needed: Annotated[int | None, "the fewest moves that the balance required"]
-    revoked: Annotated[int, "revoked partitions"]
+    revoked: Annotated[int | None, "revoked partitions, if the generation before is known"]
     assigned: Annotated[int, "assigned partitions"]
     lost: Annotated[int | None, "partitions of failed members, if it is known how all members departed"]
     lost_min: Annotated[int | None, "partitions of members that surely failed"]

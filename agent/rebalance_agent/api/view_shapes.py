@@ -97,7 +97,7 @@ def build_aborted(event: AbortedEvent) -> Rebalance:
         members=0,
         moved=None,
         needed=None,
-        revoked=0,
+        revoked=None,
         assigned=0,
         lost=None,
         lost_min=None,

@@ -146,7 +146,7 @@ class GroupAccount:
         else:
             whole = changes(self._base, now)
             expected = (whole.moved, sums.taken, sums.given, whole.same and not entry.returned)
-            actual = (published.moved, published.revoked + published.lost, published.assigned, published.noop)
+            actual = (published.moved, published.taken, published.assigned, published.noop)
             for what, by_records, by_event in zip(("moved", "taken", "given", "noop"), expected, actual, strict=True):
                 if by_event is not None and by_records != by_event:
                     yield f"{what} is {by_records} by the records, {by_event} by the event"

@@ -52,7 +52,7 @@ class PublishedEvent:
     seen_start: bool = False
     joined_ms: int | None = None
     moved: int | None = 0
-    revoked: int = 0
+    revoked: int | None = 0
     assigned: int = 0
     lost: int = 0
     noop: bool = False
@@ -98,8 +98,13 @@ class PublishedEvent:
         return self.previous, self.episode, self.closes, self.followups, self.protocol
 
     @property
+    def taken(self) -> int | None:
+        """The partitions that were taken from their owners, or that these lost; None if unknown."""
+        return None if self.revoked is None else self.revoked + self.lost
+
+    @property
     def _sums(self) -> tuple[object, ...]:
-        return self.moved, self.revoked + self.lost, self.assigned, self.noop
+        return self.moved, self.taken, self.assigned, self.noop
 
     def __str__(self) -> str:
         """Describe the event in words."""

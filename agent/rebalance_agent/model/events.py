@@ -102,10 +102,10 @@ class GenerationEvent(GroupEvent):
 
     ``episode_generation`` is the first generation of its episode. The event with ``closes_episode`` carries ``stall``,
     ``trigger`` and ``causes`` of the whole episode; ``followups`` counts the generations after the first.
-    ``moved``/``needed``: partitions that changed owner / the fewest that this balance needed, None where the generation
-    before is unknown. ``lost``: partitions of
+    ``moved``/``needed``: partitions that changed owner / the fewest that this balance needed. ``lost``: partitions of
     members that failed; None where it is unknown how a member with partitions departed. ``lost_min``: those of members
     that surely failed; None in events of earlier releases. ``revoked``: the others that were taken from their owners.
+    These five are None where the generation before is unknown.
     ``parts`` > 1: the members are split over that many events with equal other fields. ``migrated_from``: the group's
     type in the previous generation, if it was another. ``slowest_seconds`` and
     ``slowest_lower_seconds``: how long the slowest member kept the others waiting, at most and at least. ``flapping``:
@@ -129,7 +129,7 @@ class GenerationEvent(GroupEvent):
     topics: Mapping[str, int]
     moved: int | None
     needed: int | None
-    revoked: int
+    revoked: int | None
     assigned: int
     lost: int | None
     unassigned: int

@@ -110,7 +110,10 @@ class Generation:
 
     @property
     def rebalance_timeout_ms(self) -> int:
-        """The longest rebalance timeout of the members (ms): how long the coordinator waits for them; -1 if unknown."""
+        """The longest rebalance timeout of the members (ms): how long the coordinator waits for them.
+
+        -1 if unknown, 0 if the group is Empty.
+        """
         return max((member.rebalance_timeout_ms for member in self.members), default=0)
 
 

@@ -108,7 +108,8 @@ class TrackedGroup:
         return bool(self.last and self.last.unnamed) or self._episodes.unnamed
 
     def _name_topics(self, now_ms: int) -> None:
-        """Replace topic ids by names that became known, in the last generation and in all episodes."""
+        """Replace topic ids by names that became known: in the last generation, in all episodes and awaited commits."""
+        self._context.commits.name_topics(self.group, self._context.topics.name)
         self.last = self.last and self._with_topic_names(self.last)
         self._episodes.name_topics(self._with_topic_names, now_ms)
 

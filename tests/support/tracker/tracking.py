@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from dataclasses import replace
 
 from rebalance_agent.groupprotocol.commit_key import commit_key
 from rebalance_agent.model.events import Callback, GenerationEvent, MemberEvent
@@ -183,6 +184,14 @@ def _seen(observation):
         if hasattr(observation, name):
             return getattr(observation, name)
     raise TypeError(observation)
+
+
+def written_by(leader_epoch, *observations):
+    """The records among them as this leader wrote them."""
+    return [
+        replace(observation, leader_epoch=leader_epoch) if hasattr(observation, "leader_epoch") else observation
+        for observation in observations
+    ]
 
 
 def closing(events):

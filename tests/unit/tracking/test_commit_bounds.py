@@ -11,6 +11,7 @@ from rebalance_agent.groupprotocol.commit_key import commit_key
 from rebalance_agent.model.episode import Basis, Trigger
 from rebalance_agent.model.epoch_groups import GroupEpoch, MemberState, TargetEpoch
 from rebalance_agent.tracking.evidence.commit_times import (
+    AWAITED_MAX_MS,
     COMMIT_DELAY_MS,
     EARLIER_MAX,
     EARLIER_MAX_MS,
@@ -254,6 +255,28 @@ def test_a_commit_ends_no_stall_of_a_generation_long_before():
     times.expect("g", [("t", 0)], 1_001 + EARLIER_MAX_MS, after)
     times.update({commit_key("g", "t", 0): (2_000 + EARLIER_MAX_MS, 1)})
     assert (before.later_ms, len(after.at_ms)) == ({}, 1)
+
+
+def test_first_commits_are_awaited_of_a_bounded_number_of_partitions(monkeypatch):
+    monkeypatch.setattr("rebalance_agent.tracking.evidence.commit_times.AWAITED_MAX", 3)
+    times, first = CommitTimes(), FirstCommits()
+    for number in range(4):
+        times.expect("g", [("t", number)], 1_000, first)
+        times.expect("g", [("t", 0)], 1_000, first)  # again and again: it is not the oldest
+    times.update({commit_key("g", "t", number): (2_000, 1) for number in range(4)})
+    assert sorted(first.at_ms) == [("t", 0), ("t", 2), ("t", 3)]
+
+
+def test_first_commits_are_not_awaited_for_ever():
+    """Their topic was deleted, or the group stores its offsets elsewhere."""
+    times, first = CommitTimes(), FirstCommits()
+    times.expect("elsewhere", [("t", number) for number in range(100)], 1_000, first)
+    times.expect("g", [("t", 0)], 1_000 + AWAITED_MAX_MS, first)
+    many = len(pickle.dumps(times))
+    times.expect("g", [("t", 0)], 1_001 + 2 * AWAITED_MAX_MS, FirstCommits())
+    assert len(pickle.dumps(times)) < many / 10
+    times.update({commit_key("elsewhere", "t", 0): (2_000 + 2 * AWAITED_MAX_MS, 1)})
+    assert first.at_ms == {}
 
 
 def test_groups_without_commits_that_are_kept_take_no_memory(monkeypatch):

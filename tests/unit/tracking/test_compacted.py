@@ -4,9 +4,10 @@ from dataclasses import replace
 
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.epoch_groups import GroupEpoch, TargetEpoch
+from rebalance_agent.model.events import Callback
 from rebalance_agent.tracking.tracker import Tracker
 from support.tracker.epochs import current, fact, group_of_two, target
-from support.tracker.tracking import WHOLE, closing, listed, member, record, tell, tick, topics
+from support.tracker.tracking import WHOLE, closing, listed, member, record, said, tell, tick, topics
 
 A, B = member("a", (0, 1)), member("b", (2, 3))
 BEFORE = (topics(0, t=4), replace(record(4_000, 4, A, B), live=False, replayed=True), WHOLE)
@@ -23,14 +24,15 @@ def events_of(*observations):
 
 
 def told(event):
-    return event.trigger, event.moved, event.lost, event.lost_min, event.needed, event.noop, event.stall
+    return event.trigger, event.moved, event.revoked, event.lost, event.lost_min, event.needed, event.noop, event.stall
 
 
 def test_of_a_generation_before_which_others_are_gone_only_what_it_has_is_known():
-    (event,), counters = events_of(*BEFORE, again(60_000, 9, member("c", (0, 1, 2, 3))))
-    assert told(event) == (Trigger.UNKNOWN, None, None, 0, None, False, None)
+    failed = said(Callback.LOST, "a", 50_000, 50_010, 4, (0, 1))
+    (event,), counters = events_of(*BEFORE, failed, again(60_000, 9, member("c", (0, 1, 2, 3))))
+    assert told(event) == (Trigger.UNKNOWN, None, None, None, None, None, False, None)
     assert (event.previous_generation, event.generation) == (4, 9)  # four are gone
-    assert (event.revoked, event.assigned, counters.moved) == (4, 4, 0)
+    assert (event.assigned, counters.moved, counters.revoked, counters.lost) == (4, 0, 0, 0)
 
 
 def test_nothing_is_missing_between_generations_that_follow_each_other_or_without_a_gap_in_the_offsets():
@@ -70,4 +72,4 @@ def test_the_same_of_a_group_whose_coordinator_assigns():
 
 def test_of_the_first_rebalance_of_a_group_that_was_there_before_the_moves_are_unknown():
     (event,), _ = events_of(topics(0, t=4), record(60_000, 7, A, B))
-    assert told(event) == (Trigger.UNKNOWN, None, None, 0, None, False, None)
+    assert told(event) == (Trigger.UNKNOWN, None, None, None, None, None, False, None)

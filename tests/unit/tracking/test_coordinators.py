@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,17 +12,21 @@ from rebalance_agent.tracking.evidence.coordinators import Coordinators, last_co
 from rebalance_agent.tracking.evidence.known_times import CoordinatorChange
 from rebalance_agent.tracking.tracker import Tracker
 from support.tracker.epochs import current, fact, gone, group_of_two, target
-from support.tracker.tracking import closing, committed, in_time, listed, member, record, tell, tick, topics, watch
+from support.tracker.tracking import (
+    closing,
+    committed,
+    in_time,
+    listed,
+    member,
+    record,
+    tell,
+    tick,
+    topics,
+    watch,
+    written_by,
+)
 
 SESSION_MS = 45_000
-
-
-def written_by(leader_epoch, *observations):
-    """The records among them as this leader wrote them."""
-    return [
-        replace(observation, leader_epoch=leader_epoch) if hasattr(observation, "leader_epoch") else observation
-        for observation in observations
-    ]
 
 
 JOINED = (
@@ -117,3 +119,10 @@ def test_changes_are_kept_in_bounded_number_and_by_partition(monkeypatch):
         CoordinatorChange(7_000, 8_000),
     )
     assert seen.changes(1) == seen.changes(2) == ()
+
+
+def test_a_record_whose_leader_is_unknown_shows_no_change_and_hides_none():
+    seen = Coordinators()
+    for number, leader_epoch in enumerate((5, -1, 5, -1, 6)):
+        seen.see(0, leader_epoch, 1_000 * number)
+    assert seen.changes(0) == (CoordinatorChange(2_000, 4_000),)

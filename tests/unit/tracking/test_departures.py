@@ -3,7 +3,7 @@
 import pytest
 
 from rebalance_agent.model.episode import Trigger
-from rebalance_agent.model.epoch_groups import GroupEpoch, TargetEpoch
+from rebalance_agent.model.epoch_groups import GroupEpoch, MemberState, TargetEpoch
 from rebalance_agent.tracking.tracker import Tracker
 from support.tracker.epochs import current, fact, gone, group_of_two, target
 from support.tracker.tracking import (
@@ -21,6 +21,7 @@ from support.tracker.tracking import (
     tick,
     topics,
     watch,
+    written_by,
 )
 
 REPORT = (assigned("b", 4_000, 4_010, 1, (2, 3)),)
@@ -38,6 +39,8 @@ def told(*observations, known=TWO_EAGER, commits=False):
 
 WAITED = (listed(80_000), *(listed(at, "g") for at in range(80_200, 110_201, 5_000)))
 """Polls show the group waiting for members for 30 s, its rebalance timeout."""
+
+GONE = (Trigger.MEMBER_GONE, None, 0, 0)
 
 # The session timeout is 15 s, the poll interval 30 s; b is removed between 80.0 and 80.2 s.
 
@@ -139,6 +142,32 @@ def test_a_member_without_partitions_lost_none():
     assert told(*B_GONE, known=known) == (Trigger.MEMBER_GONE, 0, 0, 0)
 
 
+@pytest.mark.parametrize(
+    ("commits", "same", "other"),
+    [
+        (commits_of_b(79_000, every=1_000), (Trigger.MEMBER_LEFT, 0, 0, 0), GONE),
+        (commits_of_b(65_000), (Trigger.MEMBER_FAILED, 2, 2, 2), GONE),
+    ],
+    ids=["left", "failed"],
+)
+def test_nothing_follows_from_the_time_since_a_commit_if_the_coordinator_changed_meanwhile(commits, same, other):
+    """It started b's session anew."""
+    for leader_epoch, expected in ((3, same), (4, other)):
+        assert told(*commits, *written_by(leader_epoch, *B_GONE), known=written_by(3, *TWO_EAGER)) == expected
+
+
+def test_a_commit_to_the_new_coordinator_shows_how_a_member_departed():
+    another = record(40_000, 1, member("x", ()), group="other")
+    story = *written_by(3, *TWO_EAGER), *written_by(4, another, *B_GONE)
+    assert told(*commits_of_b(65_000), known=story) == (Trigger.MEMBER_FAILED, 2, 2, 2)
+
+
+def test_the_one_that_the_others_waited_for_may_have_died_under_a_new_coordinator():
+    """It started b's session anew, and the rebalance."""
+    late = record(110_300, 2, member("a", (0, 1, 2, 3)), joined=110_250)
+    assert told(*written_by(4, *WAITED, late), known=written_by(3, *TWO_EAGER)) == GONE
+
+
 BOTH = group_of_two((0, 1), (2, 3), rebalance_timeout_ms=30_000)
 
 
@@ -164,3 +193,27 @@ def test_commits_show_the_same_of_members_of_groups_whose_coordinator_assigns(re
     records = *gone(removed, "a"), *taken_over
     event = closing(tell(Tracker("cluster", settle_ms=1_000), *BOTH, *work, *records, tick(200_000), commits=False))[-1]
     assert (event.trigger, event.lost) == expected
+
+
+def test_nothing_follows_of_members_of_such_groups_either_if_the_coordinator_changed_meanwhile():
+    """It starts their sessions anew, and the time that they have to revoke."""
+    work = [committed(at, 0, 1) for at in range(20_000, 60_001, 5_000)]
+    slow = [
+        fact(60_000, GroupEpoch(3)),
+        target(60_000, "a", 0),
+        target(60_000, "b", 1, 2, 3),
+        fact(60_000, TargetEpoch(3)),
+        current(61_000, "a", 2, (0,), (1,), MemberState.UNREVOKED),
+    ]
+    for removed, asked, how in ((60_500, (), "left"), (107_000, (), "failed"), (92_000, slow, "failed")):
+        records = [
+            *gone(removed, "a"),
+            fact(removed, GroupEpoch(4)),
+            target(removed, "b", 0, 1, 2, 3),
+            fact(removed, TargetEpoch(4)),
+            current(removed + 500, "b", 4, (0, 1, 2, 3)),
+        ]
+        for leader_epoch, expected in ((3, f"member_{how}"), (4, "member_gone")):
+            story = *written_by(3, *BOTH, *work, *asked), *written_by(leader_epoch, *records)
+            events = tell(Tracker("cluster", settle_ms=1_000), *story, tick(200_000), commits=False)
+            assert closing(events)[-1].trigger == expected

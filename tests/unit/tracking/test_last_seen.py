@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from rebalance_agent.model.episode import Basis, Trigger
 from rebalance_agent.model.epoch_groups import CurrentAssignment, GroupEpoch, MemberState, TargetEpoch
 from rebalance_agent.tracking.evidence import last_seen
+from rebalance_agent.tracking.evidence.known_times import LastSeen
 from rebalance_agent.tracking.tracker import Tracker
 from support.tracker.epochs import current, fact, gone, group_of_two, joins, target
 from support.tracker.tracking import (
@@ -188,6 +189,18 @@ def test_members_that_went_are_remembered_in_bounded_number_while_a_group_does_n
     assert list(kept) == list(departures) == ["m7", "m8", "m9"]
     assert kept["m9"].contact_ms == T0 + 9
     assert signs.take() == ({}, {})
+
+
+@pytest.mark.parametrize("later", [None, 5_000])
+def test_the_last_work_of_a_member_that_gave_up_partitions_is_known_when_it_departs(later):
+    """It committed before, and nothing since it has fewer."""
+    signs, had = last_seen.EpochLastSeen(), current(0, "x", 2, (0,)).value
+    signs.update("x", had, T0 + 3_000)
+    signs.work("x", T0 + 2_000)
+    signs.depart(None, "x", had, T0 + 9_000)
+    signs.work("x", None if later is None else T0 + later)
+    seen, _ = signs.take()
+    assert seen == {"x": LastSeen(T0 + 3_000, T0 + (later or 2_000))}
 
 
 def test_members_that_went_while_nobody_read_are_not_remembered():

@@ -18,7 +18,20 @@ from rebalance_agent.model.epoch_groups import (
 from rebalance_agent.tracking.observations import TopicsSeen
 from rebalance_agent.tracking.rebalance.episodes import NAMES_WAIT_MAX_MS
 from support.tracker.epochs import ID, current, deleted, fact, gone, joins, named, target
-from support.tracker.tracking import T0, WHOLE, closing, member, record, tell, tick, tombstone, topics, watch
+from support.tracker.tracking import (
+    T0,
+    WHOLE,
+    closing,
+    committed,
+    in_time,
+    member,
+    record,
+    tell,
+    tick,
+    tombstone,
+    topics,
+    watch,
+)
 
 SETTLE_MS = 1_000
 STARTS = [
@@ -192,3 +205,34 @@ def test_other_topics_are_no_reason_to_look_again():
     tracker, events = followed(topics(0, t=4, x=2), *starts, tick(30_000), *left_out, tick(70_000))
     assert closing(events)[-1].trigger is Trigger.SUBSCRIPTION_CHANGED
     assert tell(tracker, topics(200_000, t=4), tick(220_000)) == []  # it is gone now, and was not then
+
+
+JOINED_BY_ID = (WHOLE, topics(0, t=4), *STARTS, *JOINED)
+"""B got partitions 2 and 3 at 2.2 s."""
+
+
+@pytest.mark.parametrize(
+    ("commits", "first"),
+    [((3_000,), 3_000), ((2_100, 2_150, 2_400, 2_600), 2_400), ((2_150, 2_400), 2_400), ((2_150, 3_000), 3_000)],
+)
+def test_commits_end_the_stall_of_a_topic_whose_name_comes_late(commits, first):
+    """Commits have the name, and records of assignments the id; A had 2 and 3 until 2.1 s, asked at 2.0 s."""
+    story = in_time(*JOINED_BY_ID, committed(1_500, 0, 1, 2, 3), *(committed(at, 2, 3) for at in commits), named(2_800))
+    _, events = watch(*story, tick(20_000), settle_ms=SETTLE_MS, commits=False)
+    stall = closing(events)[-1].stall
+    assert (stall.lower_seconds, stall.seconds) == (pytest.approx(0.1), (first - 2_000) / 1_000)
+
+
+def test_an_open_stall_of_a_topic_goes_on_when_its_name_is_known():
+    taken = [
+        *gone(40_000, "b"),
+        fact(40_000, GroupEpoch(4)),
+        target(40_000, "a", 0, 1, 2, 3),
+        fact(40_000, TargetEpoch(4)),
+        current(40_100, "a", 4, (0, 1, 2, 3)),
+        committed(41_000, 2, 3),
+    ]
+    for by_name, since in (((), 1.0), ([committed(39_000, 2, 3)], 2.2)):
+        story = in_time(*JOINED_BY_ID, tick(UNNAMED_UNTIL + 5_000), named(30_000), *by_name, *taken)
+        _, events = watch(*story, tick(90_000), settle_ms=SETTLE_MS, commits=False)
+        assert closing(events)[-1].stall.seconds == pytest.approx(41.0 - since)

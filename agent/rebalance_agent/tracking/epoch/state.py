@@ -193,7 +193,8 @@ class EpochState(TrackedGroup):
             commits, since_ms = self._context.commits, contact_ms or 0
             if departs:
                 recent = commits.recent(self.group, had, since_ms, at_ms)
-                self._last_seen.depart(self._records.members.get(name), name, old, at_ms, recent)
+                changes = self._context.coordinators.changes(self.partition)
+                self._last_seen.depart(self._records.members.get(name), name, old, at_ms, recent, changes)
             self._last_seen.work(name, commits.worked_ms(self.group, had, since_ms, at_ms))
         if new is None:
             self._last_seen.forget(name)

@@ -11,7 +11,7 @@ and later than the commit before it, since a client commits again only when the 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
 from rebalance_agent.groupprotocol.commit_key import commit_key, committing_group
@@ -19,6 +19,8 @@ from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.tracking.evidence.known_times import FirstCommits
 
 __all__ = [
+    "AWAITED_MAX",
+    "AWAITED_MAX_MS",
     "COMMIT_DELAY_MS",
     "EARLIER_MAX",
     "EARLIER_MAX_MS",
@@ -34,6 +36,15 @@ coordinator's: on two cores with 80 runnable processes one of 270 took nearly as
 
 PARTITIONS_MAX = 100_000
 """Partitions of groups whose commits are kept, some 30 MB; those of further partitions are not."""
+
+AWAITED_MAX = 200_000
+"""Partitions of groups whose first commit is awaited, some 80 MB: as many as the groups of a large cluster have, which
+all rebalance when its brokers restart. Beyond it the oldest are dropped."""
+
+AWAITED_MAX_MS = 900_000
+"""How long (ms) a first commit is awaited, and twice as long at most: none comes for deleted topics, and in groups that
+store their offsets elsewhere. By then episodes cannot be revised any more, and at Kafka's default of
+``max.poll.interval.ms`` an owner that does not consume was removed."""
 
 Commit = tuple[int, int]
 """An offset commit of one partition: its record's timestamp (epoch ms), and the offset. A tuple without names: the
@@ -75,6 +86,7 @@ class CommitTimes:
         """Start without commits."""
         self._seen: dict[bytes, _Seen] = {}
         self._awaited: dict[bytes, _Awaited] = {}
+        self._checked_ms = 0
         # The keys of each group in either of them, each once: lists, since a set of twenty takes 2 KB.
         self._keys: dict[bytes, list[bytes]] = {}
 
@@ -137,12 +149,62 @@ class CommitTimes:
         for partition in partitions:
             first.at_ms.pop(partition, None)
             key = commit_key(name, *partition)
-            before = self._awaited.get(key)
+            self._add(key)
+            before = self._awaited.pop(key, None)  # the oldest ones come first
             earlier: tuple[FirstCommits, ...] = ()
             if before and after_ms - before.after_ms <= EARLIER_MAX_MS:
                 earlier = before.earlier if before.first is first else (*before.earlier, before.first)
-            self._add(key)
             self._awaited[key] = _Awaited(after_ms, partition, first, earlier[-EARLIER_MAX:])
+        self._drop_overdue(after_ms)
+
+    def _drop_overdue(self, now_ms: int) -> None:
+        """Stop awaiting commits that are overdue at ``now_ms``, and the oldest of too many: many at once, or rarely."""
+        excess = len(self._awaited) - AWAITED_MAX
+        if excess <= 0 and abs(now_ms - self._checked_ms) < AWAITED_MAX_MS:
+            return
+        self._checked_ms = now_ms
+        oldest = excess + AWAITED_MAX // 10 if excess > 0 else 0
+        dropped = [
+            key
+            for index, (key, awaited) in enumerate(self._awaited.items())
+            if index < oldest or now_ms - awaited.after_ms > AWAITED_MAX_MS
+        ]
+        for key in dropped:
+            del self._awaited[key]
+        for name in set(map(committing_group, dropped)):
+            keys = [key for key in self._keys.pop(name) if key in self._seen or key in self._awaited]
+            if keys:
+                self._keys[name] = keys
+
+    def name_topics(self, name: str, topic_name: Callable[[str], str]) -> None:
+        """Await commits of the group by the names of topics that were known by their id alone.
+
+        ``topic_name`` returns the name for an id. Commits that came meanwhile count.
+        """
+        awaited = {key: self._awaited[key] for key in self._keys.get(name.encode(), ()) if key in self._awaited}
+        topics = {waiting.partition[0] for waiting in awaited.values()}
+        names = {topic: known for topic in topics if (known := topic_name(topic)) != topic}
+        firsts: dict[int, FirstCommits] = {}
+        for key, waiting in awaited.items():
+            topic, number = waiting.partition
+            if topic in names:
+                firsts |= {id(first): first for first in (waiting.first, *waiting.earlier)}
+                self._await_by_name(key, waiting._replace(partition=(names[topic], number)), name)
+        for first in firsts.values():
+            first.rename(names)
+
+    def _await_by_name(self, key_by_id: bytes, waiting: _Awaited, name: str) -> None:
+        del self._awaited[key_by_id]
+        self._remove(key_by_id)
+        key = commit_key(name, *waiting.partition)
+        if key in self._awaited:
+            return  # of a later assignment
+        self._add(key)
+        self._awaited[key] = waiting
+        if seen := self._seen.get(key):
+            last_ms, _, before_ms, _ = seen
+            if last_ms > waiting.after_ms:
+                self._first(key, before_ms if before_ms > waiting.after_ms else last_ms)
 
     def forget(self, name: str) -> None:
         """Drop the commits of a group that is gone or owned by another observer."""

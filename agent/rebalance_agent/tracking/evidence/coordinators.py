@@ -30,6 +30,8 @@ class Coordinators:
 
     def see(self, partition: int, leader_epoch: int, timestamp_ms: int) -> None:
         """Take a record: the epoch of the leader that wrote it (-1: unknown), and its timestamp (epoch ms)."""
+        if leader_epoch == _UNKNOWN_EPOCH:
+            return
         epoch, last_ms = self._last.get(partition, (leader_epoch, timestamp_ms))
         if epoch != leader_epoch:
             changes = self._changes.setdefault(partition, deque(maxlen=CHANGES_MAX))

@@ -2,10 +2,14 @@
 
 A member that commits is alive, so it is removed one session timeout later at the earliest, unless it leaves. A member
 that committed regularly, stopped, and was removed when that timeout was over, failed.
+
+A new coordinator starts all timeouts anew, and times before it are by another broker's clock. So nothing is concluded
+from a timeout during which the coordinator may have changed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from rebalance_agent.model.group import Member
@@ -13,9 +17,9 @@ from rebalance_agent.model.member_changes import member_changes
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.completed_generation import Generation
 from rebalance_agent.tracking.evidence.commit_times import CommitTimes, RecentCommits
-from rebalance_agent.tracking.evidence.known_times import Departure, TimeBounds
+from rebalance_agent.tracking.evidence.known_times import CoordinatorChange, Departure, TimeBounds
 
-__all__ = ["EXPIRY_SLACK_MS", "Removal", "Timeouts", "by_commits", "departures"]
+__all__ = ["EXPIRY_SLACK_MS", "Removal", "Timeouts", "by_commits", "changed_since", "departures"]
 
 EXPIRY_SLACK_MS = 1_000
 """How long (ms) after a timeout the coordinator may remove a member: its timers, and the way of the last request."""
@@ -55,7 +59,9 @@ def departures(before: Generation, generation: Generation, commits: CommitTimes)
     gone = member_changes(before.members, generation.members).gone
     if kept_waiting and removal.until_ms - start.latest_ms >= timeout_ms - EXPIRY_SLACK_MS and len(gone) == 1:
         # The others waited for it alone. A member that had died would have been removed sooner.
-        return {gone[0].member_id: Departure.EXPELLED} if gone[0].session_timeout_ms < timeout_ms else {}
+        sooner = gone[0].session_timeout_ms < timeout_ms
+        anew = changed_since(start.earliest_ms, generation.coordinator_changes)
+        return {gone[0].member_id: Departure.EXPELLED} if sooner and not anew else {}
     shown: dict[str, Departure] = {}
     for member in gone:
         how = _departure(member, before, generation, commits, removal)
@@ -65,20 +71,29 @@ def departures(before: Generation, generation: Generation, commits: CommitTimes)
     return shown
 
 
-def by_commits(recent: RecentCommits | None, timeouts: Timeouts, removal: Removal) -> Departure:
+def changed_since(at_ms: int, changes: Iterable[CoordinatorChange]) -> bool:
+    """Whether the coordinator may have changed after ``at_ms`` (epoch ms)."""
+    return any(change.until_ms >= at_ms for change in changes)
+
+
+def by_commits(
+    recent: RecentCommits | None, timeouts: Timeouts, removal: Removal, changes: Iterable[CoordinatorChange] = ()
+) -> Departure:
     """Return how a member departed whose last commits were ``recent`` (None: it did not commit).
 
+    ``changes``: of its coordinator, up to its removal.
     `Departure.SILENT`: it may have failed, since it committed nothing for its session timeout.
     """
     if recent is None:
         return Departure.UNKNOWN
     session_ms, poll_ms = timeouts.session_ms, timeouts.poll_ms
+    anew = changed_since(recent.last_ms, changes)
     alive_ms = timeouts.session_min_ms if poll_ms < 0 else min(timeouts.session_min_ms, poll_ms)
     if removal.until_ms - recent.last_ms < alive_ms:
-        return Departure.LEFT
+        return Departure.UNKNOWN if anew else Departure.LEFT
     if removal.latest_ms - recent.last_ms < session_ms - timeouts.heartbeat_ms:
         return Departure.UNKNOWN
-    if recent.period_ms is not None and 2 * recent.period_ms <= session_ms:
+    if not anew and recent.period_ms is not None and 2 * recent.period_ms <= session_ms:
         # It failed before its next commit was due, which may be late by a period.
         late_ms = 2 * recent.period_ms + EXPIRY_SLACK_MS
         for timeout_ms in (session_ms, max(poll_ms, session_ms)):
@@ -94,7 +109,8 @@ def _departure(
     partitions = pairs(member.assigned)
     recent = commits.recent(before.value.group, partitions, before.timestamp_ms, generation.timestamp_ms)
     session_ms = member.session_timeout_ms
-    how = by_commits(recent, Timeouts(session_ms, session_ms, member.rebalance_timeout_ms), removal)
+    timeouts = Timeouts(session_ms, session_ms, member.rebalance_timeout_ms)
+    how = by_commits(recent, timeouts, removal, generation.coordinator_changes)
     # A static member that closes does not leave: its session expires, as if it had failed.
     return Departure.SILENT if how is Departure.FAILED and member.instance_id is not None else how
 

@@ -5,6 +5,7 @@ Times are the records'. An offset commit shows activity: the coordinator accepts
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from rebalance_agent.model.epoch_groups import CurrentAssignment, EpochMember, MemberState
@@ -12,8 +13,8 @@ from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.completed_generation import Generation
 from rebalance_agent.tracking.evidence.commit_times import CommitTimes, RecentCommits
-from rebalance_agent.tracking.evidence.departures import Removal, Timeouts, by_commits
-from rebalance_agent.tracking.evidence.known_times import Departure, LastSeen
+from rebalance_agent.tracking.evidence.departures import Removal, Timeouts, by_commits, changed_since
+from rebalance_agent.tracking.evidence.known_times import CoordinatorChange, Departure, LastSeen
 
 __all__ = ["DEPARTED_MAX", "HEARTBEAT_MS", "SESSION_MIN_MS", "SESSION_TIMEOUT_MS", "ClassicLastSeen", "EpochLastSeen"]
 
@@ -104,21 +105,27 @@ class EpochLastSeen:
         old: CurrentAssignment,
         at_ms: int,
         recent: RecentCommits | None = None,
+        changes: Collection[CoordinatorChange] = (),
     ) -> None:
         """Take the departure of a member with the assignment ``old``; ``member`` is its member record.
 
         Records do not distinguish a member that left from one that was removed, with two exceptions: a static member
-        leaves with a negative epoch, and a member that did not revoke within its rebalance timeout was removed then.
-        Else its ``recent`` commits may show it.
+        leaves with a negative epoch, and a member that did not revoke within its rebalance timeout was removed then,
+        unless the coordinator changed meanwhile (``changes``). Else its ``recent`` commits may show it.
         """
         contact_ms = self._contact_ms.pop(member_id, None)
         patience_ms = member.rebalance_timeout_ms if member else -1
         if old.epoch < 0:
             self._departures[member_id] = Departure.LEFT
-        elif old.state is MemberState.UNREVOKED and contact_ms is not None and 0 <= patience_ms <= at_ms - contact_ms:
+        elif (
+            old.state is MemberState.UNREVOKED
+            and contact_ms is not None
+            and 0 <= patience_ms <= at_ms - contact_ms
+            and not changed_since(contact_ms, changes)
+        ):
             self._departures[member_id] = Departure.EXPELLED
         elif member is not None:
-            self._departures[member_id] = _by_commits(member, at_ms, recent)
+            self._departures[member_id] = _by_commits(member, at_ms, recent, changes)
         if member and member.classic and old.epoch == old.previous_epoch and old.state is MemberState.STABLE:
             contact_ms = None  # the coordinator may have written it during the migration, without a heartbeat
         self._last_seen.setdefault(member_id, LastSeen(contact_ms))
@@ -128,28 +135,32 @@ class EpochLastSeen:
             self._departures.pop(oldest, None)
 
     def work(self, member_id: str, worked_ms: int | None) -> None:
-        """Set until when a member that departed, or gives up partitions, surely worked (`CommitTimes.worked_ms`)."""
+        """Set until when a member that departed, or gives up partitions, surely worked (`CommitTimes.worked_ms`).
+
+        None: no commit shows it. What earlier ones showed remains.
+        """
         if worked_ms is not None and (member_id in self._worked_ms or len(self._worked_ms) < DEPARTED_MAX):
             self._worked_ms[member_id] = worked_ms
-        if last_seen := self._last_seen.get(member_id):
-            self._last_seen[member_id] = replace(last_seen, worked_ms=worked_ms)
 
     def take(self) -> tuple[dict[str, LastSeen], dict[str, Departure]]:
         """Return and reset when members were last active, and how they left, since the last call.
 
         These are the members that departed, and those that gave up partitions and committed before.
         """
-        worked = {name: LastSeen(worked_ms=worked_ms) for name, worked_ms in self._worked_ms.items()}
-        last_seen, departures = worked | self._last_seen, self._departures
+        last_seen, departures = self._last_seen, self._departures
+        for name, worked_ms in self._worked_ms.items():
+            last_seen[name] = replace(last_seen.get(name, LastSeen()), worked_ms=worked_ms)
         self._last_seen, self._worked_ms, self._departures = {}, {}, {}
         return last_seen, departures
 
 
-def _by_commits(member: EpochMember, at_ms: int, recent: RecentCommits | None) -> Departure:
+def _by_commits(
+    member: EpochMember, at_ms: int, recent: RecentCommits | None, changes: Collection[CoordinatorChange]
+) -> Departure:
     session_ms = member.session_timeout_ms or SESSION_TIMEOUT_MS
     session_min_ms = member.session_timeout_ms or SESSION_MIN_MS
     timeouts = Timeouts(session_ms, session_min_ms, member.rebalance_timeout_ms, HEARTBEAT_MS)
-    how = by_commits(recent, timeouts, Removal(at_ms, at_ms, at_ms))
+    how = by_commits(recent, timeouts, Removal(at_ms, at_ms, at_ms), changes)
     # A static member of the classic protocol does not leave when it closes: its session expires.
     static = member.classic and member.instance_id is not None
     return Departure.SILENT if how is Departure.FAILED and static else how

@@ -116,7 +116,7 @@ class CounterTotals:
             totals,
             followups=totals.followups + closing.followups,
             noop=totals.noop + closing.noop,
-            revoked=totals.revoked + closing.revoked,
+            revoked=totals.revoked + (closing.revoked or 0),
             assigned=totals.assigned + closing.assigned,
             lost=totals.lost + (closing.lost_min or 0),
             moved=totals.moved + (closing.moved or 0),

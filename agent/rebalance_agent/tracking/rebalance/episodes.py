@@ -12,7 +12,7 @@ from rebalance_agent.tracking.evidence.member_reports import MemberReports
 from rebalance_agent.tracking.patterns.flapping import Flapping
 from rebalance_agent.tracking.patterns.rollouts import Rollouts
 from rebalance_agent.tracking.rebalance.counters import CounterTotals
-from rebalance_agent.tracking.rebalance.open_stall import OpenStall
+from rebalance_agent.tracking.rebalance.open_stall import OpenStall, with_names
 from rebalance_agent.tracking.rebalance.settle import Settlement, revise, settle
 from rebalance_agent.tracking.tracker_context import TrackerContext
 
@@ -144,6 +144,10 @@ class Episodes:
         """Apply ``rename`` to all generations after topic names became known; published episodes will be revised."""
         for episode in self._all():
             episode.name_topics(rename)
+        topic_name = self._context.topics.name
+        self._open_stalls = with_names(self._open_stalls, topic_name)
+        for settled in self._settled:
+            settled.carried = with_names(settled.carried, topic_name)
         if any(settled.unnamed != settled.episode.unnamed for settled in self._settled):
             self.report(now_ms)
 

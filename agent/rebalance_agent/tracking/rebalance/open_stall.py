@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, FirstCommits
 
-__all__ = ["OpenStall"]
+__all__ = ["OpenStall", "with_names"]
 
 
 @dataclass(frozen=True, slots=True)
 class OpenStall:
-    """A stall that began at ``since_ms`` at the earliest, and has not been shown to be over.
+    """A stall that began at ``since_ms`` (-`FOREVER_MS`: unknown) at the earliest, and has not been shown to be over.
 
     It is over when the owner commits a partition of ``given_with`` (see `FirstCommits`), and at ``until_ms`` at the
     latest: an owner that does not poll for its rebalance timeout (``max.poll.interval.ms``) is removed.
@@ -29,3 +30,24 @@ class OpenStall:
         return at_ms > self.until_ms or any(
             commits.get(partition, FOREVER_MS) <= at_ms for partition in self.given_with
         )
+
+
+def with_names(
+    stalls: Mapping[Partition, OpenStall], topic_name: Callable[[str], str]
+) -> Mapping[Partition, OpenStall]:
+    """Return the stalls by the names of topics that were known by their id alone; ``topic_name`` returns one for an id.
+
+    The commits that end them are renamed by `CommitTimes.name_topics`.
+    """
+    topics = {topic for topic, _ in stalls}
+    if all(topic_name(topic) == topic for topic in topics):
+        return stalls
+    # Stalls share these sets, which may be large.
+    renamed = {
+        given: frozenset((topic_name(topic), number) for topic, number in given)
+        for given in {stalled.given_with for stalled in stalls.values()}
+    }
+    return {
+        (topic_name(topic), number): replace(stalled, given_with=renamed[stalled.given_with])
+        for (topic, number), stalled in stalls.items()
+    }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -57,10 +57,12 @@ class Settlement:
 
 @dataclass(frozen=True, slots=True)
 class _Moves:
+    """``moved``, ``revoked`` and ``lost_min`` are None where the generation before is unknown."""
+
     moved: int | None
-    revoked: int
+    revoked: int | None
     assigned: int
-    lost_min: int
+    lost_min: int | None
     lost_known: bool
     noop: bool
 
@@ -81,7 +83,7 @@ def settle(
     slowness = find_slowness(episode, start_of(*steps[0], reports), reports)
     moves = [_moves(before, after, reports) for before, after in steps]
     if not episode.known:
-        moves[0] = replace(moves[0], moved=None, lost_known=False, noop=False)
+        moves[0] = replace(moves[0], moved=None, revoked=None, lost_min=None, lost_known=False, noop=False)
     last = len(steps) - 1
     events = [
         _event(
@@ -132,12 +134,22 @@ def _total(episode: Episode, moves: list[_Moves]) -> _Moves:
     whole = difference(episode.before, episode.last)
     return _Moves(
         moved=len(whole.moved) if episode.known else None,
-        revoked=sum(step.revoked for step in moves),
+        revoked=_sum(step.revoked for step in moves),
         assigned=sum(step.assigned for step in moves),
-        lost_min=sum(step.lost_min for step in moves),
+        lost_min=_sum(step.lost_min for step in moves),
         lost_known=all(step.lost_known for step in moves),
         noop=whole.noop and not episode.last.returned and episode.known,
     )
+
+
+def _sum(counts: Iterable[int | None]) -> int | None:
+    """Return the sum; None if a count is unknown."""
+    total = 0
+    for count in counts:
+        if count is None:
+            return None
+        total += count
+    return total
 
 
 def _event(

@@ -14,6 +14,7 @@ from rebalance_agent.model.episode import Basis, Stall
 from rebalance_agent.model.generation_diff import Partition, owners
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.completed_generation import Episode, Generation, PartitionHandover
+from rebalance_agent.tracking.evidence.known_times import FOREVER_MS
 from rebalance_agent.tracking.evidence.member_reports import MemberReports
 from rebalance_agent.tracking.rebalance.moments import Moment, StepMoments, UnknownMomentError
 from rebalance_agent.tracking.rebalance.open_stall import OpenStall
@@ -34,7 +35,7 @@ class MeasuredStall:
 
 @dataclass(frozen=True, slots=True)
 class _PartitionStall:
-    """Bounds of one partition's stall (ms); ``upper_ms`` None: nothing shows that its new owner consumes it."""
+    """Bounds of one partition's stall (ms); ``upper_ms`` None: nothing shows when it began, or that it is over."""
 
     lower_ms: int
     upper_ms: int | None
@@ -49,13 +50,16 @@ def measure_stall(
     ``carried``: stalls of the episode before that were not shown to be over. A partition that its new owner lost again
     before it consumed it has been stalled since then.
     """
-    if not (episode.known and episode.last.members and episode.last.value.protocol_type == "consumer"):
+    if not (episode.last.members and episode.last.value.protocol_type == "consumer"):
         return MeasuredStall()
-    still_open = dict(carried or {})
+    carried = carried or {}
+    if not episode.known:
+        return MeasuredStall(None, _unmeasured(episode, reports, carried))
+    still_open = dict(carried)
     try:
         stalls = list(_partition_stalls(episode, reports, still_open))
     except UnknownMomentError:
-        return MeasuredStall()
+        return MeasuredStall(None, _unmeasured(episode, reports, carried))
     uppers = [stall.upper_ms for stall in stalls if stall.upper_ms is not None]
     bounded = len(uppers) == len(stalls)
     stall = Stall(
@@ -65,10 +69,36 @@ def measure_stall(
         upper_partition_seconds=sum(uppers) / 1000 if bounded else None,
         basis=Basis.EXACT if all(stall.exact for stall in stalls) else Basis.BOUND,
     )
+    return MeasuredStall(stall, _not_over(still_open, episode))
+
+
+def _not_over(stalls: Mapping[Partition, OpenStall], episode: Episode) -> Mapping[Partition, OpenStall]:
     at_ms = episode.last.timestamp_ms
-    return MeasuredStall(
-        stall, {partition: stalled for partition, stalled in still_open.items() if not stalled.over(at_ms)}
-    )
+    return {partition: stalled for partition, stalled in stalls.items() if not stalled.over(at_ms)}
+
+
+def _unmeasured(
+    episode: Episode, reports: MemberReports, carried: Mapping[Partition, OpenStall]
+) -> Mapping[Partition, OpenStall]:
+    """Return the open stalls after an episode that cannot be measured.
+
+    A partition that it assigned has stood still since the carried stall began, or since any time after the generation
+    before, unless its new owner is known to consume it.
+    """
+    still_open, last = dict(carried), owners(episode.last.value)
+    since_ms = episode.before.timestamp_ms if episode.before else -FOREVER_MS
+    for before, generation in episode.steps():
+        step = StepMoments(episode, before, generation, reports)
+        # If generations are missing, other members may have had what a member seems to have kept.
+        kept = _kept_consuming(step, before, generation) if episode.known else set()
+        for partition, owner in owners(generation.value).items():
+            if partition in kept:
+                continue
+            stalled, handover = still_open.pop(partition, None), step.handovers(partition)[-1]
+            if step.resumed(partition, owner, handover).endless:
+                began_ms = since_ms if stalled is None else stalled.since_ms
+                still_open[partition] = step.open_stall(owner, handover, began_ms)
+    return _not_over({partition: still_open[partition] for partition in still_open.keys() & last.keys()}, episode)
 
 
 def _partition_stalls(
@@ -79,10 +109,9 @@ def _partition_stalls(
     for before, generation in episode.steps():
         step = StepMoments(episode, before, generation, reports)
         # If several members share a partition (share groups), the staying ones decide when it stopped.
-        had = owners(before.value if before else None, {member.member_id for member in generation.members})
+        had = owners(before.value if before else None, _ids(generation))
         has = owners(generation.value)
-        kept = set() if step.everything_stops else _kept(before, generation)
-        kept = {partition for partition in kept if not (partition in had and step.gave_up(partition, had[partition]))}
+        kept = _kept_consuming(step, before, generation)
         for partition in sorted((had.keys() | has.keys() | idle.keys()) - kept):
             old, new = had.get(partition), has.get(partition)
             stopped = idle.pop(partition, None)
@@ -107,6 +136,18 @@ def _partition_stalls(
 def _since(stalled: OpenStall | None, stopped: Moment) -> Moment:
     """Return when a partition stopped that may not have been consumed since an earlier stall."""
     return stopped if stalled is None or stalled.over(stopped.latest_ms) else stopped.not_after(stalled.since_ms)
+
+
+def _kept_consuming(step: StepMoments, before: Generation | None, after: Generation) -> set[Partition]:
+    """Return the partitions that did not stop, since a member kept them and did not lose them before it joined."""
+    if step.everything_stops:
+        return set()
+    kept, had = _kept(before, after), owners(before.value if before else None, _ids(after))
+    return {partition for partition in kept if not (partition in had and step.gave_up(partition, had[partition]))}
+
+
+def _ids(generation: Generation) -> set[str]:
+    return {member.member_id for member in generation.members}
 
 
 def _kept(before: Generation | None, after: Generation) -> set[Partition]:
@@ -144,7 +185,7 @@ def _handed_on(handover: PartitionHandover, following: PartitionHandover) -> Mom
 
 def _between(stopped: Moment, resumed: Moment) -> _PartitionStall:
     lower = min(max(0, resumed.earliest_ms - stopped.latest_ms), STALL_MAX_MS)
-    if resumed.endless:
+    if resumed.endless or stopped.earliest_ms <= -FOREVER_MS:
         return _PartitionStall(lower, None, exact=False)
     upper = min(max(lower, resumed.latest_ms - stopped.earliest_ms), STALL_MAX_MS)
     return _PartitionStall(lower, upper, stopped.exact and resumed.exact)

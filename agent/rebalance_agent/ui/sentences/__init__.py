@@ -1,7 +1,7 @@
 """Groups and their rebalances in sentences and table rows, for `explain`, `watch` and the agent's page. Pure.
 
 - ``explanation``: the last rebalances of a group, from ``observed_rebalances`` (each an ``observed_rebalance`` with its
-  context) and ``causes`` (why it came).
+  context), ``causes`` (why it came) and ``departed`` (which members left or failed).
 - ``group_table``: the table of all groups; ``empty_text``: groups without members.
 - ``group_detail``: headline, members, rebalances and moves of one group as rows.
 - ``named_members``: names of members and moves of partitions between them.

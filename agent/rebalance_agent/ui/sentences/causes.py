@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.events import Callback, MemberSnapshot
+from rebalance_agent.ui.sentences.departed import departed, described
 from rebalance_agent.ui.sentences.observed_rebalance import ObservedRebalance
 from rebalance_agent.ui.words import listed, plural, printable
 
@@ -19,39 +20,39 @@ def why(rebalance: ObservedRebalance) -> str:
 
 
 def _started(rebalance: ObservedRebalance) -> str:
-    return f"the group started with {_all(rebalance, rebalance.joined)}"
+    return f"the group started with {described(rebalance, rebalance.joined)}"
 
 
 def _failed(rebalance: ObservedRebalance) -> str:
-    silent = [member for member in rebalance.gone if not _reported_leaving(rebalance, member)]
     lost = rebalance.closing.lost_min
-    return f"{_all(rebalance, silent or rebalance.gone)} failed" + (
+    return f"{departed(rebalance, Trigger.MEMBER_FAILED).text(rebalance)} failed" + (
         f" with {plural(lost, 'partition')}" if lost else ""
     )
 
 
 def _left(rebalance: ObservedRebalance) -> str:
-    leavers = [each for each in rebalance.gone if _reported_leaving(rebalance, each)]
-    return f"{_all(rebalance, leavers or rebalance.gone)} left{_reasons(rebalance, leavers)}"
+    leavers = departed(rebalance, Trigger.MEMBER_LEFT)
+    return f"{leavers.text(rebalance)} left{_reasons(rebalance, leavers.surely)}"
 
 
 def _gone(rebalance: ObservedRebalance) -> str:
-    verb = "are" if len(rebalance.gone) > 1 else "is"
+    members = departed(rebalance, Trigger.MEMBER_GONE)
+    verb = "are" if len(members.surely) > 1 else "is"
     lost = ", so the number of lost partitions is unknown, too" if rebalance.closing.lost is None else ""
-    return f"{_all(rebalance, rebalance.gone)} {verb} gone (left or failed: no report and no commit shows which{lost})"
+    return f"{members.text(rebalance)} {verb} gone (left or failed: no report and no commit shows which{lost})"
 
 
 def _replaced(rebalance: ObservedRebalance) -> str:
     members = [new for _, new in rebalance.changes.replaced]
     if not members:
         return "a static member rejoined"
-    return f"{_all(rebalance, members)} rejoined with {'its' if len(members) == 1 else 'their'} instance id"
+    return f"{described(rebalance, members)} rejoined with {'its' if len(members) == 1 else 'their'} instance id"
 
 
 def _joined(rebalance: ObservedRebalance) -> str:
     if rebalance.before is None:
         return "a member joined (unknown which, since the generation before was not observed)"
-    return f"{_all(rebalance, rebalance.joined)} joined" if rebalance.joined else "a member joined and left again"
+    return f"{described(rebalance, rebalance.joined)} joined" if rebalance.joined else "a member joined and left again"
 
 
 def _resubscribed(rebalance: ObservedRebalance) -> str:
@@ -59,7 +60,7 @@ def _resubscribed(rebalance: ObservedRebalance) -> str:
     added = sorted({topic for old, new in rebalance.changes.stayed for topic in set(new.topics) - set(old.topics)})
     dropped = sorted({topic for old, new in rebalance.changes.stayed for topic in set(old.topics) - set(new.topics)})
     changes = [f"added {_topics(added)}"] * bool(added) + [f"removed {_topics(dropped)}"] * bool(dropped)
-    return f"{_all(rebalance, changed)} changed {'its' if len(changed) <= 1 else 'their'} subscription" + (
+    return f"{described(rebalance, changed)} changed {'its' if len(changed) <= 1 else 'their'} subscription" + (
         f" ({' and '.join(changes)})" if changes else ""
     )
 
@@ -123,10 +124,6 @@ _CAUSES: Mapping[Trigger, Callable[[ObservedRebalance], str]] = {
 }
 
 
-def _reported_leaving(rebalance: ObservedRebalance, member: MemberSnapshot) -> bool:
-    return bool(rebalance.reports_of(member.member_id, [Callback.LEFT, Callback.REVOKED]))
-
-
 def _reasons(rebalance: ObservedRebalance, leavers: Sequence[MemberSnapshot]) -> str:
     # The reason in an assigned report is why the member joined, not why it left.
     ended = frozenset(Callback) - {Callback.ASSIGNED}
@@ -138,25 +135,6 @@ def _reasons(rebalance: ObservedRebalance, leavers: Sequence[MemberSnapshot]) ->
 def _in_brackets(reasons: Iterable[str | None]) -> str:
     texts = sorted(printable(reason) for reason in reasons if reason)
     return f" ({listed(texts, 3)})" if texts else ""
-
-
-def _all(rebalance: ObservedRebalance, members: Sequence[MemberSnapshot]) -> str:
-    if not members:
-        return "a member"
-    few = len(members) <= 3  # noqa: PLR2004 - with their hosts, more would be no readable sentence
-    names = sorted(_described(rebalance, each) if few else rebalance.name(each) for each in members)
-    return listed(names)
-
-
-def _described(rebalance: ObservedRebalance, member: MemberSnapshot) -> str:
-    """The member's name, client and node or host: ``orders-2 (client rdkafka, 10.0.0.7)``."""
-    name, where = rebalance.name(member), member.where
-    places = (
-        f"client {member.client_id}" if printable(member.client_id) not in ("", name.partition(" (")[0]) else "",
-        f"node {where.node}" if where and where.node else member.host.removeprefix("/"),
-    )
-    details = ", ".join(printable(part) for part in places if part)
-    return f"{name} ({details})" if details else name
 
 
 def _topics(topics: list[str]) -> str:

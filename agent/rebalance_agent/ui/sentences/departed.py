@@ -1,0 +1,90 @@
+"""The members that departed in one way: left, failed, or gone without evidence of either. Pure.
+
+An event has the ways in which members departed, but not which member departed in which way. Reports show it; where
+they do not, a sentence says among which members it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rebalance_agent.model.episode import Trigger
+from rebalance_agent.model.events import Callback, MemberSnapshot
+from rebalance_agent.model.member_changes import identity
+from rebalance_agent.tracking.evidence.member_reports import UNDATED_SKEW_MAX_MS
+from rebalance_agent.ui.sentences.observed_rebalance import ObservedRebalance
+from rebalance_agent.ui.words import listed, printable
+
+__all__ = ["Departed", "departed", "described"]
+
+_WAYS = (Trigger.MEMBER_FAILED, Trigger.MEMBER_LEFT, Trigger.MEMBER_GONE)
+
+
+class Departed(NamedTuple):
+    """The members that ``surely`` departed in one way; if none is known, those ``among`` which one did.
+
+    ``one``: exactly one of those, else at least one.
+    """
+
+    surely: Sequence[MemberSnapshot] = ()
+    among: Sequence[MemberSnapshot] = ()
+    one: bool = False
+
+    def text(self, rebalance: ObservedRebalance) -> str:
+        """``a``, ``a and b``, ``one of a and b``, ``at least one of a, b and c``, or ``a member``."""
+        if self.surely or not self.among:
+            return described(rebalance, self.surely)
+        return f"{'one' if self.one else 'at least one'} of {described(rebalance, self.among)}"
+
+
+def departed(rebalance: ObservedRebalance, way: Trigger) -> Departed:
+    """Return the members that departed in this ``way``, which is one of the causes of the rebalance."""
+    present = {identity(member) for member in rebalance.closing.members}
+    members = [member for member in rebalance.by_id.values() if identity(member) not in present]
+    ways = [cause for cause in rebalance.closing.causes if cause in _WAYS]
+    if len(ways) == 1:
+        return Departed(members)
+    reported = {member.member_id: _reported(rebalance, member) for member in members}
+    if way in reported.values():
+        return Departed([member for member in members if reported[member.member_id] is way])
+    among = [member for member in members if reported[member.member_id] not in ways]
+    open_ways = [other for other in ways if other not in reported.values()]
+    if len(among) < len(open_ways):
+        return Departed()
+    if len(among) == 1:
+        return Departed(among)
+    return Departed((), among, one=len(among) == len(open_ways))
+
+
+def described(rebalance: ObservedRebalance, members: Sequence[MemberSnapshot]) -> str:
+    """The names of ``members``, of a few with client and node or host; ``a member`` if there are none."""
+    if not members:
+        return "a member"
+    few = len(members) <= 3  # noqa: PLR2004 - with their hosts, more would be no readable sentence
+    names = sorted(_described(rebalance, each) if few else rebalance.name(each) for each in members)
+    return listed(names)
+
+
+def _reported(rebalance: ObservedRebalance, member: MemberSnapshot) -> Trigger | None:
+    """How the member departed by its reports; one that revoked after the join phase had been removed."""
+    stops = rebalance.reports_of(member.member_id, [Callback.LEFT, Callback.LOST, Callback.REVOKED])
+    callbacks = {event.callback for event in stops}
+    if not callbacks:
+        return None
+    if Callback.LEFT in callbacks:
+        return Trigger.MEMBER_LEFT
+    joined_ms = rebalance.closing.phases.joined_ms or rebalance.closing.timestamp_ms
+    late = any(event.timestamp_ms > joined_ms + UNDATED_SKEW_MAX_MS for event in stops)
+    return Trigger.MEMBER_FAILED if late or Callback.LOST in callbacks else Trigger.MEMBER_LEFT
+
+
+def _described(rebalance: ObservedRebalance, member: MemberSnapshot) -> str:
+    """The member's name, client and node or host: ``orders-2 (client rdkafka, 10.0.0.7)``."""
+    name, where = rebalance.name(member), member.where
+    places = (
+        f"client {member.client_id}" if printable(member.client_id) not in ("", name.partition(" (")[0]) else "",
+        f"node {where.node}" if where and where.node else member.host.removeprefix("/"),
+    )
+    details = ", ".join(printable(part) for part in places if part)
+    return f"{name} ({details})" if details else name
