@@ -6,6 +6,7 @@ returned. Under an eager protocol all partitions stop; under a cooperative one, 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -15,6 +16,7 @@ from rebalance_agent.model.generation_diff import Partition, owners
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.completed_generation import Episode, Generation, PartitionHandover
 from rebalance_agent.tracking.evidence.member_reports import MemberReports
+from rebalance_agent.tracking.patterns.group_stalls import StallLimits, stalled_spans
 from rebalance_agent.tracking.rebalance.moments import Moment, StepMoments, UnknownMomentError
 from rebalance_agent.tracking.rebalance.open_stall import OpenStall
 
@@ -26,23 +28,35 @@ STALL_MAX_MS = 86_400_000
 
 @dataclass(frozen=True, slots=True)
 class MeasuredStall:
-    """The stall of an episode, and the partitions whose stall was not shown to be over when it was measured."""
+    """The stall of an episode, and the partitions whose stall was not shown to be over when it was measured.
+
+    ``group_spans``: the times (seconds) in which the share of the partitions that makes a group stalled surely stood
+    still.
+    """
 
     stall: Stall | None = None
+    group_spans: tuple[float, ...] = ()
     open: Mapping[Partition, OpenStall] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class _PartitionStall:
-    """Bounds of one partition's stall (ms); ``upper_ms`` None: nothing shows that its new owner consumes it."""
+    """Bounds of one partition's stall (ms); ``upper_ms`` None: nothing shows that its new owner consumes it.
 
+    ``since_ms``: when it had surely begun; it surely lasted ``lower_ms`` from then on.
+    """
+
+    since_ms: int
     lower_ms: int
     upper_ms: int | None
     exact: bool
 
 
 def measure_stall(
-    episode: Episode, reports: MemberReports, carried: Mapping[Partition, OpenStall] | None = None
+    episode: Episode,
+    reports: MemberReports,
+    carried: Mapping[Partition, OpenStall] | None = None,
+    limits: StallLimits = StallLimits(),  # noqa: B008 - it is frozen
 ) -> MeasuredStall:
     """Return the stall of a closed episode; None if its start, the state before, or the assignment is unknown.
 
@@ -67,8 +81,19 @@ def measure_stall(
     )
     at_ms = episode.last.timestamp_ms
     return MeasuredStall(
-        stall, {partition: stalled for partition, stalled in still_open.items() if not stalled.over(at_ms)}
+        stall,
+        tuple(stalled_spans(_changes(stalls), limits.needed(sum(episode.last.topics.values())))),
+        {partition: stalled for partition, stalled in still_open.items() if not stalled.over(at_ms)},
     )
+
+
+def _changes(stalls: list[_PartitionStall]) -> Counter[int]:
+    """Return how many more partitions surely stood still, by the time (ms) from which they did."""
+    changes = Counter[int]()
+    for stall in stalls:
+        changes[stall.since_ms] += 1
+        changes[stall.since_ms + stall.lower_ms] -= 1
+    return changes
 
 
 def _partition_stalls(
@@ -145,6 +170,6 @@ def _handed_on(handover: PartitionHandover, following: PartitionHandover) -> Mom
 def _between(stopped: Moment, resumed: Moment) -> _PartitionStall:
     lower = min(max(0, resumed.earliest_ms - stopped.latest_ms), STALL_MAX_MS)
     if resumed.endless:
-        return _PartitionStall(lower, None, exact=False)
+        return _PartitionStall(stopped.latest_ms, lower, None, exact=False)
     upper = min(max(lower, resumed.latest_ms - stopped.earliest_ms), STALL_MAX_MS)
-    return _PartitionStall(lower, upper, stopped.exact and resumed.exact)
+    return _PartitionStall(stopped.latest_ms, lower, upper, stopped.exact and resumed.exact)
