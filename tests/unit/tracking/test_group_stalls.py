@@ -6,6 +6,7 @@ import pytest
 
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.metrics.group_values import group_stalls
+from rebalance_agent.model.epoch_groups import GroupEpoch, TargetEpoch
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.tracking.patterns.group_stalls import (
     LIMITS_MAX,
@@ -18,6 +19,7 @@ from rebalance_agent.tracking.patterns.group_stalls import (
 from rebalance_agent.tracking.rebalance.counters import CounterTotals
 from rebalance_agent.tracking.tracker import Tracker
 from rebalance_agent.tracking.views import COUNTED_LATE_MS
+from support.tracker.epochs import current, fact, group_of_two, target
 from support.tracker.tracking import T0, assigned, in_time, listed, member, record, revoked, tell, tick, topics
 
 COMPLETING = GroupState.COMPLETING_REBALANCE
@@ -170,3 +172,21 @@ def test_a_clock_that_is_set_back_takes_nothing_back():
     totals.advance(T0 + 40_000)
     totals.restart(T0 - 60_000)
     assert totals.group_stalls == StalledTime(seconds={Limit.WARNING: 40.0, Limit.CRITICAL: 0.0}, since_ms=T0 - 60_000)
+
+
+def test_a_group_whose_coordinator_assigns_is_counted_while_partitions_wait_for_their_owner():
+    """a has given its partition up at 30.4 s, which is read 3 ms later, and b gets it at 130.4 s."""
+    watching = Tracker("cluster")
+    tell(
+        watching,
+        *group_of_two(),
+        fact(30_000, GroupEpoch(3)),
+        target(30_100, "a"),
+        target(30_100, "b", 0, 1),
+        fact(30_100, TargetEpoch(3)),
+        current(30_400, "a", 3),
+    )
+    assert watching.view("g").running.stalled_partitions * 2 == watching.view("g").partitions
+    assert [seconds(watching, at) for at in (60_402, 60_403, 100_403)] == [(0, 0), (30, 0), (70, 0)]
+    tell(watching, current(130_400, "b", 3, (0, 1)), tick(160_000))
+    assert seconds(watching, 160_000) == (100, 100)
