@@ -9,6 +9,7 @@ from alerts.inhibition import inhibit_rules
 from alerts.pack import GROUPS
 from alerts.render import rules
 from alerts.rule import Alert, RuleGroup
+from alerts.stall_times import stall_times
 from alerts.values import FIXED, Values
 
 __all__ = ["alerts_page"]
@@ -139,6 +140,7 @@ def alerts_page(values: Values) -> str:
         if alerts := [rule for rule in written if "alert" in rule]:
             parts.append(f"## {_heading(group)}\n\n{group.about}")
             parts += [_alert(rule, values) for rule in alerts]
+    parts.append(f"## Which stall fires what, and when\n\n{stall_times()}")
     parts.append(_LEFT_OUT)
     parts.append("## Recording rules\n\nThe alerts use these series; you can use them in your own boards.")
     parts += [f"`{rule['record']}`\n\n```promql\n{rule['expr']}\n```" for rule in recordings]

@@ -27,6 +27,7 @@ def inhibit_rules() -> list[dict[str, Any]]:
             ['alertname="KafkaGroupRebalanceStorm"'],
             _GROUP,
         ),
+        _rule(['alertname="KafkaGroupStalled"'], ['alertname="KafkaGroupRebalanceSlow"'], _GROUP),
         _rule(['alertname="KafkaGroupStallBudgetBurnMedium"'], ['alertname="KafkaGroupStallBudgetBurnSlow"'], _GROUP),
         _rule(['alertname="KafkaGroupAssignmentSkewed"'], ['alertname="KafkaGroupAssignmentImbalanced"'], _GROUP),
     ]

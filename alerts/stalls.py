@@ -11,6 +11,39 @@ from alerts.rule import Alert, Board, RuleGroup
 __all__ = ["STALLS"]
 
 
+def _stalled(name: str, limit: str, summary: str, todo: str) -> Alert:
+    return Alert(
+        name,
+        f"""
+        $across by (cluster, consumergroup) (
+          increase(kafka_rebalance_group_stalled_seconds_total{{limit="{limit}"}}[$window])
+        ) > 0
+        """,
+        summary,
+        "At least half of the partitions of consumer group $group (or another share, by the setting stall_limits) "
+        f"surely stood still until the {limit} limit was reached. In the last $window they stood for about "
+        "{{ $value | humanizeDuration }}.",
+        todo,
+    )
+
+
+STALLED = (
+    _stalled(
+        "KafkaGroupStalled",
+        "warning",
+        "$group stood still",
+        "Run rebalance-agent explain: it names the phase and the member that took the time.",
+    ),
+    _stalled(
+        "KafkaGroupStalledLong",
+        "critical",
+        "$group stood still for long",
+        "If it still stands, restart the member that rebalance-agent watch shows as missing or slow; in the sync phase "
+        "that is the leader.",
+    ),
+)
+
+
 def _burn(pace: str, todo: str) -> Alert:
     return Alert(
         f"KafkaGroupStallBudgetBurn{pace}",
@@ -82,5 +115,5 @@ CALLBACK = Alert(
 STALLS = RuleGroup(
     "kafka-rebalance-stalls",
     "Stalls: how long partitions stand still in rebalances.",
-    (*BURNS, POSSIBLE, BASELINE, CALLBACK),
+    (*STALLED, *BURNS, POSSIBLE, BASELINE, CALLBACK),
 )

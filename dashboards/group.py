@@ -16,6 +16,7 @@ STALLED = "kafka_rebalance_stalled_partition_seconds_total"
 STALLED_UPPER = "kafka_rebalance_stalled_partition_seconds_upper_total"
 WHOLE = "kafka_rebalance_partition_seconds_total"
 STALL = "kafka_rebalance_stall_seconds"
+GROUP_STALLED = "kafka_rebalance_group_stalled_seconds_total"
 STALL_UPPER = "kafka_rebalance_stall_upper_seconds"
 SKEW = "kafka_rebalance_assignment_skew_ratio"
 RUNNING = gauge("kafka_rebalance_in_progress_seconds", ONE_GROUP)
@@ -225,7 +226,8 @@ STALLS = Panel(
     "Stall of each rebalance",
     "How long was the longest stall of a partition, and is that normal at this hour? Mean and p95 of the rebalances "
     "at each point. exact: measured by members; bound: the lower bound; at most: the upper bound of both, without "
-    "rebalances that have none. normal: the group's baseline of lower bounds, from the pipeline.",
+    "rebalances that have none. normal: the group's baseline of lower bounds, from the pipeline. whole group: "
+    "seconds of stalls of at least half of the partitions (setting stall_limits) that reached this limit.",
     (
         Query(
             f"sum by (basis) (increase({STALL}_sum{{{ONE_GROUP}}}[$__rate_interval])) "
@@ -240,6 +242,10 @@ STALLS = Panel(
         Query(f"{quantile(0.95, STALL, ONE_GROUP, 'basis')} >= 0", "p95, {{basis}}"),
         Query(f"{quantile(0.95, STALL_UPPER, ONE_GROUP)} >= 0", "p95, at most"),
         of("kafka_rebalance_stall_baseline_seconds", "normal {{percentile}}", "percentile"),
+        Query(
+            f"$across by (limit) (increase({GROUP_STALLED}{{{ONE_GROUP}}}[$__rate_interval])) > 0",
+            "whole group, {{limit}}",
+        ),
     ),
     Look.DOTS,
     "s",

@@ -113,6 +113,7 @@ def test_a_critical_alert_silences_the_lesser_ones_of_its_group(alertmanager):
     ("source", "targets"),
     [
         ("KafkaGroupRolloutInProgress", {"KafkaGroupRebalanceStorm"}),
+        ("KafkaGroupStalled", {"KafkaGroupRebalanceSlow"}),
         ("KafkaGroupStallBudgetBurnMedium", {"KafkaGroupStallBudgetBurnSlow"}),
         ("KafkaGroupAssignmentSkewed", {"KafkaGroupAssignmentImbalanced"}),
         ("KafkaGroupRebalanceSlow", set()),
@@ -121,7 +122,12 @@ def test_a_critical_alert_silences_the_lesser_ones_of_its_group(alertmanager):
 def test_what_a_lesser_alert_silences(alertmanager, source, targets):
     lesser = [name for name in OF_GROUPS if SEVERITY[name] != "critical" and name != source]
     asked = [alert(source), *map(alert, lesser)]
-    others = {"KafkaGroupRolloutInProgress", "KafkaGroupStallBudgetBurnMedium", "KafkaGroupAssignmentSkewed"} - {source}
+    others = {
+        "KafkaGroupRolloutInProgress",
+        "KafkaGroupStalled",
+        "KafkaGroupStallBudgetBurnMedium",
+        "KafkaGroupAssignmentSkewed",
+    } - {source}
     fire = [each for each in asked if each["alertname"] not in others]
     fire += [alert(name, "payments") for name in targets]
     assert silent(alertmanager, *fire) == {f"{name}:orders" for name in targets}

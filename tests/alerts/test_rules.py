@@ -9,13 +9,12 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-import yaml
 from alerts.files import rule_files
 from alerts.pack import ALERTS
 from alerts.values import SEVERITIES, Values, load, seconds
 
 from rebalance_agent.metrics.member_rows import CALLBACK_BUCKETS
-from support.charts.promtool import PROMTOOL, Run, read_cases, rule_file, run
+from support.charts.promtool import PROMTOOL, Run, read_cases, rule_file, run, silenced, unworded
 
 ROOT = Path(__file__).parents[2]
 VALUES = load()
@@ -94,24 +93,6 @@ def test_no_value_could_be_another_without_a_case_that_notices(tmp_path):
     survivors = [what for what, objections in run(runs, tmp_path).items() if not objections]
     assert survivors == []
     assert len(runs) > 100
-
-
-def silenced(case):
-    """The case without words."""
-    expect = {
-        time: [each | dict.fromkeys(("summary", "description", "dashboard_url"), "-") for each in firing]
-        for time, firing in case.expect.items()
-    }
-    return replace(case, expect=expect)
-
-
-def unworded(rules):
-    """The rules without words but for the runbook's address, which has no number in it."""
-    loaded = yaml.safe_load(rules)
-    for rule in loaded["groups"][0]["rules"]:
-        if "annotations" in rule:
-            rule["annotations"] |= dict.fromkeys(("summary", "description", "dashboard_url"), "-")
-    return yaml.safe_dump(loaded)
 
 
 @needs_promtool

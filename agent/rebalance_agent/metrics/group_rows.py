@@ -23,6 +23,7 @@ from rebalance_agent.metrics.metric import ExporterRole, MetricType
 from rebalance_agent.model.episode import Basis, FailureReason, Source, Trigger
 from rebalance_agent.model.group import STATES, GroupState, GroupType, RebalanceProtocol
 from rebalance_agent.tracking.patterns.empty_groups import UnownedReason
+from rebalance_agent.tracking.patterns.group_stalls import Limit
 from rebalance_agent.tracking.views import STALL_BUCKETS
 
 __all__ = ["GROUP_ROWS", "GROUP_SERIES_MAX"]
@@ -174,6 +175,19 @@ TIMEOUT = gauge(
     "Largest rebalance timeout of the members.",
     "seconds",
     value=lambda view: view.rebalance_timeout_seconds,
+)
+GROUP_STALLED_SECONDS = GroupMetric(
+    "kafka_rebalance_group_stalled_seconds_total",
+    MetricType.COUNTER,
+    ExporterRole.OBSERVER,
+    "Time in which a share of the group's partitions (default: half) surely stood still (lower bound), of stalls that "
+    "lasted as long as the limit of this severity (default: 30 s, 90 s). A stall is added when it reaches the limit, "
+    "and grows while it lasts. The setting stall_limits has the share and the limits.",
+    (*GROUP_LABEL, "limit"),
+    "seconds",
+    {"limit": tuple(Limit)},
+    running=values.group_stalls,
+    series=lambda _type: len(Limit),
 )
 STALLED_PARTITION_SECONDS = running(
     "kafka_rebalance_stalled_partition_seconds_total",

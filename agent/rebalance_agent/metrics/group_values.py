@@ -6,6 +6,7 @@ from rebalance_agent.metrics.group_metric import ExportedGroup, Values, polled
 from rebalance_agent.model.episode import Basis, FailureReason, Trigger
 from rebalance_agent.model.group import SETTLED, STATES
 from rebalance_agent.tracking.patterns.empty_groups import UnownedReason
+from rebalance_agent.tracking.patterns.group_stalls import Limit
 from rebalance_agent.tracking.views import COUNTED_LATE_MS, GroupView, StallHistogram, partition_seconds_at
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "completed",
     "empty_seconds",
     "failed",
+    "group_stalls",
     "in_progress",
     "partition_seconds",
     "skews",
@@ -77,6 +79,14 @@ def unowned(view: GroupView, now_ms: int) -> Values:
         return ()
     seconds = view.unowned.at(now_ms - COUNTED_LATE_MS)
     return [((reason,), seconds.get(reason, 0.0)) for reason in UnownedReason]
+
+
+def group_stalls(view: GroupView, now_ms: int) -> Values:
+    """Return the seconds of the group's stalls that reached each limit, 0 included."""
+    if polled(view) or view.partitions is None:
+        return ()
+    seconds = view.stalled_time.at(now_ms - COUNTED_LATE_MS)
+    return [((limit,), seconds[limit]) for limit in Limit]
 
 
 def partition_seconds(view: GroupView, now_ms: int, index: int) -> Values:

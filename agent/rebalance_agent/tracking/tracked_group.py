@@ -47,7 +47,7 @@ class TrackedGroup:
     ) -> None:
         """Start without records, with the history of the ``predecessor``: the state as a group of another type."""
         self.group = group
-        self.history: GroupHistory = predecessor.history if predecessor else GroupHistory(context, now_ms)
+        self.history: GroupHistory = predecessor.history if predecessor else GroupHistory(group, context, now_ms)
         self.number = 0
         self.timestamp_ms = -1
         self.last: Generation | None = None

@@ -33,6 +33,7 @@ from rebalance_agent.tracking.observations import (
     TopicsSeen,
 )
 from rebalance_agent.tracking.patterns.copartition import Copartitioned
+from rebalance_agent.tracking.patterns.group_stalls import GroupStallLimits
 from rebalance_agent.tracking.patterns.loads import GroupLoads
 from rebalance_agent.tracking.polled_group import PolledGroup
 from rebalance_agent.tracking.record_router import RecordRouter
@@ -59,12 +60,14 @@ class Tracker:
         list_period_ms: int = 250,
         copartitioned: Copartitioned | None = None,
         may_be_empty: Callable[[str], bool] = no_group,
+        stall_limits: GroupStallLimits | None = None,
     ) -> None:
         """Start without groups.
 
         ``settle_ms``: how long a closed episode waits for members' reports. ``list_period_ms``: period of the
         ListGroups polls (`GroupsListed`). ``copartitioned``: topics that are declared co-partitioned.
-        ``may_be_empty``: which groups have no members on purpose at times.
+        ``may_be_empty``: which groups have no members on purpose at times. ``stall_limits``: when a group as a whole is
+        stalled.
         """
         self._context = TrackerContext(
             cluster_id,
@@ -74,6 +77,7 @@ class Tracker:
             ClusterTopics(),
             copartitioned or Copartitioned(),
             may_be_empty,
+            stall_limits or GroupStallLimits(),
         )
         self._groups = GroupStates(self._context)
         self._polled: dict[str, PolledGroup] = {}

@@ -11,6 +11,7 @@ from rebalance_agent.tracking.evidence.coordinators import Coordinators
 from rebalance_agent.tracking.evidence.member_reports import ReportBudget
 from rebalance_agent.tracking.evidence.poll_evidence import ClockOffset, Outages, PollEvidence
 from rebalance_agent.tracking.patterns.copartition import Copartitioned
+from rebalance_agent.tracking.patterns.group_stalls import GroupStallLimits
 
 __all__ = ["TrackerContext", "no_group"]
 
@@ -25,7 +26,8 @@ class TrackerContext:
     """The cluster of the groups: its id, its topics, the ListGroups polls, and the offset of its clock.
 
     ``settle_ms``: how long a closed episode waits for members' reports. ``copartitioned``: the declared co-partitioning
-    of its groups. ``may_be_empty``: which groups have no members on purpose at times. ``outages``: of brokers.
+    of its groups. ``may_be_empty``: which groups have no members on purpose at times. ``stall_limits``: when
+    a group as a whole is stalled. ``outages``: of brokers.
     ``coordinators``: when the groups' coordinators changed. ``commits``: when partitions were committed.
     ``report_budget``: how many reports all groups together may still keep.
     """
@@ -37,6 +39,7 @@ class TrackerContext:
     topics: ClusterTopics
     copartitioned: Copartitioned
     may_be_empty: Callable[[str], bool] = no_group
+    stall_limits: GroupStallLimits = field(default_factory=GroupStallLimits)
     outages: Outages = field(default_factory=Outages)
     coordinators: Coordinators = field(default_factory=Coordinators)
     commits: CommitTimes = field(default_factory=CommitTimes)

@@ -13,6 +13,7 @@ from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.rollout import RolloutEvent
 from rebalance_agent.tracking.patterns.empty_groups import EmptyGroup, UnownedTime
 from rebalance_agent.tracking.patterns.flapping import FlappingMember
+from rebalance_agent.tracking.patterns.group_stalls import StalledTime
 
 __all__ = [
     "COUNTED_LATE_MS",
@@ -130,6 +131,7 @@ class GroupView:
     ``empty``: known where the group has no members and had some before, unless it may be Empty on purpose. Then
     ``partitions`` and ``unassigned`` are those that its members had subscribed to. ``unowned``: partition-seconds
     without an owner.
+    ``stalled_time``: the stalls of the group as a whole, as of ``counted_until_ms``.
     ``judged``: False in a first view whose assignment quality (skew, idle members, targets) is not computed yet.
     """
 
@@ -171,6 +173,7 @@ class GroupView:
     counted_until_ms: int = 0
     empty: EmptyGroup | None = None
     unowned: UnownedTime = field(default_factory=UnownedTime)
+    stalled_time: StalledTime = field(default_factory=StalledTime)
     judged: bool = True
 
     @property

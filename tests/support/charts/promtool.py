@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import yaml
@@ -86,6 +86,24 @@ def test_file(cases: list[Case], rule_path: Path) -> str:
         for case in cases
     ]
     return yaml.safe_dump({"rule_files": [str(rule_path)], "evaluation_interval": interval, "tests": tests})
+
+
+def silenced(case: Case) -> Case:
+    """The case without words."""
+    expect = {
+        time: [each | dict.fromkeys(("summary", "description", "dashboard_url"), "-") for each in firing]
+        for time, firing in case.expect.items()
+    }
+    return replace(case, expect=expect)
+
+
+def unworded(rule_text: str) -> str:
+    """The rules without words but for the runbook's address, which has no number in it."""
+    loaded = yaml.safe_load(rule_text)
+    for rule in loaded["groups"][0]["rules"]:
+        if "annotations" in rule:
+            rule["annotations"] |= dict.fromkeys(("summary", "description", "dashboard_url"), "-")
+    return yaml.safe_dump(loaded)
 
 
 @dataclass(frozen=True)

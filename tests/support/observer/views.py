@@ -7,6 +7,7 @@ from dataclasses import replace
 from rebalance_agent.model.episode import Basis, Evidence, Phases, Source, Trigger
 from rebalance_agent.model.events import AssignEvent, Callback, GenerationEvent, MemberEvent
 from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol
+from rebalance_agent.tracking.patterns.group_stalls import Limit, StalledTime
 from rebalance_agent.tracking.views import (
     STALL_BUCKETS,
     Counters,
@@ -101,6 +102,7 @@ def full_view(group="orders", group_type=GroupType.CLASSIC, **changes):
             stalled_partition_seconds=27.0,
             partition_seconds=3600.0,
         ),
+        stalled_time=StalledTime(seconds={Limit.WARNING: 140.0, Limit.CRITICAL: 100.0}, since_ms=NOW - 41_000),
         counted_until_ms=NOW - 1_000,
     )
     return replace(view, **changes)

@@ -135,6 +135,7 @@ def test_ages_and_partition_seconds_advance_between_changes(clock, rendered):
     changed = {key[0]: pytest.approx(after[key] - before[key]) for key in before if after[key] != before[key]}
     assert changed == {
         "kafka_rebalance_in_progress_seconds": 2,
+        "kafka_rebalance_group_stalled_seconds_total": 2,
         "kafka_rebalance_stalled_partition_seconds_total": 12,
         "kafka_rebalance_partition_seconds_total": 12,
     }

@@ -16,6 +16,7 @@ from rebalance_agent.model.events_post import EVENTS_PORT
 from rebalance_agent.runtime.settings.text_types import (
     Address,
     Declarations,
+    GroupLimits,
     KafkaProperties,
     OptionalAddress,
     Pattern,
@@ -175,6 +176,11 @@ class ObserverSettings(ListeningSettings):
     lag_interval_seconds: float = Field(15.0, ge=0.5, le=3600, description="how often lag and rate are measured")
     copartitioned: Declarations = Field(
         "", description="groups that read co-partitioned topics: GROUPS or GROUPS=TOPIC,TOPIC; ... (GROUPS: pattern)"
+    )
+    stall_limits: GroupLimits = Field(
+        "",
+        description="when a group as a whole counts as stalled: GROUPS=SHARE,WARNING_SECONDS,CRITICAL_SECONDS; ... "
+        "(GROUPS: pattern); the first match applies, other groups have 0.5,30,90",
     )
     settle_seconds: float = Field(
         5.0,

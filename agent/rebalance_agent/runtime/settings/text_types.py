@@ -16,10 +16,12 @@ from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
 from rebalance_agent.runtime.settings.kafka_config import kafka_properties
 from rebalance_agent.runtime.settings.webhook_target import webhook_target
 from rebalance_agent.tracking.patterns.copartition import Copartitioned
+from rebalance_agent.tracking.patterns.group_stalls import GroupStallLimits
 
 __all__ = [
     "Address",
     "Declarations",
+    "GroupLimits",
     "KafkaProperties",
     "OptionalAddress",
     "Pattern",
@@ -40,7 +42,7 @@ TEXT_MAX = 1_000
 """Most characters of a text setting: a longer one is a mistake."""
 
 DECLARATIONS_TEXT_MAX = 10_000
-"""Most characters of co-partition declarations: some dozens of lines."""
+"""Most characters of declarations for groups: some dozens of lines."""
 
 TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
@@ -126,4 +128,5 @@ Pattern = Annotated[str, checked(_pattern), Field(max_length=TEXT_MAX)]
 Topic = Annotated[str, checked(_topic)]
 ReplicasGroup = Annotated[str, checked(_replicas_group), Field(max_length=TEXT_MAX)]
 Declarations = Annotated[str, checked(Copartitioned.parse), Field(max_length=DECLARATIONS_TEXT_MAX)]
+GroupLimits = Annotated[str, checked(GroupStallLimits.parse), Field(max_length=DECLARATIONS_TEXT_MAX)]
 KafkaProperties = Annotated[dict[str, str], BeforeValidator(kafka_properties)]

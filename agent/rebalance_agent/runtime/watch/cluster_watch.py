@@ -36,6 +36,7 @@ from rebalance_agent.runtime.watch.poll_triggers import PollTriggers
 from rebalance_agent.tracking.observations import MemberReported
 from rebalance_agent.tracking.patterns.copartition import Copartitioned
 from rebalance_agent.tracking.patterns.group_lag import NO_LAGS, GroupLag
+from rebalance_agent.tracking.patterns.group_stalls import GroupStallLimits
 from rebalance_agent.tracking.tracker import REBALANCING, Tracker
 from rebalance_agent.tracking.views import GroupView
 
@@ -123,6 +124,7 @@ class ClusterWatch:
             may_be_empty=NameFilter(settings.empty_groups_allow)
             if settings.empty_groups_allow
             else lambda _group: False,
+            stall_limits=GroupStallLimits.parse(settings.stall_limits),
         )
         snapshots = share.snapshot_schedule(tracker.unsettled)
         self._core = Core(

@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from rebalance_agent.model.episode import Basis, Stall
 from rebalance_agent.model.events import GenerationEvent
+from rebalance_agent.tracking.patterns.group_stalls import Limit, StalledTime, StallLimits
 from rebalance_agent.tracking.views import STALL_BUCKETS, Counters, Exemplar, StallHistogram
 
-__all__ = ["CounterTotals"]
+__all__ = ["Advance", "CounterTotals"]
+
+
+@dataclass(frozen=True, slots=True)
+class Advance:
+    """What was counted for a rebalance while it ran: stalled partition-seconds, and stalls of the whole group."""
+
+    partition_seconds: float = 0.0
+    group_stalls: Mapping[Limit, float] = field(default_factory=dict)
 
 
 class CounterTotals:
-    """The totals of one group: ``counters`` as of ``counted_until_ms``.
+    """The totals of one group: ``counters`` and ``group_stalls`` as of ``counted_until_ms``.
 
     Times are by the observer's clock (epoch ms); steps backwards count nothing.
     """
 
-    def __init__(self, now_ms: int) -> None:
-        """Start at zero."""
+    def __init__(self, now_ms: int, limits: StallLimits = StallLimits()) -> None:  # noqa: B008 - it is frozen
+        """Start at zero; ``limits``: when the group as a whole counts as stalled."""
         self.counted_until_ms = now_ms
         self.counters = Counters()
+        self.group_stalls = StalledTime(limits)
+        self._taken_stalls = self.group_stalls.seconds
         self._owned = 0
         self._stalled = 0
         self._advanced_seconds = 0.0
@@ -46,21 +58,29 @@ class CounterTotals:
 
     def restart(self, now_ms: int) -> None:
         """Handle a clock that was set back to ``now_ms``: continue counting from there."""
+        self._end_group_stall()
         self.counted_until_ms = self._zero_until_ms = now_ms
+        self._judge_group_stall()
 
     def set_partitions(self, partitions: int, now_ms: int) -> None:
         """Set the number of partitions that the group subscribes to, 0 while it is Empty, as of ``now_ms``."""
         self.advance(now_ms)
         self._owned = partitions
+        self._judge_group_stall()
 
     def set_stalled(self, partitions: int, now_ms: int) -> None:
         """Set the number of stalled partitions, as of ``now_ms``."""
         self.advance(now_ms)
         self._stalled = partitions
+        self._judge_group_stall()
 
-    def take_advance(self) -> float:
-        """Return and reset the stalled partition-seconds counted in advance for the rebalance that ends now."""
-        advanced, self._advanced_seconds = self._advanced_seconds, 0.0
+    def take_advance(self) -> Advance:
+        """Return and reset what was counted in advance for the rebalance that ends now; its group stall ends, too."""
+        self._end_group_stall()
+        now, before = self.group_stalls.seconds, self._taken_stalls
+        advanced = Advance(self._advanced_seconds, {limit: now[limit] - before[limit] for limit in Limit})
+        self._advanced_seconds, self._taken_stalls = 0.0, now
+        self._judge_group_stall()
         return advanced
 
     def expect_reports(self, zero_until_ms: int) -> bool:
@@ -96,6 +116,18 @@ class CounterTotals:
         """Count a difference between two descriptions of a polled group."""
         self.counters = replace(self.counters, polled_changes=self.counters.polled_changes + 1)
 
+    def add_group_stalls(self, spans: Iterable[float], counted: Mapping[Limit, float]) -> Mapping[Limit, float]:
+        """Count the group stalls of a settled episode (seconds); return what is counted of them now.
+
+        ``counted``: what was counted of them before.
+        """
+        before = self.group_stalls.seconds
+        self.group_stalls = self.group_stalls.add(spans, counted)
+        more = {limit: self.group_stalls.seconds[limit] - before[limit] for limit in Limit}
+        # These belong to a rebalance that is over, not to the running one.
+        self._taken_stalls = {limit: self._taken_stalls[limit] + more[limit] for limit in Limit}
+        return {limit: counted.get(limit, 0.0) + more[limit] for limit in Limit}
+
     def settle(self, closing: GenerationEvent, advanced_seconds: float, started_from_empty_seconds: float) -> None:
         """Count a settled episode; ``advanced_seconds`` of its stalled partition-seconds are counted already.
 
@@ -122,6 +154,14 @@ class CounterTotals:
             moved=totals.moved + (closing.moved or 0),
             moved_excess=totals.moved_excess + (closing.excess or 0),
         )
+
+    def _judge_group_stall(self) -> None:
+        """Begin or end the stall of the whole group, as of ``counted_until_ms``."""
+        stalled = self._owned > 0 and self._stalled >= self.group_stalls.limits.needed(self._owned)
+        self.group_stalls = self.group_stalls.set(self.counted_until_ms, stalled=stalled)
+
+    def _end_group_stall(self) -> None:
+        self.group_stalls = self.group_stalls.set(self.counted_until_ms, stalled=False)
 
     def _add_seconds(self, stalled: float, total: float) -> None:
         # A stall that began before counting started must not exceed the total.

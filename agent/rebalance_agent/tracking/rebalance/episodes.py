@@ -10,8 +10,9 @@ from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.tracking.completed_generation import GENERATIONS_MAX, Episode, Generation, announces_followup
 from rebalance_agent.tracking.evidence.member_reports import MemberReports
 from rebalance_agent.tracking.patterns.flapping import Flapping
+from rebalance_agent.tracking.patterns.group_stalls import Limit
 from rebalance_agent.tracking.patterns.rollouts import Rollouts
-from rebalance_agent.tracking.rebalance.counters import CounterTotals
+from rebalance_agent.tracking.rebalance.counters import Advance, CounterTotals
 from rebalance_agent.tracking.rebalance.open_stall import OpenStall, with_names
 from rebalance_agent.tracking.rebalance.settle import Settlement, revise, settle
 from rebalance_agent.tracking.tracker_context import TrackerContext
@@ -55,7 +56,7 @@ class _Closed:
     episode: Episode
     due_ms: int
     latest_ms: int
-    advanced_seconds: float
+    advanced: Advance
 
     @property
     def settles_ms(self) -> int:
@@ -65,13 +66,17 @@ class _Closed:
 
 @dataclass(slots=True)
 class _Settled:
-    """``carried``: the open stalls of the episode before. ``unnamed``: topic ids without names when last published."""
+    """``carried``: the open stalls of the episode before. ``unnamed``: topic ids without names when last published.
+
+    ``counted``: what the totals have of its group stalls.
+    """
 
     episode: Episode
     settlement: Settlement
     carried: Mapping[Partition, OpenStall]
     forget_ms: int
     unnamed: frozenset[str]
+    counted: Mapping[Limit, float]
 
 
 class Episodes:
@@ -110,7 +115,8 @@ class Episodes:
     @property
     def showing(self) -> tuple[object, ...]:
         """The parts that views show; they change with events, and sometimes with time."""
-        return self.shown, self.rollouts.shown, self.rollouts.going_well, self.flapping.shown
+        rollouts = self.rollouts
+        return self.shown, rollouts.shown, rollouts.going_well, self.flapping.shown, self._totals.group_stalls
 
     @property
     def due_ms(self) -> int | None:
@@ -221,12 +227,15 @@ class Episodes:
     def _settle_next(self, now_ms: int) -> Iterator[Event]:
         closed = self._closed.pop(0)
         carried = self._open_stalls
-        settlement = settle(self._context.cluster_id, closed.episode, self._reports, self._context.topics, carried)
+        settlement = self._settlement(closed.episode, carried)
         self._open_stalls = settlement.open_stalls
+        advanced, counted = closed.advanced, closed.advanced.group_stalls
         if not closed.episode.last.replayed:
-            self._totals.settle(settlement.closing, closed.advanced_seconds, closed.episode.unseen_partition_seconds)
+            unseen_seconds = closed.episode.unseen_partition_seconds
+            self._totals.settle(settlement.closing, advanced.partition_seconds, unseen_seconds)
+            counted = self._totals.add_group_stalls(settlement.group_spans, counted)
         settlement = settlement.with_flapping(self._update_flapping(closed.episode, now_ms))
-        settled = _Settled(closed.episode, settlement, carried, now_ms + REVISE_MAX_MS, closed.episode.unnamed)
+        settled = _Settled(closed.episode, settlement, carried, now_ms + REVISE_MAX_MS, closed.episode.unnamed, counted)
         self._settled.append(settled)
         while len(self._settled) > REVISABLE_MAX:
             oldest = self._settled.pop(0)
@@ -248,10 +257,15 @@ class Episodes:
         return self.flapping.add_episode(episode.members_before, generations, now_ms)
 
     def _revise(self, settled: _Settled) -> Iterator[Event]:
-        context = self._context
-        later = settle(context.cluster_id, settled.episode, self._reports, context.topics, settled.carried)
+        later = self._settlement(settled.episode, settled.carried)
         later = later.with_flapping(settled.settlement.closing.flapping or ())
         unnamed_before, settled.unnamed = settled.unnamed, settled.episode.unnamed
         if revised := revise(settled.settlement, later, renamed=unnamed_before != settled.unnamed):
             settled.settlement, changed = revised
+            if not settled.episode.last.replayed:
+                settled.counted = self._totals.add_group_stalls(later.group_spans, settled.counted)
             yield from changed
+
+    def _settlement(self, episode: Episode, carried: Mapping[Partition, OpenStall]) -> Settlement:
+        context, limits = self._context, self._totals.group_stalls.limits
+        return settle(context.cluster_id, episode, self._reports, context.topics, carried, limits)

@@ -33,14 +33,14 @@ class GroupHistory:
     view that was built.
     """
 
-    def __init__(self, context: TrackerContext, now_ms: int) -> None:
+    def __init__(self, group: str, context: TrackerContext, now_ms: int) -> None:
         """Start the history of a group that was first seen at ``now_ms``."""
         self.first_seen_ms = now_ms
         self.offset = -1
         self.version = 0
         self.view: GroupView | None = None
         self.reports = MemberReports(context.report_budget)
-        self.totals = CounterTotals(now_ms)
+        self.totals = CounterTotals(now_ms, context.stall_limits.of(group))
         self.episodes = Episodes(context, self.reports, self.totals)
         self.empty_time = EmptyTime()
         self.unowned = UnownedTime(now_ms)
@@ -110,6 +110,7 @@ class GroupHistory:
             slowest_seconds=shown.closing.slowest_seconds if shown else None,
             slowest_lower_seconds=shown.closing.slowest_lower_seconds if shown else None,
             counters=self.totals.counters,
+            stalled_time=self.totals.group_stalls,
             counted_until_ms=self.totals.counted_until_ms,
         )
 

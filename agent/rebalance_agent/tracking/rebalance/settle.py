@@ -18,6 +18,7 @@ from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.completed_generation import Episode, Generation
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
+from rebalance_agent.tracking.patterns.group_stalls import StallLimits
 from rebalance_agent.tracking.rebalance.diff_cache import difference
 from rebalance_agent.tracking.rebalance.open_stall import OpenStall
 from rebalance_agent.tracking.rebalance.phases import phases_of, start_of
@@ -33,11 +34,12 @@ __all__ = ["Settlement", "revise", "settle"]
 class Settlement:
     """The result of an episode: one event per generation, the closing one last, and how slow its members were.
 
-    ``open_stalls``: the partitions that are not known to be consumed yet.
+    ``group_spans``, ``open_stalls``: see `MeasuredStall`.
     """
 
     events: tuple[GenerationEvent, ...]
     slowness: Slowness
+    group_spans: tuple[float, ...] = ()
     open_stalls: Mapping[Partition, OpenStall] = field(default_factory=dict)
 
     @property
@@ -73,10 +75,11 @@ def settle(
     reports: MemberReports,
     topics: ClusterTopics,
     carried: Mapping[Partition, OpenStall] | None = None,
+    limits: StallLimits = StallLimits(),  # noqa: B008 - it is frozen
 ) -> Settlement:
     """Return the events of an episode as known now. Pure: equal episodes and reports give equal events.
 
-    ``carried``: the open stalls of the episode before.
+    ``carried``: the open stalls of the episode before. ``limits``: when the group as a whole is stalled.
     """
     steps = episode.steps()
     phases = [phases_of(before, after, reports) for before, after in steps]
@@ -93,10 +96,10 @@ def settle(
     ]
     # The closing event is of the last generation, with the sums of the whole episode.
     causes, total = episode_causes(episode, reports, topics), _total(episode, moves)
-    measured = measure_stall(episode, reports, carried)
+    measured = measure_stall(episode, reports, carried, limits)
     closing = _event(cluster_id, episode, last, phases[last], causes, total, reports, slowness=slowness)
     events.append(replace(closing, stall=measured.stall))
-    return Settlement(tuple(events), slowness, measured.open)
+    return Settlement(tuple(events), slowness, measured.group_spans, measured.open)
 
 
 def revise(

@@ -6,6 +6,7 @@ returned. Under an eager protocol all partitions stop; under a cooperative one, 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -16,6 +17,7 @@ from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.completed_generation import Episode, Generation, PartitionHandover
 from rebalance_agent.tracking.evidence.known_times import FOREVER_MS
 from rebalance_agent.tracking.evidence.member_reports import MemberReports
+from rebalance_agent.tracking.patterns.group_stalls import StallLimits, stalled_spans
 from rebalance_agent.tracking.rebalance.moments import Moment, StepMoments, UnknownMomentError
 from rebalance_agent.tracking.rebalance.open_stall import OpenStall
 
@@ -27,23 +29,35 @@ STALL_MAX_MS = 86_400_000
 
 @dataclass(frozen=True, slots=True)
 class MeasuredStall:
-    """The stall of an episode, and the partitions whose stall was not shown to be over when it was measured."""
+    """The stall of an episode, and the partitions whose stall was not shown to be over when it was measured.
+
+    ``group_spans``: the times (seconds) in which the share of the partitions that makes a group stalled surely stood
+    still.
+    """
 
     stall: Stall | None = None
+    group_spans: tuple[float, ...] = ()
     open: Mapping[Partition, OpenStall] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class _PartitionStall:
-    """Bounds of one partition's stall (ms); ``upper_ms`` None: nothing shows when it began, or that it is over."""
+    """Bounds of one partition's stall (ms); ``upper_ms`` None: nothing shows when it began, or that it is over.
 
+    ``since_ms``: when it had surely begun; it surely lasted ``lower_ms`` from then on.
+    """
+
+    since_ms: int
     lower_ms: int
     upper_ms: int | None
     exact: bool
 
 
 def measure_stall(
-    episode: Episode, reports: MemberReports, carried: Mapping[Partition, OpenStall] | None = None
+    episode: Episode,
+    reports: MemberReports,
+    carried: Mapping[Partition, OpenStall] | None = None,
+    limits: StallLimits = StallLimits(),  # noqa: B008 - it is frozen
 ) -> MeasuredStall:
     """Return the stall of a closed episode; None if its start, the state before, or the assignment is unknown.
 
@@ -54,12 +68,12 @@ def measure_stall(
         return MeasuredStall()
     carried = carried or {}
     if not episode.known:
-        return MeasuredStall(None, _unmeasured(episode, reports, carried))
+        return MeasuredStall(open=_unmeasured(episode, reports, carried))
     still_open = dict(carried)
     try:
         stalls = list(_partition_stalls(episode, reports, still_open))
     except UnknownMomentError:
-        return MeasuredStall(None, _unmeasured(episode, reports, carried))
+        return MeasuredStall(open=_unmeasured(episode, reports, carried))
     uppers = [stall.upper_ms for stall in stalls if stall.upper_ms is not None]
     bounded = len(uppers) == len(stalls)
     stall = Stall(
@@ -69,7 +83,8 @@ def measure_stall(
         upper_partition_seconds=sum(uppers) / 1000 if bounded else None,
         basis=Basis.EXACT if all(stall.exact for stall in stalls) else Basis.BOUND,
     )
-    return MeasuredStall(stall, _not_over(still_open, episode))
+    needed = limits.needed(sum(episode.last.topics.values()))
+    return MeasuredStall(stall, tuple(stalled_spans(_changes(stalls), needed)), _not_over(still_open, episode))
 
 
 def _not_over(stalls: Mapping[Partition, OpenStall], episode: Episode) -> Mapping[Partition, OpenStall]:
@@ -99,6 +114,15 @@ def _unmeasured(
                 began_ms = since_ms if stalled is None else stalled.since_ms
                 still_open[partition] = step.open_stall(owner, handover, began_ms)
     return _not_over({partition: still_open[partition] for partition in still_open.keys() & last.keys()}, episode)
+
+
+def _changes(stalls: list[_PartitionStall]) -> Counter[int]:
+    """Return how many more partitions surely stood still, by the time (ms) from which they did."""
+    changes = Counter[int]()
+    for stall in stalls:
+        changes[stall.since_ms] += 1
+        changes[stall.since_ms + stall.lower_ms] -= 1
+    return changes
 
 
 def _partition_stalls(
@@ -186,6 +210,6 @@ def _handed_on(handover: PartitionHandover, following: PartitionHandover) -> Mom
 def _between(stopped: Moment, resumed: Moment) -> _PartitionStall:
     lower = min(max(0, resumed.earliest_ms - stopped.latest_ms), STALL_MAX_MS)
     if resumed.endless or stopped.earliest_ms <= -FOREVER_MS:
-        return _PartitionStall(lower, None, exact=False)
+        return _PartitionStall(stopped.latest_ms, lower, None, exact=False)
     upper = min(max(lower, resumed.latest_ms - stopped.earliest_ms), STALL_MAX_MS)
-    return _PartitionStall(lower, upper, stopped.exact and resumed.exact)
+    return _PartitionStall(stopped.latest_ms, lower, upper, stopped.exact and resumed.exact)

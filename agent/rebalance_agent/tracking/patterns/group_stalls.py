@@ -1,0 +1,138 @@
+"""Stalls of whole groups: the times in which a share of a group's partitions surely stood still, by their length. Pure.
+
+A stall of a group counts with its whole length as soon as it has reached a limit. So a rise of the counter of a limit
+shows that there was such a stall, whether or not it was over before the next scrape, and short stalls never add up.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from types import MappingProxyType
+
+from rebalance_agent.errors import InvalidInputError
+
+__all__ = ["LIMITS_MAX", "GroupStallLimits", "Limit", "StallLimits", "StalledTime", "stalled_spans"]
+
+LIMITS_MAX = 100
+"""Entries of the setting at most, since each is matched against every group."""
+
+_SECONDS_MAX = 86_400
+_VALUES = re.compile(r"\s*([0-9.]+)\s*,\s*([0-9.]+)\s*,\s*([0-9.]+)\s*")
+
+
+class Limit(StrEnum):
+    """Which length a stall of a group has reached; the severity of the alert on it."""
+
+    WARNING = "warning"
+    CRITICAL = "critical"
+
+
+_ZERO: Mapping[Limit, float] = MappingProxyType(dict.fromkeys(Limit, 0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class StallLimits:
+    """A group is stalled while ``share`` of its partitions surely stand still; the limits are lengths of that time."""
+
+    share: float = 0.5
+    warning_seconds: float = 30.0
+    critical_seconds: float = 90.0
+
+    def needed(self, partitions: int) -> int:
+        """Return how many of ``partitions`` must stand still; at least one."""
+        return max(1, math.ceil(self.share * partitions))
+
+    def reached(self, seconds: float) -> Mapping[Limit, float]:
+        """Return what a stall of this length adds to each limit: all of it or nothing."""
+        limits = {Limit.WARNING: self.warning_seconds, Limit.CRITICAL: self.critical_seconds}
+        return {limit: seconds if seconds >= least else 0.0 for limit, least in limits.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class GroupStallLimits:
+    """The limits of single groups; the first entry whose pattern matches the whole name applies."""
+
+    entries: tuple[tuple[re.Pattern[str], StallLimits], ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> GroupStallLimits:
+        """Parse ``GROUPS=SHARE,WARNING_SECONDS,CRITICAL_SECONDS``; several are separated by newlines or semicolons.
+
+        Raises:
+            InvalidInputError: an invalid regular expression, a number out of range, or too many entries.
+        """
+        entries = [entry.strip() for entry in re.split(r"[;\n]", text) if entry.strip()]
+        if len(entries) > LIMITS_MAX:
+            raise InvalidInputError("", f"has {len(entries)} entries, more than {LIMITS_MAX}")
+        return cls(tuple(map(_entry, entries)))
+
+    def of(self, group: str) -> StallLimits:
+        """Return the limits of ``group``."""
+        return next((limits for pattern, limits in self.entries if pattern.fullmatch(group)), StallLimits())
+
+
+def _entry(entry: str) -> tuple[re.Pattern[str], StallLimits]:
+    pattern, _, numbers = entry.rpartition("=")
+    try:
+        values = _VALUES.fullmatch(numbers)
+        share, warning, critical = (float(value) for value in values.groups()) if values else (0.0, 0.0, 0.0)
+    except ValueError:
+        share = warning = critical = 0.0
+    if not (pattern.strip() and 0 < share <= 1 and 0 < warning <= critical <= _SECONDS_MAX):
+        raise InvalidInputError(
+            "", f"{entry!r} is not GROUPS=SHARE,WARNING_SECONDS,CRITICAL_SECONDS, such as .*=0.5,30,90"
+        )
+    try:
+        return re.compile(pattern.strip(), re.DOTALL), StallLimits(share, warning, critical)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise InvalidInputError("", f"{pattern.strip()!r} is not a regular expression: {error}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class StalledTime:
+    """Seconds of a group's stalls that reached each limit; ``since_ms``: when the running one was first certain.
+
+    Times are by the observer's clock (epoch ms).
+    """
+
+    limits: StallLimits = field(default_factory=StallLimits)
+    seconds: Mapping[Limit, float] = field(default_factory=lambda: _ZERO)
+    since_ms: int | None = None
+
+    def at(self, now_ms: int) -> Mapping[Limit, float]:
+        """Return the seconds as of ``now_ms``, with those of the running stall."""
+        if self.since_ms is None or now_ms <= self.since_ms:
+            return self.seconds
+        running = self.limits.reached((now_ms - self.since_ms) / 1000)
+        return {limit: self.seconds[limit] + running[limit] for limit in Limit}
+
+    def set(self, now_ms: int, *, stalled: bool) -> StalledTime:
+        """Return the time as of ``now_ms``, since when the group is ``stalled`` or not."""
+        if stalled and self.since_ms is not None:
+            return self
+        return replace(self, seconds=self.at(now_ms), since_ms=now_ms if stalled else None)
+
+    def add(self, spans: Iterable[float], counted: Mapping[Limit, float]) -> StalledTime:
+        """Return the time with the stalls of a settled rebalance (seconds); ``counted`` of them is in it already."""
+        reached = [self.limits.reached(span) for span in spans]
+        more = {limit: max(0.0, sum(one[limit] for one in reached) - counted.get(limit, 0.0)) for limit in Limit}
+        return replace(self, seconds={limit: self.seconds[limit] + more[limit] for limit in Limit})
+
+
+def stalled_spans(changes: Mapping[int, int], needed: int) -> Iterator[float]:
+    """Yield the lengths (seconds) of the times in which at least ``needed`` partitions stood still.
+
+    ``changes``: time (ms) -> how many more partitions stand still from then on.
+    """
+    standing, since_ms = 0, None
+    for at_ms in sorted(changes):
+        standing += changes[at_ms]
+        if standing >= needed and since_ms is None:
+            since_ms = at_ms
+        elif standing < needed and since_ms is not None:
+            yield (at_ms - since_ms) / 1000
+            since_ms = None

@@ -1,0 +1,61 @@
+"""Renders the table of ``docs/alerts.md``: which length of a stall fires which alert after how many seconds.
+
+``stall_times.json`` has the times. ``tests/alerts/test_stall_times.py`` writes it after promtool has confirmed them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+__all__ = ["stall_times"]
+
+_FILE = Path(__file__).with_suffix(".json")
+
+_STORIES = {
+    "SYNC": "**Members do not report, and the stall is certain**: all have rejoined, and the leader assigns slowly.",
+    "REPORTED": "**Members report** (by a sidecar or a gateway): the others wait for one member that rejoins late.",
+    "JOIN": "**Members do not report, and one rejoins late**: until then it is not certain which partitions stand "
+    "still. The age of the rebalance fires, and `KafkaGroupStallBudgetBurnPossible` uses the upper bound.",
+}
+_INTRODUCTION = """\
+From the beginning of the stall to the alert, in seconds, for an eager group of 4 members and 12 partitions, with the
+default values. Two times: the shortest and the longest, by when the stall begins between two scrapes and two
+evaluations. *or none*: at some times it is over before. While `KafkaGroupStalled` fires, `KafkaGroupRebalanceSlow` is
+inhibited.
+
+Tests with promtool confirm each number; there, scrapes and evaluations are at the same times. In Prometheus they are
+not: an alert fires at most 1.2 s, one scrape interval and one evaluation interval after its limit. A stall that ends
+within 1.2 s after it reached the limit is counted when its rebalance settles, usually 5 s later."""
+
+
+def stall_times() -> str:
+    """Return the tables, one for each way in which a group comes to stand still."""
+    rows: list[Mapping[str, Any]] = json.loads(_FILE.read_text(encoding="utf-8"))
+    return "\n\n".join([_INTRODUCTION, *(f"{about}\n\n{_table(rows, story)}" for story, about in _STORIES.items())])
+
+
+def _table(rows: list[Mapping[str, Any]], story: str) -> str:
+    own = [row for row in rows if row["story"] == story]
+    scrapes = sorted({row["scrape"] for row in own})
+    lines = [
+        f"| stall | {' | '.join(f'scraped every {scrape} s' for scrape in scrapes)} |",
+        f"| --- |{' --- |' * len(scrapes)}",
+    ]
+    for length in sorted({row["length"] for row in own}):
+        cells = [
+            _cell([row for row in own if (row["length"], row["scrape"]) == (length, scrape)]) for scrape in scrapes
+        ]
+        lines.append(f"| {length} s | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _cell(rows: list[Mapping[str, Any]]) -> str:
+    fired = [f"`{row['alert']}` {_after(*row['after'])}" for row in rows if row["after"][0] is not None]
+    return "<br>".join(fired) or "nothing"
+
+
+def _after(earliest: int, latest: int | None) -> str:
+    return f"{earliest} or none" if latest is None else f"{earliest} - {latest}"

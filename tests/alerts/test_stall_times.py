@@ -1,0 +1,158 @@
+"""How soon a group that stands still fires, by the length of the stall, the scrape interval, and what members report.
+
+The series are those that a tracker exports, and promtool evaluates the rules. ``docs/alerts.md`` has the table:
+``REBALANCE_AGENT_GOLDEN=write pytest tests/alerts/test_stall_times.py`` writes it anew, then ``make alerts``.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from alerts.values import load, seconds
+
+from rebalance_agent.tracking.patterns.group_stalls import StallLimits
+from rebalance_agent.tracking.views import COUNTED_LATE_MS
+from support.charts.promtool import PROMTOOL, Case, Run, rule_file, run, silenced, unworded
+from support.charts.stall_series import GROUP, POLL_MS, Story, name_of, notation, scraped
+
+pytestmark = pytest.mark.skipif(PROMTOOL is None, reason="promtool was not found")
+
+VALUES = load()
+FILE = Path(__file__).parents[2] / "alerts" / "stall_times.json"
+
+LENGTHS = (5, 15, 30, 45, 60, 90, 120, 180, 300)
+SCRAPES = (15, 30, 60)
+PHASES = (120.5, 127, 136, 149, 151, 164, 179)
+"""When the stall begins: at different times between two scrapes and between two evaluations."""
+
+UNTIL = 960
+EVALUATED = round(seconds(str(VALUES.shared["interval"])))
+WINDOW = 300
+SLOW = "KafkaGroupRebalanceSlow"
+LIMITS = {
+    "KafkaGroupStalled": StallLimits().warning_seconds,
+    "KafkaGroupStalledLong": StallLimits().critical_seconds,
+}
+COUNTED = "kafka_rebalance_group_stalled_seconds_total"
+LATE = (COUNTED_LATE_MS + POLL_MS) / 1000
+"""How much later than it is certain a stall is counted: until the next poll shows it, and late records were read."""
+SETTLED = 6.0
+"""How long after its end a stall is counted that lasted less than `LATE` longer than the limit."""
+
+
+@cache
+def finest(story, began, length):
+    return scraped(story, began, length, SCRAPES[0], UNTIL)
+
+
+def story_series(story, began, length, scrape):
+    """Series -> values at each scrape."""
+    return {labels: values[:: scrape // SCRAPES[0]] for labels, values in finest(story, began, length).items()}
+
+
+def firing(alert, series, scrape):
+    """When it must fire, from the first evaluation to the last one, or None: what the rule says of these series."""
+    if alert == SLOW:
+        values = series[("kafka_rebalance_in_progress_seconds",)]
+        limit, wait = VALUES.alerts[SLOW]["seconds"], seconds(VALUES.alerts[SLOW]["for"])
+        above = [at for at in range(0, UNTIL, EVALUATED) if (values[at // scrape] or 0) > limit]
+        fires = [at for at in above if at - above[0] >= wait]
+        return (fires[0], fires[-1]) if fires else None
+    limit = {"KafkaGroupStalled": "warning", "KafkaGroupStalledLong": "critical"}[alert]
+    values = series[(COUNTED, limit)]
+    rises = [at * scrape for at, (before, after) in enumerate(pairwise(values), 1) if (after or 0) > (before or 0)]
+    if not rises:
+        return None
+    return evaluation(rises[0]), evaluation(rises[-1] - scrape + WINDOW) - EVALUATED
+
+
+def evaluation(at):
+    """The first evaluation from ``at`` on."""
+    return math.ceil(at / EVALUATED) * EVALUATED
+
+
+def case_of(alert, story, began, length, scrape):
+    """promtool's case, and after how many seconds the alert must fire."""
+    series = story_series(story, began, length, scrape)
+    fires = firing(alert, series, scrape)
+    expect = {f"{at}s": [] for at in range(120, UNTIL, EVALUATED) if not fires or at < fires[0]}
+    if fires:
+        labels = {"labels": {"consumergroup": GROUP}, "severity": str(VALUES.alerts[alert]["severity"])}
+        expect |= {f"{at}s": [labels] for at in range(fires[0], fires[1] + 1, EVALUATED)}
+        expect[f"{fires[1] + 2 * EVALUATED}s"] = []
+    wanted = {name_of(labels): notation(values) for labels, values in series.items()}
+    name = f"{story.name} {length} s, scraped every {scrape} s, from {began}"
+    case = Case(alert, name, f"{EVALUATED}s", f"{scrape}s", wanted, expect)
+    return silenced(case), fires and fires[0] - began
+
+
+@pytest.fixture(scope="module")
+def times(tmp_path_factory):
+    """(alert, story, length, scrape) -> after how many seconds it fires, for each phase; promtool agrees."""
+    found, cases = {}, {}
+    for story in Story:
+        for alert in (*LIMITS, SLOW):
+            for length in LENGTHS:
+                for scrape in SCRAPES:
+                    made = [case_of(alert, story, began, length, scrape) for began in PHASES]
+                    found[alert, story, length, scrape] = [after for _, after in made]
+                    cases.setdefault(alert, []).extend(case for case, _ in made)
+    runs = [Run(alert, unworded(rule_file(VALUES, alert)), some) for alert, some in cases.items()]
+    assert run(runs, tmp_path_factory.mktemp("rules")) == dict.fromkeys(cases, "")
+    return found
+
+
+@pytest.mark.parametrize("story", [Story.SYNC, Story.REPORTED])
+@pytest.mark.parametrize("alert", LIMITS)
+def test_a_stall_that_reaches_the_limit_fires_at_most_one_scrape_and_one_evaluation_later(times, alert, story):
+    limit = LIMITS[alert]
+    for length in LENGTHS:
+        late = LATE if length > limit + LATE else SETTLED
+        for scrape in SCRAPES:
+            for after in times[alert, story, length, scrape]:
+                if length < limit:
+                    assert after is None
+                else:
+                    assert limit <= after <= limit + late + scrape + EVALUATED, (length, scrape)
+
+
+def test_a_stall_is_not_certain_while_members_may_still_rejoin(times):
+    for length in LENGTHS:
+        for scrape in SCRAPES:
+            for alert in LIMITS:
+                assert set(times[alert, Story.JOIN, length, scrape]) == {None}
+
+
+def test_a_rebalance_in_which_nothing_is_certain_fires_by_its_age(times):
+    for scrape in SCRAPES:
+        assert None not in times[SLOW, Story.JOIN, 300, scrape]
+        assert set(times[SLOW, Story.JOIN, 90, scrape]) == {None}
+
+
+def test_the_table_of_the_documentation_is_this_one(times):
+    table = [
+        {
+            "story": story.name,
+            "length": length,
+            "scrape": scrape,
+            "alert": alert,
+            "after": [after if after is None else round(after) for after in extremes(found)],
+        }
+        for (alert, story, length, scrape), found in times.items()
+    ]
+    if os.environ.get("REBALANCE_AGENT_GOLDEN") == "write":
+        lines = ",\n".join(json.dumps(row) for row in table)
+        FILE.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+    assert json.loads(FILE.read_text(encoding="utf-8")) == table
+
+
+def extremes(found):
+    """The earliest and the latest time; None in place of the latest: not in every phase."""
+    known = [after for after in found if after is not None]
+    return [min(known, default=None), max(known) if len(known) == len(found) else None]
