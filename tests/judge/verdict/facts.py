@@ -32,16 +32,15 @@ def coverage(history_by_group, events, away):
     found = Coverage()
     for group, history in history_by_group.items():
         told = [each for each in events if each.group == group]
-        taken = set()
+        events_of = _events_of(history.facts, told, history.type)
+        taken = {each.id for matching in events_of for each in matching}
         before_ms = 0.0
-        for fact in history.facts:
+        for fact, matching in zip(history.facts, events_of, strict=True):
             found.expected += 1
             needed = {state.where for state in history.states if before_ms < state.at_ms <= fact.at_ms} | {fact.where}
             before_ms = fact.at_ms
-            matching = [each for each in told if _same(fact, each, history.type)]
             if matching:
                 found.told += 1
-                taken.update(each.id for each in matching)
             elif _compacted(fact, needed, away):
                 found.compacted.append((group, fact.kind, fact.number, fact.at_ms))
             else:
@@ -52,6 +51,17 @@ def coverage(history_by_group, events, away):
             (group, each.kind, each.number, each.at_ms, each.trigger) for each in told if each.id not in taken
         ]
     return found
+
+
+def _events_of(facts, told, group_type):
+    """The events of each fact. An event is of the nearest fact that it may be of, of equally near ones a free one."""
+    events_of = [[] for _ in facts]
+    for event in told:
+        near = [index for index, fact in enumerate(facts) if _same(fact, event, group_type)]
+        if near:
+            nearest = min(near, key=lambda index: (abs(facts[index].at_ms - event.at_ms), len(events_of[index])))
+            events_of[nearest].append(event)
+    return events_of
 
 
 def _same(fact, event, group_type):

@@ -163,6 +163,24 @@ def test_facts_are_missed_invented_and_told_twice():
     assert [case[2] for case in found.twice] == [2]
 
 
+def test_events_of_records_a_millisecond_apart_are_each_of_its_own_record():
+    """Static members that return together: each record has the same generation."""
+    first, second = (replace(told(18, at), id=f"at {at}") for at in (10, 11))
+    group = Group(*(Fact("replaced", 18, at, f"0:{at}") for at in (10, 11)))
+    found = coverage({"g": group}, [first, second], ())
+    assert (found.told, found.twice, found.invented) == (2, [], [])
+    found = coverage({"g": group}, [first], ())
+    assert ([case[3] for case in found.missed], found.twice) == ([11], [])
+    found = coverage({"g": group}, [first, second, replace(first, id="another")], ())
+    assert [case[2] for case in found.twice] == [18]
+
+
+def test_events_of_records_of_one_millisecond_are_each_of_a_record():
+    group = Group(*(Fact("replaced", 18, 10, f"0:{offset}") for offset in (1, 2)))
+    found = coverage({"g": group}, [replace(told(18, 10), id=name) for name in "ab"], ())
+    assert (found.told, found.twice) == (2, [])
+
+
 @pytest.mark.parametrize(("survivors", "excused"), [({"0:1"}, 0), (set(), 1), (None, 1)])
 def test_a_fact_is_excused_only_if_its_record_was_compacted_away_while_the_observer_was_not_there(survivors, excused):
     group = Group(Fact("generation", 1, 10, "0:1"))
