@@ -41,8 +41,8 @@ class RecordRouter:
             if record.value is None or (state and record.timestamp_ms < state.timestamp_ms):
                 return
             state = self._begin(record, state)
-        state.history.offset = max(state.history.offset, record.offset)
         yield from _events(state, record)
+        state.history.offset = max(state.history.offset, record.offset)
         if state.gone:
             self._groups.forget(record.group)
         else:

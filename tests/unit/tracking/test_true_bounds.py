@@ -79,7 +79,7 @@ def test_what_an_epoch_group_stalled_is_unknown_where_records_were_compacted_awa
         current(95_800, "c", 10, (3,)),
     ]
     for gap, known in ((False, True), (True, False)):
-        left = [replace(each, after_gap=gap) for each in changed]
+        left = [replace(each, replayed=True, gap_offset=0 if gap else -1) for each in changed]
         events = tell(Tracker("cluster", settle_ms=1_000), *group_of_two((0, 1), (2, 3)), *left, *later, tick(200_000))
         first, last = (event.stall for event in closing(events)[-2:])
         assert (first is not None, last is not None) == (known, True)
