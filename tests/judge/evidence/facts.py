@@ -20,10 +20,14 @@ class State:
 
 @dataclass(frozen=True)
 class Fact:
-    """What an event has to say: kind, number, time of its record, and where that is (``partition:offset``)."""
+    """What an event has to say: kind, number, time of its record, and where that is (``partition:offset``).
+
+    ``unsure``: an aborted generation, or one whose record was removed before the judge read it.
+    """
 
     kind: str
     number: int
     at_ms: float
     where: str
     members: int = 0
+    unsure: bool = False

@@ -17,13 +17,13 @@ class History:
         self._epoch = EpochGroup(self)
         self._generation = None
 
-    def add(self, fact, at_ms, where):
-        """One record."""
+    def add(self, fact, at_ms, where, after_gap=False):
+        """One record. ``after_gap``: offsets are missing between the group's last one and this one."""
         if fact["kind"] == "commit":
             if not fact.get("gone"):
                 self.commits.setdefault(f"{fact['topic']}-{fact['partition']}", []).append(at_ms)
         elif fact["kind"] == "generation":
-            self._classic(fact, at_ms, where)
+            self._classic(fact, at_ms, where, after_gap)
         else:
             self._epoch.add(fact, at_ms, where)
 
@@ -33,7 +33,7 @@ class History:
         first = f"{self.group}-t" if topic.startswith("task:") else topic
         return f"{self._names.get(topic, first)}-{number}"
 
-    def _classic(self, fact, at_ms, where):
+    def _classic(self, fact, at_ms, where, after_gap):
         if fact.get("gone"):
             if self._generation is not None:
                 self.facts.append(Fact("group_gone", -1, at_ms, where))
@@ -51,7 +51,7 @@ class History:
         # A static member that comes back has a new id in the same generation; another record of it says nothing new.
         if not same or ids != before[1]:
             for missing in range((before[0] if before else number - 1) + 1, number):
-                self.facts.append(Fact("aborted", missing, at_ms, where))
+                self.facts.append(Fact("aborted", missing, at_ms, where, unsure=after_gap))
             if number > 0 or fact["members"]:
                 self.facts.append(Fact("replaced" if same else "generation", number, at_ms, where, len(ids)))
         self._generation = (number, ids)
@@ -117,7 +117,11 @@ def histories(rows, names, decode):
     """Group -> its `History`, from rows of the offsets topic in the order in which they were written."""
     found = {}
     latest = {}
+    place, gap, read = (-1, -1), -1, {}
     for row in sorted(rows, key=lambda row: (row["partition"], row["offset"])):
+        if (row["partition"], row["offset"]) != (place[0], place[1] + 1):
+            gap = row["offset"]
+        place = row["partition"], row["offset"]
         if row["key"] is None:
             continue
         fact = decode(row["key"], row["value"])
@@ -126,5 +130,7 @@ def histories(rows, names, decode):
             history = found.setdefault(group, History(group, names))
             # A new leader's clock may be behind: what is written later is not earlier.
             latest[group] = max(latest.get(group, 0), row["timestamp"])
-            history.add(fact, latest[group], f"{row['partition']}:{row['offset']}")
+            history.add(fact, latest[group], f"{place[0]}:{place[1]}", gap > read.get(group, -1))
+            if fact["kind"] != "commit":
+                read[group] = place[1]
     return found

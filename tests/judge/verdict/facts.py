@@ -27,8 +27,11 @@ def untold(found, group):
     )
 
 
-def coverage(history_by_group, events, away):
-    """Compare. ``away``: (from, to, survivors) of times without this observer; survivors None: not known."""
+def coverage(history_by_group, events, late):
+    """Compare. ``late``: (from, to, survivors) of times whose records the observer may have read too late.
+
+    Survivors None: not known. An unsure fact may be told or not.
+    """
     found = Coverage()
     for group, history in history_by_group.items():
         told = [each for each in events if each.group == group]
@@ -36,12 +39,14 @@ def coverage(history_by_group, events, away):
         taken = {each.id for matching in events_of for each in matching}
         before_ms = 0.0
         for fact, matching in zip(history.facts, events_of, strict=True):
+            if fact.unsure and not matching:
+                continue
             found.expected += 1
             needed = {state.where for state in history.states if before_ms < state.at_ms <= fact.at_ms} | {fact.where}
             before_ms = fact.at_ms
             if matching:
                 found.told += 1
-            elif _compacted(fact, needed, away):
+            elif _compacted(fact, needed, late):
                 found.compacted.append((group, fact.kind, fact.number, fact.at_ms))
             else:
                 found.missed.append((group, fact.kind, fact.number, fact.at_ms))
@@ -74,10 +79,10 @@ def _same(fact, event, group_type):
     return group_type != "classic" or abs(event.at_ms - fact.at_ms) <= RECORD_MS
 
 
-def _compacted(fact, needed, away):
-    """Whether a record of the fact, or one since the fact before, was compacted away while the observer was away."""
-    for since, until, survivors in away:
-        if since - 60_000 <= fact.at_ms <= until and (survivors is None or not needed <= survivors):
+def _compacted(fact, needed, late):
+    """Whether a record of the fact, or one since the fact before, was compacted away, maybe before it could be read."""
+    for since, until, survivors in late:
+        if since <= fact.at_ms <= until and (survivors is None or not needed <= survivors):
             return True
     return False
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from judge.evidence.facts import Fact
-from judge.evidence.history import History
+from judge.evidence.history import History, histories
 from judge.evidence.process import Process
 from judge.evidence.truth import contradicted, true_spans
 
@@ -167,3 +167,18 @@ def test_an_epoch_is_not_reached_by_the_departure_that_leads_to_the_next_one():
 def test_a_static_member_that_is_away_is_not_waited_for(away):
     records = history((1, joined("a")), (1, joined("b")), (2, current("b", away)), (3, epoch(3)), (4, current("a", 3)))
     assert records.facts == [Fact("generation", 3, 4, "0:4", 2)]
+
+
+@pytest.mark.parametrize(("offsets", "unsure"), [((4, 5, 6), False), ((4, 6, 7), True), ((3, 4, 6), True)])
+def test_a_missing_number_is_an_aborted_generation_for_sure_only_if_the_judge_read_every_record_between(
+    offsets, unsure
+):
+    facts = [generation(1, a=[0]), {"kind": "commit", "topic": "t", "partition": 0}, generation(3, a=[0])]
+    rows = [
+        {"partition": 0, "offset": offset, "timestamp": offset, "key": b"", "value": fact}
+        for offset, fact in zip(offsets, facts, strict=True)
+    ]
+    made = histories(rows, {}, lambda _, fact: {"group": "g", **fact})["g"]
+    assert [(fact.kind, fact.number, fact.unsure) for fact in made.facts] == [
+        ("generation", 1, False), ("aborted", 2, unsure), ("generation", 3, False),
+    ]  # fmt: skip
