@@ -22,7 +22,7 @@ class State:
 class Fact:
     """What an event has to say: kind, number, time of its record, and where that is (``partition:offset``).
 
-    ``unsure``: an aborted generation, or one whose record was removed before the judge read it.
+    Kind ``hidden``: a generation whose record was removed before the judge read it, or an aborted one.
     """
 
     kind: str
@@ -30,4 +30,3 @@ class Fact:
     at_ms: float
     where: str
     members: int = 0
-    unsure: bool = False

@@ -25,7 +25,7 @@ class History:
         elif fact["kind"] == "generation":
             self._classic(fact, at_ms, where, after_gap)
         else:
-            self._epoch.add(fact, at_ms, where)
+            self._epoch.add(fact, at_ms, where, after_gap)
 
     def name(self, partition):
         """``topic-number`` of a pair. A task of a streams group reads that partition of the group's first topic."""
@@ -51,7 +51,7 @@ class History:
         # A static member that comes back has a new id in the same generation; another record of it says nothing new.
         if not same or ids != before[1]:
             for missing in range((before[0] if before else number - 1) + 1, number):
-                self.facts.append(Fact("aborted", missing, at_ms, where, unsure=after_gap))
+                self.facts.append(Fact("hidden" if after_gap else "aborted", missing, at_ms, where))
             if number > 0 or fact["members"]:
                 self.facts.append(Fact("replaced" if same else "generation", number, at_ms, where, len(ids)))
         self._generation = (number, ids)

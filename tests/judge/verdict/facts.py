@@ -30,7 +30,7 @@ def untold(found, group):
 def coverage(history_by_group, events, late):
     """Compare. ``late``: (from, to, survivors) of times whose records the observer may have read too late.
 
-    Survivors None: not known. An unsure fact may be told or not.
+    Survivors None: not known. A hidden fact may be told or not.
     """
     found = Coverage()
     for group, history in history_by_group.items():
@@ -39,7 +39,7 @@ def coverage(history_by_group, events, late):
         taken = {each.id for matching in events_of for each in matching}
         before_ms = 0.0
         for fact, matching in zip(history.facts, events_of, strict=True):
-            if fact.unsure and not matching:
+            if fact.kind == "hidden" and not matching:
                 continue
             found.expected += 1
             needed = {state.where for state in history.states if before_ms < state.at_ms <= fact.at_ms} | {fact.where}
@@ -72,6 +72,8 @@ def _events_of(facts, told, group_type):
 def _same(fact, event, group_type):
     if fact.kind == "group_gone":
         return event.kind == "group_gone" and abs(event.at_ms - fact.at_ms) <= RECORD_MS
+    if fact.kind == "hidden":
+        return event.kind in ("aborted", "generation") and event.number == fact.number
     if fact.kind == "aborted":
         return event.kind == "aborted" and event.number == fact.number
     if event.kind != "generation" or event.number != fact.number:

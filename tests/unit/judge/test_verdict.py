@@ -203,10 +203,11 @@ def test_an_aborted_generation_is_told_by_its_number():
     assert coverage({"g": group}, [told(2, 10)], ()).missed != []
 
 
-def test_an_aborted_generation_whose_record_the_judge_may_not_have_read_may_be_told_or_not():
-    unsure = Group(Fact("aborted", 2, 10, "0:1", unsure=True))
-    assert vars(coverage({"g": unsure}, [], ())) == vars(Coverage())
-    found = coverage({"g": unsure}, [replace(told(2, 10), kind="aborted")], ())
+@pytest.mark.parametrize("kind", ["aborted", "generation"])
+def test_what_the_judge_could_not_read_may_be_told_or_not(kind):
+    group = Group(Fact("hidden", 2, 10, "0:1"))
+    assert vars(coverage({"g": group}, [], ())) == vars(Coverage())
+    found = coverage({"g": group}, [replace(told(2, 5), kind=kind)], ())
     assert (found.expected, found.told, found.invented) == (1, 1, [])
 
 
