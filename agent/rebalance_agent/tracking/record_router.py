@@ -42,7 +42,7 @@ class RecordRouter:
                 return
             state = self._begin(record, state)
         yield from _events(state, record)
-        state.history.offset = max(state.history.offset, record.offset)
+        state.history.offset, state.history.read_ms = max(state.history.offset, record.offset), record.seen_ms
         if state.gone:
             self._groups.forget(record.group)
         else:

@@ -81,8 +81,8 @@ class TrackedGroup:
         """
         if record.gap_offset <= self.history.offset:
             return False
-        outages = self._context.outages.spans(record.seen_ms, self._context.offset.ms or 0)
-        return record.replayed or any(outage.until_ms > self.timestamp_ms for outage in outages)
+        outages = self._context.outages.spans(record.seen_ms, 0)
+        return record.replayed or any(outage.until_ms > self.history.read_ms for outage in outages)
 
     def delete(self, now_ms: int) -> Iterator[Event]:
         """End a group that was deleted and did not migrate: settle its episodes and report that it is gone."""

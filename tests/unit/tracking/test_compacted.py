@@ -95,6 +95,16 @@ def test_numbers_that_are_missing_after_an_outage_and_missing_offsets_are_no_abo
     assert tracker.view("g").counters.aborted == len(aborted)
 
 
+def test_that_much_is_read_late_at_once_hides_no_outage():
+    """While the tail lags, the coordinators' clocks seem to be behind."""
+    tracker = Tracker("cluster", settle_ms=1_000)
+    first = replace(record(40_000, 5, A, B), offset=447)
+    late = [record(20_000 + number, number, A, group="h", delay=40_000) for number in range(100)]
+    last = unread(record(58_000, 9, A, delay=40_000), 522)
+    events = tell(tracker, *BEFORE, first, *OUTAGE, *late, listed(65_000), last, tick(200_000))
+    assert not [event.generation for event in events if isinstance(event, AbortedEvent)]
+
+
 def test_a_gap_before_the_last_record_of_the_group_hides_nothing_after_it():
     tracker = Tracker("cluster", settle_ms=1_000)
     first = replace(record(60_000, 5, A, B), offset=523)
