@@ -27,7 +27,8 @@ class RecordRouter:
         """Take one record; yield the resulting events."""
         self._groups.mark_read(record.group, record.partition)
         if record.live and not record.replayed:
-            self._context.offset.learn(record.timestamp_ms, record.seen_ms)
+            outage = self._context.outages.running
+            self._context.offset.learn(record.timestamp_ms, record.seen_ms, outage=outage)
         state = self._groups.get(record.group)
         if state and record.live and record.replayed and 0 <= record.offset <= state.history.offset:
             return  # the tail was restarted: this record was observed before
