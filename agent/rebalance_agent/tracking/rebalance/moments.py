@@ -21,7 +21,11 @@ from rebalance_agent.tracking.evidence.owned_at_join import claimed_partitions
 from rebalance_agent.tracking.rebalance.diff_cache import difference
 from rebalance_agent.tracking.rebalance.open_stall import OpenStall
 
-__all__ = ["Moment", "StepMoments", "UnknownMomentError"]
+__all__ = ["WRITE_TIMEOUT_MS", "Moment", "StepMoments", "UnknownMomentError"]
+
+WRITE_TIMEOUT_MS = 5_000
+"""How long (ms) a coordinator waits until other replicas have a record, before it answers with an error: Kafka's
+default of ``offsets.commit.timeout.ms``."""
 
 
 class UnknownMomentError(Exception):
@@ -228,8 +232,13 @@ class StepMoments:
     def open_stall(self, owner: Member, handover: PartitionHandover, since_ms: int) -> OpenStall:
         """Return the stall of a partition that its new ``owner`` has not been seen to consume."""
         given_ms, timeout_ms = self._given_ms(handover), owner.rebalance_timeout_ms
-        until_ms = given_ms + timeout_ms if timeout_ms >= 0 else FOREVER_MS
+        until_ms = self._answered_ms(given_ms) + timeout_ms if timeout_ms >= 0 else FOREVER_MS
         return OpenStall(since_ms, until_ms, self._generation.first_commits, self._given_since(given_ms, owner))
+
+    def _answered_ms(self, given_ms: int) -> int:
+        """Return when the owner had its assignment at the latest, or an error: then it joins again without it."""
+        ends = (outage.until_ms for outage in self._generation.outages if outage.until_ms > given_ms)
+        return max((until_ms + WRITE_TIMEOUT_MS for until_ms in ends), default=given_ms)
 
     def _given_ms(self, handover: PartitionHandover) -> int:
         return self._generation.timestamp_ms if handover.given_ms is None else handover.given_ms
