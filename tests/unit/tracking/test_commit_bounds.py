@@ -17,6 +17,7 @@ from rebalance_agent.tracking.evidence.commit_times import (
     CommitTimes,
 )
 from rebalance_agent.tracking.evidence.known_times import FirstCommits
+from rebalance_agent.tracking.evidence.last_seen import SESSION_TIMEOUT_MS
 from rebalance_agent.tracking.rebalance.episodes import COMMITS_WAIT_MAX_MS
 from support.tracker.epochs import current, fact, gone, group_of_two, target
 from support.tracker.tracking import (
@@ -331,6 +332,23 @@ def test_a_member_that_brokers_could_not_hear_may_work_on_after_it_was_removed()
         ]
         _, events = watch(*group_of_two((0, 1), (2, 3)), *observations, tick(150_000))
         assert closing(events)[-1].stall.lower_seconds == lower
+
+
+@pytest.mark.parametrize(("away_ms", "lower"), [(52_000, 3.0), (98_500, 96.5)])
+def test_a_member_whose_coordinator_went_away_when_it_was_removed_may_work_on_until_the_brokers_are_back(
+    away_ms, lower
+):
+    """It was stopped by a signal, and went on: it heard 12 s after its removal that it was a member no more."""
+    observations = [
+        *gone(50_000, "a"),
+        fact(50_000, GroupEpoch(3)),
+        target(50_000, "b", 0, 1, 2, 3),
+        fact(50_000, TargetEpoch(3)),
+        *(listed(at, complete=not away_ms - 2_000 < at < away_ms) for at in range(5_000, 150_000, 500)),
+        current(away_ms + SESSION_TIMEOUT_MS + 3_000, "b", 3, (0, 1, 2, 3)),
+    ]
+    _, events = watch(*in_time(*group_of_two((0, 1), (2, 3)), *observations), tick(190_000))
+    assert closing(events)[-1].stall.lower_seconds == pytest.approx(lower, abs=0.01)
 
 
 def test_a_member_of_an_epoch_group_that_worked_after_an_outage_had_not_stopped_in_it():

@@ -12,7 +12,12 @@ from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.generation_diff import Partition, owners
 from rebalance_agent.model.group import GroupType, Member, RebalanceProtocol
 from rebalance_agent.model.partitions import pairs
-from rebalance_agent.tracking.completed_generation import Episode, Generation, PartitionHandover
+from rebalance_agent.tracking.completed_generation import (
+    Episode,
+    Generation,
+    PartitionHandover,
+    announces_followup,
+)
 from rebalance_agent.tracking.evidence.commit_times import COMMIT_DELAY_MS
 from rebalance_agent.tracking.evidence.coordinators import last_contact_ms
 from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, Departure, LastSeen, TimeBounds
@@ -159,12 +164,16 @@ class StepMoments:
     def _heard_ms(self, owner: Member, removed_ms: int) -> int:
         """Return when a removed member stopped at the latest: a live one learns of it within its session timeout.
 
-        That is one that did not revoke in time, or that brokers that were away could not hear.
+        That is one that did not revoke in time, or that brokers could not hear; it learns of it when they are back.
         """
         generation, session_ms = self._generation, owner.session_timeout_ms
         expelled = generation.departures.get(owner.member_id) is Departure.EXPELLED
-        unheard = any(away.after_ms <= removed_ms <= away.until_ms + session_ms for away in generation.outages)
-        return removed_ms + session_ms * (expelled or unheard)
+        back_ms = [
+            max(removed_ms, away.until_ms)
+            for away in generation.outages
+            if away.after_ms - session_ms <= removed_ms <= away.until_ms + session_ms
+        ]
+        return max([removed_ms + session_ms * expelled, *(at_ms + session_ms for at_ms in back_ms)])
 
     def _unless_outage(self, owner: Member, stopped: Moment) -> Moment:
         """Return when the owner stopped, if it may have stopped already when brokers went away."""
@@ -292,10 +301,10 @@ class StepMoments:
     def _staying_may_have_begun(self) -> bool:
         """Whether a member that stays may have asked for the rebalance, for it subscribes to other topics than before.
 
-        So it may have where no member came or went.
+        So it may have where no member came or went, and where it had to revoke partitions and join again.
         """
         before, generation = self._before, self._generation
-        if before is None or before.topics != generation.topics:
+        if before is None or before.topics != generation.topics or announces_followup(before):
             return True
         diff = difference(before, generation)
         return bool(diff.resubscribed) or not (diff.gone or diff.joined or diff.replaced)
