@@ -64,6 +64,11 @@ class History:
         index = bisect_right(self.states, at_ms, key=lambda state: state.at_ms)
         return self.states[index - 1] if index else None
 
+    def changed(self, since_ms, until_ms):
+        """Whether the group had a record in this time."""
+        state = self.state_at(until_ms)
+        return state is not None and state.at_ms >= since_ms
+
     def emptied_before(self, until_ms):
         """The index of the last state before ``until_ms`` in which the group was Empty; -1 if it never was."""
         index = bisect_right(self.states, until_ms, key=lambda state: state.at_ms)

@@ -8,6 +8,8 @@ from judge.evidence.facts import Fact
 from judge.evidence.history import History, histories
 from judge.evidence.process import Process
 from judge.evidence.truth import contradicted, true_spans
+from judge.verdict.episodes import episodes
+from support.judge.episodes import told
 
 
 def generation(number, **members):
@@ -167,6 +169,17 @@ def test_an_epoch_is_not_reached_by_the_departure_that_leads_to_the_next_one():
 def test_a_static_member_that_is_away_is_not_waited_for(away):
     records = history((1, joined("a")), (1, joined("b")), (2, current("b", away)), (3, epoch(3)), (4, current("a", 3)))
     assert records.facts == [Fact("generation", 3, 4, "0:4", 2)]
+
+
+@pytest.mark.parametrize(("at", "outside"), [(900, True), (2_500, False)])
+def test_what_a_member_lost_and_got_back_without_any_record_is_of_no_rebalance(at, outside):
+    """A member of a consumer group whose coordinator did not answer; it is a member still when that is back."""
+    old = member("a", (1_000, "assigned", "t-0"), (2_000, "lost", "t-0"), (3_000, "assigned", "t-0"))
+    found = truth([old], history((900, generation(1, a=[0])), (at, generation(1))), classic=False)
+    (span,) = [each for each in found if each.until == 3_000]
+    assert span.outside == outside
+    spans_of = [len(each.spans) for each in episodes([told(2, 4_000)], [span], (), "g")]
+    assert spans_of == [0 if outside else 1]
 
 
 def read(offsets, facts):
