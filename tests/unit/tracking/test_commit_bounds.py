@@ -19,7 +19,7 @@ from rebalance_agent.tracking.evidence.commit_times import (
 from rebalance_agent.tracking.evidence.known_times import FirstCommits
 from rebalance_agent.tracking.evidence.last_seen import SESSION_TIMEOUT_MS
 from rebalance_agent.tracking.rebalance.episodes import COMMITS_WAIT_MAX_MS
-from support.tracker.epochs import current, fact, gone, group_of_two, target
+from support.tracker.epochs import current, fact, gone, group_of_two, joins, target
 from support.tracker.tracking import (
     B_GONE,
     TWO_EAGER,
@@ -349,6 +349,27 @@ def test_a_member_whose_coordinator_went_away_when_it_was_removed_may_work_on_un
     ]
     _, events = watch(*in_time(*group_of_two((0, 1), (2, 3)), *observations), tick(190_000))
     assert closing(events)[-1].stall.lower_seconds == pytest.approx(lower, abs=0.01)
+
+
+def test_a_member_that_left_and_joined_again_under_its_id_may_have_stood_still_before_it_left():
+    """A librdkafka consumer that did not poll for its max.poll.interval.ms leaves when it polls, and joins at once."""
+    observations = [
+        *(committed(at, 0, 1) for at in (45_000, 46_000, 47_000)),
+        *gone(60_000, "a"),
+        fact(60_000, GroupEpoch(3)),
+        target(60_000, "b", 2, 3),
+        fact(60_000, TargetEpoch(3)),
+        joins(60_016, "a"),
+        fact(60_016, GroupEpoch(4)),
+        target(60_016, "a", 0, 1),
+        fact(60_016, TargetEpoch(4)),
+        current(60_016, "a", 4, (0, 1)),
+        current(60_700, "b", 4, (2, 3)),
+        committed(60_720, 0, 1),
+    ]
+    _, events = watch(*group_of_two((0, 1), (2, 3)), *observations, tick(190_000), commits=False)
+    stall = closing(events)[-1].stall
+    assert (stall.lower_seconds, stall.seconds) == (pytest.approx(0.016), pytest.approx(60.72 - 45.5))
 
 
 def test_a_member_of_an_epoch_group_that_worked_after_an_outage_had_not_stopped_in_it():

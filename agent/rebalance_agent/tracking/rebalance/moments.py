@@ -112,7 +112,7 @@ class StepMoments:
         if handover.asked_ms is not None and handover.released_ms is not None:
             return Moment(handover.asked_ms, handover.released_ms)
         if handover.released_ms is not None:
-            if owner.member_id in self._alive:
+            if owner.member_id in self._alive and not handover.departed:
                 return Moment(self._start().earliest_ms, handover.released_ms)
             return self._last_active(owner, handover.released_ms, self._heard_ms(owner, handover.released_ms))
         if generation.returned:
