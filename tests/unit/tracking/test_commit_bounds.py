@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from rebalance_agent.groupprotocol.commit_key import commit_key
 from rebalance_agent.model.episode import Basis, Trigger
 from rebalance_agent.model.epoch_groups import GroupEpoch, MemberState, TargetEpoch
+from rebalance_agent.tracking.evidence import late_commits
 from rebalance_agent.tracking.evidence.commit_times import (
     COMMIT_DELAY_MS,
     EARLIER_MAX,
@@ -18,6 +19,7 @@ from rebalance_agent.tracking.evidence.commit_times import (
 )
 from rebalance_agent.tracking.evidence.known_times import FirstCommits
 from rebalance_agent.tracking.evidence.last_seen import SESSION_TIMEOUT_MS
+from rebalance_agent.tracking.evidence.late_commits import COMMITS_LATE_MAX_MS
 from rebalance_agent.tracking.rebalance.episodes import COMMITS_WAIT_MAX_MS
 from support.tracker.epochs import current, fact, gone, group_of_two, joins, target
 from support.tracker.tracking import (
@@ -178,6 +180,17 @@ def test_partitions_may_have_stood_still_since_brokers_went_away():
         *work, listed(40_000), *away, listed(79_000), *again, *B_GONE[:-1], stay, committed(84_000, 0, 2, 3)
     )
     assert stall.seconds == 84.0 - 80.0
+
+
+@pytest.mark.parametrize(("longest_ms", "upper"), [(COMMITS_LATE_MAX_MS, 84.5 - 69.5), (5_000, 84.5 - 79.1)])
+def test_commits_that_waited_for_a_broker_do_not_show_when_their_member_worked(monkeypatch, longest_ms, upper):
+    """A librdkafka member noted its partitions lost at 76 s, while its commits of the last seconds still waited."""
+    monkeypatch.setattr(late_commits, "COMMITS_LATE_MAX_MS", longest_ms)
+    polls = [listed(at, complete=at <= 70_000 or at >= 79_900) for at in range(1_000, 80_000, 100)]
+    work = [committed(at, 0, 1, 2, 3) for at in range(5_000, 70_000, 5_000)]
+    waited = [committed(at, 0, 1, 2, 3) for at in range(78_800, 79_400, 100)]
+    stall = stall_of(*polls, *work, *waited, *B_GONE, committed(84_500, 0))
+    assert stall.seconds == pytest.approx(upper)
 
 
 def test_an_episode_waits_for_first_commits_and_not_for_long():

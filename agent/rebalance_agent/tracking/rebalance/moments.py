@@ -12,25 +12,16 @@ from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.generation_diff import Partition, owners
 from rebalance_agent.model.group import GroupType, Member, RebalanceProtocol
 from rebalance_agent.model.partitions import pairs
-from rebalance_agent.tracking.completed_generation import (
-    Episode,
-    Generation,
-    PartitionHandover,
-    announces_followup,
-)
-from rebalance_agent.tracking.evidence.commit_times import COMMIT_DELAY_MS
+from rebalance_agent.tracking.completed_generation import Episode, Generation, PartitionHandover, announces_followup
 from rebalance_agent.tracking.evidence.coordinators import last_contact_ms
 from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, Departure, LastSeen, TimeBounds
+from rebalance_agent.tracking.evidence.late_commits import answered_ms, heard_ms, surely_worked_ms
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
 from rebalance_agent.tracking.evidence.owned_at_join import claimed_partitions
 from rebalance_agent.tracking.rebalance.diff_cache import difference
 from rebalance_agent.tracking.rebalance.open_stall import OpenStall
 
-__all__ = ["WRITE_TIMEOUT_MS", "Moment", "StepMoments", "UnknownMomentError"]
-
-WRITE_TIMEOUT_MS = 5_000
-"""How long (ms) a coordinator waits until other replicas have a record, before it answers with an error: Kafka's
-default of ``offsets.commit.timeout.ms``."""
+__all__ = ["Moment", "StepMoments", "UnknownMomentError"]
 
 
 class UnknownMomentError(Exception):
@@ -154,12 +145,10 @@ class StepMoments:
         return Moment(min(max([expired_ms, *active_ms]), latest_ms), latest_ms)
 
     def _worked_ms(self, owner: Member) -> int | None:
-        """Return until when the owner surely worked; a new coordinator takes commits that were sent to the old one."""
-        worked_ms = self._generation.last_seen.get(owner.member_id, LastSeen()).worked_ms
-        for change in self._generation.coordinator_changes:
-            if worked_ms is not None and change.after_ms < worked_ms <= change.until_ms:
-                worked_ms = change.after_ms - COMMIT_DELAY_MS
-        return worked_ms
+        """Return until when the owner surely worked."""
+        generation = self._generation
+        worked_ms = generation.last_seen.get(owner.member_id, LastSeen()).worked_ms
+        return surely_worked_ms(worked_ms, generation.coordinator_changes, generation.outages)
 
     def _heard_ms(self, owner: Member, removed_ms: int) -> int:
         """Return when a removed member stopped at the latest: a live one learns of it within its session timeout.
@@ -168,12 +157,7 @@ class StepMoments:
         """
         generation, session_ms = self._generation, owner.session_timeout_ms
         expelled = generation.departures.get(owner.member_id) is Departure.EXPELLED
-        back_ms = [
-            max(removed_ms, away.until_ms)
-            for away in generation.outages
-            if away.after_ms - session_ms <= removed_ms <= away.until_ms + session_ms
-        ]
-        return max([removed_ms + session_ms * expelled, *(at_ms + session_ms for at_ms in back_ms)])
+        return max(removed_ms + session_ms * expelled, heard_ms(removed_ms, session_ms, generation.outages))
 
     def _unless_outage(self, owner: Member, stopped: Moment) -> Moment:
         """Return when the owner stopped, if it may have stopped already when brokers went away."""
@@ -241,13 +225,8 @@ class StepMoments:
     def open_stall(self, owner: Member, handover: PartitionHandover, since_ms: int) -> OpenStall:
         """Return the stall of a partition that its new ``owner`` has not been seen to consume."""
         given_ms, timeout_ms = self._given_ms(handover), owner.rebalance_timeout_ms
-        until_ms = self._answered_ms(given_ms) + timeout_ms if timeout_ms >= 0 else FOREVER_MS
+        until_ms = answered_ms(given_ms, self._generation.outages) + timeout_ms if timeout_ms >= 0 else FOREVER_MS
         return OpenStall(since_ms, until_ms, self._generation.first_commits, self._given_since(given_ms, owner))
-
-    def _answered_ms(self, given_ms: int) -> int:
-        """Return when the owner had its assignment at the latest, or an error: then it joins again without it."""
-        ends = (outage.until_ms for outage in self._generation.outages if outage.until_ms > given_ms)
-        return max((until_ms + WRITE_TIMEOUT_MS for until_ms in ends), default=given_ms)
 
     def _given_ms(self, handover: PartitionHandover) -> int:
         return self._generation.timestamp_ms if handover.given_ms is None else handover.given_ms
