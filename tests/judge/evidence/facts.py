@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 
 @dataclass
 class State:
-    """What a group was from ``at_ms`` on. ``owners``: client id -> partitions as names; ``topics``: subscribed to."""
+    """What a group was from ``at_ms`` on. ``owners``: client id -> partitions as names; ``topics``: subscribed to.
+
+    ``ids``: client id -> member ids, of a classic group.
+    """
 
     at_ms: float
     number: int
@@ -16,6 +19,7 @@ class State:
     shown: frozenset = frozenset()
     topics: frozenset = frozenset()
     where: str = ""
+    ids: dict = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -41,8 +41,9 @@ class History:
             self.states.append(State(at_ms, -1, 0, where=where))
             return
         number, before = fact["generation"], self._generation
-        owners = {}
+        owners, ids_of = {}, {}
         for each in fact["members"]:
+            ids_of.setdefault(each["client"], set()).add(each["member"])
             owners.setdefault(each["client"], set()).update(map(self.name, each["partitions"]))
         shown = frozenset(name for names in owners.values() for name in names)
         topics = frozenset(topic for each in fact["members"] for topic in each["topics"])
@@ -55,7 +56,7 @@ class History:
             if number > 0 or fact["members"]:
                 self.facts.append(Fact("replaced" if same else "generation", number, at_ms, where, len(ids)))
         self._generation = (number, ids)
-        self.states.append(State(at_ms, number, len(ids), owners, shown, topics, where))
+        self.states.append(State(at_ms, number, len(ids), owners, shown, topics, where, ids_of))
 
     # -- questions ----------------------------------------------------------------------------------------------
 
@@ -85,19 +86,21 @@ class History:
     def given(self, partition, client, since_ms, until_ms, *, every=False):
         """When records gave ``partition`` to ``client``, last in ``since_ms`` to ``until_ms``; None if they did not.
 
-        ``every``: of a classic group the last record counts, since its members are called for each before they join
-        the next; else the first one of those that show the partition with this client without a break.
+        ``every``: of a classic group the last generation counts, since its members are called for each before they
+        join the next, and of its records the first with the member's id, since the later ones are for others that
+        returned; else the first one of those that show the partition with this client without a break.
         """
         index = bisect_right(self.states, until_ms, key=lambda state: state.at_ms)
-        found = None
+        found = last = None
         for state in reversed(self.states[:index]):
             has = any(_is(client, owner) and partition in names for owner, names in state.owners.items())
             if state.at_ms < since_ms or (not has and found is not None):
                 break
             if has:
-                found = state.at_ms
-                if every:
+                last = last or state
+                if every and (state.number, state.ids.get(client)) != (last.number, last.ids.get(client)):
                     break
+                found = state.at_ms
         return found
 
     def shown_since(self, partition, until_ms):

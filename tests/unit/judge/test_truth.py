@@ -182,6 +182,19 @@ def test_what_a_member_lost_and_got_back_without_any_record_is_of_no_rebalance(a
     assert spans_of == [0 if outside else 1]
 
 
+def test_a_static_member_that_returns_has_its_partitions_from_its_own_record_on():
+    """Two return one after the other: the second one's record shows the first one's partitions, too."""
+    rows = [generation(2, a=[0], b=[1]) for _ in range(3)]
+    for row, ids in zip(rows, (("a1", "b1"), ("a2", "b1"), ("a2", "b2")), strict=True):
+        for each, name in zip(row["members"], ids, strict=True):
+            each["member"] = name
+    records = history(*zip((500, 3_000, 3_067), rows, strict=True))
+    assert records.given("t-0", "a", 1_000, 3_100, every=True) == 3_000
+    assert records.given("t-1", "b", 1_000, 3_100, every=True) == 3_067
+    records = history((500, generation(2, a=[0])), (3_000, generation(3, a=[0])), (4_000, generation(4, a=[0])))
+    assert records.given("t-0", "a", 1_000, 4_100, every=True) == 4_000
+
+
 def read(offsets, facts):
     rows = [
         {"partition": 0, "offset": offset, "timestamp": offset, "key": b"", "value": fact}
