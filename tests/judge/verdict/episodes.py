@@ -93,7 +93,9 @@ def episodes(events, spans, acts, group, untold=()):
     for span in spans:
         if span.outside:
             continue
-        index = bisect_left(times, (span.given or span.until) - 1) if span.until is not FOREVER else len(found)
+        given = span.given or span.until
+        # A record is an event's also if it is a millisecond later, unless it is another event's.
+        index = bisect_left(times, given if given in times else given - 1) if span.until is not FOREVER else len(found)
         if index < len(found) and not _of_another(span, found[index], untold):
             found[index].spans.append(span)
         for number, episode in enumerate(found):

@@ -107,6 +107,12 @@ def test_a_span_is_of_the_first_episode_that_ends_after_the_record_that_gave_the
     assert found[1].longest.longest_s == 5.0
 
 
+def test_a_span_is_of_the_event_of_its_record_also_if_another_one_is_a_millisecond_before():
+    first, second = span(1.0, until=AT + 100, given=AT), span(2.0, until=AT + 100, given=AT + 1)
+    found = episodes([told(18, AT), told(18, AT + 1)], [first, second], (), "g")
+    assert [each.spans for each in found] == [[first], [second]]
+
+
 def test_what_an_untold_generation_gave_is_no_part_of_the_next_episode():
     spans = [span(5.0, until=AT + 600, given=AT + 500), span(1.0, until=AT + 1_100, given=AT + 1_000)]
     events = [told(1, AT), told(3, AT + 1_000)]
