@@ -8,6 +8,7 @@ from rebalance_agent.cluster.collector_context import CollectorContext
 from rebalance_agent.cluster.topic_reader import TopicRecord
 from rebalance_agent.groupprotocol.commit_key import committed_offset
 from rebalance_agent.groupprotocol.group_fact import COMMIT_KEYS_END, COMMIT_KEYS_START
+from rebalance_agent.offsets_topic.gaps import OffsetGaps
 from rebalance_agent.offsets_topic.group_records import GroupRecords
 from rebalance_agent.offsets_topic.replay import Replay
 from rebalance_agent.tracking.evidence.commit_times import Commit
@@ -29,7 +30,7 @@ def last_commits(records: Sequence[TopicRecord]) -> dict[bytes, Commit | None]:
 class ObservationEmitter:
     """Puts `GroupRecord` and `EpochRecord` observations into the inbox. Used by one thread.
 
-    ``replay``: which of the tail's records are read again after snapshots.
+    ``replay``: which of the tail's records are read again after snapshots. ``gaps``: where offsets were missing.
     """
 
     def __init__(
@@ -42,11 +43,16 @@ class ObservationEmitter:
         self._context = context
         self._records = records
         self._on_records = on_records
-        self.replay = Replay()
+        self.begin()
 
     def begin(self) -> None:
         """The tail starts, or starts over, with nothing to replay."""
-        self.replay = Replay()
+        self.replay, self.gaps = Replay(), OffsetGaps()
+
+    def drop(self, partitions: Iterable[int]) -> None:
+        """These partitions are no longer read."""
+        self.replay.drop(partitions)
+        self.gaps.drop(partitions)
 
     def emit_past(self, messages: Iterable[TopicRecord], *, replayed: bool = False) -> None:
         """Emit the earlier state of groups, from a backfill or (``replayed``) from a snapshot."""
@@ -60,6 +66,7 @@ class ObservationEmitter:
 
         So the tracker's conclusions do not depend on the batch size. ``positions``: the tail's next offsets.
         """
+        self.gaps.see(records)
         emitted = 0
         for message in messages:
             end = records.index(message, emitted) + 1
@@ -69,8 +76,7 @@ class ObservationEmitter:
         self._pass_on(records[emitted:], positions)
 
     def _pass_on(self, records: Sequence[TopicRecord], positions: Mapping[int, int]) -> None:
-        """Pass on records up to one of a group: to the replay, to ``on_records``, and commits to the tracker."""
-        self.replay.see(records)
+        """Pass on records up to one of a group: to ``on_records``, and commits to the tracker."""
         if commits := last_commits(records):
             self._context.inbox.offer(CommitsSeen(self._context.clock.now_ms(), commits))
         if self._on_records:
@@ -78,12 +84,11 @@ class ObservationEmitter:
 
     def _put_live(self, message: TopicRecord) -> None:
         again = self.replay.is_old(message)
-        gap = again and self.replay.has_gap(message.partition())
-        self._put(message, live=True, replayed=again, after_gap=gap)
+        self._put(message, live=True, replayed=again, gap_offset=self.gaps.before(message))
         if again:
             self._context.meters.replayed(1)
 
-    def _put(self, message: TopicRecord, *, live: bool, replayed: bool = False, after_gap: bool = False) -> None:
-        record = self._records.decode(message, live=live, replayed=replayed, after_gap=after_gap)
+    def _put(self, message: TopicRecord, *, live: bool, replayed: bool = False, gap_offset: int = -1) -> None:
+        record = self._records.decode(message, live=live, replayed=replayed, gap_offset=gap_offset)
         if record is not None:
             self._context.inbox.put(record)

@@ -61,11 +61,11 @@ class GroupRecords:
         return records
 
     def decode(
-        self, message: TopicRecord, *, live: bool, replayed: bool = False, after_gap: bool = False
+        self, message: TopicRecord, *, live: bool, replayed: bool = False, gap_offset: int = -1
     ) -> GroupRecord | EpochRecord | None:
         """The observation of a group's record; None (and counted) where it is malformed or of an unknown version.
 
-        ``live``, ``replayed``, ``after_gap``: as in `GroupRecord`.
+        ``live``, ``replayed``, ``gap_offset``: as in `GroupRecord`.
         """
         record = decode_counted(self._meters, message.key() or b"", message.value())
         fact = None if record is None else group_fact(record)
@@ -79,7 +79,7 @@ class GroupRecords:
             message.offset(),
             live=live,
             replayed=replayed,
-            after_gap=after_gap,
+            gap_offset=gap_offset,
             leader_epoch=leader_epoch_of(message),
         )
 

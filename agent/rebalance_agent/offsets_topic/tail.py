@@ -182,7 +182,7 @@ class OffsetsTail:
         lost, gained = tail.positions.keys() - owned, owned - tail.positions.keys()
         tail.end(lost)
         self._backfill.drop(lost)
-        self._emitter.replay.drop(lost)
+        self._emitter.drop(lost)
         if self.snapshots:
             self.snapshots.drop(lost)
         if self._rebase:
@@ -207,7 +207,9 @@ class OffsetsTail:
         for number in gained - {number for number, end in backfill.items() if end > 0}:
             self._complete(number, (), snapshots.get(number))
         starts = {number: snapshot.position for number, snapshot in snapshots.items()}
-        tail.begin(dict.fromkeys(created, BEGINNING) | backfill | starts)
+        begins = dict.fromkeys(created, BEGINNING) | backfill | starts
+        self._emitter.gaps.begin(begins)
+        tail.begin(begins)
         self._backfill.expect(backfill)
         self._ever_owned |= gained
 

@@ -47,13 +47,15 @@ class PartitionHandover:
     Its owner was asked to revoke it at ``asked_ms`` and had done so at ``released_ms``; the new owner was assigned it
     at ``given_ms``. None: it did not happen, or before the observer started. ``left_unowned``: no other member owned it
     when it was revoked, so it was stalled even if the old owner gets it back. ``earlier``: previous handovers in the
-    same rebalance, where a newer epoch replaced the one that assigned it.
+    same rebalance, where a newer epoch replaced the one that assigned it. ``departed``: its owner left or was removed,
+    even if it joined again under its id.
     """
 
     asked_ms: int | None = None
     released_ms: int | None = None
     given_ms: int | None = None
     left_unowned: bool = False
+    departed: bool = False
     earlier: tuple[PartitionHandover, ...] = ()
 
 

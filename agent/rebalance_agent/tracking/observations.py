@@ -46,9 +46,10 @@ class GroupRecord:
 
     ``replayed``: the record was written before this observer owned the group. If it is not live, it comes from a
     snapshot, and the records after it follow without a gap. If it is live, it is read again after a snapshot: it leads
-    to events, as it did at another observer, but is not counted. ``after_gap``: records before it may have been
-    removed. ``partition`` and ``offset``: its position in the offsets topic. ``leader_epoch``: of the leader that wrote
-    it, the group's coordinator; -1 if unknown.
+    to events, as it did at another observer, but is not counted. ``gap_offset``: of the last record in its partition,
+    up to this one, before which offsets are missing (compaction or transaction markers); -1 if none is.
+    ``partition`` and ``offset``: its position in the offsets topic. ``leader_epoch``: of the leader that wrote it, the
+    group's coordinator; -1 if unknown.
     """
 
     group_type: ClassVar[GroupType] = GroupType.CLASSIC
@@ -61,7 +62,7 @@ class GroupRecord:
     partition: int = 0
     offset: int = -1
     replayed: bool = False
-    after_gap: bool = False
+    gap_offset: int = -1
     leader_epoch: int = -1
 
 
@@ -71,7 +72,7 @@ class EpochRecord:
 
     ``subject``: the id of its member, or its regular expression; empty for records of the whole group. A group consists
     of many records, so it has no view before its ``partition`` was read completely (`Backfilled`). Times, ``live``,
-    ``offset``, ``replayed``, ``after_gap`` and ``leader_epoch`` are as in `GroupRecord`.
+    ``offset``, ``replayed``, ``gap_offset`` and ``leader_epoch`` are as in `GroupRecord`.
     """
 
     group: str
@@ -85,7 +86,7 @@ class EpochRecord:
     live: bool = True
     offset: int = -1
     replayed: bool = False
-    after_gap: bool = False
+    gap_offset: int = -1
     leader_epoch: int = -1
 
 

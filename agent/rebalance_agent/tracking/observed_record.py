@@ -17,7 +17,7 @@ def observed_record(
     *,
     live: bool = True,
     replayed: bool = False,
-    after_gap: bool = False,
+    gap_offset: int = -1,
     leader_epoch: int = -1,
 ) -> GroupRecord | EpochRecord:
     """The observation of ``fact``; the other parameters as in `GroupRecord`."""
@@ -31,7 +31,7 @@ def observed_record(
             partition,
             offset,
             replayed,
-            after_gap,
+            gap_offset,
             leader_epoch,
         )
     return EpochRecord(
@@ -46,6 +46,6 @@ def observed_record(
         live,
         offset,
         replayed,
-        after_gap,
+        gap_offset,
         leader_epoch,
     )

@@ -27,7 +27,8 @@ class RecordRouter:
         """Take one record; yield the resulting events."""
         self._groups.mark_read(record.group, record.partition)
         if record.live and not record.replayed:
-            self._context.offset.learn(record.timestamp_ms, record.seen_ms)
+            outage = self._context.outages.running
+            self._context.offset.learn(record.timestamp_ms, record.seen_ms, outage=outage)
         state = self._groups.get(record.group)
         if state and record.live and record.replayed and 0 <= record.offset <= state.history.offset:
             return  # the tail was restarted: this record was observed before
@@ -41,8 +42,8 @@ class RecordRouter:
             if record.value is None or (state and record.timestamp_ms < state.timestamp_ms):
                 return
             state = self._begin(record, state)
-        state.history.offset = max(state.history.offset, record.offset)
         yield from _events(state, record)
+        state.history.offset, state.history.read_ms = max(state.history.offset, record.offset), record.seen_ms
         if state.gone:
             self._groups.forget(record.group)
         else:

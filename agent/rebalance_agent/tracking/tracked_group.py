@@ -11,6 +11,7 @@ from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.model.group_event import event_id
 from rebalance_agent.tracking.build_view import add_quality, build_view
 from rebalance_agent.tracking.completed_generation import Generation
+from rebalance_agent.tracking.observations import EpochRecord, GroupRecord
 from rebalance_agent.tracking.patterns.empty_groups import UnownedPartitions, UnownedReason
 from rebalance_agent.tracking.rebalance.episodes import REVISE_MAX_MS
 from rebalance_agent.tracking.rebalance.group_history import GroupHistory
@@ -70,6 +71,18 @@ class TrackedGroup:
         deletion_ms = self.deletion.due_ms if self.deletion else None
         times = (deletion_ms, self._episodes.due_ms, self._totals.due_ms, self._cleaned_ms + REVISE_MAX_MS)
         return min(due_ms for due_ms in times if due_ms is not None)
+
+    def _may_miss_records(self, record: GroupRecord | EpochRecord) -> bool:
+        """Whether records of the group between its last one and this ``record`` may have been removed unread.
+
+        A tail that reads in time reads each record before compaction can remove it: what it misses are transaction
+        markers. Records can be removed unread if they were written before the tail began, or while a broker was away:
+        then they become readable only when the other replicas have them, and compaction may take them at once.
+        """
+        if record.gap_offset <= self.history.offset:
+            return False
+        outages = self._context.outages.spans(record.seen_ms, 0)
+        return record.replayed or any(outage.until_ms > self.history.read_ms for outage in outages)
 
     def delete(self, now_ms: int) -> Iterator[Event]:
         """End a group that was deleted and did not migrate: settle its episodes and report that it is gone."""

@@ -202,14 +202,22 @@ class Tracker:
                 if isinstance(state := self._groups.get_or_create(listed.group, poll.answered_ms), ClassicState):
                     state.list_rebalancing(listed.state, poll)
                     self._groups.refresh(state)
-        if poll.complete and self._context.polls.clock_jumped(poll.asked_ms):
-            # After the groups were handled: their start is dated by the previous poll, before the clock jumped.
-            self._context.offset.doubt()
+        self._doubt_clock(poll)
         if poll.complete and (not poll.states or poll.states >= REBALANCING):
             yield from self._settle_unlisted(rebalancing, poll)
         if poll.complete and not poll.states:
             for name in self._polled.keys() - {listed.group for listed in poll.groups}:
                 self._drop_polled(name)
+
+    def _doubt_clock(self, poll: GroupsListed) -> None:
+        """Doubt the clock's offset if it jumped before the poll.
+
+        After the groups were handled: their start is dated by the previous poll, before the clock jumped.
+        """
+        if self._context.polls.clock_jumped(poll.asked_ms):
+            self._context.offset.doubt()
+        if not poll.complete:
+            self._context.polls.fail(poll.answered_ms)
 
     def _settle_unlisted(self, rebalancing: set[str], poll: GroupsListed) -> Iterator[Event]:
         for name in sorted(self._groups.rebalancing - rebalancing):

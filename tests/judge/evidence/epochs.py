@@ -10,11 +10,12 @@ class EpochGroup:
 
     def __init__(self, history):
         self._history = history
-        self.epoch, self.told = 0, 0
+        self.epoch, self.told, self._after_gap = 0, 0, False
         self.members, self.target, self.current = {}, {}, {}
 
-    def add(self, fact, at_ms, where):
+    def add(self, fact, at_ms, where, after_gap=False):
         """One record."""
+        self._after_gap = self._after_gap or after_gap
         kind, gone = fact["kind"], fact.get("gone", False)
         if kind == "epoch":
             self.epoch = 0 if gone else fact["epoch"]
@@ -31,7 +32,9 @@ class EpochGroup:
         # A member that is gone is followed by the epoch without it, in the same batch.
         ended = (kind == "current" and not gone) or (kind == "epoch" and not self.members)
         if ended and self.epoch > self.told and self._reached():
-            self.told = self.epoch
+            if self._after_gap and self.told:
+                self._history.facts += [Fact("hidden", each, at_ms, where) for each in range(self.told + 1, self.epoch)]
+            self.told, self._after_gap = self.epoch, False
             self._history.facts.append(Fact("generation", self.epoch, at_ms, where, len(self.members)))
 
     def _reached(self):

@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 
 @dataclass
 class State:
-    """What a group was from ``at_ms`` on. ``owners``: client id -> partitions as names; ``topics``: subscribed to."""
+    """What a group was from ``at_ms`` on. ``owners``: client id -> partitions as names; ``topics``: subscribed to.
+
+    ``ids``: client id -> member ids, of a classic group.
+    """
 
     at_ms: float
     number: int
@@ -16,11 +19,15 @@ class State:
     shown: frozenset = frozenset()
     topics: frozenset = frozenset()
     where: str = ""
+    ids: dict = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Fact:
-    """What an event has to say: kind, number, time of its record, and where that is (``partition:offset``)."""
+    """What an event has to say: kind, number, time of its record, and where that is (``partition:offset``).
+
+    Kind ``hidden``: a generation whose record was removed before the judge read it, or an aborted one.
+    """
 
     kind: str
     number: int

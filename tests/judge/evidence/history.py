@@ -17,15 +17,15 @@ class History:
         self._epoch = EpochGroup(self)
         self._generation = None
 
-    def add(self, fact, at_ms, where):
-        """One record."""
+    def add(self, fact, at_ms, where, after_gap=False):
+        """One record. ``after_gap``: offsets are missing between the group's last one and this one."""
         if fact["kind"] == "commit":
             if not fact.get("gone"):
                 self.commits.setdefault(f"{fact['topic']}-{fact['partition']}", []).append(at_ms)
         elif fact["kind"] == "generation":
-            self._classic(fact, at_ms, where)
+            self._classic(fact, at_ms, where, after_gap)
         else:
-            self._epoch.add(fact, at_ms, where)
+            self._epoch.add(fact, at_ms, where, after_gap)
 
     def name(self, partition):
         """``topic-number`` of a pair. A task of a streams group reads that partition of the group's first topic."""
@@ -33,7 +33,7 @@ class History:
         first = f"{self.group}-t" if topic.startswith("task:") else topic
         return f"{self._names.get(topic, first)}-{number}"
 
-    def _classic(self, fact, at_ms, where):
+    def _classic(self, fact, at_ms, where, after_gap):
         if fact.get("gone"):
             if self._generation is not None:
                 self.facts.append(Fact("group_gone", -1, at_ms, where))
@@ -41,8 +41,9 @@ class History:
             self.states.append(State(at_ms, -1, 0, where=where))
             return
         number, before = fact["generation"], self._generation
-        owners = {}
+        owners, ids_of = {}, {}
         for each in fact["members"]:
+            ids_of.setdefault(each["client"], set()).add(each["member"])
             owners.setdefault(each["client"], set()).update(map(self.name, each["partitions"]))
         shown = frozenset(name for names in owners.values() for name in names)
         topics = frozenset(topic for each in fact["members"] for topic in each["topics"])
@@ -51,11 +52,11 @@ class History:
         # A static member that comes back has a new id in the same generation; another record of it says nothing new.
         if not same or ids != before[1]:
             for missing in range((before[0] if before else number - 1) + 1, number):
-                self.facts.append(Fact("aborted", missing, at_ms, where))
+                self.facts.append(Fact("hidden" if after_gap else "aborted", missing, at_ms, where))
             if number > 0 or fact["members"]:
                 self.facts.append(Fact("replaced" if same else "generation", number, at_ms, where, len(ids)))
         self._generation = (number, ids)
-        self.states.append(State(at_ms, number, len(ids), owners, shown, topics, where))
+        self.states.append(State(at_ms, number, len(ids), owners, shown, topics, where, ids_of))
 
     # -- questions ----------------------------------------------------------------------------------------------
 
@@ -63,6 +64,11 @@ class History:
         """The last state that began at or before ``at_ms``; None before the first."""
         index = bisect_right(self.states, at_ms, key=lambda state: state.at_ms)
         return self.states[index - 1] if index else None
+
+    def changed(self, since_ms, until_ms):
+        """Whether the group had a record in this time."""
+        state = self.state_at(until_ms)
+        return state is not None and state.at_ms >= since_ms
 
     def emptied_before(self, until_ms):
         """The index of the last state before ``until_ms`` in which the group was Empty; -1 if it never was."""
@@ -80,19 +86,21 @@ class History:
     def given(self, partition, client, since_ms, until_ms, *, every=False):
         """When records gave ``partition`` to ``client``, last in ``since_ms`` to ``until_ms``; None if they did not.
 
-        ``every``: of a classic group the last record counts, since its members are called for each before they join
-        the next; else the first one of those that show the partition with this client without a break.
+        ``every``: of a classic group the last generation counts, since its members are called for each before they
+        join the next, and of its records the first with the member's id, since the later ones are for others that
+        returned; else the first one of those that show the partition with this client without a break.
         """
         index = bisect_right(self.states, until_ms, key=lambda state: state.at_ms)
-        found = None
+        found = last = None
         for state in reversed(self.states[:index]):
             has = any(_is(client, owner) and partition in names for owner, names in state.owners.items())
             if state.at_ms < since_ms or (not has and found is not None):
                 break
             if has:
-                found = state.at_ms
-                if every:
+                last = last or state
+                if every and (state.number, state.ids.get(client)) != (last.number, last.ids.get(client)):
                     break
+                found = state.at_ms
         return found
 
     def shown_since(self, partition, until_ms):
@@ -117,7 +125,11 @@ def histories(rows, names, decode):
     """Group -> its `History`, from rows of the offsets topic in the order in which they were written."""
     found = {}
     latest = {}
+    place, gap, read = (-1, -1), -1, {}
     for row in sorted(rows, key=lambda row: (row["partition"], row["offset"])):
+        if (row["partition"], row["offset"]) != (place[0], place[1] + 1):
+            gap = row["offset"]
+        place = row["partition"], row["offset"]
         if row["key"] is None:
             continue
         fact = decode(row["key"], row["value"])
@@ -126,5 +138,7 @@ def histories(rows, names, decode):
             history = found.setdefault(group, History(group, names))
             # A new leader's clock may be behind: what is written later is not earlier.
             latest[group] = max(latest.get(group, 0), row["timestamp"])
-            history.add(fact, latest[group], f"{row['partition']}:{row['offset']}")
+            history.add(fact, latest[group], f"{place[0]}:{place[1]}", gap > read.get(group, -1))
+            if fact["kind"] != "commit":
+                read[group] = place[1]
     return found

@@ -10,6 +10,9 @@ is between ``closing`` and the entered callback neither working nor called, so t
 a range: ``shortest_s`` to ``longest_s``. The processor of a streams task is closed some time after its last record,
 which gives such a range, too.
 
+A member that has not heard yet that it was taken out of the group may have its assigned callback late, for a moment,
+while another one has the partition already: the stop lies between the moments when the two stopped.
+
 What stands still without an owner counts from later: in a group that was Empty from the first member's join, and a
 partition that the group did not have from the first record that shows it. A partition that two members process at the
 same time (a stopped one that goes on, before it learns that it was expelled) is ``unsure`` and not judged.
@@ -17,7 +20,7 @@ same time (a stopped one that goes on, before it learns that it was expelled) is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from judge.evidence.process import AFTER_WAKING_MS, FOREVER
@@ -25,7 +28,10 @@ from judge.evidence.process import AFTER_WAKING_MS, FOREVER
 
 @dataclass(frozen=True)
 class Span:
-    """A partition stood still from ``stop_first``..``stop_last`` to ``until``, infinite where it never ended."""
+    """A partition stood still from ``stop_first``..``stop_last`` to ``until``, infinite where it never ended.
+
+    ``outside``: of any rebalance, since the group had no record meanwhile.
+    """
 
     partition: str
     stop_first: float
@@ -39,6 +45,7 @@ class Span:
     given: float | None = None
     idle_since: float | None = None
     """When the last owner stopped, also where the stall counts from later since the group was Empty in between."""
+    outside: bool = False
 
     @property
     def earliest(self):
@@ -68,8 +75,10 @@ def spans(processes):
         possessions.sort(key=lambda each: each.since)
         first = possessions[0]
         found.append(Span(partition, 0, 0, first.since, "new", "", first.process, first.client))
-        for old, new in pairwise(possessions):
-            found.append(_between(old, new, still[old.process]))
+        for index, (old, new) in enumerate(pairwise(possessions)):
+            span = _between(old, new, still[old.process])
+            worked = [_worked_until(each, new.since, still[each.process]) for each in possessions[:index]]
+            found.append(replace(span, stop_last=max([span.stop_last, *worked])))
         last = possessions[-1]
         if last.stop_last is not FOREVER or last.stop_first is not FOREVER:
             found.append(
@@ -97,6 +106,13 @@ def stale_owners(processes, state):
         for process in processes
         for possession in process.possessions
     )
+
+
+def _worked_until(possession, until, still):
+    """When the member worked on the partition last, up to ``until``, as far as its lines show."""
+    last = min(possession.stop_last, until)
+    inside = next((each for each in still if each[0] <= last <= each[1]), None)
+    return max(inside[0], possession.since) if inside else last
 
 
 def _between(old, new, still):

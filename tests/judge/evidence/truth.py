@@ -42,7 +42,9 @@ def _placed(span, history, joins, *, classic):
         return span
     since = span.stop_first - JUST_AFTER_MS if span.old else 0
     given = history.given(span.partition, span.client, since, span.until + JUST_AFTER_MS, every=classic)
-    span = replace(span, given=given)
+    # A member of a group whose coordinator assigns may lose all and get it back as the same member, without a record.
+    outside = not classic and given is None and not history.changed(since, span.until)
+    span = replace(span, given=given, outside=outside)
     until = (span.until if given is None else given) + JUST_AFTER_MS
     emptied = history.emptied_before(until)
     empty = history.states[emptied] if emptied >= 0 else None

@@ -25,7 +25,7 @@ class Inflictions:
     """What each fault does. Its choices are by ``chance``, the lane's."""
 
     def __init__(self, stage, observer):
-        self._stage, self._observer, self._killed = stage, observer, 0
+        self._stage, self._observer, self._looks, self._compacting = stage, observer, 0, False
         # Two lanes play at once: what asks all brokers waits until they are there, and holds the next broker's fault.
         self._brokers = threading.Lock()
 
@@ -66,6 +66,8 @@ class Inflictions:
         while now_ms() < until and not all(map(self._follows, brokers)):
             pause.wait(0.2)
         self._stage.acts.note("brokers back", brokers=brokers)
+        if self._compacting:
+            self._note_survivors()
 
     def _start_broker(self, broker):
         for _ in range(STARTS_MAX):  # its former self still counts as there
@@ -113,12 +115,18 @@ class Inflictions:
     def _compact(self, seconds):
         with self._brokers:
             self._configure(COMPACTED)
+            self._compacting = True
         self._stage.over.wait(seconds)
         with self._brokers:
             self._configure(dict.fromkeys(COMPACTED))
-            left = survivors(self._stage.kafka.bootstrap_servers)
-        self._killed += 1
-        path = self._stage.folder / f"survivors-{self._killed}.json"
+            self._compacting = False
+            self._note_survivors()
+
+    def _note_survivors(self):
+        """Which records the topic still has. What observers could not read before cannot be asked of them."""
+        left = survivors(self._stage.kafka.bootstrap_servers)
+        self._looks += 1
+        path = self._stage.folder / f"survivors-{self._looks}.json"
         path.write_text(json.dumps(left))
         self._stage.acts.note("survivors", file=path.name)
 

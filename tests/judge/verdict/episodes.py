@@ -91,7 +91,11 @@ def episodes(events, spans, acts, group, untold=()):
     found = [Episode(each, since) for each, since in zip(closing, [0, *(e.at_ms for e in closing)], strict=False)]
     times = [each.at_ms for each in closing]
     for span in spans:
-        index = bisect_left(times, (span.given or span.until) - 1) if span.until is not FOREVER else len(found)
+        if span.outside:
+            continue
+        given = span.given or span.until
+        # A record is an event's also if it is a millisecond later, unless it is another event's.
+        index = bisect_left(times, given if given in times else given - 1) if span.until is not FOREVER else len(found)
         if index < len(found) and not _of_another(span, found[index], untold):
             found[index].spans.append(span)
         for number, episode in enumerate(found):

@@ -27,22 +27,26 @@ def untold(found, group):
     )
 
 
-def coverage(history_by_group, events, away):
-    """Compare. ``away``: (from, to, survivors) of times without this observer; survivors None: not known."""
+def coverage(history_by_group, events, late):
+    """Compare. ``late``: (from, to, survivors) of times whose records the observer may have read too late.
+
+    Survivors None: not known. A hidden fact may be told or not.
+    """
     found = Coverage()
     for group, history in history_by_group.items():
         told = [each for each in events if each.group == group]
-        taken = set()
+        events_of = _events_of(history.facts, told, history.type)
+        taken = {each.id for matching in events_of for each in matching}
         before_ms = 0.0
-        for fact in history.facts:
+        for fact, matching in zip(history.facts, events_of, strict=True):
+            if fact.kind == "hidden" and not matching:
+                continue
             found.expected += 1
             needed = {state.where for state in history.states if before_ms < state.at_ms <= fact.at_ms} | {fact.where}
             before_ms = fact.at_ms
-            matching = [each for each in told if _same(fact, each, history.type)]
             if matching:
                 found.told += 1
-                taken.update(each.id for each in matching)
-            elif _compacted(fact, needed, away):
+            elif _compacted(fact, needed, late):
                 found.compacted.append((group, fact.kind, fact.number, fact.at_ms))
             else:
                 found.missed.append((group, fact.kind, fact.number, fact.at_ms))
@@ -54,9 +58,22 @@ def coverage(history_by_group, events, away):
     return found
 
 
+def _events_of(facts, told, group_type):
+    """The events of each fact. An event is of the nearest fact that it may be of, of equally near ones a free one."""
+    events_of = [[] for _ in facts]
+    for event in told:
+        near = [index for index, fact in enumerate(facts) if _same(fact, event, group_type)]
+        if near:
+            nearest = min(near, key=lambda index: (abs(facts[index].at_ms - event.at_ms), len(events_of[index])))
+            events_of[nearest].append(event)
+    return events_of
+
+
 def _same(fact, event, group_type):
     if fact.kind == "group_gone":
         return event.kind == "group_gone" and abs(event.at_ms - fact.at_ms) <= RECORD_MS
+    if fact.kind == "hidden":
+        return event.kind in ("aborted", "generation") and event.number == fact.number
     if fact.kind == "aborted":
         return event.kind == "aborted" and event.number == fact.number
     if event.kind != "generation" or event.number != fact.number:
@@ -64,10 +81,10 @@ def _same(fact, event, group_type):
     return group_type != "classic" or abs(event.at_ms - fact.at_ms) <= RECORD_MS
 
 
-def _compacted(fact, needed, away):
-    """Whether a record of the fact, or one since the fact before, was compacted away while the observer was away."""
-    for since, until, survivors in away:
-        if since - 60_000 <= fact.at_ms <= until and (survivors is None or not needed <= survivors):
+def _compacted(fact, needed, late):
+    """Whether a record of the fact, or one since the fact before, was compacted away, maybe before it could be read."""
+    for since, until, survivors in late:
+        if since <= fact.at_ms <= until and (survivors is None or not needed <= survivors):
             return True
     return False
 

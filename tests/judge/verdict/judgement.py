@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from judge.verdict.bounds import judged
 from judge.verdict.cases import case
 from judge.verdict.episodes import episodes
 from judge.verdict.facts import coverage, triggers, untold
+from judge.verdict.late import read_late
 from judge.verdict.report import write
 
 MEMBERSHIP = ("start", "close", "kill", "stop", "busy", "subscribe")
@@ -71,9 +71,9 @@ def judgement(path):
 
 def _observer(name, folder, truth):
     events = kept(published(folder.rows(f"events-{name}.ndjson")))
-    away = _away(name, folder)
+    late = read_late(name, folder)
     judgements, cases, counts, not_first = [], [], Counter(), []
-    facts = coverage(truth.history, events, away)
+    facts = coverage(truth.history, events, late)
     for group, spans in truth.spans.items():
         told = [each for each in events if each.group == group]
         closed = episodes(told, spans, folder.acts, group, untold(facts, group))
@@ -104,27 +104,6 @@ def _observer(name, folder, truth):
         "partition-seconds": counters.compared(folder.text(f"{name}.metrics"), truth.spans),
         "cases": sorted(cases, key=lambda each: (each["wrong"], -each["off_s"])),
     }
-
-
-def _away(name, folder):
-    """(from, to, survivors) of the times without this observer."""
-    found, since, left = [], None, None
-    for act in folder.acts:
-        if act["do"] == "survivors":
-            left = _survivors(folder, act["file"])
-        if act.get("observer") != name:
-            continue
-        if act["do"] == "observer killed":
-            since, left = act["at"], None
-        elif act["do"] == "observer ready" and since is not None:
-            found.append((since, act["at"], left))
-            since = None
-    return found
-
-
-def _survivors(folder, file):
-    left = json.loads(folder.text(file) or "null")
-    return None if left is None else set(left)
 
 
 def _disagreements(folder, names):

@@ -107,6 +107,16 @@ def test_two_members_with_the_same_partition_are_unsure():
     assert span.unsure
 
 
+@pytest.mark.parametrize(("acts", "shortest"), [((), 2.0), (((2_000, "stop"), (20_000, "cont")), 6.0)])
+def test_a_late_callback_of_a_member_that_was_taken_out_hides_no_owner_that_goes_on(acts, shortest):
+    """A member that stood in a record was called for what another one had by then, and heard that it was expelled."""
+    goes_on = process("b", [*called(1_000, "assigned", "t-0"), *called(8_000, "lost", "t-0")], *acts)
+    late = process("a", [*called(3_000, "assigned", "t-0"), *called(4_000, "lost", "t-0")])
+    new = process("c", called(10_000, "assigned", "t-0"))
+    span = next(each for each in spans([goes_on, late, new]) if each.new == "c.1")
+    assert (span.longest_s, span.shortest_s, span.unsure) == (6.0, shortest, False)
+
+
 def test_a_task_of_streams_stopped_between_its_last_record_and_its_end():
     lines = [*called(1_000, "assigned", "t-0"), read(1_500, 1_800), *called(2_000, "revoked", "t-0")]
     (span,) = handed_over(process("a", lines, streams=True))

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from judge.evidence.facts import Fact
-from judge.evidence.history import History
+from judge.evidence.history import History, histories
 from judge.evidence.process import Process
 from judge.evidence.truth import contradicted, true_spans
+from judge.verdict.episodes import episodes
+from support.judge.episodes import told
 
 
 def generation(number, **members):
@@ -167,3 +169,48 @@ def test_an_epoch_is_not_reached_by_the_departure_that_leads_to_the_next_one():
 def test_a_static_member_that_is_away_is_not_waited_for(away):
     records = history((1, joined("a")), (1, joined("b")), (2, current("b", away)), (3, epoch(3)), (4, current("a", 3)))
     assert records.facts == [Fact("generation", 3, 4, "0:4", 2)]
+
+
+@pytest.mark.parametrize(("at", "outside"), [(900, True), (2_500, False)])
+def test_what_a_member_lost_and_got_back_without_any_record_is_of_no_rebalance(at, outside):
+    """A member of a consumer group whose coordinator did not answer; it is a member still when that is back."""
+    old = member("a", (1_000, "assigned", "t-0"), (2_000, "lost", "t-0"), (3_000, "assigned", "t-0"))
+    found = truth([old], history((900, generation(1, a=[0])), (at, generation(1))), classic=False)
+    (span,) = [each for each in found if each.until == 3_000]
+    assert span.outside == outside
+    spans_of = [len(each.spans) for each in episodes([told(2, 4_000)], [span], (), "g")]
+    assert spans_of == [0 if outside else 1]
+
+
+def test_a_static_member_that_returns_has_its_partitions_from_its_own_record_on():
+    """Two return one after the other: the second one's record shows the first one's partitions, too."""
+    rows = [generation(2, a=[0], b=[1]) for _ in range(3)]
+    for row, ids in zip(rows, (("a1", "b1"), ("a2", "b1"), ("a2", "b2")), strict=True):
+        for each, name in zip(row["members"], ids, strict=True):
+            each["member"] = name
+    records = history(*zip((500, 3_000, 3_067), rows, strict=True))
+    assert records.given("t-0", "a", 1_000, 3_100, every=True) == 3_000
+    assert records.given("t-1", "b", 1_000, 3_100, every=True) == 3_067
+    records = history((500, generation(2, a=[0])), (3_000, generation(3, a=[0])), (4_000, generation(4, a=[0])))
+    assert records.given("t-0", "a", 1_000, 4_100, every=True) == 4_000
+
+
+def read(offsets, facts):
+    rows = [
+        {"partition": 0, "offset": offset, "timestamp": offset, "key": b"", "value": fact}
+        for offset, fact in zip(offsets, facts, strict=True)
+    ]
+    made = histories(rows, {}, lambda _, fact: {"group": "g", **fact})["g"]
+    return [(fact.kind, fact.number) for fact in made.facts]
+
+
+@pytest.mark.parametrize(("offsets", "kind"), [((4, 5, 6), "aborted"), ((4, 6, 7), "hidden"), ((3, 4, 6), "hidden")])
+def test_a_missing_number_is_an_aborted_generation_only_if_the_judge_read_every_record_between(offsets, kind):
+    facts = [generation(1, a=[0]), {"kind": "commit", "topic": "t", "partition": 0}, generation(3, a=[0])]
+    assert read(offsets, facts) == [("generation", 1), (kind, 2), ("generation", 3)]
+
+
+@pytest.mark.parametrize(("offset", "hidden"), [(2, []), (3, [("hidden", 2), ("hidden", 3)])])
+def test_epochs_that_are_missing_are_hidden_only_where_the_judge_has_not_read_every_record(offset, hidden):
+    facts = [{"kind": "epoch", "epoch": number} for number in (1, 4)]
+    assert read((1, offset), facts) == [("generation", 1), *hidden, ("generation", 4)]

@@ -13,7 +13,7 @@ from judge.evidence.told import kept, read_event
 from judge.verdict.bounds import EXACT, LOWER, RECORD, SECONDS_HIGH, SECONDS_LOW, UPPER, judged
 from judge.verdict.counters import compared, too_high
 from judge.verdict.episodes import episodes
-from judge.verdict.facts import coverage, triggers, untold
+from judge.verdict.facts import Coverage, coverage, triggers, untold
 from support.judge.episodes import AT, span, told
 
 
@@ -107,6 +107,12 @@ def test_a_span_is_of_the_first_episode_that_ends_after_the_record_that_gave_the
     assert found[1].longest.longest_s == 5.0
 
 
+def test_a_span_is_of_the_event_of_its_record_also_if_another_one_is_a_millisecond_before():
+    first, second = span(1.0, until=AT + 100, given=AT), span(2.0, until=AT + 100, given=AT + 1)
+    found = episodes([told(18, AT), told(18, AT + 1)], [first, second], (), "g")
+    assert [each.spans for each in found] == [[first], [second]]
+
+
 def test_what_an_untold_generation_gave_is_no_part_of_the_next_episode():
     spans = [span(5.0, until=AT + 600, given=AT + 500), span(1.0, until=AT + 1_100, given=AT + 1_000)]
     events = [told(1, AT), told(3, AT + 1_000)]
@@ -163,12 +169,30 @@ def test_facts_are_missed_invented_and_told_twice():
     assert [case[2] for case in found.twice] == [2]
 
 
+def test_events_of_records_a_millisecond_apart_are_each_of_its_own_record():
+    """Static members that return together: each record has the same generation."""
+    first, second = (replace(told(18, at), id=f"at {at}") for at in (10, 11))
+    group = Group(*(Fact("replaced", 18, at, f"0:{at}") for at in (10, 11)))
+    found = coverage({"g": group}, [first, second], ())
+    assert (found.told, found.twice, found.invented) == (2, [], [])
+    found = coverage({"g": group}, [first], ())
+    assert ([case[3] for case in found.missed], found.twice) == ([11], [])
+    found = coverage({"g": group}, [first, second, replace(first, id="another")], ())
+    assert [case[2] for case in found.twice] == [18]
+
+
+def test_events_of_records_of_one_millisecond_are_each_of_a_record():
+    group = Group(*(Fact("replaced", 18, 10, f"0:{offset}") for offset in (1, 2)))
+    found = coverage({"g": group}, [replace(told(18, 10), id=name) for name in "ab"], ())
+    assert (found.told, found.twice) == (2, [])
+
+
 @pytest.mark.parametrize(("survivors", "excused"), [({"0:1"}, 0), (set(), 1), (None, 1)])
 def test_a_fact_is_excused_only_if_its_record_was_compacted_away_while_the_observer_was_not_there(survivors, excused):
     group = Group(Fact("generation", 1, 10, "0:1"))
     found = coverage({"g": group}, [], [(5, 15, survivors)])
     assert (len(found.compacted), len(found.missed)) == (excused, 1 - excused)
-    assert len(coverage({"g": group}, [], [(70_011, 70_015, set())]).missed) == 1
+    assert len(coverage({"g": group}, [], [(11, 15, set())]).missed) == 1
 
 
 def test_a_fact_needs_all_records_since_the_fact_before():
@@ -183,6 +207,14 @@ def test_an_aborted_generation_is_told_by_its_number():
     group = Group(Fact("aborted", 2, 10, "0:1"))
     assert coverage({"g": group}, [replace(told(2, 10), kind="aborted")], ()).told == 1
     assert coverage({"g": group}, [told(2, 10)], ()).missed != []
+
+
+@pytest.mark.parametrize("kind", ["aborted", "generation"])
+def test_what_the_judge_could_not_read_may_be_told_or_not(kind):
+    group = Group(Fact("hidden", 2, 10, "0:1"))
+    assert vars(coverage({"g": group}, [], ())) == vars(Coverage())
+    found = coverage({"g": group}, [replace(told(2, 5), kind=kind)], ())
+    assert (found.expected, found.told, found.invented) == (1, 1, [])
 
 
 def test_of_one_id_the_highest_revision_is_kept_and_of_equal_ones_the_first():

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from rebalance_agent.groupprotocol.commit_key import commit_key
 from rebalance_agent.model.episode import Basis, Trigger
 from rebalance_agent.model.epoch_groups import GroupEpoch, MemberState, TargetEpoch
+from rebalance_agent.tracking.evidence import late_commits
 from rebalance_agent.tracking.evidence.commit_times import (
     AWAITED_MAX_MS,
     COMMIT_DELAY_MS,
@@ -18,8 +19,10 @@ from rebalance_agent.tracking.evidence.commit_times import (
     CommitTimes,
 )
 from rebalance_agent.tracking.evidence.known_times import FirstCommits
+from rebalance_agent.tracking.evidence.last_seen import SESSION_TIMEOUT_MS
+from rebalance_agent.tracking.evidence.late_commits import COMMITS_LATE_MAX_MS
 from rebalance_agent.tracking.rebalance.episodes import COMMITS_WAIT_MAX_MS
-from support.tracker.epochs import current, fact, gone, group_of_two, target
+from support.tracker.epochs import current, fact, gone, group_of_two, joins, target
 from support.tracker.tracking import (
     B_GONE,
     TWO_EAGER,
@@ -42,7 +45,7 @@ WORK = [committed(at, 0, 1, 2, 3) for at in range(5_000, 80_000, 5_000)]
 
 def stall_of(*observations):
     _, events = watch(*in_time(*TWO_EAGER, *observations), tick(150_000), commits=False)
-    return closing(events)[-1].stall
+    return [event for event in closing(events) if event.group == "g"][-1].stall
 
 
 def test_the_first_commit_after_an_assignment_is_the_upper_bound_of_the_stall():
@@ -149,6 +152,24 @@ def test_a_stall_is_over_when_its_owner_would_have_been_removed_otherwise():
     assert stall.seconds == pytest.approx(127.0 - 82.99)  # when it joined
 
 
+def test_a_stall_goes_on_over_all_rebalances_of_an_outage_whose_members_got_no_answer():
+    """A coordinator alone cannot have its records replicated: members get an error, and join again, for as long."""
+    away = [listed(at, complete=not 58_000 < at < 100_000) for at in range(5_000, 101_000, 250)]
+    leaves = [*(committed(at, 2, 3) for at in range(5_000, 55_000, 5_000)), committed(55_000, 0, 1)]
+    alone, shared = [(0, 1, 2, 3)], [(0, 1), (2, 3)]
+    rounds = [
+        record(at, number, *map(_impatient, "ac", assigned), joined=at - 10, delay=99_900 - at)
+        for at, number, assigned in ((62_000, 2, alone), (80_000, 3, shared), (96_000, 4, shared))
+    ]
+    others = [record(60_000 + number, number, A, group="h", delay=39_800 - number) for number in range(70)]
+    stall = stall_of(*leaves, *away, *others, *rounds, committed(104_000, 0, 1, 2, 3))
+    assert stall.seconds == 104.0 - 44.5  # half a second before b's last commit but one
+
+
+def _impatient(name, assigned):
+    return replace(member(name, assigned), rebalance_timeout_ms=8_000)
+
+
 def test_partitions_may_have_stood_still_since_brokers_went_away():
     away = [listed(at, complete=False) for at in range(40_250, 79_000, 250)]
     work = [committed(at, 0, 1, 2, 3) for at in range(5_000, 40_000, 5_000)]
@@ -160,6 +181,17 @@ def test_partitions_may_have_stood_still_since_brokers_went_away():
         *work, listed(40_000), *away, listed(79_000), *again, *B_GONE[:-1], stay, committed(84_000, 0, 2, 3)
     )
     assert stall.seconds == 84.0 - 80.0
+
+
+@pytest.mark.parametrize(("longest_ms", "upper"), [(COMMITS_LATE_MAX_MS, 84.5 - 69.5), (5_000, 84.5 - 79.1)])
+def test_commits_that_waited_for_a_broker_do_not_show_when_their_member_worked(monkeypatch, longest_ms, upper):
+    """A librdkafka member noted its partitions lost at 76 s, while its commits of the last seconds still waited."""
+    monkeypatch.setattr(late_commits, "COMMITS_LATE_MAX_MS", longest_ms)
+    polls = [listed(at, complete=at <= 70_000 or at >= 79_900) for at in range(1_000, 80_000, 100)]
+    work = [committed(at, 0, 1, 2, 3) for at in range(5_000, 70_000, 5_000)]
+    waited = [committed(at, 0, 1, 2, 3) for at in range(78_800, 79_400, 100)]
+    stall = stall_of(*polls, *work, *waited, *B_GONE, committed(84_500, 0))
+    assert stall.seconds == pytest.approx(upper)
 
 
 def test_an_episode_waits_for_first_commits_and_not_for_long():
@@ -336,6 +368,44 @@ def test_a_member_that_brokers_could_not_hear_may_work_on_after_it_was_removed()
         ]
         _, events = watch(*group_of_two((0, 1), (2, 3)), *observations, tick(150_000))
         assert closing(events)[-1].stall.lower_seconds == lower
+
+
+@pytest.mark.parametrize(("away_ms", "lower"), [(52_000, 3.0), (98_500, 96.5)])
+def test_a_member_whose_coordinator_went_away_when_it_was_removed_may_work_on_until_the_brokers_are_back(
+    away_ms, lower
+):
+    """It was stopped by a signal, and went on: it heard 12 s after its removal that it was a member no more."""
+    observations = [
+        *gone(50_000, "a"),
+        fact(50_000, GroupEpoch(3)),
+        target(50_000, "b", 0, 1, 2, 3),
+        fact(50_000, TargetEpoch(3)),
+        *(listed(at, complete=not away_ms - 2_000 < at < away_ms) for at in range(5_000, 150_000, 500)),
+        current(away_ms + SESSION_TIMEOUT_MS + 3_000, "b", 3, (0, 1, 2, 3)),
+    ]
+    _, events = watch(*in_time(*group_of_two((0, 1), (2, 3)), *observations), tick(190_000))
+    assert closing(events)[-1].stall.lower_seconds == pytest.approx(lower, abs=0.01)
+
+
+def test_a_member_that_left_and_joined_again_under_its_id_may_have_stood_still_before_it_left():
+    """A librdkafka consumer that did not poll for its max.poll.interval.ms leaves when it polls, and joins at once."""
+    observations = [
+        *(committed(at, 0, 1) for at in (45_000, 46_000, 47_000)),
+        *gone(60_000, "a"),
+        fact(60_000, GroupEpoch(3)),
+        target(60_000, "b", 2, 3),
+        fact(60_000, TargetEpoch(3)),
+        joins(60_016, "a"),
+        fact(60_016, GroupEpoch(4)),
+        target(60_016, "a", 0, 1),
+        fact(60_016, TargetEpoch(4)),
+        current(60_016, "a", 4, (0, 1)),
+        current(60_700, "b", 4, (2, 3)),
+        committed(60_720, 0, 1),
+    ]
+    _, events = watch(*group_of_two((0, 1), (2, 3)), *observations, tick(190_000), commits=False)
+    stall = closing(events)[-1].stall
+    assert (stall.lower_seconds, stall.seconds) == (pytest.approx(0.016), pytest.approx(60.72 - 45.5))
 
 
 def test_a_member_of_an_epoch_group_that_worked_after_an_outage_had_not_stopped_in_it():

@@ -39,7 +39,7 @@ def test_a_number_that_is_missing_after_a_snapshot_is_an_aborted_rebalance():
 
 
 def test_a_number_that_compaction_may_have_taken_is_none():
-    _, events = watch(base(record(1, 1, ALL)), again(record(50, 3, A, B), after_gap=True), tick(60_000))
+    _, events = watch(base(record(1, 1, ALL)), again(record(50, 3, A, B), gap_offset=0), tick(60_000))
     assert not [event for event in events if isinstance(event, AbortedEvent)]
 
 

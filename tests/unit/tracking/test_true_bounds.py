@@ -37,6 +37,19 @@ def test_a_member_whose_departure_alone_began_it_had_stopped_by_then():
     assert stall.lower_seconds == pytest.approx(14 - 10.2)
 
 
+def test_a_member_that_leaves_before_a_followup_may_have_worked_until_its_join_phase_ended():
+    """A librdkafka member closed 0.4 s before the record: the others were already joining again to hand over."""
+    cooperative = {"protocol": "cooperative-sticky"}
+    before = record(6_000, 2, member("a", (0, 1)), member("b", (2, 3)), joined=5_990, **cooperative)
+    revokes = (member("a", (0,), owned=(0, 1)), member("b", (2, 3), owned=(2, 3)), member("c"))
+    begins = record(10_000, 3, *revokes, joined=9_990, **cooperative)
+    handed_over = (member("a", (0, 2), owned=(0,)), member("c", (1, 3)))
+    ends = record(14_000, 4, *handed_over, joined=13_990, **cooperative)
+    polls = (listed(5_000), listed(9_500), listed(9_700, "g"), listed(10_200, "g"), listed(13_950, "g"))
+    stall = stall_of(before, begins, ends, *polls)
+    assert stall.partition_seconds == pytest.approx(stall.lower_seconds + 2 * 0.01)
+
+
 def test_of_two_members_that_left_either_may_have_begun_it():
     three = record(6_000, 2, member("a", (0,)), member("b", (1, 2)), member("c", (3,)), joined=5_990)
     stall = stall_of(listed(5_000), listed(5_200, "g"), three, *RUNNING, record(14_000, 3, member("a", (0, 1, 2, 3))))
@@ -79,7 +92,7 @@ def test_what_an_epoch_group_stalled_is_unknown_where_records_were_compacted_awa
         current(95_800, "c", 10, (3,)),
     ]
     for gap, known in ((False, True), (True, False)):
-        left = [replace(each, after_gap=gap) for each in changed]
+        left = [replace(each, replayed=True, gap_offset=0 if gap else -1) for each in changed]
         events = tell(Tracker("cluster", settle_ms=1_000), *group_of_two((0, 1), (2, 3)), *left, *later, tick(200_000))
         first, last = (event.stall for event in closing(events)[-2:])
         assert (first is not None, last is not None) == (known, True)

@@ -23,7 +23,9 @@ WORK = [committed(at, *ALL) for at in range(5_000, 80_000, 5_000)]
 
 def replayed(number, *, gap):
     """C got everything at 86 s, while no observer ran and nobody polled."""
-    return replace(record(86_000, number, member("c", ALL)), replayed=True, after_gap=gap)
+    return replace(
+        record(86_000, number, member("c", ALL)), replayed=True, gap_offset=86_000 if gap else -1, offset=86_000
+    )
 
 
 def later(number):

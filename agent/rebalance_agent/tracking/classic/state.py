@@ -93,7 +93,8 @@ class ClassicState(TrackedGroup):
             last = self._origin = None
         before = self._origin or last
         generation = self._generation(before, observation, value)
-        if observation.live:
+        after_gap = self._may_miss_records(observation)
+        if observation.live and not after_gap:
             yield from self._aborted(last, generation, observation)
         converted = last is None and bool(value.members) and value.generation == self._migration_number
         converted = converted and not generation.returned
@@ -105,7 +106,7 @@ class ClassicState(TrackedGroup):
         elif not value.members and value.generation == 0:
             self._begin(generation.timestamp_ms, None)
         elif before is None or self._origin or generation.number != before.number or generation.returned:
-            missing = observation.after_gap and last is not None and missing_between(last, generation) > 0
+            missing = after_gap and last is not None and missing_between(last, generation) > 0
             predecessor_known = (before is not None and not missing) or recreated or value.generation <= 1
             self._origin = None
             yield from self._episodes.add(generation, Episode(before, predecessor_known))
@@ -216,7 +217,7 @@ class ClassicState(TrackedGroup):
     def _aborted(
         self, before: Generation | None, generation: Generation, observation: GroupRecord
     ) -> Iterator[AbortedEvent]:
-        if before is None or not self._last_live or observation.after_gap:
+        if before is None or not self._last_live:
             return
         missing = missing_between(before, generation)
         self._totals.abort(0 if observation.replayed else missing)

@@ -57,7 +57,7 @@ class Handovers:
             # The stop is unknown for a member that left or was removed, and for one that was not asked.
             asked_ms = asked_ms if new and revocation_recorded else None
             self._handovers[partition] = replace(
-                handover, asked_ms=asked_ms, released_ms=at_ms, left_unowned=left_unowned
+                handover, asked_ms=asked_ms, released_ms=at_ms, left_unowned=left_unowned, departed=new is None
             )
         for partition in pairs(after.assigned) - had:
             handover = self._handovers.get(partition, PartitionHandover())

@@ -108,13 +108,14 @@ class EpochState(TrackedGroup):
             self._buffered.add(record)
         old = self._records.current(record.subject) if record.kind is CurrentAssignment else None
         created = self._records.epoch is None
+        after_gap = self._after_gap or self._may_miss_records(record)
         if not self._records.take(record):
             return
         self._seen_ms = record.seen_ms
         # A live record is the latest one, whatever its timestamp.
         self.timestamp_ms = record.timestamp_ms if record.live else max(self.timestamp_ms, record.timestamp_ms)
         self._replayed = record.replayed
-        self._after_gap = self._after_gap or record.after_gap
+        self._after_gap = after_gap
         if record.kind is GroupEpoch:
             self._take_epoch(record, created=created)
         elif record.kind is TargetEpoch:

@@ -4,7 +4,7 @@
 - ``commit_times``: when partitions were committed. ``last_seen``: when departed members were last active.
 - ``departures``: how members departed, by their commits. ``known_times``: the values of all these.
 - ``owned_at_join``: what members said they owned when they joined.
-- ``coordinators``: new coordinators, which start the members' sessions anew.
+- ``coordinators``: new coordinators, which start the members' sessions anew. ``late_commits``: late answers of theirs.
 
 Not here: what follows from it for one rebalance (``rebalance``) or over several (``patterns``).
 """

@@ -50,10 +50,14 @@ class ClockOffset:
         self._recent: deque[int] = deque(maxlen=_OFFSETS_MAX)
         self.ms: int | None = None
 
-    def learn(self, timestamp_ms: int, seen_ms: int) -> None:
-        """Take the two times of a live record: when it was written and when it was read."""
+    def learn(self, timestamp_ms: int, seen_ms: int, *, outage: bool = False) -> None:
+        """Take the two times of a live record: when it was written and when it was read.
+
+        In an ``outage`` of brokers records become readable late, and many at once: only a smaller difference counts.
+        """
         difference_ms = seen_ms - timestamp_ms
-        if abs(difference_ms) > DIFFERENCE_MAX_MS:
+        late = outage and self.ms is not None and difference_ms > self.ms
+        if late or abs(difference_ms) > DIFFERENCE_MAX_MS:
             return
         if self.ms is None and self._recent and difference_ms - min(self._recent) > CLOCK_JUMP_MS:
             self._recent.clear()
@@ -83,6 +87,11 @@ class Outages:
         elif self._since_ms is None:
             self._since_ms = asked_ms if self._complete_ms is None else self._complete_ms
 
+    @property
+    def running(self) -> bool:
+        """Whether the last poll was not answered by all brokers."""
+        return self._since_ms is not None
+
     def spans(self, now_ms: int, offset_ms: int) -> tuple[Outage, ...]:
         """Return the recent outages by the coordinator's clock, up to ``now_ms`` where one lasts."""
         running = () if self._since_ms is None else (Outage(self._since_ms, now_ms),)
@@ -96,6 +105,11 @@ class PollEvidence:
         """``period_ms``: the configured period of polls; it also bounds a start that the very first poll shows."""
         self._period_ms = period_ms
         self._asked_ms: deque[int] = deque(maxlen=POLLS_MAX)
+        self._failed_ms: int | None = None
+
+    def fail(self, answered_ms: int) -> None:
+        """Take the end of a poll that not every broker answered: it shows only that the process was not paused."""
+        self._failed_ms = answered_ms
 
     def add(self, asked_ms: int) -> None:
         """Add a poll that every broker answered, by the time when it was asked."""
@@ -106,10 +120,14 @@ class PollEvidence:
     def forget(self) -> None:
         """Discard all polls: a group missing from them is no evidence any more."""
         self._asked_ms.clear()
+        self._failed_ms = None
 
     def clock_jumped(self, asked_ms: int) -> bool:
         """Whether the poll comes more than `CLOCK_JUMP_MS` after the end of its period."""
-        return bool(self._asked_ms) and asked_ms - self._asked_ms[-1] > self._period_ms + CLOCK_JUMP_MS
+        if not self._asked_ms:
+            return False
+        last_ms = self._asked_ms[-1] if self._failed_ms is None else max(self._asked_ms[-1], self._failed_ms)
+        return asked_ms - last_ms > self._period_ms + CLOCK_JUMP_MS
 
     def previous_ms(self, asked_ms: int) -> int:
         """Return the time of the latest poll before this one; one period before it if there is none."""

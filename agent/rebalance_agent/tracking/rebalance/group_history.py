@@ -29,14 +29,14 @@ ASSIGNS_MAX = 64
 class GroupHistory:
     """The part of a group's state that does not depend on its type. Times are by the observer's clock.
 
-    ``version``: rises with every change of the view. ``offset``: of the last record that was read. ``view``: the last
-    view that was built.
+    ``version``: rises with every change of the view. ``offset``: of the last record that was read, at
+    ``read_ms``. ``view``: the last view that was built.
     """
 
     def __init__(self, group: str, context: TrackerContext, now_ms: int) -> None:
         """Start the history of a group that was first seen at ``now_ms``."""
         self.first_seen_ms = now_ms
-        self.offset = -1
+        self.offset = self.read_ms = -1
         self.version = 0
         self.view: GroupView | None = None
         self.reports = MemberReports(context.report_budget)

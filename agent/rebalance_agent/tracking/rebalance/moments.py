@@ -12,10 +12,10 @@ from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.generation_diff import Partition, owners
 from rebalance_agent.model.group import GroupType, Member, RebalanceProtocol
 from rebalance_agent.model.partitions import pairs
-from rebalance_agent.tracking.completed_generation import Episode, Generation, PartitionHandover
-from rebalance_agent.tracking.evidence.commit_times import COMMIT_DELAY_MS
+from rebalance_agent.tracking.completed_generation import Episode, Generation, PartitionHandover, announces_followup
 from rebalance_agent.tracking.evidence.coordinators import last_contact_ms
 from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, Departure, LastSeen, TimeBounds
+from rebalance_agent.tracking.evidence.late_commits import answered_ms, heard_ms, surely_worked_ms
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
 from rebalance_agent.tracking.evidence.owned_at_join import claimed_partitions
 from rebalance_agent.tracking.rebalance.diff_cache import difference
@@ -103,7 +103,7 @@ class StepMoments:
         if handover.asked_ms is not None and handover.released_ms is not None:
             return Moment(handover.asked_ms, handover.released_ms)
         if handover.released_ms is not None:
-            if owner.member_id in self._alive:
+            if owner.member_id in self._alive and not handover.departed:
                 return Moment(self._start().earliest_ms, handover.released_ms)
             return self._last_active(owner, handover.released_ms, self._heard_ms(owner, handover.released_ms))
         if generation.returned:
@@ -145,22 +145,19 @@ class StepMoments:
         return Moment(min(max([expired_ms, *active_ms]), latest_ms), latest_ms)
 
     def _worked_ms(self, owner: Member) -> int | None:
-        """Return until when the owner surely worked; a new coordinator takes commits that were sent to the old one."""
-        worked_ms = self._generation.last_seen.get(owner.member_id, LastSeen()).worked_ms
-        for change in self._generation.coordinator_changes:
-            if worked_ms is not None and change.after_ms < worked_ms <= change.until_ms:
-                worked_ms = change.after_ms - COMMIT_DELAY_MS
-        return worked_ms
+        """Return until when the owner surely worked."""
+        generation = self._generation
+        worked_ms = generation.last_seen.get(owner.member_id, LastSeen()).worked_ms
+        return surely_worked_ms(worked_ms, generation.coordinator_changes, generation.outages)
 
     def _heard_ms(self, owner: Member, removed_ms: int) -> int:
         """Return when a removed member stopped at the latest: a live one learns of it within its session timeout.
 
-        That is one that did not revoke in time, or that brokers that were away could not hear.
+        That is one that did not revoke in time, or that brokers could not hear; it learns of it when they are back.
         """
         generation, session_ms = self._generation, owner.session_timeout_ms
         expelled = generation.departures.get(owner.member_id) is Departure.EXPELLED
-        unheard = any(away.after_ms <= removed_ms <= away.until_ms + session_ms for away in generation.outages)
-        return removed_ms + session_ms * (expelled or unheard)
+        return max(removed_ms + session_ms * expelled, heard_ms(removed_ms, session_ms, generation.outages))
 
     def _unless_outage(self, owner: Member, stopped: Moment) -> Moment:
         """Return when the owner stopped, if it may have stopped already when brokers went away."""
@@ -228,7 +225,7 @@ class StepMoments:
     def open_stall(self, owner: Member, handover: PartitionHandover, since_ms: int) -> OpenStall:
         """Return the stall of a partition that its new ``owner`` has not been seen to consume."""
         given_ms, timeout_ms = self._given_ms(handover), owner.rebalance_timeout_ms
-        until_ms = given_ms + timeout_ms if timeout_ms >= 0 else FOREVER_MS
+        until_ms = answered_ms(given_ms, self._generation.outages) + timeout_ms if timeout_ms >= 0 else FOREVER_MS
         return OpenStall(since_ms, until_ms, self._generation.first_commits, self._given_since(given_ms, owner))
 
     def _given_ms(self, handover: PartitionHandover) -> int:
@@ -283,10 +280,10 @@ class StepMoments:
     def _staying_may_have_begun(self) -> bool:
         """Whether a member that stays may have asked for the rebalance, for it subscribes to other topics than before.
 
-        So it may have where no member came or went.
+        So it may have where no member came or went, and where it had to revoke partitions and join again.
         """
         before, generation = self._before, self._generation
-        if before is None or before.topics != generation.topics:
+        if before is None or before.topics != generation.topics or announces_followup(before):
             return True
         diff = difference(before, generation)
         return bool(diff.resubscribed) or not (diff.gone or diff.joined or diff.replaced)

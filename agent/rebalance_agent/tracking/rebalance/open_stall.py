@@ -16,7 +16,8 @@ class OpenStall:
     """A stall that began at ``since_ms`` (-`FOREVER_MS`: unknown) at the earliest, and has not been shown to be over.
 
     It is over when the owner commits a partition of ``given_with`` (see `FirstCommits`), and at ``until_ms`` at the
-    latest: an owner that does not poll for its rebalance timeout (``max.poll.interval.ms``) is removed.
+    latest: an owner that does not poll for its rebalance timeout (``max.poll.interval.ms``) is removed. Time in which
+    its coordinator could not answer it does not count.
     """
 
     since_ms: int

@@ -1,0 +1,55 @@
+"""The times whose records an observer may have read too late: compaction can have removed them before."""
+
+from __future__ import annotations
+
+import json
+
+READ_AGAIN_MS = 60_000
+"""A snapshot is older than the observer's end by less than this: a restarted observer reads again what came since."""
+
+
+def read_late(name, folder):
+    """(from, to, survivors) of times whose records this observer may have read too late: it, or brokers, were away.
+
+    What a leader writes becomes readable when the other replicas have it: where compaction is fast, it may be first.
+    """
+    found, since, left = _unreadable(folder), None, None
+    for act in folder.acts:
+        if act["do"] == "survivors":
+            left = _survivors(folder, act["file"])
+        if act.get("observer") != name:
+            continue
+        if act["do"] == "observer killed":
+            since, left = act["at"], None
+        elif act["do"] == "observer ready" and since is not None:
+            found.append((since - READ_AGAIN_MS, act["at"], left))
+            since = None
+    return found
+
+
+def _unreadable(folder):
+    """(from, to, survivors) of the times without brokers that began while `play.brokers` had records compacted.
+
+    Survivors are those of the moment when the brokers were back.
+    """
+    found, compacted, killed, back = [], None, None, None
+    for act in folder.acts:
+        if act["do"] == "observer killed":
+            compacted = act["at"]
+        elif act["do"] == "observer started":
+            compacted = None
+        elif act["do"] == "broker killed" and killed is None:
+            killed = act["at"]
+        elif act["do"] == "brokers back":
+            back = (killed, act["at"]) if None not in (compacted, killed) and killed >= compacted else None
+            killed = None
+        elif act["do"] == "survivors" and back is not None:
+            if (left := _survivors(folder, act["file"])) is not None:
+                found.append((*back, left))
+            back = None
+    return found
+
+
+def _survivors(folder, file):
+    left = json.loads(folder.text(file) or "null")
+    return None if left is None else set(left)

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from judge.verdict.late import read_late
+
+
+class Evidence:
+    """A folder as far as the times need one."""
+
+    def __init__(self, *acts, left=()):
+        self.acts = [{"at": at, "do": do, **more} for at, do, more in acts]
+        self._left = json.dumps(left)
+
+    def text(self, _name):
+        return self._left
+
+
+def killed(at, name="lone"):
+    return at, "observer killed", {"observer": name}
+
+
+def ready(at, name="lone"):
+    return at, "observer ready", {"observer": name}
+
+
+def started(at, name="lone"):
+    return at, "observer started", {"observer": name}
+
+
+DOWN, BACK = (150_000, "broker killed", {"broker": 3}), (170_000, "brokers back", {"brokers": [3]})
+SURVIVORS, LATER = ((at, "survivors", {"file": "survivors.json"}) for at in (171_000, 180_000))
+
+
+def test_an_observer_that_was_killed_reads_late_what_came_a_little_before_and_until_it_is_back():
+    folder = Evidence(killed(100_000), LATER, started(190_000), ready(200_000), left=["0:1"])
+    assert read_late("lone", folder) == [(40_000, 200_000, {"0:1"})]
+    assert read_late("kept", folder) == []
+
+
+def test_both_read_late_what_was_written_without_a_broker_while_records_were_compacted():
+    second = (151_000, *DOWN[1:])
+    folder = Evidence(
+        killed(100_000), DOWN, second, BACK, SURVIVORS, LATER, started(190_000), ready(200_000), left=["0:1"]
+    )
+    assert read_late("kept", folder) == [(150_000, 170_000, {"0:1"})]
+    assert len(read_late("lone", folder)) == 2
+
+
+@pytest.mark.parametrize(
+    ("acts", "left"),
+    [
+        ([DOWN, BACK, SURVIVORS], []),
+        ([DOWN, killed(151_000), BACK, SURVIVORS], []),
+        ([killed(100_000), started(120_000), DOWN, BACK, SURVIVORS], []),
+        ([killed(100_000), DOWN, BACK], []),
+        ([killed(100_000), DOWN, BACK, SURVIVORS], None),
+    ],
+    ids=["no compaction", "compaction later", "compaction before", "no look", "nobody knows what is left"],
+)
+def test_nothing_is_read_late_if_nothing_was_compacted_meanwhile(acts, left):
+    assert read_late("kept", Evidence(*acts, left=left)) == []

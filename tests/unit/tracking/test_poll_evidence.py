@@ -1,0 +1,47 @@
+"""The observer's clock beside the coordinators', while brokers are away and after a pause of the observer."""
+
+from __future__ import annotations
+
+import pytest
+
+from rebalance_agent.tracking.evidence.poll_evidence import CLOCK_JUMP_MS, ClockOffset, PollEvidence
+
+PERIOD_MS = 250
+BACK_MS = 60_000
+"""When the first poll after an outage is answered; the last one before it was asked at 0."""
+
+
+@pytest.mark.parametrize(("failed", "jumped"), [((), True), ((BACK_MS - CLOCK_JUMP_MS,), False), ((100,), True)])
+def test_a_time_without_complete_polls_is_a_jump_of_the_clock_only_if_none_failed_meanwhile(failed, jumped):
+    polls = PollEvidence(PERIOD_MS)
+    polls.add(0)
+    for answered_ms in failed:
+        polls.fail(answered_ms)
+    assert polls.clock_jumped(BACK_MS) == jumped
+
+
+def test_a_failed_poll_is_forgotten_with_the_others():
+    polls = PollEvidence(PERIOD_MS)
+    polls.fail(BACK_MS - 1)
+    polls.forget()
+    polls.add(0)
+    assert polls.clock_jumped(BACK_MS)
+
+
+def test_records_that_become_readable_late_do_not_change_how_far_clocks_are_apart():
+    offset = ClockOffset()
+    offset.learn(1_000, 1_005)
+    for number in range(100):
+        offset.learn(2_000 + number, 42_000, outage=True)
+    assert offset.ms == 5
+    offset.learn(43_000, 43_003, outage=True)
+    assert offset.ms == 3
+
+
+def test_an_outage_that_was_there_from_the_start_hides_no_difference():
+    offset = ClockOffset()
+    offset.learn(1_000, 1_900, outage=True)
+    assert offset.ms == 900
+    offset.doubt()
+    offset.learn(2_000, 2_700, outage=True)
+    assert offset.ms == 700
