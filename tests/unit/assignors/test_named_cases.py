@@ -112,31 +112,6 @@ class TestRoundrobin:
         assert counts("roundrobin", subject) == {"C0": 1, "C1": 3}
 
 
-class TestShuffledRoundrobin:
-    def test_first_place_differs_between_groups(self):
-        first = set()
-        for number in range(30):
-            subject = group({f"topic-of-{number}": 1}, *(member(f"m{n}", f"topic-of-{number}") for n in range(5)))
-            first |= {name for name, topics in assigned("shuffled-roundrobin", subject).items() if topics}
-        assert first == {f"m{n}" for n in range(5)}
-
-    def test_order_is_the_same_on_every_machine_and_python(self):
-        subject = group({"t": 4}, *(member(f"m{n}", "t") for n in range(4)))
-        assert assigned("shuffled-roundrobin", subject) == {
-            "m0": {"t": (1,)},
-            "m1": {"t": (3,)},
-            "m2": {"t": (2,)},
-            "m3": {"t": (0,)},
-        }
-
-    def test_static_members_keep_their_place_over_a_restart(self):
-        before = group({"t": 9}, *(member(f"old-{n}", "t", instance_id=f"i{n}") for n in range(9)))
-        after = group({"t": 9}, *(member(f"new-{n}", "t", instance_id=f"i{n}") for n in range(9)))
-        assert list(assigned("shuffled-roundrobin", before).values()) == list(
-            assigned("shuffled-roundrobin", after).values()
-        )
-
-
 class TestWeighted:
     def test_weights_900_90_10_on_100_partitions_give_90_9_1(self):
         assert counts("weighted-sticky", weighted_group(100, a=900, b=90, c=10)) == {"a": 90, "b": 9, "c": 1}
