@@ -202,9 +202,30 @@ class TestFailover:
         assert assigned("failover", subject) == {"a": {"t": (0,)}, "b": {"u": (0,)}}
 
     def test_default_priority_is_the_highest_there_is(self):
-        subject = group({"t": 1}, member("a", "t", config={PRIORITY: "2147483646"}), member("b", "t"))
+        unset = strategy("failover").user_data({}, {})
+        subject = group({"t": 1}, member("a", "t", config={PRIORITY: "2147483646"}), member("b", "t", user_data=unset))
         assert counts("failover", subject) == {"a": 0, "b": 1}
-        assert decode_priority(strategy("failover").user_data({}, {})).settings == {PRIORITY: 2147483647}
+        assert decode_priority(unset).settings == {PRIORITY: 2147483647}
+
+    @pytest.mark.parametrize("name", ["failover", "cooperative-failover"])
+    @pytest.mark.parametrize("data", [None, b"", b"\x00", b"\x00\x00\x00\x01\x00"])
+    def test_a_member_of_unknown_priority_takes_nothing_from_a_healthy_one(self, name, data):
+        active = strategy(name).user_data({PRIORITY: "100"}, {})
+        broken = member("a", "t", user_data=data)
+        subject = group({"t": 3}, broken, member("b", "t", owned={"t": (0, 1, 2)}, generation=1, user_data=active))
+        result = strategy(name).assign(subject)
+        assert result.members == {"a": {}, "b": {"t": (0, 1, 2)}}
+        assert result.user_data_errors.keys() == {"a"}
+        alone = strategy(name).assign(group({"t": 3}, broken))
+        assert alone.members == {"a": {"t": (0, 1, 2)}}
+
+    def test_a_setting_restores_the_highest_priority_of_members_without_user_data(self):
+        subject = group({"t": 3}, member("a", "t"), member("b", "t", user_data=b"\x00\x00\x00\x01"))
+        assert counts("failover", subject) == {"a": 0, "b": 3}
+        open_to_all = GroupSubscription(
+            subject.topics, subject.members, config={"assignment.unknown.priority": "2147483647"}
+        )
+        assert counts("failover", open_to_all) == {"a": 3, "b": 0}
 
     def test_cooperative_takeover_waits_for_the_old_active(self):
         subject = group(
