@@ -51,7 +51,7 @@ REPORTS = [
 ]
 
 
-FORGETFUL = {"range", "roundrobin", "shuffled-roundrobin"}
+FORGETFUL = {"range", "roundrobin"}
 """What these decide does not depend on what was before."""
 
 

@@ -4,7 +4,8 @@ No client, no clock, no state, and no randomness except what the input seeds: th
 the command line and in the what-if.
 
 - ``roster``: a group prepared for strategies (order, subscriptions, settings, valid ownership); ``subscribers``,
-  ``ownership_index``, ``claims``: its steps.
+  ``ownership_index``, ``claims``: its steps; ``member_settings``: the members' values of
+  settings; ``reordered_roster``: members in another order.
 - ``balance``: how many partitions each member gets, with a proof that no balance is better; then which ones.
 - ``strategies``: strategies of single partitions, one module each; ``units``: strategies that keep partitions together,
   with standby copies.

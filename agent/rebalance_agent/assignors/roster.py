@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from rebalance_agent.assignors.claims import TopicOwnership
+from rebalance_agent.assignors.member_settings import not_sent, values_of
 from rebalance_agent.assignors.ownership_index import OwnershipIndex, settle_all
 from rebalance_agent.assignors.strategy_settings import Setting
 from rebalance_agent.assignors.subscribers import indexes_by_value, subscribers_by_topic
@@ -155,11 +156,15 @@ def prepare_roster(
             subscribers,
             [member.topics for member in members],
         ),
-        settings={setting.name: _values(setting, members, reports) for setting in settings if not setting.shared},
+        settings={
+            setting.name: values_of(setting, members, reports, group.config)
+            for setting in settings
+            if not setting.shared
+        },
         shared={setting.name: setting.of(group.config) for setting in settings if setting.shared},
         standbys=tuple(_standbys(member, report) for member, report in zip(members, reports, strict=True)),
         unknown_topics=tuple(sorted(by_topic.keys() - set(topics))),
-        user_data_errors=errors,
+        user_data_errors={**errors, **not_sent(members, reports, settings, errors)},
         duplicate_ids=duplicate_ids,
     )
 
@@ -180,7 +185,9 @@ def prepare_roster_again(
     Raises:
         AssignmentError: a configured value is not valid for its setting.
     """
-    values = {setting.name: setting.of(config or {}) for setting in settings}
+    given = config or {}
+    values = {setting.name: setting.of(given) for setting in settings}
+    unsent = {s.name: values[s.name] if s.name in given else s.otherwise(given) for s in settings}
     shared = {setting.name: values[setting.name] for setting in settings if setting.shared}
     again = replace(
         roster,
@@ -191,7 +198,7 @@ def prepare_roster_again(
             [member.topics for member in roster.members],
         ),
         settings={
-            name: tuple([report.settings.get(name, value) if report else value for report in reports])
+            name: tuple([report.settings.get(name, value) if report else unsent[name] for report in reports])
             for name, value in values.items()
             if name not in shared
         },
@@ -268,12 +275,3 @@ def _in_sets(claimed: TopicPartitions) -> TopicPartitions:
     # Copies are not checked against topics here: of a changelog without subscribers, a leader may have no metadata,
     # and copies that an earlier plan assigned must still count as kept.
     return {topic: tuple(sorted(set(numbers))) for topic, numbers in claimed.items()}
-
-
-def _values(
-    setting: Setting[_T], members: Sequence[MemberSubscription], reports: Sequence[MemberUserData | None]
-) -> tuple[_T, ...]:
-    return tuple(
-        report.settings[setting.name] if report and setting.name in report.settings else setting.of(member.config)
-        for member, report in zip(members, reports, strict=True)
-    )

@@ -32,6 +32,7 @@ class Setting(Generic[_T]):
 
     ``read`` converts text to a value, or raises ``ValueError``; ``values`` describes the valid values. A ``shared``
     setting applies to the whole group, with the value of the assigning member; other settings are each member's own.
+    ``unknown`` is the shared setting that replaces the default for members of which no value arrived.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Setting(Generic[_T]):
     values: str
     read: Callable[[str], _T]
     shared: bool = False
+    unknown: Setting[_T] | None = None
 
     def describe(self) -> str:
         """Return one line of help."""
@@ -69,6 +71,14 @@ class Setting(Generic[_T]):
         """
         configured = config.get(self.name)
         return self.default if configured is None else self.parse(configured)
+
+    def otherwise(self, config: Mapping[str, str]) -> _T:
+        """Return the value of a member of which none arrived, by the group's ``config``.
+
+        Raises:
+            AssignmentError: as `parse`.
+        """
+        return self.default if self.unknown is None else self.unknown.of(config)
 
 
 def whole_number(

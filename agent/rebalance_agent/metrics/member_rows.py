@@ -108,7 +108,7 @@ ASSIGN_FAILURES = _row(
 USER_DATA_ERRORS = _row(
     "user_data_errors_total",
     MetricType.COUNTER,
-    "Members whose user data could not be decoded or encoded, in each assign() call.",
+    "Members whose user data could not be decoded or encoded, or was missing under failover, in each assign() call.",
     "members",
     ("consumergroup", "assignor"),
 )

@@ -116,7 +116,7 @@ STORIES = (
         _plain("host1 host2 host3", "orders", "payments", "refunds"),
         "after host4 joined",
         _plain("host1 host2 host3 host4", "orders", "payments", "refunds"),
-        "Members in an order of the group's own, so that small topics do not all begin on the first host.",
+        "As even as can be, in an order of the group's own: no topic is wholly on one host, and few partitions move.",
     ),
     Story(
         "sticky",

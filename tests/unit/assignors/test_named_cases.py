@@ -112,31 +112,6 @@ class TestRoundrobin:
         assert counts("roundrobin", subject) == {"C0": 1, "C1": 3}
 
 
-class TestShuffledRoundrobin:
-    def test_first_place_differs_between_groups(self):
-        first = set()
-        for number in range(30):
-            subject = group({f"topic-of-{number}": 1}, *(member(f"m{n}", f"topic-of-{number}") for n in range(5)))
-            first |= {name for name, topics in assigned("shuffled-roundrobin", subject).items() if topics}
-        assert first == {f"m{n}" for n in range(5)}
-
-    def test_order_is_the_same_on_every_machine_and_python(self):
-        subject = group({"t": 4}, *(member(f"m{n}", "t") for n in range(4)))
-        assert assigned("shuffled-roundrobin", subject) == {
-            "m0": {"t": (1,)},
-            "m1": {"t": (3,)},
-            "m2": {"t": (2,)},
-            "m3": {"t": (0,)},
-        }
-
-    def test_static_members_keep_their_place_over_a_restart(self):
-        before = group({"t": 9}, *(member(f"old-{n}", "t", instance_id=f"i{n}") for n in range(9)))
-        after = group({"t": 9}, *(member(f"new-{n}", "t", instance_id=f"i{n}") for n in range(9)))
-        assert list(assigned("shuffled-roundrobin", before).values()) == list(
-            assigned("shuffled-roundrobin", after).values()
-        )
-
-
 class TestWeighted:
     def test_weights_900_90_10_on_100_partitions_give_90_9_1(self):
         assert counts("weighted-sticky", weighted_group(100, a=900, b=90, c=10)) == {"a": 90, "b": 9, "c": 1}
@@ -227,9 +202,30 @@ class TestFailover:
         assert assigned("failover", subject) == {"a": {"t": (0,)}, "b": {"u": (0,)}}
 
     def test_default_priority_is_the_highest_there_is(self):
-        subject = group({"t": 1}, member("a", "t", config={PRIORITY: "2147483646"}), member("b", "t"))
+        unset = strategy("failover").user_data({}, {})
+        subject = group({"t": 1}, member("a", "t", config={PRIORITY: "2147483646"}), member("b", "t", user_data=unset))
         assert counts("failover", subject) == {"a": 0, "b": 1}
-        assert decode_priority(strategy("failover").user_data({}, {})).settings == {PRIORITY: 2147483647}
+        assert decode_priority(unset).settings == {PRIORITY: 2147483647}
+
+    @pytest.mark.parametrize("name", ["failover", "cooperative-failover"])
+    @pytest.mark.parametrize("data", [None, b"", b"\x00", b"\x00\x00\x00\x01\x00"])
+    def test_a_member_of_unknown_priority_takes_nothing_from_a_healthy_one(self, name, data):
+        active = strategy(name).user_data({PRIORITY: "100"}, {})
+        broken = member("a", "t", user_data=data)
+        subject = group({"t": 3}, broken, member("b", "t", owned={"t": (0, 1, 2)}, generation=1, user_data=active))
+        result = strategy(name).assign(subject)
+        assert result.members == {"a": {}, "b": {"t": (0, 1, 2)}}
+        assert result.user_data_errors.keys() == {"a"}
+        alone = strategy(name).assign(group({"t": 3}, broken))
+        assert alone.members == {"a": {"t": (0, 1, 2)}}
+
+    def test_a_setting_restores_the_highest_priority_of_members_without_user_data(self):
+        subject = group({"t": 3}, member("a", "t"), member("b", "t", user_data=b"\x00\x00\x00\x01"))
+        assert counts("failover", subject) == {"a": 0, "b": 3}
+        open_to_all = GroupSubscription(
+            subject.topics, subject.members, config={"assignment.unknown.priority": "2147483647"}
+        )
+        assert counts("failover", open_to_all) == {"a": 3, "b": 0}
 
     def test_cooperative_takeover_waits_for_the_old_active(self):
         subject = group(

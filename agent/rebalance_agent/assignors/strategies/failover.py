@@ -6,6 +6,8 @@ topic, then most of all topics, then the first in member order: a new member of 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rebalance_agent.assignors.balance.promise import Promise
 from rebalance_agent.assignors.replay_limits import ReplayLimits
 from rebalance_agent.assignors.roster import Plan, Roster
@@ -14,14 +16,26 @@ from rebalance_agent.assignors.strategy_settings import INT32_MAX, INT32_MIN, wh
 from rebalance_agent.groupprotocol.user_data import PRIORITY_SETTING, decode_priority, encode_priority
 from rebalance_agent.model.group import RebalanceProtocol
 
-__all__ = ["FAILOVER", "PRIORITY", "failover", "promise_failover"]
+__all__ = ["FAILOVER", "PRIORITY", "UNKNOWN_PRIORITY", "failover", "promise_failover"]
 
-PRIORITY = whole_number(
-    name=PRIORITY_SETTING,
-    default=INT32_MAX,
+UNKNOWN_PRIORITY = whole_number(
+    name="assignment.unknown.priority",
+    default=INT32_MIN,
     minimum=INT32_MIN,
     maximum=INT32_MAX,
-    meaning="the member with the highest priority gets every partition; the others are idle",
+    meaning="priority of members whose user data is missing or cannot be decoded",
+    shared=True,
+)
+
+PRIORITY = replace(
+    whole_number(
+        name=PRIORITY_SETTING,
+        default=INT32_MAX,
+        minimum=INT32_MIN,
+        maximum=INT32_MAX,
+        meaning="the member with the highest priority gets every partition; the others are idle",
+    ),
+    unknown=UNKNOWN_PRIORITY,
 )
 
 
@@ -60,7 +74,7 @@ FAILOVER = Strategy(
     summary="every partition to the member with the highest priority; an equal newcomer never takes over",
     plan=failover,
     promise=promise_failover,
-    config=(PRIORITY,),
+    config=(PRIORITY, UNKNOWN_PRIORITY),
     reader=decode_priority,
     writer=encode_priority,
     cooperative_form=True,

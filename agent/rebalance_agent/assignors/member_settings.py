@@ -1,0 +1,50 @@
+"""The values of settings by member: what it sent as user data, else its known configuration, else a default."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from rebalance_agent.assignors.strategy_settings import Setting
+from rebalance_agent.model.subscription import MemberSubscription, MemberUserData
+
+__all__ = ["not_sent", "values_of"]
+
+_T = TypeVar("_T")
+
+
+def values_of(
+    setting: Setting[_T],
+    members: Sequence[MemberSubscription],
+    reports: Sequence[MemberUserData | None],
+    config: Mapping[str, str],
+) -> tuple[_T, ...]:
+    """Return each member's value of ``setting``, of which ``reports`` have what the members sent.
+
+    Raises:
+        AssignmentError: a configured value is not valid for the setting.
+    """
+    otherwise = setting.otherwise(config)
+    values: list[_T] = []
+    for member, report in zip(members, reports, strict=True):
+        if report and setting.name in report.settings:
+            values.append(report.settings[setting.name])
+        else:
+            values.append(setting.of(member.config) if setting.name in member.config else otherwise)
+    return tuple(values)
+
+
+def not_sent(
+    members: Sequence[MemberSubscription],
+    reports: Sequence[MemberUserData | None],
+    settings: Sequence[Setting[Any]],
+    errors: Mapping[str, str],
+) -> dict[str, str]:
+    """Return member id -> a message, for members without a value that others sent and that has no safe default."""
+    missing: dict[str, str] = {}
+    for setting in settings:
+        if setting.unknown is not None and any(reports):
+            for member, report in zip(members, reports, strict=True):
+                if report is None and setting.name not in member.config and member.member_id not in errors:
+                    missing[member.member_id] = f"no {setting.name}: {setting.unknown.name} is used"
+    return missing

@@ -1,0 +1,78 @@
+"""One topic, partition or member more or less moves few partitions: the bounds of docs/strategies/README.md."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rebalance_agent.assignors import STRATEGIES, judge
+from rebalance_agent.model.partitions import pairs
+from support.assignors.fleets import CHANGES, changed, host, random_fleet, settled
+from support.assignors.rules import valid_owners
+from support.examples import examples
+
+EXACT = [
+    name
+    for name in STRATEGIES
+    if name.removeprefix("cooperative-") in {"sticky", "weighted-sticky", "failover", "lag-aware", "rack-aware-sticky"}
+]
+UNITS = [name for name in STRATEGIES if "copartitioned" in name or "task" in name]
+SEEDS = st.integers(0, 2**32)
+
+
+def after_one(name, seed, change):
+    """The group before and after one change, its assignment, and how good that is."""
+    rnd = random.Random(seed)
+    before = settled(STRATEGIES[name], random_fleet(rnd))
+    after = changed(rnd, before, change)
+    result = STRATEGIES[name].assign(after)
+    return before, after, result, judge(after, result, STRATEGIES[name])
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("name", EXACT)
+@given(seed=SEEDS)
+@settings(max_examples=examples(20))
+def test_exact_strategies_move_no_more_than_their_balance_needs(name, change, seed):
+    *_, quality = after_one(name, seed, change)
+    assert quality.moved == quality.moved_min
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@given(seed=SEEDS)
+@settings(max_examples=examples())
+def test_shuffled_roundrobin_moves_two_more_for_each_topic_that_it_breaks_up(change, seed):
+    _, after, result, quality = after_one("shuffled-roundrobin", seed, change)
+    owners = valid_owners(after)
+    now = {pair: member_id for member_id, topics in result.members.items() for pair in pairs(topics)}
+    stayed = {pair: host(owner) for pair, owner in owners.items() if now[pair] == owner}
+    broken_up = {
+        topic
+        for topic, known in after.topics.items()
+        if known.partitions > 1 and len({at for (name, _), at in stayed.items() if name == topic}) <= 1
+    }
+    assert quality.imbalance == 0
+    assert quality.moved <= quality.moved_min + 2 * len(broken_up)
+
+
+@pytest.mark.parametrize("change", ["topic added", "topic removed", "partition added", "partition removed"])
+@given(seed=SEEDS)
+@settings(max_examples=examples())
+def test_range_moves_only_partitions_of_the_topic_that_changed(change, seed):
+    before, after, result, _ = after_one("range", seed, change)
+    touched = {topic for topic in after.topics if before.topics.get(topic) != after.topics[topic]}
+    had = {each.member_id: each.owned for each in before.members}
+    for member_id, topics in result.members.items():
+        for topic, numbers in topics.items():
+            assert topic in touched or had[member_id].get(topic) == numbers
+
+
+@pytest.mark.parametrize("name", UNITS)
+@given(seed=SEEDS)
+@settings(max_examples=examples())
+def test_a_new_topic_moves_no_unit_of_other_topics(name, seed):
+    *_, quality = after_one(name, seed, "topic added")
+    assert quality.moved == 0
