@@ -75,11 +75,16 @@ def test_folding_loses_no_member_and_keeps_the_bound(view, bound):
 @given(st.integers(-(10**12), 10**12), st.integers(0, 10**12))
 def test_running_counters_never_fall(start, later):
     counters = [
-        {m: values[0][1] for m, values in running_samples(full_view(), now) if m.kind is MetricType.COUNTER}
+        {
+            (metric.name, labels): value
+            for metric, values in running_samples(full_view(), now)
+            if metric.kind is MetricType.COUNTER
+            for labels, value in values
+        }
         for now in (NOW + start, NOW + start + later)
     ]
-    assert len(counters[0]) == 3
-    assert all(counters[0][metric] <= counters[1][metric] for metric in counters[0])
+    assert len(counters[0]) == 6  # of four counters, two of which have a label of two values
+    assert all(counters[0][series] <= counters[1][series] for series in counters[0])
 
 
 @given(views())
