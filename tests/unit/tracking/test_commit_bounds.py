@@ -355,6 +355,29 @@ def test_a_partition_that_its_owner_had_lost_stood_still_before_it_moved():
     assert closing(events)[-1].stall.seconds == pytest.approx(81.0 - 4.0)
 
 
+@pytest.mark.parametrize("unmeasured", [False, True])
+def test_a_partition_that_nobody_got_stands_still_until_a_later_rebalance(unmeasured):
+    """The follow-up generation comes after the first one has settled: the member that is to join again is late."""
+    revoked_one = (member("a", (0,), owned=(0, 1)), member("b", (2, 3), owned=(2, 3)), member("c"))
+    between = record(70_000, 3, member("a", (0,), owned=(0,)), member("b", (2, 3), owned=(2, 3)), member("c"), **COOP)
+    handed_over = (member("a", (0,), owned=(0,)), member("b", (2, 3), owned=(2, 3)), member("c", (1,)))
+    observations = in_time(
+        *A_AND_B,
+        listed(9_800),
+        listed(9_850, "g"),
+        record(10_000, 2, *revoked_one, joined=9_900, **COOP),
+        *([replace(between, replayed=True)] if unmeasured else []),
+        listed(99_800),
+        listed(99_850, "g"),
+        record(100_000, 4 if unmeasured else 3, *handed_over, joined=99_900, **COOP),
+        committed(101_000, 1),
+    )
+    _, events = watch(*observations, tick(150_000), commits=False)
+    stall = closing(events)[-1].stall
+    assert (stall.seconds, stall.upper_partition_seconds) == (101.0 - 10.0, 101.0 - 10.0)
+    assert stall.lower_seconds < 1.2
+
+
 def test_a_member_that_brokers_could_not_hear_may_work_on_after_it_was_removed():
     away = [listed(at, complete=False) for at in range(40_250, 46_000, 250)]
     for polls, lower in (([], 0.5), ([listed(40_000), *away, listed(46_000)], 0.0)):

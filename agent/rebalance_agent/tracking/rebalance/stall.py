@@ -14,7 +14,7 @@ from itertools import pairwise
 from rebalance_agent.model.episode import Basis, Stall
 from rebalance_agent.model.generation_diff import Partition, owners
 from rebalance_agent.model.partitions import pairs
-from rebalance_agent.tracking.completed_generation import Episode, Generation, PartitionHandover
+from rebalance_agent.tracking.completed_generation import Episode, Generation, PartitionHandover, subscribed_topics
 from rebalance_agent.tracking.evidence.known_times import FOREVER_MS
 from rebalance_agent.tracking.evidence.member_reports import MemberReports
 from rebalance_agent.tracking.patterns.group_stalls import StallLimits, stalled_spans
@@ -88,8 +88,14 @@ def measure_stall(
 
 
 def _not_over(stalls: Mapping[Partition, OpenStall], episode: Episode) -> Mapping[Partition, OpenStall]:
-    at_ms = episode.last.timestamp_ms
-    return {partition: stalled for partition, stalled in stalls.items() if not stalled.over(at_ms)}
+    """Return those that may go on, of the topics that the group still subscribes to."""
+    last = episode.last
+    topics = last.topics.keys() | subscribed_topics(last.value)
+    return {
+        partition: stalled
+        for partition, stalled in stalls.items()
+        if partition[0] in topics and not stalled.over(last.timestamp_ms)
+    }
 
 
 def _unmeasured(
@@ -97,8 +103,8 @@ def _unmeasured(
 ) -> Mapping[Partition, OpenStall]:
     """Return the open stalls after an episode that cannot be measured.
 
-    A partition that it assigned has stood still since the carried stall began, or since any time after the generation
-    before, unless its new owner is known to consume it.
+    A partition that it assigned, or took without assigning it, has stood still since the carried stall began, or since
+    any time after the generation before, unless its new owner is known to consume it.
     """
     still_open, last = dict(carried), owners(episode.last.value)
     since_ms = episode.before.timestamp_ms if episode.before else -FOREVER_MS
@@ -113,7 +119,11 @@ def _unmeasured(
             if step.resumed(partition, owner, handover).endless:
                 began_ms = since_ms if stalled is None else stalled.since_ms
                 still_open[partition] = step.open_stall(owner, handover, began_ms)
-    return _not_over({partition: still_open[partition] for partition in still_open.keys() & last.keys()}, episode)
+    had = owners(episode.before.value if episode.before else None)
+    for partition in (still_open.keys() | had.keys()) - last.keys():
+        stalled = still_open.get(partition)
+        still_open[partition] = _unowned(episode, since_ms if stalled is None else stalled.since_ms)
+    return _not_over(still_open, episode)
 
 
 def _changes(stalls: list[_PartitionStall]) -> Counter[int]:
@@ -143,7 +153,7 @@ def _partition_stalls(
             if old:
                 stopped = _since(still_open.pop(partition, None), step.stopped(partition, old, handovers[0]))
             elif stopped is None:
-                stopped = step.appeared(handovers[0])
+                stopped = _since(still_open.pop(partition, None), step.appeared(handovers[0]))
             for handover, following in pairwise(handovers):
                 yield _between(stopped, _given(handover))
                 stopped = _handed_on(handover, following)
@@ -155,6 +165,13 @@ def _partition_stalls(
                 still_open[partition] = step.open_stall(new, handovers[-1], stopped.earliest_ms)
                 resumed = step.resumed_later(partition, resumed)
             yield _between(stopped, resumed)
+    for partition, stopped in idle.items():
+        still_open[partition] = _unowned(episode, stopped.earliest_ms)
+
+
+def _unowned(episode: Episode, since_ms: int) -> OpenStall:
+    """Return the stall of a partition that has no owner after the episode; no commit ends it."""
+    return OpenStall(since_ms, FOREVER_MS, episode.last.first_commits, frozenset())
 
 
 def _since(stalled: OpenStall | None, stopped: Moment) -> Moment:
