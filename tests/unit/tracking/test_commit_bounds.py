@@ -355,6 +355,27 @@ def test_a_partition_that_its_owner_had_lost_stood_still_before_it_moved():
     assert closing(events)[-1].stall.seconds == pytest.approx(81.0 - 4.0)
 
 
+@pytest.mark.parametrize("stays", [True, False])
+def test_a_commit_ends_no_stall_of_a_partition_that_was_taken_before_it(stays):
+    """C gets 1 and 2 at 10 s. If it keeps both, its commit shows that its callback has returned for both."""
+    c = (1, 2) if stays else (1,)
+    members = (member("a", (0,), owned=(0,)), member("b", (3,), owned=(3,)))
+    observations = in_time(
+        *A_AND_B,
+        *(committed(at, 0, 1, 2, 3) for at in (5_000, 6_000, 7_000)),
+        listed(9_800),
+        listed(9_850, "g"),
+        record(10_000, 2, *members, member("c", (1, 2)), joined=9_900, **COOP),
+        record(12_000, 3, *members, member("c", c, owned=(1, 2)), member("d"), joined=11_900, **COOP),
+        committed(12_200, 1),
+        *([] if stays else [record(12_500, 4, *members, member("c", c, owned=c), member("d", (2,)), **COOP)]),
+        committed(15_000, 2),
+    )
+    _, events = watch(*observations, tick(150_000), commits=False)
+    stalls = [event.stall.seconds for event in closing(events)]
+    assert stalls[1:] == ([12.2 - 4.0, 0.0] if stays else [15.0 - 4.0, 15.0 - 4.0])
+
+
 @pytest.mark.parametrize("unmeasured", [False, True])
 def test_a_partition_that_nobody_got_stands_still_until_a_later_rebalance(unmeasured):
     """The follow-up generation comes after the first one has settled: the member that is to join again is late."""
@@ -363,6 +384,7 @@ def test_a_partition_that_nobody_got_stands_still_until_a_later_rebalance(unmeas
     handed_over = (member("a", (0,), owned=(0,)), member("b", (2, 3), owned=(2, 3)), member("c", (1,)))
     observations = in_time(
         *A_AND_B,
+        *(committed(at, 0, 1, 2, 3) for at in (5_000, 6_000, 7_000)),
         listed(9_800),
         listed(9_850, "g"),
         record(10_000, 2, *revoked_one, joined=9_900, **COOP),

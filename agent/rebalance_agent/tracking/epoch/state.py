@@ -186,24 +186,24 @@ class EpochState(TrackedGroup):
         if new is not None:
             self._last_seen.update(name, new, at_ms)
             if record.live:
-                restarts = name in self._records.eager
-                self._expect_commits(pairs(new.assigned) - (old.held if old and not restarts else set()), at_ms)
+                kept = old.held if old and name not in self._records.eager else set()
+                given = self._named(pairs(new.assigned) - kept)
+                self._context.commits.expect(self.group, given, at_ms, self._first_commits)
         departs = old is not None and (new is None or new.epoch < 0 <= old.epoch)
         if record.live and old is not None and (departs or (new and not old.held <= pairs(new.assigned))):
-            had = pairs(self._records.by_topic_name(topic_partitions(old.held), self._context.topics))
-            commits, since_ms = self._context.commits, contact_ms or 0
+            had, commits, since_ms = self._named(old.held), self._context.commits, contact_ms or 0
+            commits.release(self.group, self._named(old.held - (pairs(new.assigned) if new else set())), at_ms)
             if departs:
-                recent = commits.recent(self.group, had, since_ms, at_ms)
-                changes = self._context.coordinators.changes(self.partition)
-                self._last_seen.depart(self._records.members.get(name), name, old, at_ms, recent, changes)
+                recent, changes = commits.recent(self.group, had, since_ms, at_ms), self._context.coordinators.changes
+                member = self._records.members.get(name)
+                self._last_seen.depart(member, name, old, at_ms, recent, changes(self.partition))
             self._last_seen.work(name, commits.worked_ms(self.group, had, since_ms, at_ms))
         if new is None:
             self._last_seen.forget(name)
 
-    def _expect_commits(self, given: set[tuple[str, int]], at_ms: int) -> None:
-        """Await the first commits of partitions that a member was assigned at ``at_ms``."""
-        named = self._records.by_topic_name(topic_partitions(given), self._context.topics)
-        self._context.commits.expect(self.group, pairs(named), at_ms, self._first_commits)
+    def _named(self, partitions: set[tuple[str, int]]) -> set[tuple[str, int]]:
+        """Return the partitions by the names of their topics."""
+        return pairs(self._records.by_topic_name(topic_partitions(partitions), self._context.topics))
 
     def _take_epoch(self, record: EpochRecord, *, created: bool) -> None:
         if not isinstance(record.value, GroupEpoch):

@@ -11,7 +11,7 @@ and later than the commit before it, since a client commits again only when the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from rebalance_agent.groupprotocol.commit_key import commit_key, committing_group
@@ -146,8 +146,10 @@ class CommitTimes:
         To be called when the record is read that assigns them: commits before it in the log were taken before.
         """
         first.awaited.update(partitions)  # at once: a set that grows takes twice the memory
+        self.release(name, partitions, after_ms)
         for partition in partitions:
             first.at_ms.pop(partition, None)
+            first.released_ms.pop(partition, None)
             key = commit_key(name, *partition)
             self._add(key)
             before = self._awaited.pop(key, None)  # the oldest ones come first
@@ -156,6 +158,16 @@ class CommitTimes:
                 earlier = before.earlier if before.first is first else (*before.earlier, before.first)
             self._awaited[key] = _Awaited(after_ms, partition, first, earlier[-EARLIER_MAX:])
         self._drop_overdue(after_ms)
+
+    def release(self, name: str, partitions: Iterable[Partition], at_ms: int) -> None:
+        """Take from their owners the group's ``partitions``, which they had to give up at ``at_ms`` at the earliest.
+
+        Of one whose first commit is still awaited, no commit of others that the owner makes later shows that it was
+        consumed.
+        """
+        for partition in partitions:
+            if awaited := self._awaited.get(commit_key(name, *partition)):
+                awaited.first.released_ms.setdefault(partition, at_ms)
 
     def _drop_overdue(self, now_ms: int) -> None:
         """Stop awaiting commits that are overdue at ``now_ms``, and the oldest of too many: many at once, or rarely."""

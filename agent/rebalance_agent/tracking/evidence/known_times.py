@@ -63,18 +63,20 @@ class FirstCommits:
     """The first commit (epoch ms) of each partition after a member got it; ``at_ms`` fills up as commits are read.
 
     ``awaited``: the partitions that members got. ``later_ms``: the first commit of a partition that a later generation
-    assigned before any came. Its owner of that generation consumes it.
+    assigned before any came. Its owner of that generation consumes it. ``released_ms``: when the member had to give up
+    a partition before its first commit of it.
     """
 
     at_ms: dict[Partition, int] = field(default_factory=dict)
     awaited: set[Partition] = field(default_factory=set)
     later_ms: dict[Partition, int] = field(default_factory=dict)
+    released_ms: dict[Partition, int] = field(default_factory=dict)
 
     def rename(self, names: Mapping[str, str]) -> None:
         """Replace topic ids by ``names`` that became known."""
-        self.at_ms, self.later_ms = (
+        self.at_ms, self.later_ms, self.released_ms = (
             {(names.get(topic, topic), number): at_ms for (topic, number), at_ms in times.items()}
-            for times in (self.at_ms, self.later_ms)
+            for times in (self.at_ms, self.later_ms, self.released_ms)
         )
         self.awaited = {(names.get(topic, topic), number) for topic, number in self.awaited}
 

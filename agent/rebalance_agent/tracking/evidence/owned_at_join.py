@@ -13,7 +13,7 @@ from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.completed_generation import Generation
 
-__all__ = ["claimed_partitions", "given_partitions"]
+__all__ = ["claimed_partitions", "given_partitions", "unowned_partitions"]
 
 
 def claimed_partitions(generation: Generation) -> Mapping[str, set[Partition]]:
@@ -37,3 +37,8 @@ def given_partitions(before: Generation | None, generation: Generation) -> set[P
         or had[partition].member_id != owner.member_id
         or partition not in claimed.get(owner.member_id, {partition})
     }
+
+
+def unowned_partitions(before: Generation | None, generation: Generation) -> set[Partition]:
+    """Return the partitions that members of a classic group had before, and nobody has with this generation."""
+    return owners(before.value).keys() - owners(generation.value).keys() if before else set()

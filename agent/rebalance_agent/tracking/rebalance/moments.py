@@ -208,10 +208,12 @@ class StepMoments:
         if end is not None and end.evidence is Evidence.MEMBERS:
             return Moment(end.earliest_ms, end.latest_ms, exact=True)
         given_ms = self._given_ms(handover)
-        commits = self._generation.first_commits.at_ms
+        first = self._generation.first_commits
         first_ms = min(
-            (commits.get(other, FOREVER_MS) for other in self._given_since(given_ms, owner)), default=FOREVER_MS
+            (first.at_ms.get(other, FOREVER_MS) for other in self._given_since(given_ms, owner)), default=FOREVER_MS
         )
+        if first_ms > first.released_ms.get(partition, FOREVER_MS):
+            first_ms = FOREVER_MS
         if end is None:
             return Moment(given_ms, max(given_ms, first_ms))
         earliest_ms = max(given_ms, end.earliest_ms)

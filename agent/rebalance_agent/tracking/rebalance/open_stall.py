@@ -25,11 +25,14 @@ class OpenStall:
     first: FirstCommits
     given_with: frozenset[Partition]
 
-    def over(self, at_ms: int) -> bool:
-        """Whether the stall was certainly over at ``at_ms``."""
-        commits = self.first.at_ms
-        return at_ms > self.until_ms or any(
-            commits.get(partition, FOREVER_MS) <= at_ms for partition in self.given_with
+    def over(self, partition: Partition, at_ms: int, *, member_ms: int) -> bool:
+        """Whether the stall of this ``partition`` was certainly over at ``at_ms``.
+
+        ``member_ms``: until when the owner was not removed.
+        """
+        commits, owned_until_ms = self.first.at_ms, min(at_ms, self.first.released_ms.get(partition, FOREVER_MS))
+        return member_ms > self.until_ms or any(
+            commits.get(other, FOREVER_MS) <= owned_until_ms for other in self.given_with
         )
 
 

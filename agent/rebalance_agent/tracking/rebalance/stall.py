@@ -94,7 +94,7 @@ def _not_over(stalls: Mapping[Partition, OpenStall], episode: Episode) -> Mappin
     return {
         partition: stalled
         for partition, stalled in stalls.items()
-        if partition[0] in topics and not stalled.over(last.timestamp_ms)
+        if partition[0] in topics and not stalled.over(partition, last.timestamp_ms, member_ms=last.timestamp_ms)
     }
 
 
@@ -151,9 +151,9 @@ def _partition_stalls(
             stopped = idle.pop(partition, None)
             handovers = step.handovers(partition)
             if old:
-                stopped = _since(still_open.pop(partition, None), step.stopped(partition, old, handovers[0]))
+                stopped = _since(partition, still_open.pop(partition, None), step.stopped(partition, old, handovers[0]))
             elif stopped is None:
-                stopped = _since(still_open.pop(partition, None), step.appeared(handovers[0]))
+                stopped = _since(partition, still_open.pop(partition, None), step.appeared(handovers[0]))
             for handover, following in pairwise(handovers):
                 yield _between(stopped, _given(handover))
                 stopped = _handed_on(handover, following)
@@ -174,9 +174,12 @@ def _unowned(episode: Episode, since_ms: int) -> OpenStall:
     return OpenStall(since_ms, FOREVER_MS, episode.last.first_commits, frozenset())
 
 
-def _since(stalled: OpenStall | None, stopped: Moment) -> Moment:
-    """Return when a partition stopped that may not have been consumed since an earlier stall."""
-    return stopped if stalled is None or stalled.over(stopped.latest_ms) else stopped.not_after(stalled.since_ms)
+def _since(partition: Partition, stalled: OpenStall | None, stopped: Moment) -> Moment:
+    """Return when the partition stopped, which may not have been consumed since an earlier stall."""
+    member_ms = stopped.earliest_ms if stopped.endless else stopped.latest_ms
+    if stalled is None or stalled.over(partition, stopped.latest_ms, member_ms=member_ms):
+        return stopped
+    return stopped.not_after(stalled.since_ms)
 
 
 def _kept_consuming(step: StepMoments, before: Generation | None, after: Generation) -> set[Partition]:
