@@ -144,12 +144,17 @@ def test_a_later_commit_of_another_partition_ends_no_stall_of_a_rebalance_before
     assert [event.stall.seconds for event in closing(events)[-2:]] == [None, None]
 
 
-def test_a_stall_is_over_when_its_owner_would_have_been_removed_otherwise():
-    later = (listed(125_000), listed(125_200, "g"), record(126_000, 3, member("c", (0, 1, 2, 3)), joined=125_990))
+@pytest.mark.parametrize(
+    ("begun_ms", "upper"), [(125_000, 127.0 - 82.99), (113_000, 115.0 - 69.5)], ids=["much later", "at that time"]
+)
+def test_a_stall_is_over_when_its_owner_would_have_been_removed_otherwise(begun_ms, upper):
+    """One whose callback never returns leaves at its rebalance timeout, 30 s after 83 s, or soon after."""
+    polls = listed(begun_ms), listed(begun_ms + 200, "g")
+    later = record(begun_ms + 1_000, 3, member("c", (0, 1, 2, 3)), joined=begun_ms + 990)
     idle = replace(A, rebalance_timeout_ms=30_000, assignment=B_GONE[-1].value.members[0].assignment)
     taken = replace(B_GONE[-1], value=replace(B_GONE[-1].value, members=(idle,)))
-    stall = stall_of(*WORK, *B_GONE[:-1], taken, *later, committed(127_000, 0))
-    assert stall.seconds == pytest.approx(127.0 - 82.99)  # when it joined
+    stall = stall_of(*WORK, *B_GONE[:-1], taken, *polls, later, committed(begun_ms + 2_000, 0))
+    assert stall.seconds == pytest.approx(upper)  # much later, it stopped 30 s + 15 s before it left, or when it joined
 
 
 def test_a_stall_goes_on_over_all_rebalances_of_an_outage_whose_members_got_no_answer():

@@ -5,7 +5,7 @@ Without reports, commits show how long an old owner worked at least, and when a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from rebalance_agent.model.episode import Evidence
@@ -19,31 +19,10 @@ from rebalance_agent.tracking.evidence.late_commits import answered_ms, heard_ms
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
 from rebalance_agent.tracking.evidence.owned_at_join import claimed_partitions
 from rebalance_agent.tracking.rebalance.diff_cache import difference
-from rebalance_agent.tracking.rebalance.open_stall import OpenStall
+from rebalance_agent.tracking.rebalance.moment import Moment, UnknownMomentError
+from rebalance_agent.tracking.rebalance.open_stall import LEAVING_MS, OpenStall
 
-__all__ = ["Moment", "StepMoments", "UnknownMomentError"]
-
-
-class UnknownMomentError(Exception):
-    """A partition stopped at an unknown time: no poll and no record shows the start of the rebalance."""
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """A moment between two bounds (epoch ms); ``exact`` if a member reported it."""
-
-    earliest_ms: int
-    latest_ms: int
-    exact: bool = False
-
-    @property
-    def endless(self) -> bool:
-        """Whether nothing shows that the moment has come."""
-        return self.latest_ms >= FOREVER_MS
-
-    def not_after(self, earliest_ms: int) -> Moment:
-        """Return the moment if it may have been as early as ``earliest_ms``."""
-        return self if earliest_ms >= self.earliest_ms else Moment(earliest_ms, self.latest_ms)
+__all__ = ["StepMoments"]
 
 
 class StepMoments:
@@ -85,6 +64,17 @@ class StepMoments:
             latest_ms = min(moment.latest_ms, stop.latest_ms)
             moment = Moment(min(max(moment.earliest_ms, stop.earliest_ms), latest_ms), latest_ms)
         return self._unless_outage(owner, moment)
+
+    def member_ms(self, owner: Member, handover: PartitionHandover) -> int:
+        """Return until when ``owner``, of the generation before, was surely not removed."""
+        generation = self._generation
+        if owner.member_id in self._alive and not handover.departed:
+            return self._joined_ms
+        if handover.released_ms is not None or generation.returned:
+            return handover.released_ms or generation.timestamp_ms
+        if generation.start is not None:
+            return generation.start.earliest_ms
+        return self._before.timestamp_ms if self._before else -FOREVER_MS
 
     def gave_up(self, partition: Partition, owner: Member) -> bool:
         """Whether ``owner``, of the generation before, joined this one without the partition."""
@@ -227,7 +217,8 @@ class StepMoments:
     def open_stall(self, owner: Member, handover: PartitionHandover, since_ms: int) -> OpenStall:
         """Return the stall of a partition that its new ``owner`` has not been seen to consume."""
         given_ms, timeout_ms = self._given_ms(handover), owner.rebalance_timeout_ms
-        until_ms = answered_ms(given_ms, self._generation.outages) + timeout_ms if timeout_ms >= 0 else FOREVER_MS
+        until_ms = answered_ms(given_ms, self._generation.outages) + timeout_ms + LEAVING_MS
+        until_ms = until_ms if timeout_ms >= 0 else FOREVER_MS
         return OpenStall(since_ms, until_ms, self._generation.first_commits, self._given_since(given_ms, owner))
 
     def _given_ms(self, handover: PartitionHandover) -> int:

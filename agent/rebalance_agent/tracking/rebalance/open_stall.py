@@ -8,7 +8,10 @@ from dataclasses import dataclass, replace
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, FirstCommits
 
-__all__ = ["OpenStall", "with_names"]
+__all__ = ["LEAVING_MS", "OpenStall", "with_names"]
+
+LEAVING_MS = 2_000
+"""How long (ms) after ``max.poll.interval.ms`` a member that does not poll leaves: clients check it once a second."""
 
 
 @dataclass(frozen=True, slots=True)

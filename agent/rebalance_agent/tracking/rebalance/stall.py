@@ -18,7 +18,8 @@ from rebalance_agent.tracking.completed_generation import Episode, Generation, P
 from rebalance_agent.tracking.evidence.known_times import FOREVER_MS
 from rebalance_agent.tracking.evidence.member_reports import MemberReports
 from rebalance_agent.tracking.patterns.group_stalls import StallLimits, stalled_spans
-from rebalance_agent.tracking.rebalance.moments import Moment, StepMoments, UnknownMomentError
+from rebalance_agent.tracking.rebalance.moment import Moment, UnknownMomentError
+from rebalance_agent.tracking.rebalance.moments import StepMoments
 from rebalance_agent.tracking.rebalance.open_stall import OpenStall
 
 __all__ = ["STALL_MAX_MS", "MeasuredStall", "measure_stall"]
@@ -151,9 +152,10 @@ def _partition_stalls(
             stopped = idle.pop(partition, None)
             handovers = step.handovers(partition)
             if old:
-                stopped = _since(partition, still_open.pop(partition, None), step.stopped(partition, old, handovers[0]))
+                stalled, member_ms = still_open.pop(partition, None), step.member_ms(old, handovers[0])
+                stopped = _since(partition, stalled, step.stopped(partition, old, handovers[0]), member_ms)
             elif stopped is None:
-                stopped = _since(partition, still_open.pop(partition, None), step.appeared(handovers[0]))
+                stopped = _since(partition, still_open.pop(partition, None), step.appeared(handovers[0]), 0)
             for handover, following in pairwise(handovers):
                 yield _between(stopped, _given(handover))
                 stopped = _handed_on(handover, following)
@@ -174,9 +176,11 @@ def _unowned(episode: Episode, since_ms: int) -> OpenStall:
     return OpenStall(since_ms, FOREVER_MS, episode.last.first_commits, frozenset())
 
 
-def _since(partition: Partition, stalled: OpenStall | None, stopped: Moment) -> Moment:
-    """Return when the partition stopped, which may not have been consumed since an earlier stall."""
-    member_ms = stopped.earliest_ms if stopped.endless else stopped.latest_ms
+def _since(partition: Partition, stalled: OpenStall | None, stopped: Moment, member_ms: int) -> Moment:
+    """Return when the partition stopped, which may not have been consumed since an earlier stall.
+
+    ``member_ms``: until when its owner was surely not removed.
+    """
     if stalled is None or stalled.over(partition, stopped.latest_ms, member_ms=member_ms):
         return stopped
     return stopped.not_after(stalled.since_ms)
