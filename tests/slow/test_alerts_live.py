@@ -12,11 +12,13 @@ from contextlib import contextmanager
 import pytest
 from confluent_kafka import Consumer
 from confluent_kafka.admin import AdminClient, NewPartitions
+from kafka import KafkaConsumer
+from kafka.coordinator.assignors.range import RangePartitionAssignor
 
 from rebalance_agent.clock import SystemClock
 from support.charts.live_prometheus import Prometheus, server
 from support.charts.live_rules import short
-from support.observer.observing import create_topic, eventually, members, observing
+from support.observer.observing import PATIENCE_S, create_topic, eventually, members, observing
 
 pytestmark = [pytest.mark.slow, pytest.mark.integration]
 
@@ -24,6 +26,8 @@ ALERTS = {
     # Kafka's shortest session timeout is 6 s; the members' rebalance timeout here 45 s: stuck from 5 s on.
     "KafkaGroupRebalanceStuck": {"margin_seconds": -40},
     "KafkaGroupRebalanceSlow": {"seconds": 2, "for": "1s"},
+    "KafkaGroupStalled": {"window": "20s"},
+    "KafkaGroupStalledLong": {"window": "20s"},
     "KafkaGroupRebalanceStorm": {"window": "30s", "rebalances": 4, "per_member": 1, "keep_firing_for": "1s"},
     "KafkaGroupPartitionsUnassigned": {"for": "2s"},
     "KafkaGroupCopartitionBroken": {"for": "2s"},
@@ -72,7 +76,8 @@ def watching(tmp_path_factory, kafka):
     folder = tmp_path_factory.mktemp("prometheus")
     rules = [short(folder, "1s", ALERTS)]
     with Prometheus(server(), folder, rules, scrape_seconds=1) as prometheus:
-        with observing(kafka.bootstrap_servers, topics_interval_seconds=1, copartitioned="joins-.*") as watched:
+        settings = {"copartitioned": "joins-.*", "stall_limits": "led-.*=0.5,2,6"}
+        with observing(kafka.bootstrap_servers, topics_interval_seconds=1, **settings) as watched:
             prometheus.watch("observer", "kafka-rebalance-agent", f"127.0.0.1:{watched.role.port}")
             yield Watch(prometheus)
         # It has ended: that is the last thing there is to see.
@@ -136,6 +141,63 @@ def test_a_member_that_does_not_let_go_makes_a_rebalance_slow_and_then_stuck(kaf
             watching.ends("KafkaGroupRebalanceStuck", group)
             watching.ends("KafkaGroupRebalanceSlow", group)
             assert watching.fired(group) == {"KafkaGroupRebalanceSlow", "KafkaGroupRebalanceStuck"}
+
+
+class SlowRange(RangePartitionAssignor):
+    """An assignor whose leader answers only when it may."""
+
+    may_answer = threading.Event()
+
+    @classmethod
+    def assign(cls, cluster, members):
+        cls.may_answer.wait(PATIENCE_S)
+        return super().assign(cluster, members)
+
+
+@contextmanager
+def led_slowly(bootstrap, topic, group):
+    """A member that joins, and that is the leader of all who join after it."""
+    SlowRange.may_answer.set()
+    consumer = KafkaConsumer(
+        topic,
+        bootstrap_servers=bootstrap,
+        group_id=group,
+        partition_assignment_strategy=(SlowRange,),
+        heartbeat_interval_ms=200,
+    )
+    joined, over = threading.Event(), threading.Event()
+
+    def poll():
+        while not over.is_set():
+            consumer.poll(50)
+            if consumer.assignment():
+                joined.set()
+        consumer.close()
+
+    thread = threading.Thread(target=poll, daemon=True)
+    thread.start()
+    try:
+        eventually(joined.is_set, told="it has joined")
+        yield SlowRange.may_answer
+    finally:
+        SlowRange.may_answer.set()
+        over.set()
+        thread.join(60)
+
+
+def test_a_leader_that_assigns_slowly_stalls_the_whole_group(kafka, watching, place):
+    """No member reports: that all of them stand still follows from records and polls."""
+    topic, group = place[0], f"led-{place[1]}"
+    with led_slowly(kafka.bootstrap_servers, topic, group) as may_answer:
+        may_answer.clear()
+        with members(kafka.bootstrap_servers, group, topic):
+            watching.fires("KafkaGroupStalled", group)
+            watching.fires("KafkaGroupStalledLong", group)
+            may_answer.set()
+            watching.ends("KafkaGroupStalledLong", group)
+            watching.ends("KafkaGroupStalled", group)
+            stalled = {"KafkaGroupStalled", "KafkaGroupStalledLong"}
+            assert watching.fired(group) - {"KafkaGroupRebalanceSlow"} == stalled
 
 
 def test_a_member_that_comes_and_goes_makes_a_storm(kafka, watching, place):
