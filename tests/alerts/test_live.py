@@ -25,6 +25,11 @@ EXPECTED = {
 }
 """(alert, group) -> the step of the timetable that brings it."""
 
+POSSIBLE = {
+    # On a busy machine its members start in two rebalances, and range by their random ids moves more than it needs.
+    ("KafkaGroupExcessMoves", "clicks-range"),
+}
+
 
 def firing(live: Live, pace: str) -> dict[tuple[str, str], list[float]]:
     """(alert, group) -> when it was seen to fire, until the timetable was over."""
@@ -36,7 +41,7 @@ def firing(live: Live, pace: str) -> dict[tuple[str, str], list[float]]:
 
 
 def test_what_the_timetable_brings_fires_and_nothing_else(live):
-    assert set(firing(live, "")) == set(EXPECTED), "\n".join(live.lines)
+    assert set(firing(live, "")) - POSSIBLE == set(EXPECTED), "\n".join(live.lines)
 
 
 @pytest.mark.parametrize(

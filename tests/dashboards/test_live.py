@@ -29,6 +29,7 @@ SILENT = {
     "rebalance-agent: Bounds and shares C": "lag_groups is not set",
     "rebalance-fleet: Where the time goes C": "no group of type consumer, share or streams",
     "rebalance-group: Stall of each rebalance E": "no pipeline has learnt what is normal",
+    "rebalance-group: Stall of each rebalance F": "no group stands still for 30 s",
     "rebalance-group: Phases of the last rebalance C": "no group of type consumer, share or streams",
     "rebalance-group: What is wrong with the assignment C": "no group is declared to be co-partitioned",
     "rebalance-group: Rebalances for nothing D": "the offsets topic may be read, so nothing is only polled",
