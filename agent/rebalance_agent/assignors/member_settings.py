@@ -24,14 +24,12 @@ def values_of(
     Raises:
         AssignmentError: a configured value is not valid for the setting.
     """
-    otherwise = setting.otherwise(config)
-    values: list[_T] = []
-    for member, report in zip(members, reports, strict=True):
-        if report and setting.name in report.settings:
-            values.append(report.settings[setting.name])
-        else:
-            values.append(setting.of(member.config) if setting.name in member.config else otherwise)
-    return tuple(values)
+    return tuple(
+        report.settings[setting.name]
+        if report and setting.name in report.settings
+        else setting.unsent(member.config, config)
+        for member, report in zip(members, reports, strict=True)
+    )
 
 
 def not_sent(

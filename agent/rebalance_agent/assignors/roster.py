@@ -187,7 +187,7 @@ def prepare_roster_again(
     """
     given = config or {}
     values = {setting.name: setting.of(given) for setting in settings}
-    unsent = {s.name: values[s.name] if s.name in given else s.otherwise(given) for s in settings}
+    unsent = {setting.name: setting.unsent(given, given) for setting in settings}
     shared = {setting.name: values[setting.name] for setting in settings if setting.shared}
     again = replace(
         roster,

@@ -72,13 +72,13 @@ class Setting(Generic[_T]):
         configured = config.get(self.name)
         return self.default if configured is None else self.parse(configured)
 
-    def otherwise(self, config: Mapping[str, str]) -> _T:
-        """Return the value of a member of which none arrived, by the group's ``config``.
+    def unsent(self, own: Mapping[str, str], group: Mapping[str, str]) -> _T:
+        """Return the value of a member of which none arrived, by its ``own`` configuration, else by that of the group.
 
         Raises:
             AssignmentError: as `parse`.
         """
-        return self.default if self.unknown is None else self.unknown.of(config)
+        return self.of(own) if self.unknown is None or self.name in own else self.unknown.of(group)
 
 
 def whole_number(

@@ -13,7 +13,7 @@ from confluent_kafka import Consumer, KafkaError, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from support.cluster.node import Node
-from support.observer.observing import eventually, http
+from support.observer.observing import answered, eventually, http
 
 __all__ = ["PARTITIONS", "Consumers", "events", "ready", "samples"]
 
@@ -147,16 +147,7 @@ def samples(address: str, name: str, **labels: str) -> dict[str, float]:
     A Service refuses connections while none of its pods is ready, as after a restart of kubelet, which probes all pods
     anew: a refused request is tried again.
     """
-    refused: list[object] = []
-
-    def page() -> tuple[int, str] | None:
-        try:
-            return http(f"http://{address}/metrics")
-        except URLError as error:
-            refused.append(error)
-            return None
-
-    status, text = eventually(page, told=refused)
+    status, text = answered(lambda: http(f"http://{address}/metrics"), refusal=URLError)
     assert status == 200, text
     wanted = [f'{label}="{value}"' for label, value in labels.items()]
     lines = (re.fullmatch(r"(\w+)(\{.*\})? (\S+)", line) for line in text.splitlines())

@@ -33,14 +33,17 @@ def eventually(condition, seconds=PATIENCE_S, *, between=lambda: None, told=None
     return value
 
 
-def answered(ask, seconds=PATIENCE_S):
-    """The result of ``ask()``, which is tried again: a machine can stop for longer than one request waits."""
+def answered(ask, seconds=PATIENCE_S, *, refusal=ClusterError):
+    """The result of ``ask()``, which is tried again: a machine can stop for longer than one request waits.
+
+    ``refusal``: the exception after which it is tried again.
+    """
     answers, refused = [], []
 
     def asked():
         try:
             answers.append(ask())
-        except ClusterError as error:
+        except refusal as error:
             refused.append(error)
         return answers
 

@@ -41,7 +41,7 @@ def test_a_group_made_again_costs_no_moves():
         assert two.generations == 2 * one.generations
         assert two.stalls == 2 * one.stalls
         assert two.excess == 2 * one.excess
-        if name != "shuffled-roundrobin":  # who has one more depends on the members' names
+        if name != "shuffled-roundrobin":  # the members' names decide which of them has one more
             assert two.moved == 2 * one.moved
     assert twice.recorded.moved == 2 * once.recorded.moved
 

@@ -13,6 +13,14 @@ from support.tracker.tracking import WHOLE, closing, listed, member, record, sai
 
 A, B = member("a", (0, 1)), member("b", (2, 3))
 BEFORE = (topics(0, t=4), replace(record(4_000, 4, A, B), live=False, replayed=True), WHOLE)
+EPOCH_6 = (
+    fact(60_000, GroupEpoch(6)),
+    target(60_000, "a", 0, 1, 2),
+    target(60_000, "b", 3),
+    fact(60_000, TargetEpoch(6)),
+    current(60_500, "b", 6, (3,)),
+    current(60_600, "a", 6, (0, 1, 2)),
+)
 
 
 def again(at, number, *members, gap=True):
@@ -59,17 +67,9 @@ def test_the_next_rebalance_is_known_again():
 
 def test_the_same_of_a_group_whose_coordinator_assigns():
     """Its epochs may also be replaced before all members reach them: without a gap nothing is missing."""
-    later = [
-        fact(60_000, GroupEpoch(6)),
-        target(60_000, "a", 0, 1, 2),
-        target(60_000, "b", 3),
-        fact(60_000, TargetEpoch(6)),
-        current(60_500, "b", 6, (3,)),
-        current(60_600, "a", 6, (0, 1, 2)),
-    ]
     known = group_of_two((0, 1), (2, 3))
     for gap, expected in ((True, (Trigger.UNKNOWN, None)), (False, (Trigger.REJOIN, 1))):
-        events, _ = events_of(*known, *(replace(one, gap_offset=0 if gap else -1, replayed=True) for one in later))
+        events, _ = events_of(*known, *(replace(one, gap_offset=0 if gap else -1, replayed=True) for one in EPOCH_6))
         assert (events[-1].trigger, events[-1].moved, events[-1].previous_generation) == (*expected, 2)
 
 
@@ -115,15 +115,7 @@ def test_a_gap_before_the_last_record_of_the_group_hides_nothing_after_it():
 
 
 def test_epochs_that_are_missing_after_an_outage_and_missing_offsets_are_unknown():
-    later = [
-        fact(60_000, GroupEpoch(6)),
-        target(60_000, "a", 0, 1, 2),
-        target(60_000, "b", 3),
-        fact(60_000, TargetEpoch(6)),
-        current(60_500, "b", 6, (3,)),
-        current(60_600, "a", 6, (0, 1, 2)),
-    ]
-    later = [unread(one, 500 + index) for index, one in enumerate(later)]
+    later = [unread(one, 500 + index) for index, one in enumerate(EPOCH_6)]
     for polls, expected in ((OUTAGE, Trigger.UNKNOWN), ((listed(50_000), listed(59_000)), Trigger.REJOIN)):
         events, _ = events_of(*group_of_two((0, 1), (2, 3)), *polls, *later)
         assert (events[-1].trigger, events[-1].previous_generation) == (expected, 2)

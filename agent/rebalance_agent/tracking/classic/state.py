@@ -27,7 +27,7 @@ from rebalance_agent.tracking.completed_generation import (
 from rebalance_agent.tracking.evidence.departures import departures
 from rebalance_agent.tracking.evidence.known_times import TimeBounds
 from rebalance_agent.tracking.evidence.last_seen import ClassicLastSeen
-from rebalance_agent.tracking.evidence.owned_at_join import given_partitions, unowned_partitions
+from rebalance_agent.tracking.evidence.owned_at_join import given_and_unowned
 from rebalance_agent.tracking.observations import GroupRecord, GroupsListed
 from rebalance_agent.tracking.tracked_group import TrackedGroup
 from rebalance_agent.tracking.tracker_context import TrackerContext
@@ -210,8 +210,8 @@ class ClassicState(TrackedGroup):
                 how = departures(before, generation, self._context.commits)
                 generation = replace(generation, departures=how)
         if observation.live:
-            given = given_partitions(before, generation)
-            self._context.commits.release(self.group, unowned_partitions(before, generation), generation.timestamp_ms)
+            given, unowned = given_and_unowned(before, generation)
+            self._context.commits.release(self.group, unowned, generation.timestamp_ms)
             self._context.commits.expect(self.group, given, generation.timestamp_ms, generation.first_commits)
         return generation
 

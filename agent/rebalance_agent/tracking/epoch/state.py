@@ -192,11 +192,11 @@ class EpochState(TrackedGroup):
         departs = old is not None and (new is None or new.epoch < 0 <= old.epoch)
         if record.live and old is not None and (departs or (new and not old.held <= pairs(new.assigned))):
             had, commits, since_ms = self._named(old.held), self._context.commits, contact_ms or 0
-            commits.release(self.group, self._named(old.held - (pairs(new.assigned) if new else set())), at_ms)
+            commits.release(self.group, self._named(old.held - pairs(new.assigned)) if new else had, at_ms)
             if departs:
-                recent, changes = commits.recent(self.group, had, since_ms, at_ms), self._context.coordinators.changes
-                member = self._records.members.get(name)
-                self._last_seen.depart(member, name, old, at_ms, recent, changes(self.partition))
+                recent = commits.recent(self.group, had, since_ms, at_ms)
+                member, changes = self._records.members.get(name), self._context.coordinators.changes(self.partition)
+                self._last_seen.depart(member, name, old, at_ms, recent, changes)
             self._last_seen.work(name, commits.worked_ms(self.group, had, since_ms, at_ms))
         if new is None:
             self._last_seen.forget(name)

@@ -146,13 +146,14 @@ class CommitTimes:
         To be called when the record is read that assigns them: commits before it in the log were taken before.
         """
         first.awaited.update(partitions)  # at once: a set that grows takes twice the memory
-        self.release(name, partitions, after_ms)
         for partition in partitions:
             first.at_ms.pop(partition, None)
-            first.released_ms.pop(partition, None)
             key = commit_key(name, *partition)
             self._add(key)
             before = self._awaited.pop(key, None)  # the oldest ones come first
+            if before:
+                before.first.released_ms.setdefault(partition, after_ms)
+            first.released_ms.pop(partition, None)
             earlier: tuple[FirstCommits, ...] = ()
             if before and after_ms - before.after_ms <= EARLIER_MAX_MS:
                 earlier = before.earlier if before.first is first else (*before.earlier, before.first)

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from rebalance_agent.tracking.evidence.known_times import CoordinatorChange
 
-__all__ = ["CHANGES_MAX", "Coordinators", "last_contact_ms"]
+__all__ = ["CHANGES_MAX", "Coordinators", "changed_since", "last_contact_ms"]
 
 CHANGES_MAX = 8
 """Changes kept per partition. Of a member that survived more of them without a contact, the bound is too late."""
@@ -41,6 +41,11 @@ class Coordinators:
     def changes(self, partition: int) -> tuple[CoordinatorChange, ...]:
         """Return the known changes of a partition's coordinator, oldest first."""
         return tuple(self._changes.get(partition, ()))
+
+
+def changed_since(at_ms: int, changes: Iterable[CoordinatorChange]) -> bool:
+    """Whether the coordinator may have changed after ``at_ms`` (epoch ms)."""
+    return any(change.until_ms >= at_ms for change in changes)
 
 
 def last_contact_ms(removed_ms: int, session_timeout_ms: int, changes: Iterable[CoordinatorChange]) -> int:

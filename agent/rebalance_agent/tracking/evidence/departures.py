@@ -17,9 +17,10 @@ from rebalance_agent.model.member_changes import member_changes
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.completed_generation import Generation
 from rebalance_agent.tracking.evidence.commit_times import CommitTimes, RecentCommits
+from rebalance_agent.tracking.evidence.coordinators import changed_since
 from rebalance_agent.tracking.evidence.known_times import CoordinatorChange, Departure, TimeBounds
 
-__all__ = ["EXPIRY_SLACK_MS", "Removal", "Timeouts", "by_commits", "changed_since", "departures"]
+__all__ = ["EXPIRY_SLACK_MS", "Removal", "Timeouts", "by_commits", "departures"]
 
 EXPIRY_SLACK_MS = 1_000
 """How long (ms) after a timeout the coordinator may remove a member: its timers, and the way of the last request."""
@@ -69,11 +70,6 @@ def departures(before: Generation, generation: Generation, commits: CommitTimes)
         if how is not Departure.UNKNOWN and not (how is Departure.LEFT and kept_waiting):
             shown[member.member_id] = how
     return shown
-
-
-def changed_since(at_ms: int, changes: Iterable[CoordinatorChange]) -> bool:
-    """Whether the coordinator may have changed after ``at_ms`` (epoch ms)."""
-    return any(change.until_ms >= at_ms for change in changes)
 
 
 def by_commits(

@@ -13,7 +13,7 @@ from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.completed_generation import Generation
 
-__all__ = ["claimed_partitions", "given_partitions", "unowned_partitions"]
+__all__ = ["claimed_partitions", "given_and_unowned"]
 
 
 def claimed_partitions(generation: Generation) -> Mapping[str, set[Partition]]:
@@ -24,21 +24,18 @@ def claimed_partitions(generation: Generation) -> Mapping[str, set[Partition]]:
     return {member.member_id: pairs(member.owned) for member in generation.members}
 
 
-def given_partitions(before: Generation | None, generation: Generation) -> set[Partition]:
-    """Return the partitions that members of a classic group got, or got back, with this generation."""
-    has = owners(generation.value)
+def given_and_unowned(before: Generation | None, generation: Generation) -> tuple[set[Partition], set[Partition]]:
+    """Return the partitions that members of a classic group got, or got back, and those that nobody has any more."""
+    had, has = owners(before.value if before else None), owners(generation.value)
+    unowned = had.keys() - has.keys()
     if before is None or (generation.protocol is not RebalanceProtocol.COOPERATIVE and not generation.returned):
-        return set(has)
-    had, claimed = owners(before.value), claimed_partitions(generation)
-    return {
+        return set(has), unowned
+    claimed = claimed_partitions(generation)
+    given = {
         partition
         for partition, owner in has.items()
         if partition not in had
         or had[partition].member_id != owner.member_id
         or partition not in claimed.get(owner.member_id, {partition})
     }
-
-
-def unowned_partitions(before: Generation | None, generation: Generation) -> set[Partition]:
-    """Return the partitions that members of a classic group had before, and nobody has with this generation."""
-    return owners(before.value).keys() - owners(generation.value).keys() if before else set()
+    return given, unowned

@@ -13,7 +13,7 @@ from rebalance_agent.model.generation_diff import Partition, owners
 from rebalance_agent.model.group import GroupType, Member, RebalanceProtocol
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.completed_generation import Episode, Generation, PartitionHandover, announces_followup
-from rebalance_agent.tracking.evidence.coordinators import last_contact_ms
+from rebalance_agent.tracking.evidence.coordinators import changed_since, last_contact_ms
 from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, Departure, LastSeen, TimeBounds
 from rebalance_agent.tracking.evidence.late_commits import answered_ms, heard_ms, surely_worked_ms
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
@@ -70,8 +70,10 @@ class StepMoments:
         generation = self._generation
         if owner.member_id in self._alive and not handover.departed:
             return self._joined_ms
-        if handover.released_ms is not None or generation.returned:
-            return handover.released_ms or generation.timestamp_ms
+        if handover.released_ms is not None:
+            return handover.released_ms
+        if generation.returned:
+            return generation.timestamp_ms
         if generation.start is not None:
             return generation.start.earliest_ms
         return self._before.timestamp_ms if self._before else -FOREVER_MS
@@ -217,8 +219,8 @@ class StepMoments:
     def open_stall(self, owner: Member, handover: PartitionHandover, since_ms: int) -> OpenStall:
         """Return the stall of a partition that its new ``owner`` has not been seen to consume."""
         given_ms, timeout_ms = self._given_ms(handover), owner.rebalance_timeout_ms
-        until_ms = answered_ms(given_ms, self._generation.outages) + timeout_ms + LEAVING_MS
-        until_ms = until_ms if timeout_ms >= 0 else FOREVER_MS
+        left_ms = answered_ms(given_ms, self._generation.outages) + timeout_ms + LEAVING_MS
+        until_ms = left_ms if timeout_ms >= 0 else FOREVER_MS
         return OpenStall(since_ms, until_ms, self._generation.first_commits, self._given_since(given_ms, owner))
 
     def _given_ms(self, handover: PartitionHandover) -> int:
@@ -248,8 +250,7 @@ class StepMoments:
         start = generation.start
         if start is None:
             raise UnknownMomentError
-        anew = any(change.until_ms >= start.earliest_ms for change in generation.coordinator_changes)
-        if anew and start.evidence is not Evidence.RECORD:
+        if changed_since(start.earliest_ms, generation.coordinator_changes) and start.evidence is not Evidence.RECORD:
             return replace(start, latest_ms=max(start.latest_ms, self._joined_ms))
         return start
 

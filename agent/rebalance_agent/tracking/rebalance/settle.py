@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -137,22 +137,18 @@ def _total(episode: Episode, moves: list[_Moves]) -> _Moves:
     whole = difference(episode.before, episode.last)
     return _Moves(
         moved=len(whole.moved) if episode.known else None,
-        revoked=_sum(step.revoked for step in moves),
+        revoked=_sum([step.revoked for step in moves]),
         assigned=sum(step.assigned for step in moves),
-        lost_min=_sum(step.lost_min for step in moves),
+        lost_min=_sum([step.lost_min for step in moves]),
         lost_known=all(step.lost_known for step in moves),
         noop=whole.noop and not episode.last.returned and episode.known,
     )
 
 
-def _sum(counts: Iterable[int | None]) -> int | None:
+def _sum(counts: Sequence[int | None]) -> int | None:
     """Return the sum; None if a count is unknown."""
-    total = 0
-    for count in counts:
-        if count is None:
-            return None
-        total += count
-    return total
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
 
 
 def _event(

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from rebalance_agent.model.episode import Basis, Stall
-from rebalance_agent.model.generation_diff import Partition, owners
+from rebalance_agent.model.generation_diff import Owners, Partition, owners
+from rebalance_agent.model.group import Member
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.completed_generation import Episode, Generation, PartitionHandover, subscribed_topics
 from rebalance_agent.tracking.evidence.known_times import FOREVER_MS
@@ -112,7 +113,8 @@ def _unmeasured(
     for before, generation in episode.steps():
         step = StepMoments(episode, before, generation, reports)
         # If generations are missing, other members may have had what a member seems to have kept.
-        kept = _kept_consuming(step, before, generation) if episode.known else set()
+        had = owners(before.value if before else None, _ids(generation))
+        kept = _kept_consuming(step, before, generation, had) if episode.known else set()
         for partition, owner in owners(generation.value).items():
             if partition in kept:
                 continue
@@ -120,8 +122,8 @@ def _unmeasured(
             if step.resumed(partition, owner, handover).endless:
                 began_ms = since_ms if stalled is None else stalled.since_ms
                 still_open[partition] = step.open_stall(owner, handover, began_ms)
-    had = owners(episode.before.value if episode.before else None)
-    for partition in (still_open.keys() | had.keys()) - last.keys():
+    first = owners(episode.before.value if episode.before else None)
+    for partition in (still_open.keys() | first.keys()) - last.keys():
         stalled = still_open.get(partition)
         still_open[partition] = _unowned(episode, since_ms if stalled is None else stalled.since_ms)
     return _not_over(still_open, episode)
@@ -146,16 +148,13 @@ def _partition_stalls(
         # If several members share a partition (share groups), the staying ones decide when it stopped.
         had = owners(before.value if before else None, _ids(generation))
         has = owners(generation.value)
-        kept = _kept_consuming(step, before, generation)
+        kept = _kept_consuming(step, before, generation, had)
         for partition in sorted((had.keys() | has.keys() | idle.keys()) - kept):
             old, new = had.get(partition), has.get(partition)
             stopped = idle.pop(partition, None)
             handovers = step.handovers(partition)
-            if old:
-                stalled, member_ms = still_open.pop(partition, None), step.member_ms(old, handovers[0])
-                stopped = _since(partition, stalled, step.stopped(partition, old, handovers[0]), member_ms)
-            elif stopped is None:
-                stopped = _since(partition, still_open.pop(partition, None), step.appeared(handovers[0]), 0)
+            if old or stopped is None:
+                stopped = _stopped(step, partition, old, handovers[0], still_open.pop(partition, None))
             for handover, following in pairwise(handovers):
                 yield _between(stopped, _given(handover))
                 stopped = _handed_on(handover, following)
@@ -176,21 +175,31 @@ def _unowned(episode: Episode, since_ms: int) -> OpenStall:
     return OpenStall(since_ms, FOREVER_MS, episode.last.first_commits, frozenset())
 
 
-def _since(partition: Partition, stalled: OpenStall | None, stopped: Moment, member_ms: int) -> Moment:
-    """Return when the partition stopped, which may not have been consumed since an earlier stall.
+def _stopped(
+    step: StepMoments,
+    partition: Partition,
+    owner: Member | None,
+    handover: PartitionHandover,
+    carried: OpenStall | None,
+) -> Moment:
+    """Return when the partition stopped; without an ``owner`` before, when it could first have been consumed.
 
-    ``member_ms``: until when its owner was surely not removed.
+    It may not have been consumed since a ``carried`` stall.
     """
-    if stalled is None or stalled.over(partition, stopped.latest_ms, member_ms=member_ms):
+    stopped = step.appeared(handover) if owner is None else step.stopped(partition, owner, handover)
+    if carried is None:
         return stopped
-    return stopped.not_after(stalled.since_ms)
+    member_ms = -FOREVER_MS if owner is None else step.member_ms(owner, handover)
+    over = carried.over(partition, stopped.latest_ms, member_ms=member_ms)
+    return stopped if over else stopped.not_after(carried.since_ms)
 
 
-def _kept_consuming(step: StepMoments, before: Generation | None, after: Generation) -> set[Partition]:
-    """Return the partitions that did not stop, since a member kept them and did not lose them before it joined."""
-    if step.everything_stops:
-        return set()
-    kept, had = _kept(before, after), owners(before.value if before else None, _ids(after))
+def _kept_consuming(step: StepMoments, before: Generation | None, after: Generation, had: Owners) -> set[Partition]:
+    """Return the partitions that did not stop, since a member kept them and did not lose them before it joined.
+
+    ``had``: the owners before, preferably those that stayed.
+    """
+    kept = set() if step.everything_stops else _kept(before, after)
     return {partition for partition in kept if not (partition in had and step.gave_up(partition, had[partition]))}
 
 
