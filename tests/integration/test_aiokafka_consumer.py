@@ -53,7 +53,7 @@ def sidecar():
 
 
 class Crew:
-    """Members of one group in one event loop; whoever is left at the end is stopped."""
+    """Members of one group in one event loop; each that is left at the end is stopped."""
 
     def __init__(self, address, events_url):
         self.group = f"aio-group-{next(NUMBER)}"
@@ -97,14 +97,14 @@ def sizes(*members):
     return [len(member.assignment()) for member in members]
 
 
-def told(sidecar, **fields):
+def reported(sidecar, **fields):
     with sidecar.changed:
         return [event for event in sidecar.taken if all(event.get(name) == value for name, value in fields.items())]
 
 
 def arrives(sidecar, number=1, **fields):
-    assert sidecar.wait_for(lambda _: len(told(sidecar, **fields)) >= number), (fields, sidecar.taken)
-    return told(sidecar, **fields)
+    assert sidecar.wait_for(lambda _: len(reported(sidecar, **fields)) >= number), (fields, sidecar.taken)
+    return reported(sidecar, **fields)
 
 
 class Listening(aiokafka.ConsumerRebalanceListener):
@@ -243,7 +243,7 @@ def test_failover_hands_over_and_back(crew, topic):
 
 
 def test_an_equal_newcomer_leads_and_still_leaves_the_active_its_partitions(crew, topic):
-    # Whoever leads must know from the others' subscriptions who owns what: more of them than aiokafka itself reads.
+    # The leader must know from the others' subscriptions who owns what: more of them than aiokafka itself reads.
     async def scenario():
         async with crew:
             active = await crew.join(topic, partition_assignment_strategy="failover")
@@ -254,7 +254,7 @@ def test_an_equal_newcomer_leads_and_still_leaves_the_active_its_partitions(crew
     asyncio.run(scenario())
 
 
-def test_copies_are_told_to_their_keepers_who_take_over(crew, topic):
+def test_copies_are_reported_to_their_keepers_who_take_over(crew, topic):
     config = {
         "partition_assignment_strategy": "copartitioned-sticky",
         "assignor_config": {"assignment.num.standbys": 1, "assignment.changelog.topics": topic},
@@ -280,7 +280,7 @@ def test_copies_are_told_to_their_keepers_who_take_over(crew, topic):
     asyncio.run(scenario())
 
 
-def test_partitions_count_by_the_loads_that_are_told(crew, topic):
+def test_partitions_count_by_the_loads_that_are_reported(crew, topic):
     asked = []
 
     def loads(counts):
@@ -302,7 +302,7 @@ def test_partitions_count_by_the_loads_that_are_told(crew, topic):
     assert asked[0] == {topic: 100}
 
 
-def test_callbacks_and_leaving_are_told(crew, topic, sidecar):
+def test_callbacks_and_leaving_are_reported(crew, topic, sidecar):
     listening = Listening()
 
     async def scenario():
@@ -315,14 +315,14 @@ def test_callbacks_and_leaving_are_told(crew, topic, sidecar):
     asyncio.run(scenario())
     assert listening.calls == [("revoked", 0), ("assigned", 100), ("revoked", 100), ("assigned", 50)]
     arrives(sidecar, 2, kind="member", callback="left")
-    first = told(sidecar, kind="member", client_id="first")
+    first = reported(sidecar, kind="member", client_id="first")
     assert [event["callback"] for event in first][:4] == ["assigned", "revoked", "assigned", "left"]
     revoked = first[1]
     assert revoked["timestamp_ms"] - revoked["started_ms"] >= 50
     assert revoked["partitions"] == {topic: "0-99"}
     assert [event["generation"] for event in first[:3]] == [1, 1, 2]
     assert all(event["group"] == crew.group and event["member_id"].startswith("first-") for event in first)
-    assert {event["instance_id"] for event in told(sidecar, kind="member", client_id="second")} == {"here"}
+    assert {event["instance_id"] for event in reported(sidecar, kind="member", client_id="second")} == {"here"}
 
 
 def test_a_listener_that_raises_is_aiokafkas_to_log(crew, topic, sidecar, caplog):
@@ -342,16 +342,16 @@ def test_a_listener_that_raises_is_aiokafkas_to_log(crew, topic, sidecar, caplog
     assert event["error"] == "ValueError: the user's own"
 
 
-def test_a_member_that_was_thrown_out_tells_of_a_loss(crew, topic, sidecar):
+def test_a_member_that_was_expelled_reports_a_loss(crew, topic, sidecar):
     async def scenario():
         async with crew:
             member = await crew.join(topic, client_id="idle", max_poll_interval_ms=1_000)
-            await until(lambda: told(sidecar, callback="lost"))
+            await until(lambda: reported(sidecar, callback="lost"))
             await member.getmany(timeout_ms=10)
-            await until(lambda: len(told(sidecar, callback="assigned")) == 2)
+            await until(lambda: len(reported(sidecar, callback="assigned")) == 2)
 
     asyncio.run(scenario())
-    assert told(sidecar, callback="lost")[0]["partitions"] == {topic: "0-99"}
+    assert reported(sidecar, callback="lost")[0]["partitions"] == {topic: "0-99"}
 
 
 def test_several_strategies_join_once(crew, topic, sidecar):
@@ -380,7 +380,7 @@ def test_strategies_are_changed_in_two_rolling_restarts(crew, topic, sidecar):
 
     asyncio.run(scenario())
     arrives(sidecar, 1, kind="assign", assignor="weighted-sticky")
-    assert told(sidecar, kind="assign")[-1]["assignor"] == "weighted-sticky"
+    assert reported(sidecar, kind="assign")[-1]["assignor"] == "weighted-sticky"
 
 
 def test_aiokafkas_own_assignor_is_watched_as_it_is(crew, topic, sidecar):
@@ -550,7 +550,7 @@ def test_without_a_sidecar_nothing_changes(crew, topic):
         asyncio.run(scenario(url))
 
 
-def test_without_a_group_there_is_nothing_to_tell(crew, topic, sidecar):
+def test_without_a_group_there_is_nothing_to_show(crew, topic, sidecar):
     async def scenario():
         async with crew:
             member = await crew.join(topic, group_id=None)

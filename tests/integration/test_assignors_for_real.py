@@ -118,7 +118,7 @@ def test_cooperative_strategies_let_what_stays_go_on_and_move_the_rest_in_a_foll
     until(lambda: crew.settled and crew.sizes == expected and second.generation > alone)
     kept = expected[0]
 
-    def told(client, callback):
+    def reported(client, callback):
         with sidecar.changed:
             return [
                 event
@@ -127,12 +127,12 @@ def test_cooperative_strategies_let_what_stays_go_on_and_move_the_rest_in_a_foll
             ]
 
     if kept == 12:
-        assert told("first", "revoked") == []
+        assert reported("first", "revoked") == []
         return
     # The newcomer gets the rest in a later generation than the one in which the first member gave it back.
-    assert sidecar.wait_for(lambda _: told("second", "assigned"))
-    (revoked,) = told("first", "revoked")
-    (assigned,) = told("second", "assigned")
+    assert sidecar.wait_for(lambda _: reported("second", "assigned"))
+    (revoked,) = reported("first", "revoked")
+    (assigned,) = reported("second", "assigned")
     assert revoked["partitions"] == assigned["partitions"]
     assert revoked["generation"] < assigned["generation"]
     assert revoked["timestamp_ms"] <= assigned["started_ms"]
@@ -163,7 +163,7 @@ def test_failover_hands_over_and_back_as_configured(kafka, crew):
     assert crew.members == [passive]
 
 
-def test_heavy_partitions_are_spread_by_the_lag_that_the_cluster_tells(kafka, crew):
+def test_heavy_partitions_are_spread_by_the_lag_that_the_cluster_shows(kafka, crew):
     topic = create_topic(kafka, 6)
     producer = Producer({"bootstrap.servers": kafka.bootstrap_servers})
     # By counts alone one member would get both heavy ones.

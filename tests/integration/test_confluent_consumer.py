@@ -69,7 +69,7 @@ def config(kafka, group):
 
 @pytest.fixture
 def join(config):
-    """Starts an application in the test's group; whoever is left at the end is closed."""
+    """Starts an application in the test's group; each that is left at the end is closed."""
     with contextlib.ExitStack() as applications:
 
         def start(topics, settings=None, **options):
@@ -150,7 +150,7 @@ def test_a_cooperative_member_keeps_its_place_in_what_it_keeps(join, topic, prod
     until(lambda: len(first.records) == 50 * PARTITIONS)
     second = join(topic, strategy)
     until(lambda: (len(first.partitions), len(second.partitions)) == (4, 4))
-    assert [kind for kind, partitions in first.told if partitions] == ["assign", "revoke"]
+    assert [kind for kind, partitions in first.reported if partitions] == ["assign", "revoke"]
     produce(producer, topic, 10)
     # Nothing was committed: the second begins at the start, the first goes on where it was.
     until(lambda: len(second.records) == 60 * 4)
@@ -186,7 +186,7 @@ def test_the_group_waits_for_the_revoke_callback(join, topic):
     second = join(topic)
     assert entered.wait(PATIENCE)
     threading.Event().wait(2)  # it would be over by now
-    assert not any(partitions for _, partitions in second.told)
+    assert not any(partitions for _, partitions in second.reported)
     leave.set()
     until(lambda: (len(first.partitions), len(second.partitions)) == (4, 4))
 
@@ -202,10 +202,10 @@ def test_heartbeats_go_on_while_the_application_is_away_longer_than_the_session(
     assert not second.partitions
     first.go_on()
     until(lambda: (len(first.partitions), len(second.partitions)) == (4, 4))
-    assert ("lost", set(range(PARTITIONS))) not in first.told
+    assert ("lost", set(range(PARTITIONS))) not in first.reported
 
 
-def test_an_application_that_does_not_poll_in_time_is_told_so_loses_all_and_comes_back(join, topic, producer):
+def test_an_application_that_does_not_poll_in_time_gets_an_error_loses_all_and_comes_back(join, topic, producer):
     produce(producer, topic, 1)
     short = {"max.poll.interval.ms": 6_000}
     slow = join(topic, short)
@@ -217,8 +217,8 @@ def test_an_application_that_does_not_poll_in_time_is_told_so_loses_all_and_come
     until(lambda: slow.errors)
     until(lambda: (len(slow.partitions), len(quick.partitions)) == (4, 4))
     assert [error.code() for error in slow.errors] == [KafkaError._MAX_POLL_EXCEEDED]
-    assert ("lost", set(range(PARTITIONS))) in slow.told
-    assert not any(kind == "revoke" for kind, _ in slow.told)
+    assert ("lost", set(range(PARTITIONS))) in slow.reported
+    assert not any(kind == "revoke" for kind, _ in slow.reported)
 
 
 def test_a_commit_after_the_place_in_the_group_is_lost_is_refused_as_confluents(single, topic, producer, join):
@@ -287,16 +287,16 @@ def test_pause_resume_seek_and_position_are_confluents(single, topic, producer):
 
 def test_stored_offsets_are_committed_at_the_interval_with_a_word_to_on_commit(single, topic, producer, kafka, group):
     produce(producer, topic, 5)
-    told = []
+    reported = []
     consumer = single(
-        {"auto.commit.interval.ms": 200, "on_commit": lambda error, offsets: told.append((error, offsets))}
+        {"auto.commit.interval.ms": 200, "on_commit": lambda error, offsets: reported.append((error, offsets))}
     )
     consumer.subscribe([topic])
     records(consumer, 5 * PARTITIONS)
     until(lambda: consumer.poll(0.05) is None and committed(kafka, group, topic) == dict.fromkeys(range(PARTITIONS), 5))
-    until(lambda: consumer.poll(0.05) is None and told)
-    assert {error for error, _ in told} == {None}
-    assert all(isinstance(each, TopicPartition) for _, offsets in told for each in offsets)
+    until(lambda: consumer.poll(0.05) is None and reported)
+    assert {error for error, _ in reported} == {None}
+    assert all(isinstance(each, TopicPartition) for _, offsets in reported for each in offsets)
 
 
 def test_closing_commits_what_is_stored_and_only_that(single, topic, producer, kafka, group, config):
@@ -359,11 +359,11 @@ def test_a_static_member_that_restarts_finds_its_partitions_without_a_rebalance(
     two = join(topic)
     until(lambda: (len(one.partitions), len(two.partitions)) == (4, 4))
     before = one.partitions
-    changes = len(two.told)
+    changes = len(two.reported)
     one.close()
     again = join(topic, static)
     until(lambda: again.partitions == before)
-    assert len(two.told) == changes
+    assert len(two.reported) == changes
 
 
 def test_of_two_consumers_with_one_instance_id_the_older_one_is_fenced(join, topic, producer):
@@ -374,29 +374,29 @@ def test_of_two_consumers_with_one_instance_id_the_older_one_is_fenced(join, top
     until(lambda: len(newer.partitions) == PARTITIONS)
     produce(producer, topic, 1)  # it notices with a commit
     until(lambda: not older.partitions)
-    assert older.told[-1] == ("lost", set(range(PARTITIONS)))
+    assert older.reported[-1] == ("lost", set(range(PARTITIONS)))
     until(lambda: older.errors)
     assert [(error.code(), error.fatal()) for error in older.errors] == [(KafkaError.FENCED_INSTANCE_ID, True)]
 
 
 def test_unsubscribing_revokes_leaves_and_subscribing_again_brings_it_back(single, topic, producer, sidecar):
     produce(producer, topic, 1)
-    told = []
+    reported = []
     consumer = single(events_url=sidecar.url)
     callbacks = {
-        "on_assign": lambda _consumer, partitions: told.append(("assign", len(partitions))),
-        "on_revoke": lambda _consumer, partitions: told.append(("revoke", len(partitions))),
+        "on_assign": lambda _consumer, partitions: reported.append(("assign", len(partitions))),
+        "on_revoke": lambda _consumer, partitions: reported.append(("revoke", len(partitions))),
     }
     consumer.subscribe([topic], **callbacks)
     records(consumer, PARTITIONS)
     consumer.unsubscribe()
-    until(lambda: consumer.poll(0.05) is None and told[-1] == ("revoke", PARTITIONS))
+    until(lambda: consumer.poll(0.05) is None and reported[-1] == ("revoke", PARTITIONS))
     until(lambda: consumer.poll(0.05) is None and not consumer.memberid())
     assert sidecar.wait_for(
         lambda taken: [each["callback"] for each in taken if each["kind"] == "member"][-1] == "left"
     )
     consumer.subscribe([topic], **callbacks)
-    until(lambda: consumer.poll(0.05) is None and told[-1] == ("assign", PARTITIONS))
+    until(lambda: consumer.poll(0.05) is None and reported[-1] == ("assign", PARTITIONS))
 
 
 def test_a_pattern_follows_new_topics(join, admin, group):
@@ -409,9 +409,9 @@ def test_a_pattern_follows_new_topics(join, admin, group):
     assert {topic for topic, _ in application.held} == {f"{group}-one", f"{group}-two", other}
 
 
-def test_the_sidecar_is_told_of_callbacks_as_they_run_on_the_applications_thread(topic, join, sidecar):
+def test_callbacks_are_reported_as_they_run_on_the_applications_thread(topic, join, sidecar):
     pause = threading.Event()
-    first = join(topic, {"client.id": "told"}, events_url=sidecar.url, on_revoke=lambda *_: pause.wait(0.3))
+    first = join(topic, {"client.id": "reported"}, events_url=sidecar.url, on_revoke=lambda *_: pause.wait(0.3))
     until(lambda: len(first.partitions) == PARTITIONS)
     first.stall()
     second = join(topic)

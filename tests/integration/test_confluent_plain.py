@@ -78,21 +78,21 @@ def crew(kafka, sidecar):
         yield members
 
 
-def told(sidecar, **fields):
+def reported(sidecar, **fields):
     with sidecar.changed:
         return [event for event in sidecar.taken if all(event.get(name) == value for name, value in fields.items())]
 
 
 def arrives(sidecar, number=1, **fields):
-    assert sidecar.wait_for(lambda _: len(told(sidecar, **fields)) >= number), (fields, sidecar.taken)
-    return told(sidecar, **fields)
+    assert sidecar.wait_for(lambda _: len(reported(sidecar, **fields)) >= number), (fields, sidecar.taken)
+    return reported(sidecar, **fields)
 
 
 def shares(crew):
     return [len(member.assignment()) for member in crew.members]
 
 
-def test_callbacks_are_told_with_generation_and_member_id(crew, topic, sidecar):
+def test_callbacks_are_reported_with_generation_and_member_id(crew, topic, sidecar):
     first = crew.make()
     first.subscribe([topic])
     crew.until(lambda: shares(crew) == [10])
@@ -101,13 +101,13 @@ def test_callbacks_are_told_with_generation_and_member_id(crew, topic, sidecar):
     member_id = first.memberid()
     crew.close()
     arrives(sidecar, 2, callback="left")
-    events = told(sidecar, client_id="client-0")
+    events = reported(sidecar, client_id="client-0")
     # On closing, librdkafka revokes.
     assert [event["callback"] for event in events] == ["assigned", "revoked", "assigned", "revoked", "left"]
     assert [event["generation"] for event in events] == [1, 1, 2, 2, 2]
     assert [event["partitions"] for event in events[:2]] == [{topic: "0-9"}] * 2
     assert {(event["group"], event["member_id"]) for event in events} == {(crew.group, member_id)}
-    assert {event["instance_id"] for event in told(sidecar, client_id="client-1")} == {"here"}
+    assert {event["instance_id"] for event in reported(sidecar, client_id="client-1")} == {"here"}
 
 
 def test_the_applications_callbacks_run_as_ever_and_are_timed(crew, topic, sidecar):
@@ -143,7 +143,7 @@ def test_what_the_applications_callback_raises_comes_out_of_poll(crew, topic, si
     assert event["error"] == "ValueError: the user's own"
 
 
-def test_cooperative_callbacks_tell_of_what_moves_only(crew, topic, sidecar):
+def test_cooperative_callbacks_show_what_moves_only(crew, topic, sidecar):
     cooperative = {"partition.assignment.strategy": "cooperative-sticky"}
     crew.make(cooperative).subscribe([topic])
     crew.until(lambda: shares(crew) == [10])
@@ -151,7 +151,7 @@ def test_cooperative_callbacks_tell_of_what_moves_only(crew, topic, sidecar):
     crew.until(lambda: shares(crew) == [5, 5])
     crew.close()
     arrives(sidecar, 2, callback="left")
-    events = [(event["callback"], event.get("partitions")) for event in told(sidecar, client_id="client-0")]
+    events = [(event["callback"], event.get("partitions")) for event in reported(sidecar, client_id="client-0")]
     assert [callback for callback, _ in events] == ["assigned", "revoked", "revoked", "left"]
     assert [count(partitions) for _, partitions in events] == [10, 5, 5, 0]
 
@@ -171,13 +171,13 @@ def lose(crew, sidecar, topic, **callbacks):
     member.subscribe([topic], **callbacks)
     crew.until(lambda: shares(crew) == [10])
     threading.Event().wait(8)
-    crew.until(lambda: len(told(sidecar, callback="lost")) == 2)
+    crew.until(lambda: len(reported(sidecar, callback="lost")) == 2)
 
 
-def test_a_loss_is_told_with_librdkafkas_reason(crew, topic, sidecar):
+def test_a_loss_is_reported_with_librdkafkas_reason(crew, topic, sidecar):
     calls = []
     lose(crew, sidecar, topic, on_revoke=lambda _consumer, gone: calls.append(len(gone)))
-    first, again = told(sidecar, callback="lost")
+    first, again = reported(sidecar, callback="lost")
     assert calls == [10]  # there is no on_lost
     assert first["event_id"] == again["event_id"]
     assert (first["revision"], again["revision"]) == (0, 1)
@@ -192,11 +192,11 @@ def test_unsubscribing_is_leaving_after_the_revocation(crew, topic, sidecar):
     member.subscribe([topic])
     crew.until(lambda: shares(crew) == [10])
     member.unsubscribe()
-    crew.until(lambda: told(sidecar, callback="left"))
-    assert [event["callback"] for event in told(sidecar)] == ["assigned", "revoked", "left"]
+    crew.until(lambda: reported(sidecar, callback="left"))
+    assert [event["callback"] for event in reported(sidecar)] == ["assigned", "revoked", "left"]
     crew.close()
     crew.close()
-    assert len(told(sidecar, callback="left")) == 1
+    assert len(reported(sidecar, callback="left")) == 1
 
 
 def test_the_end_of_a_with_block_is_leaving(crew, topic, sidecar):
@@ -204,7 +204,7 @@ def test_the_end_of_a_with_block_is_leaving(crew, topic, sidecar):
         member.subscribe([topic])
         crew.until(lambda: shares(crew) == [10])
     arrives(sidecar, callback="left")
-    assert [event["callback"] for event in told(sidecar)] == ["assigned", "revoked", "left"]
+    assert [event["callback"] for event in reported(sidecar)] == ["assigned", "revoked", "left"]
 
 
 def test_statistics_reach_the_application_too_and_what_it_raises_comes_out(crew, topic):

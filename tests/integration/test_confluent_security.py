@@ -58,12 +58,16 @@ def test_membership_and_records_come_by_the_same_listener(config):
     [({"sasl.password": "wrong"}, KafkaError._AUTHENTICATION), ({"ssl.ca.location": "probe"}, KafkaError._SSL)],
     ids=["password", "authority"],
 )
-def test_who_is_not_let_in_or_does_not_trust_the_broker_is_told_so_and_closes_in_time(config, wrong, code, caplog):
+def test_a_client_that_is_refused_or_does_not_trust_the_broker_gets_an_error_and_closes_in_time(
+    config, wrong, code, caplog
+):
     # What is logged holds the sockets that kafka-python leaves to the garbage collector.
     caplog.set_level(logging.CRITICAL, logger="kafka")
-    told = []
-    with Consumer(config | wrong | {"error_cb": lambda error: told.append(error.code())}, events_url="") as consumer:
+    reported = []
+    with Consumer(
+        config | wrong | {"error_cb": lambda error: reported.append(error.code())}, events_url=""
+    ) as consumer:
         consumer.subscribe(["t"])
-        until(lambda: consumer.poll(0.1) is None and code in told)
+        until(lambda: consumer.poll(0.1) is None and code in reported)
         assert consumer.memberid() is None
     gc.collect()

@@ -44,7 +44,7 @@ def test_the_bound_of_a_members_stall_reaches_back_before_its_coordinator_was_re
         ):
             victim = java_member(bootstrap, "g", "t", "victim", **session)
             try:
-                eventually(lambda: victim.owned and len(_closing(bootstrap)) >= 2, told="a group of two")
+                eventually(lambda: victim.owned and len(_closing(bootstrap)) >= 2, waiting_for="a group of two")
             finally:
                 killed_ms = clock.now_ms()
                 victim.kill()

@@ -36,21 +36,23 @@ def test_a_checked_run_of_sixty_seconds_shows_every_step_and_agrees_with_the_coo
         env={**os.environ, "TMPDIR": str(tmp_path)},
     )
     assert done.returncode == 0, done.stdout
-    told = json.loads(summary.read_text())
-    assert told["differences"] == []
-    assert {name: group["check"] for name, group in told["groups"].items()} == {group.name: "ok" for group in GROUPS}
-    assert told["groups"]["orders-weighted"]["members"] == {"orders-900": 90, "orders-90": 9, "orders-10": 1}
-    assert told["groups"]["payments-failover"]["members"] == {"payments-active": 8, "payments-standby": 0}
-    assert told["groups"]["clicks-range"]["members"] == {"range-1": 81, "range-2": 81, "range-3": 0}
-    assert set(told["groups"]["clicks-shuffled"]["members"].values()) == {54}
-    gateway = told["groups"]["parcels-gateway"]
+    reported = json.loads(summary.read_text())
+    assert reported["differences"] == []
+    assert {name: group["check"] for name, group in reported["groups"].items()} == {
+        group.name: "ok" for group in GROUPS
+    }
+    assert reported["groups"]["orders-weighted"]["members"] == {"orders-900": 90, "orders-90": 9, "orders-10": 1}
+    assert reported["groups"]["payments-failover"]["members"] == {"payments-active": 8, "payments-standby": 0}
+    assert reported["groups"]["clicks-range"]["members"] == {"range-1": 81, "range-2": 81, "range-3": 0}
+    assert set(reported["groups"]["clicks-shuffled"]["members"].values()) == {54}
+    gateway = reported["groups"]["parcels-gateway"]
     assert (gateway["client"], gateway["assignor"]) == ("confluent-kafka", "weighted-sticky")
     assert gateway["members"] == {"parcels-300": 12, "parcels-100": 4}
-    assert [step["name"] for step in told["steps"]] == [step.name for step in STEPS]
-    for step in told["steps"]:
+    assert [step["name"] for step in reported["steps"]] == [step.name for step in STEPS]
+    for step in reported["steps"]:
         seen = [{"group": episode["group"], "trigger": episode["trigger"]} for episode in step["seen"]]
         assert sorted(seen, key=str) == sorted(step["expected"], key=str)
-    slow = told["slow_consumer"]
+    slow = reported["slow_consumer"]
     assert (slow["client_id"], slow["basis"]) == ("orders-90", "exact")
     assert slow["delay_seconds"] <= slow["stall_seconds"] <= slow["delay_seconds"] + 1
     assert "orders-90" in done.stdout

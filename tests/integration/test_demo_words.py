@@ -51,7 +51,7 @@ def event(words, *partitions, **changes):
 GAUGES = GroupGauges(generation=1, members=1, owned={"one": 3})
 
 
-def test_the_words_tell_generation_protocol_members_and_assignment(words):
+def test_the_words_show_generation_protocol_members_and_assignment(words):
     (member,) = words.clients
     assert words.generation == 1
     assert words.protocol == words.described_protocol == "range"

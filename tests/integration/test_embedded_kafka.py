@@ -170,7 +170,7 @@ def test_a_second_start_downloads_nothing(kafka):
     assert kafka.java_classpath() == os.pathsep.join(map(str, jars))
 
 
-def test_a_bad_property_is_told_with_the_logs_end_and_the_log_is_kept():
+def test_a_bad_property_is_reported_with_the_logs_end_and_the_log_is_kept():
     kafka = EmbeddedKafka(properties={"offsets.topic.num.partitions": "none"})
     with pytest.raises(BrokerError) as caught:
         kafka.start()
@@ -181,7 +181,7 @@ def test_a_bad_property_is_told_with_the_logs_end_and_the_log_is_kept():
     assert "Invalid value none" in Path(log).read_text(encoding="utf-8")
 
 
-def test_a_broker_that_does_not_answer_in_time_is_told_and_ended():
+def test_a_broker_that_does_not_answer_in_time_is_given_and_ended():
     kafka = EmbeddedKafka(startup_timeout=0.2)
     with pytest.raises(BrokerError, match=r"was not ready within 0\.2 s"):
         kafka.start()

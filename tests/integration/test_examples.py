@@ -1,6 +1,6 @@
 """Every program in ``examples/`` runs, exits cleanly, and reports its rebalances to the sidecar.
 
-An example takes ``--bootstrap-servers``; with ``--seconds`` or ``--records`` it is told when to end, with ``--topic``
+An example takes ``--bootstrap-servers``; with ``--seconds`` or ``--records`` it ends after that, with ``--topic``
 where to read.
 """
 
@@ -62,7 +62,7 @@ ASSIGNORS = {
     "own_assignor": {"whole-topics"},
     "own_strategy": {"cooperative-stripes"},
 }
-"""Whose ``assign()`` calls the sidecar is told of: librdkafka's own are not seen."""
+"""Examples whose ``assign()`` calls the sidecar sees: librdkafka's own are not visible."""
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +96,7 @@ def test_each_example_is_known():
 
 
 def usage_and_run(kafka, admin, example):
-    """What an example prints when asked for help and when it runs, and what the sidecar was told meanwhile."""
+    """What an example prints when asked for help and when it runs, and what the sidecar was reported meanwhile."""
     usage = run(example, "--help")
     known = set(re.findall(r"--[a-z-]+", usage.stdout))
     topic = f"examples-{next(NUMBER)}"
@@ -117,7 +117,7 @@ def runs(kafka, admin):
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_runs_and_its_rebalances_are_told(runs, example):
+def test_an_example_runs_and_its_rebalances_are_reported(runs, example):
     usage, ended, events = runs[example]
     assert usage.returncode == 0, usage.stderr
     assert "--bootstrap-servers" in usage.stdout

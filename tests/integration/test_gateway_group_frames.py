@@ -107,14 +107,14 @@ async def expelled(address, one):
     ("how", "error_code", "reason"),
     [(taken_by_another, 82, "FENCED_INSTANCE_ID"), (expelled, 25, "UNKNOWN_MEMBER_ID")],
 )
-def test_a_member_that_the_coordinator_expelled_is_told_as_lost(address, group, how, error_code, reason):
+def test_a_member_that_the_coordinator_expelled_is_reported_as_lost(address, group, how, error_code, reason):
     async def go():
         one = await behind(address, group, 300, instance_id="static-1")
         assert await rebalance(one) == [0]
         await how(address, one)
         refused = (await one.heartbeat()).error_code
         await one.line.broker.close()
-        return refused, one.gateway.told(Callback.LOST), one.owned
+        return refused, one.gateway.reported(Callback.LOST), one.owned
 
     refused, (lost,), owned = asyncio.run(asyncio.wait_for(go(), 60))
     assert refused == error_code
@@ -140,7 +140,7 @@ def test_an_assignor_that_is_late_costs_the_group_nothing_but_its_strategy(addre
     assert asyncio.run(asyncio.wait_for(go(), 60)) == ((0, "range", {TOPIC: (5, 6)}), FrameOutcome.ASSIGN_LATE)
 
 
-def test_a_sync_with_the_wrong_name_is_refused_and_the_client_told_to_rejoin(address, group):
+def test_a_sync_with_the_wrong_name_is_refused_and_the_client_has_to_rejoin(address, group):
     async def go():
         one = await behind(address, group, 300)
         await one.join()

@@ -42,16 +42,16 @@ def test_observer_and_gateway_agree_on_every_generation(kafka, own, strategy, di
             eventually(lambda: [len(each.owned) for each in consumers] == [8, 8])
 
             def agreed():
-                told = events(bootstrap, published, group=group)
-                closing = [each for each in told if each["kind"] == "generation" and each["closes_episode"]]
-                last["differ"] = differ(told)
-                return closing and closing[-1]["trigger"] == "member_left" and not last["differ"] and told
+                reported = events(bootstrap, published, group=group)
+                closing = [each for each in reported if each["kind"] == "generation" and each["closes_episode"]]
+                last["differ"] = differ(reported)
+                return closing and closing[-1]["trigger"] == "member_left" and not last["differ"] and reported
 
-            told = eventually(agreed, told=last)
+            reported = eventually(agreed, waiting_for=last)
         finally:
             for each in consumers:
                 each.close()
-    generations = [each for each in told if each["kind"] == "generation"]
+    generations = [each for each in reported if each["kind"] == "generation"]
     assert {each["assignor"] for each in generations} == {strategy}
     newest = generations[-1]
     assert (len(newest["members"]), newest["stall"]["basis"]) == (2, "bound")

@@ -71,11 +71,11 @@ def test_every_strategy_gives_what_our_own_assignor_gives_for_the_same_members(k
         for name in names:
             join(name, first, "a")
             join(name, second, "b")
-        eventually(all_agree, told=seen)
+        eventually(all_agree, waiting_for=seen)
         for name in names:
             join(name, second, "c")
-        eventually(all_agree, told=seen)
+        eventually(all_agree, waiting_for=seen)
         for those in members.values():
             # The one with most: librdkafka's cooperative consumers do not say that they leave if they have nothing.
             those.pop(max(those, key=lambda client: len(those[client].owned))).close()
-        eventually(all_agree, told=seen)
+        eventually(all_agree, waiting_for=seen)

@@ -138,7 +138,7 @@ def read_all(consumer, number):
         got.extend(message.value() for message in consumer.consume(100, 0.2) if not message.error())
         return len(got) >= number
 
-    eventually(some, told=got)
+    eventually(some, waiting_for=got)
     return got
 
 
@@ -209,8 +209,8 @@ def test_clients_work_as_without_a_gateway_and_reach_nothing_but_the_gateway(gat
 
 def test_an_admin_client_administers(gateway, topic):
     admin = AdminClient({"bootstrap.servers": gateway.bootstrap})
-    told = admin.describe_cluster().result()
-    assert [str(node.port) for node in told.nodes] != [gateway.bootstrap.rpartition(":")[2]]
+    reported = admin.describe_cluster().result()
+    assert [str(node.port) for node in reported.nodes] != [gateway.bootstrap.rpartition(":")[2]]
     assert topic in admin.list_topics(timeout=PATIENCE_S).topics
     resource = ConfigResource("topic", topic)
     assert "retention.ms" in admin.describe_configs([resource])[resource].result()

@@ -1,4 +1,4 @@
-"""The lines that the pages tell newcomers to copy work as described."""
+"""The lines that the pages show newcomers work as described."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def create(admin, partitions, name=None):
 
 @pytest.fixture
 def join(kafka, group, sidecar):
-    """Starts a member of the test's group; whoever is left at the end is closed."""
+    """Starts a member of the test's group; each that is left at the end is closed."""
     with contextlib.ExitStack() as members:
 
         def start(*topics, kind=KafkaConsumer, **configs):
@@ -74,7 +74,7 @@ def join(kafka, group, sidecar):
         yield start
 
 
-def told(sidecar, **fields):
+def reported(sidecar, **fields):
     """Events that the sidecar took, with these fields, in the order of each process."""
     with sidecar.changed:
         return [event for event in sidecar.taken if all(event.get(name) == value for name, value in fields.items())]
@@ -121,20 +121,20 @@ def test_weights_900_90_10_give_90_9_1_and_the_events_agree_with_the_coordinator
     for weight, member in members.items():
         now = member.consumer.group_metadata()
         assert coordinators[f"w{weight}"] == (now.member_id, {(each.topic, each.partition) for each in member.owned})
-        until(lambda client=f"w{weight}": told(sidecar, kind="member", callback="assigned", client_id=client))
-        assigned = told(sidecar, kind="member", callback="assigned", client_id=f"w{weight}")
+        until(lambda client=f"w{weight}": reported(sidecar, kind="member", callback="assigned", client_id=client))
+        assigned = reported(sidecar, kind="member", callback="assigned", client_id=f"w{weight}")
         assert {event["member_id"] for event in assigned} == {now.member_id}
         if name == "weighted-sticky":
             sidecar.wait_for(lambda _, client=f"w{weight}", number=now.generation_id: any(
                 event["generation"] == number
-                for event in told(sidecar, kind="member", callback="assigned", client_id=client)
+                for event in reported(sidecar, kind="member", callback="assigned", client_id=client)
             ))  # fmt: skip
             assert (
-                told(sidecar, kind="member", callback="assigned", client_id=f"w{weight}")[-1]["generation"]
+                reported(sidecar, kind="member", callback="assigned", client_id=f"w{weight}")[-1]["generation"]
                 == now.generation_id
             )
-    until(lambda: any(event["members"] == len(members) for event in told(sidecar, kind="assign", assignor=name)))
-    last = max(told(sidecar, kind="assign", assignor=name), key=lambda event: event["generation"])
+    until(lambda: any(event["members"] == len(members) for event in reported(sidecar, kind="assign", assignor=name)))
+    last = max(reported(sidecar, kind="assign", assignor=name), key=lambda event: event["generation"])
     assert (last["members"], last["partitions"], last["quality"]["skew_ratio"]) == (3, 100, 1.0)
 
 
@@ -148,12 +148,12 @@ def test_a_revocation_is_of_the_old_generation_and_an_assignment_of_the_new(join
     assert sidecar.wait_for(
         lambda _: any(
             event["generation"] == after.generation_id
-            for event in told(sidecar, client_id="first", callback="assigned")
+            for event in reported(sidecar, client_id="first", callback="assigned")
         )
     )
-    revoked = told(sidecar, client_id="first", callback="revoked", generation=before.generation_id)
+    revoked = reported(sidecar, client_id="first", callback="revoked", generation=before.generation_id)
     assert [(event["partitions"], event["member_id"]) for event in revoked] == [({topic: "0-99"}, before.member_id)]
-    assigned = told(sidecar, client_id="first", callback="assigned", generation=after.generation_id)
+    assigned = reported(sidecar, client_id="first", callback="assigned", generation=after.generation_id)
     assert [event["partitions"] for event in assigned] == [{topic: "0-49"}]
     assert revoked[0]["timestamp_ms"] <= assigned[0]["started_ms"]
 
@@ -166,11 +166,11 @@ def test_failover_hands_everything_over_when_the_active_member_leaves_and_says_t
     membership = active.consumer.group_metadata()
     active.close()
     until(lambda: len(standby.owned) == 100)
-    assert sidecar.wait_for(lambda _: told(sidecar, client_id="active", callback="left"))
-    (left,) = told(sidecar, client_id="active", callback="left")
+    assert sidecar.wait_for(lambda _: reported(sidecar, client_id="active", callback="left"))
+    (left,) = reported(sidecar, client_id="active", callback="left")
     assert left["member_id"] == membership.member_id
     assert left["generation"] >= membership.generation_id
-    assert told(sidecar, client_id="active", callback="revoked")[-1]["sequence"] < left["sequence"]
+    assert reported(sidecar, client_id="active", callback="revoked")[-1]["sequence"] < left["sequence"]
 
 
 def test_failover_keeps_the_owner_when_an_equal_joins(join, topic):
@@ -204,7 +204,7 @@ def test_a_pattern_is_instrumented_like_a_list_and_follows_new_topics(join, admi
         assert sidecar.wait_for(
             lambda _: any(
                 event["partitions"] == {f"{group}-one": "0-1", f"{group}-two": "0-2"}
-                for event in told(sidecar, client_id="p", callback="assigned")
+                for event in reported(sidecar, client_id="p", callback="assigned")
             )
         )
     finally:
@@ -232,7 +232,7 @@ def test_kafka_pythons_own_assignors_and_members_work_beside_ours(join, topic, s
     until(lambda: len(ours.owned) == 100)
     plain = join(topic, kind=PlainConsumer, partition_assignment_strategy=[RangePartitionAssignor])
     until(lambda: (len(ours.owned), len(plain.owned)) == (50, 50))
-    assert sidecar.wait_for(lambda _: told(sidecar, kind="assign", assignor="range"))
+    assert sidecar.wait_for(lambda _: reported(sidecar, kind="assign", assignor="range"))
 
 
 class Raises(ConsumerRebalanceListener):
@@ -261,8 +261,8 @@ def test_an_exception_in_the_users_listener_comes_out_as_it_does_without_us(kafk
     until(lambda: consumer.poll(timeout_ms=100) == {} and len(consumer.assignment()) == 100)
     consumer.close()
     if ours:
-        assert sidecar.wait_for(lambda _: told(sidecar, callback="left"))
-        (failed, *_) = [event for event in told(sidecar, kind="member", callback="assigned") if event["partitions"]]
+        assert sidecar.wait_for(lambda _: reported(sidecar, callback="left"))
+        (failed, *_) = [event for event in reported(sidecar, kind="member", callback="assigned") if event["partitions"]]
         assert failed["error"] == "ValueError: the user's own"
 
 
@@ -313,11 +313,11 @@ def test_unsubscribing_says_that_the_member_left_with_what_it_gave_up(join, topi
     until(lambda: len(member.owned) == 100)
     member.stop()
     member.consumer.unsubscribe()
-    assert sidecar.wait_for(lambda _: told(sidecar, client_id="u", callback="left"))
-    assert told(sidecar, client_id="u", callback="left")[0]["partitions"] == {topic: "0-99"}
+    assert sidecar.wait_for(lambda _: reported(sidecar, client_id="u", callback="left"))
+    assert reported(sidecar, client_id="u", callback="left")[0]["partitions"] == {topic: "0-99"}
 
 
-def test_a_consumer_without_a_group_is_kafka_pythons_and_tells_nothing(kafka, topic, sidecar):
+def test_a_consumer_without_a_group_is_kafka_pythons_and_shows_nothing(kafka, topic, sidecar):
     consumer = KafkaConsumer(bootstrap_servers=kafka.bootstrap_servers, events_url=sidecar.url)
     with contextlib.closing(consumer):
         consumer.assign([TopicPartition(topic, 0)])

@@ -92,7 +92,7 @@ class Mixed:
 
 @pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
 @pytest.mark.parametrize("first", CLIENTS)
-def test_members_of_three_clients_share_a_group_whoever_leads_it(kafka, strategy, first):
+def test_members_of_three_clients_share_a_group_whichever_member_leads(kafka, strategy, first):
     with Crew(kafka) as crew, Mixed(kafka, crew, strategy) as group:
         group.join(first)
         until(lambda: group.sizes() == {first: PARTITIONS})
@@ -111,7 +111,7 @@ def test_members_of_three_clients_share_a_group_whoever_leads_it(kafka, strategy
 
 @pytest.mark.parametrize("strategies", [["sticky"], ["cooperative-sticky", "range"]], ids=" ".join)
 @pytest.mark.parametrize(("first", "second"), [("java", "python"), ("python", "java")])
-def test_java_and_python_share_what_librdkafka_cannot_whoever_leads(kafka, strategies, first, second):
+def test_java_and_python_share_what_librdkafka_cannot_whichever_member_leads(kafka, strategies, first, second):
     # With both kinds in one list, Java's consumers and ours give everything back before they join.
     with Crew(kafka) as crew, Mixed(kafka, crew, *strategies) as group:
         group.join(first)

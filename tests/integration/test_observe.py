@@ -48,7 +48,7 @@ def _all_published(bootstrap, topic, group):
         compared[:] = [_generations(bootstrap, group), _published(bootstrap, topic, group)]
         return compared[0] == compared[1]
 
-    eventually(agree, told=compared)
+    eventually(agree, waiting_for=compared)
     return compared[0]
 
 

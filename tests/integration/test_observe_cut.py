@@ -37,8 +37,8 @@ def test_an_observer_outlives_the_records_and_then_the_topic_that_it_reads():
                 with members(bootstrap, "g", "t", 1):
                     eventually(lambda: _shown(watched) == (3, 3))
                 eventually(lambda: _shown(watched) == (4, 2))
-                told = lambda: [each["generation"] for each in events(bootstrap, "rebalance-events", group="g")]  # noqa: E731
-                eventually(lambda: told() == [1, 2, 3, 4])
+                reported = lambda: [each["generation"] for each in events(bootstrap, "rebalance-events", group="g")]  # noqa: E731
+                eventually(lambda: reported() == [1, 2, 3, 4])
                 with observing(bootstrap, events_topic="") as another:
                     eventually(lambda: _shown(another) == (4, 2))
                 admin.delete_topics([TOPIC])[TOPIC].result()

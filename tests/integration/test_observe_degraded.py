@@ -50,7 +50,7 @@ def mortal():
         yield kafka
 
 
-def test_a_broker_that_goes_and_comes_back_is_told_and_nothing_has_to_be_restarted(mortal):
+def test_a_broker_that_goes_and_comes_back_is_reported_and_nothing_has_to_be_restarted(mortal):
     bootstrap = mortal.bootstrap_servers
     create_topic(bootstrap, "t", 2)
     with observing(bootstrap) as watched:
@@ -70,7 +70,7 @@ def test_a_broker_that_goes_and_comes_back_is_told_and_nothing_has_to_be_restart
             eventually(lambda: watched.metric("kafka_rebalance_generation", consumergroup="after") == 1)
 
 
-def test_a_sidecar_tells_that_its_brokers_went_and_came_back(mortal):
+def test_a_sidecar_reports_that_its_brokers_went_and_came_back(mortal):
     with beside(mortal.bootstrap_servers) as sidecar:
         mortal.kill_broker(1)
         eventually(lambda: sidecar.get("/readyz")[0] == 503)

@@ -96,7 +96,7 @@ def test_a_group_whose_consumers_are_all_killed_is_said_first(kafka, tmp_path):
 
         try:
             eventually(lambda: metric("members") == MEMBERS and metric("partitions_unassigned") == 0)
-            eventually(lambda: metric("group_lag_offsets") is not None, told="lag is measured")
+            eventually(lambda: metric("group_lag_offsets") is not None, waiting_for="lag is measured")
             assert metric("group_empty_seconds") == 0
             assert metric("unowned_partition_seconds_total", reason="empty") == 0
             # What is read at once lags by what the producer adds between two commits: far less than later.
@@ -106,14 +106,14 @@ def test_a_group_whose_consumers_are_all_killed_is_said_first(kafka, tmp_path):
         finally:
             for consumer in consumers:
                 consumer.kill()
-        eventually(lambda: metric("members") == 0 and metric("group_empty_seconds"), told="it is Empty")
+        eventually(lambda: metric("members") == 0 and metric("group_empty_seconds"), waiting_for="it is Empty")
         stalled, possible = (metric(f"{name}_seconds_total") for name in ("stalled_partition", "partition"))
         assert metric("partitions_unassigned") == metric("partitions") == PARTITIONS
-        eventually(lambda: metric("group_lag_offsets") > moving + 300, told="the lag grows")
+        eventually(lambda: metric("group_lag_offsets") > moving + 300, waiting_for="the lag grows")
         before = watched.metrics()
-        eventually(lambda: metric("group_lag_seconds") > SESSION_MS / 1000, told="the oldest record waits")
+        eventually(lambda: metric("group_lag_seconds") > SESSION_MS / 1000, waiting_for="the oldest record waits")
         assert metric("topic_lag_offsets", topic=topic) <= metric("group_lag_offsets")
-        eventually(lambda: metric("stuck_partition_seconds") is None, told="no partition has an owner")
+        eventually(lambda: metric("stuck_partition_seconds") is None, waiting_for="no partition has an owner")
         eventually(lambda: metric("unowned_partition_seconds_total", reason="empty") > PARTITIONS)
         empty = metric("unowned_partition_seconds_total", reason="empty") / PARTITIONS
         assert empty <= metric("group_empty_seconds") + 1
@@ -125,7 +125,7 @@ def test_a_group_whose_consumers_are_all_killed_is_said_first(kafka, tmp_path):
         sentence = r"Empty since \d\d:\d\d:\d\d UTC; its last 3 members [a-z ]+; 6 partitions have no owner; lag is "
         sentence += r"[\d,]+ offsets and grows by \d+/s"
         for path in ("/", f"/group?name={group}"):
-            eventually(lambda path=path: re.search(sentence, watched.get(path)[1]), told=path)
+            eventually(lambda path=path: re.search(sentence, watched.get(path)[1]), waiting_for=path)
         page = watched.get("/")[1]
         assert page.index(group) == min(page.index(name) for name in re.findall(r'href="group\?name=([^"]+)"', page))
         answer = AgentApi(f"http://127.0.0.1:{watched.role.port}").groups()

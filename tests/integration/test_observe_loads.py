@@ -55,17 +55,17 @@ def test_lag_that_lies_with_one_member_shows_until_it_is_drained(kafka, names):
     with observing(bootstrap, **FOLLOWED) as watched:
         idle = {"enable.auto.commit": False}
         with members(bootstrap, other, topic, 2, **idle), members(bootstrap, group, topic, 2, **idle):
-            eventually(lambda: skew(watched, group, "lag") == 2, told=names)
+            eventually(lambda: skew(watched, group, "lag") == 2, waiting_for=names)
             produce(bootstrap, topic, 2, 3)
-            eventually(lambda: skew(watched, group, "lag") == 1, told=names)
-            eventually(lambda: skew(watched, group, "rate") > 1.5, told=names)
-            eventually(lambda: skew(watched, other, "partitions") == 1, told=names)
+            eventually(lambda: skew(watched, group, "lag") == 1, waiting_for=names)
+            eventually(lambda: skew(watched, group, "rate") > 1.5, waiting_for=names)
+            eventually(lambda: skew(watched, other, "partitions") == 1, waiting_for=names)
             produce(bootstrap, topic, 0)
-            eventually(lambda: skew(watched, group, "lag") == 900 / 750, told=names)
-        eventually(lambda: skew(watched, group, "lag") is None, told=names)
+            eventually(lambda: skew(watched, group, "lag") == 900 / 750, waiting_for=names)
+        eventually(lambda: skew(watched, group, "lag") is None, waiting_for=names)
         with members(bootstrap, group, topic, 2, **{"auto.commit.interval.ms": 200}):
             number = lambda: watched.metric("kafka_rebalance_members", consumergroup=group)  # noqa: E731
-            eventually(lambda: (number(), skew(watched, group, "lag")) == (2, 1), told=names)
+            eventually(lambda: (number(), skew(watched, group, "lag")) == (2, 1), waiting_for=names)
         assert skew(watched, other, "lag") is skew(watched, other, "rate") is None
         assert watched.metric("rebalance_agent_loads_left_out_partitions") == 0
 
@@ -90,7 +90,7 @@ def test_offsets_of_a_transaction_count_when_it_commits_and_never_when_it_aborts
         observing(bootstrap, **FOLLOWED) as watched,
         members(bootstrap, group, topic, 2, **{"enable.auto.commit": False}),
     ):
-        eventually(lambda: skew(watched, group, "lag") == 2, told=names)
+        eventually(lambda: skew(watched, group, "lag") == 2, waiting_for=names)
         send_offsets()
         measured_again(watched)
         assert skew(watched, group, "lag") == 2
@@ -99,7 +99,7 @@ def test_offsets_of_a_transaction_count_when_it_commits_and_never_when_it_aborts
         assert skew(watched, group, "lag") == 2
         send_offsets()
         producer.commit_transaction(30)
-        eventually(lambda: skew(watched, group, "lag") == 1, told=names)
+        eventually(lambda: skew(watched, group, "lag") == 1, waiting_for=names)
     outside.close()
 
 
@@ -120,14 +120,14 @@ def test_the_last_commits_of_a_member_show_that_it_left_and_bound_the_stall(kafk
         most = lambda: watched.metric("kafka_rebalance_owner_partitions", consumergroup=group, **shared)  # noqa: E731
         number = lambda: watched.metric("kafka_rebalance_members", consumergroup=group)  # noqa: E731
         running = lambda: watched.metric("kafka_rebalance_in_progress_seconds", consumergroup=group)  # noqa: E731
-        eventually(lambda: (number(), most(), running()) == (2, 2, 0), told=names)
+        eventually(lambda: (number(), most(), running()) == (2, 2, 0), waiting_for=names)
         for _ in range(8):  # so much longer than a commit takes
             produce(bootstrap, topic, 0, 1, 2, 3, records=10)
             measured_again(watched, 1)
         # All that there is was committed: a lag that nobody has is shared evenly.
-        eventually(lambda: skew(watched, group, "lag") == 1, told=names)
+        eventually(lambda: skew(watched, group, "lag") == 1, waiting_for=names)
         close()
-        eventually(lambda: (number(), most(), running()) == (1, 4, 0), told=names)
+        eventually(lambda: (number(), most(), running()) == (1, 4, 0), waiting_for=names)
         produce(bootstrap, topic, 0, 1, 2, 3, records=10)  # so that the other one commits what it got
 
         def departed():
@@ -135,7 +135,7 @@ def test_the_last_commits_of_a_member_show_that_it_left_and_bound_the_stall(kafk
             found = json.loads(text)["rebalances"] if status == 200 else []
             return next((each for each in found if "member_left" in each["causes"]), None)
 
-        rebalance = eventually(departed, told=names)
+        rebalance = eventually(departed, waiting_for=names)
         assert (rebalance["lost"], rebalance["lost_min"]) == (0, 0)
         stall = rebalance["stall"]
         assert stall["seconds"] - stall["lower_seconds"] < 3
@@ -159,5 +159,6 @@ def test_topics_that_are_declared_to_be_read_side_by_side_are_or_are_not(kafka, 
     ):
         shown = lambda name: watched.metric(f"kafka_rebalance_{name}", consumergroup=group)  # noqa: E731
         eventually(
-            lambda: (shown("members"), shown("partitions"), shown("copartition_breaks")) == (2, 6, breaks), told=names
+            lambda: (shown("members"), shown("partitions"), shown("copartition_breaks")) == (2, 6, breaks),
+            waiting_for=names,
         )

@@ -64,8 +64,10 @@ def observer(kafka, **settings):
 
 
 def degraded(watched):
-    told = {name: value for name, value in watched.metrics().items() if name.startswith("rebalance_agent_degraded{")}
-    return {name.split('"')[1] for name, value in told.items() if value}
+    reported = {
+        name: value for name, value in watched.metrics().items() if name.startswith("rebalance_agent_degraded{")
+    }
+    return {name.split('"')[1] for name, value in reported.items() if value}
 
 
 def source(watched, group):
@@ -104,7 +106,7 @@ def test_without_one_right_the_mode_is_named_and_nothing_is_claimed_that_cannot_
         observer(kafka, wait=not unshared, **(FLEET if unshared else {})) as watched,
         members(kafka.bootstrap_servers, group, "t"),
     ):
-        eventually(lambda: degraded(watched) == {taken.mode}, told=taken.mode)
+        eventually(lambda: degraded(watched) == {taken.mode}, waiting_for=taken.mode)
         assert f"{taken} is missing: {taken.lost}" == json.loads(watched.get("/readyz")[1])["degraded"][taken.mode]
         BEHAVIOUR[taken.mode](kafka, watched, group)
         give(kafka, "User:observer", NEEDED)
@@ -152,7 +154,7 @@ def _unshared(kafka, watched, group):
 
 def _unpublished(kafka, watched, group):
     dropped = lambda: watched.metric("rebalance_agent_events_dropped_total", where="kafka")  # noqa: E731
-    eventually(lambda: dropped() > 0, told="dropped")
+    eventually(lambda: dropped() > 0, waiting_for="dropped")
     assert watched.metric("kafka_rebalance_generation", consumergroup=group) == 1
     assert published(kafka, group) == []
     eventually(watched.ready)
@@ -238,7 +240,7 @@ def test_check_proves_every_right_and_changes_nothing(kafka, capsys):
 
 
 @pytest.mark.usefixtures("_password")
-def test_the_commands_that_check_tells_give_what_is_missing(kafka, capsys):
+def test_the_commands_that_check_prints_grant_what_is_missing(kafka, capsys):
     create_own_topics(kafka)
     give(kafka, "User:observer", [])
     code, report = checked(capsys, kafka)
@@ -257,7 +259,7 @@ def test_the_commands_that_check_tells_give_what_is_missing(kafka, capsys):
 
 
 @pytest.mark.usefixtures("_password")
-def test_check_tells_a_wrong_password_from_a_server_that_is_away(kafka, capsys, monkeypatch):
+def test_check_distinguishes_a_wrong_password_from_a_server_that_is_away(kafka, capsys, monkeypatch):
     monkeypatch.setenv("REBALANCE_AGENT_KAFKA__SASL_PASSWORD", "wrong")
     code, report = checked(capsys, kafka)
     server = next(each for each in report["checks"] if each["name"].startswith("server"))

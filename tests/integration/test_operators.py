@@ -73,12 +73,12 @@ def produce(bootstrap, topic, partitions=PARTITIONS):
 
 
 @pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
-def test_what_was_read_and_not_committed_is_told_when_it_goes(kafka, names, strategy):
+def test_what_was_read_and_not_committed_is_reported_when_it_goes(kafka, names, strategy):
     bootstrap, (topic, group, _) = kafka.bootstrap_servers, names
     create_topic(bootstrap, topic, PARTITIONS)
     produce(bootstrap, topic)
 
-    def told(client_id):
+    def reported(client_id):
         name = "kafka_rebalance_member_reprocessed_records_total"
         return sidecar.metric(name, consumergroup=group, client_id=client_id)
 
@@ -92,12 +92,12 @@ def test_what_was_read_and_not_committed_is_told_when_it_goes(kafka, names, stra
 
         first = join("first")
         eventually(lambda: first.read == RECORDS)
-        eventually(lambda: told("first") == 0)
+        eventually(lambda: reported("first") == 0)
         second = join("second")
         # What goes to the other is half of it; an eager member gives up, and gets half of it back to read again.
-        eventually(lambda: told("first") == (RECORDS if strategy == "range" else RECORDS / 2))
+        eventually(lambda: reported("first") == (RECORDS if strategy == "range" else RECORDS / 2))
         eventually(lambda: second.read == RECORDS / 2)
-        eventually(lambda: told("second") == 0)
+        eventually(lambda: reported("second") == 0)
         for name in ("join", "sync"):
             waits = sidecar.metric(f"kafka_rebalance_member_{name}_seconds_count", consumergroup=group)
             assert waits >= 2
@@ -175,8 +175,8 @@ def test_a_confluent_consumer_with_our_assignors_counts_from_the_groups_offset(k
                 consumer.commit(asynchronous=False)
         consumer.close()
         assert sidecar.wait_for(lambda taken: any(each.get("callback") == "revoked" for each in taken))
-        told = [each["reprocessed_records"] for each in sidecar.taken if each["kind"] == "member"]
-        assert sum(told) == RECORDS - RECORDS // 2 - 1
+        reported = [each["reprocessed_records"] for each in sidecar.taken if each["kind"] == "member"]
+        assert sum(reported) == RECORDS - RECORDS // 2 - 1
 
 
 def test_an_aiokafka_consumer_counts_what_it_did_not_commit(kafka, names):
@@ -207,8 +207,8 @@ def test_an_aiokafka_consumer_counts_what_it_did_not_commit(kafka, names):
     with SidecarThatTakes() as sidecar:
         asyncio.run(consume(sidecar.url))
         assert sidecar.wait_for(lambda taken: any(each.get("callback") == "left" for each in taken))
-        told = [each["reprocessed_records"] for each in sidecar.taken if each["kind"] == "member"]
-        assert sum(told) == RECORDS - RECORDS // 2 - 1
+        reported = [each["reprocessed_records"] for each in sidecar.taken if each["kind"] == "member"]
+        assert sum(reported) == RECORDS - RECORDS // 2 - 1
         assert any("join_seconds" in each and "sync_seconds" in each for each in sidecar.taken)
 
 

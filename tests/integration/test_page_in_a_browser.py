@@ -108,7 +108,7 @@ def test_whose_bar_it_is_can_be_seen_on_every_screen(chromium, address, fleet, w
     assert [each for each in members if not any(each.endswith(name.lstrip("…")) for name in picture["names"])] == []
     assert picture["letters"] >= 8
     names = [name for role, name in chromium.roles() if role in ("image", "img") and "Owners" in name]
-    assert len(names) == 1, "a screen reader is told of one"
+    assert len(names) == 1, "a screen reader reads one"
     chromium.run("[...document.querySelectorAll('svg[tabindex]')].find((each) => each.getClientRects().length).focus()")
     chromium.press("End")
     assert not chromium.run("document.getElementById('tip').hidden")
@@ -127,20 +127,20 @@ def test_a_keyboard_is_enough(chromium, address, fleet):
     chromium.press("Enter", text="\r")
     eventually(lambda: chromium.run("document.querySelector('svg[tabindex]') !== null"))
     chromium.run("document.querySelector('svg[tabindex]').focus()")
-    told = []
+    reported = []
     for key in ("ArrowRight", "ArrowRight", "ArrowDown", "ArrowUp", "End"):
         chromium.press(key)
-        told.append(chromium.run("document.getElementById('tip').textContent"))
-    assert "generation 1: group started" in told[0]
-    assert told[1] != told[0]
-    assert "partition" in told[2]
-    assert "generation" in told[3]
-    assert "skew" in told[4]
+        reported.append(chromium.run("document.getElementById('tip').textContent"))
+    assert "generation 1: group started" in reported[0]
+    assert reported[1] != reported[0]
+    assert "partition" in reported[2]
+    assert "generation" in reported[3]
+    assert "skew" in reported[4]
     chromium.press("Escape")
     assert chromium.run("document.getElementById('tip').hidden")
 
 
-def test_a_screen_reader_is_told_what_is_what(chromium, address, fleet):
+def test_a_screen_reader_gets_the_name_of_each_part(chromium, address, fleet):
     chromium.open(address)
     roles = chromium.roles()
     landmarks = {role for role, _ in roles} & {"banner", "main", "contentinfo", "navigation", "search", "region"}

@@ -99,8 +99,8 @@ def test_times_go_by_the_agents_clock(chromium, fleet):
                 script = f"const truth = Date.now; Date.now = () => truth() + {wrong_ms};"
                 with chromium.before_scripts(script):
                     chromium.open(address + group_link(view.group))
-                    eventually(lambda: chromium.run(since).startswith("for 1 min "), told=wrong_ms)
+                    eventually(lambda: chromium.run(since).startswith("for 1 min "), waiting_for=wrong_ms)
             fleet.views[7] = replace(view, running=RunningRebalance(now_ms + DAY_MS, 12), version=view.version + 2)
-            eventually(lambda: chromium.run(since) == "for 0 s", told="the broker's clock is ahead")
+            eventually(lambda: chromium.run(since) == "for 0 s", waiting_for="the broker's clock is ahead")
     finally:
         fleet.views[7] = view

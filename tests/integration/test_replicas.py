@@ -45,14 +45,14 @@ def _owned(watched):
     return watched.metric("rebalance_agent_owned_partitions") or 0
 
 
-def _told_exactly(bootstrap, topic, groups):
+def _reported_exactly(bootstrap, topic, groups):
     compared = []
 
     def agree():
         compared[:] = [generations(bootstrap, groups), published(bootstrap, topic, groups)[0]]
         return compared[0] == compared[1]
 
-    eventually(agree, told=compared, **PATIENTLY)
+    eventually(agree, waiting_for=compared, **PATIENTLY)
 
 
 def _rebalanced(bootstrap, groups):
@@ -64,7 +64,7 @@ def _rebalanced(bootstrap, groups):
     )
 
 
-def test_one_of_two_replicas_is_killed_and_every_generation_is_told_once(kafka, names):
+def test_one_of_two_replicas_is_killed_and_every_generation_is_reported_once(kafka, names):
     bootstrap, (topic, groups, shared) = kafka.bootstrap_servers, names
     create_topic(bootstrap, topic, 2)
     with replica(bootstrap, **shared) as one, replica(bootstrap, **shared) as other:
@@ -77,7 +77,7 @@ def test_one_of_two_replicas_is_killed_and_every_generation_is_told_once(kafka, 
             kill(one)
             eventually(lambda: _owned(other) == 4 and other.ready() and _shown(other) == set(groups), **PATIENTLY)
             _rebalanced(bootstrap, groups)
-        _told_exactly(bootstrap, shared["events_topic"], groups)
+        _reported_exactly(bootstrap, shared["events_topic"], groups)
         assert sum(other.metric("rebalance_agent_snapshot_problems_total", problem=each) for each in PROBLEMS) == 0
 
 
@@ -92,7 +92,7 @@ def _report(bootstrap, topic, group):
 PROBLEMS = ("foreign", "malformed", "out_of_range", "too_large", "unreadable", "write")
 
 
-def test_what_happened_while_nobody_watched_is_told_by_the_next_one(kafka, names):
+def test_what_happened_while_nobody_watched_is_reported_by_the_next_one(kafka, names):
     bootstrap, (topic, groups, shared) = kafka.bootstrap_servers, names
     alone, group = {**shared, "replicas_group": ""}, groups[0]
     create_topic(bootstrap, topic, 2)
@@ -113,10 +113,10 @@ def test_what_happened_while_nobody_watched_is_told_by_the_next_one(kafka, names
                 compared[:] = [later, published(bootstrap, shared["events_topic"], [group])[0][group]]
                 return compared[0] == compared[1]
 
-            eventually(agree, told=compared, **PATIENTLY)
+            eventually(agree, waiting_for=compared, **PATIENTLY)
             assert watched.metric("rebalance_agent_replayed_records_total") >= 2
             eventually(lambda: watched.metric("rebalance_agent_events_received_total", kind="member") == 1)
-            # Told, and not counted: the counters of this process begin with it.
+            # Reported, and not counted: the counters of this process begin with it.
             counted = [
                 value
                 for name, value in watched.metrics().items()

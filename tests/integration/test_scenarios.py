@@ -21,7 +21,7 @@ What is played, and what does not exist (-):
    record, and what that one has acquired runs out by its lock (KIP-932).
 4. Without internal topics: theirs keep the number of partitions that they were created with.
 5. The same as for eager ones: the coordinator takes another name that all members offer.
-6. The records tell which assignors members ask for, not which one wins: while they differ, none is shown. It is
+6. The records show which assignors members ask for, not which one wins: while they differ, none is shown. It is
    certain where one member, which all others agree with, comes back with another wish.
 7. Share and streams groups have one assignor, set by the broker; members cannot ask for another.
 8. Kafka converts between classic and consumer groups only.

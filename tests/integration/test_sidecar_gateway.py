@@ -37,13 +37,13 @@ def posted(group):
     )
 
 
-def test_members_behind_it_and_members_that_post_are_told_of_and_published(kafka, capsys):
-    group, topic, told = (f"{word}-{uuid.uuid4().hex[:8]}" for word in ("both", "both-topic", "both-events"))
+def test_members_behind_it_and_members_that_post_are_reported_and_published(kafka, capsys):
+    group, topic, reported = (f"{word}-{uuid.uuid4().hex[:8]}" for word in ("both", "both-topic", "both-events"))
     create_topic(kafka.bootstrap_servers, topic, 4)
     flags = {
         "listen": "127.0.0.1:0",
         "events_listen": "127.0.0.1:0",
-        "events_topic": told,
+        "events_topic": reported,
         "kafka": {"bootstrap.servers": kafka.bootstrap_servers},
         "gateway_listen": "127.0.0.1:0",
         "gateway_port_base": str(free_base()),
@@ -82,4 +82,4 @@ def test_members_behind_it_and_members_that_post_are_told_of_and_published(kafka
         finally:
             member.close()
         for each in ("posting", group):
-            eventually(lambda name=each: events(kafka.bootstrap_servers, told, group=name))
+            eventually(lambda name=each: events(kafka.bootstrap_servers, reported, group=name))

@@ -74,16 +74,18 @@ def _rebalanced(bootstrap, groups):
     eventually(lambda: all(now[-1:] > before[group][-1:] for group, now in generations(bootstrap, classic).items()))
 
 
-def _told(bootstrap, topic):
+def _reported(bootstrap, topic):
     return [json.loads(each.value()) for each in everything(bootstrap, topic)]
 
 
-def _last_are_told(bootstrap, topic, groups):
+def _last_are_reported(bootstrap, topic, groups):
     """The end of every group has its event: all before it were published earlier."""
 
     def ended():
         empty = {
-            each["group"] for each in _told(bootstrap, topic) if each["kind"] == "generation" and not each["members"]
+            each["group"]
+            for each in _reported(bootstrap, topic)
+            if each["kind"] == "generation" and not each["members"]
         }
         return empty >= set(groups.values())
 
@@ -102,7 +104,7 @@ def test_clean_after_an_observer_was_killed_and_another_took_over(names, verify,
     with replica(bootstrap, **settings, events_file=str(published)) as second:
         eventually(second.ready)
         _churn(bootstrap, topic, groups)
-        _last_are_told(bootstrap, settings["events_topic"], groups)
+        _last_are_reported(bootstrap, settings["events_topic"], groups)
         metrics.write_text(second.get("/metrics")[1])
     assert scraped(metrics.read_text()).replayed is not None
     code, report, err = verify("--lifetime", str(metrics), str(published))
@@ -123,11 +125,11 @@ def test_what_an_observer_without_snapshots_did_not_see_is_named(names, verify, 
     settings = {**settings, "state_topic": ""}
     with observing(bootstrap, **settings):
         _churn(bootstrap, topic, groups, 1)
-        _last_are_told(bootstrap, settings["events_topic"], groups)
+        _last_are_reported(bootstrap, settings["events_topic"], groups)
     _churn(bootstrap, topic, groups, 1)
     with observing(bootstrap, **settings):
         _churn(bootstrap, topic, groups, 1)
-        _last_are_told(bootstrap, settings["events_topic"], groups)
+        _last_are_reported(bootstrap, settings["events_topic"], groups)
     code, report, _ = verify("--grace-seconds", "0")
     assert code == 1
     missed = {each["group"] for each in report["differences"] if "has no event" in each["what"]}
@@ -140,9 +142,9 @@ def test_an_event_that_nobody_can_have_seen_is_named(names, verify, kafka):
     create_topic(bootstrap, topic, 4)
     with observing(bootstrap, **settings):
         _churn(bootstrap, topic, groups, 1)
-        _last_are_told(bootstrap, published, groups)
+        _last_are_reported(bootstrap, published, groups)
     assert verify()[0] == 0
-    event = next(each for each in _told(bootstrap, published) if each["kind"] == "generation")
+    event = next(each for each in _reported(bootstrap, published) if each["kind"] == "generation")
     producer = Producer({"bootstrap.servers": bootstrap})
     producer.produce(published, json.dumps({**event, "event_id": "0" * 32, "generation": 77}))
     producer.flush()
@@ -162,7 +164,7 @@ def test_a_compacted_topic_leaves_open_what_it_no_longer_holds(names, verify):
             _compact(bootstrap)
             _churn(bootstrap, topic, groups, 1)
             eventually(lambda: _gaps(bootstrap))
-            _last_are_told(bootstrap, settings["events_topic"], groups)
+            _last_are_reported(bootstrap, settings["events_topic"], groups)
         code, report, err = verify(bootstrap=bootstrap)
         assert (code, err, report["differences"]) == (0, "", [])
         assert report["agreed"] > 0

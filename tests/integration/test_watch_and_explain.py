@@ -34,7 +34,7 @@ def run(*arguments, code=0, **environment):
     return done.stdout if code == 0 else done.stderr
 
 
-def test_a_groups_life_is_told_the_same_by_the_agent_the_topic_and_the_coordinators_log(kafka):
+def test_a_groups_life_is_reported_the_same_by_the_agent_the_topic_and_the_coordinators_log(kafka):
     unique = uuid.uuid4().hex[:8]
     bootstrap, topic, published = kafka.bootstrap_servers, f"topic-{unique}", f"events-{unique}"
     group = f'a "group"\nwith/slashes {unique}'
@@ -78,14 +78,14 @@ def test_a_groups_life_is_told_the_same_by_the_agent_the_topic_and_the_coordinat
             assert columns[0] == columns[1] == ["Stable", "classic", str(last["generation"]), "1", "4"]
 
             topics = {"REBALANCE_AGENT_EVENTS_TOPIC": published}
-            told = run("explain", group, "--url", url)
-            assert "from the agent's observations" in told
+            reported = run("explain", group, "--url", url)
+            assert "from the agent's observations" in reported
             from_topic = run("explain", group, "--bootstrap-servers", bootstrap, **topics)
             assert f"from the topic {published}" in from_topic
-            assert told.splitlines()[1:] == from_topic.splitlines()[1:]
+            assert reported.splitlines()[1:] == from_topic.splitlines()[1:]
             replayed = run("explain", group, "--bootstrap-servers", bootstrap, REBALANCE_AGENT_EVENTS_TOPIC="")
             assert "from the remaining records of __consumer_offsets" in replayed
-            for text in map(_one_line, (told, replayed)):
+            for text in map(_one_line, (reported, replayed)):
                 assert f"{second['client.id']} (127.0.0.1) joined." in text
                 assert f"{second['client.id']} (127.0.0.1) is gone" in text
                 assert f"2 partitions moved: {topic} " in text

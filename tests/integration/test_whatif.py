@@ -56,18 +56,18 @@ class Life:
             member.close()
 
     def _settled(self):
-        """All partitions are with these members, and the observer has told of one more rebalance."""
+        """All partitions are with these members, and the observer has reported one more rebalance."""
         eventually(
             lambda: sum(len(some) for each in self._members.values() for some in each.owned().values()) == 2 * TOPICS
         )
 
-        def told():
+        def reported():
             status, text = self._watched.get(f"/api/v1/groups/{self.group}/rebalances")
             lines = json.loads(text)["rebalances"] if status == 200 else []
             whole = lines and lines[0]["members"] == len(self._members)
             return len(lines) if whole and len(lines) > self._seen else None
 
-        self._seen = eventually(told)
+        self._seen = eventually(reported)
 
 
 @contextmanager

@@ -98,7 +98,11 @@ def test_cooperative_rebalance_ends_with_the_follow_up(name, group):
         group.topics,
         tuple(
             replace(
-                each, owned=first.members[each.member_id], generation=9, user_data=None, config=_told(each, strategy)
+                each,
+                owned=first.members[each.member_id],
+                generation=9,
+                user_data=None,
+                config=_reported(each, strategy),
             )
             for each in group.members
         ),
@@ -111,7 +115,7 @@ def test_cooperative_rebalance_ends_with_the_follow_up(name, group):
     assert quality.imbalance == 0
 
 
-def _told(member, strategy):
+def _reported(member, strategy):
     """A member's settings as config, where it sent them as user data."""
     roster = strategy.roster(GroupSubscription({}, (member,)))
     return {name: str(value) for name, (value,) in roster.settings.items()}

@@ -32,5 +32,5 @@ def test_no_better_balance_and_no_fewer_moves_are_possible(name, seed):
         owners = valid_owners(stop.truth)
         reached = squares_and_moves(stop.truth, owners, stop.assignment.target)
         assert reached == optimum(stop.truth, owners)
-        quality = judge(stop.told, stop.assignment, strategy)
+        quality = judge(stop.reported, stop.assignment, strategy)
         assert (quality.imbalance, quality.moved, quality.moved_min) == (0, reached[1], reached[1])

@@ -16,18 +16,18 @@ from support.observer.restarts import TICK_MS, Observed, numbered
 from support.tracker.epoch_model import EpochCoordinator
 from support.tracker.epochs import ID, named
 from support.tracker.stories import stories
-from support.tracker.tracking import REBALANCE_MS, T0, tell
+from support.tracker.tracking import REBALANCE_MS, T0, feed
 
 PARTITIONS = 4
 END_MS = T0 + 200_000 + REBALANCE_MS
 SNAPSHOT_MS = 10_000
-"""Rare enough that much is told again."""
+"""Rare enough that much is reported again."""
 
 LIVES = st.lists(st.tuples(st.integers(0, 120), st.integers(0, 60)), min_size=1, max_size=3)
 """How long one lives and is away then, in ticks."""
 
 CLASSIC = st.tuples(stories("g"), stories("h")).map(
-    lambda told: numbered(sorted(told[0] + told[1], key=lambda each: each[1].timestamp_ms))
+    lambda reported: numbered(sorted(reported[0] + reported[1], key=lambda each: each[1].timestamp_ms))
 )
 STEPS = st.lists(
     st.tuples(
@@ -52,7 +52,7 @@ def assigned(draw):
 
 
 def report(log, lives, before):
-    """On all that was told, one after the other, by those who lived so long."""
+    """On all that was reported, one after the other, by those who lived so long."""
     now_ms, observers = T0, [Observed(log, before, snapshot_ms=SNAPSHOT_MS)]
     for lived, away in lives:
         observers[-1].live(now_ms, now_ms + lived * TICK_MS)
@@ -64,14 +64,14 @@ def report(log, lives, before):
 
 
 def beside(log, cut, before):
-    """On what one told that was there from the beginning, and then another that began amid the log, by itself."""
+    """On what one reported that was there from the beginning, and then another that began amid the log, by itself."""
     while 0 < cut < len(log) and log[cut][1].timestamp_ms == log[cut - 1][1].timestamp_ms:
         cut += 1  # a batch of records is there as a whole
     left = {key: replace(record, live=False) for key, record in log[:cut]}
     base, rest = [each for each in left.values() if each.value is not None], [record for _, record in log[cut:]]
     begun, end = Backfilled(END_MS, frozenset({0})), Tick(END_MS + 10 * REBALANCE_MS)
-    whole = tell(Tracker("cluster"), *before, begun, *(record for _, record in log), end)
-    late = tell(Tracker("cluster"), *before, *base, begun, *rest, end)
+    whole = feed(Tracker("cluster"), *before, begun, *(record for _, record in log), end)
+    late = feed(Tracker("cluster"), *before, *base, begun, *rest, end)
     return ledger_of(
         [*whole, *late], [posted(record, offset) for offset, (_, record) in enumerate(log)], names={ID: "t"}
     )

@@ -17,7 +17,7 @@ from support.observer.posted import ledger_of, posted
 from support.tracker.epoch_model import EpochCoordinator
 from support.tracker.epochs import ID, named
 from support.tracker.stories import stories
-from support.tracker.tracking import T0, WHOLE, tell, topics
+from support.tracker.tracking import T0, WHOLE, feed, topics
 
 PARTITIONS = 5
 STEPS = st.lists(
@@ -30,10 +30,10 @@ STEPS = st.lists(
 )
 
 
-def _told(observations, seen):
+def _reported(observations, seen):
     tracker = Tracker("cluster", settle_ms=1_000)
     last_ms = max((each.timestamp_ms for each in observations), default=T0)
-    return tell(tracker, seen, WHOLE, *observations, Tick(last_ms + 400_000))
+    return feed(tracker, seen, WHOLE, *observations, Tick(last_ms + 400_000))
 
 
 def _facts(events):
@@ -44,7 +44,7 @@ def _facts(events):
 def _classic(draw):
     log = sorted((draw(stories("g")) + draw(stories("h"))), key=lambda each: each[1].timestamp_ms)
     observations = [record for _, record in log]
-    return observations, _told(observations, topics(0, t=4)), {}
+    return observations, _reported(observations, topics(0, t=4)), {}
 
 
 @st.composite
@@ -57,7 +57,7 @@ def _assigned(draw):
     if draw(st.booleans()):
         coordinator.delete()
     observations = [record for batch in coordinator.batches for record in batch]
-    return observations, _told(observations, named(t=PARTITIONS)), {ID: "t"}
+    return observations, _reported(observations, named(t=PARTITIONS)), {ID: "t"}
 
 
 HISTORIES = _classic() | _assigned()
@@ -80,12 +80,12 @@ def test_they_agree(history):
 
 @settings(max_examples=examples(50))
 @given(HISTORIES, st.data())
-def test_an_event_that_is_left_out_is_missed_unless_it_is_told_elsewhere(history, data):
+def test_an_event_that_is_left_out_is_missed_unless_it_is_reported_elsewhere(history, data):
     observations, events, names = history
     assume(_facts(events))
     left_out = data.draw(st.sampled_from(_facts(events)))
-    told = [event for event in events if event.event_id != left_out.event_id]
-    report = _report(observations, told, names)
+    reported = [event for event in events if event.event_id != left_out.event_id]
+    report = _report(observations, reported, names)
     assert any("has no event" in each.what and each.group == left_out.group for each in report.differences)
     twice = _report(observations, [*events, left_out], names)
     assert (twice.clean, twice.copies) == (True, 1)
@@ -126,8 +126,8 @@ def test_whatever_is_wrong_in_an_event_is_seen(history, data):
     assume(known)
     right = data.draw(st.sampled_from(known))
     wrong = data.draw(st.sampled_from(list(_changes(right))))
-    told = [wrong if event is right else event for event in events]
-    found = _report(observations, told, names).differences
+    reported = [wrong if event is right else event for event in events]
+    found = _report(observations, reported, names).differences
     assert found
     assert {each.group for each in found} == {right.group}
 

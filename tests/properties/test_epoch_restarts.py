@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from rebalance_agent.model.epoch_groups import GroupEpoch, TargetEpoch
 from support.examples import examples
-from support.observer.restarts import TICK_MS, Observed, numbered, told_together
+from support.observer.restarts import TICK_MS, Observed, numbered, reported_together
 from support.tracker.epoch_model import EpochCoordinator
 from support.tracker.epochs import current, fact, gone, joins, named, target
 from support.tracker.tracking import T0
@@ -25,12 +25,12 @@ def logged(records):
     return numbered([((record.kind.__name__, record.subject), record) for record in records])
 
 
-def told_by_one_and_by_two(log, killed_ms, away_ms, settle_ms):
-    """What one observer tells that lives on, and what two tell of whom the first is killed."""
+def reported_by_one_and_by_two(log, killed_ms, away_ms, settle_ms):
+    """The events of one observer, and those of two of which the first is killed."""
     begin = lambda: Observed(log, BEFORE, settle_ms)  # noqa: E731
     killed, back_ms = begin().live(T0, killed_ms), killed_ms + away_ms
     successor = killed.successor(back_ms).live(back_ms, END_MS)
-    return begin().live(T0, END_MS).told(), told_together([killed, successor])
+    return begin().live(T0, END_MS).reported(), reported_together([killed, successor])
 
 
 @settings(max_examples=examples(60))
@@ -43,7 +43,7 @@ def test_killed_anywhere_and_resumed_it_says_the_same(steps, deleted, lived, awa
     if deleted:
         coordinator.delete()
     log = logged(record for batch in coordinator.batches for record in batch)
-    whole, together = told_by_one_and_by_two(log, T0 + lived * TICK_MS, away * TICK_MS, settle_ms)
+    whole, together = reported_by_one_and_by_two(log, T0 + lived * TICK_MS, away * TICK_MS, settle_ms)
     assert together == whole
 
 
@@ -61,5 +61,5 @@ def test_what_a_static_member_had_is_known_that_was_away_when_it_was_killed_and_
         ]
     )
     for killed_ms in range(T0, T0 + 30_000, TICK_MS):
-        whole, together = told_by_one_and_by_two(log, killed_ms, 0, 1_000)
+        whole, together = reported_by_one_and_by_two(log, killed_ms, 0, 1_000)
         assert together == whole

@@ -20,7 +20,7 @@ from support.examples import examples
 from support.tracker.epoch_model import EpochCoordinator
 from support.tracker.epochs import named
 from support.tracker.totals import numbers_of
-from support.tracker.tracking import WHOLE, tell, tick
+from support.tracker.tracking import WHOLE, feed, tick
 
 PARTITIONS = 5
 NAMES = st.sampled_from("abc")
@@ -45,7 +45,7 @@ def played(steps, *, settled=True):
 
 def observer():
     tracker = Tracker("cluster", settle_ms=1_000)
-    tell(tracker, named(t=PARTITIONS))
+    feed(tracker, named(t=PARTITIONS))
     return tracker
 
 
@@ -69,11 +69,11 @@ OVERTAKEN = [
 @settings(max_examples=examples())
 @given(STEPS, st.lists(st.integers(0, 200_000), max_size=10))
 @example(OVERTAKEN, [])
-def test_every_epoch_that_all_members_reach_is_told_exactly_once_and_no_other(steps, pauses):
+def test_every_epoch_that_all_members_reach_is_reported_exactly_once_and_no_other(steps, pauses):
     coordinator = played(steps)
     tracker = observer()
-    told = sorted([*records(coordinator.batches), *map(tick, pauses)], key=_seen)
-    events = tell(tracker, WHOLE, *told, tick(coordinator.at + 1_000_000))
+    reported = sorted([*records(coordinator.batches), *map(tick, pauses)], key=_seen)
+    events = feed(tracker, WHOLE, *reported, tick(coordinator.at + 1_000_000))
     assert [event.generation for event in generations(events)] == coordinator.reached
     assert len({event.event_id for event in events}) == len(events)
     if view := tracker.view("g"):
@@ -105,7 +105,7 @@ def test_counters_never_fall_stalls_are_never_negative_and_a_replay_is_the_same(
             went = {Trigger.MEMBER_GONE} & set(event.causes)
             assert round(event.stall.lower_seconds * 1_000) <= _lasted_ms(event) + (SESSION_TIMEOUT_MS if went else 0)
             assert 0 <= event.stall.partition_seconds * 1_000 <= PARTITIONS * _lasted_ms(event) + 1e-6
-    assert [json_line(event) for event in tell(again, *observations, commits=False)] == [
+    assert [json_line(event) for event in feed(again, *observations, commits=False)] == [
         json_line(event) for event in events
     ]
 
@@ -117,10 +117,10 @@ def test_an_observer_that_comes_later_says_nothing_else_and_ends_up_knowing_the_
     place = data.draw(st.integers(0, len(coordinator.batches)))
     end = tick(coordinator.at + 1_000_000)
     first, second = observer(), observer()
-    whole = {event.event_id for event in tell(first, WHOLE, *records(coordinator.batches), end)}
+    whole = {event.event_id for event in feed(first, WHOLE, *records(coordinator.batches), end)}
     past = {(record.kind, record.subject): record for record in records(coordinator.batches[:place])}
-    tell(second, *(replace(record, live=False) for record in past.values()), WHOLE)
-    later = [event.event_id for event in tell(second, *records(coordinator.batches[place:]), end)]
+    feed(second, *(replace(record, live=False) for record in past.values()), WHOLE)
+    later = [event.event_id for event in feed(second, *records(coordinator.batches[place:]), end)]
     assert len(set(later)) == len(later)
     assert set(later) <= whole
     assert _what_is(first.view("g")) == _what_is(second.view("g"))
@@ -130,14 +130,14 @@ def test_an_observer_that_comes_later_says_nothing_else_and_ends_up_knowing_the_
 @given(st.lists(STEPS, min_size=1, max_size=6))
 def test_nothing_is_left_of_groups_that_are_gone(lives):
     tracker, sizes, at = observer(), [], 1_000
-    tell(tracker, WHOLE)
+    feed(tracker, WHOLE)
     for number, steps in enumerate([[], *lives]):
         coordinator = EpochCoordinator(PARTITIONS, f"group-{number % 10}", at=at)
         for step in [("a", "join", 1), *steps]:
             coordinator.step(*step)
         coordinator.delete()
         at = coordinator.at + 2_000_000
-        events = tell(tracker, *records(coordinator.batches), tick(at))
+        events = feed(tracker, *records(coordinator.batches), tick(at))
         assert [type(event) for event in events].count(GroupGoneEvent) == 1
         assert list(tracker.groups()) == []
         tracker.changed()

@@ -104,7 +104,7 @@ def test_what_is_sent_instead_is_of_the_same_version_and_header(frame):
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=4), st.integers(0, 20), st.randoms())
-def test_weights_are_kept_whoever_joins_first(weights, partitions, shuffled):
+def test_weights_are_kept_in_any_order_of_joins(weights, partitions, shuffled):
     broker = ToyCoordinator(len(weights), topics={"t": partitions})
     rules = "orders=weighted-sticky,assignment.consumer.weight="
     clients = [Client(Line(Gateway(f"{rules}{weight}"), broker)) for weight in weights]

@@ -48,8 +48,8 @@ def test_a_record_that_was_appended_under_observation_is_dated_between_the_kept_
     truth_earliest = max(at for at, end in known if end <= offset)
     samples = ends._samples[PARTITIONS[0]]
     after = next(index for index, end in enumerate(samples.ends) if end > offset)
-    told = now - ends.age(PARTITIONS[0], offset)
-    assert samples.times[after - 1] - 1e-6 <= told <= max(samples.times[after], now - AGE_MAX_S) + 1e-6
+    reported = now - ends.age(PARTITIONS[0], offset)
+    assert samples.times[after - 1] - 1e-6 <= reported <= max(samples.times[after], now - AGE_MAX_S) + 1e-6
     assert samples.times[after - 1] <= truth_latest
     assert samples.times[after] >= truth_earliest
 

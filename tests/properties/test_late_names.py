@@ -18,7 +18,7 @@ from rebalance_agent.tracking.tracker import Tracker
 from support.examples import examples
 from support.tracker.epoch_model import EpochCoordinator
 from support.tracker.epochs import ID
-from support.tracker.tracking import T0, WHOLE, in_time, tell, tick
+from support.tracker.tracking import T0, WHOLE, feed, in_time, tick
 
 COUNTS = {"t": 2, "u": 2, "v": 2}
 IDS = {"t": "id-of-t", "u": "id-of-u", "v": "a-s-id"}  # sorted otherwise than the names
@@ -79,9 +79,9 @@ def lists(named_ms):
 
 
 def observed(*observations):
-    """What a tracker tells."""
+    """What a tracker shows."""
     tracker = Tracker("cluster", settle_ms=SETTLE_MS)
-    return tell(tracker, WHOLE, *in_time(*observations))
+    return feed(tracker, WHOLE, *in_time(*observations))
 
 
 def final(events):
@@ -98,20 +98,20 @@ def test_the_last_word_is_by_names(steps, group_type, named_ms):
     early = final(observed(*lists((0, 0, 0)), *records, end))
     assert list(late) == list(early)
     by_then = [each for each in (*lists(named_ms), *records) if _at(each) < T0 + max(named_ms)]
-    told = final(observed(*by_then, tick(max(named_ms) - 1)))
-    for event_id in [*late][max(0, len(told) - REVISABLE_MAX) :]:
+    reported = final(observed(*by_then, tick(max(named_ms) - 1)))
+    for event_id in [*late][max(0, len(reported) - REVISABLE_MAX) :]:
         assert late[event_id] == early[event_id]
 
 
 @settings(max_examples=examples())
 @given(STEPS, TYPES, NAMED, st.integers(20_000, LATE_MAX_MS))
-def test_how_often_the_time_is_told_changes_nothing(steps, group_type, named_ms, period_ms):
+def test_how_often_the_time_is_given_changes_nothing(steps, group_type, named_ms, period_ms):
     records, ended = history(steps, group_type)
     end = tick(max(ended, *named_ms) + 200_000)
     often = [tick(at - T0) for at in sorted({*map(_at, records), *range(T0, end.at_ms, 2_500)})]
     rare = map(tick, range(0, end.at_ms - T0, period_ms))
-    told = [*lists(named_ms), *records, end]
-    assert _lines(observed(*told, *often)) == _lines(observed(*told, *rare))
+    reported = [*lists(named_ms), *records, end]
+    assert _lines(observed(*reported, *often)) == _lines(observed(*reported, *rare))
 
 
 def _lines(events):

@@ -33,9 +33,9 @@ def lived(steps, static):
 @given(STEPS, st.booleans())
 def test_rollouts_are_sound(steps, static):
     group = lived(steps, static)
-    told = [event for event in group.events if isinstance(event, RolloutEvent)]
+    reported = [event for event in group.events if isinstance(event, RolloutEvent)]
     closing = [event for event in group.events if isinstance(event, GenerationEvent) and event.revision == 0]
-    for event in told:
+    for event in reported:
         inside = [each for each in closing if event.first_generation <= each.generation <= event.last_generation]
         assert event.members_replaced >= 1
         assert event.started_ms <= event.timestamp_ms
@@ -53,7 +53,7 @@ def test_rollouts_are_sound(steps, static):
 def test_equal_observations_give_equal_events(steps, static):
     group = lived(steps, static)
     again = Tracker("cluster", settle_ms=5_000)
-    assert [event for observation in group.told for event in again.observe(observation)] == group.events
+    assert [event for observation in group.reported for event in again.observe(observation)] == group.events
 
 
 @settings(max_examples=examples(30))

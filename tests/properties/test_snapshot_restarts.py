@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.examples import examples
-from support.observer.restarts import TICK_MS, Observed, numbered, told_together
+from support.observer.restarts import TICK_MS, Observed, numbered, reported_together
 from support.tracker.stories import stories
 from support.tracker.tracking import REBALANCE_MS, T0
 
@@ -30,12 +30,12 @@ def test_killed_anywhere_and_resumed_it_says_the_same(log, lives, snapshot_ms):
         now_ms += (lived + away) * TICK_MS
         observers.append(observers[-1].successor(now_ms))
     observers[-1].live(now_ms, max(end_ms, now_ms + END_MS))
-    assert told_together(observers) == whole.told()
+    assert reported_together(observers) == whole.reported()
 
 
 @settings(max_examples=examples(30))
 @given(LOGS, st.integers(0, 120), st.integers(0, 60))
-def test_what_was_written_before_it_began_is_told_and_not_counted(log, lived, away):
+def test_what_was_written_before_it_began_is_reported_and_not_counted(log, lived, away):
     killed = Observed(log).live(T0, T0 + lived * TICK_MS)
     back_ms = T0 + (lived + away) * TICK_MS
     successor = killed.successor(back_ms)

@@ -17,12 +17,12 @@ from support.tracker.totals import numbers_of
 from support.tracker.tracking import (
     T0,
     closing,
+    feed,
     left,
     listed,
     member,
     record,
     said,
-    tell,
     tick,
     tombstone,
     topics,
@@ -121,7 +121,7 @@ def test_nothing_raises_no_counter_falls_and_every_replay_is_equal(observations)
         before, gone = after, False
         assert view.unassigned is None or view.unassigned >= 0
     assert gone or tracker.view("g") is not None
-    assert [json_line(event) for event in tell(again, *observations, commits=False)] == [
+    assert [json_line(event) for event in feed(again, *observations, commits=False)] == [
         json_line(event) for event in events
     ]
     for event in closing(events):
@@ -159,14 +159,14 @@ REPORTS = (
     st.lists(st.sampled_from(REPORTS), max_size=6),
     st.lists(st.integers(0, 4_000), min_size=8, max_size=8),
 )
-def test_reports_in_any_order_doubled_and_late_within_the_settling_time_tell_the_same(order, doubled, delays):
-    def told(reports):
+def test_reports_in_any_order_doubled_and_late_within_the_settling_time_show_the_same(order, doubled, delays):
+    def reported(reports):
         observations = sorted([*STORY, *reports], key=_seen)
         _, events = watch(*observations, tick(100_000))
         return [json_line(event) for event in events]
 
     late = [replace(report, at_ms=report.at_ms + delay) for report, delay in zip(order, delays, strict=True)]
-    assert told([*late, *doubled]) == told(REPORTS)
+    assert reported([*late, *doubled]) == reported(REPORTS)
 
 
 @settings(max_examples=examples())
@@ -174,7 +174,7 @@ def test_reports_in_any_order_doubled_and_late_within_the_settling_time_tell_the
 def test_later_evidence_raises_the_revision_and_only_tightens(known, at):
     tracker, events = watch(*sorted([*STORY, *known], key=_seen), tick(49_000))
     counters = tracker.view("g").counters
-    revised = tell(tracker, *(replace(report, at_ms=T0 + at) for report in REPORTS), tick(100_000))
+    revised = feed(tracker, *(replace(report, at_ms=T0 + at) for report in REPORTS), tick(100_000))
     first = {event.event_id: event for event in events}
     for event in revised:
         assert isinstance(event, GenerationEvent)

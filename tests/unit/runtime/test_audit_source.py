@@ -64,7 +64,7 @@ def test_since_when_retention_has_deleted_nothing(monkeypatch, partitions, since
     clock.advance(NOW_MS - clock.now_ms())
     monkeypatch.setattr(verifying, "Cluster", lambda _properties: topic)
     monkeypatch.setattr(read_to_end, "TopicReader", lambda *_: topic)
-    told = []
+    reported = []
     cluster = VerifiedCluster({}, clock)
-    assert cluster.events(EVENTS, lambda *each: told.append(each)) == since_ms
-    assert (told, cluster.unread) == ([], sum(len(offsets) for _, offsets in partitions))
+    assert cluster.events(EVENTS, lambda *each: reported.append(each)) == since_ms
+    assert (reported, cluster.unread) == ([], sum(len(offsets) for _, offsets in partitions))

@@ -76,7 +76,7 @@ def test_a_port_that_is_no_number_is_refused():
         split_server("kafka:x")
 
 
-def test_a_name_without_address_and_a_closed_port_are_told_apart():
+def test_a_name_without_address_and_a_closed_port_are_distinguished():
     assert connection_trouble("no-such-host.invalid", 9092)[0].startswith("DNS: no-such-host.invalid has no address")
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
@@ -85,7 +85,7 @@ def test_a_name_without_address_and_a_closed_port_are_told_apart():
 
 
 @needs_openssl
-def test_certificates_that_cannot_be_trusted_are_told_apart(authority, tmp_path):
+def test_certificates_that_cannot_be_trusted_are_distinguished(authority, tmp_path):
     good = authority.issue("good")
     with tls_server(good) as port:
         assert "another" not in diagnose("127.0.0.1", port, trusting(authority.certificate), "x")[0]
@@ -121,7 +121,7 @@ def test_tls_to_a_port_without_it_and_the_other_way_round(authority):
 
 
 @pytest.mark.parametrize(
-    ("protocol", "told", "what"),
+    ("protocol", "reported", "what"),
     [
         ("SASL_PLAINTEXT", "SASL authentication error: Authentication failed: Invalid username or password", "SASL: "),
         ("SASL_PLAINTEXT", "SASL SCRAM-SHA-256 mechanism handshake failed: not supported by broker", "SASL: "),
@@ -131,14 +131,14 @@ def test_tls_to_a_port_without_it_and_the_other_way_round(authority):
         ("PLAINTEXT", "Disconnected", "Kafka: the server accepts connections but no requests"),
     ],
 )
-def test_what_the_server_says_of_the_login_is_passed_on_with_what_to_do(protocol, told, what):
+def test_what_the_server_says_of_the_login_is_passed_on_with_what_to_do(protocol, reported, what):
     with listening() as port:
-        found, fix = diagnose("127.0.0.1", port, {"security.protocol": protocol}, told)
+        found, fix = diagnose("127.0.0.1", port, {"security.protocol": protocol}, reported)
     assert found.startswith(what)
     assert fix
 
 
-def test_a_web_server_is_told_from_a_kafka_that_wants_tls():
+def test_a_web_server_is_distinguished_from_a_kafka_that_wants_tls():
     with listening(answer=b"HTTP/1.1 400 Bad Request\r\n\r\n") as port:
-        told = "Receive failed: Invalid response size 1213486160 (0..100000000)"
-        assert diagnose("127.0.0.1", port, {}, told)[0].startswith("HTTP: ")
+        reported = "Receive failed: Invalid response size 1213486160 (0..100000000)"
+        assert diagnose("127.0.0.1", port, {}, reported)[0].startswith("HTTP: ")

@@ -37,7 +37,7 @@ OK, FAILED, SKIPPED = FindingStatus.OK, FindingStatus.FAILED, FindingStatus.SKIP
 
 
 class Cluster:
-    """What the cluster would tell."""
+    """What the cluster would show."""
 
     nodes, groups, fails = {}, (), False
 
@@ -128,10 +128,10 @@ def test_brokers_are_reached_as_their_clients_will_be_without_a_login(cluster):
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "reported"),
     [(lambda frame: b"HTTP/1.1 400 Bad", "the answer is not Kafka's protocol"), (None, "port")],
 )
-def test_who_does_not_speak_kafka_is_told(cluster, answer, told):
+def test_who_does_not_speak_kafka_is_reported(cluster, answer, reported):
     if answer:
         with broker(answer) as port:
             found, code = checked(port)
@@ -141,7 +141,7 @@ def test_who_does_not_speak_kafka_is_told(cluster, answer, told):
         found, code = checked(port)
     status, detail = found[f"gateway to {HOST}:{port}"]
     assert (status, code) == (FAILED, 2)
-    assert told in detail
+    assert reported in detail
     assert "brokers" not in found
 
 

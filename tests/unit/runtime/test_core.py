@@ -93,7 +93,7 @@ def test_one_observation_that_cannot_be_worked_off_stops_no_other():
     assert [log["event"] for log in logs] == ["observation_failed"]
 
 
-def test_a_tracker_that_is_behind_is_told_the_time_again_at_once_and_between_batches():
+def test_a_tracker_that_is_behind_is_given_the_time_again_at_once_and_between_batches():
     tracker, inbox, clock, heard = FakeTracker(), Inbox(), FakeClock(), Calls()
     tracker.late = 3
     core = Core(tracker, inbox, clock, [Calls()], [heard])

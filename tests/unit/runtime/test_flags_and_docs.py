@@ -64,12 +64,12 @@ def test_a_kafka_property_without_a_value_is_refused():
 @pytest.mark.parametrize("spelt", ["sasl.password", "sasl_password", "ssl.key.pem"])
 def test_a_secret_on_the_command_line_is_refused_with_the_two_ways_that_hide_it(capsys, spelt):
     assert main.main(["observe", "--kafka", f"{spelt}=not-a-secret"]) == 2
-    told = capsys.readouterr().err
+    reported = capsys.readouterr().err
     name = spelt.replace("_", ".")
-    assert told.startswith(f"rebalance-agent observe: --kafka {name}: ")
-    assert f"{name}.file=PATH" in told
-    assert f"REBALANCE_AGENT_KAFKA__{name.replace('.', '_').upper()}" in told
-    assert "not-a-secret" not in told
+    assert reported.startswith(f"rebalance-agent observe: --kafka {name}: ")
+    assert f"{name}.file=PATH" in reported
+    assert f"REBALANCE_AGENT_KAFKA__{name.replace('.', '_').upper()}" in reported
+    assert "not-a-secret" not in reported
     arguments = [f"{spelt}.file=/run/secrets/x"]
     options = _parser(ObserverSettings).parse_args(["--kafka", *arguments])
     assert flag_values(options, ObserverSettings) == {"kafka": {f"{spelt}.file": "/run/secrets/x"}}
@@ -104,7 +104,7 @@ def taken():
 
 @pytest.mark.parametrize("name", ["observe", "sidecar"])
 @pytest.mark.parametrize(
-    ("flags", "told"),
+    ("flags", "reported"),
     [
         (["--listen", "TAKEN"], "cannot listen on"),
         (["--listen", "192.0.2.1:0"], "cannot listen on 192.0.2.1:0"),
@@ -120,10 +120,12 @@ def taken():
         ),
     ],
 )
-def test_what_cannot_begin_ends_with_two_and_says_which_setting(capsys, taken, name, flags, told):
+def test_what_cannot_begin_ends_with_two_and_says_which_setting(capsys, taken, name, flags, reported):
     elsewhere = ["--events-listen", "127.0.0.1:0"] if name == "sidecar" else []
     flags = [flag.replace("TAKEN", taken) for flag in flags]
     assert main.main([name, *elsewhere, *(["--listen", "127.0.0.1:0"] if "--listen" not in flags else []), *flags]) == 2
-    told_lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith(f"rebalance-agent {name}: ")]
-    assert len(told_lines) == 1
-    assert told in told_lines[0]
+    reported_lines = [
+        line for line in capsys.readouterr().err.splitlines() if line.startswith(f"rebalance-agent {name}: ")
+    ]
+    assert len(reported_lines) == 1
+    assert reported in reported_lines[0]

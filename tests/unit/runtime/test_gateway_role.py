@@ -30,10 +30,10 @@ def test_brokers_are_asked_for_until_they_are_known(monkeypatch):
     monkeypatch.setattr(role_module, "Cluster", Cluster)
     kafka = {"bootstrap.servers": "b:1"}
     role = GatewayRole(GatewaySettings(kafka=kafka, events_topic=""), kafka)
-    told = []
+    reported = []
 
     async def open_ports(brokers):
-        told.append(brokers)
+        reported.append(brokers)
 
     asyncio.run(asyncio.wait_for(role._find_brokers(SimpleNamespace(open_ports=open_ports)), 20))
-    assert (told, Cluster.asked) == ([BROKERS], 2)
+    assert (reported, Cluster.asked) == ([BROKERS], 2)

@@ -75,7 +75,7 @@ def test_properties_that_do_not_go_together_are_refused_before_anything_begins()
 
 
 @pytest.mark.parametrize("named", [{}, {"sasl.mechanism": "GSSAPI"}])
-def test_a_mechanism_that_the_library_lacks_is_told_with_what_to_do(named):
+def test_a_mechanism_that_the_library_lacks_is_reported_with_what_to_do(named):
     # The locked confluent-kafka is a wheel, and those have no Kerberos.
     kerberos = {"sasl.kerberos.service.name": "kafka", "sasl.kerberos.keytab": "/k", "sasl.kerberos.principal": "a@R"}
     assert client_properties(kerberos) | kerberos == client_properties(kerberos)

@@ -68,7 +68,7 @@ def test_what_an_error_says_of_a_name_forges_no_line_either():
     assert traceback == [r"  ValueError: no group \x1b[2J", "  2026-01-01 [error] forged"]
 
 
-def test_a_failure_and_its_end_are_each_told_once_and_the_last_recovery_is_a_reconnect():
+def test_a_failure_and_its_end_are_each_reported_once_and_the_last_recovery_is_a_reconnect():
     readiness, reports = Readiness(), Calls()
     health = LoggedHealth(readiness, reports.reconnected)
     health.starting(["a", "b"])

@@ -80,7 +80,7 @@ def test_held_events_of_many_partitions_take_little_memory():
         tracemalloc.stop()
 
 
-def test_what_is_held_at_the_end_is_counted_and_told():
+def test_what_is_held_at_the_end_is_counted_and_reported():
     reports = Calls()
     relay = PendingEvents(POD, reports.dropped)
     relay.put([_event(0), _event(1)])

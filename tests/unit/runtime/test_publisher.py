@@ -92,7 +92,7 @@ def test_nothing_a_user_sets_makes_publishing_less_safe(made):
     assert producer.settings["compression.type"] == "zstd"
 
 
-def test_a_full_queue_a_refused_record_and_a_failed_delivery_are_counted_and_told_once(made):
+def test_a_full_queue_a_refused_record_and_a_failed_delivery_are_counted_and_reported_once(made):
     (producer,), publisher, reports = made
     with capture_logs() as logs:
         producer.room = 1
@@ -105,7 +105,7 @@ def test_a_full_queue_a_refused_record_and_a_failed_delivery_are_counted_and_tol
     assert [log["event"] for log in logs] == ["events_not_published"]
 
 
-def test_after_a_success_the_next_failure_is_told_again(made):
+def test_after_a_success_the_next_failure_is_reported_again(made):
     (producer,), publisher, _ = made
     with capture_logs() as logs:
         for error in (KafkaError(KafkaError._MSG_TIMED_OUT), None, KafkaError(KafkaError._MSG_TIMED_OUT)):

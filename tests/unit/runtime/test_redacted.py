@@ -116,22 +116,24 @@ def test_no_secret_of_any_source_is_on_a_page_or_in_the_log(secret, where, role)
         flags = {name: str(held) for name in (where.get("web"), where.get("webhook")) if name}
         flags |= {"events_webhook": f"http://127.0.0.1:1/{secret}", "listen": "127.0.0.1:0", **LOGS}
         flags |= {"events_listen": "127.0.0.1:0"} if model is SidecarSettings else {}
-        told = ""
+        reported = ""
         with mock.patch.dict(os.environ, environment):
             try:
                 chosen = load(model, str(config), flags)
                 role = made(chosen, client_properties(chosen.kafka))
-                told += "".join(_get(role, path, secret).decode() for path in ("/config", "/", "/metrics", "/readyz"))
-                told += repr(chosen) + repr(role)
+                reported += "".join(
+                    _get(role, path, secret).decode() for path in ("/config", "/", "/metrics", "/readyz")
+                )
+                reported += repr(chosen) + repr(role)
                 if secret == EXAMPLE:  # once is enough: a run takes long
                     stop = threading.Event()
                     stop.set()
                     role.run(stop)
             except InvalidInputError as error:
-                told += str(error)
-        told += log.getvalue()
-    assert told
-    assert secret not in told
+                reported += str(error)
+        reported += log.getvalue()
+    assert reported
+    assert secret not in reported
 
 
 @pytest.mark.parametrize("model", [ObserverSettings, SidecarSettings])

@@ -29,17 +29,17 @@ OBSERVER = agent_rights(FLEET)
 SIDECAR = agent_rights(SidecarSettings())
 
 
-def _told(operation):
+def _reported(operation):
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", operation).lower()
 
 
 class Brokers:
     """Answers as brokers would to somebody who holds ``rights``; topics in ``absent`` are not there."""
 
-    def __init__(self, rights, absent=(), *, tells=True):
-        self.held = {(right.resource, right.name, _told(right.operation)) for right in rights}
+    def __init__(self, rights, absent=(), *, describes=True):
+        self.held = {(right.resource, right.name, _reported(right.operation)) for right in rights}
         self.absent = absent
-        self.tells = tells
+        self.describes = describes
         self.fails = False
 
     def _operations(self, resource, name):
@@ -56,7 +56,7 @@ class Brokers:
             return TopicAccess(Existence.HIDDEN)
         if name in self.absent:
             return TopicAccess(Existence.ABSENT)
-        return TopicAccess(Existence.THERE, operations if self.tells else None)
+        return TopicAccess(Existence.THERE, operations if self.describes else None)
 
     def sees_every_topic(self):
         return ("Topic", "*", "describe") in self.held
@@ -76,7 +76,7 @@ def verdicts(rights, brokers):
 
 
 @pytest.mark.parametrize("rights", [OBSERVER, SIDECAR], ids=["observer", "sidecar"])
-def test_who_has_every_right_is_told_so_and_creation_is_not_needed_where_the_topic_is(rights):
+def test_with_every_right_check_says_so_and_creation_is_not_needed_where_the_topic_exists(rights):
     found = verdicts(rights, Brokers(rights))
     assert {verdict for name, verdict in found.items() if name.startswith("Create")} == {ProbeResult.UNUSED}
     assert {verdict for name, verdict in found.items() if not name.startswith("Create")} == {ProbeResult.HELD}
@@ -89,7 +89,7 @@ def test_exactly_the_right_that_was_taken_away_is_missing(right):
     assert [name for name, verdict in found.items() if verdict is ProbeResult.MISSING] == [str(right)]
 
 
-def test_a_topic_that_is_not_there_needs_creation_and_tells_nothing_else():
+def test_a_topic_that_is_not_there_needs_creation_and_shows_nothing_else():
     found = verdicts(SIDECAR, Brokers(OBSERVER, absent=["rebalance-events"]))
     assert found == {
         "Write on Topic 'rebalance-events'": ProbeResult.UNKNOWN,
@@ -108,8 +108,8 @@ def test_a_hidden_topic_may_be_there_so_its_creation_is_not_called_missing():
     }
 
 
-def test_brokers_that_do_not_tell_are_no_proof_of_a_missing_right():
-    found = verdicts(OBSERVER, Brokers(OBSERVER, tells=False))
+def test_brokers_that_do_not_describe_rights_are_no_proof_of_a_missing_right():
+    found = verdicts(OBSERVER, Brokers(OBSERVER, describes=False))
     assert ProbeResult.MISSING not in found.values()
     assert found["Read on Topic '__consumer_offsets'"] is ProbeResult.UNKNOWN
 
@@ -143,7 +143,7 @@ def test_every_mode_is_a_label_of_the_metric():
         ({"security.protocol": "SASL_SSL"}, "User:..."),
     ],
 )
-def test_the_principal_is_told_as_far_as_the_properties_tell(properties, principal):
+def test_the_principal_is_reported_as_far_as_the_properties_show(properties, principal):
     assert principal_of(properties) == principal
 
 
@@ -200,8 +200,8 @@ def test_modes_begin_and_end_with_the_rights_and_are_logged_once():
         watch()
     assert set(readiness.modes().values()) == {None}
     assert readiness.is_ready
-    told = [(each["event"], each["mode"]) for each in logs]
-    assert told == [("degraded", "admin-only"), ("degraded_no_longer", "admin-only")]
+    reported = [(each["event"], each["mode"]) for each in logs]
+    assert reported == [("degraded", "admin-only"), ("degraded_no_longer", "admin-only")]
     assert logs[0]["command"].endswith("--allow-principal User:me --operation Read --topic __consumer_offsets")
 
 
@@ -231,15 +231,15 @@ def test_a_fault_of_ours_does_not_end_the_watch_and_the_watch_ends_with_its_role
     assert readiness.modes().keys() == set(DEGRADED_MODES)
 
 
-def test_where_brokers_do_not_tell_what_is_allowed_a_refusal_counts():
+def test_where_brokers_do_not_describe_what_is_allowed_a_refusal_counts():
     readiness, denied = Readiness(), {}
-    brokers, health = Brokers(OBSERVER, tells=False), LoggedHealth(readiness, lambda: None)
+    brokers, health = Brokers(OBSERVER, describes=False), LoggedHealth(readiness, lambda: None)
     watch = RightsWatch(OBSERVER, brokers, health, "User:me", "a:1", lambda: denied)
     watch()
     assert not readiness.modes()[ADMIN_ONLY]
     denied[ADMIN_ONLY] = "Topic authorization failed"
     watch()
     assert readiness.modes()[ADMIN_ONLY].startswith("Read on Topic '__consumer_offsets' is missing")
-    brokers.tells = True
+    brokers.describes = True
     watch()
     assert not readiness.modes()[ADMIN_ONLY]

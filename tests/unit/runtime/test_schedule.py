@@ -57,7 +57,7 @@ schedule.stop()
     assert subprocess.run([sys.executable, "-c", program], check=False, timeout=2 * PATIENCE_S).returncode == 0
 
 
-def test_a_call_that_raises_is_told_and_made_again(caplog):
+def test_a_call_that_raises_is_reported_and_made_again(caplog):
     def broken():
         raise ZeroDivisionError("oops")
 

@@ -75,7 +75,7 @@ def test_over_tls_a_token_is_asked_for_all_the_same(authority, tmp_path):
     assert "token_unencrypted" not in [log["event"] for log in logs]
 
 
-def test_a_token_that_would_go_unencrypted_is_told(tmp_path):
+def test_a_token_that_would_go_unencrypted_is_reported(tmp_path):
     held = tmp_path / "token"
     held.write_text("t" * 16)
     with capture_logs() as logs:

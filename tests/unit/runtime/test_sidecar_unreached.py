@@ -47,7 +47,7 @@ def stopped(monkeypatch):
     return run
 
 
-def test_events_that_only_kafka_was_to_get_are_counted_and_told(stopped):
+def test_events_that_only_kafka_was_to_get_are_counted_and_reported(stopped):
     metrics, lost = stopped()
     assert metrics[LOST] == EVENTS
     assert lost == [(EVENTS, "kafka")]

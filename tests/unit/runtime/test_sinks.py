@@ -27,7 +27,7 @@ def event(number=0):
 
 
 class Target:
-    """Takes batches, once it is let; raises what it is told to."""
+    """Takes batches, once it is let; raises what it has to."""
 
     def __init__(self, *raises):
         self.batches, self.raises = [], list(raises)
@@ -100,7 +100,7 @@ def test_bytes_are_bounded_too(counts, monkeypatch):
     assert 0 < lost(counts) < 10
 
 
-def test_a_failure_is_told_once_until_it_works_again_and_what_was_delivered_of_it_counts(counts):
+def test_a_failure_is_reported_once_until_it_works_again_and_what_was_delivered_of_it_counts(counts):
     target = Target(DeliveryError("disk full", [0, 2]), DeliveryError("disk full"), None, RuntimeError("odd"))
     sink = QueuedSink("file", target, counts)
     with capture_logs() as logs:
@@ -157,11 +157,11 @@ def test_sinks_are_closed_at_the_same_time():
     assert not meet.broken
 
 
-def test_properties_that_no_safe_producer_takes_are_told_as_such_and_by_the_check_first(counts):
+def test_properties_that_no_safe_producer_takes_are_reported_as_such_and_by_the_check_first(counts):
     properties = {"bootstrap.servers": "no port", "retries": "0", "log_level": "0"}
     with pytest.raises(InvalidInputError, match=r"^kafka: .*`retries` must be set") as refused:
         SinkSet(SidecarSettings(), counts, FakeClock()).connect(properties, Calls())
     settings = {"listen": "127.0.0.1:0", "events_listen": "127.0.0.1:0"}
-    for topic, told in (("events", [str(refused.value)]), ("", [])):
+    for topic, reported in (("events", [str(refused.value)]), ("", [])):
         found = findings(SidecarSettings(**settings, events_topic=topic), properties, FakeClock())
-        assert [each.detail for each in found if each.name == f"events_topic {topic}"] == told
+        assert [each.detail for each in found if each.name == f"events_topic {topic}"] == reported

@@ -67,7 +67,7 @@ def test_parts_become_the_event_again(members, size_max):
     gone = GroupGoneEvent("id", "c", "g", 2_000, Source.RECORDS, GroupType.CLASSIC)
     parts = [part for part, _ in event_lines(event, size_max)]
     assert list(whole_events([gone, *parts, gone])) == [gone, event, gone]
-    # Told twice, by two replicas one after the other.
+    # Reported twice, by two replicas one after the other.
     assert list(whole_events([*parts, *parts])) == [event, event]
 
 

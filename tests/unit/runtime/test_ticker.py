@@ -28,7 +28,7 @@ def _made(call, number, *, clock=None, seconds=0.001):
     return made
 
 
-def test_a_call_that_raises_is_told_and_made_again(caplog):
+def test_a_call_that_raises_is_reported_and_made_again(caplog):
     def broken():
         raise ZeroDivisionError("oops")
 

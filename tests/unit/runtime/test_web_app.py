@@ -132,14 +132,14 @@ BEARER = {"bearer": Bearer(TOKEN)}
 
 @pytest.mark.parametrize("path", ["/metrics", "/", "/config", "/api/v1/groups", "/nothing"])
 @pytest.mark.parametrize("given", [{}, {"authorization": "Bearer x"}, {"authorization": f"Basic {TOKEN}"}])
-def test_without_the_token_nothing_is_told(path, given):
+def test_without_the_token_nothing_is_served(path, given):
     status, headers, body = get(path, more={**BEARER, "config": dict}, **given)
     assert (status, headers["WWW-Authenticate"]) == (401, "Bearer")
     assert json.loads(body) == {"error": "a bearer token is required"}
 
 
 @pytest.mark.parametrize("alike", [True, False])
-def test_whether_a_token_is_the_right_one_is_for_a_comparison_whose_time_tells_nothing(monkeypatch, alike):
+def test_whether_a_token_is_the_right_one_is_for_a_comparison_whose_time_shows_nothing(monkeypatch, alike):
     compared = []
     monkeypatch.setattr(bearer_module.hmac, "compare_digest", lambda *both: compared.append(both) or alike)
     for given in ("x", TOKEN, TOKEN[:-1] + "x"):

@@ -88,9 +88,9 @@ def test_of_a_batch_only_the_lines_are_lost_that_the_answer_names():
     assert [*failed.value.delivered] == taken == [0, 2, 4]
 
 
-@pytest.mark.parametrize("told", [b"", b"{", b"[1]", b'{"line":0}', b'{"line":3}', b'{"line":true}', b"[" * 60_000])
-def test_an_answer_that_names_none_of_its_lines_is_final_for_the_batch(told):
-    answer = b"HTTP/1.1 400 Bad Request\r\nContent-Length: %d\r\n\r\n%s" % (len(told), told)
+@pytest.mark.parametrize("reported", [b"", b"{", b"[1]", b'{"line":0}', b'{"line":3}', b'{"line":true}', b"[" * 60_000])
+def test_an_answer_that_names_none_of_its_lines_is_final_for_the_batch(reported):
+    answer = b"HTTP/1.1 400 Bad Request\r\nContent-Length: %d\r\n\r\n%s" % (len(reported), reported)
     with answering(answer) as url, pytest.raises(DeliveryError, match=r"answered 400$") as failed:
         webhook(url).deliver(LINES, NEVER)
     assert [*failed.value.delivered] == []

@@ -4,7 +4,7 @@ from rebalance_agent.model.events import AssignEvent
 from rebalance_agent.model.group_event import process_event_id
 from rebalance_agent.tracking.observations import MemberReported, Tick
 from rebalance_agent.tracking.tracker import Tracker
-from support.tracker.tracking import T0, member, record, tell, watch
+from support.tracker.tracking import T0, feed, member, record, watch
 
 START = (record(1_000, 1, member("a", (0, 1))),)
 
@@ -30,9 +30,9 @@ def assign(sequence, error=None):
 
 def failures(*reports, settled=True):
     tracker, _ = watch(*START)
-    tell(tracker, *reports)
+    feed(tracker, *reports)
     if settled:
-        tell(tracker, Tick(T0 + 20_000))
+        feed(tracker, Tick(T0 + 20_000))
     return tracker.view("g").counters.assign_errors
 
 
@@ -56,13 +56,13 @@ def test_the_count_is_zero_for_a_while_also_if_the_first_call_failed():
 def test_the_view_changes_with_it():
     tracker, _ = watch(*START)
     tracker.changed()
-    tell(tracker, assign(1, "KeyError"))
+    feed(tracker, assign(1, "KeyError"))
     assert tracker.changed() == {"g"}
-    tell(tracker, Tick(T0 + 20_000))
+    feed(tracker, Tick(T0 + 20_000))
     assert tracker.changed() == {"g"}
 
 
 def test_a_group_without_records_remembers_it_for_its_first_view():
     tracker = Tracker("c")
-    tell(tracker, assign(1, "KeyError"), *START, Tick(T0 + 20_000))
+    feed(tracker, assign(1, "KeyError"), *START, Tick(T0 + 20_000))
     assert tracker.view("g").counters.assign_errors == 1

@@ -25,10 +25,10 @@ from support.tracker.tracking import (
     T0,
     WHOLE,
     closing,
+    feed,
     member,
     record,
     said,
-    tell,
     tick,
     tombstone,
     topics,
@@ -54,15 +54,15 @@ def test_a_group_of_any_name_comes_out_as_it_went_in():
 def test_observers_whose_clock_is_set_back_do_not_wait_until_it_is_as_late_again():
     tracker, events = watch(*START, tick(5_000))
     assert events == []
-    assert triggers(tell(tracker, tick(4_000 - DAY))) == [Trigger.GROUP_STARTED]
-    assert [type(event) for event in tell(tracker, tombstone(9_000), tick(-2 * DAY))] == [GroupGoneEvent]
+    assert triggers(feed(tracker, tick(4_000 - DAY))) == [Trigger.GROUP_STARTED]
+    assert [type(event) for event in feed(tracker, tombstone(9_000), tick(-2 * DAY))] == [GroupGoneEvent]
 
 
 def test_totals_go_on_and_never_fall_when_the_clock_is_set_forth_and_back():
     tracker, _ = watch(*START)
     scraped = []
     for at in (10_000, DAY, DAY + 5_000, 12_000, 15_000, 600_000):
-        tell(tracker, tick(at))
+        feed(tracker, tick(at))
         scraped.append(partition_seconds_at(tracker.view("g"), T0 + at).total)
     assert scraped == sorted(scraped)
     assert scraped[-1] - scraped[-2] == pytest.approx(4 * 585)
@@ -76,14 +76,14 @@ def test_a_record_from_another_time_costs_a_day_at_most_and_the_next_ones_are_fo
     assert [event.generation for event in closing(events)] == [1, 2, 3]
     assert all(event.stall is None or event.stall.seconds <= 86_400 for event in closing(events))
     again = [record(100_000, 0), record(103_000, 1, member("a", (0, 1, 2, 3))), tick(200_000)]
-    assert triggers(tell(tracker, *again)) == [Trigger.GROUP_STARTED]
-    assert [type(event) for event in tell(tracker, tombstone(210_000), tick(220_000))] == [GroupGoneEvent]
+    assert triggers(feed(tracker, *again)) == [Trigger.GROUP_STARTED]
+    assert [type(event) for event in feed(tracker, tombstone(210_000), tick(220_000))] == [GroupGoneEvent]
 
 
 def test_a_coordinator_whose_clock_is_behind_its_predecessors_is_followed():
     tracker = Tracker("cluster", settle_ms=1_000)
     first = [joins(9_000, "a"), fact(9_000, GroupEpoch(2)), target(9_000, "a", 0, 1), fact(9_000, TargetEpoch(2))]
-    tell(tracker, WHOLE, named(t=2), *first, current(9_000, "a", 2, (0, 1)), tick(15_000))
+    feed(tracker, WHOLE, named(t=2), *first, current(9_000, "a", 2, (0, 1)), tick(15_000))
     behind = [joins(8_000, "b"), fact(8_000, GroupEpoch(3)), target(8_000, "a", 0), target(8_000, "b", 1)]
     moved = [
         fact(8_000, TargetEpoch(3)),
@@ -91,7 +91,7 @@ def test_a_coordinator_whose_clock_is_behind_its_predecessors_is_followed():
         current(8_200, "a", 3, (0,)),
         current(8_300, "b", 3, (1,)),
     ]
-    (event,) = closing(tell(tracker, *behind, *moved, tick(30_000)))
+    (event,) = closing(feed(tracker, *behind, *moved, tick(30_000)))
     assert (event.trigger, event.moved, event.stall.seconds) == (Trigger.MEMBER_JOINED, 1, 0.2)
 
 
@@ -130,7 +130,7 @@ def test_a_living_member_is_heard_when_all_room_is_taken():
 
 def test_groups_that_went_give_their_room_for_reports_back():
     tracker, _ = watch(*START, said(Callback.ASSIGNED, "a", 4_001, 4_002, 1, (0,)))
-    tell(tracker, tombstone(60_000), tick(70_000))
+    feed(tracker, tombstone(60_000), tick(70_000))
     assert list(tracker.groups()) == []
 
 

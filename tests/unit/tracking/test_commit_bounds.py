@@ -28,11 +28,11 @@ from support.tracker.tracking import (
     TWO_EAGER,
     closing,
     committed,
+    feed,
     in_time,
     listed,
     member,
     record,
-    tell,
     tick,
     topics,
     triggers,
@@ -202,7 +202,7 @@ def test_commits_that_waited_for_a_broker_do_not_show_when_their_member_worked(m
 def test_an_episode_waits_for_first_commits_and_not_for_long():
     tracker, events = watch(*in_time(*TWO_EAGER, *WORK, *B_GONE), tick(90_000), commits=False)
     assert triggers(events) == [Trigger.GROUP_STARTED]
-    events = tell(tracker, committed(90_500, 0), tick(91_500), commits=False)
+    events = feed(tracker, committed(90_500, 0), tick(91_500), commits=False)
     assert closing(events)[-1].stall.seconds == 21.0
     tracker, events = watch(
         *in_time(*TWO_EAGER, *WORK, *B_GONE), tick(83_000 + 5_000 + COMMITS_WAIT_MAX_MS), commits=False
@@ -213,7 +213,7 @@ def test_an_episode_waits_for_first_commits_and_not_for_long():
 def test_a_group_that_never_commits_is_waited_for_once():
     tracker, events = watch(*TWO_EAGER, tick(9_100), commits=False)
     assert triggers(events) == []
-    assert triggers(tell(tracker, tick(20_000), *B_GONE, tick(88_000), commits=False)) == [
+    assert triggers(feed(tracker, tick(20_000), *B_GONE, tick(88_000), commits=False)) == [
         Trigger.GROUP_STARTED,
         Trigger.MEMBER_GONE,
     ]

@@ -9,7 +9,7 @@ from rebalance_agent.model.epoch_groups import GroupEpoch, TargetEpoch
 from rebalance_agent.model.events import AbortedEvent, Callback
 from rebalance_agent.tracking.tracker import Tracker
 from support.tracker.epochs import current, fact, group_of_two, target
-from support.tracker.tracking import WHOLE, closing, listed, member, record, said, tell, tick, topics
+from support.tracker.tracking import WHOLE, closing, feed, listed, member, record, said, tick, topics
 
 A, B = member("a", (0, 1)), member("b", (2, 3))
 BEFORE = (topics(0, t=4), replace(record(4_000, 4, A, B), live=False, replayed=True), WHOLE)
@@ -31,17 +31,17 @@ def again(at, number, *members, gap=True):
 
 def events_of(*observations):
     tracker = Tracker("cluster", settle_ms=1_000)
-    return closing(tell(tracker, *observations, tick(200_000))), tracker.view("g").counters
+    return closing(feed(tracker, *observations, tick(200_000))), tracker.view("g").counters
 
 
-def told(event):
+def reported(event):
     return event.trigger, event.moved, event.revoked, event.lost, event.lost_min, event.needed, event.noop, event.stall
 
 
 def test_of_a_generation_before_which_others_are_gone_only_what_it_has_is_known():
     failed = said(Callback.LOST, "a", 50_000, 50_010, 4, (0, 1))
     (event,), counters = events_of(*BEFORE, failed, again(60_000, 9, member("c", (0, 1, 2, 3))))
-    assert told(event) == (Trigger.UNKNOWN, None, None, None, None, None, False, None)
+    assert reported(event) == (Trigger.UNKNOWN, None, None, None, None, None, False, None)
     assert (event.previous_generation, event.generation) == (4, 9)  # four are gone
     assert (event.assigned, counters.moved, counters.revoked, counters.lost) == (4, 0, 0, 0)
 
@@ -87,7 +87,7 @@ def test_numbers_that_are_missing_after_an_outage_and_missing_offsets_are_no_abo
     tracker = Tracker("cluster", settle_ms=1_000)
     polls = OUTAGE if outage else (listed(50_000), listed(59_000))
     first = replace(record(40_000, 5, A, B), offset=447)
-    events = tell(tracker, *BEFORE, first, *polls, unread(record(60_000, 9, A), 522), tick(200_000))
+    events = feed(tracker, *BEFORE, first, *polls, unread(record(60_000, 9, A), 522), tick(200_000))
     aborted = [event.generation for event in events if isinstance(event, AbortedEvent)]
     last = closing(events)[-1]
     assert (last.generation, last.previous_generation) == (9, 5)
@@ -102,7 +102,7 @@ def test_that_much_is_read_late_at_once_hides_no_outage():
     first = replace(record(40_000, 5, A, B), offset=447)
     late = [record(20_000 + number, number, A, group="h", delay=40_000) for number in range(100)]
     last = unread(record(58_000, 9, A, delay=40_000), 522)
-    events = tell(tracker, *BEFORE, first, *OUTAGE, *late, listed(65_000), last, tick(200_000))
+    events = feed(tracker, *BEFORE, first, *OUTAGE, *late, listed(65_000), last, tick(200_000))
     assert not [event.generation for event in events if isinstance(event, AbortedEvent)]
 
 
@@ -110,7 +110,7 @@ def test_a_gap_before_the_last_record_of_the_group_hides_nothing_after_it():
     tracker = Tracker("cluster", settle_ms=1_000)
     first = replace(record(60_000, 5, A, B), offset=523)
     again = replace(unread(record(61_000, 7, A), 530), gap_offset=522)
-    events = tell(tracker, *BEFORE, *OUTAGE, first, again, tick(200_000))
+    events = feed(tracker, *BEFORE, *OUTAGE, first, again, tick(200_000))
     assert [event.generation for event in events if isinstance(event, AbortedEvent)] == [6]
 
 
@@ -123,4 +123,4 @@ def test_epochs_that_are_missing_after_an_outage_and_missing_offsets_are_unknown
 
 def test_of_the_first_rebalance_of_a_group_that_was_there_before_the_moves_are_unknown():
     (event,), _ = events_of(topics(0, t=4), record(60_000, 7, A, B))
-    assert told(event) == (Trigger.UNKNOWN, None, None, None, None, None, False, None)
+    assert reported(event) == (Trigger.UNKNOWN, None, None, None, None, None, False, None)

@@ -9,13 +9,13 @@ from support.tracker.tracking import (
     T0,
     assigned,
     closing,
+    feed,
     in_time,
     left,
     listed,
     member,
     record,
     revoked,
-    tell,
     tick,
     topics,
     triggers,
@@ -91,14 +91,14 @@ def test_the_episode_runs_while_its_follow_up_is_awaited():
     view = tracker.view("g")
     assert view.state is GroupState.STABLE
     assert (view.running.started_ms, view.running.stalled_partitions) == (T0 + 20_000, 2)
-    tell(tracker, SECOND[-1])
+    feed(tracker, SECOND[-1])
     assert tracker.view("g").running is None
 
 
 def test_a_follow_up_that_never_comes_is_not_waited_for_beyond_the_rebalance_timeout():
     tracker, events = watch(*START, *FIRST, tick(23_000 + REBALANCE_MS - 1))
     assert tracker.view("g").running is not None
-    events = tell(tracker, tick(23_000 + REBALANCE_MS), tick(23_000 + REBALANCE_MS + 5_000))
+    events = feed(tracker, tick(23_000 + REBALANCE_MS), tick(23_000 + REBALANCE_MS + 5_000))
     (event,) = closing(events)
     assert (event.generation, event.followups, event.unassigned) == (2, 0, 2)
     assert tracker.view("g").running is None
@@ -172,7 +172,7 @@ def test_a_second_join_during_the_follow_up_is_part_of_the_episode():
 def test_a_cooperative_name_alone_proves_no_protocol():
     tracker, _ = watch(*START)
     assert tracker.view("g").protocol is RebalanceProtocol.UNKNOWN
-    tell(tracker, coop(23_000, 2, member("a", (0, 1)), member("b", (2, 3))))
+    feed(tracker, coop(23_000, 2, member("a", (0, 1)), member("b", (2, 3))))
     assert tracker.view("g").protocol is RebalanceProtocol.EAGER, "a rejoined and claimed nothing"
 
 

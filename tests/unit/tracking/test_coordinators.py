@@ -15,11 +15,11 @@ from support.tracker.epochs import current, fact, gone, group_of_two, target
 from support.tracker.tracking import (
     closing,
     committed,
+    feed,
     in_time,
     listed,
     member,
     record,
-    tell,
     tick,
     topics,
     watch,
@@ -78,7 +78,7 @@ def test_members_of_an_epoch_group_may_have_been_silent_since_then_as_well():
         current(90_500, "b", 3, (0, 1)),
     ]
     for leader_epoch, seconds in ((3, 45.5), (4, 90.5 - 5.0)):
-        events = tell(
+        events = feed(
             Tracker("cluster", settle_ms=1_000),
             *written_by(3, *before),
             *written_by(leader_epoch, *after),

@@ -76,7 +76,7 @@ def test_a_view_has_breaks_only_where_the_group_is_declared():
         member("a", {"t": (0,), "u": (1,)}, topics=("t", "u")),
         member("b", {"t": (1,), "u": (0,)}, topics=("t", "u")),
     )
-    told = (topics(0, t=2, u=2), record(10, 1, *crossed), record(10, 1, *crossed, group="other"))
-    tracker, _ = watch(*told, copartitioned=Copartitioned.parse("g"))
+    reported = (topics(0, t=2, u=2), record(10, 1, *crossed), record(10, 1, *crossed, group="other"))
+    tracker, _ = watch(*reported, copartitioned=Copartitioned.parse("g"))
     assert tracker.view("g").copartition_breaks == 2
     assert tracker.view("other").copartition_breaks is None

@@ -12,12 +12,12 @@ from support.tracker.tracking import (
     assigned,
     closing,
     committed,
+    feed,
     in_time,
     listed,
     member,
     record,
     revoked,
-    tell,
     tick,
     topics,
     watch,
@@ -31,7 +31,7 @@ def commits_of_b(until, *, every=5_000, since=5_000):
     return [committed(at, 2, 3) for at in range(since, until + 1, every)]
 
 
-def told(*observations, known=TWO_EAGER, commits=False):
+def reported(*observations, known=TWO_EAGER, commits=False):
     tracker, events = watch(*in_time(*known, *observations), tick(150_000), commits=commits)
     event, counters = closing(events)[-1], tracker.view("g").counters
     return event.trigger, event.lost, event.lost_min, counters.lost
@@ -46,20 +46,20 @@ GONE = (Trigger.MEMBER_GONE, None, 0, 0)
 
 
 def test_without_reports_and_commits_it_is_unknown_how_many_partitions_were_lost():
-    assert told(*B_GONE) == (Trigger.MEMBER_GONE, None, 0, 0)
+    assert reported(*B_GONE) == (Trigger.MEMBER_GONE, None, 0, 0)
 
 
 def test_a_member_that_committed_within_its_session_timeout_left():
-    assert told(*commits_of_b(79_000, every=1_000), *B_GONE) == (Trigger.MEMBER_LEFT, 0, 0, 0)
+    assert reported(*commits_of_b(79_000, every=1_000), *B_GONE) == (Trigger.MEMBER_LEFT, 0, 0, 0)
 
 
 @pytest.mark.parametrize("last", [60_000, 65_000])
 def test_a_member_that_was_removed_one_session_timeout_after_regular_commits_failed(last):
-    assert told(*commits_of_b(last), *B_GONE) == (Trigger.MEMBER_FAILED, 2, 2, 2)
+    assert reported(*commits_of_b(last), *B_GONE) == (Trigger.MEMBER_FAILED, 2, 2, 2)
 
 
 def test_a_member_that_was_removed_one_poll_interval_after_regular_commits_failed():
-    assert told(*commits_of_b(50_000), *B_GONE) == (Trigger.MEMBER_FAILED, 2, 2, 2)
+    assert reported(*commits_of_b(50_000), *B_GONE) == (Trigger.MEMBER_FAILED, 2, 2, 2)
 
 
 @pytest.mark.parametrize(
@@ -71,29 +71,29 @@ def test_a_member_that_was_removed_one_poll_interval_after_regular_commits_faile
     ],
 )
 def test_silence_alone_is_no_failure(commits):
-    assert told(*commits, *B_GONE) == (Trigger.MEMBER_GONE, None, 0, 0)
-    assert told(*REPORT, *B_GONE) == (Trigger.MEMBER_GONE, None, 0, 0)
+    assert reported(*commits, *B_GONE) == (Trigger.MEMBER_GONE, None, 0, 0)
+    assert reported(*REPORT, *B_GONE) == (Trigger.MEMBER_GONE, None, 0, 0)
 
 
 def test_a_reporting_member_failed_that_neither_reported_nor_committed_for_its_session_timeout():
-    assert told(*REPORT, *commits_of_b(30_000), *B_GONE) == (Trigger.MEMBER_FAILED, 2, 2, 2)
+    assert reported(*REPORT, *commits_of_b(30_000), *B_GONE) == (Trigger.MEMBER_FAILED, 2, 2, 2)
 
 
 def test_a_reporting_member_whose_last_report_is_missing_left_if_it_committed():
-    assert told(*REPORT, *commits_of_b(80_000), *B_GONE) == (Trigger.MEMBER_LEFT, 0, 0, 0)
+    assert reported(*REPORT, *commits_of_b(80_000), *B_GONE) == (Trigger.MEMBER_LEFT, 0, 0, 0)
 
 
 def test_a_static_member_that_closes_expires_as_if_it_had_failed():
     """It does not leave the group."""
     static = member("b", (2, 3), instance="i")
     known = (topics(0, t=4), listed(500), record(1_000, 0), record(4_000, 1, member("a", (0, 1)), static, joined=3_990))
-    assert told(*commits_of_b(65_000), *B_GONE, known=known) == (Trigger.MEMBER_GONE, None, 0, 0)
+    assert reported(*commits_of_b(65_000), *B_GONE, known=known) == (Trigger.MEMBER_GONE, None, 0, 0)
 
 
 def test_a_member_that_committed_while_the_others_waited_for_it_was_removed():
     """The rebalance timeout is 30 s: the join phase took longer."""
     late = record(110_300, 2, member("a", (0, 1, 2, 3)), joined=110_250)
-    assert told(*commits_of_b(105_000), *WAITED, late) == (Trigger.MEMBER_FAILED, 2, 2, 2)
+    assert reported(*commits_of_b(105_000), *WAITED, late) == (Trigger.MEMBER_FAILED, 2, 2, 2)
 
 
 @pytest.mark.parametrize(("returned", "trigger", "lost"), [(82_900, "member_left", 0), (84_000, "member_failed", 2)])
@@ -101,13 +101,13 @@ def test_a_member_whose_callback_returns_after_the_join_phase_was_expelled(retur
     """The record comes later still: its leader took long to assign."""
     death = (listed(80_000), listed(80_200, "g"), record(90_000, 2, member("a", (0, 1, 2, 3)), joined=82_990))
     report = revoked("b", 80_300, returned, 1, (2, 3))
-    assert told(*death, report) == (Trigger(trigger), lost, lost, lost)
+    assert reported(*death, report) == (Trigger(trigger), lost, lost, lost)
 
 
 def test_the_member_that_the_others_waited_for_until_the_rebalance_timeout_was_expelled_and_is_named():
     """Without reports and commits: it alone is gone, and one that had died would have been removed after 15 s."""
     late = record(110_300, 2, member("a", (0, 1, 2, 3)), joined=110_250)
-    assert told(*WAITED, late) == (Trigger.MEMBER_FAILED, 2, 2, 2)
+    assert reported(*WAITED, late) == (Trigger.MEMBER_FAILED, 2, 2, 2)
     tracker, events = watch(*in_time(*TWO_EAGER, *WAITED, late), tick(150_000), commits=False)
     event, view = closing(events)[-1], tracker.view("g")
     assert (event.slowest_member_id, event.slowest_client_id, event.slowest_host) == ("b", "client-b", "/10.0.0.1")
@@ -133,13 +133,13 @@ def test_of_several_that_are_gone_nobody_is_named():
 def test_of_two_members_the_partitions_of_the_one_that_surely_failed_are_counted():
     three = (member("a", (0, 1)), member("b", (2, 3)), member("c", (4, 5)))
     known = (topics(0, t=6), listed(500), record(1_000, 0), record(4_000, 1, *three, joined=3_990))
-    assert told(*commits_of_b(65_000), *B_GONE, known=known) == (Trigger.MEMBER_FAILED, None, 2, 2)
+    assert reported(*commits_of_b(65_000), *B_GONE, known=known) == (Trigger.MEMBER_FAILED, None, 2, 2)
 
 
 def test_a_member_without_partitions_lost_none():
     idle = (member("a", (0, 1, 2, 3)), member("b"))
     known = (topics(0, t=4), listed(500), record(1_000, 0), record(4_000, 1, *idle, joined=3_990))
-    assert told(*B_GONE, known=known) == (Trigger.MEMBER_GONE, 0, 0, 0)
+    assert reported(*B_GONE, known=known) == (Trigger.MEMBER_GONE, 0, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -153,19 +153,19 @@ def test_a_member_without_partitions_lost_none():
 def test_nothing_follows_from_the_time_since_a_commit_if_the_coordinator_changed_meanwhile(commits, same, other):
     """It started b's session anew."""
     for leader_epoch, expected in ((3, same), (4, other)):
-        assert told(*commits, *written_by(leader_epoch, *B_GONE), known=written_by(3, *TWO_EAGER)) == expected
+        assert reported(*commits, *written_by(leader_epoch, *B_GONE), known=written_by(3, *TWO_EAGER)) == expected
 
 
 def test_a_commit_to_the_new_coordinator_shows_how_a_member_departed():
     another = record(40_000, 1, member("x", ()), group="other")
     story = *written_by(3, *TWO_EAGER), *written_by(4, another, *B_GONE)
-    assert told(*commits_of_b(65_000), known=story) == (Trigger.MEMBER_FAILED, 2, 2, 2)
+    assert reported(*commits_of_b(65_000), known=story) == (Trigger.MEMBER_FAILED, 2, 2, 2)
 
 
 def test_the_one_that_the_others_waited_for_may_have_died_under_a_new_coordinator():
     """It started b's session anew, and the rebalance."""
     late = record(110_300, 2, member("a", (0, 1, 2, 3)), joined=110_250)
-    assert told(*written_by(4, *WAITED, late), known=written_by(3, *TWO_EAGER)) == GONE
+    assert reported(*written_by(4, *WAITED, late), known=written_by(3, *TWO_EAGER)) == GONE
 
 
 BOTH = group_of_two((0, 1), (2, 3), rebalance_timeout_ms=30_000)
@@ -191,7 +191,7 @@ def test_commits_show_the_same_of_members_of_groups_whose_coordinator_assigns(re
         current(removed + 500, "b", 3, (0, 1, 2, 3)),
     ]
     records = *gone(removed, "a"), *taken_over
-    event = closing(tell(Tracker("cluster", settle_ms=1_000), *BOTH, *work, *records, tick(200_000), commits=False))[-1]
+    event = closing(feed(Tracker("cluster", settle_ms=1_000), *BOTH, *work, *records, tick(200_000), commits=False))[-1]
     assert (event.trigger, event.lost) == expected
 
 
@@ -215,5 +215,5 @@ def test_nothing_follows_of_members_of_such_groups_either_if_the_coordinator_cha
         ]
         for leader_epoch, expected in ((3, f"member_{how}"), (4, "member_gone")):
             story = *written_by(3, *BOTH, *work, *asked), *written_by(leader_epoch, *records)
-            events = tell(Tracker("cluster", settle_ms=1_000), *story, tick(200_000), commits=False)
+            events = feed(Tracker("cluster", settle_ms=1_000), *story, tick(200_000), commits=False)
             assert closing(events)[-1].trigger == expected

@@ -16,12 +16,12 @@ from rebalance_agent.tracking.tracker import DUE_MAX, Tracker
 from support.tracker.tracking import (
     T0,
     closing,
+    feed,
     in_time,
     left,
     listed,
     member,
     record,
-    tell,
     tick,
     tombstone,
     topics,
@@ -41,20 +41,20 @@ START = (topics(0, t=4), record(1_000, 0), record(4_000, 1, member("a", (0,))))
 def test_many_groups_that_are_due_at_once_are_settled_some_at_a_time():
     tracker, events = watch(*ALL_AT_ONCE)
     assert (events, tracker.behind) == ([], False)
-    told = []
+    reported = []
     for tellings in range(1, 4):
-        told += tracker.observe(tick(20_000))
-        assert (len(closing(told)), tracker.behind) == (tellings * DUE_MAX, tellings < 3)
-    assert [event.group for event in told] == NAMES
+        reported += tracker.observe(tick(20_000))
+        assert (len(closing(reported)), tracker.behind) == (tellings * DUE_MAX, tellings < 3)
+    assert [event.group for event in reported] == NAMES
     assert tracker.observe(tick(20_000)) == ()
 
 
 def test_a_group_that_is_due_is_settled_before_anything_else_is_heard_of_it():
     tracker, _ = watch(*ALL_AT_ONCE)
     last = NAMES[-1]
-    (event,) = tell(tracker, record(20_000, 2, member("a", (0, 1)), member("b", (2, 3)), group=last))
+    (event,) = feed(tracker, record(20_000, 2, member("a", (0, 1)), member("b", (2, 3)), group=last))
     assert (event.group, event.generation) == (last, 1)
-    (event,) = tell(tracker, listed(20_000, NAMES[-2]))
+    (event,) = feed(tracker, listed(20_000, NAMES[-2]))
     assert (event.group, event.generation) == (NAMES[-2], 1)
 
 
@@ -78,7 +78,7 @@ def test_a_leap_of_the_clock_is_no_walk_through_all_its_minutes(monkeypatch):
         return pass_time(state, now_ms)
 
     monkeypatch.setattr(ClassicState, "pass_time", counted)
-    assert tell(tracker, tick(10 * 365 * 86_400_000)) == []
+    assert feed(tracker, tick(10 * 365 * 86_400_000)) == []
     assert len(steps) < 5
 
 
@@ -111,22 +111,22 @@ def _stories(draw):
     return story
 
 
-def _told(story, period_ms, most):
-    """Events by group, where time is told so often and ``most`` groups are settled at a time."""
+def _reported(story, period_ms, most):
+    """Events by group, where time is reported so often and ``most`` groups are settled at a time."""
     observations = in_time(*story, *map(tick, range(0, 300_000, period_ms)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tracker_module, "DUE_MAX", most)
         tracker = Tracker("cluster")
         events = [event for each in observations for event in tracker.observe(each)]
-        events += tell(tracker, tick(600_000))
+        events += feed(tracker, tick(600_000))
     return {name: [json_line(event) for event in events if event.group == name] for name in "ghi"}
 
 
 @pytest.mark.no_cover  # many times over what others count
 @settings(max_examples=40)
 @given(_stories(), st.sampled_from([1_000, 3_000, 11_000]))
-def test_how_often_time_is_told_and_how_much_is_done_at_a_time_changes_nothing(story, period_ms):
-    assert _told(story, period_ms, 1) == _told(story, LATE_MAX_MS, DUE_MAX)
+def test_how_often_time_is_given_and_how_much_is_done_at_a_time_changes_nothing(story, period_ms):
+    assert _reported(story, period_ms, 1) == _reported(story, LATE_MAX_MS, DUE_MAX)
 
 
 def test_of_deadlines_the_earliest_counts_and_those_that_were_dropped_do_not():

@@ -11,13 +11,13 @@ from support.tracker.tracking import (
     T0,
     assigned,
     closing,
+    feed,
     in_time,
     left,
     listed,
     member,
     record,
     revoked,
-    tell,
     tick,
     tombstone,
     topics,
@@ -60,8 +60,8 @@ def test_state_and_generation_show_at_once_and_the_episode_when_it_settles():
     view = tracker.view("g")
     assert (view.state, view.generation, len(view.members), view.partitions) == (GroupState.STABLE, 1, 1, 4)
     assert events == []
-    assert tell(tracker, tick(8_999)) == []
-    assert len(tell(tracker, tick(9_000))) == 1
+    assert feed(tracker, tick(8_999)) == []
+    assert len(feed(tracker, tick(9_000))) == 1
 
 
 def test_a_new_group_prepares_until_its_first_assignment():
@@ -78,7 +78,7 @@ def test_a_join_is_bounded_by_the_last_poll_that_did_not_show_it():
     assert event.phases.started_ms == T0 + 20_000
     assert event.stall.basis is Basis.BOUND
     assert event.stall.seconds == 3.0
-    assert event.stall.lower_seconds == 0.01, "whoever came last to the join phase may have worked until then"
+    assert event.stall.lower_seconds == 0.01, "the last member of the join phase may have worked until then"
     assert (event.moved, event.needed, event.revoked, event.assigned, event.lost) == (2, 2, 4, 4, 0)
     assert not event.noop
     assert tracker.view("g").protocol is RebalanceProtocol.EAGER
@@ -133,7 +133,7 @@ def test_late_reports_revise_the_event_and_leave_the_counters_alone():
     before = closing(events)[-1]
     counters = tracker.view("g").counters
     late = [(report, report.event) for report in REPORTS]
-    revised = tell(tracker, *(type(report)(T0 + 61_000, event) for report, event in late), tick(70_000))
+    revised = feed(tracker, *(type(report)(T0 + 61_000, event) for report, event in late), tick(70_000))
     (after,) = revised
     assert after.event_id == before.event_id
     assert (before.revision, after.revision) == (0, 1)
@@ -150,7 +150,7 @@ def test_the_histogram_of_measured_stalls_begins_at_zero_before_the_first_one():
 def test_reports_that_say_nothing_new_revise_nothing():
     tracker, events = watch(*START, *JOIN, *REPORTS, tick(60_000))
     assert closing(events)
-    assert tell(tracker, *REPORTS, assigned("b", 23_005, 23_050, 2, (2, 3), seq=999), tick(80_000)) == []
+    assert feed(tracker, *REPORTS, assigned("b", 23_005, 23_050, 2, (2, 3), seq=999), tick(80_000)) == []
 
 
 def test_slow_callbacks_name_the_member_that_held_the_others_up():
@@ -217,7 +217,7 @@ GONE = (listed(80_000), listed(80_200, "g"), record(83_000, 3, member("a", (0, 1
         ((revoked("b", 80_300, 120_000, 2, (2, 3)),), Trigger.MEMBER_FAILED, 2),
     ],
 )
-def test_how_a_member_went_is_told_by_what_it_said(reports, trigger, lost):
+def test_how_a_member_went_is_reported_by_what_it_said(reports, trigger, lost):
     _, events = watch(*in_time(*START, *JOIN, *GONE, *reports, tick(99_000), tick(130_000)))
     event = closing(events)[-1]
     assert (event.trigger, event.lost) == (trigger, lost)
@@ -250,7 +250,7 @@ def test_an_emptied_group_ends_its_episode_uncounted():
 def test_empty_time_adds_to_neither_slo_counter():
     tracker, _ = watch(*START, record(30_000, 2), tick(60_000))
     before = tracker.view("g").counters
-    tell(tracker, tick(10_000_000), record(10_000_000, 2), topics(10_000_000, t=4))
+    feed(tracker, tick(10_000_000), record(10_000_000, 2), topics(10_000_000, t=4))
     after = tracker.view("g").counters
     assert (after.partition_seconds, after.stalled_partition_seconds) == (
         before.partition_seconds,
@@ -277,7 +277,7 @@ def test_a_group_that_starts_again_from_empty_stalls_from_the_poll_that_saw_it()
 def test_a_tombstone_takes_the_view_away_and_settles_what_was_open():
     tracker, events = watch(*START, tombstone(5_000), tick(5_999))
     assert events == []  # it may still turn out to go on as a group of another type
-    events = tell(tracker, tick(6_000), tick(7_000))
+    events = feed(tracker, tick(6_000), tick(7_000))
     assert [type(event) for event in events] == [GenerationEvent, GroupGoneEvent]
     assert tracker.view("g") is None
     assert list(tracker.groups()) == []
@@ -311,7 +311,7 @@ def test_a_jump_that_there_was_no_time_for_is_no_abort_but_another_life_of_the_g
     assert not any(isinstance(event, AbortedEvent) for event in events)
     assert triggers(events) == [Trigger.GROUP_STARTED, Trigger.UNKNOWN]
     assert tracker.view("g").counters.aborted == 0
-    events = tell(tracker, record(90_000, 0), record(93_000, 1, member("a", (0, 1, 2, 3))), tick(120_000))
+    events = feed(tracker, record(90_000, 0), record(93_000, 1, member("a", (0, 1, 2, 3))), tick(120_000))
     assert triggers(events) == [Trigger.GROUP_STARTED]
 
 
@@ -344,7 +344,7 @@ def test_a_group_first_seen_in_the_middle_of_its_life_has_an_unknown_trigger():
 def test_a_replayed_record_changes_nothing():
     tracker, events = watch(*START, *JOIN, tick(60_000))
     view = tracker.view("g")
-    assert tell(tracker, START[1], START[2], JOIN[-1], tick(70_000)) == []
+    assert feed(tracker, START[1], START[2], JOIN[-1], tick(70_000)) == []
     assert tracker.view("g") == view
     assert len(events) == 2
 
@@ -354,19 +354,19 @@ def test_polls_show_a_rebalance_at_once_and_only_its_record_ends_it():
     view = tracker.view("g")
     assert view.state is GroupState.PREPARING_REBALANCE
     assert view.running == RunningRebalance(T0 + 20_000, 0, 4), "a member consumes until it polls"
-    tell(tracker, listed(22_850, "g", state=GroupState.COMPLETING_REBALANCE))
+    feed(tracker, listed(22_850, "g", state=GroupState.COMPLETING_REBALANCE))
     assert tracker.view("g").state is GroupState.COMPLETING_REBALANCE
     assert tracker.view("g").running == RunningRebalance(T0 + 20_000, 4, 0), "all have rejoined"
-    tell(tracker, listed(22_995))
+    feed(tracker, listed(22_995))
     assert tracker.view("g").state is GroupState.COMPLETING_REBALANCE, "its record is still on the way"
-    tell(tracker, JOIN[-1])
+    feed(tracker, JOIN[-1])
     assert (tracker.view("g").state, tracker.view("g").running) == (GroupState.STABLE, None)
 
 
 def test_a_rebalance_that_leaves_the_list_without_a_record_is_given_up():
     tracker, events = watch(*START, tick(9_000), *JOIN[:2], listed(22_000), tick(26_999))
     assert tracker.view("g").state is GroupState.PREPARING_REBALANCE
-    events = tell(tracker, tick(27_000))
+    events = feed(tracker, tick(27_000))
     assert (tracker.view("g").state, tracker.view("g").running) == (GroupState.STABLE, None)
     assert events == []
 

@@ -10,7 +10,7 @@ from rebalance_agent.tracking.observations import DescribedGroup, GroupDescribed
 from rebalance_agent.tracking.patterns.empty_groups import EmptyGroup, UnownedPartitions, UnownedReason, UnownedTime
 from rebalance_agent.tracking.views import COUNTED_LATE_MS, MemberLoad, partition_seconds_at
 from support.tracker.epochs import current, fact, gone, group_of_two
-from support.tracker.tracking import T0, WHOLE, left, listed, member, record, tell, tick, topics, watch
+from support.tracker.tracking import T0, WHOLE, feed, left, listed, member, record, tick, topics, watch
 
 TWO = (member("a", (0, 1)), member("b", (2, 3)))
 LATE = COUNTED_LATE_MS
@@ -19,7 +19,7 @@ LATE = COUNTED_LATE_MS
 def go_on(tracker, *observations):
     """Make views after each observation, as the observer's core does: partition-seconds count from view to view."""
     for observation in observations:
-        tell(tracker, observation)
+        feed(tracker, observation)
         for group in tracker.groups():
             tracker.view(group)
 
@@ -64,9 +64,9 @@ def test_of_a_group_that_was_empty_before_the_observer_only_the_time_is_known():
 def test_consumers_that_join_and_die_do_not_make_the_group_younger():
     tracker = run(record(1_000, 1, *TWO), record(60_000, 2), listed(70_000, "g"), record(80_000, 3))
     assert tracker.view("g").empty.since_ms == T0 + 60_000
-    tell(tracker, record(90_000, 4, *TWO))
+    feed(tracker, record(90_000, 4, *TWO))
     assert tracker.view("g").empty is None
-    tell(tracker, record(95_000, 5))
+    feed(tracker, record(95_000, 5))
     assert tracker.view("g").empty.since_ms == T0 + 95_000
 
 
@@ -112,7 +112,7 @@ def test_how_the_members_went_is_said_where_all_went_the_same_way(reports, cause
 def test_groups_of_epochs_are_empty_too():
     tracker, _ = watch(*group_of_two((0, 1), (2, 3)))
     observations = [*gone(50_000, "a"), fact(50_000, GroupEpoch(3)), fact(50_000, TargetEpoch(3))]
-    tell(tracker, *observations, current(50_100, "b", 3, (0, 1, 2, 3)), tick(55_000))
+    feed(tracker, *observations, current(50_100, "b", 3, (0, 1, 2, 3)), tick(55_000))
     go_on(tracker, *gone(60_000, "b"), fact(60_000, GroupEpoch(4)), tick(70_000))
     view = tracker.view("g")
     assert view.empty == EmptyGroup(T0 + 60_000, members=1, partitions=4)
@@ -128,10 +128,10 @@ def test_a_polled_group_is_empty_since_the_poll_that_showed_it_at_the_latest():
     stable = described(0, GroupState.STABLE, "a", "b")
     tracker, _ = watch(stable)
     assert age(tracker.view("g"), 1_000) == [0]
-    tell(tracker, described(5_000, GroupState.EMPTY), described(10_000, GroupState.EMPTY))
+    feed(tracker, described(5_000, GroupState.EMPTY), described(10_000, GroupState.EMPTY))
     assert tracker.view("g").empty == EmptyGroup(T0 + 5_000, members=2)
     assert list(unowned(tracker.view("g"), T0 + 90_000)) == []
-    tell(tracker, described(15_000, GroupState.STABLE, "c"))
+    feed(tracker, described(15_000, GroupState.STABLE, "c"))
     assert tracker.view("g").empty is None
     excluded, _ = watch(stable, described(5_000, GroupState.EMPTY), may_be_empty=lambda _group: True)
     assert excluded.view("g").empty is None

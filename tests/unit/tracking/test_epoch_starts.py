@@ -18,7 +18,7 @@ from rebalance_agent.model.group import GroupType
 from rebalance_agent.tracking.epoch import buffered_records as early_module
 from rebalance_agent.tracking.observations import Backfilled, EpochRecord
 from rebalance_agent.tracking.tracker import Tracker
-from support.tracker.tracking import T0, WHOLE, closing, tell, tick, topics
+from support.tracker.tracking import T0, WHOLE, closing, feed, tick, topics
 
 ID = "xNisCZDKRhC5aWJ3a-s-yA"
 
@@ -44,7 +44,7 @@ def followed(*observations, sizes):
     tracker = Tracker("cluster", settle_ms=1_000)
     seen = topics(0, **sizes)
     named = type(seen)(seen.at_ms, seen.partitions, {"t": ID})
-    return tell(tracker, WHOLE, named, *observations)
+    return feed(tracker, WHOLE, named, *observations)
 
 
 def test_a_share_group_that_is_given_nothing_at_first_starts_once_and_stands_still_meanwhile():
@@ -122,12 +122,12 @@ def _created(at, *, first=2):
 
 
 def _while_reading(*records, old=()):
-    """What is told where these records come while the partition's past is still read; ``old`` are of that past."""
+    """What is reported where these records come while the partition's past is still read; ``old`` are of that past."""
     seen = topics(0, t=4)
     past = [replace(each, live=False) for each in old]
     tracker = Tracker("cluster", settle_ms=1_000)
-    told = tell(tracker, type(seen)(seen.at_ms, seen.partitions, {"t": ID}), *records, *past, tick(4_000))
-    return told, tell(tracker, Backfilled(T0 + 5_000, frozenset({0})), tick(20_000))
+    reported = feed(tracker, type(seen)(seen.at_ms, seen.partitions, {"t": ID}), *records, *past, tick(4_000))
+    return reported, feed(tracker, Backfilled(T0 + 5_000, frozenset({0})), tick(20_000))
 
 
 def test_a_group_that_is_created_while_the_past_is_read_starts_when_that_is_known():
@@ -145,7 +145,7 @@ def test_what_is_left_of_an_earlier_life_does_not_make_a_group_old():
     assert [event.trigger for event in closing(after)] == [Trigger.GROUP_STARTED, Trigger.MEMBER_JOINED]
 
 
-def test_of_a_group_that_was_there_before_nothing_is_told_that_happened_meanwhile():
+def test_of_a_group_that_existed_before_nothing_that_happened_meanwhile_is_reported():
     old = fact(500, GroupType.CONSUMER, EpochMember("third", "/10.0.0.3", topics=("t",)), "c")
     assert _while_reading(*_created(1_000), old=[old]) == ([], [])
     assert _while_reading(*_created(1_000, first=3)) == ([], [])

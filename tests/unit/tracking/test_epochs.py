@@ -19,7 +19,7 @@ from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.tracking.observations import EpochRecord
 from rebalance_agent.tracking.tracker import Tracker
 from support.tracker.epochs import ID, current, deleted, fact, gone, joins, named, target
-from support.tracker.tracking import T0, WHOLE, closing, tell, tick, topics
+from support.tracker.tracking import T0, WHOLE, closing, feed, tick, topics
 
 FIRST = [
     joins(1_000, "a"),
@@ -42,7 +42,7 @@ HANDED_OVER = [current(11_600, "a", 3, (0, 1)), current(12_000, "b", 3, (2, 3))]
 
 def followed(*observations):
     tracker = Tracker("cluster", settle_ms=1_000)
-    return tracker, tell(tracker, WHOLE, named(), *observations)
+    return tracker, feed(tracker, WHOLE, named(), *observations)
 
 
 def test_a_new_group_starts_with_its_first_epoch():
@@ -79,10 +79,10 @@ def test_who_takes_longest_to_give_up_is_the_slow_one():
 
 def test_states_are_the_brokers_while_it_runs():
     tracker = Tracker("cluster", settle_ms=1_000)
-    tell(tracker, WHOLE, named(), *FIRST)
+    feed(tracker, WHOLE, named(), *FIRST)
     states = []
     for observation in (*SECOND, *HANDED_OVER):
-        tell(tracker, observation)
+        feed(tracker, observation)
         states.append(tracker.view("g").state.value)
     assert states == ["Reconciling"] + ["Assigning"] * 3 + ["Reconciling"] * 4 + ["Stable"]
 
@@ -111,7 +111,7 @@ def test_a_group_that_empties_is_empty_and_a_deleted_one_is_gone():
     emptied = [*gone(20_000, "a"), fact(20_000, GroupEpoch(3))]
     tracker, events = followed(*FIRST, *emptied, tick(30_000))
     assert tracker.view("g").state is GroupState.EMPTY
-    events = tell(tracker, *deleted(40_000), tick(41_500))
+    events = feed(tracker, *deleted(40_000), tick(41_500))
     assert [type(event) for event in events] == [GroupGoneEvent]
     assert tracker.view("g") is None
     assert tracker.groups() == []
@@ -129,7 +129,7 @@ def test_what_a_member_gave_up_stood_still_even_if_the_same_member_has_it_again(
     left = [*gone(13_000, "b"), fact(13_000, GroupEpoch(4)), target(13_050, "a", 0, 1, 2, 3)]
     back = [fact(13_050, TargetEpoch(4)), current(14_000, "a", 4, (0, 1, 2, 3))]
     tracker, _ = followed(*FIRST, *SECOND)
-    event = closing(tell(tracker, HANDED_OVER[0], *left, *back, tick(20_000)))[-1]
+    event = closing(feed(tracker, HANDED_OVER[0], *left, *back, tick(20_000)))[-1]
     assert (event.generation, event.moved) == (4, 0)
     assert (event.stall.basis, event.stall.lower_seconds, event.stall.seconds) == (Basis.BOUND, 2.4, 3.0)
     assert event.stall.upper_partition_seconds == pytest.approx(6.0)
@@ -141,11 +141,11 @@ def test_what_was_there_before_makes_no_events_and_nothing_is_said_before_it_is_
         EpochRecord(**{name: getattr(each, name) for name in each.__slots__} | {"live": False})
         for each in (*FIRST, *SECOND, *HANDED_OVER)
     ]
-    assert tell(tracker, named(), *old) == []
+    assert feed(tracker, named(), *old) == []
     assert tracker.view("g") is None
-    assert tell(tracker, WHOLE, tick(60_000)) == []
+    assert feed(tracker, WHOLE, tick(60_000)) == []
     assert tracker.view("g").generation == 3
-    events = tell(
+    events = feed(
         tracker, *gone(70_000, "b"), fact(70_000, GroupEpoch(4)), fact(70_000, TargetEpoch(4)),
         current(71_000, "a", 4, (0, 1, 2, 3)), tick(90_000),
     )  # fmt: skip
@@ -155,7 +155,7 @@ def test_what_was_there_before_makes_no_events_and_nothing_is_said_before_it_is_
 def test_an_old_fact_that_comes_late_changes_nothing():
     tracker, _ = followed(*FIRST, *SECOND, *HANDED_OVER)
     before = tracker.view("g")
-    tell(tracker, current(11_000, "a", 2, (0, 1, 2, 3), live=False), fact(1_000, GroupEpoch(2), live=False))
+    feed(tracker, current(11_000, "a", 2, (0, 1, 2, 3), live=False), fact(1_000, GroupEpoch(2), live=False))
     after = tracker.view("g")
     assert (after.generation, after.members, after.state) == (before.generation, before.members, before.state)
 
@@ -229,16 +229,16 @@ def test_a_pattern_stands_for_the_topics_it_was_resolved_to():
 
 def test_a_topic_is_named_as_soon_as_its_id_is_known():
     tracker = Tracker("cluster", settle_ms=1_000)
-    tell(tracker, WHOLE, *FIRST)
+    feed(tracker, WHOLE, *FIRST)
     assert tracker.view("g").members[0].assigned == {ID: (0, 1, 2, 3)}
-    tell(tracker, named(2_000))
+    feed(tracker, named(2_000))
     assert tracker.view("g").members[0].assigned == {"t": (0, 1, 2, 3)}
 
 
 def test_a_streams_groups_tasks_stand_for_the_partitions_of_their_topics():
     streams = GroupType.STREAMS
     tracker = Tracker("cluster", settle_ms=1_000)
-    tell(
+    feed(
         tracker, WHOLE, topics(0, orders=2, by_user=2),
         fact(1_000, EpochMember("client-a", "/10.0.0.1", process="p"), "a", group_type=streams),
         fact(1_000, Topology({"0": ("orders",), "1": ("by_user",)}), group_type=streams),
@@ -260,17 +260,17 @@ def test_an_empty_group_whose_epoch_rises_has_no_rebalance():
 
 def test_a_member_that_keeps_what_it_has_in_a_new_epoch_does_not_have_the_group_drawn_anew():
     tracker, _ = followed(*FIRST, *SECOND, *HANDED_OVER)
-    tell(tracker, fact(15_000, GroupEpoch(4)))
+    feed(tracker, fact(15_000, GroupEpoch(4)))
     drawn = tracker.view("g")
-    tell(tracker, target(15_000, "a", 0, 1), fact(15_000, TargetEpoch(4)), current(15_500, "a", 4, (0, 1)))
+    feed(tracker, target(15_000, "a", 0, 1), fact(15_000, TargetEpoch(4)), current(15_500, "a", 4, (0, 1)))
     assert tracker.view("g").members is drawn.members
     assert (tracker.view("g").state, tracker.view("g").generation) == (GroupState.RECONCILING, 4)
-    tell(tracker, current(16_000, "b", 4, (2,)))
+    feed(tracker, current(16_000, "b", 4, (2,)))
     assert tracker.view("g").unassigned == 1
 
 
 def test_a_group_whose_members_went_before_their_first_assignment_is_reported():
     begun = [named(), WHOLE, joins(1_000, "a"), fact(1_000, GroupEpoch(1)), fact(1_000, TargetEpoch(1))]
     went = [*gone(2_000, "a"), fact(2_000, GroupEpoch(2)), fact(2_100, TargetEpoch(2))]
-    (event,) = closing(tell(Tracker("cluster", settle_ms=1_000), *begun, *went, tick(200_000)))
+    (event,) = closing(feed(Tracker("cluster", settle_ms=1_000), *begun, *went, tick(200_000)))
     assert (event.generation, event.members, event.trigger, event.lost) == (2, (), Trigger.MEMBER_GONE, 0)

@@ -5,10 +5,10 @@ from support.tracker.tracking import (
     T0,
     assigned,
     closing,
+    feed,
     member,
     record,
     revoked,
-    tell,
     tick,
     tombstone,
     topics,
@@ -97,7 +97,7 @@ def test_the_same_record_rewritten_is_no_fact():
     rewritten = record(30_000, 1, member("a-1", (0, 1), instance="A"), member("b-1", (2, 3), instance="B"))
     tracker, events = watch(*STATIC, tick(20_000), rewritten, tick(60_000))
     assert len(events) == 1
-    assert tell(tracker, rewritten) == []
+    assert feed(tracker, rewritten) == []
 
 
 def test_parts_of_a_split_event_differ():

@@ -34,8 +34,8 @@ def test_the_event_names_it():
     for _ in range(3):
         group.restart("b", 60)
     group.wait(6)
-    told = [event.flapping for event in group.events if isinstance(event, GenerationEvent)]
-    assert told == [None] * 6 + [("orders-b",)]
+    reported = [event.flapping for event in group.events if isinstance(event, GenerationEvent)]
+    assert reported == [None] * 6 + [("orders-b",)]
 
 
 def test_a_later_report_does_not_take_the_name_away():
@@ -74,7 +74,7 @@ def test_returns_far_apart_are_none():
     assert named(group) == []
 
 
-def test_who_cannot_be_told_apart_is_not_judged():
+def test_members_that_cannot_be_distinguished_are_not_judged():
     group = Group("a", "b", "c", "d", client="rdkafka")
     for _ in range(5):
         group.restart("b", 30)

@@ -20,7 +20,7 @@ from rebalance_agent.tracking.rebalance.counters import CounterTotals
 from rebalance_agent.tracking.tracker import Tracker
 from rebalance_agent.tracking.views import COUNTED_LATE_MS
 from support.tracker.epochs import current, fact, group_of_two, target
-from support.tracker.tracking import T0, assigned, in_time, listed, member, record, revoked, tell, tick, topics
+from support.tracker.tracking import T0, assigned, feed, in_time, listed, member, record, revoked, tick, topics
 
 COMPLETING = GroupState.COMPLETING_REBALANCE
 MEMBERS = [member(name, numbers) for name, numbers in (("a", (0, 1)), ("b", (2, 3)))]
@@ -29,7 +29,7 @@ START = (topics(0, t=4), record(1_000, 0), record(4_000, 1, *MEMBERS, joined=3_9
 
 def tracker(*more, limits=""):
     started = Tracker("cluster", list_period_ms=200, stall_limits=GroupStallLimits.parse(limits))
-    tell(started, *START, *more)
+    feed(started, *START, *more)
     return started
 
 
@@ -54,14 +54,14 @@ def test_a_running_stall_is_counted_with_its_whole_length_from_the_limit_on():
 def test_an_ended_stall_stays_counted_and_is_not_counted_again_when_it_settles():
     watching = tracker(*sync_phase(until=145_000))
     assert seconds(watching, 145_500) == (45, 0)
-    tell(watching, tick(170_000))
+    feed(watching, tick(170_000))
     assert seconds(watching, 400_000) == (45, 0)
 
 
 def test_a_stall_that_polls_missed_is_counted_when_it_settles():
     watching = tracker(record(195_000, 2, *MEMBERS, joined=100_000))
     assert seconds(watching, 195_000) == (0, 0)
-    tell(watching, tick(220_000))
+    feed(watching, tick(220_000))
     assert seconds(watching, 220_000) == (95, 95)
 
 
@@ -69,7 +69,7 @@ def test_what_settles_longer_than_it_was_counted_adds_the_difference():
     late = [each for each in sync_phase(until=140_000) if getattr(each, "answered_ms", T0 + 104_000) >= T0 + 104_000]
     watching = tracker(*late)
     assert seconds(watching, 140_000) == (36, 0)
-    tell(watching, tick(165_000))
+    feed(watching, tick(165_000))
     assert seconds(watching, 165_000) == (40, 0)
 
 
@@ -92,9 +92,9 @@ def reported(slow_ms):
 @pytest.mark.parametrize(("share", "counted"), [(0.5, True), (0.51, False)])
 def test_half_of_the_partitions_are_enough(share, counted):
     watching = Tracker("cluster", list_period_ms=200, stall_limits=GroupStallLimits.parse(f".*={share},30,90"))
-    tell(watching, *in_time(*START, *reported(150_000)))
+    feed(watching, *in_time(*START, *reported(150_000)))
     assert seconds(watching, 150_000) == pytest.approx((49.89 if counted else 0, 0))
-    tell(watching, tick(170_000))
+    feed(watching, tick(170_000))
     assert seconds(watching, 170_000) == pytest.approx((49.92 if counted else 0, 0))
 
 
@@ -105,11 +105,11 @@ def test_a_late_report_of_a_slow_callback_is_counted_when_it_revises_the_rebalan
     begun = (listed(100_000, "g"), record(101_000, 2, *MEMBERS, joined=100_900))
     settled = tick(125_000)
     watching = Tracker("cluster", list_period_ms=200)
-    tell(watching, *in_time(*START, *before, *stops, *begun, again[0], settled))
+    feed(watching, *in_time(*START, *before, *stops, *begun, again[0], settled))
     assert seconds(watching, 125_000) == (0, 0)
-    tell(watching, again[1], tick(205_000))
+    feed(watching, again[1], tick(205_000))
     assert seconds(watching, 205_000) == pytest.approx((99, 99))
-    tell(watching, tick(300_000))
+    feed(watching, tick(300_000))
     assert seconds(watching, 300_000) == pytest.approx((99, 99))
 
 
@@ -118,8 +118,8 @@ def test_a_rolling_deploy_with_short_stalls_counts_nothing():
     for number in range(2, 30):
         at = 100_000 + number * 12_000
         polls = [listed(at + wait, "g", state=COMPLETING) for wait in range(0, 10_000, 200)]
-        tell(watching, *polls, record(at + 10_000, number, *MEMBERS, joined=at))
-    tell(watching, tick(600_000))
+        feed(watching, *polls, record(at + 10_000, number, *MEMBERS, joined=at))
+    feed(watching, tick(600_000))
     assert seconds(watching, 600_000) == (0, 0)
     assert watching.view("g").counters.stalled_partition_seconds > 28 * 4 * 9
 
@@ -177,7 +177,7 @@ def test_a_clock_that_is_set_back_takes_nothing_back():
 def test_a_group_whose_coordinator_assigns_is_counted_while_partitions_wait_for_their_owner():
     """a has given its partition up at 30.4 s, which is read 3 ms later, and b gets it at 130.4 s."""
     watching = Tracker("cluster")
-    tell(
+    feed(
         watching,
         *group_of_two(),
         fact(30_000, GroupEpoch(3)),
@@ -188,5 +188,5 @@ def test_a_group_whose_coordinator_assigns_is_counted_while_partitions_wait_for_
     )
     assert watching.view("g").running.stalled_partitions * 2 == watching.view("g").partitions
     assert [seconds(watching, at) for at in (60_402, 60_403, 100_403)] == [(0, 0), (30, 0), (70, 0)]
-    tell(watching, current(130_400, "b", 3, (0, 1)), tick(160_000))
+    feed(watching, current(130_400, "b", 3, (0, 1)), tick(160_000))
     assert seconds(watching, 160_000) == (100, 100)

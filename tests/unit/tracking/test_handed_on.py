@@ -7,7 +7,7 @@ from rebalance_agent.model.group import GroupType
 from rebalance_agent.tracking.epoch.handovers import EARLIER_MAX, Handovers
 from rebalance_agent.tracking.tracker import Tracker
 from support.tracker.epochs import ID, current, fact, gone, joins, named, target
-from support.tracker.tracking import WHOLE, tell, tick
+from support.tracker.tracking import WHOLE, feed, tick
 
 ALONE = [
     joins(0, "a"),
@@ -30,7 +30,7 @@ OVERTAKEN = [joins(3_000, "c"), fact(3_000, GroupEpoch(4)), current(9_000, "b", 
 
 def stall_of(*observations):
     tracker = Tracker("cluster", settle_ms=1_000)
-    events = tell(tracker, named(t=2), WHOLE, *observations, tick(60_000))
+    events = feed(tracker, named(t=2), WHOLE, *observations, tick(60_000))
     stall = events[-1].stall
     return events[-1].generation, stall.lower_seconds, stall.seconds, stall.upper_partition_seconds
 
@@ -63,27 +63,29 @@ def test_of_a_member_that_went_nobody_knows_when_it_stopped_since_it_had_it():
 
 
 def test_one_who_gets_back_what_nobody_had_meanwhile_in_a_share_group_did_not_keep_it():
-    def told(at, value, name=""):
+    def reported(at, value, name=""):
         return fact(at, value, name, group_type=GroupType.SHARE)
 
     def has(at, name, epoch, *numbers):
-        return told(at, CurrentAssignment(epoch, epoch - 1, MemberState.STABLE, {ID: numbers} if numbers else {}), name)
+        return reported(
+            at, CurrentAssignment(epoch, epoch - 1, MemberState.STABLE, {ID: numbers} if numbers else {}), name
+        )
 
     observations = [
-        *(told(0, each.value, each.subject) for each in (joins(0, "a"), joins(0, "b"))),
-        told(0, GroupEpoch(2)),
-        told(100, TargetEpoch(2)),
+        *(reported(0, each.value, each.subject) for each in (joins(0, "a"), joins(0, "b"))),
+        reported(0, GroupEpoch(2)),
+        reported(100, TargetEpoch(2)),
         has(200, "a", 2, 0, 1),
         has(200, "b", 2, 0),
-        told(1_000, GroupEpoch(3)),
-        told(1_100, TargetEpoch(3)),
+        reported(1_000, GroupEpoch(3)),
+        reported(1_100, TargetEpoch(3)),
         has(1_200, "a", 3, 0),  # nobody has 1
-        told(1_300, GroupEpoch(4)),
-        told(1_400, TargetEpoch(4)),
+        reported(1_300, GroupEpoch(4)),
+        reported(1_400, TargetEpoch(4)),
         has(4_200, "a", 4, 0, 1),
         has(4_300, "b", 3, 0, 1),
-        told(4_400, GroupEpoch(5)),
-        told(4_500, TargetEpoch(5)),
+        reported(4_400, GroupEpoch(5)),
+        reported(4_500, TargetEpoch(5)),
         has(4_600, "b", 5, 0),  # a still has 1
         has(4_700, "a", 5, 0, 1),
     ]

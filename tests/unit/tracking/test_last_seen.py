@@ -21,11 +21,11 @@ from support.tracker.tracking import (
     TWO_EAGER,
     closing,
     committed,
+    feed,
     in_time,
     listed,
     member,
     record,
-    tell,
     tick,
     topics,
     triggers,
@@ -144,15 +144,15 @@ def taken_over(at, epoch):
     ]
 
 
-def told(*records):
-    return tell(Tracker("cluster", settle_ms=1_000), *BOTH, *records, tick(200_000))
+def reported(*records):
+    return feed(Tracker("cluster", settle_ms=1_000), *BOTH, *records, tick(200_000))
 
 
 def test_a_member_of_such_a_group_was_alive_when_it_came_to_what_it_has_and_when_it_committed():
-    without = closing(told(*gone(21_000, "a"), *taken_over(21_000, 3)))[-1].stall
+    without = closing(reported(*gone(21_000, "a"), *taken_over(21_000, 3)))[-1].stall
     assert (without.seconds, without.upper_partition_seconds) == (20.5, 41.0)
     commits = committed(12_000, 0), committed(15_000, 0)
-    with_commit = closing(told(*commits, *gone(21_000, "a"), *taken_over(21_000, 3)))[-1].stall
+    with_commit = closing(reported(*commits, *gone(21_000, "a"), *taken_over(21_000, 3)))[-1].stall
     assert (with_commit.seconds, with_commit.upper_partition_seconds) == (10.0, 20.0)
 
 
@@ -165,7 +165,7 @@ def test_who_did_not_give_up_in_time_what_it_was_asked_for_failed():
         current(11_000, "a", 2, (0,), (1,), MemberState.UNREVOKED),
     ]
     for at, trigger in ((41_000, Trigger.MEMBER_FAILED), (40_000, Trigger.MEMBER_GONE)):
-        events = told(*asked, *gone(at, "a"), *taken_over(at, 4))
+        events = reported(*asked, *gone(at, "a"), *taken_over(at, 4))
         assert triggers(events)[-1] is trigger
         assert closing(events)[-1].slowest_client_id == "client-a"
         assert closing(events)[-1].lost == (2 if trigger is Trigger.MEMBER_FAILED else None)
@@ -173,10 +173,10 @@ def test_who_did_not_give_up_in_time_what_it_was_asked_for_failed():
 
 def test_a_static_member_that_said_goodbye_and_did_not_come_back_left():
     away = fact(10_000, CurrentAssignment(-2, 2, MemberState.STABLE, {}), "a")
-    events = told(away, *gone(55_000, "a"), *taken_over(55_000, 3))
+    events = reported(away, *gone(55_000, "a"), *taken_over(55_000, 3))
     assert triggers(events)[-1] is Trigger.MEMBER_LEFT
     assert closing(events)[-1].stall.seconds == 45.5
-    assert triggers(told(*gone(55_000, "a"), *taken_over(55_000, 3)))[-1] is Trigger.MEMBER_GONE
+    assert triggers(reported(*gone(55_000, "a"), *taken_over(55_000, 3)))[-1] is Trigger.MEMBER_GONE
 
 
 def test_members_that_went_are_remembered_in_bounded_number_while_a_group_does_not_come_to_rest(monkeypatch):
@@ -206,11 +206,11 @@ def test_the_last_work_of_a_member_that_gave_up_partitions_is_known_when_it_depa
 def test_members_that_went_while_nobody_read_are_not_remembered():
     tracker, at = Tracker("cluster"), 2_000
     sizes = []
-    tell(tracker, *BOTH)
+    feed(tracker, *BOTH)
     for number in range(3):
         name = f"x{number}"
-        tell(tracker, replace(joins(at, name), live=False), current(at, name, 2, live=False))
-        tell(tracker, *(replace(each, live=False) for each in gone(at + 1, name)), tick(at + 2_000_000))
+        feed(tracker, replace(joins(at, name), live=False), current(at, name, 2, live=False))
+        feed(tracker, *(replace(each, live=False) for each in gone(at + 1, name)), tick(at + 2_000_000))
         at += 2_000_010
         sizes.append(len(pickle.dumps(tracker._groups.get("g")._last_seen)))
     assert len(set(sizes)) == 1
@@ -233,5 +233,5 @@ def test_an_eager_member_in_a_group_that_migrates_puts_down_what_it_keeps(cooper
         current(12_000, "a", 3, (0,)),
         fact(12_000, CurrentAssignment(3, 0, MemberState.STABLE, current(0, "c", 3, (1,)).value.assigned), "c"),
     ]
-    stall = closing(told(classic, *grown))[-1].stall
+    stall = closing(reported(classic, *grown))[-1].stall
     assert (stall.seconds, stall.upper_partition_seconds) == (2.0, partition_seconds)

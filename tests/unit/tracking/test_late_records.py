@@ -38,7 +38,7 @@ NEXT = record(40_100, 3, member("a", (0, 1)), member("b", (2, 3)), joined=40_000
 SURELY_MS, AT_MOST_MS = 34_100 - 29_150, 34_100 - 28_900  # from the first poll that shows it, or from the one before
 
 
-def told(*observations):
+def reported(*observations):
     """The stalls of the episodes after the first, by their generations: at least and at most, milliseconds."""
     _, events = watch(*in_time(topics(0, t=4), *observations), tick(120_000))
     return {
@@ -51,8 +51,8 @@ def told(*observations):
 def test_a_stall_is_bounded_however_late_all_records_are(delay):
     """The partitions of a member that went stand still from the beginning at least, of one that stays at most."""
     seen = tuple(polls(waited(1_000, 4_000), waited(29_000, 34_000)))
-    at_least, _ = told(*seen, *late(delay, *START, LEFT))[2]
-    _, at_most = told(*seen, *late(delay, *START, JOINED))[2]
+    at_least, _ = reported(*seen, *late(delay, *START, LEFT))[2]
+    _, at_most = reported(*seen, *late(delay, *START, JOINED))[2]
     assert SURELY_MS - 2 * PERIOD_MS <= at_least <= SURELY_MS
     assert at_most >= AT_MOST_MS
 
@@ -60,8 +60,8 @@ def test_a_stall_is_bounded_however_late_all_records_are(delay):
 @pytest.mark.parametrize("delay", [5_500, 20_000])
 def test_a_rebalance_whose_record_comes_after_it_was_given_up_began_when_polls_showed_it(delay):
     seen = tuple(polls(waited(29_000, 34_000)))
-    at_least, _ = told(*seen, *START, *late(delay, LEFT))[2]
-    _, at_most = told(*seen, *START, *late(delay, JOINED))[2]
+    at_least, _ = reported(*seen, *START, *late(delay, LEFT))[2]
+    _, at_most = reported(*seen, *START, *late(delay, JOINED))[2]
     assert at_least <= SURELY_MS
     assert at_most == AT_MOST_MS
 
@@ -77,16 +77,16 @@ def test_one_that_came_to_nothing_long_ago_says_nothing_of_the_next():
 def test_polls_that_show_the_next_rebalance_too_do_not_make_the_first_longer(between):
     """The clocks are known; of the first one the record is late."""
     shown = (waited(29_000, 34_000), (34_000, between, COMPLETING), waited(between, 40_000))
-    assert told(*polls(*shown), *START, *late(4_000, LEFT), *late(1, NEXT))[2][0] <= SURELY_MS
+    assert reported(*polls(*shown), *START, *late(4_000, LEFT), *late(1, NEXT))[2][0] <= SURELY_MS
 
 
 @pytest.mark.parametrize("between", [[(34_000, 34_500, COMPLETING)], []])
 def test_polls_after_one_that_does_not_show_that_members_are_waited_for_do_not_make_it_longer(between):
-    """Nothing but the states tells: all records are late."""
+    """Nothing but the states shows: all records are late."""
     shown = (waited(1_000, 4_000), waited(29_000, 34_000), *between, waited(34_500, 40_000))
-    assert told(*polls(*shown), *late(4_900, *START, LEFT))[2][0] <= SURELY_MS
+    assert reported(*polls(*shown), *late(4_900, *START, LEFT))[2][0] <= SURELY_MS
 
 
 def test_a_clock_that_is_set_forth_meanwhile_does_not_make_it_longer():
     seen = [*polls(waited(29_000, 34_000), until=30_000), *polls(waited(49_000, 54_000), since=50_000)]
-    assert told(*seen, *late(4_000, *START), *late(20_000, LEFT))[2][0] <= SURELY_MS
+    assert reported(*seen, *late(4_000, *START), *late(20_000, LEFT))[2][0] <= SURELY_MS

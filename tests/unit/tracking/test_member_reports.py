@@ -65,7 +65,7 @@ def test_a_client_without_generations_is_placed_by_time_alone():
     assert log_of(assigned("a", 10_001, 10_005, -1, (0, 1))).resumes("a", NEW) == {}
 
 
-def test_without_generations_a_later_assignment_is_told_by_what_was_given_up_before_it():
+def test_without_generations_a_later_assignment_is_reported_by_what_was_given_up_before_it():
     later = (revoked("a", 50_000, 50_010, -1, (0, 1)), assigned("a", 53_000, 53_005, -1, (0, 1)))
     assert log_of(*later).resumes("a", NEW) == {}
     assert log_of(*later[1:]).resumes("a", NEW) == dict.fromkeys((("t", 0), ("t", 1)), exactly(53_005))

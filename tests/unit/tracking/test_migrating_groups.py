@@ -27,11 +27,11 @@ from support.tracker.tracking import (
     WHOLE,
     assigned,
     closing,
+    feed,
     left,
     listed,
     member,
     record,
-    tell,
     tick,
     tombstone,
     triggers,
@@ -91,7 +91,7 @@ END = [record(60_000, 8), tombstone(60_010), tick(70_000)]
 
 def followed(*observations, settle_ms=1_000):
     tracker = Tracker("cluster", settle_ms=settle_ms)
-    return tracker, tell(tracker, WHOLE, named(), *observations)
+    return tracker, feed(tracker, WHOLE, named(), *observations)
 
 
 def facts(events):
@@ -140,7 +140,7 @@ def test_totals_age_and_what_members_said_go_on():
     tracker, _ = followed(*CLASSIC, assigned("b", 9_001, 9_002, 3, (0, 1, 2, 3)), tick(19_000))
     seen, first = [tracker.view("g")], tracker.view("g").first_seen_ms
     for observation in (*THERE, *ALL_NEW, *BACK):
-        tell(tracker, observation)
+        feed(tracker, observation)
         seen.append(tracker.view("g"))
     assert {view.first_seen_ms for view in seen} == {first}
     for before, after in itertools.pairwise(seen):
@@ -150,14 +150,14 @@ def test_totals_age_and_what_members_said_go_on():
     assert (seen[0].group_type, seen[len(THERE)].group_type) == (GroupType.CLASSIC, GroupType.CONSUMER)
     assert seen[-1].group_type is GroupType.CLASSIC
     assert seen[-1].counters.assign_errors == 0  # members report, as was known before
-    tell(tracker, tick(60_000))
+    feed(tracker, tick(60_000))
     assert sum(tracker.view("g").counters.completed.values()) == 7
 
 
 def test_at_no_moment_of_the_migration_is_the_group_gone_or_empty():
     tracker, _ = followed(*CLASSIC)
     for observation in (*THERE, *ALL_NEW, *BACK):
-        tell(tracker, observation)
+        feed(tracker, observation)
         assert tracker.groups() == ["g"]
         assert tracker.view("g").state is not GroupState.EMPTY, observation
 
@@ -165,7 +165,7 @@ def test_at_no_moment_of_the_migration_is_the_group_gone_or_empty():
 def test_the_way_back_begins_with_the_record_that_dissolves_the_consumer_group():
     tracker, _ = followed(*CLASSIC, *THERE, *ALL_NEW, *BACK[:-1])
     assert tracker.view("g").state is GroupState.PREPARING_REBALANCE
-    (event,) = closing(tell(tracker, BACK[-1], tick(59_000)))
+    (event,) = closing(feed(tracker, BACK[-1], tick(59_000)))
     assert (event.phases.started_ms, event.phases.started_evidence) == (T0 + 50_000, Evidence.RECORD)
     assert (event.moved, event.stall.lower_seconds) == (2, 0.17)
 
@@ -173,7 +173,7 @@ def test_the_way_back_begins_with_the_record_that_dissolves_the_consumer_group()
 def test_what_is_not_settled_yet_settles_after_the_migration_in_its_time():
     tracker, events = followed(*CLASSIC, *THERE, settle_ms=15_000)
     assert triggers(events) == [Trigger.GROUP_STARTED, Trigger.MEMBER_JOINED]
-    events = tell(tracker, left("a", 8_990, 2, received=23_000), tick(36_000))
+    events = feed(tracker, left("a", 8_990, 2, received=23_000), tick(36_000))
     assert triggers(events) == [Trigger.MEMBER_LEFT, Trigger.MEMBER_JOINED]
 
 
@@ -218,7 +218,7 @@ def test_a_group_that_is_really_deleted_is_gone_exactly_once_and_counts_from_zer
     assert [type(each) for each in events[-1:]] == [GroupGoneEvent]
     assert tracker.view("g") is None
     again = [joins(20_000, "n"), fact(20_000, GroupEpoch(1)), target(20_000, "n", 0), fact(20_000, TargetEpoch(1))]
-    events = tell(tracker, *again, current(20_000, "n", 1, (0,)), tick(30_000))
+    events = feed(tracker, *again, current(20_000, "n", 1, (0,)), tick(30_000))
     assert facts(events) == [(GroupType.CONSUMER, 1, None, Trigger.GROUP_STARTED)]
     assert sum(tracker.view("g").counters.completed.values()) == 1
 
@@ -228,13 +228,13 @@ def test_a_group_created_anew_right_after_its_deletion_is_another_one():
         *CLASSIC, record(15_000, 4), tombstone(16_000), record(16_005, 0), record(16_500, 1, member("z", (0,)))
     )
     assert [type(each) for each in events[-1:]] == [GroupGoneEvent]
-    assert triggers(tell(tracker, tick(30_000))) == [Trigger.GROUP_STARTED]
+    assert triggers(feed(tracker, tick(30_000))) == [Trigger.GROUP_STARTED]
 
 
 def test_a_late_tombstone_of_the_other_type_changes_nothing():
     tracker, _ = followed(*CLASSIC, *THERE)
-    assert tell(tracker, tombstone(20_000), tick(22_000)) != []
-    assert tell(tracker, tombstone(25_000), tick(40_000)) == []
+    assert feed(tracker, tombstone(20_000), tick(22_000)) != []
+    assert feed(tracker, tombstone(25_000), tick(40_000)) == []
     assert tracker.view("g").group_type is GroupType.CONSUMER
 
 

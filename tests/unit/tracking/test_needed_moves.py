@@ -3,12 +3,12 @@
 import pytest
 
 from rebalance_agent.tracking.tracker import Tracker
-from support.tracker.tracking import member, record, tell, tick, topics
+from support.tracker.tracking import feed, member, record, tick, topics
 
 
 def closing(*after, before):
     tracker = Tracker("c", settle_ms=0)
-    events = tell(tracker, topics(0, t=6), record(1, 1, *before), record(1_000, 2, *after), tick(10_000))
+    events = feed(tracker, topics(0, t=6), record(1, 1, *before), record(1_000, 2, *after), tick(10_000))
     return events[-1]
 
 

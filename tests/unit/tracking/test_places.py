@@ -5,7 +5,7 @@ from dataclasses import replace
 from rebalance_agent.model.events import AssignEvent, GenerationEvent, Workload
 from rebalance_agent.tracking.observations import MemberReported
 from support.tracker.deploys import Group
-from support.tracker.tracking import T0, assigned, tell
+from support.tracker.tracking import T0, assigned, feed
 
 POD = Workload("pod-a", "node", "orders", "orders:7")
 
@@ -18,7 +18,7 @@ def last_generation(group):
     return [event for event in group.events if isinstance(event, GenerationEvent)][-1]
 
 
-def test_members_have_the_place_that_they_told():
+def test_members_have_the_place_that_they_reported():
     group = Group("a", "b")
     group.runs("a", "orders:7")
     assert places(group.view.members) == {"orders-a": POD, "orders-b": None}
@@ -26,7 +26,7 @@ def test_members_have_the_place_that_they_told():
     assert places(last_generation(group).members) == {"orders-a": POD, "orders-b": None}
 
 
-def test_a_place_told_late_is_better_evidence():
+def test_a_place_reported_late_is_better_evidence():
     group = Group("a")
     group.wait(16)  # also for its first commit
     assert last_generation(group).revision == 0
@@ -55,11 +55,11 @@ def test_it_lasts_as_long_as_the_member():
     assert places(group.view.members) == {"orders-a": POD}
 
 
-def test_what_was_said_before_anybody_watched_tells_the_place_and_nothing_else():
+def test_an_event_from_before_the_watch_shows_the_place_and_nothing_else():
     group = Group("a", "b")
-    told = assigned(group.there["a"], 100, 100, 1, [0])
+    reported = assigned(group.there["a"], 100, 100, 1, [0])
     failed = AssignEvent("e" * 32, "g", T0 + 100, "range", "orders-a", 1, 0.1, 2, 4, "p", 1, error="boom")
-    past = MemberReported(T0 + 1_000, replace(told.event, where=POD), past=True)
-    tell(group.tracker, past, MemberReported(T0 + 1_000, failed, past=True))
+    past = MemberReported(T0 + 1_000, replace(reported.event, where=POD), past=True)
+    feed(group.tracker, past, MemberReported(T0 + 1_000, failed, past=True))
     assert places(group.view.members)["orders-a"] == POD
     assert group.view.counters.assign_errors is None

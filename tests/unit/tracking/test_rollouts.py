@@ -8,7 +8,7 @@ from rebalance_agent.tracking.patterns import current_rollout, unpaired_members
 from rebalance_agent.tracking.patterns.replacements import stem
 from rebalance_agent.tracking.tracker import Tracker
 from support.tracker.deploys import Group
-from support.tracker.tracking import T0, tell, tick, tombstone
+from support.tracker.tracking import T0, feed, tick, tombstone
 
 MINUTE = 60
 FIVE = ("a", "b", "c", "d", "e")
@@ -37,14 +37,17 @@ def test_a_rolling_restart_of_five_is_one_rollout_with_all_its_costs(static):
     assert rollout.stall_seconds == max(each.stall.lower_seconds for each in closing)
 
 
-def test_it_is_told_while_it_runs_and_once_more_when_it_is_over():
+def test_it_is_reported_while_it_runs_and_once_more_when_it_is_over():
     group = Group(*FIVE)
     for name in FIVE:
         group.restart(name, 60)
     over(group)
-    told = [event for event in group.events if isinstance(event, RolloutEvent)]
-    assert [(event.closed, event.revision, event.members_replaced) for event in told] == [(False, 0, 4), (True, 1, 5)]
-    assert len({event.event_id for event in told}) == 1
+    reported = [event for event in group.events if isinstance(event, RolloutEvent)]
+    assert [(event.closed, event.revision, event.members_replaced) for event in reported] == [
+        (False, 0, 4),
+        (True, 1, 5),
+    ]
+    assert len({event.event_id for event in reported}) == 1
 
 
 def test_members_that_fall_out_and_come_back_themselves_are_no_rollout():
@@ -257,7 +260,7 @@ def test_a_group_that_is_deleted_ends_its_rollout():
     for name in FIVE[:4]:
         group.restart(name, 60)
     group.wait(6)
-    events = tell(group.tracker, tombstone((group.at + 1) * 1_000), tick((group.at + 5) * 1_000))
+    events = feed(group.tracker, tombstone((group.at + 1) * 1_000), tick((group.at + 5) * 1_000))
     assert [each.closed for each in events if isinstance(each, RolloutEvent)] == [True]
 
 
@@ -267,7 +270,7 @@ def test_a_replay_says_the_same():
         group.restart(name, 60)
     over(group)
     again = Tracker("cluster", settle_ms=5_000)
-    assert [event for observation in group.told for event in again.observe(observation)] == group.events
+    assert [event for observation in group.reported for event in again.observe(observation)] == group.events
 
 
 def test_what_waits_is_bounded(monkeypatch):
@@ -315,7 +318,7 @@ def test_a_successor_that_fails_after_it_ends_its_memory():
 
 def test_a_group_that_is_deleted_has_none():
     group = deployed(Group(*FIVE))
-    tell(group.tracker, tombstone((group.at + 1) * 1_000), tick((group.at + 5) * 1_000))
+    feed(group.tracker, tombstone((group.at + 1) * 1_000), tick((group.at + 5) * 1_000))
     group.step(10)
     assert not group.view.rollout_in_progress
 

@@ -9,7 +9,7 @@ from rebalance_agent.model.epoch_groups import EpochMember, GroupEpoch, Resolved
 from rebalance_agent.tracking.observations import TopicsSeen
 from rebalance_agent.tracking.tracker import Tracker
 from support.tracker.epochs import ID, current, fact, joins, named, target
-from support.tracker.tracking import T0, WHOLE, closing, in_time, member, record, tell, tick, topics, watch
+from support.tracker.tracking import T0, WHOLE, closing, feed, in_time, member, record, tick, topics, watch
 
 ALL = (0, 1, 2, 3)
 
@@ -79,7 +79,7 @@ def epoch(at, number, *members, hashed=0):
 
 
 def causes_in(*records):
-    return closing(tell(Tracker("cluster", settle_ms=1_000), *records, tick(200_000)))[-1].causes
+    return closing(feed(Tracker("cluster", settle_ms=1_000), *records, tick(200_000)))[-1].causes
 
 
 @pytest.mark.parametrize(("pattern", "cause"), [("t.*", Trigger.TOPICS_CHANGED), ("t|u", Trigger.SUBSCRIPTION_CHANGED)])

@@ -7,7 +7,7 @@ from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.tracking.rebalance.episodes import PENDING_MAX
 from rebalance_agent.tracking.rebalance.settle import Settlement, revise
 from rebalance_agent.tracking.rebalance.slowness import Slowness
-from support.tracker.tracking import T0, assigned, closing, listed, member, record, revoked, tell, tick, topics, watch
+from support.tracker.tracking import T0, assigned, closing, feed, listed, member, record, revoked, tick, topics, watch
 
 ALL = (0, 1, 2, 3)
 START = (topics(0, t=4), record(1_000, 0), record(4_000, 1, member("a", ALL), joined=3_990), tick(9_000))
@@ -111,7 +111,7 @@ def test_the_wait_for_the_slowest_member_has_bounds_like_the_start():
     assert (view.slowest_lower_seconds, view.slowest_seconds) == (9.4, 9.9)
 
 
-def test_what_a_gateway_saw_a_member_being_told_bounds_the_start():
+def test_an_answer_that_a_gateway_saw_a_member_get_bounds_the_start():
     report = revoked("a", 22_000, 22_000, 1, ALL)
     seen = replace(report.event, evidence=Evidence.GATEWAY, stop_seconds=1.95)
     _, events = watch(
@@ -204,5 +204,5 @@ def test_a_slow_poll_that_a_later_one_overtook_changes_nothing():
 
 def test_polls_of_a_clock_that_was_set_back_are_forgotten():
     tracker, _ = watch(*START, listed(900_000), listed(20_000), listed(20_200, "g"))
-    events = tell(tracker, record(23_000, 2, member("a", ALL), joined=22_990), tick(60_000))
+    events = feed(tracker, record(23_000, 2, member("a", ALL), joined=22_990), tick(60_000))
     assert closing(events)[-1].phases.started_ms == T0 + 20_000

@@ -17,7 +17,7 @@ from rebalance_agent.model.epoch_groups import (
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.tracking.tracker import Tracker
 from support.tracker.epochs import ID, fact, named
-from support.tracker.tracking import WHOLE, closing, tell, tick, topics
+from support.tracker.tracking import WHOLE, closing, feed, tick, topics
 
 
 def share(at, epoch, *, joins=(), leaves=(), **owned):
@@ -40,7 +40,7 @@ def share(at, epoch, *, joins=(), leaves=(), **owned):
 
 def followed(*observations, **sizes):
     tracker = Tracker("cluster", settle_ms=1_000)
-    return tracker, tell(tracker, WHOLE, named(**(sizes or {"t": 2})), *observations, tick(60_000))
+    return tracker, feed(tracker, WHOLE, named(**(sizes or {"t": 2})), *observations, tick(60_000))
 
 
 ALONE = [*share(1_000, 2, joins="a", a=(0, 1))]
@@ -90,7 +90,7 @@ def test_a_member_without_a_partition_is_idle_and_a_partition_without_a_member_u
     assert (tracker.view("g").idle_members, tracker.view("g").unassigned) == (1, 1)
 
 
-def test_what_no_record_tells_is_absent():
+def test_what_no_record_shows_is_absent():
     _, events = followed(*ALONE)
     (member,) = closing(events)[-1].members
     assert (member.session_timeout_ms, member.rebalance_timeout_ms, member.subscription_version) == (None, None, None)
@@ -109,22 +109,22 @@ STREAMS = [
 @pytest.mark.parametrize(("validated", "state"), [(-1, GroupState.NOT_READY), (0, GroupState.NOT_READY)])
 def test_a_streams_group_whose_topics_are_not_as_its_topology_needs_them_is_not_ready(validated, state):
     tracker = Tracker("cluster", settle_ms=1_000)
-    tell(tracker, WHOLE, topics(0, orders=2), *STREAMS, streams(1_000, GroupEpoch(2, validated)))
-    tell(tracker, streams(1_000, TargetEpoch(2)))
-    tell(tracker, streams(1_000, CurrentAssignment(2, 0, MemberState.STABLE, {}), "a"))
+    feed(tracker, WHOLE, topics(0, orders=2), *STREAMS, streams(1_000, GroupEpoch(2, validated)))
+    feed(tracker, streams(1_000, TargetEpoch(2)))
+    feed(tracker, streams(1_000, CurrentAssignment(2, 0, MemberState.STABLE, {}), "a"))
     assert tracker.view("g").state is state
     ready = [streams(9_000, GroupEpoch(3, 1)), streams(9_000, MemberTarget({"0": (0, 1)}), "a")]
-    tell(tracker, *ready, streams(9_000, TargetEpoch(3)))
+    feed(tracker, *ready, streams(9_000, TargetEpoch(3)))
     assert tracker.view("g").state is GroupState.RECONCILING
-    tell(tracker, streams(9_500, CurrentAssignment(3, 2, MemberState.STABLE, {"0": (0, 1)}), "a"))
+    feed(tracker, streams(9_500, CurrentAssignment(3, 2, MemberState.STABLE, {"0": (0, 1)}), "a"))
     assert tracker.view("g").state is GroupState.STABLE
 
 
 def test_brokers_that_do_not_record_whether_it_is_ready_say_so_by_its_tasks():
     tracker = Tracker("cluster", settle_ms=1_000)
-    tell(tracker, WHOLE, topics(0, orders=2), *STREAMS, streams(1_000, GroupEpoch(2)))
+    feed(tracker, WHOLE, topics(0, orders=2), *STREAMS, streams(1_000, GroupEpoch(2)))
     assert tracker.view("g").state is GroupState.NOT_READY
-    tell(tracker, streams(1_000, MemberTarget({"0": (0, 1)}), "a"), streams(1_000, TargetEpoch(2)))
+    feed(tracker, streams(1_000, MemberTarget({"0": (0, 1)}), "a"), streams(1_000, TargetEpoch(2)))
     assert tracker.view("g").state is GroupState.RECONCILING
 
 
@@ -144,5 +144,5 @@ def test_the_internal_topics_that_a_starting_streams_group_creates_are_no_cause_
         streams(1_600, CurrentAssignment(2, 1, MemberState.STABLE, {"0": (0, 1), "1": (0, 1)}), "a"),
     ]
     created = topics(1_400, orders=2, repartition=2)
-    (event,) = closing(tell(tracker, WHOLE, topics(0, orders=2), *began, created, *ready, tick(60_000)))
+    (event,) = closing(feed(tracker, WHOLE, topics(0, orders=2), *began, created, *ready, tick(60_000)))
     assert (event.followups, event.causes) == (1, (Trigger.GROUP_STARTED,))

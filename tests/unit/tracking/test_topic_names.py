@@ -23,10 +23,10 @@ from support.tracker.tracking import (
     WHOLE,
     closing,
     committed,
+    feed,
     in_time,
     member,
     record,
-    tell,
     tick,
     tombstone,
     topics,
@@ -65,7 +65,7 @@ def followed(*observations):
     return watch(WHOLE, *observations, settle_ms=SETTLE_MS)
 
 
-def test_what_waits_to_be_told_is_told_by_names_that_came_meanwhile():
+def test_what_waits_to_be_reported_is_reported_by_names_that_came_meanwhile():
     _, late = followed(*STARTS, *JOINED, named(2_500), tick(20_000))
     _, early = followed(named(), *STARTS, *JOINED, tick(20_000))
     assert late == early
@@ -76,20 +76,20 @@ def test_names_are_waited_for_when_brokers_are_slow_to_say_them():
     tracker, nothing = followed(*STARTS, *JOINED, topics(1_500, t=4), tick(UNNAMED_UNTIL - 1))
     assert nothing == []
     assert tracker.unsettled("g")
-    events = closing(tell(tracker, named(UNNAMED_UNTIL - 1), tick(UNNAMED_UNTIL)))
+    events = closing(feed(tracker, named(UNNAMED_UNTIL - 1), tick(UNNAMED_UNTIL)))
     assert [event.members[0].assigned for event in events] == [{"t": (0, 1, 2, 3)}, {"t": (0, 1)}]
 
 
-def test_what_nobody_can_name_is_told_by_its_id_and_once_more_when_it_has_a_name():
+def test_what_nobody_can_name_is_reported_by_its_id_and_once_more_when_it_has_a_name():
     tracker, events = followed(*STARTS, topics(1_500, t=4), tick(UNNAMED_UNTIL))
     (by_id,) = closing(events)
     assert by_id.members[0].assigned == {ID: (0, 1, 2, 3)}
-    (by_name,) = closing(tell(tracker, named(30_000), tick(30_000 + SETTLE_MS)))
+    (by_name,) = closing(feed(tracker, named(30_000), tick(30_000 + SETTLE_MS)))
     assert (by_name.event_id, by_name.revision) == (by_id.event_id, 1)
     assert by_name.members[0].assigned == {"t": (0, 1, 2, 3)}
 
 
-def test_what_a_rebalance_that_waited_for_the_same_name_pushes_out_is_told_by_it_before():
+def test_what_a_rebalance_that_waited_for_the_same_name_pushes_out_is_reported_by_it_before():
     alone = [
         *gone(3_000, "b"),
         fact(3_000, GroupEpoch(4)),
@@ -114,7 +114,7 @@ def test_the_next_rebalance_is_compared_with_what_has_a_name_by_then():
         fact(40_000, TargetEpoch(3)),
         current(40_100, "b", 3, (0, 1, 2, 3)),
     ]
-    assert closing(tell(tracker, *later, tick(60_000)))[-1].moved == 4
+    assert closing(feed(tracker, *later, tick(60_000)))[-1].moved == 4
 
 
 def test_a_group_without_unnamed_topics_waits_for_nothing():
@@ -123,14 +123,14 @@ def test_a_group_without_unnamed_topics_waits_for_nothing():
 
 
 @pytest.mark.parametrize("named_ms", [6_500, 7_500, UNNAMED_UNTIL - 1])
-def test_a_group_that_became_classic_meanwhile_is_told_by_names(named_ms):
+def test_a_group_that_became_classic_meanwhile_is_reported_by_names(named_ms):
     _, late = followed(*STARTS, *JOINED, *BACK, named(named_ms), tick(40_000))
     _, early = followed(named(), *STARTS, *JOINED, *BACK, tick(40_000))
     assert late == early
     assert closing(late)[-1].moved == 2
 
 
-def test_a_group_that_became_another_type_is_told_once_more_however_little_of_it_seemed_to_stand_still():
+def test_a_group_that_became_another_type_is_reported_once_more_however_little_of_it_seemed_to_stand_still():
     there = [
         record(1_000, 0),
         record(2_000, 1, member("a", (0, 1, 2, 3))),
@@ -187,7 +187,7 @@ def test_topics_that_grew_before_another_was_named_had_the_size_that_they_had():
     ]
     grown = TopicsSeen(T0 + 40_000, {"t": 8}, {"t": "of-t"})
     tracker, events = followed(TopicsSeen(T0, {"t": 2}, {"t": "of-t"}), *starts, tick(30_000), grown, tick(50_000))
-    events += tell(tracker, TopicsSeen(T0 + 60_000, {"t": 8, "u": 1}, {"t": "of-t", "u": ID}), tick(70_000))
+    events += feed(tracker, TopicsSeen(T0 + 60_000, {"t": 8, "u": 1}, {"t": "of-t", "u": ID}), tick(70_000))
     assert [(event.topics, event.unassigned) for event in closing(events)] == [
         ({"t": 2, ID: 1}, 0),
         ({"t": 2, "u": 1}, 0),
@@ -204,7 +204,7 @@ def test_other_topics_are_no_reason_to_look_again():
     starts = [fact(1_000, EpochMember("client-a", "/10.0.0.1", topics=("t", "x")), "a"), *STARTS[1:]]
     tracker, events = followed(topics(0, t=4, x=2), *starts, tick(30_000), *left_out, tick(70_000))
     assert closing(events)[-1].trigger is Trigger.SUBSCRIPTION_CHANGED
-    assert tell(tracker, topics(200_000, t=4), tick(220_000)) == []  # it is gone now, and was not then
+    assert feed(tracker, topics(200_000, t=4), tick(220_000)) == []  # it is gone now, and was not then
 
 
 JOINED_BY_ID = (WHOLE, topics(0, t=4), *STARTS, *JOINED)

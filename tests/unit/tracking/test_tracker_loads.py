@@ -10,7 +10,7 @@ from rebalance_agent.tracking.observations import (
 from rebalance_agent.tracking.patterns.loads import GroupLoads
 from rebalance_agent.tracking.views import MemberLoad
 from support.tracker.epochs import current, fact, joins, named
-from support.tracker.tracking import T0, WHOLE, member, record, tell, tick, tombstone, topics, watch
+from support.tracker.tracking import T0, WHOLE, feed, member, record, tick, tombstone, topics, watch
 
 
 def seen(at, **groups):
@@ -22,8 +22,8 @@ def lags(**records):
 
 
 def peopled():
-    told = (topics(0, t=4), record(10, 1, member("a", (0, 1)), member("b", (2, 3))))
-    tracker, _ = watch(*told, record(10, 1, member("a", (0,)), group="other"))
+    reported = (topics(0, t=4), record(10, 1, member("a", (0, 1)), member("b", (2, 3))))
+    tracker, _ = watch(*reported, record(10, 1, member("a", (0,)), group="other"))
     tracker.changed()
     return tracker
 
@@ -37,7 +37,7 @@ def test_a_measurement_is_news_of_the_groups_in_it_alone():
     tracker = peopled()
     assert skews(tracker) == (None, None)
     version = tracker.view("g").version
-    assert tell(tracker, seen(100, g=GroupLoads(lags(p0=5, p1=5), lags(p0=1, p2=1)))) == []
+    assert feed(tracker, seen(100, g=GroupLoads(lags(p0=5, p1=5), lags(p0=1, p2=1)))) == []
     assert skews(tracker) == (2, 1)
     assert tracker.view("g").version > version
     assert tracker.changed() == {"g"}
@@ -48,34 +48,34 @@ def test_the_same_measurement_again_is_no_news():
     tracker = peopled()
     for at in (100, 200):
         tracker.changed()
-        tell(tracker, seen(at, g=GroupLoads(lags(p0=5), None)))
+        feed(tracker, seen(at, g=GroupLoads(lags(p0=5), None)))
     assert tracker.changed() == set()
 
 
 def test_a_group_that_is_no_longer_followed_has_no_skew_and_is_news():
     tracker = peopled()
-    tell(tracker, seen(100, g=GroupLoads(lags(p0=5, p1=5), None)))
+    feed(tracker, seen(100, g=GroupLoads(lags(p0=5, p1=5), None)))
     version = tracker.view("g").version
     tracker.changed()
-    tell(tracker, seen(200))
+    feed(tracker, seen(200))
     assert skews(tracker) == (None, None)
     assert tracker.view("g").version > version
     assert tracker.changed() == {"g"}
-    tell(tracker, seen(300))
+    feed(tracker, seen(300))
     assert tracker.changed() == set()
 
 
 def test_a_new_generation_shares_the_same_loads_anew():
     tracker = peopled()
-    tell(tracker, seen(100, g=GroupLoads(lags(p0=5, p1=5), None)))
-    tell(tracker, record(1_000, 2, member("a", (0, 2)), member("b", (1, 3))))
+    feed(tracker, seen(100, g=GroupLoads(lags(p0=5, p1=5), None)))
+    feed(tracker, record(1_000, 2, member("a", (0, 2)), member("b", (1, 3))))
     assert skews(tracker) == (1, None)
 
 
 def test_loads_of_groups_that_are_gone_or_never_were_change_nothing():
     tracker = peopled()
-    tell(tracker, tombstone(50, "other"), tombstone(5_000, "unseen"), tick(9_000))
-    tell(tracker, seen(10_000, other=GroupLoads(lags(p0=5)), unseen=GroupLoads(lags(p0=5))))
+    feed(tracker, tombstone(50, "other"), tombstone(5_000, "unseen"), tick(9_000))
+    feed(tracker, seen(10_000, other=GroupLoads(lags(p0=5)), unseen=GroupLoads(lags(p0=5))))
     assert tracker.view("other") is tracker.view("unseen") is None
 
 
@@ -85,19 +85,19 @@ def test_polled_groups_have_loads_too():
     tracker, _ = watch(GroupDescribed(T0, group))
     tracker.changed()
     for at in (100, 200):
-        tell(tracker, seen(at, g=GroupLoads(lags(p0=5, p1=5), None)))
+        feed(tracker, seen(at, g=GroupLoads(lags(p0=5, p1=5), None)))
         assert (tracker.changed(), skews(tracker)) == ({"g"} if at == 100 else set(), (2, None))
-    tell(tracker, seen(300))
+    feed(tracker, seen(300))
     assert (tracker.changed(), skews(tracker)) == ({"g"}, (None, None))
 
 
 def test_groups_whose_coordinator_assigns_have_loads_of_what_each_member_has_now():
     start = [joins(1_000, "a"), joins(1_000, "b"), fact(1_000, GroupEpoch(2)), fact(1_000, TargetEpoch(2))]
     tracker, _ = watch(WHOLE, named(t=4), *start)
-    tell(tracker, current(1_500, "a", 2, (0, 1)), current(1_500, "b", 2, (2, 3)))
-    tell(tracker, seen(2_000, g=GroupLoads(lags(p0=5, p1=5), lags(p0=1, p2=1))))
+    feed(tracker, current(1_500, "a", 2, (0, 1)), current(1_500, "b", 2, (2, 3)))
+    feed(tracker, seen(2_000, g=GroupLoads(lags(p0=5, p1=5), lags(p0=1, p2=1))))
     assert skews(tracker) == (2, 1)
-    tell(tracker, fact(3_000, GroupEpoch(3)), fact(3_000, TargetEpoch(3)), current(3_100, "a", 3, (0,)))
+    feed(tracker, fact(3_000, GroupEpoch(3)), fact(3_000, TargetEpoch(3)), current(3_100, "a", 3, (0,)))
     assert skews(tracker) == (1, 1)  # nobody has partition 1
-    tell(tracker, current(3_200, "b", 3, (1, 2, 3)))
+    feed(tracker, current(3_200, "b", 3, (1, 2, 3)))
     assert skews(tracker) == (1, 1)

@@ -10,7 +10,7 @@ from rebalance_agent.model.episode import Basis
 from rebalance_agent.model.epoch_groups import GroupEpoch, TargetEpoch
 from rebalance_agent.tracking.tracker import Tracker
 from support.tracker.epochs import current, fact, gone, group_of_two, joins, target
-from support.tracker.tracking import closing, in_time, listed, member, record, tell, tick, topics, watch
+from support.tracker.tracking import closing, feed, in_time, listed, member, record, tick, topics, watch
 
 START = (
     topics(0, t=4),
@@ -67,7 +67,7 @@ def test_new_partitions_of_an_epoch_group_stand_still_since_the_record_that_show
         current(30_400, "a", 3, (0, 2)),
         current(33_350, "b", 3, (1, 3)),
     ]
-    events = tell(Tracker("cluster", settle_ms=1_000), *group_of_two(), *grown, tick(60_000))
+    events = feed(Tracker("cluster", settle_ms=1_000), *group_of_two(), *grown, tick(60_000))
     stall = closing(events)[-1].stall
     assert (stall.seconds, stall.basis) == (pytest.approx(3.25), Basis.BOUND)
     assert stall.upper_partition_seconds == pytest.approx(3.25 + 0.3)
@@ -93,6 +93,6 @@ def test_what_an_epoch_group_stalled_is_unknown_where_records_were_compacted_awa
     ]
     for gap, known in ((False, True), (True, False)):
         left = [replace(each, replayed=True, gap_offset=0 if gap else -1) for each in changed]
-        events = tell(Tracker("cluster", settle_ms=1_000), *group_of_two((0, 1), (2, 3)), *left, *later, tick(200_000))
+        events = feed(Tracker("cluster", settle_ms=1_000), *group_of_two((0, 1), (2, 3)), *left, *later, tick(200_000))
         first, last = (event.stall for event in closing(events)[-2:])
         assert (first is not None, last is not None) == (known, True)

@@ -9,10 +9,10 @@ GENERATION, ABORTED, GONE = "generation", "aborted", "group_gone"
 
 
 @dataclass(frozen=True)
-class Told:
-    """One event. ``lower_s`` and ``upper_s`` bound the stall (None: not told); ``exact`` if members measured it.
+class Reported:
+    """One event. ``lower_s`` and ``upper_s`` bound the stall (None: not reported); ``exact`` if members measured it.
 
-    ``at_ms`` is the time of its record, ``seconds`` (``stalled_s``, ``stalled_upper_s``) the partition-seconds told.
+    ``at_ms`` is the time of its record, ``seconds`` (``stalled_s``, ``stalled_upper_s``) partition-seconds.
     """
 
     id: str
@@ -47,7 +47,7 @@ def read_event(row):
     if kind not in (GENERATION, ABORTED, GONE):
         return None
     stall = row.get("stall") or {}
-    return Told(
+    return Reported(
         id=row["event_id"],
         revision=row.get("revision", 0),
         kind=kind,

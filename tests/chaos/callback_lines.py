@@ -31,7 +31,7 @@ class Polls:
         sys.stdout.write(" ".join(map(str, (word, self._clock.now_ms(), *numbers))) + "\n")
         sys.stdout.flush()
 
-    def told(self, word, partitions):
+    def reported(self, word, partitions):
         """Report a callback of this name for ``partitions``."""
         self.say(word, *(each.partition for each in partitions))
 
