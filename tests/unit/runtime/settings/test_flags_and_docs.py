@@ -14,7 +14,7 @@ from rebalance_agent.runtime.settings.flags import add_flags, flag_values
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
 from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings
 
-DOCS = Path(__file__).parents[3] / "docs"
+DOCS = Path(__file__).parents[4] / "docs"
 ROLES = [
     (observe, ObserverSettings, "observe"),
     (sidecar, SidecarSettings, "sidecar"),

@@ -42,7 +42,7 @@ from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubsc
 from support.examples import examples
 from support.kafka.messages import MESSAGES, messages, mutated
 
-GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "kafkas_own_bytes.json").read_text(encoding="utf-8"))
+GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "kafkas_own_bytes.json").read_text(encoding="utf-8"))
 RECORDS = [(base64.b64decode(row["key"]), base64.b64decode(row["value"])) for row in GOLDEN["records"]]
 PAYLOADS = [
     base64.b64decode(data)

@@ -24,7 +24,7 @@ from support.observer.sidecars import Sidecar
 
 pytestmark = pytest.mark.integration
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 PARTITIONS = 12
 RECORDS = 240

@@ -18,7 +18,7 @@ from support.observer.sidecars import Sidecar
 
 pytestmark = pytest.mark.integration
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 ADDRESS = "localhost:9092"
 
 

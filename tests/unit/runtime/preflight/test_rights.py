@@ -23,7 +23,7 @@ from rebalance_agent.runtime.processes.rights_watch import RIGHTS_PART, RightsWa
 from rebalance_agent.runtime.settings.rights import ADMIN_ONLY, acl_command, agent_rights
 from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings
 
-DOCS = Path(__file__).parents[3] / "docs"
+DOCS = Path(__file__).parents[4] / "docs"
 FLEET = ObserverSettings(replicas_group="rebalance-agent")
 OBSERVER = agent_rights(FLEET)
 SIDECAR = agent_rights(SidecarSettings())

@@ -242,7 +242,7 @@ def test_java_ends_with_the_process_that_started_it(signum, tmp_path):
 
 
 def test_the_page_for_users_has_an_example_that_runs(tmp_path):
-    page = (Path(__file__).parents[2] / "docs" / "embedded-kafka.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "embedded-kafka.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python title=\"(\S+)\"\n(.*?)```", page, re.DOTALL)
     assert [name for name, _ in blocks] == ["conftest.py", "test_orders.py", "test_failover.py", "test_rights.py"]
     for name, text in blocks:

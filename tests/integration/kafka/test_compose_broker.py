@@ -7,7 +7,7 @@ from pathlib import Path
 import yaml
 from confluent_kafka.admin import AdminClient, ConfigResource
 
-SERVICES = yaml.safe_load((Path(__file__).parents[2] / "compose.yaml").read_text(encoding="utf-8"))["services"]
+SERVICES = yaml.safe_load((Path(__file__).parents[3] / "compose.yaml").read_text(encoding="utf-8"))["services"]
 
 
 def test_every_property_of_the_broker_is_one(kafka):
