@@ -50,7 +50,7 @@ def elsewhere(cluster):
 
 
 def replicated(case):
-    """The case as replicas show it: each the gauges, and its part of what is counted; and all of it in two clusters.
+    """The case as seen by replicas: each the gauges, and its part of what is counted; and all of it in two clusters.
 
     No other agent reports what an agent reports of itself.
     """

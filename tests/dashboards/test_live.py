@@ -137,7 +137,7 @@ def test_each_variable_offers_something(uid, live):
         assert bool(offered) is (variable["name"] not in QUIET), variable["name"]
         if variable["name"] == "consumergroup":
             unreported = {"readings-cooperative"} if uid == "rebalance-members" else set()
-            assert set(offered) == {group.name for group in DEMO} - unreported, "plain clients show nothing"
+            assert set(offered) == {group.name for group in DEMO} - unreported, "plain clients report nothing"
 
 
 @pytest.mark.parametrize("uid", BOARDS)

@@ -24,7 +24,7 @@ def partitions(pod) -> float:
 
 
 def shared(consumers, count: int) -> bool:
-    """Whether so many pods have all partitions among them, as their own sidecars show it."""
+    """Whether so many pods have all partitions among them, as seen by their own sidecars."""
     pods = [pod for pod in consumers.pods() if ready(pod)]
     return len(pods) == count and sum(map(partitions, pods)) == PARTITIONS and all(map(partitions, pods))
 

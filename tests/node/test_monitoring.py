@@ -34,6 +34,6 @@ def test_the_pod_monitor_selects_injected_pods_and_no_other(consumers, release, 
 
         owned = f'sum(kafka_rebalance_member_partitions{{consumergroup="{consumers.name}"}})'
         eventually(
-            lambda: value(owned) == PARTITIONS, SECONDS_MAX, waiting_for="all partitions, as sidecars show Prometheus"
+            lambda: value(owned) == PARTITIONS, SECONDS_MAX, waiting_for="all partitions, in the metrics of sidecars"
         )
         assert value("sum(up)") == len(ours)

@@ -53,7 +53,7 @@ def topic(racked):
 
 
 def joined_by_all(join, bootstrap, group, topic, own):
-    """Client id -> a member of each kind that gives partitions up as ``own`` does; some show their racks."""
+    """Client id -> a member of each kind that gives partitions up as ``own`` does; some send their racks."""
 
     def one(kind, name, assignor=own, **properties):
         return join(kind, bootstrap, group, topic, name, assignor, **properties)

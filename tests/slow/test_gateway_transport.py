@@ -92,7 +92,7 @@ def test_a_broker_that_comes_gets_a_port_and_one_that_goes_loses_it(three, monke
     base = free_base(3)
 
     def seen(bootstrap):
-        """The ports that a client is reported."""
+        """The ports that a client gets."""
         admin = AdminClient({"bootstrap.servers": bootstrap, **QUIET})
         return {node.port for node in admin.describe_cluster().result().nodes}
 

@@ -96,7 +96,7 @@ def test_each_example_is_known():
 
 
 def usage_and_run(kafka, admin, example):
-    """What an example prints when asked for help and when it runs, and what the sidecar was reported meanwhile."""
+    """What an example prints when asked for help and when it runs, and the reports that the sidecar got meanwhile."""
     usage = run(example, "--help")
     known = set(re.findall(r"--[a-z-]+", usage.stdout))
     topic = f"examples-{next(NUMBER)}"

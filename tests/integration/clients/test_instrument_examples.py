@@ -1,4 +1,4 @@
-"""The lines that the pages show newcomers work as described."""
+"""The lines that newcomers copy from the pages work as described."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def lists(named_ms):
 
 
 def observed(*observations):
-    """What a tracker shows."""
+    """The events of a tracker."""
     tracker = Tracker("cluster", settle_ms=SETTLE_MS)
     return feed(tracker, WHOLE, *in_time(*observations))
 

@@ -10,7 +10,7 @@ from support.scenarios.journal import plain
 from support.scenarios.script import Act, Episode
 
 SILENT = ("share", "streams")
-"""Clients whose members show nothing of their callbacks."""
+"""Clients whose members do not report their callbacks."""
 
 TOLERANCE_S = 0.1
 """How far the observer may be from what the members measured."""
@@ -91,7 +91,7 @@ def compared(played):
 def misjudged(stage, scenario, played):
     """Published stalls of an act that differ from its members' measurements, as lines.
 
-    Where members show nothing of their callbacks, the records stand in: how long nobody had a partition.
+    Where members do not report their callbacks, the records stand in: how long nobody had a partition.
 
     Where nobody reports, the upper bound must hold for what the coordinator can know: it learns a little late
     that a static member goes for a while, and not when the client of the new owner has called it.

@@ -162,7 +162,7 @@ def _events(tracker, observation, *, commits):
 
 
 def watch(*observations, commits=True, **settings):
-    """Return a tracker that took these observations (see `show`), and its events."""
+    """Return a tracker that took these observations (see `feed`), and its events."""
     tracker = Tracker("cluster", **settings)
     return tracker, feed(tracker, *observations, commits=commits)
 

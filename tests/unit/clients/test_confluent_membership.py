@@ -22,7 +22,7 @@ OFFSETS = {TopicPartition("t", 0): OffsetAndMetadata(1, "", -1)}
 
 
 class FakeMember:
-    """Keeps what it is reported; ``raises`` are what its next polls do."""
+    """Keeps what it gets; ``raises`` are what its next polls do."""
 
     joined = True
 

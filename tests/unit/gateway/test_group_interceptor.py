@@ -380,7 +380,7 @@ def test_racks_are_asked_for_where_members_have_one():
 
 def test_a_client_that_shows_no_rack_is_in_its_gateways():
     broker = ToyCoordinator(3, topics={"t": 6}, racks={0: "a", 1: "b", 2: "c"})
-    old = {"subscription_version": 0}  # kafka-python, aiokafka: they show their rack in Fetch alone
+    old = {"subscription_version": 0}  # kafka-python, aiokafka: they send their rack in Fetch alone
     one, other = (client("orders=rack-aware-sticky", broker, gateway={"rack": rack}, **old) for rack in "ca")
     telling = client("orders=rack-aware-sticky", broker, gateway={"rack": "a"}, rack="b")
     asyncio.run(rebalance(one, other, telling))

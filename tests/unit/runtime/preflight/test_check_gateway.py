@@ -37,7 +37,7 @@ OK, FAILED, SKIPPED = FindingStatus.OK, FindingStatus.FAILED, FindingStatus.SKIP
 
 
 class Cluster:
-    """What the cluster would show."""
+    """The answers of the cluster."""
 
     nodes, groups, fails = {}, (), False
 

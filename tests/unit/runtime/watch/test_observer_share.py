@@ -27,7 +27,7 @@ def made(**settings):
 
 
 def listed(share):
-    """The groups of a list, as the tracker is reported."""
+    """The groups of a list, as the tracker gets them."""
     heard = []
     list_poll("list_all", (), share.context, heard.extend)()
     (poll,) = share.context.inbox.take(9, 0)

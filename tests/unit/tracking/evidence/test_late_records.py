@@ -82,7 +82,7 @@ def test_polls_that_show_the_next_rebalance_too_do_not_make_the_first_longer(bet
 
 @pytest.mark.parametrize("between", [[(34_000, 34_500, COMPLETING)], []])
 def test_polls_after_one_that_does_not_show_that_members_are_waited_for_do_not_make_it_longer(between):
-    """Nothing but the states shows: all records are late."""
+    """Only the states show it: all records are late."""
     shown = (waited(1_000, 4_000), waited(29_000, 34_000), *between, waited(34_500, 40_000))
     assert reported(*polls(*shown), *late(4_900, *START, LEFT))[2][0] <= SURELY_MS
 

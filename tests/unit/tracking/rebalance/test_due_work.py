@@ -112,7 +112,7 @@ def _stories(draw):
 
 
 def _reported(story, period_ms, most):
-    """Events by group, where time is reported so often and ``most`` groups are settled at a time."""
+    """Events by group, where the time comes so often and ``most`` groups are settled at a time."""
     observations = in_time(*story, *map(tick, range(0, 300_000, period_ms)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tracker_module, "DUE_MAX", most)
