@@ -20,7 +20,7 @@ COUNTED_SHARE = 0.25
 first ten seconds show little, and the last ten may be too new: where one group's event waits for its follow-up."""
 
 AWAY_MS = 60_000
-"""Longer than brokers are away. Where reading began anew an observer publishes what came meanwhile without counting it."""
+"""Longer than brokers are away. Where reading began anew, an observer publishes what came meanwhile uncounted."""
 
 
 def compared(lives, report):
