@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] = ()) -> None:
                 found = {}
                 for client in clients:
                     if client.name == OURS_READING and operation == "first":
-                        found[client.name] = Measured(None, "-")  # nobody has anything to tell
+                        found[client.name] = Measured(None, "-")  # this client has no such call
                         continue
                     found[client.name] = _measure(client, strategy, paths[operation], notes)
                 results[case, strategy, operation] = found

@@ -35,7 +35,7 @@ BATCHES = 288
 EVENTS = 175
 """Events in five minutes, of a thousand groups that rebalance fifty times a day."""
 
-TOLD_EVERY = 24
+REPORTED_EVERY = 24
 TOPIC = "rebalance-events"
 CORES = 2
 
@@ -56,7 +56,7 @@ def main(scale: float = 1.0) -> None:
 
         def tell(_done: Ingested) -> None:
             ends.append(perf_counter())
-            if len(ends) % TOLD_EVERY == 0:
+            if len(ends) % REPORTED_EVERY == 0:
                 say(f"{len(ends) - 1:,} of {batches:,} batches, {ends[-1] - ends[0]:.0f} s")
 
         stop = threading.Event()

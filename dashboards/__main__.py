@@ -9,5 +9,5 @@ from dashboards.pages import PAGES, page
 FOLDER.mkdir(exist_ok=True)
 for board in BOARDS:
     (FOLDER / f"{board.uid}.json").write_text(text(board), encoding="utf-8")
-    told = PAGES / f"{board.uid}.md"
-    told.write_text(page(told.read_text(encoding="utf-8"), board), encoding="utf-8")
+    reported = PAGES / f"{board.uid}.md"
+    reported.write_text(page(reported.read_text(encoding="utf-8"), board), encoding="utf-8")

@@ -1,6 +1,6 @@
 """Two aiokafka consumers share a topic 3 : 1, as a large machine and a small one would.
 
-Every rebalance of theirs is told to the sidecar at http://127.0.0.1:29309, if there is one.
+Every rebalance of theirs is reported to the sidecar at http://127.0.0.1:29309, if there is one.
 """
 
 from __future__ import annotations

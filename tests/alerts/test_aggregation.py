@@ -22,7 +22,7 @@ REPLICAS = 4
 """So that one's part of a single rebalance rounds to nothing."""
 
 NAMES = [alert.name for alert in ALERTS if alert.name != "RebalanceAgentDown"]
-"""The one that is left out is about clusters that nobody is left to tell of."""
+"""The one that is left out is about clusters of which nothing is left to report."""
 
 
 def row(name):
@@ -50,22 +50,22 @@ def elsewhere(cluster):
 
 
 def replicated(case):
-    """The case as replicas tell it: each the gauges, and its part of what is counted; and all of it in two clusters.
+    """The case as seen by replicas: each the gauges, and its part of what is counted; and all of it in two clusters.
 
-    What an agent tells of itself, no other one does.
+    No other agent reports what an agent reports of itself.
     """
-    told = {}
+    reported = {}
     for series, values in case.series.items():
         if not case.alert.startswith("KafkaGroup"):
-            told[series] = values
+            reported[series] = values
             continue
         counted = row(series.partition("{")[0]).kind in (MetricType.COUNTER, MetricType.HISTOGRAM)
         for number in range(REPLICAS):
             one = labelled(series, instance=lambda instance, number=number: f"{instance}-{number}")
-            told[one] = shared(values) if counted else values
-    told |= {labelled(series, cluster=elsewhere): values for series, values in told.items()}
+            reported[one] = shared(values) if counted else values
+    reported |= {labelled(series, cluster=elsewhere): values for series, values in reported.items()}
     expect = {time: [copy for each in firing for copy in (each, moved(each))] for time, firing in case.expect.items()}
-    return replace(case, series=told, expect=expect)
+    return replace(case, series=reported, expect=expect)
 
 
 def moved(firing):

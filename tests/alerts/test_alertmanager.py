@@ -56,11 +56,11 @@ def down(cluster="prod"):
 
 def silent(alertmanager, *firing):
     """Those of the alerts that are kept silent, when it knows them all; by name and, where they have one, group."""
-    alertmanager.tell(*firing)
-    eventually(lambda: len(alertmanager.told()) == len(firing))
+    alertmanager.send(*firing)
+    eventually(lambda: len(alertmanager.reported()) == len(firing))
     return {
         ":".join(filter(None, (each["labels"]["alertname"], each["labels"].get("consumergroup"))))
-        for each in alertmanager.told()
+        for each in alertmanager.reported()
         if each["status"]["inhibitedBy"]
     }
 
@@ -84,7 +84,7 @@ def test_an_agent_that_is_down_silences_all_else_of_its_cluster(alertmanager):
     elsewhere = [alert("KafkaGroupRebalanceStuck", cluster="test"), alert("RebalanceAgentBlind", None, "test")]
     found = silent(alertmanager, down(), *others, *elsewhere)
     assert found == {f"{name}:orders" if name in OF_GROUPS else name for name in SEVERITY} - {"RebalanceAgentDown"}
-    active = [each["labels"] for each in alertmanager.told() if each["status"]["state"] == "active"]
+    active = [each["labels"] for each in alertmanager.reported() if each["status"]["state"] == "active"]
     assert {(each["alertname"], each["cluster"]) for each in active} == {
         ("RebalanceAgentDown", "prod"),
         ("KafkaGroupRebalanceStuck", "test"),

@@ -52,7 +52,7 @@ def test_it_fires_at_its_moment(live, alert, step):
     assert began < firing(live, "")[alert][0] < began + LATE_SECONDS
 
 
-def test_with_less_patience_what_the_demo_is_about_is_told(live):
+def test_with_shorter_waits_the_alerts_of_the_demo_fire(live):
     assert {(alert, group) for alert, group in firing(live, "short") if group} == {
         ("KafkaGroupAssignmentSkewed", "clicks-range"),
         ("KafkaGroupIdleMembers", "clicks-range"),
@@ -69,7 +69,7 @@ def test_the_standby_is_missed_from_the_kill_until_the_failback(live):
 def test_the_agent_is_missed_before_it_comes_and_when_it_is_gone(live):
     ask = 'ALERTS{alertname="RebalanceAgentDown", alertstate="firing", pace="short"}'
     assert live.prometheus.over(ask, live.began + 10, live.ended - SCRAPE_SECONDS) == []
-    eventually(lambda: live.prometheus.answer("query", query=ask)["result"], told="the observer is missed")
+    eventually(lambda: live.prometheus.answer("query", query=ask)["result"], waiting_for="the observer is missed")
 
 
 def test_every_rule_is_evaluated_without_an_error(live):

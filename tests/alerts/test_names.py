@@ -168,7 +168,7 @@ def test_boards_that_alerts_lead_to_exist_and_know_what_the_links_set():
 
 @pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: alert.name)
 def test_what_to_do_is_said_in_words_that_nobody_sent(alert):
-    assert re.fullmatch(r"[^${}]+\.", alert.todo), "names in it come from whoever connects, and people paste commands"
+    assert re.fullmatch(r"[^${}]+\.", alert.todo), "any client chooses the names in it, and people paste commands"
     assert set(re.findall(r"rebalance-agent ([a-z]+)", alert.todo)) <= set(COMMANDS)
 
 

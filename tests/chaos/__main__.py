@@ -48,7 +48,7 @@ def main(arguments=None):
         wrong = play(options, faults, folder)
     except KeyboardInterrupt:
         wrong = None
-    except Exception:  # noqa: BLE001 - told as what is wrong, with how to repeat it
+    except Exception:  # noqa: BLE001 - reported as what is wrong, with how to repeat it
         wrong = [traceback.format_exc()]
     if not wrong:
         shutil.rmtree(folder)

@@ -141,9 +141,10 @@ def judged(folder):
 
 
 def _words(case):
-    told, real = case["told"], case["real"]
+    reported, real = case["reported"], case["real"]
     return (
-        f"{case['group']} {case['number']}: {', '.join(case['wrong'])}: told {told['lower_s']} to {told['upper_s']} s, "
+        f"{case['group']} {case['number']}: {', '.join(case['wrong'])}: "
+        f"reported {reported['lower_s']} to {reported['upper_s']} s, "
         f"members say {real['least_s']} to {real['most_s']} s"
     )
 

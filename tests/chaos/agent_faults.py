@@ -84,13 +84,15 @@ def _sidecar_slow(stage, fault):
 
 def _sidecar_flooded(stage, fault):
     """A hostile client floods the sidecar; afterwards it must work as before."""
-    eventually(lambda: stage.sidecar.life.port, told="the sidecar, which has only just begun")
+    eventually(lambda: stage.sidecar.life.port, waiting_for="the sidecar, which has only just begun")
     web = f"127.0.0.1:{stage.sidecar.life.port}"
     command = [*MODULE, "chaos.flood", stage.events, web, str(fault.seconds)]
     done = subprocess.run(command, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True, check=True, timeout=PATIENCE_S)
     print(f"           flooded: {done.stdout.strip()}", flush=True)
     # While it is flooded it may refuse everything; afterwards, nothing for long.
-    eventually(lambda: stage.sidecar.life.ready() and _takes(stage.events), told="the sidecar, which was flooded")
+    eventually(
+        lambda: stage.sidecar.life.ready() and _takes(stage.events), waiting_for="the sidecar, which was flooded"
+    )
 
 
 def _takes(events):

@@ -177,8 +177,8 @@ class Life:
 
     def readings(self):
         """Each start of reading by an observer: the partitions with a snapshot, and all partitions."""
-        told = (_said(line) for line in self.log.read_text().splitlines() if LOADED in line)
-        return [(each["partitions"], each["of"]) for each in told if each.get("event") == LOADED]
+        reported = (_said(line) for line in self.log.read_text().splitlines() if LOADED in line)
+        return [(each["partitions"], each["of"]) for each in reported if each.get("event") == LOADED]
 
     def _wait(self):
         self._process.wait(PATIENCE_S)
@@ -198,10 +198,10 @@ class Life:
                     self._hear(line)
 
     def _hear(self, line):
-        told = _said(line)
-        if told.get("event") == "listening":
-            self.port = told["port"]
-        elif told.get("event") == LOADED:
+        reported = _said(line)
+        if reported.get("event") == "listening":
+            self.port = reported["port"]
+        elif reported.get("event") == LOADED:
             self._past.set()
 
     def _scrape(self):

@@ -79,7 +79,7 @@ def _move(stage, chosen):
         said[:] = [done.stdout, done.stderr]
         return done.returncode == 0
 
-    eventually(reassigned, told=said)
+    eventually(reassigned, waiting_for=said)
     stage.kafka.run_tool(elect, *servers, "--election-type", "preferred", "--all-topic-partitions", timeout=TOOL_S)
 
 

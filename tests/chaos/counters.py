@@ -16,30 +16,30 @@ LASTING_S = 40
 """Who lived so long was scraped: it listens in ten seconds, is held up for eight at most, and asked each second."""
 
 COUNTED_SHARE = 0.25
-"""Of all that was told: so much the last scrapes must hold, or they say too little. In a life of half a minute the
-first ten seconds tell little, and the last ten may be too new: where one group's event waits for its follow-up."""
+"""Of all that was reported: so much the last scrapes must hold, or they say too little. In a life of half a minute the
+first ten seconds show little, and the last ten may be too new: where one group's event waits for its follow-up."""
 
 AWAY_MS = 60_000
-"""Longer than brokers are away. Where reading began anew an observer tells what came meanwhile without counting it."""
+"""Longer than brokers are away. Where reading began anew, an observer publishes what came meanwhile uncounted."""
 
 
 def compared(lives, report):
-    """Each life's counters into the ``report``; how many of them there were, and of how much of what they told."""
+    """Each life's counters into the ``report``; how many of them there were, and of how much of what they reported."""
     done, wrong = Counter(), []
     for life in lives:
-        told = facts(life.events, wrong, killed=life.killed)
-        done["told"] += len(told)
+        reported = facts(life.events, wrong, killed=life.killed)
+        done["reported"] += len(reported)
         if not life.scrapes:
             if life.lived_s > LASTING_S:
                 wrong.append(f"{life.name} lived for {life.lived_s:.0f} s, and nobody has its counters")
             continue
         # One that was killed may have counted at its very end what it had not written to its file.
         last = life.scrapes[0 if life.killed else -1]
-        found, until_ms = scraped(last.text), None if life.running else told_until(told, last.written)
+        found, until_ms = scraped(last.text), None if life.running else reported_until(reported, last.written)
         if len(life.readings()) > 1:
             done["anew"] += 1
             until_ms = min(until_ms or last.at_ms, last.at_ms - AWAY_MS)
-        events = [event for _, event in told]
+        events = [event for _, event in reported]
         counted = sum(until_ms is None or event.timestamp_ms <= until_ms for event in events)
         done["counted"] += counted
         done["lives"] += 1
@@ -52,16 +52,16 @@ def compared(lives, report):
         )
     what = (
         f"counters: {done['lives']} of {len(lives)} lives of the observer were compared, {done['judged']} of them with "
-        f"events that they must hold: {done['counted']} of all {done['told']} that were told; {done['anew']} began to "
-        "read anew"
+        f"events that they must hold: {done['counted']} of all {done['reported']} that were reported; "
+        f"{done['anew']} began to read anew"
     )
-    if not done["told"] or done["counted"] < COUNTED_SHARE * done["told"]:
+    if not done["reported"] or done["counted"] < COUNTED_SHARE * done["reported"]:
         wrong.append(f"too little was compared to prove anything: {what}")
     return Verdict(what, tuple(wrong))
 
 
 def facts(path, wrong, *, killed):
-    """What one life told of groups, as it first did: (bytes of its file up to its end, event) each.
+    """What one life reported of groups, in its first version: (bytes of its file up to its end, event) each.
 
     Lines that are no events are ``wrong``, but for one that breaks off because its writer was ``killed``.
     """
@@ -81,6 +81,6 @@ def facts(path, wrong, *, killed):
     return found
 
 
-def told_until(told, written):
-    """Up to when (epoch ms, of records) all ``told`` is among the first ``written`` bytes; None if all of it is."""
-    return min((event.timestamp_ms - 1 for end, event in told if end > written), default=None)
+def reported_until(reported, written):
+    """Up to when (epoch ms, of records) all ``reported`` is among the first ``written`` bytes; None if all of it is."""
+    return min((event.timestamp_ms - 1 for end, event in reported if end > written), default=None)

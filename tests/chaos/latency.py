@@ -34,10 +34,12 @@ def compared(late):
     if len(windows) < WINDOWS_MIN:
         what = f"polls: {len(windows)} windows of {WINDOW_MS // 1000} s have enough of them, too few to compare"
         return Verdict(what, (what,))
-    told = [_judged(f"p{percent}", [_percentiles(each, percent) for each in windows]) for percent in (50, 99)]
+    reported = [_judged(f"p{percent}", [_percentiles(each, percent) for each in windows]) for percent in (50, 99)]
     few = ", too few to find anything" if _by_chance(len(windows), len(windows)) >= CHANCE else ""
-    lines = [f"polls return late, in {len(windows)} windows{few}:", *(what for what, _ in told)]
-    return Verdict("\n  ".join(lines), tuple(f"instrumented polls are later: {what}" for what, later in told if later))
+    lines = [f"polls return late, in {len(windows)} windows{few}:", *(what for what, _ in reported)]
+    return Verdict(
+        "\n  ".join(lines), tuple(f"instrumented polls are later: {what}" for what, later in reported if later)
+    )
 
 
 def _windows(late):

@@ -1,4 +1,4 @@
-"""A Python consumer, bare or instrumented, in a process of its own: ``python -m chaos.member JSON``; see `telling`."""
+"""A Python consumer, bare or instrumented, as a process: ``python -m chaos.member JSON``; see `callback_lines`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import warnings
 
-from chaos.telling import POLL_S, act_as
+from chaos.callback_lines import POLL_S, act_as
 
 STOPPING_S = 20.0
 """Twice its session: it is gone from its group by then."""
@@ -34,10 +34,10 @@ def librdkafka(config, polls, stop):
 
         consumer = Consumer(settings)
 
-    def told(word):
-        return lambda _, given: polls.told(word, given)
+    def reported(word):
+        return lambda _, given: polls.reported(word, given)
 
-    consumer.subscribe([config["topic"]], **{f"on_{name}": told(word) for name, word in WORDS.items()})
+    consumer.subscribe([config["topic"]], **{f"on_{name}": reported(word) for name, word in WORDS.items()})
     while not stop.is_set():
         with polls.poll():
             message = consumer.poll(POLL_S)
@@ -100,12 +100,12 @@ def _settings(config):
 
 
 def _listener(base, polls):
-    """A listener of their class ``base``. Losses are told of where a client knows them."""
+    """A listener of their class ``base``. Losses are reported where a client knows them."""
 
-    def told(word):
-        return lambda _, given: polls.told(word, given)
+    def reported(word):
+        return lambda _, given: polls.reported(word, given)
 
-    return type("Listener", (base,), {f"on_partitions_{word}": told(word) for word in WORDS.values()})()
+    return type("Listener", (base,), {f"on_partitions_{word}": reported(word) for word in WORDS.values()})()
 
 
 def _read(records, polls):

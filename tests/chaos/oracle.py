@@ -18,7 +18,7 @@ from support.observer.observing import PATIENCE_S, answered, eventually
 
 GRACE_MS = 20_000
 SETTLED_S = (GRACE_MS + FOLLOWUP_MS) / 1000 + 60
-"""From when everybody left: the sessions of those who were killed expire, and no fact is too new to be told."""
+"""From when everybody left: the sessions of those who were killed expire, and no fact is too new to be reported."""
 UNJUDGED_SHARE = 0.05
 
 
@@ -57,8 +57,10 @@ def judged(report, lives, groups):
 
 def rebalances(published, groups, wanted):
     """Whether there were enough: generations and epochs of ``groups``, without copies, aborted ones and deletions."""
-    told = (event for event in map(_event, published) if isinstance(event, GenerationEvent) and event.group in groups)
-    many = len({event.event_id for event in told})
+    published = (
+        event for event in map(_event, published) if isinstance(event, GenerationEvent) and event.group in groups
+    )
+    many = len({event.event_id for event in published})
     wrong = f"only {many} rebalances, {wanted:.0f} were wanted: the machine is too busy"
     return Verdict(f"{many} rebalances", (wrong,) if many < wanted else ())
 
@@ -85,11 +87,13 @@ def read_at_least_once(crowd, written):
 
 def reported(crowd, published):
     """Whether members that are instrumented were heard by a sidecar that is well again."""
-    told = Counter(event.group for event in map(_event, published) if isinstance(event, MemberEvent))
+    published = Counter(event.group for event in map(_event, published) if isinstance(event, MemberEvent))
     groups = [group_name(kind) for kind in crowd.kinds if kind.instrumented]
-    what = "reports of members: " + (", ".join(f"{each} {told[each]}" for each in groups) or "nobody is instrumented")
+    what = "reports of members: " + (
+        ", ".join(f"{each} {published[each]}" for each in groups) or "nobody is instrumented"
+    )
     return Verdict(
-        what, tuple(f"nothing that members of {each} report was published" for each in groups if not told[each])
+        what, tuple(f"nothing that members of {each} report was published" for each in groups if not published[each])
     )
 
 

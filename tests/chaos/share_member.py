@@ -1,13 +1,13 @@
-"""A member of a share group, in a process: ``python -m chaos.share_member JSON``; see `telling`.
+"""A member of a share group, in a process: ``python -m chaos.share_member JSON``; see `callback_lines`.
 
-It has no partitions of its own, and so no callbacks to tell of.
+It has no partitions of its own, and so no callbacks to report.
 """
 
 from __future__ import annotations
 
 import jpype
 
-from chaos.telling import POLL_S, act_as
+from chaos.callback_lines import POLL_S, act_as
 from support.scenarios.scenario_streams import start_java
 
 DESERIALIZER = "org.apache.kafka.common.serialization.ByteArrayDeserializer"

@@ -104,7 +104,7 @@ def test_consumers_take_their_arguments():
             assert flags <= set(re.findall(r'add_argument\("(--[a-z-]+)"', text))
 
 
-def test_grafana_is_told_where_boards_and_prometheus_are():
+def test_grafana_knows_where_boards_and_prometheus_are():
     inside = mounted("grafana")
     read = {Path(path).parent.name: yaml.safe_load(file.read_text()) for path, file in inside.items() if file.is_file()}
     (provider,) = read["dashboards"]["providers"]

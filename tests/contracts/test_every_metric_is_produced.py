@@ -44,7 +44,7 @@ from rebalance_agent.tracking.tracker import Tracker
 from rebalance_agent.tracking.views import MemberLoad, StallHistogram
 from support.observer.scrapes import families
 from support.tracker.epochs import current, fact, gone, joins, named, target
-from support.tracker.tracking import T0, WHOLE, assigned, left, listed, member, record, revoked, tell, tick, topics
+from support.tracker.tracking import T0, WHOLE, assigned, feed, left, listed, member, record, revoked, tick, topics
 
 SOURCES = Path(rebalance_agent.__file__).parent
 
@@ -214,7 +214,7 @@ def played(story):
     """Samples after each observation, and all events."""
     tracker, samples, events = Tracker("cluster", copartitioned=DECLARED), [], []
     for observation in (*story, tick(700_000)):
-        events += tell(tracker, observation)
+        events += feed(tracker, observation)
         if view := tracker.view("g"):
             by_metric = dict(group_samples(view, SeriesLimits()).by_metric)
             by_metric |= running_samples(view, view.counted_until_ms + 500)

@@ -106,7 +106,7 @@ def test_a_bill_names_every_package_with_its_version_and_hashes(tools, name):
 
 
 def test_the_same_lock_gives_the_same_bill(tools, monkeypatch, tmp_path):
-    """Whoever writes it, and wherever their packages come from."""
+    """The addresses of packages are not in it."""
     lock = tmp_path / "some.lock"
     lock.write_text((locks.FOLDER / "build.lock").read_text(encoding="utf-8"), encoding="utf-8")
     first = bill(tools, lock, validated=False)

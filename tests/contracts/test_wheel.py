@@ -36,7 +36,7 @@ def wheel(tmp_path_factory):
 
 
 def test_a_release_is_the_same_bytes_each_time(tmp_path):
-    """Whoever builds it, and whenever: what is signed can be built again."""
+    """Each build gives the same bytes, so that what is signed can be built again."""
     built = []
     for number, umask in enumerate((0o022, 0o077)):
         command = [sys.executable, "-m", "hatchling", "build", "--directory", str(tmp_path / str(number))]

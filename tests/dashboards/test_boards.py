@@ -64,7 +64,7 @@ def test_the_committed_files_are_those_that_the_boards_make():
     assert {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*")} == made, "run `make dashboards`"
 
 
-def test_the_pages_tell_of_the_panels_that_there_are():
+def test_the_pages_show_the_panels_that_there_are():
     for board in BOARDS:
         written = (PAGES / f"{board.uid}.md").read_text(encoding="utf-8")
         assert page(written, board) == written, "run `make dashboards`"
@@ -115,8 +115,8 @@ def test_a_row_that_is_too_wide_or_has_a_gap_is_refused():
 @ALL
 def test_each_panel_says_which_question_it_answers_and_how_the_answer_is_read(uid):
     for panel in COMMITTED[uid]["panels"]:
-        title, told = panel["title"], panel["description"]
-        assert re.match(r"[A-Z][^.]*\?", told), f"{title}: a description begins with its question"
+        title, reported = panel["title"], panel["description"]
+        assert re.match(r"[A-Z][^.]*\?", reported), f"{title}: a description begins with its question"
         defaults = panel["fieldConfig"]["defaults"]
         assert defaults["unit"], title
         assert defaults["noValue"], title

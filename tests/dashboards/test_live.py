@@ -136,8 +136,8 @@ def test_each_variable_offers_something(uid, live):
         )
         assert bool(offered) is (variable["name"] not in QUIET), variable["name"]
         if variable["name"] == "consumergroup":
-            untold = {"readings-cooperative"} if uid == "rebalance-members" else set()
-            assert set(offered) == {group.name for group in DEMO} - untold, "plain clients tell nothing"
+            unreported = {"readings-cooperative"} if uid == "rebalance-members" else set()
+            assert set(offered) == {group.name for group in DEMO} - unreported, "plain clients report nothing"
 
 
 @pytest.mark.parametrize("uid", BOARDS)
@@ -176,7 +176,7 @@ def test_the_fleet_board_says_which_group_hurts_and_why(live):
     assert worst == "orders-weighted", "100 partitions waited 6 s for one member"
     assert slowest[worst].labels["client_id"] == "orders-90"
     assert 5 < slowest[worst].value < 20
-    # Of as many of each, any; and on a busy machine nobody may have told in time that the member left.
+    # Of as many of each, any; and on a busy machine nobody may have reported in time that the member left.
     assert trigger[worst].labels["trigger"] in {"member_joined", "member_left", "member_gone"}
 
 

@@ -93,7 +93,7 @@ def plainly(
 
 
 def by_coverage(name: str, seed: int, inputs: int, seconds: float, folder: Path) -> None:
-    """The same by atheris, which ends the process; what it did is told by libFuzzer in lines of its own."""
+    """The same by atheris, which ends the process; what it did is reported by libFuzzer in lines of its own."""
     import atheris  # noqa: PLC0415 - where it is installed
 
     with atheris.instrument_imports(include=["rebalance_agent"]):

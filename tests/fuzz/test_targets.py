@@ -47,7 +47,7 @@ def target(take, **bounds):
     return Target("tried", take, lambda: [b"seed", joined(b"one", None, b"two")], **bounds)
 
 
-def test_a_fault_is_told_and_its_input_kept(tmp_path):
+def test_a_fault_is_reported_and_its_input_kept(tmp_path):
     def take(data):
         assert b"\xff\xff" not in data
 

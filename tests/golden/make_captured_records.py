@@ -82,7 +82,7 @@ class Troupe:
             rest = self._journal.resting(self._config["group"])
             return rest is not None and rest.clients == wanted
 
-        eventually(rests, told=(self._config["group"], wanted))
+        eventually(rests, waiting_for=(self._config["group"], wanted))
 
 
 @contextmanager
@@ -112,7 +112,7 @@ def play(kafka: EmbeddedKafka, journal: Journal) -> None:
         return Troupe(kafka, journal, group, client, **settings)
 
     classic(troupe("eager", "confluent", **EAGER), troupe("cooperative", "confluent", **COOPERATIVE))
-    # Its user data, and a name that is hard on whoever prints it.
+    # Its user data, and a name that is hard to print.
     sticky = troupe('a "group"\nof \\ two lines', "kafka-python", **kafka_python("sticky"))
     sticky.join("first")
     sticky.join("second")

@@ -19,7 +19,7 @@ from rebalance_agent.model.event_json import json_line
 from rebalance_agent.tracking.observations import Backfilled, Tick
 from rebalance_agent.tracking.tracker import Tracker
 from support.kafka.captured import CAPTURED, EVERY_KIND, member_bytes
-from support.tracker.tracking import closing, tell
+from support.tracker.tracking import closing, feed
 
 NEVER_WRITTEN = CONSUMER_GROUP_PARTITION_METADATA.kind
 """Kafka 4.1 and newer only delete such records."""
@@ -69,7 +69,7 @@ def test_nothing_is_unknown_and_the_same_bytes_are_written_again(row):
 
 
 @ROWS
-def test_what_tells_of_a_rebalance_is_told(row):
+def test_every_record_that_shows_a_rebalance_is_published(row):
     record = READ[row]
     fact = group_fact(record)
     assert (fact is not None and fact.value is not None) == (
@@ -77,16 +77,16 @@ def test_what_tells_of_a_rebalance_is_told(row):
     )
 
 
-def told():
+def reported():
     """All events, as an observer sees the records being written."""
     records = (record for _, record in EVERY_KIND.log())
     begun = Backfilled(EVERY_KIND.start_ms, frozenset({0}))
     ticked = Tick(EVERY_KIND.end_ms + 60_000)
-    return tell(Tracker("captured"), EVERY_KIND.topics, begun, *records, ticked, commits=False)
+    return feed(Tracker("captured"), EVERY_KIND.topics, begun, *records, ticked, commits=False)
 
 
-def test_groups_of_all_four_types_are_told_as_they_were_played_and_the_same_again():
-    events = told()
+def test_groups_of_all_four_types_are_reported_as_they_were_played_and_the_same_again():
+    events = reported()
     story = defaultdict(list)
     for event in closing(events):
         story[event.group, event.group_type.value].append((event.trigger.value, len(event.members)))
@@ -103,4 +103,4 @@ def test_groups_of_all_four_types_are_told_as_they_were_played_and_the_same_agai
         ("shared", "share"): usual,
         ("streams", "streams"): usual,
     }
-    assert list(map(json_line, told())) == list(map(json_line, events))
+    assert list(map(json_line, reported())) == list(map(json_line, events))

@@ -6,13 +6,13 @@ import itertools
 
 import pytest
 
-from support.kafka.captured import EVERY_KIND, TOLD_STORY
-from support.observer.restarts import TICK_MS, Observed, told_together
+from support.kafka.captured import EVERY_KIND, REPORTED_STORY
+from support.observer.restarts import TICK_MS, Observed, reported_together
 
 LATER_MS = 60_000
-KILLED_EVERY_MS = {TOLD_STORY.name: TICK_MS, EVERY_KIND.name: 5 * TICK_MS}
+KILLED_EVERY_MS = {REPORTED_STORY.name: TICK_MS, EVERY_KIND.name: 5 * TICK_MS}
 CASES = [
-    *((TOLD_STORY, *each) for each in itertools.product([0, 1_000, 5_000], [0, 3_000])),
+    *((REPORTED_STORY, *each) for each in itertools.product([0, 1_000, 5_000], [0, 3_000])),
     (EVERY_KIND, 0, 0),
     (EVERY_KIND, 1_000, 3_000),
 ]
@@ -20,18 +20,18 @@ CASES = [
 
 @pytest.mark.no_cover  # the same lines at hundreds of moments: counting them takes longer than running them
 @pytest.mark.parametrize(("capture", "settle_ms", "away_ms"), CASES, ids=lambda each: getattr(each, "name", None))
-def test_wherever_it_is_killed_the_same_is_told(capture, settle_ms, away_ms):
+def test_wherever_it_is_killed_the_same_is_published(capture, settle_ms, away_ms):
     log, end_ms = capture.log(), capture.end_ms + LATER_MS
     begin = lambda: Observed(log, (capture.topics,), settle_ms)  # noqa: E731
-    whole = begin().live(capture.start_ms, end_ms).told()
+    whole = begin().live(capture.start_ms, end_ms).reported()
     assert len(whole) > 15
     for killed_ms in range(capture.start_ms, capture.end_ms + 10_000, KILLED_EVERY_MS[capture.name]):
         killed = begin().live(capture.start_ms, killed_ms)
         successor = killed.successor(killed_ms + away_ms).live(killed_ms + away_ms, end_ms)
-        assert told_together([killed, successor]) == whole, killed_ms - capture.start_ms
+        assert reported_together([killed, successor]) == whole, killed_ms - capture.start_ms
 
 
-@pytest.mark.parametrize("capture", [TOLD_STORY, EVERY_KIND], ids=lambda each: each.name)
+@pytest.mark.parametrize("capture", [REPORTED_STORY, EVERY_KIND], ids=lambda each: each.name)
 def test_what_it_covers_comes_close_to_what_was_written(capture):
     observer = Observed(capture.log(), (capture.topics,), 1_000)
     behind = []

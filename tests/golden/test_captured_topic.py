@@ -18,7 +18,7 @@ from rebalance_agent.model.event_json import json_line
 from rebalance_agent.tracking.observations import Backfilled, Tick, TopicsSeen
 from rebalance_agent.tracking.observed_record import observed_record
 from rebalance_agent.tracking.tracker import Tracker
-from support.tracker.tracking import closing, tell
+from support.tracker.tracking import closing, feed
 
 FOLDER = Path(__file__).parent
 GOLDEN = FOLDER / "captured_topic_events.ndjson"
@@ -48,7 +48,7 @@ def story(read_before=0):
 
 
 def replayed(observations):
-    return tell(Tracker("captured"), *observations)
+    return feed(Tracker("captured"), *observations)
 
 
 def test_the_events_are_the_golden_ones_byte_for_byte_and_the_same_again():
@@ -59,16 +59,16 @@ def test_the_events_are_the_golden_ones_byte_for_byte_and_the_same_again():
     assert [json_line(event) for event in replayed(story())] == lines
 
 
-def test_it_is_told_as_people_who_watched_would_tell_it():
-    told = {}
+def test_the_published_events_are_those_of_the_captured_topic():
+    reported = {}
     # The captured members commit nothing, so nothing shows how they departed.
-    for event in closing(tell(Tracker("captured"), *story(), commits=False)):
-        told.setdefault(event.group, []).append((event.group_type.value, event.trigger.value, len(event.members)))
+    for event in closing(feed(Tracker("captured"), *story(), commits=False)):
+        reported.setdefault(event.group, []).append((event.group_type.value, event.trigger.value, len(event.members)))
     start, join, leave, end = ("group_started", 1), ("member_joined", 2), ("member_gone", 1), ("member_gone", 0)
     for group, group_type in (("eager", "classic"), ("cooperative", "classic"), ("coordinated", "consumer")):
-        assert told[group] == [(group_type, *each) for each in (start, join, leave, end)]
+        assert reported[group] == [(group_type, *each) for each in (start, join, leave, end)]
     old, new = "classic", "consumer"
-    assert told["migrated"] == [
+    assert reported["migrated"] == [
         *[(old, *each) for each in (start, join, leave)],
         *[(new, *each) for each in (join, leave, join)],
         *[(old, *each) for each in (leave, end)],
@@ -80,7 +80,7 @@ BATCHES = [place for place in range(1, len(ROWS)) if ROWS[place]["timestamp"] !=
 
 
 @pytest.mark.parametrize("read_before", BATCHES)
-def test_an_observer_that_starts_in_the_middle_tells_of_nothing_twice_and_of_nothing_else(read_before):
+def test_an_observer_that_starts_in_the_middle_publishes_nothing_twice_and_nothing_else(read_before):
     whole = {(event.group, event.KIND, event.event_id) for event in replayed(story())}
     later = [(event.group, event.KIND, event.event_id) for event in replayed(story(read_before))]
     assert len(set(later)) == len(later)

@@ -62,7 +62,7 @@ def test_the_object_for_machines_is_the_golden_one():
 
 
 @pytest.mark.parametrize(
-    ("found", "code", "told"),
+    ("found", "code", "reported"),
     [
         ([SERVER], 0, "1 ok: all requirements are met"),
         ([], 0, ": all requirements are met"),
@@ -72,6 +72,6 @@ def test_the_object_for_machines_is_the_golden_one():
         ([Finding("x", FindingStatus.SKIPPED)], 0, "1 skipped: all requirements are met"),
     ],
 )
-def test_the_exit_code_and_the_last_line_say_the_same(found, code, told):
+def test_the_exit_code_and_the_last_line_say_the_same(found, code, reported):
     assert exit_code(found) == code
-    assert closing(found).splitlines()[0] == told
+    assert closing(found).splitlines()[0] == reported

@@ -22,8 +22,8 @@ from support.tracker.tracking import T0, assigned, left, listed, member, record,
 FOLDER = Path(__file__).parent / "explain"
 
 
-def told(*observations, settle_ms=1_000):
-    """What a tracker concludes, and what it was told of members, in order."""
+def reported(*observations, settle_ms=1_000):
+    """What a tracker concludes, and what members reported, in order."""
     tracker, events = Tracker("cluster", settle_ms=settle_ms), []
     for each in observations:
         events += tracker.observe(each)
@@ -39,7 +39,7 @@ def in_pod(report, pod):
 def slow_callback():
     """All report; b's revoked callback takes five seconds."""
     a, b, c = "aaaa", "bbbb", "cccc"
-    return told(
+    return reported(
         topics(0, t=6),
         record(1_000, 1, member(a, [0, 1, 2]), member(b, [3, 4, 5])),
         in_pod(assigned(a, 1_000, 1_001, 1, [0, 1, 2]), "orders-0"),
@@ -63,7 +63,7 @@ def cooperative():
     """A member joins: what it gets is given up first, and handed on by a follow-up."""
     name = "cooperative-sticky"
     before = (member("a", [0, 1, 2], owned=[0, 1, 2]), member("b", [3, 4, 5], owned=[3, 4, 5]))
-    return told(
+    return reported(
         topics(0, t=6),
         record(1_000, 4, *before, protocol=name),
         tick(9_000),
@@ -89,7 +89,7 @@ def cooperative():
 
 def restart():
     """Nobody reports; one of two goes and comes back; the group is eager, and the second time it moves too much."""
-    return told(
+    return reported(
         topics(0, t=6),
         record(1_000, 1, member("a1", [0, 1, 2], client="a"), member("b1", [3, 4, 5], client="b")),
         tick(9_000),
@@ -108,7 +108,7 @@ def restart():
 
 def to_the_end():
     """A static member comes back, a topic grows, a generation is aborted, a member fails, the rest leaves."""
-    return told(
+    return reported(
         topics(0, t=4),
         record(1_000, 1, member("a1", [0, 1], instance="a"), member("b1", [2, 3], instance="b")),
         tick(9_000),
@@ -127,7 +127,7 @@ def to_the_end():
 def hostile():
     """Names that a terminal would act upon."""
     name = "\x1b[31mred\nline\u202e"
-    return told(
+    return reported(
         topics(0, t=2),
         record(1_000, 1, member("a", [0, 1], client=name)),
         tick(9_000),
@@ -206,7 +206,7 @@ def test_nothing_in_a_name_reaches_the_terminal(story):
     assert all(line.isprintable() for line in explain(story(), last=10).splitlines())
 
 
-def test_only_the_last_ones_are_told_and_the_one_before_them_lends_its_names():
+def test_only_the_last_ones_are_reported_and_the_one_before_them_lends_its_names():
     text = explain(restart(), last=1)
     assert "generation 3" in text
     assert "generation 2 " not in text
@@ -221,9 +221,9 @@ def because(report, reason):
     return MemberReported(report.at_ms, replace(report.event, reason=reason))
 
 
-def test_why_a_member_rejoined_is_told_in_its_own_words():
+def test_why_a_member_rejoined_is_reported_in_its_own_words():
     one = member("a", [0, 1])
-    events = told(
+    events = reported(
         topics(0, t=2),
         record(1_000, 1, one),
         because(assigned("a", 1_000, 1_001, 1, [0, 1]), "initialized"),
@@ -237,7 +237,7 @@ def test_why_a_member_rejoined_is_told_in_its_own_words():
 
 def test_why_a_member_had_joined_is_no_reason_for_its_going():
     both = member("a", [0]), member("b", [1])
-    events = told(
+    events = reported(
         topics(0, t=2),
         record(1_000, 1, *both),
         because(assigned("b", 1_000, 1_001, 1, [1]), "initialized"),

@@ -92,7 +92,7 @@ def test_an_event_in_parts_is_put_together(quiet, capsys):
     assert texts[0].replace("parts.ndjson", "whole.ndjson") == texts[1]
 
 
-def test_what_is_wrong_is_told_with_its_place(quiet, capsys):
+def test_what_is_wrong_is_reported_with_its_place(quiet, capsys):
     Path("events.ndjson").write_bytes(lines(clustered(2)) + b"nonsense\n")
     assert run(capsys, "other", "--events", "events.ndjson")[2] == (
         "rebalance-agent whatif: events.ndjson, line 3: is not JSON in UTF-8\n"
@@ -107,7 +107,7 @@ def test_what_is_wrong_is_told_with_its_place(quiet, capsys):
     assert "must be a whole number" in run(capsys, "g", "--events", "events.ndjson", *wrong)[2]
 
 
-def test_a_file_that_is_cut_off_or_damaged_is_told(quiet, capsys):
+def test_a_file_that_is_cut_off_or_damaged_is_reported(quiet, capsys):
     packed = gzip.compress(lines(clustered(8)))
     for name, data in (("cut.gz", packed[:-40]), ("damaged.gz", packed[:60] + b"\xff" * 60 + packed[120:])):
         Path(name).write_bytes(data)

@@ -54,7 +54,7 @@ def test_a_pod_by_the_strictest_profile_is_taken(api_server, namespace):
         ("spec.hostNetwork", True, "host namespaces"),
     ],
 )
-def test_what_is_wrong_with_a_pod_is_told(api_server, namespace, path, value, said):
+def test_what_is_wrong_with_a_pod_is_reported(api_server, namespace, path, value, said):
     with pytest.raises(RefusedError) as error:
         api_server.dry_run([changed(POD, path, value)], namespace)
     assert said in str(error.value)

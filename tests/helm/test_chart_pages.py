@@ -49,13 +49,13 @@ def test_what_an_installation_says_is_shown(tmp_path):
     """Without a cluster Helm renders no notes: here they are an object of a copy."""
     copy = shutil.copytree(CHART, tmp_path / CHART.name)
     (copy / "templates" / "NOTES.txt").rename(copy / "files" / "NOTES.txt")
-    told = """{kind: Told, told: {{ tpl (.Files.Get "files/NOTES.txt") . | toJson }}}"""
-    (copy / "templates" / "told.yaml").write_text(told)
+    reported = """{kind: Reported, reported: {{ tpl (.Files.Get "files/NOTES.txt") . | toJson }}}"""
+    (copy / "templates" / "reported.yaml").write_text(reported)
     command = OPERATE[OPERATE.index("helm install ") :].partition("\nkubectl ")[0].replace("\\\n", "")
     _, _, name, _, *given = (each for each in shlex.split(command) if each not in ("--create-namespace", "--wait"))
     cluster = (*EVERYTHING, "--api-versions", "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy")
-    text = helm("template", name, copy, *given, *cluster, "--show-only", "templates/told.yaml")
-    assert one("Told", text)["told"].strip() in OPERATE
+    text = helm("template", name, copy, *given, *cluster, "--show-only", "templates/reported.yaml")
+    assert one("Reported", text)["reported"].strip() in OPERATE
 
 
 @pytest.mark.parametrize(("command", "answer"), answers(OPERATE, "helm template"))
@@ -101,11 +101,11 @@ def test_brokers_that_nobody_reaches(capsys):
     ((command, answer),) = answers(OPERATE, "rebalance-agent check --bootstrap-servers")
     assert main(shlex.split(command)[1:]) == 2
     own = "ok       listen"  # a port that others of this machine may have
-    told, written = (
+    reported, written = (
         [line for line in text.splitlines() if not line.startswith(own)]
         for text in (capsys.readouterr().out.strip(), answer)
     )
-    assert told[:-1] == written[:-1]
+    assert reported[:-1] == written[:-1]
 
 
 def mebibytes(name, text):

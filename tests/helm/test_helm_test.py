@@ -51,27 +51,27 @@ def asked(*arguments, program=PROGRAM):
 
 def test_an_observer_that_is_well_says_which_it_is():
     with observer() as url:
-        code, told = asked(url, "", "")
+        code, reported = asked(url, "", "")
     assert code == 0
-    assert 'rebalance_agent_build_info{version="1"} 1' in told
-    assert "idles" not in told
+    assert 'rebalance_agent_build_info{version="1"} 1' in reported
+    assert "idles" not in reported
 
 
 def test_one_without_brokers_is_well_and_idles():
     with observer(IDLE) as url:
-        code, told = asked(url)
+        code, reported = asked(url)
     assert code == 0
-    assert "it is idle: kafka.bootstrapServers is empty" in told
+    assert "it is idle: kafka.bootstrapServers is empty" in reported
 
 
 def test_one_that_is_not_ready_says_why():
     readiness = Readiness()
     readiness.unready("cluster", "no broker answers")
     with observer(readiness=readiness) as url:
-        code, told = asked(url)
+        code, reported = asked(url)
     assert code == 1
-    assert "no broker answers" in told
-    assert "the observer is not ready" in told
+    assert "no broker answers" in reported
+    assert "the observer is not ready" in reported
 
 
 @needs_openssl
@@ -82,18 +82,18 @@ def test_it_is_trusted_by_its_certificate_and_gets_the_token(tmp_path):
     tls = ServerTls(TlsFiles(str(own.chain), str(own.key)), SystemClock())
     with observer(tls=tls, bearer=Bearer(TOKEN)) as url:
         assert asked(url, tmp_path / "token", own.chain)[0] == 0
-        code, told = asked(url, "", own.chain)
-        assert (code, "/metrics answers 401" in told) == (1, True)
-        code, told = asked(url, tmp_path / "token", other.chain)
-        assert (code, "CERTIFICATE_VERIFY_FAILED" in told) == (1, True)
+        code, reported = asked(url, "", own.chain)
+        assert (code, "/metrics answers 401" in reported) == (1, True)
+        code, reported = asked(url, tmp_path / "token", other.chain)
+        assert (code, "CERTIFICATE_VERIFY_FAILED" in reported) == (1, True)
 
 
 def test_thousands_of_groups_need_no_more_memory_than_a_few():
     def peak_kib(page):
         with observer(page) as url:
-            code, told = asked(url, program=PROGRAM.replace("\nimport ssl", f"{MEASURED}\nimport ssl", 1))
-        assert (code, "rebalance_agent_build_info" in told) == (0, True)
-        return int(told.partition("peak KiB ")[2].split()[0])
+            code, reported = asked(url, program=PROGRAM.replace("\nimport ssl", f"{MEASURED}\nimport ssl", 1))
+        assert (code, "rebalance_agent_build_info" in reported) == (0, True)
+        return int(reported.partition("peak KiB ")[2].split()[0])
 
     few, thousands = peak_kib(OWN), peak_kib([MANY] * 40 + [b"\n" + OWN])
     assert thousands - few < 10 * 1024

@@ -260,7 +260,7 @@ def test_the_defaults_of_a_limit_range_reach_the_sidecar_too(release, api_server
         made = release.admitted(where, pod())
         return made if made["spec"]["containers"][0].get("resources") else None
 
-    assert sidecar(eventually(defaulted, told="the limits"))["resources"] == {
+    assert sidecar(eventually(defaulted, waiting_for="the limits"))["resources"] == {
         "limits": {"cpu": "2", "memory": "256Mi"},
         "requests": {"cpu": "10m", "memory": "96Mi"},
     }

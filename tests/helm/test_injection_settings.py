@@ -148,7 +148,7 @@ def test_a_password_without_tls_under_another_name(release, namespace):
     }
 
 
-def test_behind_a_gateway_the_consumer_is_not_told_of_twice(release, namespace):
+def test_behind_a_gateway_the_consumer_is_not_reported_twice(release, namespace):
     made = release.admitted(namespace, annotated(gateway_groups="orders=weighted-sticky"))
     assert environment(sidecar(made))["REBALANCE_AGENT_GATEWAY_GROUPS"] == "orders=weighted-sticky"
     # The API leaves out an empty value.
@@ -200,12 +200,12 @@ def test_annotations_of_a_namespace_hold_for_its_pods(release, api_server):
 
     servers, level = f"{KAFKA}BOOTSTRAP_SERVERS", "REBALANCE_AGENT_LOG_LEVEL"
     annotate("bootstrap-servers=own:9092", "log-level=error", "run-as-user=1000680000")
-    eventually(lambda: found()[servers] == "own:9092", told="annotations")
+    eventually(lambda: found()[servers] == "own:9092", waiting_for="annotations")
     assert found(log_level="debug") == {**found(), level: "debug"}
     assert sidecar(release.admitted(namespace, pod()))["securityContext"]["runAsUser"] == 1000680000
     # What is malformed is as the chart was installed.
     annotate("log-level=loud")
-    eventually(lambda: found()[level] == "warning", told="the change")
+    eventually(lambda: found()[level] == "warning", waiting_for="the change")
 
 
 def test_properties_of_the_release_hold_where_a_pod_says_nothing_else(api_server):

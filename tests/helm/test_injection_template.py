@@ -76,12 +76,12 @@ def test_its_secrets_are_mounted(release, render):
 
 
 def test_it_listens_for_ipv6_where_that_is_wanted(render):
-    (told,) = [
+    (reported,) = [
         each for each in sidecar(the_pod(render("rebalance-agent.listenHost=[::]")))["env"] if "LISTEN" in each["name"]
     ]
-    assert told == {"name": "REBALANCE_AGENT_LISTEN", "value": "[::]:29308"}
+    assert reported == {"name": "REBALANCE_AGENT_LISTEN", "value": "[::]:29308"}
 
 
-def test_behind_its_gateway_the_consumer_is_not_told_of_twice(render):
+def test_behind_its_gateway_the_consumer_is_not_reported_twice(render):
     made = the_pod(render("rebalance-agent.sidecar.settings.gateway_groups=orders=weighted-sticky"))
     assert made["spec"]["containers"][0]["env"][-1] == {**ADDRESS, "value": ""}

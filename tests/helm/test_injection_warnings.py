@@ -44,22 +44,22 @@ def plain(release, namespace):
 
 
 @pytest.mark.parametrize("value", MALFORMED)
-def test_malformed_ones_are_told_and_do_not_stand_in_the_way_of_the_pod(release, namespace, plain, value):
+def test_malformed_ones_are_reported_and_do_not_stand_in_the_way_of_the_pod(release, namespace, plain, value):
     manifest = annotated(**dict.fromkeys(SETTINGS, value))
     assert release.admitted(namespace, manifest)["spec"] == plain
-    told = "; ".join(f"rebalance-agent/{name} must be {SETTINGS[name]['be']}" for name in sorted(SETTINGS))
-    assert release.warnings(namespace, manifest) == [f"{told}; wrong values are ignored"]
+    reported = "; ".join(f"rebalance-agent/{name} must be {SETTINGS[name]['be']}" for name in sorted(SETTINGS))
+    assert release.warnings(namespace, manifest) == [f"{reported}; wrong values are ignored"]
 
 
 @pytest.mark.parametrize(("name", "value"), [(name, value) for name in MALFORMED_OF for value in MALFORMED_OF[name]])
 def test_so_is_what_only_looks_well_formed(release, namespace, plain, name, value):
     manifest = annotated(**{name: value})
     assert release.admitted(namespace, manifest)["spec"] == plain
-    told = f"rebalance-agent/{name} must be {SETTINGS[name]['be']}; wrong values are ignored"
-    assert release.warnings(namespace, manifest) == [told]
+    reported = f"rebalance-agent/{name} must be {SETTINGS[name]['be']}; wrong values are ignored"
+    assert release.warnings(namespace, manifest) == [reported]
 
 
-def test_a_limit_below_its_request_is_told(release, namespace):
+def test_a_limit_below_its_request_is_reported(release, namespace):
     said = "rebalance-agent/cpu-limit is below rebalance-agent/cpu-request, and is ignored"
     assert release.warnings(namespace, annotated(cpu_limit="5m", cpu_request="10m")) == [said]
     assert release.warnings(namespace, annotated(cpu_limit="10m", cpu_request="10m")) == []
@@ -68,18 +68,18 @@ def test_a_limit_below_its_request_is_told(release, namespace):
 KNOWN = ", ".join(sorted(SETTINGS))
 
 
-def test_an_unknown_annotation_is_told_with_all_that_there_are(release, namespace):
+def test_an_unknown_annotation_is_reported_with_all_that_there_are(release, namespace):
     said = release.warnings(namespace, annotated(bootstrap_server="kafka:9092"))
     assert said == [f"no such annotation: rebalance-agent/bootstrap-server; there are {KNOWN}"]
 
 
-def test_the_label_among_the_annotations_is_told(release, namespace):
+def test_the_label_among_the_annotations_is_reported(release, namespace):
     first, second = release.warnings(namespace, pod(labels={}, annotations={INJECT: "true"}))
     assert first.startswith("no such annotation: rebalance-agent/inject (rebalance-agent/inject is a label); there a")
     assert second.startswith("the annotations rebalance-agent/... have no effect without the label rebalance-agent/inj")
 
 
-def test_a_label_that_was_meant_otherwise_is_told(release, namespace):
+def test_a_label_that_was_meant_otherwise_is_reported(release, namespace):
     said = "a pod with the label rebalance-agent/inject: Yes is not injected; the label must be true"
     assert release.warnings(namespace, pod(labels={INJECT: "Yes"})) == [said]
     assert release.warnings(namespace, pod(labels={INJECT: "false"})) == []
@@ -95,7 +95,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("said", "spec"), REFUSED.items(), ids=REFUSED)
-def test_why_a_pod_is_left_alone_is_told(release, said, spec):
+def test_why_a_pod_is_left_alone_is_reported(release, said, spec):
     namespace = release.namespace(profile="privileged")
     (only,) = release.warnings(namespace, pod(**spec) if "containers" not in spec else pod(*spec["containers"]))
     assert only.startswith(said)
@@ -125,13 +125,13 @@ def workloads():
 
 
 @pytest.mark.parametrize("workload", list(workloads()), ids=lambda each: each["kind"])
-def test_who_makes_a_workload_is_told_of_its_pods(release, namespace, workload):
+def test_warnings_of_pods_are_shown_to_the_user_that_creates_their_workload(release, namespace, workload):
     assert release.warnings(namespace, workload) == [
         "rebalance-agent/log-level must be debug, info, warning or error; wrong values are ignored"
     ]
 
 
-def test_what_is_wrong_with_a_namespace_is_told(release):
+def test_what_is_wrong_with_a_namespace_is_reported(release):
     annotations = {"rebalance-agent/log-level": "loud", "rebalance-agent/loglevel": "debug"}
     metadata = {"name": "another", "labels": {INJECT: "true", **release.selector}, "annotations": annotations}
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}

@@ -25,7 +25,7 @@ FIRST = (
 
 def pytest_collection_modifyitems(items):
     order = {name: number for number, name in enumerate(FIRST)}
-    items.sort(key=lambda item: order.get(item.path.name, len(order)) if item.path.parent == HERE else len(order))
+    items.sort(key=lambda item: order.get(item.path.name, len(order)) if HERE in item.path.parents else len(order))
 
 
 @pytest.fixture(scope="module")

@@ -115,10 +115,10 @@ def run(node):
         def phase():
             return node.get("pod", name)["status"]["phase"]
 
-        eventually(lambda: phase() in {"Succeeded", "Failed"}, RUN_SECONDS_MAX, told=f"the end of pod {name}")
-        told = node.plane.kubectl("logs", name)
-        assert phase() == "Succeeded", told
-        return told
+        eventually(lambda: phase() in {"Succeeded", "Failed"}, RUN_SECONDS_MAX, waiting_for=f"the end of pod {name}")
+        reported = node.plane.kubectl("logs", name)
+        assert phase() == "Succeeded", reported
+        return reported
 
     yield run
     for name in made:

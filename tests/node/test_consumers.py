@@ -19,12 +19,12 @@ def sidecar(pod) -> str:
 
 
 def partitions(pod) -> float:
-    """Partitions that a pod's sidecar was told of."""
+    """Partitions that were reported to a pod's sidecar."""
     return sum(samples(sidecar(pod), "kafka_rebalance_member_partitions").values())
 
 
 def shared(consumers, count: int) -> bool:
-    """Whether so many pods have all partitions among them, as their own sidecars tell it."""
+    """Whether so many pods have all partitions among them, as seen by their own sidecars."""
     pods = [pod for pod in consumers.pods() if ready(pod)]
     return len(pods) == count and sum(map(partitions, pods)) == PARTITIONS and all(map(partitions, pods))
 
@@ -33,35 +33,35 @@ def eventually_more(release, group, before, *triggers) -> None:
     eventually(
         lambda: release.completed(group, *triggers) > before,
         SECONDS_MAX,
-        told=f"a rebalance of {group} by {triggers}",
+        waiting_for=f"a rebalance of {group} by {triggers}",
     )
 
 
-def test_scaling_up_and_down_is_told_by_both(consumers, release):
+def test_scaling_up_and_down_is_reported_by_both(consumers, release):
     group = consumers.name
     consumers.deploy(2)
-    eventually(lambda: shared(consumers, 2), SECONDS_MAX, told="two consumers that share all partitions")
+    eventually(lambda: shared(consumers, 2), SECONDS_MAX, waiting_for="two consumers that share all partitions")
     eventually_more(release, group, 0, "group_started")
 
     joined = release.completed(group, "member_joined")
     consumers.kubectl("scale", "deployment/consumer", "--replicas=3")
     consumers.settled(3)
-    eventually(lambda: shared(consumers, 3), SECONDS_MAX, told="three consumers that share all partitions")
+    eventually(lambda: shared(consumers, 3), SECONDS_MAX, waiting_for="three consumers that share all partitions")
     eventually_more(release, group, joined, "member_joined")
 
     left = release.completed(group, "member_left")
     consumers.kubectl("scale", "deployment/consumer", "--replicas=2")
     consumers.settled(2)
     eventually_more(release, group, left, "member_left")
-    eventually(lambda: shared(consumers, 2), SECONDS_MAX, told="the partitions of the one that left")
+    eventually(lambda: shared(consumers, 2), SECONDS_MAX, waiting_for="the partitions of the one that left")
     stalls = samples(release.address, "kafka_rebalance_stall_seconds_count", consumergroup=group, basis="exact")
     assert sum(stalls.values()) >= 1, "no stall is exact: sidecars' events did not reach the observer"
 
 
-def test_a_rollout_is_told_with_the_pods_that_went_and_came(consumers, release, kafka):
+def test_a_rollout_is_reported_with_the_pods_that_went_and_came(consumers, release, kafka):
     group = consumers.name
     consumers.deploy(2)
-    eventually(lambda: shared(consumers, 2), SECONDS_MAX, told="two consumers that share all partitions")
+    eventually(lambda: shared(consumers, 2), SECONDS_MAX, waiting_for="two consumers that share all partitions")
     before, old = release.completed(group), {pod["metadata"]["name"] for pod in consumers.pods()}
     consumers.kubectl("rollout", "restart", "deployment/consumer")
     consumers.kubectl("rollout", "status", "deployment/consumer", f"--timeout={SECONDS_MAX}s")
@@ -70,17 +70,19 @@ def test_a_rollout_is_told_with_the_pods_that_went_and_came(consumers, release, 
     eventually_more(release, group, before, "member_left", "member_joined", "member_replaced")
 
     def goodbyes() -> set[str]:
-        told = [event for event in events(kafka, group) if event["kind"] == "member" and event["callback"] == "left"]
-        return {event["where"]["pod"] for event in told}
+        reported = [
+            event for event in events(kafka, group) if event["kind"] == "member" and event["callback"] == "left"
+        ]
+        return {event["where"]["pod"] for event in reported}
 
     # The sidecar ends after its consumer, and sends what that said last.
-    eventually(lambda: goodbyes() >= old, 60, told="the last words of both pods that went")
+    eventually(lambda: goodbyes() >= old, 60, waiting_for="the last words of both pods that went")
 
 
 def test_a_crash_is_no_goodbye_and_the_sidecar_outlives_it(consumers, release):
     group = consumers.name
     consumers.deploy(2)
-    eventually(lambda: shared(consumers, 2), SECONDS_MAX, told="two consumers that share all partitions")
+    eventually(lambda: shared(consumers, 2), SECONDS_MAX, waiting_for="two consumers that share all partitions")
     before = release.completed(group, "member_failed", "member_gone")
     left = release.completed(group, "member_left")
     victim = consumers.pods()[0]
@@ -93,7 +95,7 @@ def test_a_crash_is_no_goodbye_and_the_sidecar_outlives_it(consumers, release):
 
 def test_too_much_memory_ends_the_consumer_only(consumers, release):
     consumers.deploy(1)
-    eventually(lambda: shared(consumers, 1), SECONDS_MAX, told="a consumer with all partitions")
+    eventually(lambda: shared(consumers, 1), SECONDS_MAX, waiting_for="a consumer with all partitions")
     consumers.kill(consumers.pods()[0], "SIGUSR1")
 
     def killed():
@@ -101,16 +103,16 @@ def test_too_much_memory_ends_the_consumer_only(consumers, release):
         (status,) = pod["status"]["containerStatuses"]
         return status["lastState"].get("terminated", {}).get("reason") == "OOMKilled" and pod
 
-    pod = eventually(killed, SECONDS_MAX, told="a consumer that was killed for its memory")
+    pod = eventually(killed, SECONDS_MAX, waiting_for="a consumer that was killed for its memory")
     assert restarts(pod)[1] == 0
-    eventually(lambda: shared(consumers, 1), SECONDS_MAX, told="the consumer's return")
+    eventually(lambda: shared(consumers, 1), SECONDS_MAX, waiting_for="the consumer's return")
 
 
 def test_memory_that_runs_short_on_the_node_costs_the_one_that_takes_it(consumers, release):
     """Kubelet evicts once two gibibytes less are available than at the test's begin, however much the machine has."""
     group, node = consumers.name, consumers.node
     consumers.deploy(2, memory_max="64Gi")
-    eventually(lambda: shared(consumers, 2), SECONDS_MAX, told="two consumers that share all partitions")
+    eventually(lambda: shared(consumers, 2), SECONDS_MAX, waiting_for="two consumers that share all partitions")
     before = release.completed(group, *GONE)
     leaking, other = consumers.pods()
     seen = {}
@@ -122,10 +124,10 @@ def test_memory_that_runs_short_on_the_node_costs_the_one_that_takes_it(consumer
 
     with node.evicting_below(node.memory()["availableBytes"] - LEAKED_BYTES):
         consumers.kill(leaking, "SIGUSR1")
-        (message,) = eventually(evicted, SECONDS_MAX, told=seen)
+        (message,) = eventually(evicted, SECONDS_MAX, waiting_for=seen)
         assert "low on resource: memory" in message
         eventually_more(release, group, before, *GONE)
-        eventually(lambda: shared(consumers, 2), SECONDS_MAX, told="the share of the pod in its place")
+        eventually(lambda: shared(consumers, 2), SECONDS_MAX, waiting_for="the share of the pod in its place")
         assert restarts(consumers.now(other)) == (0, 0)
     everywhere = node.get("events", "--all-namespaces", "--field-selector=reason=Evicted")["items"]
     assert {event["involvedObject"]["name"] for event in everywhere} == {leaking["metadata"]["name"]}
@@ -134,14 +136,14 @@ def test_memory_that_runs_short_on_the_node_costs_the_one_that_takes_it(consumer
 def test_an_eviction_is_a_goodbye_and_a_new_pod_takes_over(consumers, release):
     group = consumers.name
     consumers.deploy(2)
-    eventually(lambda: shared(consumers, 2), SECONDS_MAX, told="two consumers that share all partitions")
+    eventually(lambda: shared(consumers, 2), SECONDS_MAX, waiting_for="two consumers that share all partitions")
     left = release.completed(group, "member_left", "member_joined")
     name = consumers.pods()[0]["metadata"]["name"]
     eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": group}}
     path = f"/api/v1/namespaces/{group}/pods/{name}/eviction"
     consumers.node.plane.kubectl("create", "--raw", path, "-f", "-", stdin=json.dumps(eviction))
     eventually_more(release, group, left, "member_left", "member_joined")
-    eventually(lambda: shared(consumers, 2), SECONDS_MAX, told="the new pod's share")
+    eventually(lambda: shared(consumers, 2), SECONDS_MAX, waiting_for="the new pod's share")
     assert name not in {pod["metadata"]["name"] for pod in consumers.settled(2)}
 
 
@@ -152,8 +154,8 @@ def test_a_job_ends_although_its_sidecar_would_not(consumers, kafka):
     (ended,) = pod["status"]["initContainerStatuses"]
     assert ended["name"] == "rebalance-agent"
     assert ended["state"]["terminated"]["exitCode"] == 0
-    told = {event["callback"] for event in events(kafka, consumers.name) if event["kind"] == "member"}
-    assert {"assigned", "left"} <= told
+    reported = {event["callback"] for event in events(kafka, consumers.name) if event["kind"] == "member"}
+    assert {"assigned", "left"} <= reported
 
 
 def restarts(pod) -> tuple[int, int]:

@@ -94,7 +94,7 @@ def test_the_pipeline_runs_without_a_network(run):
         "rebalance-agent pipeline synthesize --groups 2 --days 1 --seed 1 --out /tmp/history >/dev/null && "
         "rebalance-agent pipeline run --events /tmp/history --tables /tmp/tables --report /tmp/report.html"
     )
-    told = run("pipeline", image=PIPELINE_IMAGE, command=["sh", "-c", stages])
-    result = json.loads(told.splitlines()[-1])
+    reported = run("pipeline", image=PIPELINE_IMAGE, command=["sh", "-c", stages])
+    result = json.loads(reported.splitlines()[-1])
     assert result["broken"] == 0
     assert result["groups"] == 2

@@ -33,5 +33,7 @@ def test_the_pod_monitor_selects_injected_pods_and_no_other(consumers, release, 
             return sum(series.value for series in prometheus.at(query, SystemClock().now_ms() / 1_000))
 
         owned = f'sum(kafka_rebalance_member_partitions{{consumergroup="{consumers.name}"}})'
-        eventually(lambda: value(owned) == PARTITIONS, SECONDS_MAX, told="all partitions, as sidecars tell Prometheus")
+        eventually(
+            lambda: value(owned) == PARTITIONS, SECONDS_MAX, waiting_for="all partitions, in the metrics of sidecars"
+        )
         assert value("sum(up)") == len(ours)

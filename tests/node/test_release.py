@@ -19,9 +19,9 @@ def test_the_observer_is_ready_and_reads_the_offsets_topic(release):
 
 
 def test_helm_test_passes(release):
-    told = release.helm("test", "rebalance-agent", "--timeout=120s")
-    assert "Phase:          Succeeded" in told
-    assert "Failed" not in told
+    reported = release.helm("test", "rebalance-agent", "--timeout=120s")
+    assert "Phase:          Succeeded" in reported
+    assert "Failed" not in reported
 
 
 def test_a_chart_of_an_older_version_is_upgraded_as_documented(node, kafka, consumers, tmp_path):
@@ -30,7 +30,7 @@ def test_a_chart_of_an_older_version_is_upgraded_as_documented(node, kafka, cons
     aged.install(chart=older(node, tmp_path))
     group = consumers.name
     consumers.deploy(2)
-    eventually(lambda: aged.completed(group), SECONDS_MAX, told="the group's start")
+    eventually(lambda: aged.completed(group), SECONDS_MAX, waiting_for="the group's start")
     before = aged.deployment()
     aged.helm("upgrade", "aged", str(CHART), "--reset-then-reuse-values", "--wait", "--timeout=240s")
     after = aged.deployment()
@@ -42,15 +42,15 @@ def test_a_chart_of_an_older_version_is_upgraded_as_documented(node, kafka, cons
     eventually(
         lambda: samples(aged.address, "kafka_rebalance_members", consumergroup=group),
         SECONDS_MAX,
-        told="the group, as the new observer knows it from the old one",
+        waiting_for="the group, as the new observer knows it from the old one",
     )
     assert aged.completed(group) == 0
     consumers.kubectl("scale", "deployment/consumer", "--replicas=3")
     consumers.settled(3)
-    eventually(lambda: aged.completed(group, "member_joined"), SECONDS_MAX, told="a rebalance after the upgrade")
-    told = [event for event in events(kafka, group, "aged-events") if event["kind"] == "generation"]
-    numbers = [event["generation"] for event in told if not event.get("revision")]
-    assert numbers == list(range(min(numbers), max(numbers) + 1)), "one is missing, or told twice"
+    eventually(lambda: aged.completed(group, "member_joined"), SECONDS_MAX, waiting_for="a rebalance after the upgrade")
+    reported = [event for event in events(kafka, group, "aged-events") if event["kind"] == "generation"]
+    numbers = [event["generation"] for event in reported if not event.get("revision")]
+    assert numbers == list(range(min(numbers), max(numbers) + 1)), "one is missing, or reported twice"
     aged.helm("uninstall", aged.name)
 
 
@@ -66,16 +66,16 @@ def test_a_secret_that_is_missing_is_named_as_documented(node, kafka):
     wanting.begin()
     page = (CHART.parents[1] / "docs" / "operate.md").read_text(encoding="utf-8")
 
-    def told(reason):
+    def reported(reason):
         events = node.get("events", "--namespace", wanting.namespace, "--field-selector=reason=FailedMount")["items"]
         return any(reason in event["message"] for event in events)
 
     missing, without_key = 'secret "observer" not found', "references non-existent secret key: password"
     assert missing in page
     assert without_key in page
-    eventually(lambda: told(missing), SECONDS_MAX, told=missing)
+    eventually(lambda: reported(missing), SECONDS_MAX, waiting_for=missing)
     node.plane.kubectl("create", "secret", "generic", "observer", "--namespace", wanting.namespace)
-    eventually(lambda: told(without_key), SECONDS_MAX, told=without_key)
+    eventually(lambda: reported(without_key), SECONDS_MAX, waiting_for=without_key)
     wanting.helm("uninstall", wanting.name)
 
 
@@ -86,4 +86,4 @@ def test_removal_leaves_nothing(node, kafka):
     other.helm("test", "other", "--timeout=120s")
     assert len(other.objects()) > 5
     other.helm("uninstall", "other", "--wait", "--timeout=120s")
-    eventually(lambda: not other.objects(), told="the end of all objects of a removed release")
+    eventually(lambda: not other.objects(), waiting_for="the end of all objects of a removed release")

@@ -34,5 +34,5 @@ def test_it_cannot_read_a_version_1_subscription_without_owned_partitions():
     short = struct.pack(">hih1si", 1, 1, 1, b"t", -1)
     with pytest.raises(struct.error):
         ConsumerProtocolSubscription.decode(short)
-    told = decode_subscription(short)
-    assert (told.version, told.topics, told.owned_partitions) == (1, ("t",), {})
+    reported = decode_subscription(short)
+    assert (reported.version, reported.topics, reported.owned_partitions) == (1, ("t",), {})

@@ -56,7 +56,7 @@ def java_sticky():
     return assign
 
 
-def told(subject):
+def reported(subject):
     """The members of ``subject`` as eager sticky clients: what they own travels in user data."""
     members = (
         replace(each, owned={}, user_data=STICKY.user_data({}, each.owned, each.generation) if each.owned else None)
@@ -73,11 +73,11 @@ def test_kafkas_own_is_never_better_and_at_times_worse(java_sticky):
     worse_balance = more_moves = groups = 0
     for seed in range(GROUPS // STEPS):
         for stop in Walk(seed, newest=True).stops(STICKY, STEPS):
-            if not stop.told.members:
+            if not stop.reported.members:
                 continue  # Java refuses a group without members
             owners = valid_owners(stop.truth)
             ours = squares_and_moves(stop.truth, owners, stop.assignment.members)
-            javas = squares_and_moves(stop.truth, owners, java_sticky(stop.told))
+            javas = squares_and_moves(stop.truth, owners, java_sticky(stop.reported))
             assert ours <= javas, seed
             groups += 1
             worse_balance += ours[0] < javas[0]
@@ -94,8 +94,8 @@ def test_kafkas_own_leaves_this_group_unbalanced(java_sticky):
         member("b", "t u", owned={"t": (0, 1)}, generation=1),
         member("c", "t u", owned={"u": (0,)}, generation=1),
     )
-    assert loads(java_sticky(told(subject))) == {"a": 0, "b": 2, "c": 1}
-    assert loads(STICKY.assign(told(subject)).members) == {"a": 1, "b": 1, "c": 1}
+    assert loads(java_sticky(reported(subject))) == {"a": 0, "b": 2, "c": 1}
+    assert loads(STICKY.assign(reported(subject)).members) == {"a": 1, "b": 1, "c": 1}
 
 
 def test_kafkas_own_moves_more_in_this_group_than_its_balance_needs(java_sticky):
@@ -105,7 +105,7 @@ def test_kafkas_own_moves_more_in_this_group_than_its_balance_needs(java_sticky)
         member("b", "t u", owned={"t": (2,)}, generation=1),
         member("c", "u"),
     )
-    javas, ours = java_sticky(told(subject)), STICKY.assign(told(subject)).members
+    javas, ours = java_sticky(reported(subject)), STICKY.assign(reported(subject)).members
     owners = valid_owners(subject)
     assert squares_and_moves(subject, owners, javas) == (6, 2)
     assert squares_and_moves(subject, owners, ours) == (6, 1)
@@ -116,11 +116,11 @@ def test_kafkas_own_fails_where_owned_partitions_are_gone(java_sticky):
         {"t": 2}, member("a", "t", owned={"t": (5,)}, generation=1), member("b", "t", owned={"t": (6,)}, generation=1)
     )
     with pytest.raises(jpype.JException, match="No more unfilled consumers"):
-        java_sticky(told(subject))
-    assert STICKY.assign(told(subject)).members == {"a": {"t": (0,)}, "b": {"t": (1,)}}
+        java_sticky(reported(subject))
+    assert STICKY.assign(reported(subject)).members == {"a": {"t": (0,)}, "b": {"t": (1,)}}
 
 
 def test_kafkas_own_hands_out_a_partition_that_never_was(java_sticky):
     subject = group({"t": 2}, member("a", "t", owned={"t": (0, -1)}, generation=1), member("b", "t"))
-    assert java_sticky(told(subject)) == {"a": {"t": (-1,)}, "b": {"t": (0, 1)}}
-    assert STICKY.assign(told(subject)).members == {"a": {"t": (0,)}, "b": {"t": (1,)}}
+    assert java_sticky(reported(subject)) == {"a": {"t": (-1,)}, "b": {"t": (0, 1)}}
+    assert STICKY.assign(reported(subject)).members == {"a": {"t": (0,)}, "b": {"t": (1,)}}

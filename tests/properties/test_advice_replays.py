@@ -26,7 +26,7 @@ REPEATED = [
     "shuffled-roundrobin",
     "weighted-sticky",
 ]
-"""Strategies whose decisions follow from what an event says, whoever ran them."""
+"""Strategies whose decisions follow from what an event says, also if another process ran them."""
 
 
 @pytest.mark.parametrize("name", REPEATED)
@@ -59,7 +59,7 @@ def test_what_is_carried_along_is_what_was_decided_before(seed, recorded, name):
     history = history_of(walked(Walk(seed, newest=True), STRATEGIES[recorded], 6))
     before, strategy = {}, STRATEGIES[name]
     for place, step in enumerate(replay_rebalances(history, strategy)):
-        before = {} if step.rebalance.fresh else before  # whoever comes to an empty group starts anew
+        before = {} if step.rebalance.fresh else before  # a member that joins an empty group starts anew
         members = tuple(
             MemberSubscription(each.member_id, each.topics, each.instance_id, before.get(identity, {}), 1)
             for identity, each in zip(step.rebalance.identities, step.rebalance.roster.members, strict=True)

@@ -18,7 +18,7 @@ STEPS = st.lists(
 @given(STEPS)
 def test_every_event_is_waiting_sent_or_counted_as_dropped_and_the_bounds_hold(steps):
     box = Outbox()
-    put = sent = told = 0
+    put = sent = published = 0
     for step, line in steps:
         if step == "put":
             box.put(line)
@@ -30,9 +30,9 @@ def test_every_event_is_waiting_sent_or_counted_as_dropped_and_the_bounds_hold(s
             if step == "taken":
                 box.reported(batch.dropped)
                 sent += batch.events
-                told += batch.dropped
+                published += batch.dropped
             else:
                 box.lose(batch.events)
-        assert put == len(box) + sent + told + box.dropped
+        assert put == len(box) + sent + published + box.dropped
         assert sum(map(len, box._lines)) == box._bytes <= outbox.WAITING_BYTES_MAX
         assert len(box) <= outbox.WAITING_MAX

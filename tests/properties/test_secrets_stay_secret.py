@@ -39,12 +39,12 @@ WRONG = st.sampled_from(
 @settings(max_examples=examples(60))
 @given(st.sampled_from(sorted(SECRET_PROPERTIES)), SECRETS, WRONG)
 def test_no_error_shows_a_secret(name, secret, wrong):
-    told = ""
+    reported = ""
     try:
         client_properties({name: secret, "bootstrap.servers": "127.0.0.1:1", **wrong})
     except InvalidInputError as error:
-        told = str(error)
-    assert secret not in told
+        reported = str(error)
+    assert secret not in reported
 
 
 @settings(max_examples=examples(60))
@@ -54,10 +54,10 @@ def test_no_error_shows_a_secret(name, secret, wrong):
 def test_settings_show_no_secret_whether_they_are_taken_or_refused(name, secret, wrong):
     try:
         loaded = load(ObserverSettings, None, {"kafka": {name: secret, **wrong}})
-        told = f"{loaded!r} {loaded} {shown_settings(loaded)}"
+        reported = f"{loaded!r} {loaded} {shown_settings(loaded)}"
     except SettingsErrors as error:
-        told = str(error)
-    assert secret not in told
+        reported = str(error)
+    assert secret not in reported
 
 
 @given(st.sampled_from(["json", "console"]), SECRETS)

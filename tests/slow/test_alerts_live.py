@@ -59,13 +59,13 @@ class Watch:
         return {each.labels["alertname"] for each in found}
 
     def sees(self, expression):
-        eventually(lambda: self._prometheus.answer("query", query=expression)["result"], told=expression)
+        eventually(lambda: self._prometheus.answer("query", query=expression)["result"], waiting_for=expression)
 
     def fires(self, alert, group=""):
-        eventually(lambda: (alert, group) in self.now(), told=f"{alert} fires")
+        eventually(lambda: (alert, group) in self.now(), waiting_for=f"{alert} fires")
 
     def ends(self, alert, group=""):
-        eventually(lambda: (alert, group) not in self.now(), told=f"{alert} ends")
+        eventually(lambda: (alert, group) not in self.now(), waiting_for=f"{alert} ends")
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +94,7 @@ def place(kafka):
 
 @contextmanager
 def unpolled(bootstrap, topic, group):
-    """A member that joins, and then does not poll until it is told to: it heartbeats, and lets nobody rebalance."""
+    """A member that joins, and then does not poll until it has to: it heartbeats, and lets nobody rebalance."""
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap,
@@ -122,7 +122,7 @@ def unpolled(bootstrap, topic, group):
     thread = threading.Thread(target=poll, daemon=True)
     thread.start()
     try:
-        eventually(joined.is_set, told="it has joined")
+        eventually(joined.is_set, waiting_for="it has joined")
         yield busy
     finally:
         busy.clear()
@@ -177,7 +177,7 @@ def led_slowly(bootstrap, topic, group):
     thread = threading.Thread(target=poll, daemon=True)
     thread.start()
     try:
-        eventually(joined.is_set, told="it has joined")
+        eventually(joined.is_set, waiting_for="it has joined")
         yield SlowRange.may_answer
     finally:
         SlowRange.may_answer.set()

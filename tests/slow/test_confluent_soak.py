@@ -66,13 +66,13 @@ class Members:
         with path.with_suffix(".err").open("wb") as errors:
             self.running.append(subprocess.Popen(command, stdin=subprocess.PIPE, stderr=errors))
 
-    def tell(self, member, command):
+    def send(self, member, command):
         member.stdin.write(f"{command}\n".encode())
         member.stdin.flush()
 
     def leave(self, member):
         self.running.remove(member)
-        self.tell(member, "leave")
+        self.send(member, "leave")
         return member
 
     def kill(self, member):
@@ -123,10 +123,10 @@ class Soak:
 
     def slow(self):
         """Longer than max.poll.interval.ms."""
-        self.members.tell(self._any(), "slow 8")
+        self.members.send(self._any(), "slow 8")
 
     def busy(self):
-        self.members.tell(self._any(), "slow 1")
+        self.members.send(self._any(), "slow 1")
 
     def end(self):
         self.left += [self.members.leave(member) for member in list(self.members.running)]

@@ -54,7 +54,9 @@ def test_javas_and_librdkafkas_consumers_keep_their_shares_when_their_coordinato
     ):
         java = joined(java_member, heavy.bootstrap, group, topic, "java")
         other = joined(LibrdkafkaMember, light.bootstrap, group, topic, "other")
-        eventually(lambda: shares(java, other) == [12, 4], LONG_S, told=(heavy.outcomes, light.outcomes, java.errors))
+        eventually(
+            lambda: shares(java, other) == [12, 4], LONG_S, waiting_for=(heavy.outcomes, light.outcomes, java.errors)
+        )
         assert described(three, group).partition_assignor == "weighted-sticky"
         stopped = described(three, group).coordinator.id
         getattr(three, end)(stopped)
@@ -67,9 +69,9 @@ def test_javas_and_librdkafkas_consumers_keep_their_shares_when_their_coordinato
         eventually(moved, LONG_S)
         eventually(lambda: len(read_by(java, other)) > before + 500, LONG_S)
         third = joined(LibrdkafkaMember, light.bootstrap, group, topic, "third")
-        eventually(lambda: sorted(shares(java, other, third)) == [3, 3, 10], LONG_S, told=heavy.outcomes)
+        eventually(lambda: sorted(shares(java, other, third)) == [3, 3, 10], LONG_S, waiting_for=heavy.outcomes)
         third.close()
-        eventually(lambda: shares(java, other) == [12, 4], LONG_S, told=(heavy.outcomes, light.outcomes))
+        eventually(lambda: shares(java, other) == [12, 4], LONG_S, waiting_for=(heavy.outcomes, light.outcomes))
         assert described(three, group).partition_assignor == "weighted-sticky"
         three.start_broker(stopped)
         read_everything(load, java, other, third)
@@ -98,12 +100,14 @@ def test_a_go_client_gets_what_the_weights_promise(three, topic, joined, own, st
     ):
         one = joined(go_member, heavy.bootstrap, group, topic, "one", own)
         other = joined(go_member, light.bootstrap, group, topic, "other", own)
-        eventually(lambda: shares(one, other) == [12, 4], told=(heavy.outcomes, light.outcomes, one.errors))
+        eventually(lambda: shares(one, other) == [12, 4], waiting_for=(heavy.outcomes, light.outcomes, one.errors))
         assert described(three, group).partition_assignor == strategy
         third = joined(LibrdkafkaMember, light.bootstrap, group, topic, "third", own)
-        eventually(lambda: sorted(shares(one, other, third)) == [3, 3, 10], told=(heavy.outcomes, light.outcomes))
+        eventually(
+            lambda: sorted(shares(one, other, third)) == [3, 3, 10], waiting_for=(heavy.outcomes, light.outcomes)
+        )
         one.close()
-        eventually(lambda: shares(other, third) == [8, 8], told=(heavy.outcomes, light.outcomes))
+        eventually(lambda: shares(other, third) == [8, 8], waiting_for=(heavy.outcomes, light.outcomes))
         read_everything(load, one, other, third)
         other.close()
         third.close()
@@ -122,15 +126,19 @@ def test_kafkajs_gets_what_the_weights_promise_though_its_only_assignor_is_nobod
         Load(three, topic, PARTITIONS) as load,
     ):
         one = joined(kafkajs_member, heavy.bootstrap, group, topic, "one")
-        eventually(lambda: shares(one) == [16], LONG_S, told=(heavy.outcomes, one.errors))
+        eventually(lambda: shares(one) == [16], LONG_S, waiting_for=(heavy.outcomes, one.errors))
         other = joined(LibrdkafkaMember, light.bootstrap, group, topic, "other")
-        eventually(lambda: shares(one, other) == [12, 4], LONG_S, told=(heavy.outcomes, light.outcomes, one.errors))
+        eventually(
+            lambda: shares(one, other) == [12, 4], LONG_S, waiting_for=(heavy.outcomes, light.outcomes, one.errors)
+        )
         third = joined(kafkajs_member, light.bootstrap, group, topic, "third")
         whole = [3, 3, 10]
-        eventually(lambda: sorted(shares(one, other, third)) == whole, LONG_S, told=(heavy.outcomes, third.errors))
+        eventually(
+            lambda: sorted(shares(one, other, third)) == whole, LONG_S, waiting_for=(heavy.outcomes, third.errors)
+        )
         assert described(three, group).partition_assignor == "weighted-sticky"
         one.close()
-        eventually(lambda: shares(other, third) == [8, 8], LONG_S, told=(heavy.outcomes, light.outcomes))
+        eventually(lambda: shares(other, third) == [8, 8], LONG_S, waiting_for=(heavy.outcomes, light.outcomes))
         read_everything(load, one, other, third)
         other.close()
         third.close()
@@ -194,16 +202,16 @@ def test_kafka_streams_counts_words_as_without_a_gateway(three, word_topics, tmp
 
         first = start("first")
         say(8)
-        eventually(all_are(8), LONG_S, told=counts)
+        eventually(all_are(8), LONG_S, waiting_for=counts)
         second = start("second")
         say(8)
-        eventually(all_are(16), LONG_S, told=counts)
+        eventually(all_are(16), LONG_S, waiting_for=counts)
         if protocol == "classic":
             eventually(lambda: len(described(three, group).members) == 2, LONG_S)
             assert described(three, group).partition_assignor == "stream"
         first.close()
         say(8)
-        eventually(all_are(24), LONG_S, told=counts)
+        eventually(all_are(24), LONG_S, waiting_for=counts)
         second.close()
     assert set(through.outcomes) <= {FrameOutcome.FOREIGN}
-    assert bool(through.outcomes) == bool(through.told(Callback.ASSIGNED)) == (protocol == "classic")
+    assert bool(through.outcomes) == bool(through.reported(Callback.ASSIGNED)) == (protocol == "classic")

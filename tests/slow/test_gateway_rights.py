@@ -57,15 +57,15 @@ def test_a_consumers_usual_rights_are_enough_for_a_strategy_and_after_a_restart(
         listen = ("127.0.0.1", int(first.bootstrap.rpartition(":")[2]))
         one = join(LibrdkafkaMember, first.bootstrap, group, topic, "one", **LOGIN)
         other = join(LibrdkafkaMember, light.bootstrap, group, topic, "other", **LOGIN)
-        eventually(lambda: shares(one, other) == [12, 4], told=(first.outcomes, light.outcomes))
+        eventually(lambda: shares(one, other) == [12, 4], waiting_for=(first.outcomes, light.outcomes))
         assert described(guarded, group).partition_assignor == "weighted-sticky"
         had = one.owned
         stack.close()
         with gateway(brokers, f"{rule}300", listen=listen) as second:
             eventually(lambda: len(second.groups.entries) == 1)
             third = join(LibrdkafkaMember, light.bootstrap, group, topic, "third", **LOGIN)
-            eventually(lambda: sorted(shares(one, other, third)) == [3, 3, 10], told=second.outcomes)
-            (revoked,) = second.told(Callback.REVOKED, client_id="one")
+            eventually(lambda: sorted(shares(one, other, third)) == [3, 3, 10], waiting_for=second.outcomes)
+            (revoked,) = second.reported(Callback.REVOKED, client_id="one")
             assert set(revoked.partitions[topic]) == had, "what it had was learnt from the coordinator"
             assert len(one.owned & had) == 10
             read_everything(load, one, other, third)

@@ -84,9 +84,9 @@ def test_a_group_is_rolled_behind_gateways_and_back_without_a_record_lost_or_rea
         for through, runs_by in ((behind.bootstrap, strategy), (three.bootstrap_servers, own)):
             for number in range(MEMBERS):
                 now.append(join(through, f"{runs_by}-{number}"))
-                eventually(whole(now), LONG_S, told=behind.outcomes)
+                eventually(whole(now), LONG_S, waiting_for=behind.outcomes)
                 now.pop(0).close()
-                eventually(whole(now), LONG_S, told=behind.outcomes)
+                eventually(whole(now), LONG_S, waiting_for=behind.outcomes)
             assert described(three, group).partition_assignor == runs_by
             if runs_by == strategy:
                 assert sorted(shares(*now)) == [5, 5, 6]
@@ -120,11 +120,13 @@ def test_cooperative_members_give_up_what_others_get_and_nothing_else(three, top
     ):
         one = joined(kind, heavy.bootstrap, group, topic, "one", own)
         other = joined(kind, light.bootstrap, group, topic, "other", own)
-        eventually(lambda: shares(one, other) == [12, 4], LONG_S, told=(heavy.outcomes, light.outcomes))
+        eventually(lambda: shares(one, other) == [12, 4], LONG_S, waiting_for=(heavy.outcomes, light.outcomes))
         had, since = {each: each.owned for each in (one, other)}, {each: len(each.changes) for each in (one, other)}
         third = joined(kind, light.bootstrap, group, topic, "third", own)
         whole = [3, 3, 10]
-        eventually(lambda: sorted(shares(one, other, third)) == whole, LONG_S, told=(heavy.outcomes, light.outcomes))
+        eventually(
+            lambda: sorted(shares(one, other, third)) == whole, LONG_S, waiting_for=(heavy.outcomes, light.outcomes)
+        )
         for each in (one, other):
             gone = [taken for _, assigned, taken, _ in each.changes[since[each] :] if not assigned and taken]
             assert frozenset().union(*gone) == had[each] - each.owned
@@ -151,22 +153,22 @@ def test_a_static_member_that_restarts_within_its_session_has_what_it_had_and_no
             return joined(kind, heavy.bootstrap, group, topic, "static", assignor, **{"group.instance.id": "static-1"})
 
         def generation():
-            told = heavy.told(Callback.ASSIGNED, client_id="static", instance_id="static-1")
-            return told[-1].generation if told else None
+            reported = heavy.reported(Callback.ASSIGNED, client_id="static", instance_id="static-1")
+            return reported[-1].generation if reported else None
 
         first = start()
-        eventually(lambda: shares(first, other) == [12, 4] and generation(), LONG_S, told=heavy.outcomes)
+        eventually(lambda: shares(first, other) == [12, 4] and generation(), LONG_S, waiting_for=heavy.outcomes)
         had, when, changes = first.owned, generation(), len(other.changes)
-        told = len(heavy.told(Callback.ASSIGNED))
+        reported = len(heavy.reported(Callback.ASSIGNED))
         eventually(lambda: read_by(first), LONG_S)
         first.close()
         again = start()
-        eventually(lambda: again.owned == had and len(heavy.told(Callback.ASSIGNED)) > told, LONG_S)
+        eventually(lambda: again.owned == had and len(heavy.reported(Callback.ASSIGNED)) > reported, LONG_S)
         before = len(again.read)
         eventually(lambda: len(again.read) > before + 100, LONG_S)
         assert (generation(), len(other.changes)) == (when, changes), "nobody rebalanced"
         third = joined(LibrdkafkaMember, light.bootstrap, group, topic, "third")
-        eventually(lambda: sorted(shares(again, other, third)) == [3, 3, 10], LONG_S, told=heavy.outcomes)
+        eventually(lambda: sorted(shares(again, other, third)) == [3, 3, 10], LONG_S, waiting_for=heavy.outcomes)
         assert len(again.owned & had) == 10, "what it had before is still its own where a sticky strategy can choose"
         read_everything(load, first, again, other, third)
         for each in (third, other, again):
@@ -208,13 +210,13 @@ def test_observer_and_gateway_agree_when_static_members_restart_and_the_coordina
         last = {}
 
         def agreed():
-            told = events(three.bootstrap_servers, published, group=group)
-            closing = [each for each in told if each["kind"] == "generation" and each["closes_episode"]]
-            last["differ"] = disagreements(told)
-            return bool(closing) and closing[-1]["trigger"] == "member_left" and not last["differ"] and told
+            reported = events(three.bootstrap_servers, published, group=group)
+            closing = [each for each in reported if each["kind"] == "generation" and each["closes_episode"]]
+            last["differ"] = disagreements(reported)
+            return bool(closing) and closing[-1]["trigger"] == "member_left" and not last["differ"] and reported
 
-        told = eventually(agreed, LONG_S, told=last)
+        reported = eventually(agreed, LONG_S, waiting_for=last)
         read_everything(load, *members)
         for each in members:
             each.close()
-    assert len({each["generation"] for each in told if each["kind"] == "generation"}) >= 4
+    assert len({each["generation"] for each in reported if each["kind"] == "generation"}) >= 4

@@ -53,7 +53,7 @@ def topic(racked):
 
 
 def joined_by_all(join, bootstrap, group, topic, own):
-    """Client id -> a member of each kind that gives partitions up as ``own`` does; some tell their racks."""
+    """Client id -> a member of each kind that gives partitions up as ``own`` does; some send their racks."""
 
     def one(kind, name, assignor=own, **properties):
         return join(kind, bootstrap, group, topic, name, assignor, **properties)
@@ -90,11 +90,11 @@ def test_every_strategy_gives_clients_of_every_kind_what_our_own_assignor_gives(
     ):
         everybody = joined_by_all(join, through.bootstrap, group, topic, own)
         members = dict(everybody)
-        eventually(lambda: agreed(members), LONG_S, told=(seen, through.outcomes))
+        eventually(lambda: agreed(members), LONG_S, waiting_for=(seen, through.outcomes))
         assert set().union(*(one.owned for one in members.values())) == set(range(len(PLACED)))
         # The one with most: librdkafka's cooperative consumers do not say that they leave if they have nothing.
         members.pop(max(members, key=lambda client: len(members[client].owned))).close()
-        eventually(lambda: agreed(members), LONG_S, told=(seen, through.outcomes))
+        eventually(lambda: agreed(members), LONG_S, waiting_for=(seen, through.outcomes))
         assert set().union(*(one.owned for one in members.values())) == set(range(len(PLACED)))
         read_everything(load, *everybody.values())
     assert set(through.outcomes) == {FrameOutcome.OFFERED, FrameOutcome.CHOSEN, FrameOutcome.ASSIGNED}
@@ -118,7 +118,9 @@ def test_each_member_gets_what_lies_in_its_rack(racked, topic, name):
             seen.update({rack: one.owned for rack, one in members.items()})
             return seen
 
-        eventually(lambda: owned() == NEAR, LONG_S, told=(seen, through.outcomes))
+        eventually(lambda: owned() == NEAR, LONG_S, waiting_for=(seen, through.outcomes))
         members["c"].close()
-        eventually(lambda: [len(owned()[rack]) for rack in "ab"] == [6, 6], LONG_S, told=(seen, through.outcomes))
+        eventually(
+            lambda: [len(owned()[rack]) for rack in "ab"] == [6, 6], LONG_S, waiting_for=(seen, through.outcomes)
+        )
         assert all(members[rack].owned > NEAR[rack] for rack in "ab"), "what is near to each is its own still"

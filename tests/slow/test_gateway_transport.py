@@ -80,7 +80,7 @@ def test_brokers_that_stop_and_come_back_cost_no_acknowledged_record(three):
             eventually(lambda before=before: some() and len(sent) > before + 500, 120)
         stop.set()
         producing.join()
-        eventually(lambda: some() >= sent, 120, told=lambda: len(sent - got))
+        eventually(lambda: some() >= sent, 120, waiting_for=lambda: len(sent - got))
         assert gateway.metric("rebalance_agent_gateway_brokers") == 3
         assert gateway.metric("rebalance_agent_gateway_refused_total", reason="malformed") == 0
         assert gateway.metric("rebalance_agent_gateway_refused_total", reason="failed") == 0
@@ -92,7 +92,7 @@ def test_a_broker_that_comes_gets_a_port_and_one_that_goes_loses_it(three, monke
     base = free_base(3)
 
     def seen(bootstrap):
-        """The ports that a client is told."""
+        """The ports that a client gets."""
         admin = AdminClient({"bootstrap.servers": bootstrap, **QUIET})
         return {node.port for node in admin.describe_cluster().result().nodes}
 
@@ -211,10 +211,10 @@ def test_clients_log_in_from_end_to_end_and_records_pass(secured, kind, tls):
 @needs_openssl
 def test_a_wrong_password_is_refused_by_the_broker_and_the_gateway_goes_on(secured):
     with gatewaying(of_the_gateway(secured.properties("plain"))) as gateway:
-        told = []
+        reported = []
         login = {"bootstrap.servers": gateway.bootstrap, **of_the_client("plain"), **QUIET}
-        wrong = Producer({**login, "sasl.password": "wrong", "error_cb": lambda error: told.append(error.str())})
-        eventually(lambda: any("uthentication failed" in each for each in told), between=lambda: wrong.poll(0.1))
+        wrong = Producer({**login, "sasl.password": "wrong", "error_cb": lambda error: reported.append(error.str())})
+        eventually(lambda: any("uthentication failed" in each for each in reported), between=lambda: wrong.poll(0.1))
         right = Producer(login)
         right.produce("secured-after", b"x")
         assert right.flush(60) == 0

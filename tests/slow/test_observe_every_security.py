@@ -51,7 +51,7 @@ def test_a_sidecar_publishes_by_every_kind_of_security(secured, kind):
 
 
 @pytest.mark.parametrize(
-    ("kind", "wrong", "told"),
+    ("kind", "wrong", "reported"),
     [
         ("plain", {"sasl.password": "wrong"}, "Authentication failed"),
         ("scram_512_tls", {"sasl.password": "wrong"}, "Authentication failed"),
@@ -60,14 +60,14 @@ def test_a_sidecar_publishes_by_every_kind_of_security(secured, kind):
         ("mtls", {"ssl.certificate.location": None, "ssl.key.location": None}, "certificate"),
     ],
 )
-def test_who_is_not_let_in_is_told_why_and_goes_on_trying(secured, kind, wrong, told, tmp_path, capfd):
+def test_a_client_that_is_refused_logs_why_and_tries_again(secured, kind, wrong, reported, tmp_path, capfd):
     wrong = {name: another(tmp_path) if value == ANOTHER else value for name, value in wrong.items()}
     replaced = {*wrong, *(f"{name}.file" for name in wrong)}
     properties = {name: value for name, value in secured.properties(kind).items() if name not in replaced}
     properties |= {name: value for name, value in wrong.items() if value is not None}
     with observing(None, kafka=properties, wait=False) as watched:
         reason = lambda: watched.parts()["cluster"]  # noqa: E731
-        eventually(lambda: any(each in reason() for each in told.split("|")), told=told)
+        eventually(lambda: any(each in reason() for each in reported.split("|")), waiting_for=reported)
         assert watched.get("/healthz")[0] == 200
         assert watched.get("/readyz")[0] == 503
         assert PASSWORD not in reason()

@@ -131,7 +131,7 @@ def test_workers_whose_python_has_none_of_ours_do_the_work(cluster, tmp_path):
     )
     assert done.returncode == 0, done.stderr[-6000:]
     summary = json.loads(done.stdout.splitlines()[-1])
-    told = [json.loads(line) for line in lines.splitlines()]
-    assert summary["events"] == len(told)
-    assert summary["generations"] == sum(each["kind"] == "generation" for each in told)
+    reported = [json.loads(line) for line in lines.splitlines()]
+    assert summary["events"] == len(reported)
+    assert summary["generations"] == sum(each["kind"] == "generation" for each in reported)
     assert summary["fidelity"]["moves"] in (None, 1.0)

@@ -30,14 +30,14 @@ DEMO_S = 300
 
 
 class Demo:
-    """The demo that goes on until it is told to end, and what it has said."""
+    """The demo that goes on until it has to end, and what it has said."""
 
     def __init__(self, log):
         self._log = log
         self.bootstrap = self.said(r"Kafka is ready after \S+ s at (\S+)")[1]
 
     def said(self, pattern):
-        return eventually(lambda: re.search(pattern, self._log.read_text()), DEMO_S, told=self._log)
+        return eventually(lambda: re.search(pattern, self._log.read_text()), DEMO_S, waiting_for=self._log)
 
 
 @contextmanager
@@ -84,7 +84,7 @@ def performed(folder, spark):
         demo.said("> join")  # by then the observer has made its topic
         for moment in ("> slow consumer", "> added partitions"):
             stream = Ingest(demo.bootstrap, TOPIC, ingested, folder / "ingest.log")
-            eventually(lambda: commits(ingested) > 1, DEMO_S, told=folder / "ingest.log")
+            eventually(lambda: commits(ingested) > 1, DEMO_S, waiting_for=folder / "ingest.log")
             demo.said(moment)
             stream.kill()
         for step in STEPS:
@@ -92,7 +92,7 @@ def performed(folder, spark):
         before = best(demo.bootstrap)
         stream = Ingest(demo.bootstrap, TOPIC, ingested, folder / "ingest.log")
         tables = DeltaTables(spark, str(ingested))
-        eventually(lambda: is_known(tables, before), DEMO_S, told=folder / "ingest.log")
+        eventually(lambda: is_known(tables, before), DEMO_S, waiting_for=folder / "ingest.log")
         assert stream.interrupt() == 0
         after = best(demo.bootstrap)
         now = topic_now(properties)
@@ -106,9 +106,9 @@ def revisions(tables):
     ]
 
 
-def is_known(tables, told):
+def is_known(tables, reported):
     there = dict(revisions(tables))
-    return all(there.get(name, -1) >= revision for name, revision in told.items())
+    return all(there.get(name, -1) >= revision for name, revision in reported.items())
 
 
 def test_each_event_of_the_demo_is_there_once_in_its_best_revision(performed):
@@ -122,7 +122,7 @@ def test_each_event_of_the_demo_is_there_once_in_its_best_revision(performed):
     assert tables.read("events_rejected").count() == 0
 
 
-def test_the_coordinators_log_tells_of_the_same_generations(performed):
+def test_the_coordinators_log_shows_the_same_generations(performed):
     tables, found, _, _ = performed
     watched, left = generations(stored(tables)), generations(stored(found))
     assert watched.keys() <= left.keys()
@@ -132,7 +132,7 @@ def test_the_coordinators_log_tells_of_the_same_generations(performed):
     assert {name: left[name] for name in same} == {name: watched[name] for name in same}
 
 
-def test_what_the_demo_decided_is_repeated_and_its_clustered_group_is_told_what_is_better(performed):
+def test_what_the_demo_decided_is_repeated_and_its_clustered_group_gets_advice(performed):
     tables, *_ = performed
     now_ms = SystemClock().now_ms()
     aggregate(tables, now_ms, print)

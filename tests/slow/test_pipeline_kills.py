@@ -23,7 +23,7 @@ def test_every_event_is_there_once_after_twenty_kills(kafka, tmp_path):
     print("seed", seed)
     bootstrap, topic, folder = kafka.bootstrap_servers, "ingest-killed-twenty-times", str(tmp_path / "tables")
     create_topic(bootstrap, topic, 3)
-    with producing(bootstrap, topic, seed=seed) as told:
+    with producing(bootstrap, topic, seed=seed) as reported:
         kill_at_random(bootstrap, topic, folder, tmp_path / "log", times=20, seed=seed)
     with open_session(SessionSettings(master="local[2]", driver_memory="1g", partitions=2)) as spark:
         tables = DeltaTables(spark, folder)
@@ -31,4 +31,4 @@ def test_every_event_is_there_once_after_twenty_kills(kafka, tmp_path):
         records = events_of_topic(spark, properties, topic, records_max=50_000)
         settings = StreamSettings(checkpoint_of(tables, properties, topic))
         ingest_stream(tables, records, settings, SystemClock(), threading.Event())
-        assert_exactly_once(tables, told)
+        assert_exactly_once(tables, reported)

@@ -53,7 +53,7 @@ def test_where_java_is_killed_it_is_said_what_may_help(tmp_path):
     log = tmp_path / "log"
     with log.open("wb") as file:
         process = subprocess.Popen(command("run", tmp_path / "events", tmp_path), stdout=file, stderr=file)
-    eventually(lambda: "run: generations" in log.read_text(), START_S, told=log)
+    eventually(lambda: "run: generations" in log.read_text(), START_S, waiting_for=log)
     (java,) = (each for each in psutil.Process(process.pid).children(recursive=True) if each.name() == "java")
     java.kill()
     assert process.wait(START_S) == 1, log.read_text()

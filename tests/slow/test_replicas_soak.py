@@ -19,7 +19,7 @@ PATIENCE_S = 180
 
 
 @pytest.mark.timeout(3_600)
-def test_whoever_dies_every_generation_is_told_once():
+def test_after_any_death_every_generation_is_reported_once():
     chance = random.Random(7)  # the same order of deaths in every run
     unique = uuid.uuid4().hex[:8]
     groups = [f"group-{number}" for number in range(8)]
@@ -44,11 +44,11 @@ def test_whoever_dies_every_generation_is_told_once():
         compared = []
 
         def agree():
-            told, _ = published(bootstrap, "rebalance-events", groups)
-            compared[:] = [generations(bootstrap, groups), told]
-            return compared[0] == told
+            reported, _ = published(bootstrap, "rebalance-events", groups)
+            compared[:] = [generations(bootstrap, groups), reported]
+            return compared[0] == reported
 
-        eventually(agree, PATIENCE_S, told=compared)
+        eventually(agree, PATIENCE_S, waiting_for=compared)
         assert min(map(len, compared[0].values())) > ROUNDS
 
 

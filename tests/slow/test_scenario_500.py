@@ -51,17 +51,19 @@ def _scenario(name, client, settings, rounds, partitions, each):
     return Scenario(name, client, (act(Join("a"), then=ANY), *turns), settings, partitions, each=each)
 
 
-def test_no_generation_of_500_rebalances_is_missed_or_told_twice():
+def test_no_generation_of_500_rebalances_is_missed_or_reported_twice():
     scenarios = [_scenario(*each) for each in GROUPS]
     with EmbeddedKafka(properties=BROKER) as kafka, ExitStack() as stack:
         stage = Stage(kafka, stack, scenarios)
         played = stage.play_all(scenarios)
         failed = [result for result in played.values() if isinstance(result, BaseException)]
         assert failed == [], "\n".join(map(str, failed))
-        told = {name: [event["generation"] for part in acts for event in part.events] for name, acts in played.items()}
+        reported = {
+            name: [event["generation"] for part in acts for event in part.events] for name, acts in played.items()
+        }
         held = {
             each.name: stage.journal.numbers(stage.group(each), played[each.name][-1].rested_ms) for each in scenarios
         }
-        assert told == held
+        assert reported == held
         assert sum(map(len, held.values())) >= REBALANCES
         assert stage.observer.metric("rebalance_agent_events_dropped_total", where="kafka") == 0

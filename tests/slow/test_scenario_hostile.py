@@ -88,7 +88,7 @@ def test_a_topic_that_is_compacted_under_the_reader_ends_in_the_same_truth():
             eventually(lambda: _generations(watched, [group]) == [1])
             eventually(watched.ready)
             left = lambda: sum(1 for each in everything(bootstrap, TOPIC) if each.partition() == SPARED)  # noqa: E731
-            eventually(lambda: left() < rounds * len(names) // 2, told="nothing was compacted")
+            eventually(lambda: left() < rounds * len(names) // 2, waiting_for="nothing was compacted")
         with observing(bootstrap) as watched:
             eventually(lambda: set(_generations(watched, names)) == {rounds})
             assert watched.metric("rebalance_agent_decode_errors_total", key_version="2") == 0

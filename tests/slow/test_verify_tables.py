@@ -39,7 +39,7 @@ def command(tmp_path):
 
 
 def _rebalanced(bootstrap):
-    """Members of each group come, more come and go, all go; and each step is told before the next."""
+    """Members of each group come, more come and go, all go; and each step is reported before the next."""
     with observing(bootstrap):
         for count in (1, 2, 1, 0):
             with ExitStack() as stack:
@@ -50,7 +50,7 @@ def _rebalanced(bootstrap):
 
 
 def _sizes(bootstrap):
-    """How many members each group had in the generation that was told last."""
+    """How many members each group had in the generation that was reported last."""
     return {each["group"]: len(each["members"]) for each in _generations(bootstrap).values()}
 
 
@@ -65,17 +65,17 @@ def test_tables_of_a_real_cluster_are_clean_and_what_was_not_aggregated_yet_is_t
         cluster = ("--bootstrap-servers", bootstrap)
         create_topic(bootstrap, "orders", 4)
         _rebalanced(bootstrap)
-        told = len(_generations(bootstrap))
+        reported = len(_generations(bootstrap))
         command("pipeline", "ingest", *cluster)
         command("pipeline", "aggregate")
         clean = command("verify", *cluster, "--grace-seconds", "0", "--json")
         found = json.loads(clean.stdout)
         assert (clean.returncode, found["found"], found["groups"]) == (0, 0, len(KINDS))
-        assert found["tables"]["generations"]["agreed"] == told >= 2 * len(KINDS)
+        assert found["tables"]["generations"]["agreed"] == reported >= 2 * len(KINDS)
 
         _rebalanced(bootstrap)
         command("pipeline", "ingest", *cluster)
         later = json.loads(command("verify", *cluster, "--grace-seconds", "0", "--json").stdout)
         assert (later["clean"], later["pending"]) == (True, 0)
         assert later["agreed"] > found["agreed"]
-        assert later["tables"]["generations"]["pending"] == len(_generations(bootstrap)) - told > 0
+        assert later["tables"]["generations"]["pending"] == len(_generations(bootstrap)) - reported > 0

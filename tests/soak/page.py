@@ -25,8 +25,8 @@ svg{{width:100%;background:#f6f7f9}}polyline{{fill:none;stroke:#2f6fde}}line{{st
 def verdict(measure: Measure, slope: Slope) -> str:
     """One line: the slope with its error, and whether that is growth."""
     ending = "GROWS" if slope.grows(measure.allowed) else "flat"
-    told = f"{slope.per_hour:+.3g} +- {slope.error:.2g} {measure.unit}".strip()
-    return f"{measure.title}: {slope.start:.4g} to {slope.end:.4g} {measure.unit}, {told} an hour: {ending}"
+    reported = f"{slope.per_hour:+.3g} +- {slope.error:.2g} {measure.unit}".strip()
+    return f"{measure.title}: {slope.start:.4g} to {slope.end:.4g} {measure.unit}, {reported} an hour: {ending}"
 
 
 def soak_page(samples: Sequence[Sample], slopes: Sequence[Slope], summary: str) -> str:

@@ -95,7 +95,7 @@ def _soaked(hours: float, groups: int, rate: float, seed: int) -> tuple[list[Sam
         for sample, so_far in _observed(hours, groups, rate, seed):
             samples.append(sample)
             rebalances = so_far
-    except subprocess.TimeoutExpired:  # what was seen until then is worth telling all the same
+    except subprocess.TimeoutExpired:  # what was seen until then is worth reporting all the same
         return samples, rebalances, False
     return samples, rebalances, True
 

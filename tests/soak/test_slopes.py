@@ -26,7 +26,7 @@ def test_a_slope_is_found_within_its_error(per_hour):
     assert sum(within) >= 55
 
 
-def test_what_grows_is_told_and_what_is_flat_or_falls_is_not():
+def test_what_grows_is_reported_and_what_is_flat_or_falls_is_not():
     assert all(fitted(HOURS, noisy(seed, 3.0)).grows(2.0) for seed in range(40))
     assert not any(fitted(HOURS, noisy(seed, -3.0)).grows(2.0) for seed in range(40))
     assert sum(fitted(HOURS, noisy(seed, 0.0)).sure for seed in range(500)) <= 5

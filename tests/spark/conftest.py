@@ -22,7 +22,7 @@ def spark():
     """Two threads and a gigabyte: what a laptop can spare."""
     settings = SessionSettings(master="local[2]", driver_memory="1g", partitions=2, more=SHORT_LIVED)
     with open_session(settings, "tests") as session:
-        logging.getLogger("py4j").setLevel(logging.WARNING)  # it tells of each call where tests catch all levels
+        logging.getLogger("py4j").setLevel(logging.WARNING)  # it logs each call where tests catch all levels
         yield session
 
 

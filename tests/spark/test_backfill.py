@@ -46,16 +46,16 @@ def test_files_of_records_give_what_was_observed_of_them(tables, folder):
     # Nobody knows their partition and offsets: none are made up.
     assert [each[:4] for each in map(astuple, ranges(records))] == [(0, len(ROWS) + 1, None, None)]
     assert replayed(records, FACTS).select(F.spark_partition_id()).distinct().count() > 1
-    told, missing = keep(tables, replayed(records, FACTS), FakeClock())
+    reported, missing = keep(tables, replayed(records, FACTS), FakeClock())
     assert missing == []
     assert generations(stored(tables)) == generations(WATCHED)
-    assert told.rejected == 1
+    assert reported.rejected == 1
     (rejected,) = tables.read("events_rejected").collect()
     assert rejected["reason"].startswith("offsets_record: ")
     assert (rejected["partition"], rejected["offset"]) == (0, None)
 
 
-def test_where_generations_are_missing_is_told(tables, folder):
+def test_where_generations_are_missing_is_reported(tables, folder):
     eager = [each for each in WATCHED if each["group"] == "eager" and each["kind"] == "generation"]
     gone = {each["timestamp_ms"] for each in eager[1:2]}
     left = [row for row in ROWS if row["timestamp"] not in gone]
@@ -85,10 +85,10 @@ def test_of_a_real_topic_every_record_is_read_and_every_generation_agrees_with_w
 
     rows = replayed(records, now.facts, GroupPatterns(allow=group))
     keep(tables, rows, FakeClock())
-    retold_events = generations(stored(tables))
+    repeated_events = generations(stored(tables))
     watched = generations(events(bootstrap, published, group=group))
     assert watched
-    assert {name: retold_events[name] for name in watched} == watched
+    assert {name: repeated_events[name] for name in watched} == watched
     # What was watched takes the place of it, and keeps it.
     published_events = stored_events(tables.spark, properties, published)
     assert ingest_batch(tables, published_events, "ingest", FakeClock()).rejected == 0

@@ -117,16 +117,16 @@ def test_many_random_histories_are_as_plain_python_has_them(many):
 def test_the_messages_are_what_an_observer_reads(many):
     _, frame = many
     rows = {(row["group"], row["hour_of_week"]): row for row in frame.collect()}
-    told = {}
+    reported = {}
     for message in baseline_messages(frame).collect():
         value = message["value"].encode()
         assert len(value) < BASELINE_BYTES_MAX / 4
         baseline = baseline_from_json(value)
         assert message["key"] == f"{baseline.cluster_id}:{baseline.group}" == f"c:{baseline.group}"
         assert baseline.computed_ms == NOW_MS
-        told |= {(baseline.group, hour.hour_of_week): hour for hour in baseline.hours}
-    assert told.keys() == rows.keys()
-    for key, hour in told.items():
+        reported |= {(baseline.group, hour.hour_of_week): hour for hour in baseline.hours}
+    assert reported.keys() == rows.keys()
+    for key, hour in reported.items():
         assert (hour.scope.value, hour.samples) == (rows[key]["scope"], rows[key]["samples"])
         seconds = (hour.stall_p50_seconds, hour.stall_p95_seconds, hour.stall_p99_seconds)
         assert seconds == tuple(rows[key][name] for name in NAMES[2:])

@@ -90,7 +90,7 @@ def test_an_observer_shows_what_was_published_of_its_groups(spark, kafka, monkey
         assert watched.ready()
 
 
-def test_what_cannot_be_published_is_told_in_a_line(spark):
+def test_what_cannot_be_published_is_reported_in_a_line(spark):
     frame = computed(spark, "c", "g", MONDAY_MS, (1.0, 1.0, 1.0))
     with pytest.raises(PipelineError, match="baselines are not published: creating topic"):
         publish_baselines(frame, {"bootstrap.servers": "127.0.0.1:1", "log_level": "0"})

@@ -36,8 +36,8 @@ def pipeline(folder, capsys):
 
     def run(stage, *arguments):
         code = main(["pipeline", stage, "--tables", str(folder / "tables"), *map(str, arguments)])
-        told = capsys.readouterr()
-        return code, json.loads(told.out.splitlines()[-1]) if told.out else None, told.err
+        reported = capsys.readouterr()
+        return code, json.loads(reported.out.splitlines()[-1]) if reported.out else None, reported.err
 
     return run
 
@@ -84,10 +84,10 @@ def test_stage_after_stage_comes_to_what_run_comes_to(pipeline, folder):
     assert (folder / "report.html").stat().st_size > 10_000
 
 
-def test_a_missing_generation_is_told_and_fails_only_a_strict_run(pipeline, folder, spark):
-    told = [json.loads(line) for line in LINES]
-    eager = [each for each in told if each["kind"] == "generation" and each["group"] == "eager"]
-    left = [each for each in told if each["event_id"] != eager[1]["event_id"]]
+def test_a_missing_generation_is_reported_and_fails_only_a_strict_run(pipeline, folder, spark):
+    reported = [json.loads(line) for line in LINES]
+    eager = [each for each in reported if each["kind"] == "generation" and each["group"] == "eager"]
+    left = [each for each in reported if each["event_id"] != eager[1]["event_id"]]
     (folder / "events" / "events.ndjson").write_text("\n".join(map(json.dumps, left)))
     assert pipeline("ingest", "--events", folder / "events")[0] == 0
     code, summary, said = pipeline("aggregate")
@@ -104,7 +104,7 @@ def test_a_missing_generation_is_told_and_fails_only_a_strict_run(pipeline, fold
     assert [(row["failed"], row["severity"]) for row in rows] == [(1, "warning")] * 2
 
 
-def test_wrong_rows_end_a_run_with_exit_code_1_and_are_told_in_the_table(pipeline, folder, spark):
+def test_wrong_rows_end_a_run_with_exit_code_1_and_are_reported_in_the_table(pipeline, folder, spark):
     assert pipeline("ingest", "--events", folder / "events")[0] == 0
     tables = DeltaTables(spark, str(folder / "tables"))
     odd = tables.read("events").withColumn("day", F.date_add("day", 1)).limit(1)

@@ -25,7 +25,7 @@ from support.pipeline.event_rows import MONDAY_MS, events_frame, generation, mem
 GOLDEN = Path(__file__).parents[1] / "golden" / "captured_topic_events.ndjson"
 
 
-def told(frame):
+def reported(frame):
     """Rows as dictionaries, times in epoch milliseconds."""
     times = [name for name, kind in frame.dtypes if kind == "timestamp"]
     millis = frame.selectExpr(
@@ -62,7 +62,7 @@ DEPLOY = rollout(MONDAY_MS + 1_500, MONDAY_MS + 4_000, 2, 4)
 
 
 def deploys():
-    """Seven generations, the last of a group that was made anew; a deploy told under two ids, one elsewhere."""
+    """Seven generations, the last of a group that was made anew; a deploy reported under two ids, one elsewhere."""
     one = [member("a", (0,))]
     for second, number in enumerate((1, 2, 3, 4, 5, 6), 1):
         yield generation(MONDAY_MS + second * 1_000, number, one, cluster_id="deploys")
@@ -94,14 +94,14 @@ NEW = dataclasses.replace(OLD, revision=1, moved=5)
 PARTS = [*split(WHOLE), *numbered(split(MISSING), 0, 1), *numbered(split(NEW), 0), *numbered(split(OLD), 1, 2, 3)]
 
 WHERE = Workload("pod-1", "node-1", "orders", "orders:7")
-TOLD = generation(
+REPORTED = generation(
     MONDAY_MS,
     1,
     [
         member("a", (0, 1, 2, 7), instance_id="a-1", rack="r1", where=WHERE, session_timeout_ms=45_000),
         member("b", (), rack=""),
     ],
-    cluster_id="told",
+    cluster_id="reported",
 )
 
 
@@ -110,7 +110,7 @@ def history():
     """Recorded events, and drawn ones of many groups, with what else a stream of events has."""
     recorded = [event_from_json(json_object(line)) for line in GOLDEN.read_bytes().splitlines()]
     drawn = [event for seed in range(30) for event in random_history(seed, group=f"g{seed}")]
-    return [*recorded, *drawn, *deploys(), TOLD]
+    return [*recorded, *drawn, *deploys(), REPORTED]
 
 
 @pytest.fixture(scope="module")
@@ -122,12 +122,12 @@ def frame(spark, history):
 
 @pytest.fixture(scope="module")
 def rows(frame):
-    return {row["event_id"]: row for row in told(frame)}
+    return {row["event_id"]: row for row in reported(frame)}
 
 
 @pytest.fixture(scope="module")
 def member_rows(frame):
-    return {(row["event_id"], row["member_id"]): row for row in told(members(frame))}
+    return {(row["event_id"], row["member_id"]): row for row in reported(members(frame))}
 
 
 def test_each_generation_is_a_row_that_says_what_its_event_says(rows, history):
@@ -151,7 +151,7 @@ def test_each_member_is_a_row(member_rows, history):
 
 
 def test_what_only_sidecars_know_of_a_member_is_there(member_rows):
-    first, second = (member_rows[TOLD.event_id, name] for name in "ab")
+    first, second = (member_rows[REPORTED.event_id, name] for name in "ab")
     expected = {"instance_id": "a-1", "rack": "r1", "pod": "pod-1", "node": "node-1", "workload": "orders"}
     expected |= {"image": "orders:7", "partitions": 4, "session_timeout_ms": 45_000, "topics": ["t"]}
     assert as_expected(first, expected) == expected

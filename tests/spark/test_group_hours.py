@@ -22,7 +22,7 @@ from support.pipeline.event_rows import (
     member,
     random_history,
 )
-from support.tracker.tracking import T0, listed, record, tell, tick, topics
+from support.tracker.tracking import T0, feed, listed, record, tick, topics
 from support.tracker.tracking import member as tracked
 
 FIRST = MONDAY_MS // HOUR_MS
@@ -234,7 +234,7 @@ def test_the_sums_are_those_that_an_observer_counts(spark):
     for name, story in STORIES.items():
         tracker = Tracker(name)
         beginning = (topics(0, t=4), listed(900), record(1_000, 0), listed(3_800, "g"))
-        events += tell(tracker, *beginning, *story, tick(700_000))
+        events += feed(tracker, *beginning, *story, tick(700_000))
         counted[name] = tracker.view("g").counters
     found = computed(spark, events)
     for name, counters in counted.items():

@@ -66,19 +66,19 @@ STORIES = {
     "late": [("ingest", 2), ("ingest", 1), ("ingest", 0)],
     "twice": [("ingest", 1), ("ingest", 2), ("ingest", 2)],
     "the past is replaced": [("backfill", 9), ("ingest", 0), ("backfill", 9)],
-    "the past told twice": [("backfill", 0), ("backfill", 0), ("backfill", 0)],
+    "the past reported twice": [("backfill", 0), ("backfill", 0), ("backfill", 0)],
 }
 """What comes of one event, in this order: origin and revision."""
-STAYS = {"in order": 2, "late": 0, "twice": 1, "the past is replaced": 1, "the past told twice": 0}
+STAYS = {"in order": 2, "late": 0, "twice": 1, "the past is replaced": 1, "the past reported twice": 0}
 
 
 def test_better_evidence_replaces_and_worse_or_equal_never_does(tables, folder):
     for step in range(3):
         for origin in ("ingest", "backfill"):
             lines = [
-                json_line(replace(FIRST, event_id=name, revision=told[step][1], moved=step))
-                for name, told in STORIES.items()
-                if told[step][0] == origin
+                json_line(replace(FIRST, event_id=name, revision=reported[step][1], moved=step))
+                for name, reported in STORIES.items()
+                if reported[step][0] == origin
             ]
             (folder / "events.ndjson").write_bytes(b"\n".join(lines))
             if lines:

@@ -32,10 +32,10 @@ def test_every_event_is_there_once_though_the_stream_was_killed_at_random(kafka,
     print("seed", seed)
     topic = "ingest-killed"
     create_topic(kafka.bootstrap_servers, topic, 2)
-    with producing(kafka.bootstrap_servers, topic, seed=seed) as told:
+    with producing(kafka.bootstrap_servers, topic, seed=seed) as reported:
         kill_at_random(kafka.bootstrap_servers, topic, tables.folder, tmp_path / "log", times=KILLS, seed=seed)
     catch_up(tables, kafka, topic)
-    assert_exactly_once(tables, told)
+    assert_exactly_once(tables, reported)
     assert catch_up(tables, kafka, topic).events == 0
     assert stored_events(tables.spark, {"bootstrap.servers": kafka.bootstrap_servers}, topic).count() > 0
 

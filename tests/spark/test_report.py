@@ -46,8 +46,10 @@ class Held:
 @pytest.fixture(scope="module")
 def filled(spark):
     held = Held(spark)
-    told = [each for number in range(FLEET.groups) for each in latest(history(FLEET, number))]
-    held.put("events", events_frame(spark, [each for each in told if not isinstance(each, MemberEvent | AssignEvent)]))
+    reported = [each for number in range(FLEET.groups) for each in latest(history(FLEET, number))]
+    held.put(
+        "events", events_frame(spark, [each for each in reported if not isinstance(each, MemberEvent | AssignEvent)])
+    )
     held.put("generations", generations(held.read("events")))
     held.put("members", members(held.read("generations")))
     held.put("group_hours", group_hours(held.read("generations"), held.read("events")))
@@ -68,9 +70,9 @@ def filled(spark):
 
 
 def test_the_rows_are_what_the_events_add_up_to(filled):
-    told, expected = collect(filled, MADE_AT), report_of(FLEET)
-    assert [each.key for each in told.groups] == [each.key for each in expected.groups]
-    for mine, theirs in zip(told.groups, expected.groups, strict=True):
+    reported, expected = collect(filled, MADE_AT), report_of(FLEET)
+    assert [each.key for each in reported.groups] == [each.key for each in expected.groups]
+    for mine, theirs in zip(reported.groups, expected.groups, strict=True):
         for name in (
             "group_type",
             "protocol",
@@ -84,40 +86,40 @@ def test_the_rows_are_what_the_events_add_up_to(filled):
         assert mine.stalled_partition_seconds == pytest.approx(theirs.stalled_partition_seconds)
         assert sum(mine.costs) == pytest.approx(theirs.stalled_partition_seconds)
         assert 0 < mine.availability <= 1
-    assert sum(each.rebalances for each in told.costs) == sum(each.rebalances for each in told.groups)
+    assert sum(each.rebalances for each in reported.costs) == sum(each.rebalances for each in reported.groups)
     by_hour = {
         each.hour_of_week: (each.rebalances, pytest.approx(each.stalled_partition_seconds)) for each in expected.week
     }
-    assert {each.hour_of_week: (each.rebalances, each.stalled_partition_seconds) for each in told.week} == by_hour
-    assert told.since == expected.since
-    assert expected.until - dt.timedelta(hours=2) <= told.until <= expected.until
-    assert told.period_seconds == 3_600
-    assert told.groups_in_all == len(told.groups)
+    assert {each.hour_of_week: (each.rebalances, each.stalled_partition_seconds) for each in reported.week} == by_hour
+    assert reported.since == expected.since
+    assert expected.until - dt.timedelta(hours=2) <= reported.until <= expected.until
+    assert reported.period_seconds == 3_600
+    assert reported.groups_in_all == len(reported.groups)
 
 
 def test_pictures_show_the_worst_groups(filled):
-    told, expected = collect(filled, MADE_AT, details=2), report_of(FLEET, details=2)
-    assert [each.key for each in told.details] == [each.key for each in expected.details]
-    for mine, theirs in zip(told.details, expected.details, strict=True):
+    reported, expected = collect(filled, MADE_AT, details=2), report_of(FLEET, details=2)
+    assert [each.key for each in reported.details] == [each.key for each in expected.details]
+    for mine, theirs in zip(reported.details, expected.details, strict=True):
         assert mine.episodes == theirs.episodes
         assert [each.generation for each in mine.owners] == [each.generation for each in theirs.owners]
         assert [sum(each.partitions.values()) for each in mine.owners] == [
             sum(each.partitions.values()) for each in theirs.owners
         ]
-    assert {each.strategy: each.refused for each in told.details[0].whatif} == {
+    assert {each.strategy: each.refused for each in reported.details[0].whatif} == {
         "range": None,
         "failover": "no priorities",
     }
-    assert [each.hour_of_week for each in told.details[0].baselines] == [3]
-    worst = told.groups[0]
+    assert [each.hour_of_week for each in reported.details[0].baselines] == [3]
+    worst = reported.groups[0]
     assert (worst.recommended, worst.static_membership, worst.sentence) == ("range", True, "do it")
 
 
 @pytest.mark.parametrize("most", [1, 50])
 def test_of_a_group_of_very_many_members_fewer_generations_are_shown(filled, monkeypatch, most):
     monkeypatch.setattr("rebalance_agent.pipeline.report.queries.detail_rows.OWNERS_MEMBERS_MAX", most)
-    (told,) = collect(filled, MADE_AT, details=1).details
-    rows = filled.read("generations").where("member_count > 0").where(F.col("group") == told.key[1])
+    (reported,) = collect(filled, MADE_AT, details=1).details
+    rows = filled.read("generations").where("member_count > 0").where(F.col("group") == reported.key[1])
     newest = rows.orderBy(F.desc("completed_at"), F.desc("generation")).select("generation", "member_count").collect()
     wanted, so_far = [], 0
     for generation, members_of_it in newest[:OWNERS_MAX]:
@@ -125,16 +127,16 @@ def test_of_a_group_of_very_many_members_fewer_generations_are_shown(filled, mon
         if wanted and so_far > most:
             break
         wanted.append(generation)
-    assert [each.generation for each in reversed(told.owners)] == wanted
+    assert [each.generation for each in reversed(reported.owners)] == wanted
     assert len(wanted) < min(len(newest), OWNERS_MAX)
 
 
 def test_deploys_and_storms_are_those_of_the_tables(filled):
-    told = collect(filled, MADE_AT)
+    reported = collect(filled, MADE_AT)
     deploys = filled.read("generations").where("rollout IS NOT NULL AND closes_episode")
-    assert len(told.deploys) == told.deploys_in_all == deploys.select("rollout").distinct().count() > 0
-    assert sum(each.rebalances for each in told.deploys) == deploys.count()
-    assert len(told.storms) == filled.read("group_hours").where("storms > 0").count()
+    assert len(reported.deploys) == reported.deploys_in_all == deploys.select("rollout").distinct().count() > 0
+    assert sum(each.rebalances for each in reported.deploys) == deploys.count()
+    assert len(reported.storms) == filled.read("group_hours").where("storms > 0").count()
 
 
 def test_the_page_is_drawn_from_them(filled):

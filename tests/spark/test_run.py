@@ -27,7 +27,7 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def told(folder):
+def reported(folder):
     """The events that were read, and what the command said in the end."""
     spark = [word for name, value in SHORT_LIVED.items() for word in ("--spark", f"{name}={value}")]
     command = [
@@ -46,23 +46,23 @@ def told(folder):
     return list(events.values()), json.loads(done.stdout.splitlines()[-1])
 
 
-def test_each_event_counts_once_and_what_is_none_is_rejected(told):
-    events, summary = told
+def test_each_event_counts_once_and_what_is_none_is_rejected(reported):
+    events, summary = reported
     assert (summary["events"], summary["rejected"]) == (len(events), 1)
     assert summary["generations"] == sum(each["kind"] == "generation" for each in events)
     assert (summary["groups"], summary["broken"]) == (GROUPS, 0)
 
 
-def test_every_decision_that_is_defined_is_repeated(told):
-    _, summary = told
+def test_every_decision_that_is_defined_is_repeated(reported):
+    _, summary = reported
     found = summary["fidelity"]
     assert (found["moves"], found["skew"]) == (1.0, 1.0)
     assert found["checked"] > 50
     assert found["not_comparable"] > 0  # those of brokers
 
 
-def test_tables_and_report_are_written(told, folder, spark):
-    _, summary = told
+def test_tables_and_report_are_written(reported, folder, spark):
+    _, summary = reported
     tables = DeltaTables(spark, str(folder / "tables"))
     assert tables.read("recommendations").count() == GROUPS
     checked = {row["table"] for row in tables.read("expectations").where("failed = 0").select("table").collect()}

@@ -53,8 +53,8 @@ def verify(spark, folder, monkeypatch, capsys):
         capsys.readouterr()
         files = ("--records", str(folder / "records.ndjson"), "--tables", str(folder / "tables"))
         code = main(["verify", *files, "--grace-seconds", "0", *flags])  # all that is captured took seconds
-        told = capsys.readouterr()
-        return code, told.out, told.err
+        reported = capsys.readouterr()
+        return code, reported.out, reported.err
 
     return run
 
@@ -101,26 +101,26 @@ def test_a_damaged_table_is_named(lie, verify, spark, folder):
     code, out, _ = verify("--json")
     found = json.loads(out)
     assert (code, found["clean"], _differences(found, "events")) == (1, False, [])
-    told = _differences(found, "generations")
-    assert any(LIES[lie] in what for _, _, what in told), told
-    assert ("eager", ONE["generation"]) in [each[:2] for each in told]
+    reported = _differences(found, "generations")
+    assert any(LIES[lie] in what for _, _, what in reported), reported
+    assert ("eager", ONE["generation"]) in [each[:2] for each in reported]
 
 
 @pytest.mark.parametrize(
-    ("lie", "told"),
+    ("lie", "reported"),
     [
         ("UPDATE {} SET moved = moved + 1", "moved is"),
         ("UPDATE {} SET by_trigger = CAST(map() AS MAP<STRING, BIGINT>)", "by_trigger is {}, but "),
         ("DELETE FROM {}", "it has no row"),
     ],
 )
-def test_a_damaged_hour_is_named(lie, told, verify, spark, folder):
+def test_a_damaged_hour_is_named(lie, reported, verify, spark, folder):
     spark.sql(lie.format(f"delta.`{folder}/tables/group_hours`") + " WHERE `group` = 'eager'")
     code, out, _ = verify("--json")
     found = json.loads(out)
     ((group, _, what),) = _differences(found, "generations")
     assert (code, group, _differences(found, "events")) == (1, "eager", [])
-    assert re.fullmatch(rf"in the hour \d{{4}}-\d\d-\d\dT\d\d:00Z {re.escape(told)}.*", what)
+    assert re.fullmatch(rf"in the hour \d{{4}}-\d\d-\d\dT\d\d:00Z {re.escape(reported)}.*", what)
 
 
 def test_an_event_that_is_not_in_the_table_is_named_and_so_is_one_that_is_there_twice(verify, spark, folder):
@@ -128,10 +128,10 @@ def test_an_event_that_is_not_in_the_table_is_named_and_so_is_one_that_is_there_
     spark.sql(f"INSERT INTO {events} SELECT * FROM {events} WHERE kind = 'group_gone'")
     spark.sql(f"DELETE FROM {events} WHERE {WHERE}")
     code, out, _ = verify("--json")
-    told = _differences(json.loads(out), "events")
+    reported = _differences(json.loads(out), "events")
     assert code == 1
-    assert ("eager", ONE["generation"], f"generation {ONE['generation']} has no event") in told
-    assert any(what == "deletion was published twice" for _, _, what in told)
+    assert ("eager", ONE["generation"], f"generation {ONE['generation']} has no event") in reported
+    assert any(what == "deletion was published twice" for _, _, what in reported)
 
 
 def test_what_came_after_the_tables_were_made_is_not_wanted_of_them(verify, spark, folder):
@@ -152,7 +152,7 @@ def test_what_came_after_the_tables_were_made_is_not_wanted_of_them(verify, spar
 
 
 @pytest.mark.parametrize(
-    ("tables", "flags", "told"),
+    ("tables", "flags", "reported"),
     [
         (
             "elsewhere",
@@ -162,10 +162,10 @@ def test_what_came_after_the_tables_were_made_is_not_wanted_of_them(verify, spar
         ("tables", ("--groups", "copo.*"), "--groups: no record and no event belongs to a group that matches 'copo.*'"),
     ],
 )
-def test_nothing_to_judge_is_no_success(tables, flags, told, verify, folder):
+def test_nothing_to_judge_is_no_success(tables, flags, reported, verify, folder):
     code, out, err = verify("--tables", str(folder / tables), *flags)
     assert (code, out) == (2, "")
-    assert told in err
+    assert reported in err
 
 
 def test_tables_of_two_clusters_are_of_none_without_a_cluster(verify, spark, folder):

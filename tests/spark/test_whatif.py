@@ -36,7 +36,7 @@ def of_group(events, group):
 GROUPS = {
     "clustered": clustered(8),
     "cooperative": clustered(6, name="cooperative-sticky", topics=3),
-    # What members say is what Kafka's own sticky says: only its leader's reports tell that it was the library's.
+    # What members say is what Kafka's own sticky says: only its leader's reports show that it was the library's.
     "reported": walked(Walk(1, newest=True), STRATEGIES["sticky"], 6),
     **{
         f"walk-{name}-{seed}": walked(Walk(seed, newest=True), STRATEGIES[name], 6)

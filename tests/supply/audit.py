@@ -49,7 +49,7 @@ def _ask(python: str, content: str, options: Sequence[str]) -> Answers:
         done = subprocess.run(command, capture_output=True, check=False, text=True)
         if report.exists():
             return answers(json.loads(report.read_text(encoding="utf-8")))
-        # It could not ask to the end, and does not tell what was answered until then.
+        # It could not ask to the end, and does not print what was answered until then.
         return Answers({}, (done.stderr.strip().splitlines() or [""])[-1])
 
 

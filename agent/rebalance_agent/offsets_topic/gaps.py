@@ -1,6 +1,6 @@
 """Where offsets are missing in what the tail reads. Pure.
 
-Compaction and transaction markers both leave gaps in the offsets, which cannot be told apart.
+Compaction and transaction markers both leave gaps in the offsets, which look the same.
 """
 
 from __future__ import annotations

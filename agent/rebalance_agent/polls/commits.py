@@ -1,7 +1,7 @@
 """Committed offsets of groups, from the tail of the offsets topic; OffsetFetch is used only where these are in doubt.
 
 Commits are in doubt because of transactions. The tail also reads offsets that were committed in a transaction that is
-still open or was aborted, and clients cannot tell such records from others. But most commits can be shown to be outside
+still open or was aborted, and clients cannot distinguish such records. But most commits can be shown to be outside
 transactions: every transaction before the last stable offset has ended, and its end is a marker, which clients see as a
 gap between offsets. So a commit before the last stable offset with no gap after it, up to an end offset that was asked
 for later, was made without a transaction. For all others the committed offset is asked for by OffsetFetch.

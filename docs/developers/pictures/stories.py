@@ -165,7 +165,7 @@ STORIES = (
         _plain("a b", "orders"),
         "after c joined",
         _plain("a b c", "orders"),
-        "Partition 0 lags six times as far as any other: whoever has it gets little else.",
+        "Partition 0 lags six times as far as any other: its owner gets little else.",
     ),
     Story(
         "copartitioned-sticky",
@@ -173,7 +173,7 @@ STORIES = (
         _plain("a b c", "clicks", "views"),
         "after c was killed",
         _plain("a b", "clicks", "views"),
-        "The same number of both topics stays together; whoever had a copy (dashed) takes over.",
+        "The same number of both topics stays together; a member with a copy (dashed) takes over.",
         {"assignment.num.standbys": "1"},
     ),
     Story(

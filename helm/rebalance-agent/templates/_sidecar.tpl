@@ -77,7 +77,7 @@ volumeMounts:
 {{- end }}
 {{- end -}}
 
-{{/* What tells a consumer's instrumentation where the sidecar is. Behind a gateway it tells nothing: that sees it all. */}}
+{{/* Gives a consumer's instrumentation the address of the sidecar. Behind a gateway it sends nothing: the gateway sees all. */}}
 {{- define "rebalance-agent.sidecar.address" -}}
 - name: REBALANCE_AGENT_EVENTS_URL
   value: {{ get (default (dict) .chart.Values.sidecar.settings) "gateway_groups" | empty | ternary "http://127.0.0.1:29309/v1/events" "" | quote }}

@@ -27,7 +27,7 @@ from support.observer.views import NOW
 __all__ = ["TARGETS"]
 
 URL = "http://127.0.0.1:1"
-"""Nobody is there: whoever connects is connected with what answers them, see `answering`."""
+"""There is no broker: each connection leads to what answers it, see `answering`."""
 
 LINES = [b"{}", b"[]", b"0"]
 
@@ -125,7 +125,7 @@ def http_answers():
     return said
 
 
-def told_by_librdkafka():
+def reported_by_librdkafka():
     section = {"state": "up", "rebalance_cnt": 3, "rebalance_reason": "Broker: Unknown member", "assignment_size": 2}
     statistics = json.dumps({"name": "c", "topics": {"t": {"partitions": {}}}, "cgrp": section, "eos": {}})
     return [statistics.encode() + b"\0CGMDv2:" + (7).to_bytes(4, "little") + b"orders\0member-1\0"]
@@ -134,5 +134,5 @@ def told_by_librdkafka():
 TARGETS = (
     # Python makes room for all that a command would read of an agent before the first byte of it is there.
     Target("http-answer", take_http_answer, http_answers, WORDS, 1.0, 68 * MB, 400, 20 * KB, threaded=True),
-    Target("librdkafka", take_librdkafka, told_by_librdkafka, (b'"cgrp":', b"CGMDv2:", b"rebalance_cnt")),
+    Target("librdkafka", take_librdkafka, reported_by_librdkafka, (b'"cgrp":', b"CGMDv2:", b"rebalance_cnt")),
 )

@@ -29,7 +29,7 @@ from support.browsers.webpages import get, well_formed
 from support.kafka.captured import CAPTURED, EVERY_KIND
 from support.observer.fakes import fake_context
 from support.observer.scrapes import families
-from support.tracker.tracking import tell
+from support.tracker.tracking import feed
 
 __all__ = ["TARGETS"]
 
@@ -65,7 +65,7 @@ def take_story(data):
     reader, tracker = GroupRecords(fake_context()), Tracker("fuzzed")
     found = [reader.decode(message, live=True) for message, _ in reader.of_groups(records)]
     begun, end_ms = Backfilled(start, frozenset({0})), start + 500 * len(records) + 120_000
-    events = tell(tracker, EVERY_KIND.topics, begun, *(each for each in found if each is not None), Tick(end_ms))
+    events = feed(tracker, EVERY_KIND.topics, begun, *(each for each in found if each is not None), Tick(end_ms))
     for event in events:
         line = json_line(event)
         assert json_line(event_from_json(json_object(line))) == line

@@ -48,8 +48,8 @@ def true_events():
     return [event_from_json(json_object(line)) for line in GOLDEN.read_bytes().splitlines()]
 
 
-def take_told(data):
-    """Lines of events: each is refused, or told to a ledger, which comes to an end over true records."""
+def take_reported(data):
+    """Lines of events: each is refused, or reported to a ledger, which comes to an end over true records."""
     ledger = Ledger("captured")
     for number, line in enumerate(data.split(b"\n")):
         event = read_or_refused(lambda line: event_from_json(json_object(line)), line, InvalidInputError)
@@ -83,6 +83,6 @@ def _is_shown(report):
 
 
 TARGETS = (
-    Target("told", take_told, events, WORDS, 4.0, 160 * MB, 400, 8 * KB, text=True),
+    Target("reported", take_reported, events, WORDS, 4.0, 160 * MB, 400, 8 * KB, text=True),
     Target("scrape", take_scrape, lambda: [SCRAPE], WORDS, text=True),
 )

@@ -133,14 +133,14 @@ def assignments():
     return [*captured_bytes(1), *map(encode_assignment, full)]
 
 
-def told(strategy):
+def reported(strategy):
     """The user data of a member of this strategy."""
     config = {"assignment.consumer.labels": "zone=a"} if "rack" in strategy.name else {}
     return strategy.user_data(config, OWNED, 7, {"orders": (1,)})
 
 
 def user_data():
-    own = {data for each in STRATEGIES.values() if (data := told(each))}
+    own = {data for each in STRATEGIES.values() if (data := reported(each))}
     return [*sorted(own), encode_standby_assignment(MemberUserData(owned=OWNED, standbys={"orders": (1,)}))]
 
 
@@ -148,8 +148,8 @@ def groups():
     made = []
     for at, strategy in enumerate(STRATEGIES.values()):
         topics = tuple(TOPICS)
-        first = ConsumerSubscription(3, topics, told(strategy), OWNED, 7, "r1")
-        other = ConsumerSubscription(1, topics[:2], told(strategy), {"clicks": (0, 1)}, 7)
+        first = ConsumerSubscription(3, topics, reported(strategy), OWNED, 7, "r1")
+        other = ConsumerSubscription(1, topics[:2], reported(strategy), {"clicks": (0, 1)}, 7)
         made.append(bytes([at]) + joined(*map(encode_subscription, (first, other, replace(first, rack_id="r2")))))
     return made
 

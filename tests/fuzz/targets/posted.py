@@ -23,7 +23,7 @@ from support.observer.asked import ask
 from support.observer.fakes import generation_event
 from support.observer.scrapes import families
 from support.observer.views import NOW, assign_event, member_event
-from support.tracker.tracking import tell
+from support.tracker.tracking import feed
 
 __all__ = ["TARGETS"]
 
@@ -60,7 +60,7 @@ def take_report(data):
     event = read_or_refused(parse_report, data, InvalidInputError)
     if event is not None:
         tracker = Tracker("cluster")
-        for each in tell(tracker, MemberReported(NOW, event), Tick(NOW + 60_000)):
+        for each in feed(tracker, MemberReported(NOW, event), Tick(NOW + 60_000)):
             json_line(each)
         for group in tracker.changed():
             tracker.view(group)

@@ -10,7 +10,7 @@ class EpochGroup:
 
     def __init__(self, history):
         self._history = history
-        self.epoch, self.told, self._after_gap = 0, 0, False
+        self.epoch, self.reported, self._after_gap = 0, 0, False
         self.members, self.target, self.current = {}, {}, {}
 
     def add(self, fact, at_ms, where, after_gap=False):
@@ -21,7 +21,7 @@ class EpochGroup:
             self.epoch = 0 if gone else fact["epoch"]
             if gone:
                 self._history.facts.append(Fact("group_gone", -1, at_ms, where))
-                self.told = 0
+                self.reported = 0
         elif kind in ("member", "target", "current"):
             table = {"member": self.members, "target": self.target, "current": self.current}[kind]
             if gone:
@@ -31,10 +31,12 @@ class EpochGroup:
         self._state(at_ms, where)
         # A member that is gone is followed by the epoch without it, in the same batch.
         ended = (kind == "current" and not gone) or (kind == "epoch" and not self.members)
-        if ended and self.epoch > self.told and self._reached():
-            if self._after_gap and self.told:
-                self._history.facts += [Fact("hidden", each, at_ms, where) for each in range(self.told + 1, self.epoch)]
-            self.told, self._after_gap = self.epoch, False
+        if ended and self.epoch > self.reported and self._reached():
+            if self._after_gap and self.reported:
+                self._history.facts += [
+                    Fact("hidden", each, at_ms, where) for each in range(self.reported + 1, self.epoch)
+                ]
+            self.reported, self._after_gap = self.epoch, False
             self._history.facts.append(Fact("generation", self.epoch, at_ms, where, len(self.members)))
 
     def _reached(self):

@@ -89,7 +89,7 @@ class Life:
         instance = name if self.group.static else ""
         self._members.append(Member(self.group, name, self._stage, instance, settings))
         if self._second:
-            self._members[-1].tell("subscribe", topics=self._both())
+            self._members[-1].send("subscribe", topics=self._both())
 
     def _leave(self, member=None):
         member = member or self._one()
@@ -108,12 +108,12 @@ class Life:
         member.go_on()
 
     def _kick(self):
-        self._one().tell("busy", seconds=self.group.poll_ms / 1000 + self._chance.uniform(*ZOMBIE_MORE_S))
+        self._one().send("busy", seconds=self.group.poll_ms / 1000 + self._chance.uniform(*ZOMBIE_MORE_S))
 
     def _slow(self):
         if not self._members:
             return self._start()
-        self._one().tell("slow", seconds=self._chance.uniform(*SLOW_S))
+        self._one().send("slow", seconds=self._chance.uniform(*SLOW_S))
         if len(self._members) < self.group.members:
             return self._start()
         return self._leave()
@@ -165,7 +165,7 @@ class Life:
     def _subscribe(self):
         self._second = not self._second
         for member in list(self._members):
-            member.tell("subscribe", topics=self._both())
+            member.send("subscribe", topics=self._both())
             self._rest(0.1, 0.6)
 
 

@@ -73,7 +73,7 @@ class Member:
         """Whether its process is there."""
         return self._popen.poll() is None
 
-    def tell(self, do, **more):
+    def send(self, do, **more):
         """Send a command, see `account.Commands`."""
         self._note(do, **more)
         with contextlib.suppress(OSError, ValueError):
@@ -98,7 +98,7 @@ class Member:
 
     def close(self):
         """It leaves its group and ends."""
-        self.tell("close")
+        self.send("close")
         self.end()
 
     def end(self):

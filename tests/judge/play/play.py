@@ -42,7 +42,7 @@ def play(options, groups, folder):
     with EmbeddedKafka(3, properties, startup_timeout=180, racks=("a", "b", "c")) as kafka:
         stage = Stage(kafka, folder, options.seed)
         groups = [group for group in groups if group.program != "go" or stage.go_member]
-        facts = {"seed": options.seed, "groups": {group.name: _told(group) for group in groups}, "began": now_ms()}
+        facts = {"seed": options.seed, "groups": {group.name: _reported(group) for group in groups}, "began": now_ms()}
         chosen = FAULTS if options.faults is None else options.faults
         facts["wanted"] = sorted({change for group in groups for change in group.changes}.union(chosen))
         (folder / "run.json").write_text(json.dumps(facts, indent=1))
@@ -53,7 +53,7 @@ def play(options, groups, folder):
                 copyfile(path, folder / f"broker-{number}.log")
 
 
-def _told(group):
+def _reported(group):
     return {
         "kind": group.kind,
         "type": group.type,

@@ -11,39 +11,39 @@ LINES_MAX, COMMITS_MAX = 40, 3
 
 def case(judgement, observer, group, processes, history, acts, log):
     """The case as a dictionary; times are seconds relative to the record that ends the episode."""
-    episode, told = judgement.episode, judgement.episode.told
+    episode, reported = judgement.episode, judgement.episode.reported
     span = episode.longest
-    since = min(span.stop_first if span else told.at_ms, told.started_ms or told.at_ms) - AROUND_MS
-    until = max((each.until for each in episode.spans if each.until is not FOREVER), default=told.at_ms) + AROUND_MS
+    since = min(span.stop_first if span else reported.at_ms, reported.started_ms or reported.at_ms) - AROUND_MS
+    until = max((each.until for each in episode.spans if each.until is not FOREVER), default=reported.at_ms) + AROUND_MS
 
     def at(ms):
-        return None if ms is None or ms is FOREVER else round((ms - told.at_ms) / 1000, 3)
+        return None if ms is None or ms is FOREVER else round((ms - reported.at_ms) / 1000, 3)
 
     return {
         "observer": observer,
-        "group": told.group,
+        "group": reported.group,
         "client": group["kind"],
-        "number": told.number,
+        "number": reported.number,
         "change": episode.kind,
         "cause": cause_of_the_error(judgement),
         "wrong": list(judgement.wrong),
         "off_s": round(judgement.off_s, 3),
-        "told": {"lower_s": told.lower_s, "upper_s": told.upper_s, "exact": told.exact, "trigger": told.trigger,
-                 "causes": told.causes, "started": at(told.started_ms), "previous": told.previous,
-                 "partition_seconds": told.stalled_s, "upper_partition_seconds": told.stalled_upper_s,
-                 "event_id": told.id},
+        "reported": {"lower_s": reported.lower_s, "upper_s": reported.upper_s, "exact": reported.exact,
+                     "trigger": reported.trigger, "causes": reported.causes, "started": at(reported.started_ms),
+                     "previous": reported.previous, "partition_seconds": reported.stalled_s,
+                     "upper_partition_seconds": reported.stalled_upper_s, "event_id": reported.id},
         "real": {"least_s": round(episode.real_least_s, 3), "most_s": round(episode.real_most_s, 3),
                  "to_the_record_s": round(episode.to_the_record_s, 3), "spans": len(episode.spans),
                  "open": len(episode.open),
                  "partition_seconds": round(sum(each.longest_s for each in episode.spans), 3)},
-        "record_ms": told.at_ms,
+        "record_ms": reported.at_ms,
         "longest": None if span is None else {
             "partition": span.partition, "reason": span.reason, "old": span.old, "new": span.new,
             "stopped": at(span.stop_first), "stopped_at_latest": at(span.stop_last), "given": at(span.given),
             "resumed": at(span.until)},
         "commits": None if span is None else _commits(span, history, at),
         "acts": [f"{at(act['at']):+.3f} {_words(act)}" for act in acts
-                 if since <= act["at"] <= until and act.get("group") in (None, told.group)],
+                 if since <= act["at"] <= until and act.get("group") in (None, reported.group)],
         "lines": _lines(processes, since, until, at),
         "records": _records(history, since, until, at),
         "log": [f"{at(when):+.3f} from {generation}: {reason[:110]}" for when, generation, reason in log
@@ -71,7 +71,7 @@ def cause_of_the_error(judgement):
         "new": "the partition is new",
         "empty": "the group had been Empty",
     }
-    return reasons.get(span.reason, f"the owner's callback ({span.reason}) was before the start that is told")
+    return reasons.get(span.reason, f"the owner's callback ({span.reason}) was before the start that is reported")
 
 
 def _words(act):

@@ -10,7 +10,7 @@ STALLED, STALLED_UPPER = (
     "kafka_rebalance_stalled_partition_seconds_total",
     "kafka_rebalance_stalled_partition_seconds_upper_total",
 )
-VALUES = ("told", "told upper", "real least", "real most")
+VALUES = ("reported", "reported upper", "real least", "real most")
 SAMPLE = re.compile(r"^(\w+)\{([^}]*)\} (\S+)", re.MULTILINE)
 LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 
@@ -32,25 +32,27 @@ def partition_seconds(spans):
 
 
 def compared(text, spans_by_group):
-    """Rows: group, told (and upper, where there is one), real; the last row is their sum."""
-    told, upper = samples(text, STALLED), samples(text, STALLED_UPPER)
+    """Rows: group, reported (and upper, where there is one), real; the last row is their sum."""
+    reported, upper = samples(text, STALLED), samples(text, STALLED_UPPER)
     rows = [
         {
             "group": group,
-            "told": told.get(group),
-            "told upper": upper.get(group),
+            "reported": reported.get(group),
+            "reported upper": upper.get(group),
             "real least": partition_seconds(spans)[0],
             "real most": partition_seconds(spans)[1],
         }
         for group, spans in sorted(spans_by_group.items())
     ]
     total = {name: sum(row[name] or 0.0 for row in rows) for name in VALUES}
-    return [_rounded(row) for row in (*rows, {"group": "all", **total, "told upper": total["told upper"] or None})]
+    return [
+        _rounded(row) for row in (*rows, {"group": "all", **total, "reported upper": total["reported upper"] or None})
+    ]
 
 
 def too_high(rows):
     """Groups whose counter, a lower bound, is above the real stalled partition-seconds."""
-    return [row["group"] for row in rows[:-1] if row["told"] is not None and row["told"] > row["real most"] + 1]
+    return [row["group"] for row in rows[:-1] if row["reported"] is not None and row["reported"] > row["real most"] + 1]
 
 
 def _rounded(row):

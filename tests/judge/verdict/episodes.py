@@ -31,7 +31,7 @@ class Episode:
     ``stale``: a member works on what the records gave to another: its lines do not say how long that stood still.
     """
 
-    told: object
+    reported: object
     since: float
     spans: list = field(default_factory=list)
     open: list = field(default_factory=list)
@@ -71,16 +71,16 @@ class Episode:
     @property
     def covered_s(self):
         """The longest stall that the upper bound covers, including stalls that end after the episode."""
-        upper_s = self.told.upper_s or 0.0
+        upper_s = self.reported.upper_s or 0.0
         ended = ((span.until - span.earliest) / 1000 for span in self.open if span.until is not FOREVER)
         return max([self.real_most_s, *(stall_s for stall_s in ended if stall_s <= upper_s)])
 
     def _end(self, span):
         """The end of an open span; one that never ends lasts for a day here."""
-        return span.until if span.until is not FOREVER else self.told.at_ms + DAY_MS
+        return span.until if span.until is not FOREVER else self.reported.at_ms + DAY_MS
 
 
-def episodes(events, spans, acts, group, untold=()):
+def episodes(events, spans, acts, group, unreported=()):
     """The episodes of one group, of the events that one observer published of it.
 
     ``untold``: times of generations without an event. What these gave is no part of the next episode.
@@ -96,24 +96,24 @@ def episodes(events, spans, acts, group, untold=()):
         given = span.given or span.until
         # A record is an event's also if it is a millisecond later, unless it is another event's.
         index = bisect_left(times, given if given in times else given - 1) if span.until is not FOREVER else len(found)
-        if index < len(found) and not _of_another(span, found[index], untold):
+        if index < len(found) and not _of_another(span, found[index], unreported):
             found[index].spans.append(span)
         for number, episode in enumerate(found):
-            if number != index and span.earliest <= episode.told.at_ms < span.until:
+            if number != index and span.earliest <= episode.reported.at_ms < span.until:
                 episode.open.append(span)
     for episode in found:
         episode.kind = _kind(episode, acts, group)
     return found
 
 
-def _of_another(span, episode, untold):
+def _of_another(span, episode, unreported):
     given = span.given or span.until
-    return any(given - 1 <= at < episode.told.at_ms for at in untold)
+    return any(given - 1 <= at < episode.reported.at_ms for at in unreported)
 
 
 def _kind(episode, acts, group):
-    longest, at_ms = episode.longest, episode.told.at_ms
-    began = min(longest.stop_first, episode.told.started_ms or at_ms) if longest else episode.since
+    longest, at_ms = episode.longest, episode.reported.at_ms
+    began = min(longest.stop_first, episode.reported.started_ms or at_ms) if longest else episode.since
     if _within(acts, "fault", "fault over", began, at_ms, AFTER_FAULT_MS, name=BROKER_FAULTS):
         return "brokers"
     if _within(acts, "rolling", "rolled", at_ms, at_ms, AFTER_ROLLING_MS, group=(group,)):

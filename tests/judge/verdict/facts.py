@@ -13,14 +13,14 @@ class Coverage:
     """Counts of one observer; ``cases`` say which."""
 
     expected: int = 0
-    told: int = 0
+    reported: int = 0
     missed: list = field(default_factory=list)
     compacted: list = field(default_factory=list)
     invented: list = field(default_factory=list)
     twice: list = field(default_factory=list)
 
 
-def untold(found, group):
+def unreported(found, group):
     """Times (ms) of the records of a group's generations that have no event."""
     return sorted(
         at for name, kind, _, at in (*found.missed, *found.compacted) if name == group and kind != "group_gone"
@@ -30,12 +30,12 @@ def untold(found, group):
 def coverage(history_by_group, events, late):
     """Compare. ``late``: (from, to, survivors) of times whose records the observer may have read too late.
 
-    Survivors None: not known. A hidden fact may be told or not.
+    Survivors None: not known. A hidden fact may be reported or not.
     """
     found = Coverage()
     for group, history in history_by_group.items():
-        told = [each for each in events if each.group == group]
-        events_of = _events_of(history.facts, told, history.type)
+        reported = [each for each in events if each.group == group]
+        events_of = _events_of(history.facts, reported, history.type)
         taken = {each.id for matching in events_of for each in matching}
         before_ms = 0.0
         for fact, matching in zip(history.facts, events_of, strict=True):
@@ -45,7 +45,7 @@ def coverage(history_by_group, events, late):
             needed = {state.where for state in history.states if before_ms < state.at_ms <= fact.at_ms} | {fact.where}
             before_ms = fact.at_ms
             if matching:
-                found.told += 1
+                found.reported += 1
             elif _compacted(fact, needed, late):
                 found.compacted.append((group, fact.kind, fact.number, fact.at_ms))
             else:
@@ -53,15 +53,15 @@ def coverage(history_by_group, events, late):
             if len({each.id for each in matching}) > 1:
                 found.twice.append((group, fact.kind, fact.number))
         found.invented += [
-            (group, each.kind, each.number, each.at_ms, each.trigger) for each in told if each.id not in taken
+            (group, each.kind, each.number, each.at_ms, each.trigger) for each in reported if each.id not in taken
         ]
     return found
 
 
-def _events_of(facts, told, group_type):
+def _events_of(facts, reported, group_type):
     """The events of each fact. An event is of the nearest fact that it may be of, of equally near ones a free one."""
     events_of = [[] for _ in facts]
-    for event in told:
+    for event in reported:
         near = [index for index, fact in enumerate(facts) if _same(fact, event, group_type)]
         if near:
             nearest = min(near, key=lambda index: (abs(facts[index].at_ms - event.at_ms), len(events_of[index])))
@@ -93,18 +93,20 @@ def triggers(episodes_of_group, beginnings, cause_of):
     """How often the trigger is the first cause by the broker's log, where causes are mixed; and the cases where not."""
     counts, cases = Counter(), []
     for episode in episodes_of_group:
-        told = episode.told
-        if len(set(told.causes)) < 2:
+        reported = episode.reported
+        if len(set(reported.causes)) < 2:
             continue
-        log = [(at, reason) for at, _, reason in beginnings if episode.since < at <= told.at_ms]
+        log = [(at, reason) for at, _, reason in beginnings if episode.since < at <= reported.at_ms]
         first = cause_of(log[0][1]) if log else None
         if first is None:
             counts["not in the log"] += 1
-        elif first == told.trigger or (first == "member_gone" and told.trigger in ("member_left", "member_failed")):
+        elif first == reported.trigger or (
+            first == "member_gone" and reported.trigger in ("member_left", "member_failed")
+        ):
             counts["first"] += 1
         elif first == "rejoin":
             counts["not in the log"] += 1  # the log names no cause
         else:
             counts["not first"] += 1
-            cases.append((told.group, told.number, told.trigger, list(told.causes), log[0][1]))
+            cases.append((reported.group, reported.number, reported.trigger, list(reported.causes), log[0][1]))
     return counts, cases

@@ -9,14 +9,14 @@ from judge.evidence.broker_log import beginnings, cause_of, first_joins
 from judge.evidence.folder import Folder
 from judge.evidence.history import histories
 from judge.evidence.records import decode
+from judge.evidence.reported import kept, published
 from judge.evidence.spans import stale_owners
-from judge.evidence.told import kept, published
 from judge.evidence.truth import contradicted, processes_of, true_spans
 from judge.verdict import counters, tightness
 from judge.verdict.bounds import judged
 from judge.verdict.cases import case
 from judge.verdict.episodes import episodes
-from judge.verdict.facts import coverage, triggers, untold
+from judge.verdict.facts import coverage, triggers, unreported
 from judge.verdict.late import read_late
 from judge.verdict.report import write
 
@@ -75,11 +75,11 @@ def _observer(name, folder, truth):
     judgements, cases, counts, not_first = [], [], Counter(), []
     facts = coverage(truth.history, events, late)
     for group, spans in truth.spans.items():
-        told = [each for each in events if each.group == group]
-        closed = episodes(told, spans, folder.acts, group, untold(facts, group))
+        reported = [each for each in events if each.group == group]
+        closed = episodes(reported, spans, folder.acts, group, unreported(facts, group))
         static = truth.groups[group]["static"]
         for each in closed:
-            state = truth.history[group].state_at(each.told.at_ms)
+            state = truth.history[group].state_at(each.reported.at_ms)
             each.stale = state is not None and stale_owners(truth.processes[group], state)
         slack_s = folder.run.get("slack_s", 0.0)
         for each in filter(None, (judged(each, static=static, slack_s=slack_s) for each in closed)):
@@ -95,7 +95,7 @@ def _observer(name, folder, truth):
     stalls = list(tightness.stalls(judgements, truth.groups))
     return {
         "facts": {key: value if isinstance(value, int) else list(value) for key, value in vars(facts).items()},
-        "bounds": len([each for each in judgements if each.episode.told.bounded and not each.unsure]),
+        "bounds": len([each for each in judgements if each.episode.reported.bounded and not each.unsure]),
         "unsure": sum(each.unsure for each in judgements),
         "false": dict(Counter(wrong for each in judgements for wrong in each.wrong)),
         "tightness": tightness.rows(stalls),

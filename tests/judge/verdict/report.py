@@ -74,10 +74,10 @@ def _page(found):
     for name, each in found["observers"].items():
         yield from ("", f"## Observer `{name}`", "")
         facts = each["facts"]
-        yield "| facts | told | missed | compacted away | invented | under two ids |"
+        yield "| facts | reported | missed | compacted away | invented | under two ids |"
         yield "| --- | --- | --- | --- | --- | --- |"
         counts = [len(facts[key]) for key in ("missed", "compacted", "invented", "twice")]
-        yield f"| {facts['expected']} | {facts['told']} | {' | '.join(map(str, counts))} |"
+        yield f"| {facts['expected']} | {facts['reported']} | {' | '.join(map(str, counts))} |"
         yield ""
         yield f"Bounds: {each['bounds']} judged, false: {each['false'] or 0}; {each['unsure']} not judged. "
         yield f"Trigger, where causes are mixed: {each['trigger']['counts']}."
@@ -108,13 +108,13 @@ def _cases(cases):
 
 
 def _case_line(case):
-    told, real, longest = case["told"], case["real"], case["longest"] or {}
-    exact = " exact" if told["exact"] else ""
+    reported, real, longest = case["reported"], case["real"], case["longest"] or {}
+    exact = " exact" if reported["exact"] else ""
     return (
         f"- {case['group']} {case['number']} ({case['client']}; {case['change']}): {', '.join(case['wrong'])}: "
-        f"told {told['lower_s']}..{told['upper_s']}{exact}, real {real['least_s']}..{real['most_s']} "
+        f"reported {reported['lower_s']}..{reported['upper_s']}{exact}, real {real['least_s']}..{real['most_s']} "
         f"(to the record {real['to_the_record_s']}); {longest.get('partition')} {longest.get('reason')} "
-        f"{longest.get('stopped')} -> {longest.get('resumed')}; {told['trigger']}"
+        f"{longest.get('stopped')} -> {longest.get('resumed')}; {reported['trigger']}"
     )
 
 

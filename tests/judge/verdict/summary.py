@@ -53,7 +53,7 @@ def _of_run(observer):
     stalls, facts = observer["stalls"], observer["facts"]
     return {
         "facts": facts["expected"],
-        "told": facts["told"],
+        "reported": facts["reported"],
         "wrong facts": sum(len(facts[key]) for key in ("missed", "invented", "twice")),
         "bounds": observer["bounds"],
         "false": len(observer["cases"]),

@@ -16,17 +16,17 @@ LONG_S = 10.0
 def stalls(judgements, groups):
     """The judged stalls of an observer as dictionaries; ``upper_s`` is None where a bound is missing."""
     for each in judgements:
-        told, real_s = each.episode.told, each.episode.covered_s
-        if each.unsure or not (real_s > 0 or told.bounded):
+        reported, real_s = each.episode.reported, each.episode.covered_s
+        if each.unsure or not (real_s > 0 or reported.bounded):
             continue
-        group = groups[told.group]
+        group = groups[reported.group]
         commit_s = group["commit_ms"] / 1000
-        upper_s = told.upper_s if told.bounded else None
+        upper_s = reported.upper_s if reported.bounded else None
         leave = each.episode.kind in LEAVES and upper_s is not None
         yield {
             "kind": each.episode.kind,
             "commit_s": commit_s,
-            "event_id": told.id,
+            "event_id": reported.id,
             "real_s": round(real_s, 3),
             "upper_s": upper_s,
             "false": bool(each.wrong),

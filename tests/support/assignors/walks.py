@@ -27,7 +27,7 @@ TOPICS_MAX, PARTITIONS_MAX, MEMBERS_MAX = 7, 9, 9
 class Stop:
     """One rebalance: the group as the assignor gets it, its true ownership, and the result."""
 
-    told: GroupSubscription
+    reported: GroupSubscription
     truth: GroupSubscription
     assignment: GroupAssignment
 
@@ -44,7 +44,7 @@ class Member:
     owned: TopicPartitions = field(default_factory=dict)
     generation: int = UNKNOWN_GENERATION
 
-    def told(self, strategy: Strategy) -> MemberSubscription:
+    def reported(self, strategy: Strategy) -> MemberSubscription:
         """The member as the leader gets it."""
         user_data = strategy.user_data({}, self.owned, self.generation) if self.owned else None
         if user_data and self.undated and strategy.name.endswith("sticky") and "weighted" not in strategy.name:
@@ -88,10 +88,10 @@ class Walk:
         """``steps`` rebalances under ``strategy``, with changes in between."""
         for generation in range(1, steps + 1):
             topics = {name: TopicMetadata(count) for name, count in self._topics.items()}
-            told = GroupSubscription(topics, tuple(each.told(strategy) for each in self._members))
+            reported = GroupSubscription(topics, tuple(each.reported(strategy) for each in self._members))
             truth = GroupSubscription(topics, tuple(each.truth(strategy) for each in self._members))
-            assignment = strategy.assign(told)
-            yield Stop(told, truth, assignment)
+            assignment = strategy.assign(reported)
+            yield Stop(reported, truth, assignment)
             self._past.append({key: dict(given) for key, given in assignment.members.items()})
             self._members = [
                 replace(each, owned=assignment.members[each.member_id], generation=generation) for each in self._members

@@ -127,8 +127,8 @@ class Browser:
     def roles(self):
         """(role, name) of all elements in the accessibility tree, in order."""
         nodes = self._call("Accessibility.getFullAXTree")["nodes"]
-        told = [each for each in nodes if not each.get("ignored")]
-        return [(each["role"]["value"], each.get("name", {}).get("value", "")) for each in told]
+        reported = [each for each in nodes if not each.get("ignored")]
+        return [(each["role"]["value"], each.get("name", {}).get("value", "")) for each in reported]
 
     def picture(self, path, *, clip=None):
         """Write a screenshot as PNG; ``clip``: (left, top, width, height) of the page."""
@@ -164,14 +164,14 @@ class Browser:
         self._note(message.get("method"), message.get("params", {}))
         return message
 
-    def _note(self, method, told):
+    def _note(self, method, reported):
         if method == "Page.loadEventFired":
             self._loaded = True
         elif method == "Runtime.exceptionThrown":
-            self.problems.append(told["exceptionDetails"]["text"])
-        elif method == "Runtime.consoleAPICalled" and told["type"] in ("error", "warning", "assert"):
-            self.problems.append(str(told["args"]))
-        elif method == "Log.entryAdded" and told["entry"]["level"] in ("error", "warning"):
-            self.problems.append(told["entry"]["text"])
-        elif method == "Network.requestWillBeSent" and not told["request"]["url"].startswith(self._own):
-            self.problems.append(f"asked for {told['request']['url']}")
+            self.problems.append(reported["exceptionDetails"]["text"])
+        elif method == "Runtime.consoleAPICalled" and reported["type"] in ("error", "warning", "assert"):
+            self.problems.append(str(reported["args"]))
+        elif method == "Log.entryAdded" and reported["entry"]["level"] in ("error", "warning"):
+            self.problems.append(reported["entry"]["text"])
+        elif method == "Network.requestWillBeSent" and not reported["request"]["url"].startswith(self._own):
+            self.problems.append(f"asked for {reported['request']['url']}")

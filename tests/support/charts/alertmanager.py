@@ -38,7 +38,7 @@ class Alertmanager(Server):
         ]
         super().__init__(command, f"http://{address}", folder / "alertmanager.log", root)
 
-    def tell(self, *firing: Mapping[str, str]) -> None:
+    def send(self, *firing: Mapping[str, str]) -> None:
         """Send firing alerts, each as its labels."""
         body = json.dumps([{"labels": dict(labels)} for labels in firing]).encode()
         question = urllib.request.Request(
@@ -47,7 +47,7 @@ class Alertmanager(Server):
         with LOOPBACK.open(question, timeout=ANSWER_SECONDS_MAX):
             pass
 
-    def told(self) -> Sequence[Mapping[str, object]]:
+    def reported(self) -> Sequence[Mapping[str, object]]:
         """The alerts in the server, with their status and receivers."""
         with LOOPBACK.open(f"{self.url}/api/v2/alerts", timeout=ANSWER_SECONDS_MAX) as answer:
             return json.loads(answer.read())

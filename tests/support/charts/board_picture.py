@@ -27,10 +27,10 @@ def picture(board: dict[str, Any], shown: dict[str, Frames]) -> str:
     """The whole board; ``shown``: panel's title -> its frames, in the format of ``apply.mjs``."""
     height = max(panel["gridPos"]["y"] + panel["gridPos"]["h"] for panel in board["panels"]) * UNIT + 44
     width = 24 * COLUMN + 2 * GAP
-    told = f"{_attribute(board['title'])}: {_attribute(board['description'])}"
+    reported = f"{_attribute(board['title'])}: {_attribute(board['description'])}"
     parts = [
         f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width} {height}' width='{width}'",
-        f"role='img' aria-label='{told}' font-family='system-ui, sans-serif'>",
+        f"role='img' aria-label='{reported}' font-family='system-ui, sans-serif'>",
         f"<rect width='{width}' height='{height}' fill='{PAPER}'/>",
         _text(GAP + 4, 26, board["title"], 16, INK, bold=True),
     ]
@@ -188,13 +188,13 @@ def _drawn(style: str, points: list[tuple[float, float, float]], colour: str, ro
 
 
 def _legend(names: list[tuple[str, str]], width: float, height: float) -> list[str]:
-    told = names[:NAMES_MAX]
+    reported = names[:NAMES_MAX]
     if len(names) > NAMES_MAX:
-        told = [*names[: NAMES_MAX - 1], (f"... and {len(names) - NAMES_MAX + 1} more", FAINT)]
-    wide = len(told) > 1 and sum(len(name) for name, _ in told) * 6.5 + 20 * len(told) < width
+        reported = [*names[: NAMES_MAX - 1], (f"... and {len(names) - NAMES_MAX + 1} more", FAINT)]
+    wide = len(reported) > 1 and sum(len(name) for name, _ in reported) * 6.5 + 20 * len(reported) < width
     parts, x = [], 8.0
-    for at, (name, colour) in enumerate(told):
-        y = height - 6 - (0 if wide else 14 * (len(told) - 1 - at))
+    for at, (name, colour) in enumerate(reported):
+        y = height - 6 - (0 if wide else 14 * (len(reported) - 1 - at))
         parts.append(f"<rect x='{x:.0f}' y='{y - 6:.0f}' width='10' height='4' fill='{colour}'/>")
         parts.append(_text(x + 14, y, _cut(name, width - 24, 10), 10, INK))
         x += 26 + 6 * len(name) if wide else 0

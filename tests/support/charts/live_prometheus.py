@@ -63,10 +63,10 @@ class Prometheus(Server):
     """A server in ``folder``; `watch` adds targets. Use it in a ``with``."""
 
     def __init__(self, binary: str, folder: Path, rules: Sequence[Path] = (), scrape_seconds: int = SCRAPE_SECONDS):
-        self._told = folder / "targets.json"
+        self._reported = folder / "targets.json"
         self._targets: dict[str, tuple[str, list[str]]] = {}
         address = f"{HOST}:{free_ports(1)[0]}"
-        self._told.write_text("[]")
+        self._reported.write_text("[]")
         config = {
             "global": {
                 "scrape_interval": f"{scrape_seconds}s",
@@ -74,7 +74,7 @@ class Prometheus(Server):
                 "evaluation_interval": f"{scrape_seconds}s",
             },
             "rule_files": [str(path) for path in rules],
-            "scrape_configs": [{"job_name": "demo", "file_sd_configs": [{"files": [str(self._told)]}]}],
+            "scrape_configs": [{"job_name": "demo", "file_sd_configs": [{"files": [str(self._reported)]}]}],
         }
         (folder / "prometheus.json").write_text(json.dumps(config))  # JSON is YAML
         command = [
@@ -98,9 +98,9 @@ class Prometheus(Server):
 
     def _tell(self) -> None:
         groups = [{"targets": addresses, "labels": {"job": job}} for job, addresses in self._targets.values()]
-        unfinished = self._told.with_suffix(".unfinished")
+        unfinished = self._reported.with_suffix(".unfinished")
         unfinished.write_text(json.dumps(groups))
-        unfinished.replace(self._told)
+        unfinished.replace(self._reported)
 
     # -- questions -------------------------------------------------------------------------------------------------
 
@@ -221,6 +221,6 @@ def _note(run: Live, line: str, now: float) -> None:
         name = address[1]
         run.began = run.began or now
         run.prometheus.watch(name, JOBS[name.partition("-")[0]], address[2])
-    elif told := ELAPSED.match(line):
-        run.moments.append(Moment(now, told[2]))
+    elif reported := ELAPSED.match(line):
+        run.moments.append(Moment(now, reported[2]))
         run.ended = now  # the closing tables come when the agents have ended

@@ -131,6 +131,6 @@ def run(runs: list[Run], folder: Path) -> dict[str, str]:
     sections = re.split(r"^Unit Testing:  (.+)$", said.stdout, flags=re.MULTILINE)[1:]
     verdicts = dict(zip(sections[::2], sections[1::2], strict=True))
     assert set(verdicts) == set(key_of), said.stderr
-    # What failed is told on standard error, without the file's name: all of it goes with each that failed.
+    # What failed is reported on standard error, without the file's name: all of it goes with each that failed.
     objections = dict.fromkeys((each.key for each in runs), "")
     return objections | {key_of[path]: said.stderr for path, said_of in verdicts.items() if "SUCCESS" not in said_of}

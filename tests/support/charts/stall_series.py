@@ -15,12 +15,12 @@ from support.tracker.tracking import (
     T0,
     assigned,
     committed,
+    feed,
     in_time,
     listed,
     member,
     record,
     revoked,
-    tell,
     tick,
     topics,
 )
@@ -66,7 +66,7 @@ def scraped(story, began, seconds, scrape, until):
     tracker, ordered, series = Tracker("cluster", list_period_ms=POLL_MS), in_time(*seen), {}
     for at in range(0, until, scrape):
         while ordered and _ms(ordered[0]) <= T0 + at * 1000:
-            tell(tracker, ordered.pop(0), commits=False)
+            feed(tracker, ordered.pop(0), commits=False)
         if view := tracker.view(GROUP):
             for metric, values in running_samples(view, T0 + at * 1000):
                 if metric in (GROUP_STALLED_SECONDS, IN_PROGRESS):

@@ -95,7 +95,7 @@ class Consumers:
             found = self.node.get("pods", "--namespace", self.name, "--selector=app=consumer")["items"]
             return found if len(found) == replicas and all(map(ready, found)) else None
 
-        return eventually(are_there, SECONDS_MAX, told=f"{replicas} consumers that are ready")
+        return eventually(are_there, SECONDS_MAX, waiting_for=f"{replicas} consumers that are ready")
 
     def kill(self, pod: dict[str, Any], signal: str) -> None:
         """Send a signal to the consumer only, not to other processes of its pod."""

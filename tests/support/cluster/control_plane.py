@@ -27,7 +27,7 @@ SERVICE = "10.96.0.1"
 ISSUER = "https://kubernetes.default.svc"
 ADMIN = {"admin": "system:masters"}
 CALL_SECONDS_MAX = 300
-"""More than any time that helm is told to wait for."""
+"""More than any time that helm has to wait for."""
 
 READY_SECONDS_MAX = 120
 """It takes four; on processors that others use, too, as many times more."""

@@ -136,8 +136,8 @@ def until_in_force(of: Injecting, labels: Mapping[str, str] | None = None) -> No
         except RefusedError:
             return True
 
-    eventually(lambda: sidecar(of.admitted(namespace, pod(labels=labels))), told="the policy that injects")
-    eventually(warned, told="the policy that warns")
+    eventually(lambda: sidecar(of.admitted(namespace, pod(labels=labels))), waiting_for="the policy that injects")
+    eventually(warned, waiting_for="the policy that warns")
 
 
 def sidecar(made: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -61,16 +61,16 @@ async def _asked(address, group, topics):
         await broker.close()
 
 
-def disagreements(told):
-    """Generation -> different assignments of eager members in the gateway's and the observer's events ``told``."""
-    recorded, assigned = _recorded(told), _by_frames(told, "assigned")
+def disagreements(reported):
+    """Generation -> different assignments of eager members in the gateway's and the observer's events ``reported``."""
+    recorded, assigned = _recorded(reported), _by_frames(reported, "assigned")
     numbers = recorded.keys() | assigned.keys()
     return {each: (assigned[each], recorded[each]) for each in numbers if assigned[each] != recorded[each]}
 
 
-def moves_that_differ(told):
+def moves_that_differ(reported):
     """Generation -> differences in the added and revoked partitions of cooperative members."""
-    recorded, gained, given_up = _recorded(told), _by_frames(told, "assigned"), _by_frames(told, "revoked")
+    recorded, gained, given_up = _recorded(reported), _by_frames(reported, "assigned"), _by_frames(reported, "revoked")
     differ, before = {}, {}
     for number in sorted(recorded.keys() | gained.keys() | given_up.keys()):
         now, had = recorded[number], {member: before.get(member, set()) for member in recorded[number]}
@@ -82,20 +82,20 @@ def moves_that_differ(told):
     return differ
 
 
-def _recorded(told):
+def _recorded(reported):
     """Generation -> member -> partitions, by the coordinator's records."""
     recorded = defaultdict(dict)
-    for each in told:
+    for each in reported:
         if each["kind"] == "generation":
             # Of a static member that came back there is a second record of the same generation.
             recorded[each["generation"]] |= {one["member_id"]: _pairs(one["assigned"]) for one in each["members"]}
     return recorded
 
 
-def _by_frames(told, callback):
+def _by_frames(reported, callback):
     """Generation -> member -> partitions, from the gateway's events about this callback."""
     seen = defaultdict(dict)
-    for each in told:
+    for each in reported:
         if each["kind"] == "member" and each["callback"] == callback:
             assert each["evidence"] == "gateway"
             of = seen[each["generation"]]

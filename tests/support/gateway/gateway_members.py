@@ -59,7 +59,7 @@ class _Thread(Lines):
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
-    def _told(self, word, partitions):
+    def _reported(self, word, partitions):
         self.hear(word, self._clock.now_ms(), *(each.partition for each in partitions))
 
     def _took(self, records):
@@ -82,13 +82,13 @@ class KafkaPythonMember(_Thread):
 
         class Listener(ConsumerRebalanceListener):
             def on_partitions_assigned(self, assigned):
-                member._told("assigned", assigned)
+                member._reported("assigned", assigned)
 
             def on_partitions_revoked(self, revoked):
-                member._told("revoked", revoked)
+                member._reported("revoked", revoked)
 
             def on_partitions_lost(self, lost):
-                member._told("lost", lost)
+                member._reported("lost", lost)
 
         consumer = KafkaConsumer(**self._settings, partition_assignment_strategy=(ASSIGNORS[self._assignor],))
         consumer.subscribe([self._topic], listener=Listener())
@@ -109,10 +109,10 @@ class AiokafkaMember(_Thread):
 
         class Listener(AiokafkaListener):
             async def on_partitions_assigned(self, assigned):
-                member._told("assigned", assigned)
+                member._reported("assigned", assigned)
 
             async def on_partitions_revoked(self, revoked):
-                member._told("revoked", revoked)
+                member._reported("revoked", revoked)
 
         consumer = AIOKafkaConsumer(**self._settings, partition_assignment_strategy=(AiokafkaRange,))
         consumer.subscribe([self._topic], listener=Listener())
@@ -171,4 +171,4 @@ def read_everything(load, *members):
     """Assert that all sent records were read."""
     load.stop()
     sent = {(partition, offset) for _, partition, offset in load.sent}
-    eventually(lambda: sent <= read_by(*members), LONG_S, told=lambda: len(sent - read_by(*members)))
+    eventually(lambda: sent <= read_by(*members), LONG_S, waiting_for=lambda: len(sent - read_by(*members)))

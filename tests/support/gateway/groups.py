@@ -60,7 +60,7 @@ class Gateway:
         self.events.append(event)
         self.heard()
 
-    def told(self, callback):
+    def reported(self, callback):
         return [event for event in self.events if getattr(event, "callback", None) == callback]
 
 

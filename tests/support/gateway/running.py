@@ -26,7 +26,7 @@ class Running:
     def __init__(self):
         self.events, self.outcomes, self.bootstrap, self.groups = [], [], "", None
 
-    def told(self, callback, **fields):
+    def reported(self, callback, **fields):
         events = [each for each in self.events if isinstance(each, MemberEvent) and each.callback == callback]
         return [each for each in events if all(getattr(each, name) == value for name, value in fields.items())]
 

@@ -19,8 +19,8 @@ __all__ = [
     "End",
     "NoGroups",
     "RawBroker",
+    "Reported",
     "Reset",
-    "Told",
     "answer_of",
     "eventually",
     "frame_of",
@@ -159,7 +159,7 @@ class NoGroups:
         pass
 
 
-class Told:
+class Reported:
     """Health that keeps its reports."""
 
     def __init__(self):
@@ -175,7 +175,7 @@ class Told:
 @contextlib.asynccontextmanager
 async def through(*brokers, groups=NoGroups, clock=None, **changes):
     """A gateway whose bootstrap servers are the ports ``brokers``."""
-    counts, health = GatewayCounters(), Told()
+    counts, health = GatewayCounters(), Reported()
     places = {
         "bootstrap": tuple(("127.0.0.1", port) for port in brokers),
         "listen": ("127.0.0.1", 0),

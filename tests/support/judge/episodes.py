@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from judge.evidence.reported import Reported
 from judge.evidence.spans import Span
-from judge.evidence.told import Told
 
 AT = 100_000
 """When an episode ends (epoch ms)."""
 
 
-def told(number=1, at_ms=AT, lower=1.0, upper=3.0, **more):
+def reported(number=1, at_ms=AT, lower=1.0, upper=3.0, **more):
     """An event of group ``g`` that closes an episode, with these bounds (seconds)."""
     values = {
         "id": f"{number}-{at_ms}",
@@ -19,7 +19,7 @@ def told(number=1, at_ms=AT, lower=1.0, upper=3.0, **more):
         "closes": True,
         "members": 1,
     }
-    return Told(number=number, at_ms=at_ms, lower_s=lower, upper_s=upper, **{**values, **more})
+    return Reported(number=number, at_ms=at_ms, lower_s=lower, upper_s=upper, **{**values, **more})
 
 
 def span(longest=2.0, *, shortest=None, until=AT, given=None, reason="revoked", **more):

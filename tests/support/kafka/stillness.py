@@ -1,6 +1,6 @@
 """Measures whether brokers answer and how late, during tests with time limits of seconds.
 
-Now and then a whole machine gets no work done for up to a minute: its kernel tells so of its own threads ("workqueue
+Now and then a whole machine gets no work done for up to a minute: its kernel shows so of its own threads ("workqueue
 lockup"), sessions run out, and every group has episodes that no table knows of.
 """
 

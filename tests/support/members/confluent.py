@@ -27,7 +27,7 @@ class Application:
     def __init__(self, config, topics, *, assignor_config=None, events_url="", on_record=None, **callbacks):
         self.consumer = Consumer(config, assignor_config=assignor_config, events_url=events_url)
         self.held = set()
-        self.told = []
+        self.reported = []
         self.records = []
         self.strays = []
         self.errors = []
@@ -44,7 +44,7 @@ class Application:
     def _assign(self, consumer, partitions):
         self._call("on_assign", consumer, partitions)
         self.held |= {(each.topic, each.partition) for each in partitions}
-        self.told.append(("assign", {each.partition for each in partitions}))
+        self.reported.append(("assign", {each.partition for each in partitions}))
 
     def _revoke(self, consumer, partitions):
         self._gone("revoke", consumer, partitions)
@@ -57,7 +57,7 @@ class Application:
             self._call(f"on_{name}", consumer, partitions)
         finally:
             self.held -= {(each.topic, each.partition) for each in partitions}
-            self.told.append((name, {each.partition for each in partitions}))
+            self.reported.append((name, {each.partition for each in partitions}))
 
     def _call(self, name, consumer, partitions):
         if callback := self._callbacks.get(name):

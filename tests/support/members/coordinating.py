@@ -153,8 +153,8 @@ class RealGroup:
         """Wait until the group has the members of the model's end, and all its partitions have owners."""
         names, refused = timeline.generations[-1].names, {each.member for each in timeline.refusals}
         partitions = sum(known.partitions for known in topics.values())
-        eventually(lambda: self.settled(names, partitions), told=(names, partitions))
-        eventually(lambda: all(self.members[name].error for name in refused & self.members.keys()), told=refused)
+        eventually(lambda: self.settled(names, partitions), waiting_for=(names, partitions))
+        eventually(lambda: all(self.members[name].error for name in refused & self.members.keys()), waiting_for=refused)
 
     def settled(self, names, partitions):
         """Whether exactly these members own this number of partitions, by their own callbacks as well."""

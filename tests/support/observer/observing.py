@@ -22,12 +22,12 @@ PATIENCE_S = 90
 """Longer than a machine was ever seen to get nothing done (`stillness`): a test that only waits does not fail by it."""
 
 
-def eventually(condition, seconds=PATIENCE_S, *, between=lambda: None, told=None):
+def eventually(condition, seconds=PATIENCE_S, *, between=lambda: None, waiting_for=None):
     """Return the first true value of ``condition()``; fail after ``seconds``. ``between`` runs after each try."""
     clock, pause = SystemClock(), threading.Event()
     end = clock.monotonic() + seconds
     while not (value := condition()):
-        assert clock.monotonic() < end, f"waited in vain: {told}"
+        assert clock.monotonic() < end, f"waited in vain: {waiting_for}"
         between()
         pause.wait(0.05)
     return value
@@ -47,7 +47,7 @@ def answered(ask, seconds=PATIENCE_S, *, refusal=ClusterError):
             refused.append(error)
         return answers
 
-    eventually(asked, seconds, told=refused)
+    eventually(asked, seconds, waiting_for=refused)
     return answers[0]
 
 
@@ -180,7 +180,7 @@ def commit(bootstrap, group, positions):
             return False
         return True
 
-    eventually(committed, told=refused)
+    eventually(committed, waiting_for=refused)
     consumer.close()
 
 

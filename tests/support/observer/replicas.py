@@ -49,9 +49,9 @@ def kill(watched):
 
 def _port(process):
     for line in process.stderr:
-        told = json.loads(line)
-        if told["event"] == "listening":
-            return told["port"]
+        reported = json.loads(line)
+        if reported["event"] == "listening":
+            return reported["port"]
     raise AssertionError("it ended without listening")
 
 
@@ -101,4 +101,4 @@ def published(bootstrap, topic, groups):
         if event["kind"] == "generation" and event["group"] in found and event["members"]:
             again += event["event_id"] in found[event["group"]]
             found[event["group"]].setdefault(event["event_id"], event["generation"])
-    return {group: sorted(told.values()) for group, told in found.items()}, again
+    return {group: sorted(reported.values()) for group, reported in found.items()}, again

@@ -30,8 +30,7 @@ def numbered(log):
 class Observed:
     """A tracker with its coverage, used as `cluster_watch` uses them; ``position``: the next offset.
 
-    ``events``: what it told. ``base``: what it begins with; none for the first one, which was there before anything was
-    written.
+    ``events``: what it reported. ``base``: what it begins with; none for the first one, which began with the log.
     """
 
     def __init__(self, log, before=(), settle_ms=5_000, snapshot_ms=TICK_MS, base=()):
@@ -72,10 +71,10 @@ class Observed:
             other.position += 1
         return other
 
-    def told(self):
+    def reported(self):
         """Its events by id, without those that do not follow from these records.
 
-        Where a generation does not show its protocol, it is that of whoever was there before, perhaps long before.
+        Where a generation does not show its protocol, it is that of the members before, perhaps long before.
         Deploys and flapping members span many rebalances: what goes on during a restart is recognised anew.
         """
         history = {"protocol": RebalanceProtocol.UNKNOWN, "flapping": ()}
@@ -94,10 +93,10 @@ class Observed:
         self._coverage.observed(observation)
 
 
-def told_together(observers):
+def reported_together(observers):
     """The events of all observers by id; none may contradict another."""
-    told = {}
+    reported = {}
     for observer in observers:
-        for key, line in observer.told().items():
-            assert told.setdefault(key, line) == line
-    return told
+        for key, line in observer.reported().items():
+            assert reported.setdefault(key, line) == line
+    return reported

@@ -42,8 +42,8 @@ class FakeProducer:
 
     def poll(self, _timeout):
         answers, self._answers = self._answers, []
-        for told, error in answers:
-            told(error, None)
+        for reported, error in answers:
+            reported(error, None)
         return len(answers)
 
     def flush(self, timeout):

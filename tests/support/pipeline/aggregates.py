@@ -108,7 +108,7 @@ def group_hours(events, end_ms, gap_ms=60_000, storm=5):
     for begin_ms in _storms([each for each in events if _completes(each)], gap_ms, storm):
         hour = hours[begin_ms // HOUR_MS]
         hour["storms"] = hour.get("storms", 0) + 1
-    return {number: _told(hour) for number, hour in hours.items()}
+    return {number: _reported(hour) for number, hour in hours.items()}
 
 
 def _completes(event):
@@ -149,7 +149,7 @@ def _storms(episodes, gap_ms, least):
         yield run[0]
 
 
-def _told(hour):
+def _reported(hour):
     total = max(hour["served"], hour["stalled"])
     return {
         "rebalances": sum(hour.get("by_trigger", {}).values()),
@@ -179,7 +179,7 @@ def baselines(stalls, samples, days):
             some = [(at_ms, seconds) for at_ms, seconds in stalls if fits(at_ms // HOUR_MS + 72)]
             values = [seconds for _, seconds in some]
             if len(some) >= samples and len({at_ms // 86_400_000 for at_ms, _ in some}) >= days:
-                told = [percentile(values, each) if len(some) * (100 - each) >= 100 else None for each in (95, 99)]
-                found[hour] = (scope, len(some), percentile(values, 50), *told)
+                reported = [percentile(values, each) if len(some) * (100 - each) >= 100 else None for each in (95, 99)]
+                found[hour] = (scope, len(some), percentile(values, 50), *reported)
                 break
     return found

@@ -34,7 +34,7 @@ SHORT_LIVED = {
 
 
 @dataclass
-class Told:
+class Reported:
     """Produced data: event ids with their highest revision, and the invalid values."""
 
     revisions: dict[str, int] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Told:
 @contextmanager
 def producing(bootstrap, topic, *, seed, per_second=50):
     """Produces real events with new ids: most once, some twice, late, revised, malformed or too new."""
-    told, stop, chance = Told(), threading.Event(), random.Random(seed)
+    reported, stop, chance = Reported(), threading.Event(), random.Random(seed)
     producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 5, "log_level": 0})
 
     def run():
@@ -52,33 +52,33 @@ def producing(bootstrap, topic, *, seed, per_second=50):
         while not stop.wait(10 / per_second):
             for _ in range(10):
                 number += 1
-                for value in _values(told, chance, number):
+                for value in _values(reported, chance, number):
                     producer.produce(topic, value, key=b"captured:group")
         assert producer.flush(60) == 0
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
     try:
-        yield told
+        yield reported
     finally:
         stop.set()
         thread.join(60)
 
 
-def _values(told, chance, number):
+def _values(reported, chance, number):
     event = json.loads(chance.choice(LINES)) | {"event_id": f"{number:032x}", "revision": 0}
     if chance.random() < 0.05:
         odd = chance.choice([b"no JSON %d" % number, _line(event | {"schema_version": 2, "event_id": f"new {number}"})])
-        told.odd.append(odd)
+        reported.odd.append(odd)
         yield odd
-    told.revisions[event["event_id"]] = 0
+    reported.revisions[event["event_id"]] = 0
     yield _line(event)
     if chance.random() < 0.1:
         yield _line(event)
     if chance.random() < 0.1 and number > 50:
         # Better evidence for what is long past, and then the old word for it again.
         past = json.loads(chance.choice(LINES)) | {"event_id": f"{number - 50:032x}"}
-        told.revisions[past["event_id"]] = 1
+        reported.revisions[past["event_id"]] = 1
         yield _line(past | {"revision": 1})
         yield _line(past | {"revision": 0})
 
@@ -144,20 +144,20 @@ def kill_at_random(bootstrap, topic, tables, log, *, times, seed):
             return commits(tables) > before
 
         try:
-            eventually(works, START_S, told=log)
+            eventually(works, START_S, waiting_for=log)
             pause.wait(chance.uniform(0, 4))
             assert stream.alive(), log.read_text()[-4000:]
         finally:
             stream.kill()
 
 
-def assert_exactly_once(tables, told):
+def assert_exactly_once(tables, reported):
     """Assert that each event is one row in its best revision, and each invalid value is kept with a reason."""
     rows = tables.read("events").select("event_id", "revision").collect()
-    assert len(rows) == len(told.revisions)
-    assert {row["event_id"]: row["revision"] for row in rows} == told.revisions
+    assert len(rows) == len(reported.revisions)
+    assert {row["event_id"]: row["revision"] for row in rows} == reported.revisions
     rejected = tables.read("events_rejected").select("value", "reason").collect()
-    assert sorted(bytes(row["value"]) for row in rejected) == sorted(told.odd)
+    assert sorted(bytes(row["value"]) for row in rejected) == sorted(reported.odd)
     for row in rejected:
         newer = b"schema_version" in bytes(row["value"])
         assert row["reason"].startswith("newer_schema: " if newer else "malformed: ")
@@ -167,17 +167,17 @@ EQUAL = (
     "cluster_id", "group", "group_type", "timestamp_ms", "generation", "previous_generation", "assignor", "protocol",
     "topics", "moved", "revoked", "assigned", "unassigned", "noop", "skew_ratio", "imbalance",
 )  # fmt: skip
-"""What is said of a generation whoever says it; start, stall and trigger may be weaker."""
+"""What each source says of a generation; start, stall and trigger may be weaker."""
 
 
-def generations(told):
+def generations(reported):
     """By id, the fields that are the same for observed generations and for those of backfill."""
-    return {each["event_id"]: _facts_of(each) for each in told if each["kind"] == "generation"}
+    return {each["event_id"]: _facts_of(each) for each in reported if each["kind"] == "generation"}
 
 
-def _facts_of(told):
-    members = [(each["member_id"], each["owned"], each["assigned"], each["topics"]) for each in told["members"]]
-    return {name: told.get(name) for name in EQUAL} | {"members": members}
+def _facts_of(reported):
+    members = [(each["member_id"], each["owned"], each["assigned"], each["topics"]) for each in reported["members"]]
+    return {name: reported.get(name) for name in EQUAL} | {"members": members}
 
 
 def stored(tables):

@@ -41,8 +41,8 @@ def report_of(fleet: FleetPlan, *, details=6, rename=None):
     since = dt.datetime.fromtimestamp(fleet.since_ms / 1000, dt.UTC)
     until = since + dt.timedelta(days=fleet.days)
     for number in range(fleet.groups):
-        told = latest(history(fleet, number))
-        events = [each for each in told if isinstance(each, GenerationEvent | RolloutEvent)]
+        reported = latest(history(fleet, number))
+        events = [each for each in reported if isinstance(each, GenerationEvent | RolloutEvent)]
         closing = [each for each in events if isinstance(each, GenerationEvent) and each.closes_episode]
         if not closing:
             continue

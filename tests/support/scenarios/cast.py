@@ -40,7 +40,7 @@ class PythonMember:
         self._calls = []
         self._held = set()
 
-    def told(self, call):
+    def reported(self, call):
         with self._lock:
             self._calls.append(call)
             change = self._held.update if call.kind == "assigned" else self._held.difference_update
@@ -66,7 +66,7 @@ class ThreadMember(PythonMember):
     def __init__(self, config):
         super().__init__(config)
         self.error = None
-        self._timed = Timed(self.name, self.told)
+        self._timed = Timed(self.name, self.reported)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, args=(config,), daemon=True)
         self._thread.start()
@@ -108,7 +108,7 @@ class ProcessMember(PythonMember):
     def _read(self):
         for line in self._process.stdout:
             fields = json.loads(line)
-            self.told(Call(**{**fields, "partitions": tuple(map(tuple, fields["partitions"]))}))
+            self.reported(Call(**{**fields, "partitions": tuple(map(tuple, fields["partitions"]))}))
 
     def slow(self, seconds):
         self._process.stdin.write(f"slow {seconds}\n")
@@ -126,7 +126,7 @@ class ProcessMember(PythonMember):
         self._wait()
         with self._lock:
             had = tuple(sorted(self._held))
-        self.told(Call(self.name, "killed", now_ms, now_ms, had))
+        self.reported(Call(self.name, "killed", now_ms, now_ms, had))
 
     def _wait(self):
         try:

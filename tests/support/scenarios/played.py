@@ -10,7 +10,7 @@ from support.scenarios.journal import plain
 from support.scenarios.script import Act, Episode
 
 SILENT = ("share", "streams")
-"""Clients whose members tell nothing of their callbacks."""
+"""Clients whose members do not report their callbacks."""
 
 TOLERANCE_S = 0.1
 """How far the observer may be from what the members measured."""
@@ -91,23 +91,23 @@ def compared(played):
 def misjudged(stage, scenario, played):
     """Published stalls of an act that differ from its members' measurements, as lines.
 
-    Where members tell nothing of their callbacks, the records stand in: how long nobody had a partition.
+    Where members do not report their callbacks, the records stand in: how long nobody had a partition.
 
-    Where nobody reports, the upper bound must hold for what the coordinator can know: it is told a little late that a
-    static member goes for a while, and is not told when the client of the new owner has called it.
+    Where nobody reports, the upper bound must hold for what the coordinator can know: it learns a little late
+    that a static member goes for a while, and not when the client of the new owner has called it.
 
     Brokers that have no time to answer have none to see a session's end either: so much later may it be seen.
     """
-    told, compared = scenario.client not in SILENT, 0
+    reported, compared = scenario.client not in SILENT, 0
     for each in played:
-        standstills = each.standstills() if told else stage.unheld(scenario, each)
+        standstills = each.standstills() if reported else stage.unheld(scenario, each)
         if not standstills:
             continue
         compared += 1
         stall = each.closing[-1]["stall"] if each.closing else {"basis": None, "lower_seconds": 0, "seconds": 0}
         bound = stall["basis"] == "bound"
         measured = max(one.seconds for one in standstills)
-        known = max(stage.known(scenario, one).seconds for one in standstills) if bound and told else measured
+        known = max(stage.known(scenario, one).seconds for one in standstills) if bound and reported else measured
         late = stage.stillness.late_s(each.started_ms, each.rested_ms)
         tolerance = TOLERANCE_S if late <= TOLERANCE_S else TOLERANCE_S + late
         upper = stall.get("seconds", math.inf)  # unknown where members have nothing to commit

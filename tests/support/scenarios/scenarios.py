@@ -1,7 +1,7 @@
 """Scripted scenarios: real members do what a table says, and the real observer's episodes are compared with it.
 
 A scenario is a list of acts; an act's steps are taken when the group has come to rest after the act before, as the
-offsets topic tells. `Stage.play` says what happened; nothing is compared here.
+offsets topic shows. `Stage.play` says what happened; nothing is compared here.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class Stage:
         """Wait until a group that comes after all others has its event: theirs were published before."""
         self.play(self._last)
         events = lambda: self.journal.events(self.group(self._last))  # noqa: E731
-        eventually(lambda: any(each["kind"] == "generation" for each in events()), told="the last group's event")
+        eventually(lambda: any(each["kind"] == "generation" for each in events()), waiting_for="the last group's event")
 
     def _collect(self, scenario, played):
         for event in self.journal.events(self.group(scenario)):
@@ -152,7 +152,7 @@ class _Troupe:
         self._members = {}
         self._joins = {}
         self._departed = []
-        self._told = 0
+        self._reported = 0
         stack.callback(self._end)
 
     def perform(self, what):
@@ -161,7 +161,7 @@ class _Troupe:
         for step in what.steps:
             self._take(step)
         since_ms = played.started_ms if what.episodes else 0
-        eventually(lambda: self._rests(since_ms), told=self, between=self._check)
+        eventually(lambda: self._rests(since_ms), waiting_for=self, between=self._check)
         played.rested_ms = self._stage.journal.resting(self._group).timestamp_ms
         calls = [call for member in (*self._departed, *self._members.values()) for call in member.calls()]
         played.calls = [call for call in calls if call.returned_ms >= played.started_ms]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 SESSION_S = 5.0
 REPORTING = ("kafka-python", "confluent-instrumented")
-"""Clients whose members tell a sidecar what happens to them."""
+"""Clients whose members report to a sidecar."""
 
 BROKER = {
     "group.min.session.timeout.ms": "1000",

@@ -18,7 +18,7 @@ class Group:
 
     def __init__(self, *names, at=0, static=False, client="orders-{name}"):
         self.tracker = Tracker("cluster", settle_ms=5_000)
-        self.told = []
+        self.reported = []
         self.events = []
         self.at = at
         self.there = {}
@@ -66,10 +66,10 @@ class Group:
     def runs(self, name, image, workload="orders", process=None):
         """The member's sidecar reports where it runs."""
         at_ms = self.at * 1_000 + 900
-        told = assigned(self.there[name], at_ms, at_ms, self._generation, [0])
+        reported = assigned(self.there[name], at_ms, at_ms, self._generation, [0])
         where = Workload(f"pod-{name}", "node", workload, image)
         process = process or f"process-{self.there[name]}"
-        self._tell(MemberReported(told.at_ms, replace(told.event, where=where, process=process)))
+        self._tell(MemberReported(reported.at_ms, replace(reported.event, where=where, process=process)))
 
     def _come(self, name):
         self._incarnations[name] = self._incarnations.get(name, 0) + 1
@@ -93,7 +93,7 @@ class Group:
         self._tell(record(at_ms + 500, self._generation, *members))
 
     def _tell(self, observation):
-        self.told.append(observation)
+        self.reported.append(observation)
         self.events += self.tracker.observe(observation)
 
     @property

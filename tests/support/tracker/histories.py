@@ -57,13 +57,13 @@ def walked(walk, strategy, steps):
     events, before = [], {}
     for number, stop in enumerate(walk.stops(strategy, steps), 1):
         given = stop.assignment.members
-        now = {member.instance_id or member.member_id: given[member.member_id] for member in stop.told.members}
-        quality = judge(stop.told, stop.assignment, strategy)
+        now = {member.instance_id or member.member_id: given[member.member_id] for member in stop.reported.members}
+        quality = judge(stop.reported, stop.assignment, strategy)
         events.append(
             generation(
                 number,
-                [snapshot(member, given[member.member_id]) for member in stop.told.members],
-                {name: topic.partitions for name, topic in stop.told.topics.items() if topic.partitions},
+                [snapshot(member, given[member.member_id]) for member in stop.reported.members],
+                {name: topic.partitions for name, topic in stop.reported.topics.items() if topic.partitions},
                 assignor=strategy.name,
                 protocol=strategy.protocol,
                 moved=moved(before, now),

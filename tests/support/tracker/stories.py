@@ -30,8 +30,8 @@ def stories(draw, group):
         else:
             had, members = {}, []
         number = {"next": number + 1, "jump": number + 3, "empty": number + 1}.get(step, number if members else 0)
-        told = record(at, number, *members, group=group, protocol=protocol, joined=at - 10)
-        records.append((group, tombstone(at, group) if step == "gone" else told))
+        reported = record(at, number, *members, group=group, protocol=protocol, joined=at - 10)
+        records.append((group, tombstone(at, group) if step == "gone" else reported))
         at += draw(st.integers(20, 9_000))
     return records
 

@@ -140,7 +140,7 @@ B_GONE = (
 """b is gone: polls show the rebalance from 80.2 s on, and a has everything at 83 s."""
 
 
-def tell(tracker, *observations, commits=True):
+def feed(tracker, *observations, commits=True):
     """Return all events of these observations; a tick is repeated until nothing is left that was due by then.
 
     With ``commits``, members commit what they are assigned in the millisecond of the record that assigns it: they
@@ -162,9 +162,9 @@ def _events(tracker, observation, *, commits):
 
 
 def watch(*observations, commits=True, **settings):
-    """Return a tracker that took these observations (see `tell`), and its events."""
+    """Return a tracker that took these observations (see `feed`), and its events."""
     tracker = Tracker("cluster", **settings)
-    return tracker, tell(tracker, *observations, commits=commits)
+    return tracker, feed(tracker, *observations, commits=commits)
 
 
 def committed(at, *numbers, seen=None, group="g", topic="t", offset=None):

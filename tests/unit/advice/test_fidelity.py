@@ -25,7 +25,7 @@ def only(events):
     return line
 
 
-def test_a_decision_that_range_does_not_make_is_found_and_told():
+def test_a_decision_that_range_does_not_make_is_found_and_reported():
     right, wrong = event(1, (A, (0, 1)), (B, (2, 3))), event(2, (A, (0,)), (B, (1, 2, 3)))
     line = only([right, wrong])
     assert (line.implementation, line.checked, line.same_assignment, line.same_moves, line.same_skew) == (
@@ -84,8 +84,12 @@ def test_a_leader_that_says_it_assigned_settles_whose_cooperative_sticky_it_was(
         for each in events
     ]
     assert {verdict(each).reason is None for each in events} == {False}
-    told = fidelity(history_of(events), instrumented_generations([report(each.generation) for each in events]))
-    assert (told.checked, told.moves, told.skew) == (len([each for each in events if each.members]), 1.0, 1.0)
+    reported = fidelity(history_of(events), instrumented_generations([report(each.generation) for each in events]))
+    assert (reported.checked, reported.moves, reported.skew) == (
+        len([each for each in events if each.members]),
+        1.0,
+        1.0,
+    )
     failed = fidelity(
         history_of(events), instrumented_generations([report(each.generation, error="boom") for each in events])
     )

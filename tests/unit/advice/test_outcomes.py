@@ -68,7 +68,7 @@ def test_what_leads_in_is_gone_through_and_not_counted():
     assert (first + second) == fidelity(history_of(events)).lines[0]
 
 
-def test_who_changed_the_assignor_is_told_of_the_new_one():
+def test_an_event_after_a_change_of_the_assignor_names_the_new_one():
     old = clustered(8)
     begin = old[-1].timestamp_ms + 60_000
     new = [

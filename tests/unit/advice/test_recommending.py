@@ -96,7 +96,7 @@ def test_librdkafka_has_to_stop_and_the_cost_is_named():
 @pytest.mark.parametrize(
     "kind", [ClientKind.AIOKAFKA, ClientKind.SARAMA, ClientKind.KAFKA_GO, ClientKind.KAFKA_PYTHON_2]
 )
-def test_clients_without_a_cooperative_assignor_are_never_told_to_use_one(kind):
+def test_clients_without_a_cooperative_assignor_are_never_advised_to_use_one(kind):
     advice = of(kind, **COOPERATIVE_STICKY)
     assert (advice.strategy, advice.sentence) == (None, "No strategy better than range is known for this group.")
 
@@ -164,7 +164,7 @@ def test_few_rebalances_are_a_hint_only():
     )
 
 
-def test_who_asked_for_weights_is_not_told_to_give_them_up():
+def test_a_group_that_uses_weights_is_not_advised_to_give_them_up():
     own = figures(stalled=100)
     advice = recommend(
         found(
@@ -214,7 +214,7 @@ def test_few_known_stalls_are_a_hint_only():
     assert "hint" not in recommend(found(own, sticky=replace(own, moved=1))).sentence
 
 
-def test_a_group_that_nothing_serves_is_told_why():
+def test_a_group_that_nothing_serves_is_reported_with_the_reason():
     refused = StrategyOutcome("sticky", EAGER, refused="the broker assigns")
     sentence = recommend(WhatIf("c", "g", "uniform", COOPERATIVE, figures(), figures(), (refused,))).sentence
     assert sentence == "No strategy can be recommended: the broker assigns."
@@ -223,7 +223,7 @@ def test_a_group_that_nothing_serves_is_told_why():
 HISTORY = history_of(clustered(6))
 
 
-def test_the_clustered_group_is_told_what_to_do():
+def test_the_clustered_group_gets_advice():
     whole = what_if(HISTORY)
     advice = recommend(whole)
     assert (advice.strategy, advice.protocol) == ("cooperative-sticky", COOPERATIVE)

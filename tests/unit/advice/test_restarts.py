@@ -48,7 +48,7 @@ def test_static_members_have_it_already():
     assert avoidable(restart(20, instance="i")).restarts == ()
 
 
-def test_where_all_clients_have_one_name_nobody_can_be_told_from_another():
+def test_where_all_clients_have_one_name_no_member_can_be_distinguished():
     a, b = member("a-1", (0, 1), client="rdkafka"), member("b-1", (2, 3), client="rdkafka")
     back = replace(b, member_id="b-2")
     history = history_of([at(1, 0, a, b), at(2, 100, a), at(3, 110, a, back, cause=Trigger.MEMBER_JOINED)])
@@ -70,6 +70,6 @@ def test_a_rebalance_with_another_reason_is_not_avoided():
     assert not avoidable(changed).rebalances
 
 
-def test_whoever_was_there_when_the_watch_began_did_not_come_back():
+def test_a_member_that_was_there_when_the_watch_began_did_not_come_back():
     a = member("a-1", (0, 1, 2, 3), client="a")
     assert avoidable(history_of([at(7, 0, a), at(8, 100, a)])).restarts == ()

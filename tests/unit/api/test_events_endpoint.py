@@ -119,7 +119,7 @@ def test_lines_of_one_post_are_bounded():
     assert len(sidecar.accepted) == 2
 
 
-def test_a_sender_that_is_too_fast_is_told_when_to_come_back():
+def test_a_sender_that_is_too_fast_is_asked_to_come_back_later():
     sidecar = Sidecar(rate=1, burst=4, lines_max=3)
     three = body(member_event(), member_event(), member_event())
     assert sidecar.post(three)[0] == 200

@@ -108,11 +108,11 @@ def test_better_evidence_takes_the_place_of_what_it_improves():
 
 def test_of_equal_revisions_the_first_stays_as_with_all_who_read_the_events():
     closing = generation(5)
-    told_anew = replace(closing, causes=(Trigger.MEMBER_FAILED,), trigger=Trigger.MEMBER_FAILED)
-    assert history_of(closing, told_anew).rebalance("g", "id-g-5").events == (closing,)
+    reported_again = replace(closing, causes=(Trigger.MEMBER_FAILED,), trigger=Trigger.MEMBER_FAILED)
+    assert history_of(closing, reported_again).rebalance("g", "id-g-5").events == (closing,)
 
 
-def test_an_aborted_generation_told_twice_is_one():
+def test_an_aborted_generation_reported_twice_is_one():
     assert numbers(history_of(aborted(2), aborted(2))) == [2]
 
 

@@ -109,8 +109,8 @@ class TestSubscriptions:
     @EVERY
     @pytest.mark.parametrize("version", [4, 99, 32_767])
     def test_an_unknown_version_reads_as_the_newest_known(self, name, version):
-        told = ConsumerSubscription(3, ("t", "u"), None, {"t": (0,)}, 7, "r1")
-        read = decode_subscription(struct.pack(">h", version) + encode_subscription(told)[2:] + b"of the future")
+        reported = ConsumerSubscription(3, ("t", "u"), None, {"t": (0,)}, 7, "r1")
+        read = decode_subscription(struct.pack(">h", version) + encode_subscription(reported)[2:] + b"of the future")
         members = tuple(
             MemberSubscription(
                 member_id, read.topics, owned=read.owned_partitions, generation=read.generation_id, rack=read.rack_id

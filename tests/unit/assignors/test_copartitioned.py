@@ -139,7 +139,7 @@ class TestStandbys:
 
 
 class TestUserData:
-    def test_what_members_tell_counts_as_owned_and_copied(self):
+    def test_what_members_send_counts_as_owned_and_copied(self):
         config = {STANDBYS: "1"}
         said = {
             "a": EAGER.user_data(config, {"t": (0, 1)}, 4, {"t": (2,)}),
@@ -155,9 +155,9 @@ class TestUserData:
     def test_active_and_standby_partitions_travel_in_the_assignment(self):
         assignment = EAGER.assign(equals({"t": 4, "u": 4}, 2, standbys=1))
         for name, data in assignment.user_data.items():
-            told = decode_standby_assignment(data)
-            assert told.owned == assignment.members[name]
-            assert told.standbys == EAGER.copies_in(data) == assignment.standbys[name]
+            reported = decode_standby_assignment(data)
+            assert reported.owned == assignment.members[name]
+            assert reported.standbys == EAGER.copies_in(data) == assignment.standbys[name]
 
     @pytest.mark.parametrize("data", [b"\0", b"nonsense", b"\0\1\xff\xff", b"\xff" * 40])
     def test_what_cannot_be_read_is_that_members_problem_only(self, data):

@@ -136,8 +136,8 @@ class TestWeighted:
         assert 0 in assigned("weighted-sticky", subject)["b"]["t"]
 
     def test_subscription_overrides_what_user_data_says_is_owned(self):
-        told = encode_weighted(MemberUserData({WEIGHT_SETTING: 1}, {"t": (0, 1)}))
-        subject = group({"t": 4}, member("a", "t", owned={"t": (2, 3)}, user_data=told), member("b", "t"))
+        reported = encode_weighted(MemberUserData({WEIGHT_SETTING: 1}, {"t": (0, 1)}))
+        subject = group({"t": 4}, member("a", "t", owned={"t": (2, 3)}, user_data=reported), member("b", "t"))
         assert assigned("weighted-sticky", subject)["a"] == {"t": (2, 3)}
 
     @pytest.mark.parametrize("damage", [b"\x00", b"\xff\xff\xff\xff", b"\x00\x00\x00\x00", b"\x00\x00\x00\x02\x00"])

@@ -189,8 +189,8 @@ class TestUserData:
     def test_process_and_state_travel_in_user_data(self):
         config = {PROCESS: "host-1", STANDBYS: "1"}
         data = EAGER.user_data(config, {"t": (0,)}, 3, {"t": (1,)})
-        told = EAGER.reader(data)
-        assert told.settings[PROCESS] == "host-1"
+        reported = EAGER.reader(data)
+        assert reported.settings[PROCESS] == "host-1"
         subject = stateful(
             {"t": 4},
             member("a", "t", user_data=data),

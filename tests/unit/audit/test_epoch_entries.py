@@ -11,7 +11,7 @@ from rebalance_agent.tracking.observations import Tick
 from rebalance_agent.tracking.tracker import Tracker
 from support.observer.posted import ledger_of, posted
 from support.tracker.epochs import ID, current, fact, gone, joins, named, target
-from support.tracker.tracking import T0, WHOLE, record, tell
+from support.tracker.tracking import T0, WHOLE, feed, record
 
 STARTED = [
     joins(0, "a"),
@@ -32,9 +32,9 @@ JOINED = [
 ]
 
 
-def told(observations):
+def reported(observations):
     tracker = Tracker("cluster", settle_ms=1_000)
-    return tell(tracker, named(t=4), WHOLE, *observations, Tick(T0 + 60_000))
+    return feed(tracker, named(t=4), WHOLE, *observations, Tick(T0 + 60_000))
 
 
 def report(events, observations):
@@ -65,8 +65,8 @@ def test_how_long_a_partition_had_nobody_is_in_the_records():
     assert [each.unowned_ms for each in entries(STARTED + JOINED)] == [0, 3_000]
 
 
-def test_a_stall_that_is_told_shorter_than_that_is_wrong():
-    events = told(STARTED + JOINED)
+def test_a_stall_that_is_reported_shorter_than_that_is_wrong():
+    events = reported(STARTED + JOINED)
     assert report(events, STARTED + JOINED).clean
     assert events[-1].stall.seconds >= 3
     stall = replace(events[-1].stall, lower_seconds=1.0, seconds=2.0)
@@ -94,19 +94,19 @@ def test_a_static_member_that_is_away_is_not_waited_for_and_its_return_is_a_fact
         (2, (), 0),
         (2, ("z",), 1_000),
     ]
-    events = told(there + back)
+    events = reported(there + back)
     assert [each.event_id for each in events] == [each.event_id("cluster") for each in entries(there + back)]
     assert report(events, there + back).clean
 
 
 def other(at, generation):
-    """A record of another group in the same partition, whose key tells how far the partition may have been cleaned."""
+    """A record of another group in the same partition, whose key shows how far the partition may have been cleaned."""
     return record(at, generation, group="other")
 
 
 def test_a_group_that_begins_behind_what_may_have_been_cleaned_is_judged_from_its_beginning():
     observations = [other(0, 0), other(50, 0), *STARTED]
-    events = told(STARTED)
+    events = reported(STARTED)
     offsets = range(7, 7 + len(observations))
     assert report_at(events, observations, offsets).agreed == len(events) == 1
     (difference,) = report_at([], observations, offsets).differences
@@ -129,7 +129,7 @@ def test_who_comes_to_a_group_amid_its_first_rebalance_knows_of_no_stall():
     ]
     tracker = Tracker("cluster", settle_ms=1_000)
     began = [*there, WHOLE, *observations[2:], Tick(T0 + 60_000)]
-    events = tell(tracker, named(t=4), *began)
+    events = feed(tracker, named(t=4), *began)
     assert [(each.previous_generation, each.stall, each.phases.started_ms) for each in events] == [
         (None, None, T0 + 90)
     ]

@@ -49,7 +49,7 @@ def test_hours_of_any_history_are_the_sums_of_its_generations(seed):
     assert differences(events, rows.values()) == ([], len(rows))
 
 
-def test_a_table_tells_its_generations_in_any_order_of_every_group():
+def test_a_table_shows_its_generations_in_any_order_of_every_group():
     others = [*random_history(1, group="other")]
     rows = [*rows_of(STORY).values(), *rows_of(others, others[-1].timestamp_ms, "other").values()]
     assert differences([*STORY[::-1], *others[::-1]], rows) == ([], len(rows))
@@ -86,7 +86,7 @@ def test_every_column_that_is_off_is_named_with_the_hour_and_its_last_generation
     assert agreed == len(rows) - 1
 
 
-def test_an_hour_that_is_missing_doubled_or_of_nothing_that_was_told_is_named():
+def test_an_hour_that_is_missing_doubled_or_of_nothing_that_was_reported_is_named():
     rows = rows_of(STORY)
     quiet, busy = rows[FIRST + 3], rows[FIRST + 1]
     assert differences(STORY, [each for each in rows.values() if each is not quiet]) == ([], 3)

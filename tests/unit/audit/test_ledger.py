@@ -16,7 +16,7 @@ from rebalance_agent.runtime.sinks.split_events import event_lines
 from rebalance_agent.tracking.observations import Tick
 from rebalance_agent.tracking.tracker import Tracker
 from support.observer.posted import ledger_of, posted
-from support.tracker.tracking import T0, member, record, tell, tombstone, topics
+from support.tracker.tracking import T0, feed, member, record, tombstone, topics
 
 EAGER = (
     record(0, 0),
@@ -26,9 +26,9 @@ EAGER = (
 )
 
 
-def told(*observations):
+def reported(*observations):
     last_ms = max(each.timestamp_ms for each in observations)
-    return list(tell(Tracker("cluster", settle_ms=1_000), topics(0, t=4), *observations, Tick(last_ms + 400_000)))
+    return list(feed(Tracker("cluster", settle_ms=1_000), topics(0, t=4), *observations, Tick(last_ms + 400_000)))
 
 
 def report(events, observations, offsets=None, **window):
@@ -41,33 +41,33 @@ def said(found):
 
 
 def test_what_is_right_is_counted_and_said_in_one_line():
-    found = report(told(*EAGER), EAGER)
+    found = report(reported(*EAGER), EAGER)
     assert (found.clean, found.agreed, found.copies, found.pending, found.unjudged) == (True, 3, 0, 0, {})
     assert found.summary() == "no difference; 3 facts of 1 groups are correct and published once"
 
 
 def test_a_difference_names_group_generation_and_both_places():
-    events = told(*EAGER)
+    events = reported(*EAGER)
     events[1] = replace(events[1], moved=1)
     (difference,) = report(events, EAGER).differences
     expected = "'g' 2: generation 2: moved is 2 by the records, 1 by the event (__consumer_offsets-0@2, events:2)"
     assert str(difference) == expected
 
 
-def test_a_generation_that_nobody_told_is_named():
-    events = told(*EAGER)
+def test_a_generation_that_nobody_reported_is_named():
+    events = reported(*EAGER)
     del events[1]
     assert ("g", 2, "generation 2 has no event") in said(report(events, EAGER))
 
 
-def test_what_is_from_before_the_window_need_not_be_told():
-    events = told(*EAGER)[1:]
+def test_what_is_from_before_the_window_need_not_be_reported():
+    events = reported(*EAGER)[1:]
     found = report(events, EAGER, since_ms=T0 + 2_000)
     assert (found.clean, found.unjudged) == (True, {"older than the compared events": 1})
 
 
-def test_what_is_too_new_may_be_told_later():
-    events = told(*EAGER)[:-1]
+def test_what_is_too_new_may_be_reported_later():
+    events = reported(*EAGER)[:-1]
     found = report(events, EAGER, until_ms=T0 + 10_000, grace_ms=5_000)
     assert (found.clean, found.pending) == (True, 1)
     assert not report(events, EAGER, until_ms=T0 + 20_000, grace_ms=5_000).clean
@@ -78,20 +78,20 @@ def test_a_cooperative_generation_may_wait_for_its_follow_up_for_minutes():
     second = record(
         1_000, 2, member("a", (0, 1), owned=(0, 1, 2, 3)), member("b"), protocol="cooperative-sticky", joined=990
     )
-    events = told(first)
+    events = reported(first)
     assert report(events, (first, second), until_ms=T0 + 60_000, grace_ms=5_000).pending == 1
     assert not report(events, (first, second), until_ms=T0 + 600_000, grace_ms=5_000).clean
 
 
 def test_an_observer_that_began_in_the_middle_is_believed_but_counted():
-    events = told(*EAGER[2:])
+    events = reported(*EAGER[2:])
     found = report(events, EAGER, since_ms=T0 + 4_000)
     assert found.clean
     assert found.unjudged == {"older than the compared events": 1, "without a known predecessor": 1}
 
 
 def test_the_same_event_twice_is_a_copy_and_another_one_of_the_same_id_is_not():
-    events = told(*EAGER)
+    events = reported(*EAGER)
     again = report([*events, events[1]], EAGER)
     assert (again.clean, again.copies) == (True, 1)
     other = replace(events[1], members=events[1].members[:1])
@@ -99,7 +99,7 @@ def test_the_same_event_twice_is_a_copy_and_another_one_of_the_same_id_is_not():
 
 
 def test_of_revisions_the_highest_counts_in_whatever_order_they_come():
-    events = told(*EAGER)
+    events = reported(*EAGER)
     wrong = replace(events[1], moved=9)
     better = replace(events[1], revision=1)
     assert report([events[0], wrong, better, events[2]], EAGER).clean
@@ -110,7 +110,7 @@ def test_of_revisions_the_highest_counts_in_whatever_order_they_come():
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
 def test_copies_that_a_better_revision_replaces_need_not_agree(order):
     """Readers keep the highest revision: nobody has either of the two."""
-    events = told(*EAGER)
+    events = reported(*EAGER)
     other = replace(events[1], members=events[1].members[:1])
     better = replace(events[1], revision=1)
     copies = [(events[1], other, better)[each] for each in order]
@@ -120,24 +120,24 @@ def test_copies_that_a_better_revision_replaces_need_not_agree(order):
 
 
 def test_of_equal_revisions_the_first_counts_as_it_does_for_readers():
-    events = told(*EAGER)
+    events = reported(*EAGER)
     wrong = replace(events[1], moved=9, followups=1)
     assert report([*events, wrong], EAGER).clean
     assert not report([events[0], wrong, *events[1:]], EAGER).clean
 
 
 def test_copies_of_one_fact_are_counted_and_a_few_of_them_kept():
-    events = told(*EAGER)
+    events = reported(*EAGER)
     others = [replace(events[1], members=events[1].members[:1])] * 30
     found = report([*events, *others], EAGER)
     assert (found.found, len(found.differences)) == (30, 10)
 
 
 def test_a_stall_shorter_than_the_records_alone_show_is_wrong():
-    events = told(*EAGER)
+    events = reported(*EAGER)
     assert events[1].stall is None  # no poll saw the start
     phases = replace(events[1].phases, started_ms=T0 + 4_000)
-    stall = told(*EAGER[:2])[0].stall
+    stall = reported(*EAGER[:2])[0].stall
     long = replace(stall, lower_seconds=0.5, seconds=1.0, partition_seconds=4.0)
     assert report([events[0], replace(events[1], stall=long, phases=phases), events[2]], EAGER).clean
     short = replace(long, lower_seconds=0.1, seconds=0.2)
@@ -155,13 +155,13 @@ def test_a_stall_shorter_than_the_records_alone_show_is_wrong():
     ],
 )
 def test_a_stall_that_cannot_be_is_wrong(wrong):
-    events = told(*EAGER)
-    stall = replace(told(*EAGER[:2])[0].stall, **wrong)
+    events = reported(*EAGER)
+    stall = replace(reported(*EAGER[:2])[0].stall, **wrong)
     assert not report([events[0], replace(events[1], stall=stall), events[2]], EAGER).clean
 
 
 def test_phases_that_run_backwards_are_wrong():
-    events = told(*EAGER)
+    events = reported(*EAGER)
     phases = replace(events[1].phases, started_ms=events[1].timestamp_ms + 1)
     assert not report([events[0], replace(events[1], phases=phases), events[2]], EAGER).clean
 
@@ -169,7 +169,7 @@ def test_phases_that_run_backwards_are_wrong():
 def test_parts_of_an_event_are_one_fact():
     members = [member(f"member-{number}", (number,)) for number in range(4)]
     observations = (record(0, 0), record(1_000, 1, *members))
-    (event,) = told(*observations)
+    (event,) = reported(*observations)
     parts = [part for part, _ in event_lines(event, 1_500)]
     assert len(parts) > 1
     random.Random(1).shuffle(parts)
@@ -180,11 +180,11 @@ def test_parts_of_an_event_are_one_fact():
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (1, 2, 0), (1, 0, 2), (2, 0, 1)])
-def test_two_observers_may_tell_one_fact_in_more_parts_or_fewer(order):
+def test_two_observers_may_publish_one_fact_in_more_parts_or_fewer(order):
     """Their texts lie on either side of what one record may have."""
     members = [member(f"member-{number}", (number,)) for number in range(4)]
     observations = (record(0, 0), record(1_000, 1, *members))
-    (event,) = told(*observations)
+    (event,) = reported(*observations)
     spread = [part for part, _ in event_lines(event, 1_500)]
     assert len(spread) == 2
     copies = [event, *spread]
@@ -192,11 +192,11 @@ def test_two_observers_may_tell_one_fact_in_more_parts_or_fewer(order):
     assert (said(found), found.agreed) == ([], 1)
 
 
-def test_two_observers_may_tell_a_static_members_return_in_more_parts_or_fewer():
+def test_two_observers_may_publish_a_static_members_return_in_more_parts_or_fewer():
     before = [member(f"member-{number}", (number,), instance=f"instance-{number}") for number in range(4)]
     after = [member("back", (0,), instance="instance-0"), *before[1:]]
     observations = (record(0, 0), record(1_000, 1, *before), record(5_000, 1, *after))
-    first, whole = told(*observations)
+    first, whole = reported(*observations)
     spread = [part for part, _ in event_lines(whole, 1_500)]
     assert len(spread) > 1
     for copies in ([whole, *spread], [*spread, whole]):
@@ -207,7 +207,7 @@ def test_parts_of_a_static_members_return_are_one_fact_too():
     before = [member(f"member-{number}", (number,), instance=f"instance-{number}") for number in range(4)]
     after = [member("back", (0,), instance="instance-0"), *before[1:]]
     observations = (record(0, 0), record(1_000, 1, *before), record(5_000, 1, *after))
-    events = told(*observations)
+    events = reported(*observations)
     parts = [part for event in events for part, _ in event_lines(event, 1_500)]
     assert [each.part for each in parts if each.timestamp_ms == T0 + 5_000][-1] > 0
     found = report(parts, observations)
@@ -222,7 +222,7 @@ def test_a_static_members_return_may_be_revised_in_more_parts_or_fewer(highest, 
     before = [member(f"member-{number}", (number,), instance=f"instance-{number}") for number in range(4)]
     after = [member("back", (0,), instance="instance-0"), *before[1:]]
     observations = (record(0, 0), record(1_000, 1, *before), record(5_000, 1, *after))
-    first, whole = told(*observations)
+    first, whole = reported(*observations)
     spread = [part for part, _ in event_lines(replace(whole, revision=1 - highest), 1_500)]
     assert len(spread) > 1
     whole, places = replace(whole, revision=highest), range(3)[left]
@@ -237,7 +237,7 @@ def test_a_static_members_return_may_be_revised_in_more_parts_or_fewer(highest, 
 def test_a_first_part_under_another_id_is_not_the_records():
     members = [member(f"member-{number}", (number,)) for number in range(4)]
     observations = (record(0, 0), record(1_000, 1, *members))
-    (event,) = told(*observations)
+    (event,) = reported(*observations)
     first, *others = [part for part, _ in event_lines(event, 1_500)]
     found = report([replace(first, event_id="0" * 32), *others], observations)
     assert said(found) == [
@@ -246,10 +246,10 @@ def test_a_first_part_under_another_id_is_not_the_records():
     ]
 
 
-def test_a_return_that_does_not_say_who_returned_is_not_told():
+def test_a_return_that_does_not_say_who_returned_is_not_reported():
     before, after = (member(name, (0, 1, 2, 3), instance="one") for name in ("a", "b"))
     observations = (record(0, 0), record(1_000, 1, before), record(5_000, 1, after))
-    first, back = told(*observations)
+    first, back = reported(*observations)
     nobody = event_id("generation", "cluster", "g", "classic", 1, T0 + 5_000)
     found = report([first, replace(back, event_id=nobody)], observations)
     assert said(found) == [
@@ -258,13 +258,13 @@ def test_a_return_that_does_not_say_who_returned_is_not_told():
     ]
 
 
-def test_where_each_is_told_once_a_revision_beside_the_event_is_one_too_many_and_parts_are_not():
-    events = told(*EAGER)
+def test_where_each_is_reported_once_a_revision_beside_the_event_is_one_too_many_and_parts_are_not():
+    events = reported(*EAGER)
     again = report([*events, replace(events[1], revision=1)], EAGER, once=True)
     assert said(again) == [("g", 2, "generation 2 was published twice")]
     members = [member(f"member-{number}", (number,)) for number in range(4)]
     observations = (record(0, 0), record(1_000, 1, *members))
-    (event,) = told(*observations)
+    (event,) = reported(*observations)
     parts = [part for part, _ in event_lines(event, 1_500)]
     assert report(parts, observations, once=True).clean
     # What a revision in fewer parts left over.
@@ -273,16 +273,16 @@ def test_where_each_is_told_once_a_revision_beside_the_event_is_one_too_many_and
 
 
 def test_an_id_that_is_none_is_of_no_fact():
-    """Whoever may write events may write anything."""
-    events = told(*EAGER)
+    """A client with the right to write events may write anything."""
+    events = reported(*EAGER)
     odd = [replace(events[1], event_id=each) for each in ("", "not hexadecimal", events[1].event_id.upper())]
     expected = ("g", 2, "generation 2 has no record")
     assert said(report([*events, *odd], EAGER)) == [expected] * 3
 
 
-def test_an_aborted_generation_must_be_told_and_no_other():
+def test_an_aborted_generation_must_be_reported_and_no_other():
     observations = (*EAGER[:2], record(9_000, 4, member("a", (0, 1, 2, 3))))
-    events = told(*observations)
+    events = reported(*observations)
     assert [each.KIND for each in events].count("aborted") == 2
     assert report(events, observations).clean
     left = [each for each in events if each.KIND != "aborted" or each.generation != 2]
@@ -294,21 +294,21 @@ def test_an_aborted_generation_must_be_told_and_no_other():
     assert said(report([*events, invented], observations)) == expected
 
 
-def test_a_deletion_must_be_told():
+def test_a_deletion_must_be_reported():
     observations = (*EAGER, tombstone(20_000))
-    events = told(*observations)
+    events = reported(*observations)
     assert report(events, observations).agreed == 4
     assert said(report(events[:-1], observations)) == [("g", 3, "deletion has no event")]
 
 
 def test_events_of_other_clusters_are_no_concern():
-    events = told(*EAGER)
+    events = reported(*EAGER)
     others = [replace(each, cluster_id="other") for each in events]
     assert report([*events, *others], EAGER).clean
 
 
 def test_a_gap_leaves_open_what_lies_before_it_and_not_what_lies_behind():
-    events = told(*EAGER)
+    events = reported(*EAGER)
     found = report(events, EAGER[2:], [2, 3])
     assert (found.clean, found.agreed) == (True, 2)
     assert found.unjudged == {"whose records were compacted away": 1}
@@ -334,7 +334,7 @@ def test_a_static_members_return_is_known_by_its_time_where_nothing_before_it_is
         record(9_000, first + 1, static("b"), member("c", (2, 3))),
         record(12_000, first + 1, static("d"), member("c", (2, 3))),
     )
-    events = told(*observations)
+    events = reported(*observations)
     found = report(events, [observations[each] for each in left], left)
     assert (said(found), found.agreed) == ([], len(left))
     last = replace(events[-1], members=events[-1].members[:1])
@@ -342,7 +342,7 @@ def test_a_static_members_return_is_known_by_its_time_where_nothing_before_it_is
 
 
 def test_where_nothing_was_compacted_a_gap_is_the_end_of_a_transaction():
-    events, offsets = told(*EAGER), [0, 2, 4, 6]
+    events, offsets = reported(*EAGER), [0, 2, 4, 6]
     assert report(events, EAGER, offsets, complete=True).unjudged == {}
     wrong = [events[0], replace(events[1], moved=7), events[2]]
     assert not report(wrong, EAGER, offsets, complete=True).clean
@@ -353,16 +353,16 @@ def test_records_that_cannot_be_read_are_counted():
     assert ledger_of([], broken).unjudged == {"records that cannot be read": 2}
 
 
-def test_a_fact_that_is_told_of_polls_is_named():
+def test_a_fact_that_polls_report_is_named():
     """No observer publishes any: they show that something changed, and not what."""
-    events = told(*EAGER)
+    events = reported(*EAGER)
     polled = replace(events[1], source=Source.ADMIN)
     expected = ("g", 2, "generation 2 comes from polls, which cannot detect it")
     assert said(report([*events, polled], EAGER)) == [expected]
 
 
 def test_copies_of_an_episode_agree_in_its_moves_where_both_know_what_was_before():
-    events = told(*EAGER)
+    events = reported(*EAGER)
     lie, late = replace(events[2], moved=7), replace(events[2], moved=7, previous_generation=None)
     assert said(report([*events, lie], EAGER)) == [("g", 3, "it was published twice, with different moves")]
     assert report([*events, late], EAGER).clean

@@ -17,7 +17,7 @@ from support.observer.posted import ledger_of, posted
 from support.observer.views import member_event
 from support.tracker.epoch_model import EpochCoordinator
 from support.tracker.epochs import ID, named
-from support.tracker.tracking import T0, WHOLE, listed, member, record, tell, tombstone, topics
+from support.tracker.tracking import T0, WHOLE, feed, listed, member, record, tombstone, topics
 
 DOCS = Path(__file__).parents[3] / "docs"
 EAGER = (
@@ -70,7 +70,7 @@ def _assigned(group_type):
 def _history(observations, seen):
     last_ms = max(T0, *(each.timestamp_ms for each in observations if hasattr(each, "timestamp_ms")))
     tracker = Tracker("cluster", settle_ms=1_000)
-    events = list(tell(tracker, seen, WHOLE, *observations, Tick(last_ms + 400_000)))
+    events = list(feed(tracker, seen, WHOLE, *observations, Tick(last_ms + 400_000)))
     records = [each for each in observations if hasattr(each, "timestamp_ms")]
     return [event for event in events if event.KIND != "rollout"], records
 
@@ -88,7 +88,7 @@ def judged(kind, events, **window):
     return ledger_of(events, records, names={ID: "t"}, **window)
 
 
-def told(kind):
+def reported(kind):
     return HISTORIES[kind][0]
 
 
@@ -96,18 +96,18 @@ def closing(kind):
     """The last event with members whose partitions changed hands, and that says what was before it."""
     return next(
         event
-        for event in reversed(told(kind))
+        for event in reversed(reported(kind))
         if isinstance(event, GenerationEvent) and event.closes_episode and event.members and event.previous_generation
     )
 
 
 def shared_out(kind):
     """The event with which two members have all there is."""
-    return next(event for event in told(kind) if len(getattr(event, "members", ())) == 2 and event.assigned)
+    return next(event for event in reported(kind) if len(getattr(event, "members", ())) == 2 and event.assigned)
 
 
 def instead(kind, right, *wrong):
-    return [each for event in told(kind) for each in (wrong if event is right else (event,))]
+    return [each for event in reported(kind) for each in (wrong if event is right else (event,))]
 
 
 def said(report):
@@ -131,9 +131,9 @@ def _later(event):
 
 @pytest.mark.parametrize("kind", HISTORIES)
 def test_the_truth_is_clean_and_has_all_that_is_lied_about(kind):
-    report = judged(kind, told(kind), once=True)
-    assert (said(report), report.unjudged, report.agreed) == ([], {}, len(told(kind)))
-    assert {type(event) for event in told(kind)} >= {GenerationEvent, GroupGoneEvent}
+    report = judged(kind, reported(kind), once=True)
+    assert (said(report), report.unjudged, report.agreed) == ([], {}, len(reported(kind)))
+    assert {type(event) for event in reported(kind)} >= {GenerationEvent, GroupGoneEvent}
     assert len(closing(kind).members) == 1
     assert closing(kind).stall is not None
 
@@ -143,9 +143,9 @@ def test_the_truth_is_clean_and_has_all_that_is_lied_about(kind):
 
 @pytest.mark.parametrize("kind", HISTORIES)
 def test_whatever_is_dropped_is_missed(kind):
-    for event in told(kind):
+    for event in reported(kind):
         what = str(event.KIND) if event.KIND != "group_gone" else "deletion"
-        report = judged(kind, [each for each in told(kind) if each is not event])
+        report = judged(kind, [each for each in reported(kind) if each is not event])
         missed = [each for each in report.differences if "has no event" in each.what]
         assert len(missed) == 1, event
         words = {"generation": "epoch" if kind in ASSIGNED else "generation", "aborted": "aborted generation"}
@@ -154,28 +154,28 @@ def test_whatever_is_dropped_is_missed(kind):
 
 
 @pytest.mark.parametrize("kind", HISTORIES)
-def test_whatever_is_told_twice_under_two_ids_is_invented(kind):
-    for event in told(kind):
+def test_whatever_is_reported_twice_under_two_ids_is_invented(kind):
+    for event in reported(kind):
         twin = replace(event, event_id="0" * 32)
-        (difference,) = judged(kind, [*told(kind), twin]).differences
+        (difference,) = judged(kind, [*reported(kind), twin]).differences
         assert difference.what.endswith("has no record")
 
 
 @pytest.mark.parametrize("kind", HISTORIES)
 def test_whatever_stands_twice_in_a_table_is_named(kind):
-    for event in told(kind):
-        (difference,) = judged(kind, [*told(kind), event], once=True).differences
+    for event in reported(kind):
+        (difference,) = judged(kind, [*reported(kind), event], once=True).differences
         assert difference.what.endswith("was published twice")
 
 
 @pytest.mark.parametrize("kind", HISTORIES)
 def test_what_was_never_there_is_invented(kind):
-    for event in told(kind):
+    for event in reported(kind):
         later = shifted(event, **_later(event))
-        assert judged(kind, [*told(kind), later]).differences[0].what.endswith("has no record")
+        assert judged(kind, [*reported(kind), later]).differences[0].what.endswith("has no record")
         if not isinstance(event, GroupGoneEvent):
             other = shifted(event, generation=77)
-            assert said(judged(kind, [*told(kind), other])) == [(77, f"{_word(event)} 77 has no record")]
+            assert said(judged(kind, [*reported(kind), other])) == [(77, f"{_word(event)} 77 has no record")]
 
 
 def _word(event):
@@ -194,7 +194,7 @@ def test_a_group_of_another_type_is_another_one(kind):
 
 
 def _names(event):
-    """What its id is made of, told otherwise."""
+    """What its id is made of, reported otherwise."""
     yield {"group": "other"}, "of 'other'"
     yield _later(event), f"{event.timestamp_ms + 1} by the event"
     if not isinstance(event, GroupGoneEvent):
@@ -204,7 +204,7 @@ def _names(event):
 @pytest.mark.parametrize("kind", HISTORIES)
 def test_an_event_under_the_id_of_another_one_is_named(kind):
     """As itself, and beside the right one, whichever comes first."""
-    for right in told(kind):
+    for right in reported(kind):
         for change, words in _names(right):
             wrong = replace(right, **change)
             found = said(judged(kind, instead(kind, right, wrong)))
@@ -224,7 +224,7 @@ def test_an_abortion_under_a_generations_id_is_named():
 
 @pytest.mark.parametrize("kind", CLASSIC)
 def test_aborted_generations_are_counted(kind):
-    right = next(event for event in told(kind) if isinstance(event, AbortedEvent))
+    right = next(event for event in reported(kind) if isinstance(event, AbortedEvent))
     assert said(judged(kind, instead(kind, right, replace(right, generations=2)))) == [
         (right.generation, "1 aborted generations in a row by the records, 2 by the event")
     ]
@@ -335,8 +335,8 @@ def test_a_moment_that_its_records_deny_is_named(kind):
 
 @pytest.mark.parametrize("kind", HISTORIES)
 def test_an_episode_without_an_end_is_named(kind):
-    """Wherever it is said to go on, be it for ever: what it cost would be told of nobody."""
-    facts = [event for event in told(kind) if isinstance(event, GenerationEvent)]
+    """Wherever it is said to go on, be it for ever: its cost would never be reported."""
+    facts = [event for event in reported(kind) if isinstance(event, GenerationEvent)]
     for right in facts:
         if not right.closes_episode:
             continue
@@ -348,7 +348,7 @@ def test_an_episode_without_an_end_is_named(kind):
 
 
 def test_an_episode_that_announces_its_follow_up_and_is_never_closed_is_named():
-    """Until its last event comes; and the generation after it may be too new to be told."""
+    """Until its last event comes; and the generation after it may be too new to be reported."""
     events, records = HISTORIES["cooperative"]
     first = next(at for at, event in enumerate(events) if getattr(event, "followups", 0) == 0 and not _closes(event))
     until = next(at for at, each in enumerate(records) if each.timestamp_ms == events[first].timestamp_ms) + 1
@@ -458,7 +458,7 @@ def test_a_stall_that_began_long_before_what_was_before_it_is_named(kind):
 def test_a_stall_that_nobody_reported_and_that_is_longer_than_its_rebalance_is_named(kind):
     """The record before is the earliest that it can have begun; a member's report may say more."""
     right = closing(kind)
-    before = next(each for each in told(kind) if getattr(each, "generation", None) == right.previous_generation)
+    before = next(each for each in reported(kind) if getattr(each, "generation", None) == right.previous_generation)
     longest = (right.timestamp_ms - before.timestamp_ms) / 1000
     for more, wrong in ((0.0, False), (0.01, True)):
         stall = Stall(None, longest + more, longest + more, Basis.BOUND)

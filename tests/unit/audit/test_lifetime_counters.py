@@ -13,9 +13,9 @@ from rebalance_agent.model.episode import Source
 from rebalance_agent.model.events import GroupGoneEvent
 from rebalance_agent.runtime.watch.audit_source import scraped
 from rebalance_agent.tracking.tracker import Tracker
-from support.tracker.tracking import T0, member, record, tell, tick, tombstone, topics
+from support.tracker.tracking import T0, feed, member, record, tick, tombstone, topics
 
-EVENTS = tell(
+EVENTS = feed(
     Tracker("cluster", settle_ms=1_000),
     topics(0, t=4),
     record(1_000, 1, member("a", (0, 1, 2, 3))),
@@ -72,7 +72,7 @@ def test_one_that_is_off_is_seen_among_thousands_whose_seconds_were_rounded():
     assert "completed is 1999, but 2000 by its events" in difference.what
 
 
-def test_an_event_that_was_told_twice_counts_once():
+def test_an_event_that_was_reported_twice_counts_once():
     assert report_of(counted(EVENTS), [*EVENTS, *EVENTS]).clean
 
 
@@ -81,13 +81,13 @@ def test_a_revision_changes_no_counter():
     assert report_of(counted(EVENTS), [*EVENTS, *better]).clean
 
 
-def test_what_was_told_again_is_not_counted_and_only_then_may_be_missing():
+def test_what_was_reported_again_is_not_counted_and_only_then_may_be_missing():
     assert not report_of(counted(EVENTS[1:])).clean
     assert report_of(counted(EVENTS[1:]), started_from_snapshot=True).clean
 
 
-def test_no_more_may_be_told_again_than_records_were_read_again():
-    """Or one that counted nothing in all its life would pass for one that had only told again."""
+def test_no_more_may_be_reported_again_than_records_were_read_again():
+    """Or one that counted nothing in all its life would pass for one that had only reported again."""
     generations = sum(each.KIND == "generation" for each in EVENTS)
     assert report_of({}, started_from_snapshot=True).clean
     assert report_of({}, started_from_snapshot=True, replayed=generations).clean
@@ -98,16 +98,16 @@ def test_no_more_may_be_told_again_than_records_were_read_again():
     assert not report_of(counted(EVENTS[1:]), started_from_snapshot=True, replayed=0).clean
 
 
-def test_what_was_told_again_after_the_scrape_is_excused_by_its_age_alone():
-    """Neither file says when an event was told, and the scrape not how many records were read again after it."""
+def test_what_was_reported_again_after_the_scrape_is_excused_by_its_age_alone():
+    """Neither file says when an event was reported, and the scrape not how many records were read again after it."""
     last_ms = EVENTS[-1].timestamp_ms
     since = {"started_from_snapshot": True, "replayed": 0, "scraped_ms": last_ms + 1_000}
     assert not report_of({}, **since, settled_ms=500).clean
     assert report_of({}, **since, settled_ms=last_ms + 1_001 - T0).clean
 
 
-def test_what_was_counted_until_its_group_was_deleted_was_not_told_again():
-    gone = tell(Tracker("cluster"), record(0, 1, member("a", (0,))), tombstone(1_000), tick(30_000))
+def test_what_was_counted_until_its_group_was_deleted_was_not_reported_again():
+    gone = feed(Tracker("cluster"), record(0, 1, member("a", (0,))), tombstone(1_000), tick(30_000))
     assert report_of(counted(EVENTS), [*gone, *EVENTS], started_from_snapshot=True, replayed=0).clean
 
 
@@ -116,15 +116,15 @@ def test_a_group_without_counters_is_judged_where_no_other_replica_can_have_it()
     assert not report_without_counters(EVENTS, started_from_snapshot=True, replayed=1).clean
 
 
-def test_what_is_told_again_comes_first_by_its_records_and_not_always_by_its_telling():
+def test_what_is_reported_again_comes_first_by_its_records_and_not_always_by_its_report():
     aborted = next(each for each in EVENTS if each.KIND == "aborted")
     rest = [each for each in EVENTS if each is not aborted]
-    told = [aborted, *rest]  # it is told at once, and generations may go on
+    reported = [aborted, *rest]  # it is reported at once, and generations may go on
     since = [each for each in rest if each.timestamp_ms >= aborted.timestamp_ms]
     assert 0 < len(since) < len(rest)
-    assert not report_of(counted([aborted, *since]), told).clean
-    assert report_of(counted([aborted, *since]), told, started_from_snapshot=True).clean
-    assert not report_of(counted([aborted, *rest[:1]]), told, started_from_snapshot=True).clean
+    assert not report_of(counted([aborted, *since]), reported).clean
+    assert report_of(counted([aborted, *since]), reported, started_from_snapshot=True).clean
+    assert not report_of(counted([aborted, *rest[:1]]), reported, started_from_snapshot=True).clean
 
 
 def test_what_came_after_the_scrape_may_be_missing():
@@ -135,7 +135,7 @@ def test_what_came_after_the_scrape_may_be_missing():
 
 
 def test_a_group_that_was_deleted_begins_anew():
-    events = tell(Tracker("cluster"), record(0, 1, member("a", (0,))), tombstone(1_000), tick(30_000))
+    events = feed(Tracker("cluster"), record(0, 1, member("a", (0,))), tombstone(1_000), tick(30_000))
     assert isinstance(events[-1], GroupGoneEvent)
     again = [*events, *EVENTS]
     assert report_of(counted(EVENTS), again).clean
@@ -160,7 +160,7 @@ def test_a_group_with_events_and_no_counters_is_named():
 
 
 def test_a_group_without_counters_was_deleted_or_is_too_new_or_was_only_polled():
-    gone = tell(Tracker("cluster"), record(0, 1, member("a", (0,))), tombstone(1_000), tick(30_000))
+    gone = feed(Tracker("cluster"), record(0, 1, member("a", (0,))), tombstone(1_000), tick(30_000))
     assert report_without_counters(gone).clean
     assert report_without_counters(EVENTS, scraped_ms=T0 + 1_500, settled_ms=5_000).clean
     assert report_without_counters([replace(each, source=Source.ADMIN) for each in EVENTS]).clean
@@ -172,7 +172,7 @@ def test_a_group_without_counters_is_not_judged_where_it_may_be_another_replicas
     assert report.unjudged == {"groups without counters, which may be another replica's": 1}
 
 
-def test_counters_at_zero_prove_nothing_where_another_replica_may_have_told_all():
+def test_counters_at_zero_prove_nothing_where_another_replica_may_have_reported_all():
     report = AuditReport()
     check_lifetime(LifetimeCounters("now", {"g": {"completed": 0.0}}, EVENTS, started_from_snapshot=True), report)
     assert (report.clean, report.counters) == (True, 0)

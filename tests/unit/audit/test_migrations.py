@@ -43,7 +43,7 @@ REPEATED = len(ALL) - 2
 """Offsets: of the first record of the way back, and of the one that only repeats the group."""
 
 
-def told(observations=ALL):
+def reported(observations=ALL):
     _, events = watch(named(t=4), WHOLE, *observations, tick(400_000), settle_ms=1_000)
     return events
 
@@ -58,7 +58,7 @@ def said(found):
 
 
 def test_each_rebalance_is_one_fact_whatever_the_type_and_the_group_was_never_gone():
-    events = told()
+    events = reported()
     assert [(each.generation, str(each.group_type)) for each in events] == [
         (1, "classic"),
         (2, "consumer"),
@@ -69,15 +69,15 @@ def test_each_rebalance_is_one_fact_whatever_the_type_and_the_group_was_never_go
 
 
 @pytest.mark.parametrize("left_out", range(3))
-def test_one_that_is_not_told_is_missed(left_out):
-    events = told()
+def test_one_that_is_not_reported_is_missed(left_out):
+    events = reported()
     (found,) = said(report([each for each in events if each is not events[left_out]]))
     assert found[0] == events[left_out].generation
     assert "has no event" in found[1]
 
 
 def test_moves_across_the_types_are_compared():
-    first, right, last = told()
+    first, right, last = reported()
     (found,) = said(report([first, replace(right, moved=right.moved + 1), last]))
     assert found == (2, f"epoch 2: moved is {right.moved} by the records, {right.moved + 1} by the event")
 
@@ -93,7 +93,7 @@ def test_moves_across_the_types_are_compared():
     ids=["nothing", "end", "some", "gap"],
 )
 def test_what_only_repeats_the_group_as_it_was_is_not_wanted_where_that_is_not_known(offsets):
-    found = report(told(), offsets)
+    found = report(reported(), offsets)
     assert said(found) == []
 
 
@@ -108,7 +108,7 @@ def test_nor_is_a_first_generation_that_repeats_a_first_epoch():
         *deleted(40_000),
         record(40_000, 1, member("a", (0, 1, 2, 3))),
     ]
-    events = told(observations)
+    events = reported(observations)
     assert [str(each.group_type) for each in events] == ["consumer"]
     last = len(observations) - 1
     found = ledger_of(events, [posted(observations[last], last)], names={ID: "t"})

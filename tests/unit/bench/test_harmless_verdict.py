@@ -120,7 +120,7 @@ def test_what_is_more_ends_the_measurement_and_is_named():
     assert "aiokafka" not in ended.value.code
 
 
-def test_what_is_not_known_does_not_end_it_and_is_told(capsys):
+def test_what_is_not_known_does_not_end_it_and_is_reported(capsys):
     wide = {"noise": 0.6}
     found = finding(rounds(seed=4, **wide), bare=rounds(seed=2, **wide), again=rounds(seed=3, **wide))
     settled({"aiokafka": [found]})

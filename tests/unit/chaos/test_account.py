@@ -65,7 +65,7 @@ def verdict(tmp_path, monkeypatch):
     log.touch()
     kafka = SimpleNamespace(bootstrap_servers="", logs={1: log})
 
-    def told(lower, upper, *, kinds=(KIND,), fault=None):
+    def reported(lower, upper, *, kinds=(KIND,), fault=None):
         account = Account()
         account._clock = clock = Clock()
         first = heard((1_100, "assigned", 0, 1), (9_500, "revoked", 0, 1), (11_490, "assigned", 0))
@@ -86,7 +86,7 @@ def verdict(tmp_path, monkeypatch):
         write(account, kafka, kinds, "t", [json.dumps(each).encode() for each in events], folder)
         return judged(folder)
 
-    return told
+    return reported
 
 
 def test_a_bound_that_contains_what_members_say_holds(verdict):
@@ -99,7 +99,7 @@ def test_a_bound_that_contains_what_members_say_holds(verdict):
 def test_a_bound_that_does_not_is_wrong(verdict, bounds):
     (first, more) = verdict(*bounds).wrong
     assert first.startswith("chaos-k 2: ")
-    assert first.endswith(f"told {bounds[0]} to {bounds[1]} s, members say 2.0 to 2.0 s")
+    assert first.endswith(f"reported {bounds[0]} to {bounds[1]} s, members say 2.0 to 2.0 s")
     assert "1 bounds are false" in more
 
 

@@ -41,7 +41,7 @@ def agent(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("code", "listens", "told"),
+    ("code", "listens", "reported"),
     [
         (0, True, None),
         (0, False, None),
@@ -51,12 +51,12 @@ def agent(tmp_path, monkeypatch):
         (None, False, None),
     ],
 )
-def test_who_is_stopped_ends_with_exit_code_0_once_it_listens(agent, code, listens, told):
+def test_who_is_stopped_ends_with_exit_code_0_once_it_listens(agent, code, listens, reported):
     stopped = agent(code, listens=listens)
     assert stopped.life.died is None
     stopped.end()
-    assert (stopped.life.died or "").startswith(told or "")
-    assert (stopped.life.died is None) == (told is None)
+    assert (stopped.life.died or "").startswith(reported or "")
+    assert (stopped.life.died is None) == (reported is None)
 
 
 def test_who_ends_by_itself_died_whatever_was_done_to_it_later(agent):

@@ -8,13 +8,13 @@ from types import SimpleNamespace
 import pytest
 
 from chaos.agents import Life, Scraped
-from chaos.counters import AWAY_MS, LASTING_S, compared, facts, told_until
+from chaos.counters import AWAY_MS, LASTING_S, compared, facts, reported_until
 from rebalance_agent.audit.audit_report import AuditReport
 from rebalance_agent.model.event_json import json_line
 from rebalance_agent.tracking.tracker import Tracker
-from support.tracker.tracking import T0, member, record, tell, tick, topics
+from support.tracker.tracking import T0, feed, member, record, tick, topics
 
-TOLD = tell(
+REPORTED = feed(
     Tracker("cluster", settle_ms=1_000),
     topics(0, t=4),
     record(1_000, 1, member("a", (0, 1, 2, 3))),
@@ -22,7 +22,7 @@ TOLD = tell(
     record(5_000, 3, member("a", (0, 1, 2, 3))),
     tick(20_000),
 )
-LINES = [json_line(each) + b"\n" for each in TOLD]
+LINES = [json_line(each) + b"\n" for each in REPORTED]
 SECOND = sum(map(len, LINES[:2]))
 SCRAPED_MS = T0 + 30_000
 
@@ -61,11 +61,11 @@ def test_what_was_written_before_the_scrape_is_counted_and_what_came_after_may_b
     path = tmp_path / "events"
     path.write_bytes(b"".join([*LINES, LINES[0], LINES[1][:40]]))
     wrong = []
-    told = facts(path, wrong, killed=True)
-    assert [event for _, event in told] == list(TOLD)
-    assert told_until(told, SECOND) == TOLD[2].timestamp_ms - 1 >= TOLD[1].timestamp_ms
-    assert told_until(told, SECOND - 1) == TOLD[1].timestamp_ms - 1
-    assert told_until(told, path.stat().st_size) is None
+    reported = facts(path, wrong, killed=True)
+    assert [event for _, event in reported] == list(REPORTED)
+    assert reported_until(reported, SECOND) == REPORTED[2].timestamp_ms - 1 >= REPORTED[1].timestamp_ms
+    assert reported_until(reported, SECOND - 1) == REPORTED[1].timestamp_ms - 1
+    assert reported_until(reported, path.stat().st_size) is None
     assert facts(tmp_path / "none", wrong, killed=False) == wrong == []
 
 
@@ -79,7 +79,7 @@ def test_what_was_written_before_the_scrape_is_counted_and_what_came_after_may_b
     ],
 )
 def test_only_the_last_line_of_one_that_was_killed_may_break_off(life, lines, killed, wrong):
-    cut = life(metrics(TOLD), sum(map(len, lines)), killed=killed)
+    cut = life(metrics(REPORTED), sum(map(len, lines)), killed=killed)
     cut.events.write_bytes(b"".join(lines))
     found = compared([cut], AuditReport()).wrong
     assert len(found) == wrong
@@ -88,39 +88,39 @@ def test_only_the_last_line_of_one_that_was_killed_may_break_off(life, lines, ki
 
 def test_counters_must_hold_what_was_written_before_the_scrape(life):
     report = AuditReport()
-    verdict = compared([life(metrics(TOLD[:2]), SECOND), life(metrics(TOLD), SECOND)], report)
+    verdict = compared([life(metrics(REPORTED[:2]), SECOND), life(metrics(REPORTED), SECOND)], report)
     assert (report.counters, report.differences, verdict.wrong) == (2, [], ())
     assert (
         "2 of 2 lives of the observer were compared, 2 of them with events that they must hold: 4 of all 6"
         in verdict.what
     )
-    compared([life(metrics(TOLD[:1]), SECOND)], report)
+    compared([life(metrics(REPORTED[:1]), SECOND)], report)
     (difference,) = report.differences
     assert "completed is 1, but 3 by its events" in difference.what
 
 
 def test_one_that_goes_on_has_counted_everything(life):
     report = AuditReport()
-    compared([life(metrics(TOLD), 0, killed=False, running=True)], report)
+    compared([life(metrics(REPORTED), 0, killed=False, running=True)], report)
     assert report.differences == []
-    compared([life(metrics(TOLD[:2]), SECOND, killed=False, running=True)], report)
+    compared([life(metrics(REPORTED[:2]), SECOND, killed=False, running=True)], report)
     assert report.differences
 
 
 def test_where_reading_began_anew_no_more_must_be_counted_than_brokers_were_not_away_for(life):
     report = AuditReport()
-    verdict = compared([life(metrics(TOLD[:1]), SECOND, readings=lambda: [(3, 3), (3, 3)])], report)
+    verdict = compared([life(metrics(REPORTED[:1]), SECOND, readings=lambda: [(3, 3), (3, 3)])], report)
     assert report.differences == []
-    assert "must hold: 0 of all 3 that were told; 1 began to read anew" in verdict.what
+    assert "must hold: 0 of all 3 that were reported; 1 began to read anew" in verdict.what
     assert verdict.wrong
-    assert TOLD[0].timestamp_ms > SCRAPED_MS - AWAY_MS
+    assert REPORTED[0].timestamp_ms > SCRAPED_MS - AWAY_MS
 
 
 def test_lives_of_which_nobody_has_counters_prove_nothing(life):
     assert "too little was compared" in compared([life(None, 0)], AuditReport()).wrong[0]
     assert "too little was compared" in compared([], AuditReport()).wrong[0]
     early, late = life(None, 0), life(None, 0, lived_s=LASTING_S + 1)
-    others = [life(metrics(TOLD), SECOND)] * 4
+    others = [life(metrics(REPORTED), SECOND)] * 4
     assert compared([early, *others], AuditReport()).wrong == ()
     assert compared([late, *others], AuditReport()).wrong == (
         f"observe-1 lived for {LASTING_S + 1} s, and nobody has its counters",

@@ -15,14 +15,14 @@ from rebalance_agent.model.group import GroupType
 GONE = GroupGoneEvent("a", "cluster", "orders", 1, Source.RECORDS, GroupType.CLASSIC)
 FIRST, BETTER, OTHER = GONE, replace(GONE, timestamp_ms=2, revision=1), replace(GONE, event_id="b")
 PUBLISHED = [json_line(each) for each in (FIRST, OTHER, BETTER, FIRST)]
-"""One event is told twice, with better evidence in between."""
+"""One event is reported twice, with better evidence in between."""
 
 
 def row(event):
     return event.event_id, event.revision, json_line(event).decode()
 
 
-def test_each_event_once_and_as_it_was_told_best_is_right():
+def test_each_event_once_and_as_it_was_reported_best_is_right():
     assert unlike([row(BETTER), row(OTHER)], PUBLISHED) == []
     assert unlike([], []) == []
 

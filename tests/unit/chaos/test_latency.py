@@ -47,7 +47,7 @@ def test_what_may_be_chance_is_right():
     assert "in 7 windows:" in enough.what
 
 
-def test_the_larger_the_noise_the_less_is_told_apart():
+def test_the_larger_the_noise_the_less_is_distinguished():
     instrumented = list(late("instrumented", times=1.5))
     assert compared(run(instrumented, noise=0.05)).wrong
     assert compared(run(instrumented, noise=1.0)).wrong == ()

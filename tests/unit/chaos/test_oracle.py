@@ -15,8 +15,8 @@ from rebalance_agent.errors import ClusterError
 from rebalance_agent.model.event_json import json_line
 from rebalance_agent.tracking.tracker import Tracker
 from support.members.member_lines import Lines
+from support.tracker.tracking import feed, record, tick, topics
 from support.tracker.tracking import member as joined
-from support.tracker.tracking import record, tell, tick, topics
 
 WRITTEN = {(0, 0), (0, 1), (1, 0)}
 
@@ -88,16 +88,16 @@ def test_a_cluster_that_does_not_answer_at_once_is_asked_again(monkeypatch):
     assert len(asked) == 3
 
 
-def test_rebalances_are_generations_that_were_told_once_or_oftener():
-    told = tell(
+def test_rebalances_are_generations_that_were_reported_once_or_oftener():
+    published = feed(
         Tracker("cluster", settle_ms=1_000),
         topics(0, t=4),
         record(1_000, 1, joined("a", (0, 1, 2, 3))),
         record(9_000, 5, joined("a", (0, 1, 2, 3))),  # and what was between was aborted
         tick(20_000),
     )
-    assert {each.KIND for each in told} == {"generation", "aborted"}
-    published = [json_line(each) for each in (*told, *told)] + post().splitlines()
+    assert {each.KIND for each in published} == {"generation", "aborted"}
+    published = [json_line(each) for each in (*published, *published)] + post().splitlines()
     assert rebalances(published, {"g"}, 2).wrong == ()
     assert rebalances(published, {"g"}, 2).what == "2 rebalances"
     assert rebalances(published, {"g"}, 3).wrong

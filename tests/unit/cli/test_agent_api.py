@@ -85,14 +85,14 @@ def test_a_redirect_gets_no_token():
 
 
 @pytest.mark.parametrize("location", ["http://[", "file:///etc/passwd"])
-def test_a_redirect_to_nowhere_is_told_as_one(location):
+def test_a_redirect_to_nowhere_is_reported_as_one(location):
     redirect = answering("302 Found", b"", [("Location", location)])
     with served(redirect) as url, pytest.raises(AgentError, match=r"rejects the request \(302\): Found$"):
         AgentApi(url).groups()
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "told"),
+    ("status", "body", "reported"),
     [
         ("200 OK", b"{}", "is not that of an observer of this release: now_ms"),
         ("200 OK", b"<html>", "is not JSON"),
@@ -103,8 +103,8 @@ def test_a_redirect_to_nowhere_is_told_as_one(location):
         ("400 Bad Request", json.dumps({"error": "limit: must be"}).encode(), "limit: must be"),
     ],
 )
-def test_an_agent_that_answers_something_else_is_told_as_that(status, body, told):
-    with served(answering(status, body)) as url, pytest.raises(AgentError, match=told):
+def test_an_agent_that_answers_something_else_is_reported_as_that(status, body, reported):
+    with served(answering(status, body)) as url, pytest.raises(AgentError, match=reported):
         AgentApi(url).groups()
 
 

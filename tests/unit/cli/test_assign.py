@@ -92,7 +92,7 @@ def test_config_is_overridden_by_the_member_and_that_by_its_user_data(assign):
             {"id": "flag", "topics": ["t"]},
             {"id": "own", "topics": ["t"], "config": {WEIGHT: 2}},
             {
-                "id": "told",
+                "id": "reported",
                 "topics": ["t"],
                 "config": {WEIGHT: "9"},
                 "user_data": base64.b64encode(encode_weighted(MemberUserData({WEIGHT_SETTING: 3}))).decode(),
@@ -103,16 +103,19 @@ def test_config_is_overridden_by_the_member_and_that_by_its_user_data(assign):
     assert {name: len(topics["t"]) for name, topics in result["assignment"].items()} == {
         "flag": 10,
         "own": 20,
-        "told": 30,
+        "reported": 30,
     }
 
 
 @pytest.mark.parametrize("owned", [{"t": [4]}, {"t": []}, {}])
 def test_owned_overrides_what_user_data_claims(assign, owned):
-    told = base64.b64encode(encode_weighted(MemberUserData({WEIGHT_SETTING: 1}, {"t": (0, 1)}))).decode()
+    reported = base64.b64encode(encode_weighted(MemberUserData({WEIGHT_SETTING: 1}, {"t": (0, 1)}))).decode()
     data = {
         "topics": {"t": {"partitions": 5}},
-        "members": [{"id": "m1", "topics": ["t"], "owned": owned, "user_data": told}, {"id": "m2", "topics": ["t"]}],
+        "members": [
+            {"id": "m1", "topics": ["t"], "owned": owned, "user_data": reported},
+            {"id": "m2", "topics": ["t"]},
+        ],
     }
     result = result_of(assign(data, "--strategy", "cooperative-weighted-sticky"))
     assert result["revoking"] == {}
@@ -293,7 +296,7 @@ def test_a_line_that_is_too_long_is_a_bad_line(assign, monkeypatch):
     assert ["error" in json.loads(line) for line in out.splitlines()] == [False, True, False]
 
 
-def test_help_lists_strategies_and_where_their_settings_are_told(capsys):
+def test_help_lists_strategies_and_where_their_settings_are_described(capsys):
     with pytest.raises(SystemExit) as ended:
         main(["assign", "--help"])
     assert ended.value.code == 0

@@ -112,13 +112,13 @@ def test_a_webhook_is_connected_to_and_nothing_of_its_path_is_shown():
     assert "secret-path" not in repr(found)
 
 
-def test_more_servers_than_are_tried_are_told(monkeypatch):
+def test_more_servers_than_are_tried_are_reported(monkeypatch):
     monkeypatch.setattr("rebalance_agent.runtime.preflight.server_checks._reach", lambda name, *_: name)
     found = list(reach([f"kafka-{number}:9092" for number in range(SERVERS_MAX + 2)], {}, SystemClock()))
     assert len(found) == SERVERS_MAX + 1
     assert found[-1].finding.detail == f"2 of {SERVERS_MAX + 2} were not tried"
 
 
-def test_a_server_that_is_no_address_is_told():
+def test_a_server_that_is_no_address_is_reported():
     (found,) = reach(["kafka:x"], {}, SystemClock())
     assert found.finding.detail == "is not host:port"

@@ -29,7 +29,7 @@ def taken():
 
 
 @pytest.mark.parametrize(
-    ("flags", "told"),
+    ("flags", "reported"),
     [
         ([], "kafka.bootstrap.servers: is missing"),
         (["--bootstrap-servers", "127.0.0.1:1", "--gateway-listen", "TAKEN"], "cannot listen on TAKEN"),
@@ -45,8 +45,8 @@ def taken():
         ),
     ],
 )
-def test_what_cannot_begin_ends_with_two_and_says_why(capsys, taken, flags, told):
+def test_what_cannot_begin_ends_with_two_and_says_why(capsys, taken, flags, reported):
     anywhere = ["--listen", "127.0.0.1:0", "--events-listen", "127.0.0.1:0", "--events-topic", ""]
     assert main.main(["gateway", *anywhere, *(flag.replace("TAKEN", taken) for flag in flags)]) == 2
     lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("rebalance-agent gateway: ")]
-    assert [line.startswith(f"rebalance-agent gateway: {told.replace('TAKEN', taken)}") for line in lines] == [True]
+    assert [line.startswith(f"rebalance-agent gateway: {reported.replace('TAKEN', taken)}") for line in lines] == [True]

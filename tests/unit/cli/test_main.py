@@ -10,25 +10,25 @@ import pytest
 from rebalance_agent.cli import main
 
 
-def _told(capsys, *arguments):
+def _reported(capsys, *arguments):
     with pytest.raises(SystemExit) as ended:
         main.main(arguments)
     assert ended.value.code == 2
     return capsys.readouterr().err
 
 
-def test_a_flag_that_is_not_there_is_told_below_a_short_usage_with_what_it_may_have_been(capsys):
-    lines = _told(capsys, "observe", "--setle-seconds=3").splitlines()
+def test_a_flag_that_is_not_there_is_reported_below_a_short_usage_with_what_it_may_have_been(capsys):
+    lines = _reported(capsys, "observe", "--setle-seconds=3").splitlines()
     assert len(lines) < 6
     assert lines[-1] == "rebalance-agent observe: error: it takes no --setle-seconds; did you mean --settle-seconds?"
 
 
-def test_a_word_too_many_is_told(capsys):
-    assert "error: it takes no billing" in _told(capsys, "explain", "orders", "billing")
+def test_a_word_too_many_is_reported(capsys):
+    assert "error: it takes no billing" in _reported(capsys, "explain", "orders", "billing")
 
 
-def test_a_command_that_is_not_there_is_told_with_those_that_are(capsys):
-    assert "there is no command 'observ'; the commands are assign, check" in _told(capsys, "observ")
+def test_a_command_that_is_not_there_is_reported_with_those_that_are(capsys):
+    assert "there is no command 'observ'; the commands are assign, check" in _reported(capsys, "observ")
 
 
 def test_ctrl_c_while_a_command_is_imported_is_no_traceback(monkeypatch):

@@ -68,8 +68,11 @@ def test_a_cluster_that_is_not_named_ends_with_2_before_spark_starts(stage, caps
 
 
 def test_an_example_of_what_does_not_hold_gives_a_terminal_no_orders(capsys):
-    told = {"table": "events", "expectation": "is so", "checked": 3, "failed": 1, "severity": "error"}
-    assert print_broken([{**told, "example": '{"group":"\x9b2J\u202e"}'}, {**told, "failed": 0, "example": None}]) == 1
+    reported = {"table": "events", "expectation": "is so", "checked": 3, "failed": 1, "severity": "error"}
+    assert (
+        print_broken([{**reported, "example": '{"group":"\x9b2J\u202e"}'}, {**reported, "failed": 0, "example": None}])
+        == 1
+    )
     error = capsys.readouterr().err
     assert error == 'error: events: is so: 1 of 3 break it, such as {"group":"\\x9b2J\\u202e"}\n'
 

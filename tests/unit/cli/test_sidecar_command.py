@@ -16,7 +16,7 @@ def staying(*arguments):
     return subprocess.Popen([*COMMAND, "--stay", *arguments], stderr=subprocess.PIPE, text=True)
 
 
-def told(process):
+def reported(process):
     """What it says until it says that it stays."""
     lines = []
     for line in iter(process.stderr.readline, ""):
@@ -27,9 +27,9 @@ def told(process):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_wrong_setting_is_told_and_the_process_stays_until_a_signal(number):
+def test_a_wrong_setting_is_reported_and_the_process_stays_until_a_signal(number):
     with staying(*FREE, "--stop-seconds", "-1") as process:
-        assert told(process) == [
+        assert reported(process) == [
             "rebalance-agent sidecar: stop_seconds: input should be greater than or equal to 0\n",
             "rebalance-agent sidecar: idle until it is stopped (--stay)\n",
         ]
@@ -41,7 +41,7 @@ def test_so_is_an_address_in_use():
     with socket.create_server(("127.0.0.1", 0)) as other:
         address = f"127.0.0.1:{other.getsockname()[1]}"
         with staying("--listen", "127.0.0.1:0", "--events-listen", address) as process:
-            assert any(address in line for line in told(process))
+            assert any(address in line for line in reported(process))
             process.terminate()
             assert process.wait(PATIENCE_S) == 2
 

@@ -24,10 +24,10 @@ RECORDS = (GOLDEN / "captured_topic.ndjson").read_text(encoding="utf-8").splitli
 @pytest.fixture
 def verify(tmp_path, capsys):
     def run(*flags, events=EVENTS, records=RECORDS):
-        told, posted = tmp_path / "events.ndjson", tmp_path / "records.ndjson.gz"
-        told.write_text("\n".join(events) + "\n", encoding="utf-8")
+        reported, posted = tmp_path / "events.ndjson", tmp_path / "records.ndjson.gz"
+        reported.write_text("\n".join(events) + "\n", encoding="utf-8")
         posted.write_bytes(gzip.compress(("\n".join(records) + "\n").encode()))
-        code = main(["verify", "--records", str(posted), "--events", str(told), *flags])
+        code = main(["verify", "--records", str(posted), "--events", str(reported), *flags])
         out, err = capsys.readouterr()
         return code, out, err
 
@@ -113,9 +113,9 @@ def test_records_of_somebody_else_alone_prove_nothing(verify, cluster):
 
 
 def test_an_empty_cluster_can_be_allowed(verify, cluster):
-    told = "no difference; 0 facts of 0 groups are correct and published once"
-    assert verify("--allow-empty", events=[], records=[]) == (0, f"{told}\n", "")
-    assert cluster("--allow-empty", unread=7)[1].startswith(f"{told}; not judged: 7 ")
+    reported = "no difference; 0 facts of 0 groups are correct and published once"
+    assert verify("--allow-empty", events=[], records=[]) == (0, f"{reported}\n", "")
+    assert cluster("--allow-empty", unread=7)[1].startswith(f"{reported}; not judged: 7 ")
     assert verify("--allow-empty", events=LEFT_OUT)[0] == 1
 
 
@@ -139,7 +139,7 @@ def test_json(verify):
 
 
 @pytest.mark.parametrize(
-    ("flags", "told"),
+    ("flags", "reported"),
     [
         (["--bootstrap-servers", "localhost:1"], "--records: replaces a cluster"),
         (["--tables", "tables"], "--tables: replaces --events and --events-topic"),
@@ -147,10 +147,10 @@ def test_json(verify):
         (["--lifetime", "absent.txt", "absent.ndjson"], "--lifetime: absent.txt: No such file or directory"),
     ],
 )
-def test_wrong_flags_are_told_with_exit_code_2(verify, flags, told):
+def test_wrong_flags_are_reported_with_exit_code_2(verify, flags, reported):
     code, out, err = verify(*flags)
     assert (code, out) == (2, "")
-    assert err.startswith(f"rebalance-agent verify: {told}")
+    assert err.startswith(f"rebalance-agent verify: {reported}")
 
 
 def test_a_line_that_is_no_event_or_no_record_is_named(verify):
@@ -185,13 +185,13 @@ def test_counters_of_a_lifetime_are_compared(verify, tmp_path):
     assert verify("--lifetime", str(metrics), str(published))[0] == 0
 
 
-def test_tables_without_the_pipelines_packages_tell_how_to_get_them(tmp_path):
+def test_tables_without_the_pipelines_packages_show_how_to_get_them(tmp_path):
     (tmp_path / "records.ndjson").write_text("", encoding="utf-8")
     without = "import sys; sys.modules['pyspark'] = None; from rebalance_agent.cli.main import main; sys.exit(main())"
     command = [sys.executable, "-c", without, "verify", "--records", "records.ndjson", "--tables", "tables"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    told = "needs the package 'pyspark': pip install 'kafka-rebalance-agent[pipeline]'"
-    assert (done.returncode, done.stderr) == (2, f"rebalance-agent verify: --tables: {told}\n")
+    reported = "needs the package 'pyspark': pip install 'kafka-rebalance-agent[pipeline]'"
+    assert (done.returncode, done.stderr) == (2, f"rebalance-agent verify: --tables: {reported}\n")
 
 
 @pytest.mark.parametrize("text", ["", "up 1\n", "<!doctype html>\n"])
@@ -218,7 +218,7 @@ def test_a_pattern_that_is_none_is_refused(verify):
     assert err.startswith("rebalance-agent verify: --groups: is not a regular expression: ")
 
 
-def test_what_is_told_of_polls_is_named_and_does_not_say_since_when_records_were_read(verify):
+def test_what_polls_report_is_named_and_does_not_say_since_when_records_were_read(verify):
     left_out, kept = json.loads(EVENTS[0]), EVENTS[1:]
     polled = {**left_out, "source": "admin", "event_id": "0" * 32, "timestamp_ms": left_out["timestamp_ms"] - 1}
     code, out, _ = verify(events=[json.dumps(polled), *kept])

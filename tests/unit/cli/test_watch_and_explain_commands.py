@@ -101,7 +101,7 @@ def test_only_the_live_table_needs_textual(agent, capsys, monkeypatch, arguments
         assert out.startswith("GROUP")
 
 
-def test_explain_tells_the_last_ones_and_where_it_knows_them_from(agent, capsys):
+def test_explain_shows_the_last_ones_and_where_it_knows_them_from(agent, capsys):
     code, out, _ = run(capsys, "explain", "orders", "--last", "2")
     assert code == 0
     assert out.startswith("orders: the last 2 rebalances, from the agent's observations since its start.\n\n")
@@ -115,10 +115,10 @@ def test_explain_tells_the_last_ones_and_where_it_knows_them_from(agent, capsys)
 
 
 @pytest.mark.parametrize(
-    ("last", "told"), [("1", "the last rebalance"), ("3", "the last 3 rebalances"), ("4", "4 rebalances")]
+    ("last", "reported"), [("1", "the last rebalance"), ("3", "the last 3 rebalances"), ("4", "4 rebalances")]
 )
-def test_explain_says_whether_there_are_more_than_it_tells(agent, capsys, last, told):
-    assert run(capsys, "explain", "orders", "--last", last)[1].startswith(f"orders: {told}, from the agent's ")
+def test_explain_says_whether_there_are_more_than_it_shows(agent, capsys, last, reported):
+    assert run(capsys, "explain", "orders", "--last", last)[1].startswith(f"orders: {reported}, from the agent's ")
 
 
 def test_all_rebalances_are_asked_for_since_advice_is_about_all_of_them(agent, capsys, monkeypatch):

@@ -162,7 +162,7 @@ def test_a_group_can_be_opened_and_left():
     drive(story, source)
 
 
-def test_where_members_are_has_columns_as_far_as_it_is_told():
+def test_places_of_members_have_columns_where_reported():
     source, _, shown = fleet()
 
     def titles(app):

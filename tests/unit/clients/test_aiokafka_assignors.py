@@ -196,7 +196,7 @@ class Knowing(Users):
 
 
 @pytest.mark.parametrize(
-    ("users", "joined", "told", "called"),
+    ("users", "joined", "reported", "called"),
     [
         (Users(), True, Callback.REVOKED, "revoked"),
         (Users(), False, Callback.LOST, "revoked"),
@@ -204,11 +204,11 @@ class Knowing(Users):
         (Knowing(), False, Callback.LOST, "lost"),
     ],
 )
-def test_who_is_in_no_generation_has_lost_what_it_had(users, joined, told, called):
+def test_who_is_in_no_generation_has_lost_what_it_had(users, joined, reported, called):
     seen = Witnessed()
     listener = AiokafkaListener(seen.hooks.listener(users), lambda: joined)
     listener.on_partitions_revoked({TP("t", 1)})
-    assert [event.callback for event in seen.events] == [told]
+    assert [event.callback for event in seen.events] == [reported]
     assert users.calls == [(called, {TP("t", 1)})]
 
 

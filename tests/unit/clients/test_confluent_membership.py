@@ -22,7 +22,7 @@ OFFSETS = {TopicPartition("t", 0): OffsetAndMetadata(1, "", -1)}
 
 
 class FakeMember:
-    """Keeps what it is told; ``raises`` are what its next polls do."""
+    """Keeps what it gets; ``raises`` are what its next polls do."""
 
     joined = True
 
@@ -30,7 +30,7 @@ class FakeMember:
         self.calls = []
         self.raises = []
         self.refusals = []
-        self.told = []
+        self.reported = []
         self.topics = ["a1", "a2", "b"]
 
     def follow(self, topics):
@@ -53,17 +53,17 @@ class FakeMember:
     def commit(self, offsets, timeout_ms):
         if self.refusals:
             raise self.refusals.pop(0)
-        self.calls.append(("commit", {each.partition: told.offset for each, told in offsets.items()}))
+        self.calls.append(("commit", {each.partition: reported.offset for each, reported in offsets.items()}))
 
     @property
     def timed(self):
         return self
 
     def on_partitions_revoked(self, partitions):
-        self.told.append(("revoked", partitions))
+        self.reported.append(("revoked", partitions))
 
     def on_partitions_lost(self, partitions):
-        self.told.append(("lost", partitions))
+        self.reported.append(("lost", partitions))
 
     def standbys(self):
         return {TopicPartition("t", 3)}
@@ -140,12 +140,12 @@ def test_who_polls_too_rarely_leaves_at_once_and_comes_back_when_the_application
     world.late()
     world.until(lambda: "leave" in world.member.calls)
     world.until(lambda: world.handover.waiting)
-    assert world.member.told == []
+    assert world.member.reported == []
     (error,) = world.reports
     assert error.code() == KafkaError._MAX_POLL_EXCEEDED
     assert "(1000ms) exceeded by 250ms" in error.str()
     assert world.poll()
-    assert world.member.told == [("lost", frozenset({TopicPartition("t", 3)}))]
+    assert world.member.reported == [("lost", frozenset({TopicPartition("t", 3)}))]
     world.until(lambda: world.member.calls == [("follow", ("t",)), "leave", ("follow", ("t",))])
 
 
@@ -157,7 +157,7 @@ def test_a_rebalance_that_the_application_does_not_come_for_ends_in_loss(world):
     world.member.raises.append(failed)
     world.until(lambda: world.handover.waiting)
     assert world.poll()
-    assert [kind for kind, _ in world.member.told] == ["lost"]
+    assert [kind for kind, _ in world.member.reported] == ["lost"]
     assert [each.code() for each in world.reports] == [KafkaError._MAX_POLL_EXCEEDED]
 
 
@@ -169,7 +169,7 @@ def test_unsubscribing_revokes_first_and_leaves_then(world):
     assert "leave" not in world.member.calls
     assert world.poll()
     world.until(lambda: "leave" in world.member.calls)
-    assert world.member.told == [("revoked", frozenset({TopicPartition("t", 3)}))]
+    assert world.member.reported == [("revoked", frozenset({TopicPartition("t", 3)}))]
     with pytest.raises(KafkaException) as raised:
         world.membership.commit(OFFSETS)
     assert raised.value.args[0].code() == KafkaError.UNKNOWN_MEMBER_ID
@@ -183,7 +183,7 @@ def test_who_unsubscribes_and_never_polls_again_is_out_all_the_same(world):
     world.late()
     world.until(lambda: "leave" in world.member.calls)
     world.until(world.poll)
-    assert [kind for kind, _ in world.member.told] == ["lost"]
+    assert [kind for kind, _ in world.member.reported] == ["lost"]
     assert world.member.calls == [("follow", ("t",)), "leave"]
 
 
@@ -208,11 +208,11 @@ def test_what_is_closed_while_it_is_in_no_generation_is_lost(world):
     world.membership.begin_close()
     world.until(world.poll)
     world.until(lambda: world.membership.closed(0.01))
-    assert [kind for kind, _ in world.member.told] == ["lost"]
+    assert [kind for kind, _ in world.member.reported] == ["lost"]
     assert world.member.calls[-1] == "close"
 
 
-def test_trouble_is_told_once_and_only_if_it_does_not_pass_by_itself(world):
+def test_trouble_is_reported_once_and_only_if_it_does_not_pass_by_itself(world):
     denied = [kafka.errors.GroupAuthorizationFailedError("g") for _ in range(2)]
     world.connects = [kafka.errors.KafkaConnectionError(), *denied]
     world.join()
@@ -228,7 +228,7 @@ def test_a_fenced_member_loses_everything_and_stays_away(world):
     assert raised.value.args[0].code() == KafkaError.FENCED_INSTANCE_ID
     world.until(lambda: world.handover.waiting)
     assert world.poll()
-    assert [kind for kind, _ in world.member.told] == ["lost"]
+    assert [kind for kind, _ in world.member.reported] == ["lost"]
     assert [(each.code(), each.fatal()) for each in world.reports] == [(KafkaError.FENCED_INSTANCE_ID, True)]
     world.until(lambda: world.member.calls[-1] == "leave")
 

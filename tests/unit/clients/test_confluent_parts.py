@@ -35,25 +35,25 @@ def offset(number, epoch=-1):
 
 
 def test_a_task_runs_on_the_thread_that_carries_it_out_and_is_done_then():
-    handover, ran, told = ThreadHandover(), [], []
-    task = Task(lambda: ran.append(threading.current_thread()), lambda: told.append(task.done))
+    handover, ran, reported = ThreadHandover(), [], []
+    task = Task(lambda: ran.append(threading.current_thread()), lambda: reported.append(task.done))
     handover.offer(task)
     assert handover.waiting
     assert handover.carry_out()
-    assert (ran, told) == ([threading.current_thread()], [True])
+    assert (ran, reported) == ([threading.current_thread()], [True])
     assert not handover.waiting
     assert not handover.carry_out()
     assert handover.await_done(task, 0)
 
 
 def test_what_a_task_raises_comes_out_where_it_ran_and_the_other_side_goes_on():
-    handover, told = ThreadHandover(), []
-    task = Task(lambda: {}["nothing"], lambda: told.append("done"))
+    handover, reported = ThreadHandover(), []
+    task = Task(lambda: {}["nothing"], lambda: reported.append("done"))
     handover.offer(task)
     with pytest.raises(KeyError):
         handover.carry_out()
     assert task.done
-    assert told == ["done"]
+    assert reported == ["done"]
 
 
 def test_a_task_is_withdrawn_only_before_it_was_taken():
@@ -157,7 +157,7 @@ class Coordinator:
         self.open.wait(PATIENCE)
         if self.refusal is not None:
             raise KafkaException(KafkaError(self.refusal))
-        self.sent.append({each.partition: told.offset for each, told in offsets.items()})
+        self.sent.append({each.partition: reported.offset for each, reported in offsets.items()})
 
 
 @pytest.fixture
@@ -171,11 +171,11 @@ def committing(coordinator):
     made = []
 
     def make(ledger=None, interval=None):
-        told = []
-        committer = Committer(coordinator.send, ledger or OffsetStore(), told.append, SystemClock(), interval)
+        reported = []
+        committer = Committer(coordinator.send, ledger or OffsetStore(), reported.append, SystemClock(), interval)
         committer.start()
         made.append(committer)
-        return committer, told
+        return committer, reported
 
     yield make
     coordinator.open.set()
@@ -184,7 +184,7 @@ def committing(coordinator):
 
 
 def test_commits_arrive_in_the_order_asked_for_and_those_not_waited_for_together(coordinator, committing):
-    committer, told = committing()
+    committer, reported = committing()
     committer.commit_async({Partition("t", 0): offset(1)})
     committer.commit_async({Partition("t", 0): offset(2)})
     committer.commit_async({Partition("t", 1): offset(1)})
@@ -195,22 +195,22 @@ def test_commits_arrive_in_the_order_asked_for_and_those_not_waited_for_together
     assert [each.get(0) for each in coordinator.sent][-1] == 3
     assert coordinator.sent[-2].get(1) == 1
     assert coordinator.sent[-2].get(0, 2) == 2
-    assert [each.offsets for each in told] == [
+    assert [each.offsets for each in reported] == [
         {Partition("t", 0): offset(1)},
         {Partition("t", 0): offset(2)},
         {Partition("t", 1): offset(1)},
     ]
 
 
-def test_a_refused_commit_is_raised_to_who_waits_and_told_of_to_who_does_not(coordinator, committing):
+def test_a_refused_commit_raises_where_the_caller_waits_and_is_logged_elsewhere(coordinator, committing):
     coordinator.open.set()
     coordinator.refusal = KafkaError.ILLEGAL_GENERATION
-    committer, told = committing()
+    committer, reported = committing()
     committer.commit_async({Partition("t", 0): offset(1)})
     with pytest.raises(KafkaException) as raised:
         committer.commit_sync({Partition("t", 0): offset(2)})
     assert raised.value.args[0].code() == KafkaError.ILLEGAL_GENERATION
-    assert [each.error.code() for each in told] == [KafkaError.ILLEGAL_GENERATION]
+    assert [each.error.code() for each in reported] == [KafkaError.ILLEGAL_GENERATION]
 
 
 def test_stored_offsets_are_sent_at_the_interval_until_they_have_arrived(coordinator, committing):
@@ -219,20 +219,20 @@ def test_stored_offsets_are_sent_at_the_interval_until_they_have_arrived(coordin
     ledger = OffsetStore()
     ledger.own([("t", 0)])
     ledger.store({Partition("t", 0): offset(4)})
-    _, told = committing(ledger, 0.01)
-    wait_for(lambda: len(told) >= 2)
+    _, reported = committing(ledger, 0.01)
+    wait_for(lambda: len(reported) >= 2)
     coordinator.refusal = None
-    wait_for(lambda: told[-1].error is None)
+    wait_for(lambda: reported[-1].error is None)
     assert coordinator.sent == [{0: 4}]
     assert ledger.due() == {}
 
 
 def test_stopping_finishes_what_was_asked_for(coordinator, committing):
-    committer, told = committing()
+    committer, reported = committing()
     committer.commit_async({Partition("t", 0): offset(1)})
     coordinator.open.set()
     committer.stop()
-    assert len(told) == 1
+    assert len(reported) == 1
 
 
 def test_only_commits_that_nobody_waits_for_travel_together():
@@ -309,12 +309,12 @@ def test_what_a_callback_did_itself_is_not_done_again():
 
 
 def test_nothing_is_committed_of_what_is_lost_and_on_revoke_stands_in_for_on_lost():
-    told = []
-    world = World(on_revoke=lambda _, partitions: told.append([each.partition for each in partitions]))
+    reported = []
+    world = World(on_revoke=lambda _, partitions: reported.append([each.partition for each in partitions]))
     world.rebalancing.on_partitions_assigned(TWO)
     world.ledger.store({Partition("t", 0): offset(5)})
     world.rebalancing.on_partitions_lost(TWO)
-    assert (told, world.sent, world.ledger.owned) == ([[0, 1]], [], frozenset())
+    assert (reported, world.sent, world.ledger.owned) == ([[0, 1]], [], frozenset())
 
 
 @pytest.mark.parametrize("event", ["assigned", "revoked", "lost"])
@@ -362,9 +362,9 @@ def test_assignments_of_ones_own_are_refused_outside_of_callbacks(method):
     ],
 )
 def test_errors_have_confluents_codes(error, code):
-    told = confluent_error(error)
-    assert told.code() == code
-    assert told.fatal() is (code == KafkaError.FENCED_INSTANCE_ID)
+    reported = confluent_error(error)
+    assert reported.code() == code
+    assert reported.fatal() is (code == KafkaError.FENCED_INSTANCE_ID)
 
 
 # topics
@@ -399,9 +399,9 @@ class Writes:
 
 @pytest.mark.parametrize("instance", [None, "static"])
 def test_the_member_is_written_as_librdkafka_writes_it(instance):
-    told = groupmetadata.group_metadata(Writes(b"CGMDv2:\xff\xff\xff\xffg\0\0\1"), "g", 258, "m", instance)
+    reported = groupmetadata.group_metadata(Writes(b"CGMDv2:\xff\xff\xff\xffg\0\0\1"), "g", 258, "m", instance)
     ending = b"\1" if instance is None else b"\0static\0"
-    assert told == b"CGMDv2:" + (258).to_bytes(4, sys.byteorder) + b"g\0m\0" + ending
+    assert reported == b"CGMDv2:" + (258).to_bytes(4, sys.byteorder) + b"g\0m\0" + ending
 
 
 def test_bytes_that_are_written_in_another_way_are_refused_and_not_guessed():
@@ -461,7 +461,7 @@ def test_a_closed_consumer_says_so():
             call()
 
 
-def test_the_member_is_told_what_it_is_to_ask_the_application(monkeypatch):
+def test_the_member_learns_what_it_is_to_ask_the_application(monkeypatch):
     asked = {"loads": dict, "create_internal_topics": True, "held_standbys": dict}
     config = {"bootstrap.servers": "127.0.0.1:1", "group.id": "g", "log_level": 0}
     monkeypatch.setattr(consumer_module, "MemberConsumer", lambda *_arguments, **options: options)

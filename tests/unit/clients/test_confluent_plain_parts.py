@@ -63,7 +63,7 @@ def statistics(count, reason="max.poll.interval.ms exceeded", **more):
     return json.dumps({"name": '"cgrp": {', "topics": {}, "cgrp": cgrp, "tx": 1, **more}, separators=(",", ": "))
 
 
-def test_a_reason_is_told_once_for_each_rebalance():
+def test_a_reason_is_reported_once_for_each_rebalance():
     reasons = []
     reader = Statistics(reasons.append)
     for text in (statistics(0), statistics(1, "a"), statistics(1, "a"), statistics(3, "b")):
@@ -158,7 +158,7 @@ def test_mistakes_are_confluent_kafkas_to_refuse():
         consumer.subscribe(["t"], on_revoke=1)
 
 
-def test_a_closed_consumer_answers_as_ever_and_tells_nothing(caplog):
+def test_a_closed_consumer_answers_as_ever_and_shows_nothing(caplog):
     consumer = Consumer(CONFIG, events_url="")
     consumer.close()
     consumer.close()

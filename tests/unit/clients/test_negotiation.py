@@ -33,7 +33,7 @@ def test_each_votes_for_its_first_of_what_all_offer_and_most_votes_win(offers, c
         (("cooperative-sticky", "range"), "range"),
     ],
 )
-def test_a_tie_ends_as_javas_map_has_it_whoever_comes_first(tied, first):
+def test_a_tie_ends_as_javas_map_has_it_in_any_order(tied, first):
     for one, two in (tied, tied[::-1]):
         assert select_strategy([(one, two), (two, one)]) == first
 

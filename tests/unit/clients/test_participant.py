@@ -29,7 +29,7 @@ STANDBY = dataclasses.replace(
     RANGE,
     copies_in=copies_in,
     answer=lambda _given, _copies: b"copies",
-    writer=lambda told: repr(told.standbys).encode(),
+    writer=lambda reported: repr(reported.standbys).encode(),
 )
 
 

@@ -25,8 +25,8 @@ def test_what_does_not_come_in_time_fails_as_librdkafka_would_say_it():
     assert made == [{"request_timeout": REQUEST_TIMEOUT_S, "states": "any"}], "librdkafka never gives up by itself"
     assert answers["come"].result() == 7
     assert answers["failed"] is failed
-    with pytest.raises(KafkaException) as told:
+    with pytest.raises(KafkaException) as reported:
         answers["never"].result()
-    assert told.value.args[0].code() == KafkaError._TIMED_OUT
+    assert reported.value.args[0].code() == KafkaError._TIMED_OUT
     assert ask(request, []) == {}
     assert ask.for_one(lambda **_options: come) == 7

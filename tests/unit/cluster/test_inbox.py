@@ -30,7 +30,7 @@ def test_a_poll_is_dropped_when_full_and_a_record_waits_for_room():
     assert inbox.take(1, PATIENCE_S) == [Tick(3)]
 
 
-def test_closing_frees_whoever_waits_for_room_or_for_something_to_do():
+def test_closing_frees_all_that_wait_for_room_or_for_something_to_do():
     full, empty, results = Inbox(1), Inbox(), []
     full.put(Tick(1))
     threads = [

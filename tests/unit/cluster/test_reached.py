@@ -86,15 +86,15 @@ def running(reader):
     tail.worker.join(PATIENCE_S)
 
 
-def test_it_is_told_every_second_and_behind_what_was_read(running, reader):
+def test_it_is_reported_every_second_and_behind_what_was_read(running, reader):
     context, tail = running
     reader.batches.append([FakeRecord(b"\x00\x01", at=(1, 6))])
     wait(lambda: not reader.batches)
     assert tail.reached == {0: 0, 1: 0}
     context.clock.advance(round(REACHED_EVERY_S * 1000))
     wait(lambda: tail.reached == {0: 0, 1: 7})
-    told = [each.positions for each in context.inbox.take(99, 0) if isinstance(each, TailReached)]
-    assert told == [{0: 0, 1: 0}, {0: 0, 1: 7}]
+    reported = [each.positions for each in context.inbox.take(99, 0) if isinstance(each, TailReached)]
+    assert reported == [{0: 0, 1: 0}, {0: 0, 1: 7}]
 
 
 def test_a_tail_that_starts_over_has_reached_nothing(running, reader):

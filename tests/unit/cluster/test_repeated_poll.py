@@ -72,7 +72,7 @@ def test_an_answer_without_some_broker_is_not_complete():
     assert not context.inbox.take(1, 0)[0].complete
 
 
-def test_failures_are_told_and_asked_less_often_until_one_works():
+def test_failures_are_reported_and_asked_less_often_until_one_works():
     context, asked = fake_context(), []
 
     def ask():
@@ -93,7 +93,7 @@ def test_failures_are_told_and_asked_less_often_until_one_works():
     assert context.health.made[-1] == ("ready", "list")
 
 
-def test_a_fault_of_our_own_is_told_and_does_not_end_the_polling():
+def test_a_fault_of_our_own_is_reported_and_does_not_end_the_polling():
     context = fake_context()
     poll = Poll("list", lambda: 1 / 0, context)
     poll()
@@ -101,7 +101,7 @@ def test_a_fault_of_our_own_is_told_and_does_not_end_the_polling():
     assert context.meters.of("polled")[0][2] is None
 
 
-def test_topics_are_told_to_those_who_follow_them():
+def test_topics_are_passed_to_those_that_follow_them():
     context, heard = fake_context(FakeCluster()), []
     topics = TopicsPoll(context, [heard.append])
     assert topics.unknown(["t"])
@@ -125,7 +125,7 @@ def test_a_topic_that_was_made_anew_under_its_name_gets_its_new_id_once_a_record
     assert not topics.unknown(["t"], ["id of t, made 2 times"])
 
 
-def test_a_new_id_is_asked_for_until_brokers_tell():
+def test_a_new_id_is_asked_for_until_brokers_know_its_name():
     context = fake_context(FakeCluster())
     topics = TopicsPoll(context)
     topics.poll()

@@ -31,15 +31,15 @@ def test_work_starts_over_after_every_failure_even_one_of_our_own():
     assert health.of("unready") == [("part", "away"), ("part", "internal error: ZeroDivisionError('oops')")]
 
 
-def test_a_missing_right_is_told_to_who_knows_what_it_means_instead_of_making_the_part_unready():
+def test_a_missing_right_is_asked_to_who_knows_what_it_means_instead_of_making_the_part_unready():
     health, denied = Calls(), Calls()
 
     def work(_stop):
         raise AccessDeniedError("may not read")
 
-    worker = Worker("part", work, health, denied=denied.told, backoff=_quick())
+    worker = Worker("part", work, health, denied=denied.reported, backoff=_quick())
     worker.start()
-    denied.wait_for(lambda calls: calls.of("told") == [("may not read",)])
+    denied.wait_for(lambda calls: calls.of("reported") == [("may not read",)])
     worker.stop()
     worker.join(PATIENCE_S)
     assert health.made == []

@@ -44,7 +44,7 @@ def test_one_corrupted_fact_is_one_difference_that_names_it(event, gauges, diffe
     assert group_differences(event, gauges, WORDS) == [difference]
 
 
-def test_a_group_without_an_event_differs_in_everything_that_events_tell():
+def test_a_group_without_an_event_differs_in_everything_that_events_show():
     assert group_differences(None, GAUGES, WORDS) == [
         "generation in the events: ours is None, the coordinator's 7",
         "protocol: ours is None, the coordinator's range",

@@ -103,7 +103,7 @@ def test_a_child_that_ends_by_itself_is_a_failure_with_the_end_of_its_log(tmp_pa
             children.require_alive()
 
 
-def test_a_child_that_was_told_to_end_is_no_failure(tmp_path, sleeper):
+def test_a_child_that_was_asked_to_end_is_no_failure(tmp_path, sleeper):
     with Children(tmp_path) as children:
         children.start("one", LEASH, sleeper)
         children.kill("one")

@@ -46,9 +46,9 @@ def test_without_free_ports_there_is_no_demo(monkeypatch):
 
 @pytest.mark.parametrize(("group", "member"), [(BEHIND, BEHIND.members[0]), *behind_gateways(GROUPS)])
 def test_a_gateways_rule_is_for_its_group_alone_with_its_members_settings(group, member):
-    told = dict(pairwise(flags(group, member, GatewayPorts(1, 2, 3))))
-    rules = parse_rules(told["--gateway-groups"])
+    reported = dict(pairwise(flags(group, member, GatewayPorts(1, 2, 3))))
+    rules = parse_rules(reported["--gateway-groups"])
     rule = rules.of(group.name)
     assert (rule.strategy.name, rule.config) == (group.assignor, member.config)
     assert rules.of(group.name.replace(".", "x") + "y") is None
-    assert told["--gateway-listen"] == "127.0.0.1:3"
+    assert reported["--gateway-listen"] == "127.0.0.1:3"

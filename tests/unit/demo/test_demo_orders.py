@@ -15,7 +15,7 @@ def seconds_taken(orders):
     return clock.monotonic() - began
 
 
-def test_a_member_is_slow_once_for_as_long_as_it_was_told():
+def test_a_member_is_slow_once_for_as_long_as_it_was_reported():
     orders = Orders()
     orders.take("slow 0.3")
     assert seconds_taken(orders) >= 0.3

@@ -56,17 +56,17 @@ def test_the_json_form_is_the_documented_one():
 
 
 def test_without_the_coordinators_words_groups_are_not_checked_and_steps_only_say_what_was_seen():
-    told = to_json(summary(words=None, step=replace(SEEN, seen=())))
-    assert told["groups"]["g"]["check"] == "not checked"
-    assert told["steps"][0]["check"] == "g: expected one episode member_joined, seen: none"
-    assert told["slow_consumer"]["stall_seconds"] is None
-    assert told["differences"] == []
+    reported = to_json(summary(words=None, step=replace(SEEN, seen=())))
+    assert reported["groups"]["g"]["check"] == "not checked"
+    assert reported["steps"][0]["check"] == "g: expected one episode member_joined, seen: none"
+    assert reported["slow_consumer"]["stall_seconds"] is None
+    assert reported["differences"] == []
 
 
 def test_a_difference_stands_at_its_group_and_in_the_list():
-    told = summary(event=replace(EVENT, generation=8))
-    assert told.groups["g"].check == "generation in the events: ours is 8, the coordinator's 7"
-    assert told.differences == ("group g: generation in the events: ours is 8, the coordinator's 7",)
+    reported = summary(event=replace(EVENT, generation=8))
+    assert reported.groups["g"].check == "generation in the events: ours is 8, the coordinator's 7"
+    assert reported.differences == ("group g: generation in the events: ours is 8, the coordinator's 7",)
 
 
 def test_a_group_that_runs_another_assignor_than_the_storys_is_a_difference_although_both_sides_agree():
@@ -75,8 +75,8 @@ def test_a_group_that_runs_another_assignor_than_the_storys_is_a_difference_alth
 
 
 def test_a_group_without_events_has_nothing():
-    told = summarise((GROUP,), {"g": []}, {"g": GAUGES}, (), None).groups["g"]
-    assert (told.generation, told.members, told.assignor, told.stall_seconds) == (None, {}, "range", ())
+    reported = summarise((GROUP,), {"g": []}, {"g": GAUGES}, (), None).groups["g"]
+    assert (reported.generation, reported.members, reported.assignor, reported.stall_seconds) == (None, {}, "range", ())
 
 
 def run(name, after, **fields):

@@ -37,8 +37,8 @@ def member(broker=None, rules="", **options):
     return one
 
 
-def told(one, callback):
-    return one.gateway.told(callback)
+def reported(one, callback):
+    return one.gateway.reported(callback)
 
 
 async def assigned(one, given):
@@ -73,17 +73,17 @@ def test_an_eager_members_rebalance_step_by_step():
         await one.sync({one.member_id: {"t": (1, 2)}})
         one.wait(40)
         await Line(one.gateway, broker).send(fetch("t", 7))
-        assert len(told(one, Callback.ASSIGNED)) == 1
+        assert len(reported(one, Callback.ASSIGNED)) == 1
         await Line(one.gateway, broker, "somebody else").send(fetch("t", 1))
-        assert len(told(one, Callback.ASSIGNED)) == 1
+        assert len(reported(one, Callback.ASSIGNED)) == 1
         await Line(one.gateway, broker).send(fetch("t", 2))
 
     asyncio.run(go())
-    (revoked,) = told(one, Callback.REVOKED)
+    (revoked,) = reported(one, Callback.REVOKED)
     assert (revoked.partitions, revoked.generation, revoked.member_id) == ({"t": (0, 1)}, 1, one.member_id)
     assert (revoked.started_ms, revoked.timestamp_ms) == (START + 3_500, START + 3_500)
     assert (revoked.stop_seconds, revoked.asked_ms, revoked.evidence) == (2.5, START + 1_000, Evidence.GATEWAY)
-    first, second = told(one, Callback.ASSIGNED)
+    first, second = reported(one, Callback.ASSIGNED)
     assert (first.partitions, first.generation, first.timestamp_ms - first.started_ms) == ({"t": (0, 1)}, 1, 0)
     assert (second.partitions, second.generation) == ({"t": (1, 2)}, 2)
     assert (second.join_seconds, second.sync_seconds) == (0.0, 0.3)
@@ -106,7 +106,7 @@ def test_what_was_announced_once_is_not_waited_for_again():
             one.wait(9_000)
 
     asyncio.run(go())
-    assert [event.stop_seconds for event in told(one, Callback.REVOKED)] == [0.5, None]
+    assert [event.stop_seconds for event in reported(one, Callback.REVOKED)] == [0.5, None]
 
 
 def test_a_join_that_is_tried_again_is_one_wait():
@@ -121,7 +121,7 @@ def test_a_join_that_is_tried_again_is_one_wait():
         await assigned(one, {})
 
     asyncio.run(go())
-    (event,) = told(one, Callback.ASSIGNED)
+    (event,) = reported(one, Callback.ASSIGNED)
     assert event.join_seconds == 0.8
 
 
@@ -139,7 +139,7 @@ def test_the_wait_for_others_is_the_joins_length():
         await one.heartbeat()
 
     asyncio.run(go())
-    joins = {event.member_id: event.join_seconds for event in told(one, Callback.ASSIGNED)}
+    joins = {event.member_id: event.join_seconds for event in reported(one, Callback.ASSIGNED)}
     assert joins[one.member_id] == 2.012
 
 
@@ -156,10 +156,10 @@ def test_a_cooperative_member_gives_up_between_its_assignment_and_its_next_join(
         await one.heartbeat()
 
     asyncio.run(go())
-    (revoked,) = told(one, Callback.REVOKED)
+    (revoked,) = reported(one, Callback.REVOKED)
     assert (revoked.partitions, revoked.generation) == ({"t": (1, 2)}, 2)
     assert (revoked.started_ms, revoked.timestamp_ms) == (START, START + 700)
-    assert [event.partitions for event in told(one, Callback.ASSIGNED)] == [{"t": (0, 1, 2)}, {}, {"t": (5,)}]
+    assert [event.partitions for event in reported(one, Callback.ASSIGNED)] == [{"t": (0, 1, 2)}, {}, {"t": (5,)}]
 
 
 @pytest.mark.parametrize(("error", "name"), [(25, "UNKNOWN_MEMBER_ID"), (22, "ILLEGAL_GENERATION"), (82, "FENCED")])
@@ -174,7 +174,7 @@ def test_an_expelled_member_has_lost_what_it_had(error, name):
         await one.heartbeat()
 
     asyncio.run(go())
-    (lost,) = told(one, Callback.LOST)
+    (lost,) = reported(one, Callback.LOST)
     assert (lost.partitions, lost.generation) == ({"t": (3,)}, 1)
     assert lost.reason.startswith(name)
     assert lost.reason.endswith("in the answer to Heartbeat")
@@ -191,7 +191,7 @@ def test_a_late_answer_to_an_old_heartbeat_says_nothing():
         await one.heartbeat()
 
     asyncio.run(go())
-    assert told(one, Callback.LOST) == []
+    assert reported(one, Callback.LOST) == []
 
 
 @pytest.mark.parametrize("version", range(6))
@@ -208,7 +208,7 @@ def test_who_leaves_says_why(version):
         await one.line.send(LeaveGroupRequest(version=version, group_id=one.group, **fields))
 
     asyncio.run(go())
-    (left,) = told(one, Callback.LEFT)
+    (left,) = reported(one, Callback.LEFT)
     assert (left.partitions, left.member_id) == ({"t": (3,)}, one.member_id)
     assert left.reason == ("the consumer is being closed" if version >= 5 else None)
     assert len(one.gateway.groups.entries) == 0
@@ -244,9 +244,9 @@ def test_refused_commits_go_with_the_next_event():
         await one.join()
 
     asyncio.run(go())
-    (revoked,) = told(one, Callback.REVOKED)
+    (revoked,) = reported(one, Callback.REVOKED)
     assert (revoked.rejected_commits, revoked.stop_seconds) == (2, 0.2)
-    assert told(one, Callback.ASSIGNED)[0].rejected_commits is None
+    assert reported(one, Callback.ASSIGNED)[0].rejected_commits is None
 
 
 def test_a_rebalance_that_begins_again_is_one_stop_and_two_waits():
@@ -268,8 +268,8 @@ def test_a_rebalance_that_begins_again_is_one_stop_and_two_waits():
         await one.heartbeat()
 
     asyncio.run(go())
-    assert len(told(one, Callback.REVOKED)) == 1
-    last = told(one, Callback.ASSIGNED)[-1]
+    assert len(reported(one, Callback.REVOKED)) == 1
+    last = reported(one, Callback.ASSIGNED)[-1]
     assert (last.stop_seconds, last.join_seconds, last.generation) == (0.1, 0.0, 3)
 
 
@@ -283,8 +283,8 @@ def test_a_member_that_cannot_join_has_lost_nothing_twice():
         await one.join()
 
     asyncio.run(go())
-    assert len(told(one, Callback.REVOKED)) == 1
-    assert told(one, Callback.LOST) == []
+    assert len(reported(one, Callback.REVOKED)) == 1
+    assert reported(one, Callback.LOST) == []
 
 
 def test_a_static_member_that_comes_back_is_another_process_and_revoked_nothing():
@@ -305,7 +305,7 @@ def test_a_static_member_that_comes_back_is_another_process_and_revoked_nothing(
 
 
 @pytest.mark.parametrize("rules", ["", "orders=weighted-sticky"])
-def test_what_a_fenced_process_hears_is_not_told_of_the_one_that_took_its_place(rules):
+def test_what_a_fenced_process_hears_is_not_reported_of_the_one_that_took_its_place(rules):
     broker = ToyCoordinator(1)
     old = member(broker, rules, instance_id="i")
     new = Client(Line(old.gateway, broker), instance_id="i")
@@ -348,7 +348,7 @@ def test_who_is_gone_without_a_word_is_not_waited_for_for_ever():
     assert [event.callback for event in gateway.events] == [Callback.ASSIGNED] * 3
 
 
-def test_our_assignment_is_told_of_its_own_generation_though_the_next_has_begun(monkeypatch):
+def test_our_assignment_is_reported_under_its_own_generation_though_the_next_has_begun(monkeypatch):
     one = member(rules="orders=weighted-sticky")
     begun, quality = threading.Event(), AssignDecision.quality
     monkeypatch.setattr(AssignDecision, "quality", lambda decision: begun.wait(5) and quality(decision))
@@ -357,17 +357,17 @@ def test_our_assignment_is_told_of_its_own_generation_though_the_next_has_begun(
         await one.join()
         await one.sync()
         await one.join()
-        told = asyncio.Event()
-        one.gateway.heard = told.set
+        reported = asyncio.Event()
+        one.gateway.heard = reported.set
         begun.set()
-        await told.wait()
+        await reported.wait()
 
     asyncio.run(go())
     (event,) = [each for each in one.gateway.events if isinstance(each, AssignEvent)]
     assert (event.generation, one.generation) == (1, 2)
 
 
-def test_groups_without_consumers_are_not_told_of():
+def test_groups_without_consumers_are_not_reported():
     one = member(protocol_type="connect", names=("sessioned",))
 
     async def go():
@@ -379,7 +379,7 @@ def test_groups_without_consumers_are_not_told_of():
     assert one.gateway.events == []
 
 
-def test_connect_is_not_told_of_though_a_rule_matches_its_group():
+def test_connect_is_not_reported_though_a_rule_matches_its_group():
     class Connect(ToyCoordinator):
         async def _describe(self, request):
             described = await super()._describe(request)
@@ -404,15 +404,15 @@ def test_connect_is_not_told_of_though_a_rule_matches_its_group():
     assert len(asked) == 1
 
 
-def test_our_own_assignment_is_told_with_its_quality():
+def test_our_own_assignment_is_reported_with_its_quality():
     one = member(rules="orders=weighted-sticky")
 
     async def go():
         await one.join()
-        told = asyncio.Event()
-        one.gateway.heard = told.set
+        reported = asyncio.Event()
+        one.gateway.heard = reported.set
         await one.sync()
-        await told.wait()
+        await reported.wait()
 
     asyncio.run(go())
     (event,) = [each for each in one.gateway.events if isinstance(each, AssignEvent)]
@@ -447,7 +447,7 @@ def test_newer_fetches_name_topics_by_id_and_are_known_by_their_partitions(versi
         await one.line.send(FetchRequest(version=version, max_wait_ms=1, min_bytes=1, topics=topics))
 
     asyncio.run(go())
-    (event,) = told(one, Callback.ASSIGNED)
+    (event,) = reported(one, Callback.ASSIGNED)
     assert event.timestamp_ms - event.started_ms == 10
 
 
@@ -488,8 +488,8 @@ def test_who_is_given_no_bytes_owns_nothing():
         await one.join()
 
     asyncio.run(go())
-    assert [event.partitions for event in told(one, Callback.ASSIGNED)] == [{"t": (0,)}, {}]
-    assert len(told(one, Callback.REVOKED)) == 1
+    assert [event.partitions for event in reported(one, Callback.ASSIGNED)] == [{"t": (0,)}, {}]
+    assert len(reported(one, Callback.REVOKED)) == 1
 
 
 def test_the_longest_silent_seats_are_forgotten():

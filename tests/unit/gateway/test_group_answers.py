@@ -43,7 +43,7 @@ def test_a_partition_without_replicas_is_near_nobody():
     assert topics_of(read(answer), ["t"], racks=True) == {"t": TopicMetadata(1, ((),))}
 
 
-def test_where_no_topics_are_told_none_has_a_name():
+def test_without_topics_none_has_a_name():
     assert _named(read(MetadataResponse(version=12, brokers=[], topics=None, cluster_id="c", controller_id=1))) == {}
 
 

@@ -51,7 +51,7 @@ def frame(fields, values, head):
 
 
 class Member:
-    """Heartbeats through a talk; ``topics`` are those that the cluster tells of."""
+    """Heartbeats through a talk; ``topics`` are those of the cluster."""
 
     def __init__(self, gateway=None):
         self.gateway = gateway or Gateway()
@@ -83,7 +83,7 @@ class Member:
         topics = [kind(version=12, error_code=0, name=name, topic_id=IDS[name], partitions=[]) for name in wanted]
         return MetadataResponse(version=12, brokers=[], topics=topics)
 
-    def told(self):
+    def reported(self):
         return [(each.callback, dict(each.partitions), each.generation) for each in self.gateway.events]
 
 
@@ -96,7 +96,7 @@ def test_partitions_are_given_taken_and_given_up():
     one.gateway.clock.advance(700)
     one.beat(4, {}, topic_partitions=parts(t=(0,)))
     one.beat(-1, {})
-    assert one.told() == [
+    assert one.reported() == [
         (Callback.ASSIGNED, {"t": (0, 1)}, 3),
         (Callback.REVOKED, {"t": (1,)}, 4),
         (Callback.LEFT, {"t": (0,)}, 4),
@@ -110,10 +110,10 @@ def test_topics_of_a_pattern_are_looked_up_when_they_are_assigned():
     one = Member()
     answer = {"member_epoch": 1, "assignment": {"topic_partitions": parts(t=(0,), u=(1,))}}
     one.beat(0, answer, subscribed_topic_regex=".*")
-    assert one.told() == []
+    assert one.reported() == []
     one.beat(1, {})
     one.beat(1, {}, topic_partitions=parts(t=(0,), u=(1,)))
-    assert one.told() == [(Callback.ASSIGNED, {"t": (0,), "u": (1,)}, 1)]
+    assert one.reported() == [(Callback.ASSIGNED, {"t": (0,), "u": (1,)}, 1)]
     assert len(one.asked) == 1
 
 
@@ -122,7 +122,7 @@ def test_a_fenced_member_has_lost_what_it_had(error, name):
     one = Member()
     one.beat(0, {"member_epoch": 2, "assignment": {"topic_partitions": parts(t=(0,))}}, subscribed_topic_names=["t"])
     one.beat(2, {"error_code": error})
-    assert one.told() == [(Callback.ASSIGNED, {"t": (0,)}, 2), (Callback.LOST, {"t": (0,)}, 2)]
+    assert one.reported() == [(Callback.ASSIGNED, {"t": (0,)}, 2), (Callback.LOST, {"t": (0,)}, 2)]
     assert one.gateway.events[-1].reason == f"{name} in the answer to ConsumerGroupHeartbeat"
 
 
@@ -132,10 +132,10 @@ def test_a_static_member_that_comes_back_is_another_process_and_revoked_nothing(
         who = {"member_id": member_id, "instance_id": "i"}
         one.beat(0, {**given, "member_id": member_id}, **who, subscribed_topic_names=["t"])
         one.beat(2, {"member_id": member_id}, **who, topic_partitions=parts(t=(0,)))
-    assert one.told() == [(Callback.ASSIGNED, {"t": (0,)}, 2)] * 2
+    assert one.reported() == [(Callback.ASSIGNED, {"t": (0,)}, 2)] * 2
     assert len({each.process for each in one.gateway.events}) == 2
     one.beat(2, {"error_code": 82}, member_id="m", instance_id="i")
-    assert len(one.told()) == 2
+    assert len(one.reported()) == 2
 
 
 def given(one, **topics):
@@ -149,10 +149,10 @@ def test_who_leaves_has_left_when_the_coordinator_has_answered():
     one = Member()
     given(one, t=(0,))
     head = one.send(-1)
-    assert len(one.told()) == 1
+    assert len(one.reported()) == 1
     one.gateway.clock.advance(500)
     one.answer(head, {"member_epoch": -1})
-    assert one.told()[-1] == (Callback.LEFT, {"t": (0,)}, 2)
+    assert one.reported()[-1] == (Callback.LEFT, {"t": (0,)}, 2)
     assert one.gateway.events[-1].timestamp_ms == one.gateway.clock.now_ms() - 500
     assert len(one.gateway.groups.entries) == 0
 
@@ -162,7 +162,7 @@ def test_who_is_gone_before_the_coordinator_has_answered_has_left_too():
     given(one, t=(0,))
     one.send(-1)
     one.talk.closed()
-    assert one.told()[-1] == (Callback.LEFT, {"t": (0,)}, 2)
+    assert one.reported()[-1] == (Callback.LEFT, {"t": (0,)}, 2)
 
 
 @pytest.mark.parametrize(("error", "callback"), [(25, Callback.LOST), (16, Callback.REVOKED)])
@@ -171,14 +171,14 @@ def test_who_is_not_let_go_has_not_left(error, callback):
     given(one, t=(0,))
     one.beat(-1, {"error_code": error})
     one.beat(0, subscribed_topic_names=["t"])
-    assert [told[0] for told in one.told()] == [Callback.ASSIGNED, callback]
+    assert [reported[0] for reported in one.reported()] == [Callback.ASSIGNED, callback]
 
 
 def test_a_static_member_says_that_it_leaves_for_a_while():
     one = Member()
     given(one, t=(0,))
     one.beat(-2, {})
-    assert (one.told()[-1][0], one.gateway.events[-1].reason) == (Callback.LEFT, "for a while")
+    assert (one.reported()[-1][0], one.gateway.events[-1].reason) == (Callback.LEFT, "for a while")
 
 
 def test_what_a_member_still_says_that_it_has_is_not_given_up():
@@ -188,23 +188,23 @@ def test_what_a_member_still_says_that_it_has_is_not_given_up():
     one.gateway.clock.advance(100)
     one.beat(3, {}, topic_partitions=parts(t=(0, 1), u=(3,)))  # to another coordinator: all that it has
     one.gateway.clock.advance(100)
-    assert len(one.told()) == 1
+    assert len(one.reported()) == 1
     one.beat(3, {}, topic_partitions=parts(t=(0,), u=(3,)))
-    assert one.told()[1:] == [(Callback.REVOKED, {"t": (1,)}, 3)]
+    assert one.reported()[1:] == [(Callback.REVOKED, {"t": (1,)}, 3)]
     assert one.gateway.events[-1].timestamp_ms - one.gateway.events[-1].started_ms == 200
     one.beat(3, {}, topic_partitions=parts(t=(0, 2), u=(3,)))
-    assert one.told()[2:] == [(Callback.ASSIGNED, {"t": (2,)}, 3)]
+    assert one.reported()[2:] == [(Callback.ASSIGNED, {"t": (2,)}, 3)]
 
 
-def test_an_epoch_that_gives_nothing_new_is_told_once():
+def test_an_epoch_that_gives_nothing_new_is_reported_once():
     one = Member()
     one.beat(0, {"member_epoch": 2}, subscribed_topic_names=["t"])
-    assert one.told() == []
+    assert one.reported() == []
     one.beat(2, {"member_epoch": 3, "assignment": {"topic_partitions": parts(t=(0,))}})
     one.beat(3, {}, topic_partitions=parts(t=(0,)))
     one.beat(3, {"member_epoch": 4})
     one.beat(4, {})
-    assert one.told() == [(Callback.ASSIGNED, {"t": (0,)}, 3), (Callback.ASSIGNED, {}, 4)]
+    assert one.reported() == [(Callback.ASSIGNED, {"t": (0,)}, 3), (Callback.ASSIGNED, {}, 4)]
 
 
 def test_a_process_whose_place_was_taken_does_not_take_it_back():
@@ -223,16 +223,16 @@ def test_a_list_of_topics_that_cannot_be_read_is_no_fault_of_ours():
     one = Member()
     one.ask = broken
     one.beat(0, {"member_epoch": 2, "assignment": {"topic_partitions": parts(t=(0,))}}, subscribed_topic_names=["t"])
-    assert (one.told(), one.gateway.outcomes) == ([], [])
+    assert (one.reported(), one.gateway.outcomes) == ([], [])
 
 
 def test_of_who_was_there_before_nothing_is_made_up():
     one = Member()
     one.beat(7, {"assignment": {"topic_partitions": parts(t=(0, 1))}}, subscribed_topic_names=["t"])
-    assert one.told() == []
+    assert one.reported() == []
     one.beat(7, {"member_epoch": 8, "assignment": {"topic_partitions": parts(t=(0,))}})
     one.beat(8, {}, topic_partitions=parts(t=(0,)))
-    assert one.told() == [(Callback.REVOKED, {"t": (1,)}, 8)]
+    assert one.reported() == [(Callback.REVOKED, {"t": (1,)}, 8)]
 
 
 def test_of_who_was_there_before_what_it_says_to_have_is_known():
@@ -241,7 +241,7 @@ def test_of_who_was_there_before_what_it_says_to_have_is_known():
     one.beat(7, {"member_epoch": 8, "assignment": {"topic_partitions": parts(t=(1, 2))}})
     one.beat(8, {}, topic_partitions=parts(t=(1,)))
     one.beat(8, {}, topic_partitions=parts(t=(1, 2)))
-    assert one.told() == [(Callback.REVOKED, {"t": (0,)}, 8), (Callback.ASSIGNED, {"t": (2,)}, 8)]
+    assert one.reported() == [(Callback.REVOKED, {"t": (0,)}, 8), (Callback.ASSIGNED, {"t": (2,)}, 8)]
 
 
 def test_who_was_there_before_and_begins_anew_is_known_from_then_on():
@@ -249,7 +249,7 @@ def test_who_was_there_before_and_begins_anew_is_known_from_then_on():
     one.beat(7, {})
     one.beat(7, {"error_code": 110})
     given(one, t=(0,))
-    assert one.told() == [(Callback.ASSIGNED, {"t": (0,)}, 2)]
+    assert one.reported() == [(Callback.ASSIGNED, {"t": (0,)}, 2)]
 
 
 def test_what_had_no_name_when_a_member_was_fenced_is_not_given_to_it_when_it_begins_anew():
@@ -262,7 +262,7 @@ def test_what_had_no_name_when_a_member_was_fenced_is_not_given_to_it_when_it_be
     one.beat(1, {"error_code": 110})
     one.ask = ask
     given(one, t=(1,), u=(1,))
-    assert one.told() == [(Callback.ASSIGNED, {"t": (1,), "u": (1,)}, 2)]
+    assert one.reported() == [(Callback.ASSIGNED, {"t": (1,), "u": (1,)}, 2)]
 
 
 def test_what_gets_its_name_later_was_given_when_the_answer_came():
@@ -283,7 +283,7 @@ def test_a_member_begins_when_it_says_that_it_has_what_it_was_given():
     assert event.timestamp_ms - event.started_ms == 700
 
 
-def test_what_is_to_be_given_up_when_more_is_taken_is_told_with_it_and_what_comes_back_is_not():
+def test_what_is_to_be_given_up_when_more_is_taken_is_reported_with_it_and_what_comes_back_is_not():
     one = Member()
     given(one, t=(0, 1, 2, 3))
     one.beat(2, {"member_epoch": 3, "assignment": {"topic_partitions": parts(t=(0, 1))}})
@@ -291,7 +291,7 @@ def test_what_is_to_be_given_up_when_more_is_taken_is_told_with_it_and_what_come
     one.beat(3, {"assignment": {"topic_partitions": parts(t=(0, 3))}}, topic_partitions=parts(t=(0, 1, 2, 3)))
     one.gateway.clock.advance(600)
     one.beat(3, {}, topic_partitions=parts(t=(0, 3)))
-    assert one.told()[1:] == [(Callback.REVOKED, {"t": (1, 2)}, 3)]
+    assert one.reported()[1:] == [(Callback.REVOKED, {"t": (1, 2)}, 3)]
     assert one.gateway.events[-1].timestamp_ms - one.gateway.events[-1].started_ms == 1_000
 
 
@@ -300,7 +300,7 @@ def test_who_leaves_while_it_gives_up_leaves_that_too():
     given(one, t=(0, 1))
     one.beat(2, {"member_epoch": 3, "assignment": {"topic_partitions": parts(t=(0,))}})
     one.beat(-1, {})
-    assert one.told()[1:] == [(Callback.LEFT, {"t": (0, 1)}, 3)]
+    assert one.reported()[1:] == [(Callback.LEFT, {"t": (0, 1)}, 3)]
 
 
 @pytest.mark.parametrize("read", [decode_heartbeat, decode_heartbeat_answer])

@@ -20,7 +20,7 @@ def flat(text):
     return " ".join(text.split())
 
 
-def test_a_group_with_a_rule_is_told_what_is_put_where():
+def test_a_group_with_a_rule_gets_a_line_with_what_is_put_where():
     lines = explain(RULES, "orders", group())
     assert all(len(line) <= 100 for line in lines.split("\n"))
     text = flat(lines)
@@ -31,7 +31,7 @@ def test_a_group_with_a_rule_is_told_what_is_put_where():
     assert "from the first rebalance in which every member connects through a gateway with this rule" in text
 
 
-def test_a_group_without_a_rule_is_told_which_rules_there_are():
+def test_a_group_without_a_rule_gets_a_line_with_all_rules():
     text = flat(explain(RULES, "order", None))
     assert "No rule of gateway_groups matches its name" in text
     assert "There are rules for orders, slow-.*;" in text

@@ -90,7 +90,7 @@ def commit(one, kind=OffsetCommitRequest, version=8):
     )
 
 
-def told(one):
+def reported(one):
     return [(event.callback, dict(event.partitions)) for event in one.gateway.events]
 
 
@@ -105,7 +105,7 @@ def test_who_leaves_has_left_when_the_coordinator_says_so_and_stopped_when_it_as
         flying = await Flying.send(one.line, leave(one))
         asked_ms = one.gateway.clock.now_ms()
         one.gateway.clock.advance(300)
-        before = told(one)
+        before = reported(one)
         await flying.land()
         return before, asked_ms
 
@@ -137,7 +137,7 @@ def test_who_is_not_let_go_has_not_left(version):
         return members
 
     assert asyncio.run(go()) == 1
-    assert told(one) == [ASSIGNED, (Callback.REVOKED, {"t": (0,)})]
+    assert reported(one) == [ASSIGNED, (Callback.REVOKED, {"t": (0,)})]
 
 
 def test_of_several_that_leave_each_has_an_answer_of_its_own():
@@ -180,7 +180,7 @@ def test_who_ends_the_connection_before_the_answer_has_left():
         one.line.talk.closed()
 
     asyncio.run(go())
-    assert told(one) == [ASSIGNED, (Callback.LEFT, {"t": (0,)})]
+    assert reported(one) == [ASSIGNED, (Callback.LEFT, {"t": (0,)})]
 
 
 def test_who_joins_again_before_the_answer_has_left_once():
@@ -196,9 +196,9 @@ def test_who_joins_again_before_the_answer_has_left_once():
         flying.line.talk.closed()
         return before
 
-    # The toy answers the second request first; a broker would not, and then the goodbye has long been told.
+    # The toy answers the second request first; a broker would not, and then the goodbye has long been reported.
     assert asyncio.run(go()) == 1
-    assert [callback for callback, _ in told(one)] == [Callback.ASSIGNED, Callback.LEFT]
+    assert [callback for callback, _ in reported(one)] == [Callback.ASSIGNED, Callback.LEFT]
 
 
 def test_why_a_member_joined_stands_with_what_it_was_given():
@@ -221,7 +221,7 @@ def test_why_a_member_joined_stands_with_what_it_was_given():
     ]
 
 
-def test_a_refused_commit_tells_who_is_no_member_any_more():
+def test_a_refused_commit_shows_who_is_no_member_any_more():
     broker = ToyCoordinator(1)
     one = member(broker)
 
@@ -256,7 +256,7 @@ def test_refused_commits_of_transactions_are_counted_where_they_name_their_membe
 
 
 @pytest.mark.parametrize("kind", [HeartbeatRequest, SyncGroupRequest, JoinGroupRequest])
-def test_an_answer_under_way_is_told_of_the_process_that_asked_though_another_has_its_seat(kind):
+def test_an_answer_under_way_belongs_to_the_process_that_asked_though_another_has_its_seat(kind):
     broker = ToyCoordinator(1)
     old = member(broker, "orders=weighted-sticky", instance_id="i")
     new = Client(Line(old.gateway, broker), instance_id="i")
@@ -317,10 +317,10 @@ def test_correlation_ids_are_the_clients_who_may_repeat_them():
         return first.shown, second.shown, stranger.shown
 
     assert asyncio.run(go()) == (True, True, False)
-    assert told(one)[-1] == (Callback.LOST, {"t": (0,)})
+    assert reported(one)[-1] == (Callback.LOST, {"t": (0,)})
 
 
-def test_complaints_are_told_once_and_kept_short(caplog):
+def test_complaints_are_reported_once_and_kept_short(caplog):
     shared = Gateway().groups
     for _ in range(2):
         shared.log_problem(logging.ERROR, "g" * 40_000, "c" * 40_000, "p" * 40_000)

@@ -79,7 +79,7 @@ def test_every_strategy_that_fits_assigns_every_partition_twice(name):
     assert set(outcomes) == {FrameOutcome.OFFERED, FrameOutcome.CHOSEN, FrameOutcome.ASSIGNED}
 
 
-def test_kafkajs_is_told_its_own_assigners_name_and_sees_what_it_can_read():
+def test_kafkajs_gets_its_own_assigners_name_and_what_it_can_read():
     broker = ToyCoordinator(2)
     kafkajs = {"names": ("RoundRobinAssigner",), "join_version": 5, "sync_version": 3, "subscription_version": 0}
     heavy, light = client(HEAVY, broker, **kafkajs), client(LIGHT, broker)
@@ -302,7 +302,7 @@ def test_a_group_waits_for_us_only_a_part_of_what_its_coordinator_waits(configur
     assert budget_seconds(configured, rebalance, session) == budget
 
 
-def test_a_sync_whose_join_was_before_the_gateway_is_told_to_rejoin():
+def test_a_sync_whose_join_was_before_the_gateway_is_asked_to_rejoin():
     broker = ToyCoordinator(1)
     one = client(HEAVY, broker)
 
@@ -361,7 +361,7 @@ def test_foreign_assignments_are_not_touched():
     assert asyncio.run(go()) == data
 
 
-def test_the_clients_own_name_is_told_where_it_offers_the_same_strategy():
+def test_the_clients_own_name_is_reported_where_it_offers_the_same_strategy():
     broker = ToyCoordinator(1)
     one = client("orders=sticky", broker, names=("range", "sticky"))
     asyncio.run(rebalance(one))
@@ -378,9 +378,9 @@ def test_racks_are_asked_for_where_members_have_one():
     assert [{number % 2 for number in each.owned["t"]} for each in (one, other)] == [{1}, {0}]
 
 
-def test_a_client_that_tells_no_rack_is_in_its_gateways():
+def test_a_client_that_shows_no_rack_is_in_its_gateways():
     broker = ToyCoordinator(3, topics={"t": 6}, racks={0: "a", 1: "b", 2: "c"})
-    old = {"subscription_version": 0}  # kafka-python, aiokafka: they tell their rack in Fetch alone
+    old = {"subscription_version": 0}  # kafka-python, aiokafka: they send their rack in Fetch alone
     one, other = (client("orders=rack-aware-sticky", broker, gateway={"rack": rack}, **old) for rack in "ca")
     telling = client("orders=rack-aware-sticky", broker, gateway={"rack": "a"}, rack="b")
     asyncio.run(rebalance(one, other, telling))
@@ -451,7 +451,7 @@ def test_a_fault_of_ours_costs_the_client_nothing(monkeypatch, caplog):
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
-def test_whoever_leads_the_outcome_is_the_same(order):
+def test_whichever_member_leads_the_outcome_is_the_same(order):
     broker = ToyCoordinator(3)
     rules = [f"orders=weighted-sticky,assignment.consumer.weight={weight}" for weight in (200, 100, 100)]
     clients = [client(each, broker) for each in rules]

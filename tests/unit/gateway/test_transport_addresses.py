@@ -183,7 +183,7 @@ async def test_a_broker_that_is_gone_loses_its_port_when_nobody_uses_it_any_more
         await client.receive()
         clock.advance(int(listeners.GONE_SECONDS * 1000) + 1)
         it.gateway._listeners.sweep()
-        assert set(it.gateway.ports) == {1, 5, 6}, "nothing was told since: they may all be well"
+        assert set(it.gateway.ports) == {1, 5, 6}, "nothing was reported since: they may all be well"
         await it.ask(METADATA, metadata(9, {1: NOWHERE}))
         it.gateway._listeners.sweep()
         assert set(it.gateway.ports) == {1, 5}, "somebody is still connected to 5"
@@ -218,14 +218,14 @@ async def test_a_broker_whose_port_is_taken_is_down_to_clients_until_the_port_is
     async with Scripted(port_base=base) as it:
         with socket.create_server((HOST, base + 7)):
             for _ in range(2):
-                told = where((await it.ask(METADATA, metadata(9, {7: NOWHERE, 8: NOWHERE}))).brokers)
-                assert told[8] == (HOST, base + 8)
-                assert told[7][1] not in (0, base + 7), "its clients would send their credentials to a stranger"
-                await nobody_takes(told[7])
+                reported = where((await it.ask(METADATA, metadata(9, {7: NOWHERE, 8: NOWHERE}))).brokers)
+                assert reported[8] == (HOST, base + 8)
+                assert reported[7][1] not in (0, base + 7), "its clients would send their credentials to a stranger"
+                await nobody_takes(reported[7])
             with pytest.raises(OSError, match="in use"):
-                socket.create_server(told[7])
+                socket.create_server(reported[7])
             answer = await it.ask(FIND_COORDINATOR, coordinators(3, [("g", 7, *NOWHERE, 0)]))
-            assert (answer.host, answer.port) == told[7]
+            assert (answer.host, answer.port) == reported[7]
             assert shut(it.gateway) == [1, 1]
             assert it.gateway.health.parts["brokers"].startswith(f"broker 7: cannot listen on {HOST} port {base + 7}")
         it.gateway._listeners.sweep()
@@ -255,9 +255,9 @@ HOSTILE = [
 @run
 async def test_an_address_that_is_none_is_a_broker_that_is_down(address, caplog):
     async with Scripted() as it:
-        told = where((await it.ask(METADATA, metadata(9, {1: address, 2: NOWHERE}))).brokers)
-        await nobody_takes(told[1])
-        assert told[2] == (HOST, it.gateway.ports[2])
+        reported = where((await it.ask(METADATA, metadata(9, {1: address, 2: NOWHERE}))).brokers)
+        await nobody_takes(reported[1])
+        assert reported[2] == (HOST, it.gateway.ports[2])
         assert shut(it.gateway) == [1, 1]
     assert all(record.message.isprintable() and len(record.message) < 300 for record in caplog.records)
 
@@ -267,8 +267,8 @@ async def test_a_broker_that_moves_to_an_address_that_is_none_is_down_until_it_h
     async with Scripted() as it:
         first = where((await it.ask(METADATA, metadata(9, {1: NOWHERE}))).brokers)[1]
         for address, number in ((("a b", 1), [0, 1]), (NOWHERE, [1, 0])):
-            told = where((await it.ask(METADATA, metadata(9, {1: address}))).brokers)[1]
-            assert (told == first, shut(it.gateway)) == (address == NOWHERE, number)
+            reported = where((await it.ask(METADATA, metadata(9, {1: address}))).brokers)[1]
+            assert (reported == first, shut(it.gateway)) == (address == NOWHERE, number)
 
 
 @pytest.mark.parametrize("host", ["b", "kafka_1.example.", "::1", "fe80::1%eth0", "192.0.2.1", "b\u00fccher.example"])
@@ -281,9 +281,9 @@ async def test_more_brokers_than_a_cluster_has_get_no_ports(monkeypatch):
     monkeypatch.setattr(listeners, "NODES_MAX", 3)
     async with Scripted() as it:
         for first in (1, 3, 5):
-            told = where((await it.ask(METADATA, metadata(9, {first: NOWHERE, first + 1: NOWHERE}))).brokers)
+            reported = where((await it.ask(METADATA, metadata(9, {first: NOWHERE, first + 1: NOWHERE}))).brokers)
         assert list(it.gateway.ports) == [1, 2, 3]
-        await nobody_takes(told[5])
+        await nobody_takes(reported[5])
 
 
 @run
@@ -298,12 +298,12 @@ async def test_a_port_that_any_connection_may_have_is_warned_of(monkeypatch, cap
 
 
 def test_the_ports_that_the_system_gives_out_are_read(tmp_path):
-    told = tmp_path / "range"
-    assert ports.ephemeral_ports(told) == range(0)
-    told.write_text("32768\t60999\n")
-    assert ports.ephemeral_ports(told) == range(32_768, 61_000)
-    told.write_text("nonsense")
-    assert ports.ephemeral_ports(told) == range(0)
+    reported = tmp_path / "range"
+    assert ports.ephemeral_ports(reported) == range(0)
+    reported.write_text("32768\t60999\n")
+    assert ports.ephemeral_ports(reported) == range(32_768, 61_000)
+    reported.write_text("nonsense")
+    assert ports.ephemeral_ports(reported) == range(0)
 
 
 @run
@@ -327,7 +327,7 @@ async def test_a_gateway_that_ends_opens_no_port_that_nobody_would_close():
 
 
 @run
-async def test_a_bootstrap_port_that_is_taken_is_told():
+async def test_a_bootstrap_port_that_is_taken_is_reported():
     with socket.create_server((HOST, 0)) as taken, pytest.raises(ListenError, match="cannot listen on"):
         async with through(1, listen=(HOST, taken.getsockname()[1])):
             pass

@@ -59,14 +59,14 @@ def test_high_bytes_that_are_no_varint_in_a_row_are_read():
     assert [data[index] for index in range(7)] == list(data)
 
 
-def test_warnings_of_a_kind_are_told_now_and_then_with_how_many_were_not(caplog):
+def test_warnings_of_a_kind_are_reported_now_and_then_with_how_many_were_not(caplog):
     clock = FakeClock()
-    told = RateLimitedLog(logging.getLogger("test"), clock)
+    reported = RateLimitedLog(logging.getLogger("test"), clock)
     for _ in range(5):
-        told.warn("one", "%s of %s", "this", "that")
-    told.warn("other", "else")
+        reported.warn("one", "%s of %s", "this", "that")
+    reported.warn("other", "else")
     clock.advance(int(AGAIN_SECONDS * 1000))
-    told.warn("one", "%s of %s", "again", "that")
+    reported.warn("one", "%s of %s", "again", "that")
     assert caplog.messages == ["this of that", "else", "again of that (4 more of this kind were not logged)"]
 
 

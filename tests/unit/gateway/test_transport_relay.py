@@ -234,15 +234,15 @@ async def test_a_peer_that_vanished_is_a_broken_connection_and_no_fault_of_ours(
 
 
 @run
-async def test_who_asks_on_a_connection_that_ends_is_told():
-    told = asyncio.get_running_loop().create_future()
+async def test_a_caller_on_a_connection_that_ends_gets_an_error():
+    reported = asyncio.get_running_loop().create_future()
 
     class Waiting(Asking):
         async def request(self, head, frame, ask):
             try:
                 return await super().request(head, frame, ask)
             except ConnectionError as error:
-                told.set_result(error)
+                reported.set_result(error)
                 raise
 
     def ends(frame):
@@ -250,7 +250,7 @@ async def test_who_asks_on_a_connection_that_ends_is_told():
 
     async with joined(ends, groups=Waiting) as (client, _, _):
         await client.send(request(HEARTBEAT, 4, 1))
-        assert isinstance(await told, ConnectionError)
+        assert isinstance(await reported, ConnectionError)
         await client.ended()
 
 

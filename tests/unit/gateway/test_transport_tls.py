@@ -73,14 +73,14 @@ async def test_a_broker_that_is_not_trusted_or_has_another_name_gets_no_byte(aut
     other = Authority(tmp_path / "other").issue("stranger")
     misnamed = authority.issue("misnamed", "DNS:other.example")
     expired = authority.issue("expired", expired=True)
-    for pair, told in ((other, "unable to get"), (misnamed, "IP address mismatch"), (expired, "expired")):
+    for pair, reported in ((other, "unable to get"), (misnamed, "IP address mismatch"), (expired, "expired")):
         broker = await RawBroker().start(ssl=server(pair))
         async with through(broker.port, to_brokers=broker_tls(trusting(authority))) as gateway:
             client = await Client.connect(gateway.port)
             client.writer.write(b"\0\0\0\x09")
             assert (await client.ended())[0] == b""
             await eventually(lambda gateway=gateway: refused(gateway) == {CloseReason.UNREACHABLE: 1})
-            assert told in gateway.health.parts["bootstrap"]
+            assert reported in gateway.health.parts["bootstrap"]
             assert broker.came == b""
             await client.close()
         await broker.stop()
@@ -154,7 +154,7 @@ def where(servers="b:1", **settings):
     return listen_addresses(GatewaySettings(**settings), properties, SystemClock())
 
 
-def test_the_gateway_stays_on_this_machine_unless_it_is_told_in_so_many_words():
+def test_the_gateway_stays_on_this_machine_unless_a_flag_says_otherwise():
     assert where().listen == ("127.0.0.1", 29092)
     for host in ("0.0.0.0", "192.0.2.1", "[::]", "gateway.example"):
         with pytest.raises(InvalidInputError, match=r"gateway_listen: .*gateway_beyond_loopback"):
@@ -191,7 +191,7 @@ def _client(authority, own):
     return context
 
 
-def test_clients_are_told_an_address_that_they_can_connect_to():
+def test_clients_get_an_address_that_they_can_connect_to():
     with pytest.raises(InvalidInputError, match="gateway_advertised_host: is missing"):
         where(gateway_listen="0.0.0.0:9092", gateway_beyond_loopback=True)
     assert (

@@ -43,7 +43,7 @@ def group_value(version=4, protocol_type="consumer", subscription=b"", assignmen
         (b"", UNKNOWN),
     ],
 )
-def test_two_bytes_of_the_key_tell_the_kind(key, kind):
+def test_two_bytes_of_the_key_show_the_kind(key, kind):
     assert record_kind(key) == kind
 
 

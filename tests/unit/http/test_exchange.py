@@ -67,7 +67,7 @@ def test_the_path_is_decoded_and_the_query_is_not():
     assert talk(GET + b"\r\n").endswith(b"GET /a b?c=%20")
 
 
-def test_a_client_that_waits_for_100_is_told_to_go_on():
+def test_a_client_that_waits_for_100_gets_it():
     received = talk(POST + b"Expect: 100-continue\r\nContent-Length: 2\r\n\r\nhi")
     assert received.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n")
     assert received.endswith(b"POST /?hi")

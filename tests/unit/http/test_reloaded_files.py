@@ -10,7 +10,7 @@ from rebalance_agent.http.reloaded_files import LOOK_AGAIN_S, Reloaded
 
 
 @pytest.mark.parametrize("error", [InvalidInputError("token", "is empty"), PermissionError(13, "no"), ValueError("?")])
-def test_whatever_is_wrong_with_a_changed_file_the_former_contents_stay_and_it_is_told_once(tmp_path, caplog, error):
+def test_whatever_is_wrong_with_a_changed_file_the_former_contents_stay_and_it_is_logged_once(tmp_path, caplog, error):
     file, clock = tmp_path / "secret", FakeClock()
     file.write_text("one")
 

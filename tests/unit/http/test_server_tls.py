@@ -89,7 +89,7 @@ def test_with_a_ca_of_clients_only_they_are_served(authority, certificate, tmp_p
                 get(server, client(authority, own))
 
 
-def test_plain_http_on_a_tls_port_is_told_so(certificate):
+def test_plain_http_on_a_tls_port_gets_an_error(certificate):
     with serving(files(certificate)) as server:
         connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
         connection.request("GET", "/")
@@ -194,7 +194,7 @@ def test_a_key_behind_a_passphrase_is_refused_without_a_prompt(certificate):
 
 
 @pytest.mark.parametrize("mutual", [False, True])
-def test_dates_are_told_in_the_log_and_stop_nothing(authority, caplog, mutual):
+def test_dates_are_reported_in_the_log_and_stop_nothing(authority, caplog, mutual):
     clients = authority if mutual else None
     ServerTls(files(authority.issue("long-gone", expired=True), clients), SystemClock())
     assert "has expired" in caplog.text

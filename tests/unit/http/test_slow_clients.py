@@ -88,7 +88,7 @@ def test_trickling_clients_hold_no_worker():
             sender.join()
 
 
-def test_who_says_nothing_is_told_and_ended_after_the_heads_deadline():
+def test_who_says_nothing_is_reported_and_ended_after_the_heads_deadline():
     with serving(head_seconds=0.2) as server, connect(server) as silent, connect(server) as half:
         half.sendall(HEAD)
         assert rest(silent).startswith(b"HTTP/1.1 408 ")

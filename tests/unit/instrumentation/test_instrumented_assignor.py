@@ -50,7 +50,7 @@ def test_anybodys_assignor_is_timed_and_judged_and_its_answer_is_unchanged(seen)
     assert (event.quality.moved, event.error) == (2, None)
 
 
-def test_what_nobody_is_told_of_is_not_judged(monkeypatch):
+def test_what_nobody_is_reported_is_not_judged(monkeypatch):
     monkeypatch.setattr(decision, "judge", lambda *_: pytest.fail("judged"))
     hooks = Instrumentation(group="g", client_id="c", events_url="")
     assert set(hooks.assignor(RangePartitionAssignor()).assign(Cluster(t=5), [member("a", "t")])) == {"a"}
@@ -105,7 +105,7 @@ def test_assignments_are_passed_on(seen):
     assert given == [("assignment", 7)]
 
 
-def test_an_answer_that_cannot_be_read_is_given_back_and_told_without_quality(seen, caplog):
+def test_an_answer_that_cannot_be_read_is_given_back_and_reported_without_quality(seen, caplog):
     class Odd(RangePartitionAssignor):
         def assign(self, cluster, members):
             return {"a": b"bytes"}
@@ -114,7 +114,7 @@ def test_an_answer_that_cannot_be_read_is_given_back_and_told_without_quality(se
     assert (seen.events[0].quality, seen.events[0].error) == (None, None)
 
 
-def test_an_assignment_too_large_to_judge_is_told_without_quality(seen, monkeypatch):
+def test_an_assignment_too_large_to_judge_is_reported_without_quality(seen, monkeypatch):
     monkeypatch.setattr(decision, "QUALITY_SIZE_MAX", 6)
     wrapped = seen.hooks.assignor(RangePartitionAssignor())
     wrapped.assign(Cluster(t=5), [member("a", "t")])

@@ -88,14 +88,14 @@ def test_an_error_whose_text_cannot_be_had_or_is_endless_is_still_noted(seen):
     assert [len(event.error) for event in seen.events] == [len("NastyError"), 1_000]
 
 
-def test_without_a_listener_of_the_users_the_callbacks_are_told_all_the_same(seen):
+def test_without_a_listener_of_the_users_the_callbacks_are_reported_all_the_same(seen):
     listener = seen.hooks.listener()
     for callback in CALLBACKS:
         getattr(listener, callback)(SOME)
     assert [event.callback for event in seen.events] == [Callback.REVOKED, Callback.ASSIGNED, Callback.LOST]
 
 
-def test_a_listener_that_does_not_know_of_loss_is_told_of_a_revocation(seen):
+def test_a_listener_without_a_lost_callback_gets_the_revoked_one(seen):
     class Old:
         def on_partitions_revoked(self, revoked):
             return "revoked"
@@ -105,14 +105,14 @@ def test_a_listener_that_does_not_know_of_loss_is_told_of_a_revocation(seen):
 
 
 @pytest.mark.parametrize(
-    ("cooperative", "told"), [(False, ["on_partitions_assigned"]), (True, [])], ids=["eager", "cooperative"]
+    ("cooperative", "reported"), [(False, ["on_partitions_assigned"]), (True, [])], ids=["eager", "cooperative"]
 )
-def test_an_empty_callback_is_an_event_only_for_an_eager_member_that_gets_nothing(seen, cooperative, told):
+def test_an_empty_callback_is_an_event_only_for_an_eager_member_that_gets_nothing(seen, cooperative, reported):
     users = Slow(seen.clock)
     listener = seen.hooks.listener(users, cooperative=cooperative)
     for callback in CALLBACKS:
         getattr(listener, callback)(set())
-    assert [f"on_partitions_{event.callback}" for event in seen.events] == told
+    assert [f"on_partitions_{event.callback}" for event in seen.events] == reported
     assert len(users.given) == 3  # the user's listener hears everything
 
 
@@ -143,7 +143,7 @@ def test_a_clock_that_is_set_back_does_not_make_a_callback_negative(seen):
     assert seen.events[0].timestamp_ms - seen.events[0].started_ms == 300
 
 
-def test_partitions_that_the_listener_takes_out_of_the_set_are_told_all_the_same(seen):
+def test_partitions_that_the_listener_takes_out_of_the_set_are_reported_all_the_same(seen):
     class Empties:
         def on_partitions_revoked(self, revoked):
             revoked.clear()
@@ -193,7 +193,7 @@ def test_an_async_listener_is_awaited_and_timed_to_its_end(seen):
     assert seen.events[1].error == "ValueError: mine"
 
 
-def test_leaving_is_told_after_it_was_done_with_what_went_without_a_callback(seen):
+def test_leaving_is_reported_after_it_was_done_with_what_went_without_a_callback(seen):
     with seen.hooks.leaving(SOME):
         seen.clock.advance(40)
         seen.now = Membership()

@@ -50,7 +50,7 @@ def reporter_to(url):
 
 
 def idle(a_reporter):
-    """Wait until its thread has sent or given up everything, without telling it to hurry."""
+    """Wait until its thread has sent or given up everything, without asking it to hurry."""
     thread = a_reporter._thread
     if thread is not None:
         thread.join(FOREVER)
@@ -184,7 +184,7 @@ def test_what_failed_is_sent_again_byte_for_byte(no_delay, status):
     assert sending.dropped == 0
 
 
-def test_trying_again_has_an_end_and_the_loss_is_told_with_the_next_batch_once(no_delay):
+def test_trying_again_has_an_end_and_the_loss_is_reported_with_the_next_batch_once(no_delay):
     with Sidecar(*[500] * (RETRIES_MAX + 1)) as sidecar:
         sending = reporter_to(sidecar.url)
         sending.emit(happened)

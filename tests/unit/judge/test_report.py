@@ -24,7 +24,7 @@ def lines(path, rows):
 
 @pytest.fixture
 def folder(tmp_path):
-    """Two members; b joins at 10 s, and t-1 stands still for 2 s. ``told`` writes the bounds that an observer tells."""
+    """Two members; b joins at 10 s, and t-1 stands still for 2 s. ``reported`` writes an observer's bounds."""
     kind = {
         "kind": "a client",
         "type": "classic",
@@ -56,7 +56,7 @@ def folder(tmp_path):
     ]
     lines(tmp_path / "records.ndjson", rows)
 
-    def told(lower, upper, numbers=(1, 2)):
+    def reported(lower, upper, numbers=(1, 2)):
         times = {1: 1_000, 2: 11_490, 7: 12_000}
         bounds = {1: (0.0, 0.1), 2: (lower, upper), 7: (0.0, 0.1)}
         rows = []
@@ -78,14 +78,14 @@ def folder(tmp_path):
             (tmp_path / f"{observer}.metrics").write_text("")
         return judge(tmp_path)
 
-    told.path = tmp_path
-    return told
+    reported.path = tmp_path
+    return reported
 
 
 def test_bounds_that_hold_and_all_facts_end_with_0(folder):
     assert folder(1.0, 2.5) == 0
     report = json.loads((folder.path / "report.json").read_text())
-    assert report["observers"]["kept"]["facts"]["told"] == 2
+    assert report["observers"]["kept"]["facts"]["reported"] == 2
     assert report["observers"]["kept"]["cases"] == []
 
 
@@ -120,6 +120,6 @@ def test_a_truth_that_is_contradicted_ends_with_1(folder):
     assert folder(1.0, 2.5) == 1
 
 
-def test_a_fact_that_is_not_told_and_one_that_never_was_end_with_1(folder):
+def test_a_fact_that_is_not_reported_and_one_that_never_was_end_with_1(folder):
     assert folder(1.0, 2.5, numbers=(1,)) == 1
     assert folder(1.0, 2.5, numbers=(1, 2, 7)) == 1

@@ -57,7 +57,7 @@ class Member:
         self.name, self.running, self._stage = name, True, stage
         stage.note("start")
 
-    def tell(self, do, **_more):
+    def send(self, do, **_more):
         self._stage.note(do)
 
     def stop(self):

@@ -58,7 +58,7 @@ def test_a_killed_member_stopped_when_it_was_killed():
     assert (span.longest_s, span.reason) == (3.0, "killed")
 
 
-def test_a_stopped_member_stopped_at_the_signal_also_if_it_is_told_later_that_it_lost_the_partition():
+def test_a_stopped_member_stopped_at_the_signal_also_if_it_is_reported_later_that_it_lost_the_partition():
     old = process(
         "a", [*called(1_000, "assigned", "t-0"), *called(7_050, "lost", "t-0")], (2_000, "stop"), (7_000, "cont")
     )

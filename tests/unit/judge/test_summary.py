@@ -21,7 +21,7 @@ def stall(real_s, upper_s, kind="kill", *, false=False):
 def report(folder, seed, stalls, cases=(), missed=()):
     """A folder with the report of a run with one observer."""
     folder.mkdir()
-    facts = {"expected": 500, "told": 500 - len(missed), "missed": list(missed), "invented": [], "twice": []}
+    facts = {"expected": 500, "reported": 500 - len(missed), "missed": list(missed), "invented": [], "twice": []}
     bounds = sum(each["upper_s"] is not None for each in stalls)
     observer = {"facts": facts, "bounds": bounds, "cases": list(cases), "stalls": stalls}
     found = {"seed": seed, "changes": 510, "wanted": ["kill"], "observers": {"kept": observer},

@@ -13,7 +13,7 @@ from judge.verdict.bounds import Judged
 from judge.verdict.episodes import Episode
 from judge.verdict.goals import met
 from judge.verdict.summary import summary
-from support.judge.episodes import AT, span, told
+from support.judge.episodes import AT, reported, span
 
 GROUPS = {"g": {"commit_ms": 1_000, "session_ms": 6_000, "type": "classic", "static": False}}
 
@@ -21,7 +21,7 @@ GROUPS = {"g": {"commit_ms": 1_000, "session_ms": 6_000, "type": "classic", "sta
 def stalls(kind, *bounds, real=2.0, groups=GROUPS):
     """A stall of ``real`` seconds for each upper bound; None: it has no bounds."""
     for upper in bounds:
-        event = told(lower=None if upper is None else 0.0, upper=upper)
+        event = reported(lower=None if upper is None else 0.0, upper=upper)
         yield from tightness.stalls([Judged(Episode(event, 0, [span(real)], kind=kind))], groups)
 
 
@@ -59,7 +59,7 @@ def test_a_short_stall_may_be_a_commit_interval_a_heartbeat_and_half_a_second_to
 
 
 @pytest.mark.parametrize(("kind", "count"), [("clean leave", 1), ("rolling restart", 1), ("kill", 0)])
-def test_a_clean_leave_told_with_a_session_timeout_is_counted(kind, count):
+def test_a_clean_leave_reported_with_a_session_timeout_is_counted(kind, count):
     within, beyond = row_of(kind, stalls(kind, 8.0)), row_of(kind, stalls(kind, 8.1))
     assert (within["as failures"], beyond["as failures"]) == (0, count)
     assert ("session timeout" in beyond["goals"]) == bool(count)
@@ -72,7 +72,7 @@ def test_commits_explain_a_part_of_what_is_too_long():
 
 
 def test_a_false_bound_misses_the_goals():
-    event = told(lower=0.0, upper=1.0)
+    event = reported(lower=0.0, upper=1.0)
     wrong = Judged(Episode(event, 0, [span(2.0)], kind="kill"), ("upper too low",))
     row = row_of("kill", tightness.stalls([wrong], GROUPS))
     assert (row["false"], met(row)) == (1, "missed: false")
@@ -81,13 +81,13 @@ def test_a_false_bound_misses_the_goals():
 @pytest.mark.parametrize(("upper", "real"), [(6.0, 5.0), (4.0, 1.0)])
 def test_an_upper_bound_is_compared_with_the_longest_stall_that_it_covers_also_if_that_goes_on(upper, real):
     longer, endless = span(5.0, until=AT + 2_000), replace(span(9.0), until=FOREVER)
-    episode = Episode(told(lower=0.0, upper=upper), 0, [span(1.0)], [longer, endless], kind="kick")
+    episode = Episode(reported(lower=0.0, upper=upper), 0, [span(1.0)], [longer, endless], kind="kick")
     (stall,) = tightness.stalls([Judged(episode)], GROUPS)
     assert stall["real_s"] == real
 
 
 def test_what_members_do_not_say_has_no_row():
-    unsure = Judged(Episode(told(), 0, [span(2.0)], kind="kill"), unsure=True)
+    unsure = Judged(Episode(reported(), 0, [span(2.0)], kind="kill"), unsure=True)
     assert list(tightness.stalls([unsure], GROUPS)) == []
 
 

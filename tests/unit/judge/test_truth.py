@@ -9,7 +9,7 @@ from judge.evidence.history import History, histories
 from judge.evidence.process import Process
 from judge.evidence.truth import contradicted, true_spans
 from judge.verdict.episodes import episodes
-from support.judge.episodes import told
+from support.judge.episodes import reported
 
 
 def generation(number, **members):
@@ -178,7 +178,7 @@ def test_what_a_member_lost_and_got_back_without_any_record_is_of_no_rebalance(a
     found = truth([old], history((900, generation(1, a=[0])), (at, generation(1))), classic=False)
     (span,) = [each for each in found if each.until == 3_000]
     assert span.outside == outside
-    spans_of = [len(each.spans) for each in episodes([told(2, 4_000)], [span], (), "g")]
+    spans_of = [len(each.spans) for each in episodes([reported(2, 4_000)], [span], (), "g")]
     assert spans_of == [0 if outside else 1]
 
 

@@ -9,12 +9,12 @@ import pytest
 from judge.evidence.broker_log import beginnings, cause_of, first_joins
 from judge.evidence.facts import Fact, State
 from judge.evidence.process import FOREVER
-from judge.evidence.told import kept, read_event
+from judge.evidence.reported import kept, read_event
 from judge.verdict.bounds import EXACT, LOWER, RECORD, SECONDS_HIGH, SECONDS_LOW, UPPER, judged
 from judge.verdict.counters import compared, too_high
 from judge.verdict.episodes import episodes
-from judge.verdict.facts import Coverage, coverage, triggers, untold
-from support.judge.episodes import AT, span, told
+from judge.verdict.facts import Coverage, coverage, triggers, unreported
+from support.judge.episodes import AT, reported, span
 
 
 def verdict(event, *spans, **more):
@@ -36,70 +36,70 @@ def verdict(event, *spans, **more):
     ],
 )
 def test_a_bound_holds_within_its_tolerance(longest, reason, wrong):
-    assert verdict(told(), span(longest, reason=reason)).wrong == wrong
+    assert verdict(reported(), span(longest, reason=reason)).wrong == wrong
 
 
 @pytest.mark.parametrize(("longest", "wrong"), [(2.049, ()), (2.051, (EXACT,)), (1.951, ()), (1.949, (EXACT,))])
 def test_an_exact_stall_is_within_fifty_milliseconds(longest, wrong):
-    assert verdict(told(lower=2.0, upper=2.0, exact=True), span(longest)).wrong == wrong
+    assert verdict(reported(lower=2.0, upper=2.0, exact=True), span(longest)).wrong == wrong
 
 
-def test_a_bound_that_holds_to_the_record_and_not_to_the_callback_is_told_apart():
-    assert verdict(told(), span(3.5, given=AT - 600)).wrong == (RECORD,)
+def test_a_bound_that_holds_to_the_record_and_not_to_the_callback_is_distinguished():
+    assert verdict(reported(), span(3.5, given=AT - 600)).wrong == (RECORD,)
 
 
 def test_a_range_of_the_truth_makes_a_bound_false_only_beyond_it():
-    assert verdict(told(), span(3.5, shortest=2.9)).wrong == ()
-    assert verdict(told(), span(1.5, shortest=0.5)).wrong == ()
+    assert verdict(reported(), span(3.5, shortest=2.9)).wrong == ()
+    assert verdict(reported(), span(1.5, shortest=0.5)).wrong == ()
 
 
 def test_the_longest_of_all_partitions_counts():
-    assert verdict(told(), span(0.2), span(2.0), span(4.0)).wrong == (UPPER,)
-    assert verdict(told(), span(0.2), span(2.0)).wrong == ()
+    assert verdict(reported(), span(0.2), span(2.0), span(4.0)).wrong == (UPPER,)
+    assert verdict(reported(), span(0.2), span(2.0)).wrong == ()
 
 
 def test_a_stall_that_goes_on_after_the_episode_is_no_reason_against_its_lower_bound():
-    assert verdict(told(), span(0.5)).wrong == (LOWER,)
-    assert verdict(told(), span(0.5), span(9.0, until=AT + 5_000, given=AT + 4_000)).wrong == ()
-    assert verdict(told(), span(0.5), replace(span(4.0), until=FOREVER)).wrong == ()
+    assert verdict(reported(), span(0.5)).wrong == (LOWER,)
+    assert verdict(reported(), span(0.5), span(9.0, until=AT + 5_000, given=AT + 4_000)).wrong == ()
+    assert verdict(reported(), span(0.5), replace(span(4.0), until=FOREVER)).wrong == ()
 
 
 def test_a_stall_is_open_in_each_episode_until_the_callback_also_after_its_record():
     long = span(60.0, until=AT + 50_000, given=AT - 5_000)
-    found = episodes([told(1, AT - 4_000), told(2, AT), told(3, AT + 60_000)], [long], (), "g")
+    found = episodes([reported(1, AT - 4_000), reported(2, AT), reported(3, AT + 60_000)], [long], (), "g")
     assert [(len(each.spans), len(each.open)) for each in found] == [(1, 0), (0, 1), (0, 0)]
 
 
 def test_a_stall_of_a_group_that_became_empty_meanwhile_is_no_reason_against_an_earlier_lower_bound():
     late = replace(span(1.0, until=AT + 60_000), idle_since=AT - 2_000)
-    assert verdict(told(), late).wrong == ()
+    assert verdict(reported(), late).wrong == ()
 
 
 def test_a_member_that_does_not_know_that_it_was_expelled_says_nothing_of_a_lower_bound():
     for stale, unsure, wrong in ((True, True, ()), (False, False, (LOWER,))):
-        (episode,) = episodes([told()], [span(0.5)], (), "g")
+        (episode,) = episodes([reported()], [span(0.5)], (), "g")
         episode.stale = stale
         assert (judged(episode).unsure, judged(episode).wrong) == (unsure, wrong)
 
 
 def test_what_members_do_not_say_is_not_judged():
-    assert verdict(told(), span(9.0, unsure=True)).unsure
+    assert verdict(reported(), span(9.0, unsure=True)).unsure
 
 
 def test_a_static_member_that_closes_is_expelled_by_a_timer():
-    assert verdict(told(), span(3.1, reason="closing")).wrong == (UPPER,)
-    assert verdict(told(), span(3.1, reason="closing"), static=True).wrong == ()
+    assert verdict(reported(), span(3.1, reason="closing")).wrong == (UPPER,)
+    assert verdict(reported(), span(3.1, reason="closing"), static=True).wrong == ()
 
 
 def test_partition_seconds_with_both_bounds_are_judged():
-    assert verdict(told(stalled_s=3.9, stalled_upper_s=4.0), span(2.0), span(2.0)).wrong == ()
-    assert verdict(told(stalled_s=1.0, stalled_upper_s=3.5), span(2.0), span(2.0)).wrong == (SECONDS_HIGH,)
-    assert verdict(told(stalled_s=4.1, stalled_upper_s=9.0), span(2.0), span(2.0)).wrong == (SECONDS_LOW,)
-    assert verdict(told(stalled_s=9.0), span(2.0)).wrong == ()
+    assert verdict(reported(stalled_s=3.9, stalled_upper_s=4.0), span(2.0), span(2.0)).wrong == ()
+    assert verdict(reported(stalled_s=1.0, stalled_upper_s=3.5), span(2.0), span(2.0)).wrong == (SECONDS_HIGH,)
+    assert verdict(reported(stalled_s=4.1, stalled_upper_s=9.0), span(2.0), span(2.0)).wrong == (SECONDS_LOW,)
+    assert verdict(reported(stalled_s=9.0), span(2.0)).wrong == ()
 
 
 def test_a_span_is_of_the_first_episode_that_ends_after_the_record_that_gave_the_partition():
-    events = [told(1, AT), told(2, AT + 1_000), told(3, AT + 2_000)]
+    events = [reported(1, AT), reported(2, AT + 1_000), reported(3, AT + 2_000)]
     found = episodes(
         events, [span(5.0, until=AT + 1_500, given=AT + 900), span(1.0, until=AT + 1_100, given=AT)], (), "g"
     )
@@ -109,18 +109,18 @@ def test_a_span_is_of_the_first_episode_that_ends_after_the_record_that_gave_the
 
 def test_a_span_is_of_the_event_of_its_record_also_if_another_one_is_a_millisecond_before():
     first, second = span(1.0, until=AT + 100, given=AT), span(2.0, until=AT + 100, given=AT + 1)
-    found = episodes([told(18, AT), told(18, AT + 1)], [first, second], (), "g")
+    found = episodes([reported(18, AT), reported(18, AT + 1)], [first, second], (), "g")
     assert [each.spans for each in found] == [[first], [second]]
 
 
-def test_what_an_untold_generation_gave_is_no_part_of_the_next_episode():
+def test_what_an_unreported_generation_gave_is_no_part_of_the_next_episode():
     spans = [span(5.0, until=AT + 600, given=AT + 500), span(1.0, until=AT + 1_100, given=AT + 1_000)]
-    events = [told(1, AT), told(3, AT + 1_000)]
+    events = [reported(1, AT), reported(3, AT + 1_000)]
     assert [len(each.spans) for each in episodes(events, spans, (), "g")] == [0, 2]
     assert [len(each.spans) for each in episodes(events, spans, (), "g", [AT + 500])] == [0, 1]
     found = coverage({"g": Group(Fact("generation", 2, AT + 500, "0:2"))}, events, ())
-    assert untold(found, "g") == [AT + 500]
-    assert untold(found, "other") == []
+    assert unreported(found, "g") == [AT + 500]
+    assert unreported(found, "other") == []
 
 
 @pytest.mark.parametrize(
@@ -137,15 +137,15 @@ def test_what_an_untold_generation_gave_is_no_part_of_the_next_episode():
 )
 def test_the_kind_of_change_follows_from_what_was_done(acts, reason, kind):
     acts = [{"do": do, "at": at, "group": "g"} for do, at in acts]
-    (episode,) = episodes([told()], [span(reason=reason)], acts, "g")
+    (episode,) = episodes([reported()], [span(reason=reason)], acts, "g")
     assert episode.kind == kind
 
 
 def test_a_fault_of_the_brokers_makes_the_kind():
     acts = [{"do": "fault", "name": "outage", "at": 80_000}, {"do": "fault over", "name": "outage", "at": 90_000}]
-    (episode,) = episodes([told()], [span()], acts, "g")
+    (episode,) = episodes([reported()], [span()], acts, "g")
     assert episode.kind == "brokers"
-    (episode,) = episodes([told()], [span()], [{**act, "name": "open transactions"} for act in acts], "g")
+    (episode,) = episodes([reported()], [span()], [{**act, "name": "open transactions"} for act in acts], "g")
     assert episode.kind == "unknown"
 
 
@@ -159,11 +159,11 @@ class Group:
         self.states = [State(fact.at_ms, fact.number, 1, where=fact.where) for fact in facts]
 
 
-def test_facts_are_missed_invented_and_told_twice():
+def test_facts_are_missed_invented_and_reported_twice():
     group = Group(*(Fact("generation", number, number * 10, f"0:{number}") for number in (1, 2, 3)))
-    events = [told(1, 10), told(2, 20), replace(told(2, 20), id="another"), told(7, 70)]
+    events = [reported(1, 10), reported(2, 20), replace(reported(2, 20), id="another"), reported(7, 70)]
     found = coverage({"g": group}, events, ())
-    assert (found.expected, found.told) == (3, 2)
+    assert (found.expected, found.reported) == (3, 2)
     assert [case[2] for case in found.missed] == [3]
     assert [case[2] for case in found.invented] == [7]
     assert [case[2] for case in found.twice] == [2]
@@ -171,10 +171,10 @@ def test_facts_are_missed_invented_and_told_twice():
 
 def test_events_of_records_a_millisecond_apart_are_each_of_its_own_record():
     """Static members that return together: each record has the same generation."""
-    first, second = (replace(told(18, at), id=f"at {at}") for at in (10, 11))
+    first, second = (replace(reported(18, at), id=f"at {at}") for at in (10, 11))
     group = Group(*(Fact("replaced", 18, at, f"0:{at}") for at in (10, 11)))
     found = coverage({"g": group}, [first, second], ())
-    assert (found.told, found.twice, found.invented) == (2, [], [])
+    assert (found.reported, found.twice, found.invented) == (2, [], [])
     found = coverage({"g": group}, [first], ())
     assert ([case[3] for case in found.missed], found.twice) == ([11], [])
     found = coverage({"g": group}, [first, second, replace(first, id="another")], ())
@@ -183,8 +183,8 @@ def test_events_of_records_a_millisecond_apart_are_each_of_its_own_record():
 
 def test_events_of_records_of_one_millisecond_are_each_of_a_record():
     group = Group(*(Fact("replaced", 18, 10, f"0:{offset}") for offset in (1, 2)))
-    found = coverage({"g": group}, [replace(told(18, 10), id=name) for name in "ab"], ())
-    assert (found.told, found.twice) == (2, [])
+    found = coverage({"g": group}, [replace(reported(18, 10), id=name) for name in "ab"], ())
+    assert (found.reported, found.twice) == (2, [])
 
 
 @pytest.mark.parametrize(("survivors", "excused"), [({"0:1"}, 0), (set(), 1), (None, 1)])
@@ -198,27 +198,27 @@ def test_a_fact_is_excused_only_if_its_record_was_compacted_away_while_the_obser
 def test_a_fact_needs_all_records_since_the_fact_before():
     group = Group(Fact("generation", 1, 10, "0:1"), Fact("generation", 3, 30, "0:3"))
     group.states.insert(1, State(20, 2, 1, where="0:2"))
-    events = [told(1, 10)]
+    events = [reported(1, 10)]
     assert len(coverage({"g": group}, events, [(15, 35, {"0:1", "0:3"})]).compacted) == 1
     assert len(coverage({"g": group}, events, [(15, 35, {"0:2", "0:3"})]).missed) == 1
 
 
-def test_an_aborted_generation_is_told_by_its_number():
+def test_an_aborted_generation_is_reported_by_its_number():
     group = Group(Fact("aborted", 2, 10, "0:1"))
-    assert coverage({"g": group}, [replace(told(2, 10), kind="aborted")], ()).told == 1
-    assert coverage({"g": group}, [told(2, 10)], ()).missed != []
+    assert coverage({"g": group}, [replace(reported(2, 10), kind="aborted")], ()).reported == 1
+    assert coverage({"g": group}, [reported(2, 10)], ()).missed != []
 
 
 @pytest.mark.parametrize("kind", ["aborted", "generation"])
-def test_what_the_judge_could_not_read_may_be_told_or_not(kind):
+def test_what_the_judge_could_not_read_may_be_reported_or_not(kind):
     group = Group(Fact("hidden", 2, 10, "0:1"))
     assert vars(coverage({"g": group}, [], ())) == vars(Coverage())
-    found = coverage({"g": group}, [replace(told(2, 5), kind=kind)], ())
-    assert (found.expected, found.told, found.invented) == (1, 1, [])
+    found = coverage({"g": group}, [replace(reported(2, 5), kind=kind)], ())
+    assert (found.expected, found.reported, found.invented) == (1, 1, [])
 
 
 def test_of_one_id_the_highest_revision_is_kept_and_of_equal_ones_the_first():
-    first, better, same = told(upper=9.0), told(upper=5.0, revision=1), told(upper=7.0, revision=1)
+    first, better, same = reported(upper=9.0), reported(upper=5.0, revision=1), reported(upper=7.0, revision=1)
     assert kept([first, better, same]) == [better]
 
 
@@ -252,7 +252,7 @@ def test_the_brokers_log_says_when_and_why_a_rebalance_began():
 
 
 def test_the_trigger_is_compared_where_causes_are_mixed():
-    mixed = told(causes=("member_gone", "member_joined"), trigger="member_gone")
+    mixed = reported(causes=("member_gone", "member_joined"), trigger="member_gone")
     log = [(AT - 500, 0, "Adding new member x"), (AT - 100, 0, "explicit `LeaveGroup` request")]
     found = episodes([mixed], [], (), "g")
     assert triggers(found, log, cause_of)[0] == {"not first": 1}
@@ -264,7 +264,7 @@ def test_counters_beside_the_truth():
     text = 'kafka_rebalance_stalled_partition_seconds_total{consumergroup="g",x="1"} 2.5\n'
     spans = [span(2.0, shortest=1.5), span(1.0), replace(span(9.0), until=FOREVER)]
     row, total = compared(text, {"g": spans})
-    assert (row["told"], row["told upper"], row["real least"], row["real most"]) == (2.5, None, 2.5, 3.0)
+    assert (row["reported"], row["reported upper"], row["real least"], row["real most"]) == (2.5, None, 2.5, 3.0)
     assert total == {**row, "group": "all"}
     assert too_high([row, total]) == []
     assert too_high(compared(text, {"g": spans[1:], "other": spans})) == ["g"]

@@ -107,7 +107,7 @@ def test_the_page_pleases_promtool_and_has_no_creation_times(role):
     assert any(key[:2] == ("rebalance_agent_build_info", __version__) and key[3] == role for key in values(text))
 
 
-def test_whoever_takes_posts_counts_those_that_it_refuses_and_only_an_observer_reads_records():
+def test_each_role_that_takes_posts_counts_those_that_it_refuses_and_only_an_observer_reads_records():
     sidecar, watching = AgentMetrics(ExporterRole.SIDECAR, Readiness(), configured=True), observer()
     for role in (sidecar, watching):
         role.request_rejected(429)

@@ -13,8 +13,8 @@ NAME = "kafka_rebalance_stall_baseline_seconds"
 
 
 def baseline(group, *hours):
-    told = (HourBaseline(hour, BaselineScope.HOUR_OF_WEEK, 30, *seconds) for hour, *seconds in hours)
-    return GroupBaseline("c", group, MONDAY, tuple(told))
+    reported = (HourBaseline(hour, BaselineScope.HOUR_OF_WEEK, 30, *seconds) for hour, *seconds in hours)
+    return GroupBaseline("c", group, MONDAY, tuple(reported))
 
 
 class Scene:

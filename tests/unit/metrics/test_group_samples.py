@@ -72,7 +72,7 @@ def test_polls_claim_no_rebalances():
     assert rows.PARTITION_SECONDS not in running(view)
 
 
-def test_a_poll_that_shows_a_rebalance_does_not_tell_since_when():
+def test_a_poll_that_shows_a_rebalance_does_not_show_since_when():
     view = bare(source=Source.ADMIN, state=GroupState.STABLE)
     assert running(view) == {rows.IN_PROGRESS: 0}
     for state in (GroupState.PREPARING_REBALANCE, GroupState.RECONCILING):

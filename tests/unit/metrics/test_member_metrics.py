@@ -218,7 +218,7 @@ def test_nothing_that_a_client_says_makes_a_total_fall():
     assert sidecar.value("assign_seconds_sum", "orders", "weighted-sticky") == 0
 
 
-def test_a_generation_that_the_client_does_not_tell_is_absent():
+def test_a_generation_that_the_client_does_not_show_is_absent():
     sidecar = Sidecar()
     sidecar.take(member_event(generation=-1))
     assert sidecar.value("generation", "orders", "consumer-1") is None

@@ -6,7 +6,7 @@ from rebalance_agent.model.group_event import event_id, process_event_id
 CLASSIC = GroupType.CLASSIC
 
 
-def test_the_same_fact_has_the_same_id_whoever_saw_it():
+def test_the_same_fact_has_the_same_id_from_each_observer():
     assert event_id("generation", "c", "g", CLASSIC, 3, 1000) == event_id("generation", "c", "g", CLASSIC, 3, 1000)
     assert process_event_id("member", "p", 7) == process_event_id("member", "p", 7)
 

@@ -21,7 +21,7 @@ class Story:
         self.coverage.observed(replace(written, partition=partition, offset=self.offset))
         self.offset += 1
 
-    def told(self, group, until, *, closes=True, settled=True):
+    def reported(self, group, until, *, closes=True, settled=True):
         if settled:
             self.unsettled.discard(group)
         self.coverage.event(generation_event(group=group, timestamp_ms=T0 + until, closes_episode=closes))
@@ -42,31 +42,31 @@ def test_the_oldest_record_that_something_is_still_to_be_said_of_holds_back():
     story.record("a", 2)
     story.record("b", 3)
     assert story.covered() == 1
-    story.told("a", 2)
+    story.reported("a", 2)
     assert story.covered() == 2
-    story.told("b", 3)
+    story.reported("b", 3)
     assert story.covered() == 3
 
 
-def test_a_group_that_never_rests_lets_go_of_what_was_told():
+def test_a_group_that_never_rests_lets_go_of_what_was_reported():
     story = Story()
     story.record("a", 1)
     story.record("a", 10)
-    story.told("a", 1, settled=False)
+    story.reported("a", 1, settled=False)
     assert story.covered() == 1
-    story.told("a", 9, closes=False, settled=False)
+    story.reported("a", 9, closes=False, settled=False)
     assert story.covered() == 1
 
 
-def test_nobody_begins_in_the_middle_of_a_rebalance_that_was_told():
+def test_nobody_begins_in_the_middle_of_a_rebalance_that_was_reported():
     story = Story()
     story.record("a", 1)
     story.record("b", 2)
     story.record("a", 3)
-    story.told("a", 3)
+    story.reported("a", 3)
     # b holds back at 1, which a's rebalance goes across.
     assert story.covered() == 0
-    story.told("b", 2)
+    story.reported("b", 2)
     assert story.covered() == 3
 
 
@@ -74,8 +74,8 @@ def test_what_begins_before_that_middle_moves_it_on_to_the_front():
     story = Story()
     for group, at in (("c", 1), ("a", 2), ("c", 3), ("b", 4), ("a", 5)):
         story.record(group, at)
-    story.told("c", 3)
-    story.told("a", 5)
+    story.reported("c", 3)
+    story.reported("a", 5)
     assert story.covered() == 0
 
 
@@ -101,7 +101,7 @@ def test_each_partition_is_covered_for_itself():
     assert story.coverage.covered({0: 1, 1: 2}) == {0: 0, 1: 2}
 
 
-def test_what_a_backfill_reads_was_told_long_ago():
+def test_what_a_backfill_reads_was_reported_long_ago():
     story = Story()
     story.record("a", 1, live=False)
     assert story.covered() == 1
@@ -111,11 +111,11 @@ def test_very_many_records_of_a_rebalance_are_let_go_together():
     story = Story()
     for at in range(HELD_MAX + 5):
         story.record("a", at)
-    story.told("a", HELD_MAX - 2, settled=False)
+    story.reported("a", HELD_MAX - 2, settled=False)
     assert story.covered() == HELD_MAX - 1
-    story.told("a", HELD_MAX + 3, settled=False)
+    story.reported("a", HELD_MAX + 3, settled=False)
     assert story.covered() == HELD_MAX - 1
-    story.told("a", HELD_MAX + 4)
+    story.reported("a", HELD_MAX + 4)
     assert story.covered() == story.offset
 
 
@@ -125,7 +125,7 @@ def test_very_many_rebalances_behind_one_that_holds_back_are_remembered_more_coa
     for at in range(0, 4 * SPANS_MAX, 4):
         story.record("a", at + 1)
         story.record("a", at + 2)
-        story.told("a", at + 2)
+        story.reported("a", at + 2)
     assert story.covered() == 0
-    story.told("slow", 0)
+    story.reported("slow", 0)
     assert story.covered() == story.offset

@@ -44,8 +44,8 @@ def test_an_offset_that_librdkafka_left_open_is_no_offset(ask):
 
 def test_of_ends_those_are_left_out_whose_leader_went():
     asked = [("t", 0), ("t", 1)]
-    told = cluster({0: 20, 1: OFFSET_INVALID}).ends(asked)
-    assert told == {("t", 0): 20}
+    reported = cluster({0: 20, 1: OFFSET_INVALID}).ends(asked)
+    assert reported == {("t", 0): 20}
     with pytest.raises(ClusterError, match="its leader changed"):
         cluster({0: OFFSET_INVALID, 1: OFFSET_INVALID}).ends(asked)
 

@@ -92,7 +92,7 @@ def test_malformed_keys_and_values_and_future_versions_are_counted_and_nothing_m
     assert context.meters.of("unknown_record") == [("value_version",)]
 
 
-def test_tagged_fields_of_a_later_version_are_counted_and_their_record_is_told():
+def test_tagged_fields_of_a_later_version_are_counted_and_their_record_is_reported():
     context = fake_context()
     key = CONSUMER_GROUP_METADATA.key.encode(3, {"group": "g"})
     value = CONSUMER_GROUP_METADATA.value.encode(0, {"epoch": 7, "metadata_hash": 5})

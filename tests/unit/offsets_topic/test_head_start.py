@@ -27,10 +27,10 @@ def test_a_tail_is_late_when_not_all_is_known_after_its_head_start():
 
 def test_a_tail_that_may_not_read_is_late_at_once_and_says_so_before_it_is_ready(monkeypatch):
     monkeypatch.setattr(offsets_topic, "TopicReader", lambda *_: nullcontext(Forbidden()))
-    told = Calls()
-    tail = OffsetsTail(fake_context(), told.denied, on_late=told.late)
+    reported = Calls()
+    tail = OffsetsTail(fake_context(), reported.denied, on_late=reported.late)
     tail.worker.start()
-    told.wait_for(lambda calls: calls.of("denied"))
+    reported.wait_for(lambda calls: calls.of("denied"))
     tail.worker.stop()
-    assert told.made == [("late",), ("denied", "no")]
+    assert reported.made == [("late",), ("denied", "no")]
     assert tail.late

@@ -30,7 +30,7 @@ def test_one_observer_has_all_partitions_as_soon_as_they_are_counted():
     assert everything.owns("any")
 
 
-def test_a_replica_has_nothing_before_it_is_told():
+def test_a_replica_has_nothing_before_it_is_reported():
     shared = _shared()
     assert shared.partitions() is None
     assert not any(map(shared.owns, NAMES))
@@ -110,7 +110,7 @@ def test_without_the_right_to_read_there_is_nothing_to_share():
     assert not any(map(shared.owns, NAMES))
 
 
-def test_a_missing_right_is_told_with_the_command_that_gives_it():
+def test_a_missing_right_is_reported_with_the_command_that_gives_it():
     with pytest.raises(AccessDeniedError, match=r"kafka-acls.sh .* --group rebalance-agent"):
         _shared()._check(KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED))
 

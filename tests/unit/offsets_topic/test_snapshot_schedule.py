@@ -35,7 +35,7 @@ def test_what_is_settled_is_covered_at_once_and_then_every_few_seconds():
     assert keeping.reached(9, EVERY_S) == [{0: 5}, {0: 9}]
 
 
-def test_it_waits_until_all_events_that_were_queued_by_then_are_told():
+def test_it_waits_until_all_events_that_were_queued_by_then_are_reported():
     keeping = Keeping(progress=Published(queued=3, completed=2))
     assert keeping.reached(5) == []
     keeping.progress.queued, keeping.progress.completed = 9, 2
@@ -85,7 +85,7 @@ def test_at_the_end_all_that_was_reached_is_covered_whenever_the_last_time_was()
     assert keeping.store.of("cover")[-1] == ({0: 6},)
 
 
-def test_at_the_end_nothing_is_covered_whose_events_were_never_told():
+def test_at_the_end_nothing_is_covered_whose_events_were_never_reported():
     keeping = Keeping(progress=Published(queued=3, completed=2))
     keeping.reached(5)
     keeping.progress.queued = 4

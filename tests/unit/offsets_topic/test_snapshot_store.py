@@ -91,7 +91,7 @@ def test_what_was_covered_is_read_back_by_the_next_one():
     assert [(each.key(), each.offset()) for each in found.records] == [(b"old", 1), (b"a", 5)]
 
 
-def test_it_is_told_when_and_of_how_much():
+def test_it_is_reported_when_and_of_how_much():
     stored = Stored()
     stored.begin()
     stored.store.see(_record(5))
@@ -222,7 +222,7 @@ def test_records_that_wait_for_their_events_have_a_bound(logs):
     assert Stored(stored.topic).begin().position == 1
 
 
-def test_a_partition_that_became_too_large_is_told_even_while_nothing_can_be_written(logs):
+def test_a_partition_that_became_too_large_is_reported_even_while_nothing_can_be_written(logs):
     stored = Stored()
     stored.begin()
     stored.producer.fails = 1
@@ -270,12 +270,12 @@ LONGEST_WAIT_MS = 61_000
 
 
 def _end(stored):
-    """Its producer can go on no more: that is told once, wherever it is asked next."""
-    told = [FATAL]
+    """Its producer can go on no more: that is reported once, wherever it is asked next."""
+    reported = [FATAL]
 
     def ask(_timeout):
-        if told:
-            raise told.pop()
+        if reported:
+            raise reported.pop()
         return 0
 
     stored.producer.poll = stored.producer.flush = ask
@@ -399,13 +399,13 @@ def test_the_topic_is_made_with_as_many_partitions_as_the_offsets_topic_has():
     assert TOPIC_CONFIG["cleanup.policy"] == "compact"
 
 
-def test_where_it_may_not_be_made_the_command_is_told_and_all_else_works(logs):
+def test_where_it_may_not_be_created_the_command_is_printed_and_all_else_works(logs):
     stored = Stored(cluster=Without(ClusterError("denied")))
     stored.begin(_record(1))
     stored.cover(2)
     assert stored.topic == []
-    (told,) = [log for log in logs if log["event"] == "topic_not_created"]
-    assert "--config cleanup.policy=compact" in told["command"]
+    (reported,) = [log for log in logs if log["event"] == "topic_not_created"]
+    assert "--config cleanup.policy=compact" in reported["command"]
 
 
 def test_where_there_is_no_topic_nothing_is_kept(monkeypatch):
@@ -526,7 +526,7 @@ def test_while_nothing_can_be_written_nothing_is_read_for_it():
     assert stored.store.missing([0]) == frozenset()
 
 
-def test_a_topic_whose_id_is_not_told_has_no_snapshots_for_now():
+def test_a_topic_whose_id_is_not_reported_has_no_snapshots_for_now():
     cluster = FakeCluster()
     stored = Stored(cluster=cluster)
     stored.begin(_record(1))

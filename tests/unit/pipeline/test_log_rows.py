@@ -18,7 +18,7 @@ HEADER, *ROWS = map(json.loads, (GOLDEN / "captured_topic.ndjson").read_text().s
 FACTS = LogFacts("captured", HEADER["topics"], HEADER["ids"])
 
 
-def told(rows):
+def reported(rows):
     batch = pa.RecordBatch.from_pylist(
         [
             {
@@ -38,11 +38,11 @@ def told(rows):
 
 @pytest.mark.parametrize("impossible", [0, -1, 2**62])
 def test_a_record_of_an_impossible_time_is_rejected_and_the_others_count(impossible):
-    whole = told(ROWS)
+    whole = reported(ROWS)
     assert all(row["reason"] is None for row in whole)
     newest = max(row["timestamp"] for row in ROWS)
     (last,) = [place for place, row in enumerate(ROWS) if row["timestamp"] == newest][-1:]
-    rows = told([*ROWS[:last], {**ROWS[last], "timestamp": impossible}, *ROWS[last + 1 :]])
+    rows = reported([*ROWS[:last], {**ROWS[last], "timestamp": impossible}, *ROWS[last + 1 :]])
     odd = [row for row in rows if row["reason"] is not None]
     assert odd
     for row in odd:

@@ -51,7 +51,7 @@ def test_a_scale_keeps_to_its_ends():
         (400_000, "4.6 d"),
     ],
 )
-def test_a_length_of_time_is_told_in_the_unit_that_fits(seconds, words):
+def test_a_length_of_time_is_given_in_the_unit_that_fits(seconds, words):
     assert rounded_duration(seconds).replace("\u00a0", " ") == words
 
 
@@ -84,10 +84,10 @@ def test_a_long_name_is_cut():
 def test_labels_that_would_touch_are_left_out():
     canvas = Canvas(100, 20)
     canvas.x_labels([(10, "1 Jun"), (20, "2 Jun"), (70, "3 Jun"), (99, "4 Jun")], 10)
-    told = "".join(canvas.parts)
-    assert "3 Jun" in told
-    assert "2 Jun" not in told
-    assert "4 Jun" not in told, "it would stick out"
+    reported = "".join(canvas.parts)
+    assert "3 Jun" in reported
+    assert "2 Jun" not in reported
+    assert "4 Jun" not in reported, "it would stick out"
 
 
 def test_a_column_that_is_too_high_is_cut_off_and_marked():
@@ -97,10 +97,12 @@ def test_a_column_that_is_too_high_is_cut_off_and_marked():
 
 
 def test_a_cell_that_is_not_there_is_not_drawn_and_nothing_is_the_palest():
-    told = heat_map([("a", [(-1, "gone"), (0, "idle"), (9, "busy")])], ["", "", ""], ("t", "d"), size=(99, 60), left=30)
-    assert "gone" not in told
-    assert 'class="h0" data-t="idle"' in told
-    assert 'class="h8" data-t="busy"' in told
+    reported = heat_map(
+        [("a", [(-1, "gone"), (0, "idle"), (9, "busy")])], ["", "", ""], ("t", "d"), size=(99, 60), left=30
+    )
+    assert "gone" not in reported
+    assert 'class="h0" data-t="idle"' in reported
+    assert 'class="h8" data-t="busy"' in reported
 
 
 def test_no_cost_is_no_sparkline():
@@ -142,7 +144,7 @@ def test_members_go_by_what_people_call_them():
     assert owned_by_name([rows]) == [{"instance": 3, "pod": 4}]
 
 
-def test_members_of_one_name_are_told_apart_by_their_ids():
+def test_members_of_one_name_are_distinguished_by_their_ids():
     both = [MemberRow("consumer-aaaaaa", "consumer", 3), MemberRow("consumer-bbbbbb", "consumer", 4)]
     named = owned_by_name([both, both[:1]])
     assert named == [{"consumer …aaaaaa": 3, "consumer …bbbbbb": 4}, {"consumer …aaaaaa": 3}]

@@ -188,7 +188,7 @@ def test_a_stall_is_shown_with_both_bounds(lower, upper, words):
     assert (f", stall {words}" in text) is (lower is not None)
 
 
-def test_numbers_are_told_in_tables_as_well():
+def test_numbers_are_reported_in_tables_as_well():
     text = page(synthetic())
     worst = synthetic().groups[0]
     assert text.count("as a table") >= 5
@@ -263,7 +263,7 @@ def test_more_groups_than_a_page_can_bear_are_refused():
         page(ReportData(SINCE, SINCE, 3600, many))
 
 
-def test_several_clusters_are_told_apart():
+def test_several_clusters_are_distinguished():
     row = GroupRow("one", "g", "share", "cooperative", None, 0, 0, 0, 0.0)
     both = (row, dataclasses.replace(row, cluster_id="two"))
     text = page(ReportData(SINCE, SINCE, 3600, both, details=(ReportGroup(row.key),)))

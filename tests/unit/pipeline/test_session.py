@@ -10,7 +10,7 @@ from rebalance_agent.pipeline.errors import PipelineError
 from rebalance_agent.pipeline.spark.session import spark_session
 
 
-def test_a_user_without_a_name_is_told_so(monkeypatch):
+def test_a_user_without_a_name_gets_an_error(monkeypatch):
     def unknown(_number):
         raise KeyError
 

@@ -21,7 +21,7 @@ def spark(stages):
     return SimpleNamespace(sparkContext=SimpleNamespace(statusTracker=lambda: tracker))
 
 
-def test_tasks_of_all_that_runs_are_told_until_it_ends():
+def test_tasks_of_all_that_runs_are_reported_until_it_ends():
     heard, once = [], threading.Event()
 
     def tell(text):
@@ -34,7 +34,7 @@ def test_tasks_of_all_that_runs_are_told_until_it_ends():
     assert not [each for each in threading.enumerate() if each.name == "spark-tasks"]
 
 
-def test_where_nothing_runs_nothing_is_told():
+def test_where_nothing_runs_nothing_is_reported():
     heard, asked = [], threading.Semaphore(0)
 
     def nothing(_number):

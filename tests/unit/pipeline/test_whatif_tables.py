@@ -52,7 +52,7 @@ def test_a_generation_whose_parts_are_fine_and_whose_whole_is_not_refuses_its_gr
     some = study_of("c", "g", piece(bodies(HISTORY)))
     study = study_of("c", "g", piece([*bodies(HISTORY)[:-1], joined_body(parts)]))
     # Whatever the other pieces of the group say.
-    for told in ([study], [some, study], [study, some]):
-        found = read_studies(stored(*told)).whatif
+    for reported in ([study], [some, study], [study, some]):
+        found = read_studies(stored(*reported)).whatif
         assert {(each.refused or "").partition(":")[0] for each in found.outcomes} == {"too large"}
         assert "cannot be read" in recommend(found).sentence

@@ -13,8 +13,10 @@ HOUR_MS = 3_600_000
 
 
 def baseline(group="g", *hours, computed_ms=MONDAY):
-    told = [HourBaseline(hour, BaselineScope.WEEK, 100, *seconds) for hour, *seconds in hours or ((0, 0.5, 2.0, 3.0),)]
-    return GroupBaseline("c", group, computed_ms, tuple(told))
+    reported = [
+        HourBaseline(hour, BaselineScope.WEEK, 100, *seconds) for hour, *seconds in hours or ((0, 0.5, 2.0, 3.0),)
+    ]
+    return GroupBaseline("c", group, computed_ms, tuple(reported))
 
 
 def message(group="g", cluster_id="c", p50=0.5, **more):
@@ -41,7 +43,7 @@ def test_a_newer_baseline_replaces_the_whole_of_the_earlier():
     assert known.version > before
 
 
-def test_what_nobody_computed_anew_for_weeks_is_not_told():
+def test_what_nobody_computed_anew_for_weeks_is_not_reported():
     known = Baselines()
     latest = MONDAY + BASELINE_AGE_MAX_MS  # a Monday, too
     known.put(baseline())

@@ -146,7 +146,7 @@ def test_where_no_end_is_known_there_are_no_loads(bench):
     assert bench.poll() == {"g": GroupLoads(None, None)}
 
 
-def test_groups_beyond_the_bound_are_left_out_whole_counted_and_told_once(bench, monkeypatch, caplog):
+def test_groups_beyond_the_bound_are_left_out_whole_counted_and_reported_once(bench, monkeypatch, caplog):
     monkeypatch.setattr(module, "FOLLOWED_MAX", 3)
     bench.views = [view("g2", {"t": (0, 1)}), view("g1", {"u": (0, 1)}), view("g3", {"t": (0,)})]
     with caplog.at_level(logging.WARNING):
@@ -166,7 +166,7 @@ def test_no_more_groups_are_asked_about_in_a_period_than_the_bound(bench, monkey
     assert bench.fetched() == ["g0", "g1", "g2"]
 
 
-def test_a_coordinator_that_says_no_is_told_and_keeps_no_rate_back(bench):
+def test_a_coordinator_that_says_no_is_reported_and_keeps_no_rate_back(bench):
     bench.cluster.growth = {("t", 0): 100}
     bench.poll()
     bench.cluster.offsets = {"g": ClusterError("not mine")}
@@ -175,7 +175,7 @@ def test_a_coordinator_that_says_no_is_told_and_keeps_no_rate_back(bench):
     assert bench.context.health.made[-1] == ("unready", "loads", "not mine")
 
 
-def test_a_group_that_goes_is_told_as_followed_no_longer(bench):
+def test_a_group_that_goes_is_reported_as_followed_no_longer(bench):
     bench.poll()
     bench.views = []
     assert bench.poll() == {}

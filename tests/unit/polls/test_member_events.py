@@ -51,7 +51,7 @@ def test_without_the_header_the_event_itself_says_its_kind():
     assert _taken(json_line(GONE)) == ([], 0)
 
 
-def test_other_kinds_are_told_by_their_header_and_not_parsed():
+def test_other_kinds_are_reported_by_their_header_and_not_parsed():
     assert _taken(b"this would be malformed", headers=[("x", b"y"), (KIND_HEADER, b"generation")]) == ([], 0)
 
 

@@ -16,16 +16,16 @@ class Cluster:
         return self.answer
 
 
-def told(answer):
+def reported(answer):
     context = fake_context(Cluster(answer))
     RecordSizeLimit(context)()
     return context.meters.of("offsets_limit")
 
 
-def test_the_limit_is_told():
-    assert told("1048588") == [(1_048_588,)]
+def test_the_limit_is_reported():
+    assert reported("1048588") == [(1_048_588,)]
 
 
 @pytest.mark.parametrize("answer", [None, "", "much", AccessDeniedError("no"), ClusterError("away")])
 def test_without_an_answer_nothing_is_claimed(answer):
-    assert told(answer) == []
+    assert reported(answer) == []

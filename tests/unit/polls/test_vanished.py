@@ -66,7 +66,7 @@ def test_a_group_that_its_coordinator_does_not_know_again_and_again_is_gone(benc
     assert bench.rounds(2) == []
 
 
-def test_it_is_told_again_while_the_group_changes_meanwhile(bench):
+def test_it_is_reported_again_while_the_group_changes_meanwhile(bench):
     bench.rounds(TIMES + 1)
     bench.views = [replace(bench.views[0], version=8)]
     assert [each.version for each in bench.rounds()] == [8]

@@ -62,7 +62,7 @@ def test_a_database_that_says_nothing_of_one_of_them_is_a_failure_of_its_own():
     assert lines[1] == "  pip-audit: ERROR: no such host"
 
 
-def test_what_is_known_is_told_even_where_others_have_no_answer():
+def test_what_is_known_is_reported_even_where_others_have_no_answer():
     code, lines = verdict(VERSIONS, Answers({("pyyaml", "5.3"): ("PYSEC-1, fixed in 5.4",)}))
     assert code == VULNERABLE
     assert lines[0] == "pyyaml 5.3: PYSEC-1, fixed in 5.4"

@@ -27,7 +27,7 @@ def python(code, *arguments):
 
 
 def awaited(path):
-    return eventually(lambda: path.exists() and path.read_text(), told=f"{path} was not written")
+    return eventually(lambda: path.exists() and path.read_text(), waiting_for=f"{path} was not written")
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_it_has_the_priority_of_tests_that_compute(tmp_path, named):
         assert [each.nice() for each in named(tmp_path / "pids")] == [NICENESS, NICENESS]
 
 
-def test_who_asks_is_told_how_it_ended():
+def test_each_caller_gets_the_result():
     with in_background([python("raise SystemExit(3)"), python("pass")], os.environ) as (failed, done):
         assert (failed.wait(PATIENCE_S), done.wait(PATIENCE_S)) == (3, 0)
 

@@ -25,7 +25,7 @@ def on_path(tmp_path, monkeypatch):
     return put
 
 
-def test_a_root_that_may_make_no_namespaces_is_told_so(on_path):
+def test_a_root_that_may_make_no_namespaces_gets_an_error(on_path):
     on_path("unshare", status=1)
     assert "namespaces" in needs.missing()
     assert "apt-get" not in needs.missing()

@@ -134,7 +134,7 @@ def test_who_ends_the_runner_ends_all_and_sees_what_they_said(tmp_path, end, num
         text=True,
     ) as runner:
         try:
-            eventually(lambda: all(place.exists() for place in places), told="the jobs did not begin")
+            eventually(lambda: all(place.exists() for place in places), waiting_for="the jobs did not begin")
             end(runner.pid, number)
             said, _ = runner.communicate(timeout=PATIENCE_S)
             assert runner.returncode != 0

@@ -45,7 +45,7 @@ def test_they_are_installed_once_with_their_hashes(lock, installs):
     assert pip[0] == python(lock)
 
 
-def test_what_failed_is_told_and_tried_anew(lock, installs):
+def test_what_failed_is_reported_and_tried_anew(lock, installs):
     installs.fails = "Retrying ...\nERROR: No matching distribution found for a==1\n"
     with pytest.raises(UnavailableError, match="cannot be installed: ERROR: No matching distribution"):
         python(lock)

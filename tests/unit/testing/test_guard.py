@@ -22,7 +22,7 @@ STUBBORN = [
     *SLEEPER[:4],
     "import signal; signal.signal(15, signal.SIG_IGN); print('up', flush=True); [signal.pause() for _ in range(9)]",
 ]
-# A parent that starts one guarded process, says its ids, and does as it is told.
+# A parent that starts one guarded process, says its ids, and follows commands.
 PARENT = """
 import os, sys
 from pathlib import Path

@@ -432,7 +432,7 @@ def test_members_that_list_both_kinds_behave_eagerly_whichever_is_chosen():
     ]
 
 
-def test_who_shares_no_strategy_is_refused_and_told_who_offers_what():
+def test_a_client_that_shares_no_strategy_is_refused_and_the_error_names_who_offers_what():
     timeline = run(Join(0, member("a", "range", "roundrobin")), Join(1_000, member("b", STICKY)), Leave(2_000, "b"))
     (refusal,) = timeline.refusals
     assert (refusal.at_ms, refusal.member) == (1_000, "b")
@@ -462,7 +462,7 @@ def test_new_partitions_make_the_leader_and_only_the_leader_join_again():
     assert new == []  # from the record that first shows them to the assigned callback, which takes no time here
 
 
-def test_a_topic_that_appears_is_told_from_one_that_grows():
+def test_a_topic_that_appears_is_distinguished_from_one_that_grows():
     timeline = run(Join(0, member("a", topics="t u")), TopicGrows(50_000, "u", 2), t=2)
     assert [str(each.trigger) for each in timeline.generations] == ["group_started", "topics_changed"]
 

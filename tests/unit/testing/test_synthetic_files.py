@@ -74,10 +74,10 @@ def test_a_file_that_cannot_be_completed_is_not_there(tmp_path, monkeypatch):
 def test_the_command_says_in_the_end_what_it_made(tmp_path, capsys):
     arguments = ["--groups", "2", "--days", "1", "--seed", "2", "--processes", "1", "--out", str(tmp_path / "new")]
     assert command(*arguments) == 0
-    told = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert told["groups"] == 2
-    assert told["generations"] == sum(told["types"].values()) > 0
-    assert told["events"] == sum(told["kinds"].values())
+    reported = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert reported["groups"] == 2
+    assert reported["generations"] == sum(reported["types"].values()) > 0
+    assert reported["events"] == sum(reported["kinds"].values())
     assert command(*arguments) == 2
     assert "--out" in capsys.readouterr().err
 
@@ -95,7 +95,7 @@ def test_the_command_refuses_what_is_wrong(tmp_path, capsys, wrong, says):
     assert says in capsys.readouterr().err
 
 
-def test_progress_is_told_now_and_then_only(capsys):
+def test_progress_is_reported_now_and_then_only(capsys):
     clock = FakeClock()
     progress = pipeline_synthesize._Progress(FLEET, clock)
     progress.print_line(SynthesisResult(groups=1))

@@ -108,15 +108,15 @@ def test_what_was_assigned_is_what_the_strategy_gives():
 
 
 def test_members_with_sidecars_say_what_their_callbacks_did():
-    told = [each for each in everything() if isinstance(each, MemberEvent)]
-    assert {each.callback.value for each in told} == {"assigned", "revoked", "left"}
-    reporting = {each.group for each in told}
+    reported = [each for each in everything() if isinstance(each, MemberEvent)]
+    assert {each.callback.value for each in reported} == {"assigned", "revoked", "left"}
+    reporting = {each.group for each in reported}
     assert reporting == {
         plan.name
         for number in range(FLEET.groups)
         if (plan := plan_group(FLEET, number)).reports and generations_of(number)
     }
-    for each in told:
+    for each in reported:
         assert each.started_ms <= each.timestamp_ms
         assert each.where
         assert each.where.image

@@ -45,7 +45,7 @@ def test_who_can_have_nothing_is_not_idle(protocol, wanted):
 
 @pytest.mark.parametrize("active", ["a", "b"])
 @pytest.mark.parametrize("protocol", ["failover", "cooperative-failover"])
-def test_the_passive_member_is_neither_idle_nor_badly_served_whoever_it_is(active, protocol):
+def test_the_passive_member_is_neither_idle_nor_badly_served_whichever_member_it_is(active, protocol):
     members = [member(name, (0, 1) if name == active else ()) for name in ("a", "b")]
     view = drawn(*members, t=2, protocol=protocol)
     assert (view.idle_members, view.skew_ratio, view.imbalance) == (0, 1, 0)

@@ -23,7 +23,7 @@ def record(place, row):
 RECORDS = [record(place, row) for place, row in enumerate(ROWS)]
 
 
-def told(records, **more):
+def reported(records, **more):
     return [
         event_to_json(each) for each in replay_log(records, FACTS, **more) if not isinstance(each, UnreadableRecord)
     ]
@@ -33,8 +33,8 @@ def of_kind(events, kind):
     return {each["event_id"]: each for each in events if each["kind"] == kind}
 
 
-def test_generations_are_those_that_were_observed_down_to_the_last_field_that_records_tell():
-    again, watched = of_kind(told(RECORDS), "generation"), of_kind(WATCHED, "generation")
+def test_generations_are_those_that_were_observed_down_to_the_last_field_that_records_show():
+    again, watched = of_kind(reported(RECORDS), "generation"), of_kind(WATCHED, "generation")
     assert again.keys() == watched.keys()
     for name, event in watched.items():
         for field in event.keys() - {"stall", "phases", "trigger", "causes", "lost"}:
@@ -42,17 +42,17 @@ def test_generations_are_those_that_were_observed_down_to_the_last_field_that_re
 
 
 def test_nothing_is_concluded_from_what_compaction_has_taken():
-    assert of_kind(told(RECORDS[::2]), "aborted") == {}
+    assert of_kind(reported(RECORDS[::2]), "aborted") == {}
 
 
 def test_other_groups_are_left_out():
-    some = told(RECORDS, shows=lambda group: group == "eager")
+    some = reported(RECORDS, shows=lambda group: group == "eager")
     assert {event["group"] for event in some} == {"eager"}
-    everything = [event for event in told(RECORDS) if event["group"] == "eager"]
+    everything = [event for event in reported(RECORDS) if event["group"] == "eager"]
     assert of_kind(some, "generation") == of_kind(everything, "generation")
 
 
-def test_a_record_that_breaks_its_schema_is_told_and_the_others_count():
+def test_a_record_that_breaks_its_schema_is_reported_and_the_others_count():
     broken = PastRecord(0, 3, RECORDS[3].timestamp_ms, b"\x00\x02\x00\x09x", b"")
     found = list(replay_log([*RECORDS[:4], broken, *RECORDS[4:]], FACTS))
     (misread,) = [each for each in found if isinstance(each, UnreadableRecord)]
@@ -63,5 +63,5 @@ def test_a_record_that_breaks_its_schema_is_told_and_the_others_count():
     )
 
 
-def test_no_record_tells_nothing():
-    assert told([]) == []
+def test_without_a_record_nothing_is_shown():
+    assert reported([]) == []

@@ -8,7 +8,7 @@ from rebalance_agent.groupprotocol.coordinator_partition import offsets_partitio
 from rebalance_agent.model.epoch_groups import GroupEpoch, MemberState, TargetEpoch
 from rebalance_agent.tracking.observations import Backfilled, GroupVanished, PartitionsOwned
 from support.tracker.epochs import current, fact, joins, named, target
-from support.tracker.tracking import T0, WHOLE, member, record, tell, tick, tombstone, watch
+from support.tracker.tracking import T0, WHOLE, feed, member, record, tick, tombstone, watch
 
 FIRST = [
     joins(0, "a"),
@@ -34,7 +34,7 @@ def numbered(records):
     return [replace(record, offset=offset) for offset, record in enumerate(records)]
 
 
-def test_what_was_observed_before_the_tail_started_over_is_not_told_again():
+def test_what_was_observed_before_the_tail_started_over_is_not_reported_again():
     records = numbered(FIRST + SECOND)
     began = [named(), PartitionsOwned(T0, frozenset({0}), 1), WHOLE]
     tracker, events = watch(*began, *records, tick(20_000))
@@ -44,7 +44,7 @@ def test_what_was_observed_before_the_tail_started_over_is_not_told_again():
     again = [replace(each, replayed=True, seen_ms=seen_ms) for each in records[len(FIRST) :]]
     before = tracker.view("g")
     owned = [PartitionsOwned(seen_ms, frozenset({0}), 1), *base, Backfilled(seen_ms, frozenset({0}))]
-    assert tell(tracker, *owned, *again, tick(60_000)) == []
+    assert feed(tracker, *owned, *again, tick(60_000)) == []
     after = tracker.view("g")
     assert (after.generation, after.running, after.members) == (2, None, before.members)
     assert after.counters.completed == before.counters.completed
@@ -62,18 +62,18 @@ def test_a_group_without_a_record_in_all_that_is_read_anew_is_no_more():
     again = replace(owned, at_ms=T0 + 30_000)
     back = [replace(each, seen_ms=T0 + 30_001, live=False) for each in generation[:4]]
     whole = Backfilled(T0 + 30_002, frozenset({0}), anew=True)
-    assert tell(tracker, again, *back, whole) == []
+    assert feed(tracker, again, *back, whole) == []
     left = {*names[:4], *(name for name in names if here[name] == 1)}
     assert set(tracker.groups()) == left
     assert tracker.changed() == set(names) - left
     assert {here[name] for name in names[4:]} == {0, 1}  # of the other partition nothing is known yet
-    assert tell(tracker, Backfilled(T0 + 30_003, frozenset({1}), anew=True), tick(700_000)) == []
+    assert feed(tracker, Backfilled(T0 + 30_003, frozenset({1}), anew=True), tick(700_000)) == []
     assert set(tracker.groups()) == set(names[:4])
 
 
 def test_a_snapshot_does_not_say_which_groups_there_are():
     tracker, _ = watch(PartitionsOwned(T0, frozenset({0}), 1), record(100, 1, member("a", (0,))), tick(20_000))
-    tell(tracker, PartitionsOwned(T0 + 30_000, frozenset({0}), 1), Backfilled(T0 + 30_001, frozenset({0})))
+    feed(tracker, PartitionsOwned(T0 + 30_000, frozenset({0}), 1), Backfilled(T0 + 30_001, frozenset({0})))
     assert list(tracker.groups()) == ["g"]
 
 
@@ -83,14 +83,14 @@ def test_a_group_that_vanished_from_its_coordinator_goes_without_a_word_and_coun
     tracker.changed()
     for name in ("g", "classic"):
         vanished = GroupVanished(T0 + 30_000, name, tracker.view(name).version)
-        assert tell(tracker, replace(vanished, version=vanished.version - 1)) == []
+        assert feed(tracker, replace(vanished, version=vanished.version - 1)) == []
         assert tracker.view(name) is not None
-        assert tell(tracker, vanished, vanished) == []
+        assert feed(tracker, vanished, vanished) == []
     assert list(tracker.groups()) == []
     assert tracker.changed() == {"g", "classic"}
-    assert tell(tracker, tombstone(31_000, group="classic"), tick(40_000)) == []
+    assert feed(tracker, tombstone(31_000, group="classic"), tick(40_000)) == []
     again = record(50_000, 2, member("a", (0, 1)), group="classic")
-    assert len(tell(tracker, again, tick(60_000))) == 1
+    assert len(feed(tracker, again, tick(60_000))) == 1
     assert tracker.view("classic").first_seen_ms == T0 + 50_000
     assert sum(tracker.view("classic").counters.completed.values()) == 1
 
@@ -98,5 +98,5 @@ def test_a_group_that_vanished_from_its_coordinator_goes_without_a_word_and_coun
 def test_a_group_that_is_deleted_just_now_goes_by_its_tombstone():
     tracker, _ = watch(record(100, 1, member("a", (0, 1))), tick(20_000))
     version = tracker.view("g").version
-    events = tell(tracker, tombstone(30_000), GroupVanished(T0 + 30_001, "g", version), tick(40_000))
+    events = feed(tracker, tombstone(30_000), GroupVanished(T0 + 30_001, "g", version), tick(40_000))
     assert [event.KIND for event in events] == ["group_gone"]

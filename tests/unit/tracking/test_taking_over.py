@@ -6,7 +6,7 @@ from rebalance_agent.groupprotocol.coordinator_partition import offsets_partitio
 from rebalance_agent.model.events import AbortedEvent
 from rebalance_agent.tracking.observations import PartitionsOwned
 from rebalance_agent.tracking.tracker import Tracker
-from support.tracker.tracking import T0, WHOLE, closing, listed, member, record, tell, tick, topics, watch
+from support.tracker.tracking import T0, WHOLE, closing, feed, listed, member, record, tick, topics, watch
 
 A, B = member("a", (0, 1)), member("b", (2, 3))
 ALL = member("a", (0, 1, 2, 3))
@@ -22,13 +22,13 @@ def again(observation, **more):
     return replace(observation, replayed=True, **more)
 
 
-def test_what_is_read_again_is_told_and_not_counted():
+def test_what_is_read_again_is_reported_and_not_counted():
     tracker, events = watch(topics(0, t=4), base(record(1, 1, ALL)), again(record(50, 2, A, B)), tick(60_000))
     (event,) = closing(events)
     assert event.generation == 2
     assert event.moved == 2
     assert sum(tracker.view("g").counters.completed.values()) == 0
-    tell(tracker, record(70_000, 3, ALL), tick(90_000))
+    feed(tracker, record(70_000, 3, ALL), tick(90_000))
     assert sum(tracker.view("g").counters.completed.values()) == 1
 
 
@@ -47,7 +47,7 @@ def test_an_old_record_says_nothing_of_the_clock_nor_of_what_polls_saw_later():
     late = again(record(50, 2, A, B), seen_ms=T0 + 600_000)
     tracker, _ = watch(base(record(1, 1, ALL)), listed(599_000), listed(599_500, "g"), late)
     assert tracker.view("g").running is not None
-    events = tell(tracker, record(600_300, 3, ALL, joined=600_290), tick(700_000))
+    events = feed(tracker, record(600_300, 3, ALL, joined=600_290), tick(700_000))
     first, second = closing(events)
     assert first.phases.started_ms is None
     assert T0 + 599_000 <= second.phases.started_ms <= T0 + 599_500
@@ -58,23 +58,23 @@ def test_groups_of_other_partitions_go_without_a_word():
     kept = {name for name in names if offsets_partition(name, 4) in (1, 2)}
     tracker, _ = watch(*(record(number, 1, ALL, group=name) for number, name in enumerate(names)))
     tracker.changed()
-    assert not tell(tracker, PartitionsOwned(T0 + 100, frozenset({1, 2}), 4))
+    assert not feed(tracker, PartitionsOwned(T0 + 100, frozenset({1, 2}), 4))
     assert set(tracker.groups()) == kept
     assert tracker.changed() == set(names) - kept
     assert all(tracker.view(name) is None for name in set(names) - kept)
-    assert not [event for event in tell(tracker, tick(60_000)) if event.group not in kept]
+    assert not [event for event in feed(tracker, tick(60_000)) if event.group not in kept]
 
 
 def test_a_group_that_comes_back_counts_from_zero():
     owned, none = PartitionsOwned(T0, frozenset({0}), 1), PartitionsOwned(T0, frozenset(), 1)
     tracker, _ = watch(owned, WHOLE, record(1, 1, ALL), record(9, 2, A, B), tick(60_000))
     assert sum(tracker.view("g").counters.completed.values()) > 0
-    tell(tracker, none, owned, base(record(9, 2, A, B)))
+    feed(tracker, none, owned, base(record(9, 2, A, B)))
     assert sum(tracker.view("g").counters.completed.values()) == 0
 
 
 def test_polls_from_before_a_takeover_are_no_evidence_for_the_groups_that_came():
     tracker = Tracker("cluster")
-    tell(tracker, listed(900), PartitionsOwned(T0 + 1_000, frozenset({0}), 1), base(record(1, 1, ALL)))
-    (event,) = closing(tell(tracker, record(1_500, 2, A, B, joined=1_490), tick(60_000)))
+    feed(tracker, listed(900), PartitionsOwned(T0 + 1_000, frozenset({0}), 1), base(record(1, 1, ALL)))
+    (event,) = closing(feed(tracker, record(1_500, 2, A, B, joined=1_490), tick(60_000)))
     assert event.phases.started_ms is None

@@ -14,11 +14,11 @@ from support.tracker.tracking import (
     REBALANCE_MS,
     T0,
     assigned,
+    feed,
     listed,
     member,
     record,
     revoked,
-    tell,
     tick,
     topics,
     watch,
@@ -36,7 +36,7 @@ def held(tracker):
     return {each.member_id: each.assigned for each in tracker.view("g").members}
 
 
-def test_a_view_tells_what_the_assignors_make_of_it():
+def test_a_view_shows_what_the_assignors_make_of_it():
     tracker, _ = watch(topics(0, t=4), record(4_000, 1, member("a", (0, 1, 2)), member("b", (3,)), member("c")))
     view = tracker.view("g")
     assert (view.skew_ratio, view.imbalance, view.idle_members, view.unassigned) == (1.5, 1, 1, 0)
@@ -88,7 +88,7 @@ def test_a_passive_member_is_not_idle():
 def test_a_grown_topic_shows_as_unassigned_until_the_rebalance():
     tracker, _ = watch(topics(0, t=4), record(4_000, 1, member("a", ALL)), topics(8_000, t=6))
     assert (tracker.view("g").partitions, tracker.view("g").unassigned) == (6, 2)
-    tell(tracker, record(9_000, 2, member("a", (0, 1, 2, 3, 4, 5))))
+    feed(tracker, record(9_000, 2, member("a", (0, 1, 2, 3, 4, 5))))
     assert (tracker.view("g").partitions, tracker.view("g").unassigned) == (6, 0)
 
 
@@ -105,9 +105,9 @@ def test_what_nobody_listed_is_not_called_unassigned():
 def test_the_version_rises_with_changes_and_not_with_time():
     tracker, _ = watch(topics(0, t=4), record(1_000, 0), record(4_000, 1, member("a", ALL)), tick(9_000))
     version = tracker.view("g").version
-    tell(tracker, tick(20_000), listed(30_000), topics(40_000, t=4, other=3))
+    feed(tracker, tick(20_000), listed(30_000), topics(40_000, t=4, other=3))
     assert tracker.view("g").version == version
-    tell(tracker, listed(50_000, "g"))
+    feed(tracker, listed(50_000, "g"))
     assert tracker.view("g").version > version
 
 
@@ -115,9 +115,9 @@ def test_changed_names_each_group_once_per_change():
     tracker, _ = watch(record(4_000, 1, member("a", ALL)), record(4_000, 1, member("a", ALL), group="h"))
     assert tracker.changed() == {"g", "h"}
     assert tracker.changed() == set()
-    tell(tracker, listed(5_000, "h"))
+    feed(tracker, listed(5_000, "h"))
     assert tracker.changed() == {"h"}
-    tell(tracker, tick(9_000))
+    feed(tracker, tick(9_000))
     assert tracker.changed() == {"g", "h"}
     assert list(tracker.groups()) == ["g", "h"]
 
@@ -141,7 +141,7 @@ def test_a_scrape_never_runs_ahead_of_what_is_still_on_its_way():
         topics(0, t=4), record(4_000, 1, member("a", ALL), live=False), listed(20_000), listed(20_200, "g")
     )
     scraped = partition_seconds_at(tracker.view("g"), T0 + 23_000)
-    tell(tracker, record(22_400, 2))
+    feed(tracker, record(22_400, 2))
     assert partition_seconds_at(tracker.view("g"), T0 + 23_000) >= scraped
 
 
@@ -149,10 +149,10 @@ def test_the_stall_settles_upwards_from_what_was_counted():
     tracker, _ = watch(
         topics(0, t=4), record(4_000, 1, member("a", ALL), live=False), listed(20_000), listed(20_200, "g")
     )
-    tell(tracker, listed(22_400, "g", state=GroupState.COMPLETING_REBALANCE))
-    tell(tracker, record(23_000, 2, member("a", ALL), joined=22_300))
+    feed(tracker, listed(22_400, "g", state=GroupState.COMPLETING_REBALANCE))
+    feed(tracker, record(23_000, 2, member("a", ALL), joined=22_300))
     assert tracker.view("g").counters.stalled_partition_seconds == pytest.approx(4 * 0.6)
-    tell(tracker, tick(28_000))
+    feed(tracker, tick(28_000))
     counters = tracker.view("g").counters
     assert counters.stalled_partition_seconds == pytest.approx(4 * 0.7)
     # It asked for the rebalance itself, so its revoked callback may have begun any time after the last generation.
@@ -169,7 +169,7 @@ def test_reporting_members_count_as_stalled_only_once_they_said_so():
         listed(20_200, "g"),
     )
     assert tracker.view("g").running.stalled_partitions == 0
-    tell(tracker, revoked("a", 20_300, 20_310, 1, (0, 1)))
+    feed(tracker, revoked("a", 20_300, 20_310, 1, (0, 1)))
     assert tracker.view("g").running.stalled_partitions == 2
 
 
@@ -207,7 +207,7 @@ def test_what_is_shown_in_the_middle_of_a_rebalance_is_no_change_of_its_own(stat
     )
     assert tracker.view("g").counters.polled_changes == 0
     assert len(tracker.view("g").members) == 2
-    tell(tracker, described(4_000, ("a", (0, 1)), ("b", (2, 3))))
+    feed(tracker, described(4_000, ("a", (0, 1)), ("b", (2, 3))))
     assert tracker.view("g").counters.polled_changes == 1
     begun, _ = watch(described(1_000, ("a", ()), state=state), described(2_000, ("a", ALL)))
     assert begun.view("g").counters.polled_changes == 0  # what it was before is not known
@@ -219,7 +219,7 @@ def test_members_of_a_polled_group_have_what_they_had_until_its_rebalance_is_ove
         described(2_000, ("a", ()), ("c", ()), state=GroupState.PREPARING_REBALANCE),
     )
     assert held(tracker) == {"a": {"t": (0, 1)}, "c": None}
-    tell(tracker, described(3_000, ("a", ()), ("c", ALL)))
+    feed(tracker, described(3_000, ("a", ()), ("c", ALL)))
     assert held(tracker) == {"a": {"t": ()}, "c": {"t": ALL}}
 
 
@@ -230,12 +230,12 @@ def test_what_members_have_is_not_known_before_a_polled_group_was_seen_outside_o
         LoadsSeen(T0 + 1_100, {"g": GroupLoads({("t", 0): 5, ("t", 1): 5})}),
     )
     settled = replace(listed(2_000, "g", state=GroupState.STABLE), states=frozenset())
-    for observations in ((), (settled,)):  # a list tells that it is over, not to what it led
-        tell(tracker, *observations)
+    for observations in ((), (settled,)):  # a list shows that it is over, not to what it led
+        feed(tracker, *observations)
         view = tracker.view("g")
         assert held(tracker) == {"a": None, "b": None}
         assert (view.idle_members, view.lag_skew_ratio) == (None, None)
-    tell(tracker, described(3_000, ("a", ALL), ("b", ())))
+    feed(tracker, described(3_000, ("a", ALL), ("b", ())))
     assert held(tracker) == {"a": {"t": ALL}, "b": {"t": ()}}
     assert (tracker.view("g").lag_skew_ratio, tracker.view("g").counters.polled_changes) == (2, 0)
 
@@ -254,7 +254,7 @@ def test_records_take_over_from_polls():
 def test_a_polled_group_goes_when_polls_say_so(gone):
     tracker, _ = watch(described(1_000, ("a", ALL)))
     tracker.changed()
-    tell(tracker, gone)
+    feed(tracker, gone)
     assert tracker.view("g") is None
     assert tracker.changed() == {"g"}
 
@@ -265,18 +265,18 @@ def test_groups_without_a_record_are_bounded_and_forgotten():
     tracker, _ = watch(listed(1_000, *names, states=REBALANCING))
     assert list(tracker.groups()) == []
     assert len(tracker._groups) == UNKNOWN_GROUPS_MAX
-    tell(tracker, listed(2_000), tick(700_000))
+    feed(tracker, listed(2_000), tick(700_000))
     assert len(tracker._groups) == 0
 
 
 def test_a_start_listed_before_the_first_record_is_not_lost():
     tracker, _ = watch(listed(900), listed(1_000, "g"), record(500, 7, member("a", ALL), live=False, delay=600))
-    tell(tracker, listed(1_200, "g"))
+    feed(tracker, listed(1_200, "g"))
     assert tracker.view("g").state is GroupState.PREPARING_REBALANCE
 
 
 def test_reports_of_another_cluster_are_not_ours():
     tracker, _ = watch(record(4_000, 1, member("a", ALL)))
     report = revoked("a", 5_000, 5_010, 1, ALL, group="stranger")
-    tell(tracker, replace(report, event=replace(report.event, cluster_id="elsewhere")))
+    feed(tracker, replace(report, event=replace(report.event, cluster_id="elsewhere")))
     assert tracker._groups.get("stranger") is None

@@ -89,7 +89,7 @@ def test_people_know_pods_then_instances_then_clients():
     assert names == {"m1": "orders-0", "i": "i", "m3": "c3"}
 
 
-def test_members_of_one_name_are_told_apart():
+def test_members_of_one_name_are_distinguished():
     names = member_names([member("rdkafka-111111"), member("rdkafka-222222"), member("x", client="other")])
     assert names == {"rdkafka-111111": "c (111111)", "rdkafka-222222": "c (222222)", "x": "other"}
 
@@ -135,8 +135,8 @@ def test_moves_bring_everything_from_where_it_was_to_where_it_is(before, after):
 def test_a_member_whose_partitions_nobody_knows_is_not_one_that_has_none(assigned, shown):
     view = full_view(members=(MemberLoad("m1", None, "c", "/h", assigned),))
     headings, (row,) = member_table(GroupCloseUp(build_detail(view, NOW), (), None, None))
-    told = dict(zip(headings, row, strict=True))
-    assert (told["partitions"], told["owns"]) == (shown, UNKNOWN)
+    reported = dict(zip(headings, row, strict=True))
+    assert (reported["partitions"], reported["owns"]) == (shown, UNKNOWN)
 
 
 def test_columns_are_aligned_numbers_to_the_right():

@@ -97,7 +97,7 @@ def test_groups_beyond_the_most_that_are_looked_at_are_counted():
     assert "This page has the first 4 groups by name, without 10,000 more" in html
 
 
-def test_no_groups_and_none_that_match_are_told_apart():
+def test_no_groups_and_none_that_match_are_distinguished():
     assert "No group is known" in drawn([], ListQuery())
     assert "None of the 4 groups matches" in drawn(GROUPS, ListQuery(match="zzz"))
 

@@ -49,7 +49,7 @@ class Tags(HTMLParser):
         self.seen.append((tag, *(name for name, _ in attrs)))
 
 
-def test_a_group_tells_its_story():
+def test_a_group_shows_its_story():
     events = clustered()
     status, headers, page = get(site([full_view("g", running=None)], events), "group?name=g")
     assert (status, headers["Content-Type"]) == (200, "text/html; charset=utf-8")
@@ -58,9 +58,9 @@ def test_a_group_tells_its_story():
     assert page.partition('class="slim"')[0].count(' trigger"') == len(events)
 
 
-def test_what_is_to_be_read_side_by_side_and_is_not_is_told():
-    told = "Co-partitioning is broken: 2 partition numbers with different owners in different topics."
-    assert told in get(site([full_view("g", copartition_breaks=2)]), "group?name=g")[2]
+def test_what_is_to_be_read_side_by_side_and_is_not_is_reported():
+    reported = "Co-partitioning is broken: 2 partition numbers with different owners in different topics."
+    assert reported in get(site([full_view("g", copartition_breaks=2)]), "group?name=g")[2]
     assert "co-partitioned" not in get(site([full_view("g", copartition_breaks=0)]), "group?name=g")[2]
 
 
@@ -160,7 +160,7 @@ def test_nothing_but_its_own_files_may_run():
     assert get(site(), "healthz")[1]["Content-Security-Policy"] == "default-src 'none'"
 
 
-def test_whom_no_token_is_known_of_is_told_nothing_but_asked_for_it():
+def test_a_request_without_a_token_gets_nothing_but_is_asked_for_it():
     pages, bearer = site([full_view("secret-group")]), Bearer(TOKEN)
     for address in ("", "group?name=secret-group"):
         status, headers, page = get(pages, address, bearer, accept="text/html,*/*")
@@ -211,8 +211,8 @@ def test_the_largest_page_has_a_bound():
     ]
     members = tuple(MemberLoad(name, None, name, "h", owned(place)) for place, name in enumerate(names))
     pages = site([full_view("g", running=None, members=members)], events)
-    told = "being read"
-    while "being read" in told:
-        told = get(pages, "group?name=g")[2]
-    assert "Members, the first 200 of 300" in told
-    assert len(told) < 1_000_000
+    reported = "being read"
+    while "being read" in reported:
+        reported = get(pages, "group?name=g")[2]
+    assert "Members, the first 200 of 300" in reported
+    assert len(reported) < 1_000_000

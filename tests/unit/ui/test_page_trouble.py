@@ -113,7 +113,7 @@ def test_rebalances_and_what_was_lost_are_counted_for_their_time():
     assert judged(lost=2).level is Level.WARNING
 
 
-def test_a_long_stall_is_told_with_its_reason_and_who_was_waited_for():
+def test_a_long_stall_is_reported_with_its_reason_and_who_was_waited_for():
     line = replace(stalled(14.0), trigger=Trigger.MEMBER_JOINED)
     slow = SlowestMember("orders-90", "h", "m", 7.0, None)
     assert judged(stalled=replace(line, slowest=None)).why == ("stalled for 14.0 s: member joined",)
@@ -124,7 +124,7 @@ def test_a_long_stall_is_told_with_its_reason_and_who_was_waited_for():
     assert judged(stalled=line).level is Level.WARNING
 
 
-def test_the_worst_of_several_decides_and_all_are_told():
+def test_the_worst_of_several_decides_and_all_are_reported():
     found = judged(9, unassigned=2, skew_ratio=2.0)
     assert (found.level, found.weight) == (Level.CRITICAL, 900)
     assert [each.split()[0] for each in found.why] == ["2", "storm:", "the"]

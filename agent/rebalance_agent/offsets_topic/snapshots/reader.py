@@ -27,7 +27,7 @@ LOAD_MAX_S = 30.0
 """Seconds for reading snapshots: a gigabyte takes ten. After that the offsets topic itself is read."""
 
 UNREADABLE_MAX_S = 60.0
-"""Seconds for which unanswered reads are retried: only a snapshot tells which events were missed since it."""
+"""Seconds for which unanswered reads are retried: only a snapshot shows which events were missed since it."""
 
 TOMBSTONES_KEPT_MS = 86_400_000
 """Brokers' default of ``delete.retention.ms``, used where the topic's own cannot be read. Older tombstones may be

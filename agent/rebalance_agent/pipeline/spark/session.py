@@ -181,6 +181,6 @@ def _threads(master: str) -> int:
 
 def _why(session: SparkSession, error: Exception) -> str:
     with suppress(Py4JError, ConnectionError):
-        session.version  # noqa: B018 - Java tells it, if it is there
+        session.version  # noqa: B018 - asks Java, and fails without it
         return f"Spark: {one_line(error)}"
     return "Java ended, usually because of too little memory: see its last output above, or raise --driver-memory"

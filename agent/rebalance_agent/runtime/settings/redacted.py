@@ -43,7 +43,7 @@ def shown_settings(settings: AgentSettings) -> dict[str, object]:
     shown = settings.model_dump(mode="json")
     shown["kafka"] = {name: _kafka(name, value) for name, value in sorted(settings.kafka.items())}
     if settings.events_webhook:
-        # Often whoever knows the whole URL of a webhook may post to it.
+        # Often the URL of a webhook is all that a client needs to post to it.
         shown["events_webhook"] = webhook_target(settings.events_webhook).shown
     return {"version": __version__, "settings": shown}
 

@@ -93,11 +93,13 @@ class CommitTimes:
     def update(self, commits: Mapping[bytes, Commit | None]) -> None:
         """Take the last commit by its record's key, in the order of the records; None: the commits were deleted."""
         all_seen, awaited = self._seen, self._awaited
+        dropped: list[bytes] = []
         for key, commit in commits.items():
             seen = all_seen.get(key)
             if commit is None:
                 if seen is not None:
-                    self._drop(key)
+                    del all_seen[key]
+                    dropped.append(key)
                 continue
             at_ms, offset = commit
             if seen is None:
@@ -114,31 +116,27 @@ class CommitTimes:
                 all_seen[key] = (at_ms, offset, last_ms, worked_ms)
             if key in awaited and at_ms >= awaited[key].after_ms:
                 self._first(key, at_ms)
+                if key not in all_seen:
+                    dropped.append(key)
+        self._forget_keys(dropped)
 
     def _first(self, key: bytes, at_ms: int) -> None:
         awaited = self._awaited.pop(key)
         awaited.first.at_ms[awaited.partition] = at_ms
         for first in awaited.earlier:
             first.later_ms[awaited.partition] = at_ms
-        if key not in self._seen:
-            self._remove(key)
-
-    def _drop(self, key: bytes) -> None:
-        del self._seen[key]
-        if key not in self._awaited:
-            self._remove(key)
 
     def _add(self, key: bytes) -> None:
         """To be called before the key is put into either of them."""
         if key not in self._seen and key not in self._awaited:
             self._keys.setdefault(committing_group(key), []).append(key)
 
-    def _remove(self, key: bytes) -> None:
-        name = committing_group(key)
-        keys = self._keys[name]
-        keys.remove(key)
-        if not keys:
-            del self._keys[name]
+    def _forget_keys(self, dropped: Iterable[bytes]) -> None:
+        """To be called after keys were dropped: once for many, since it reads all keys of their groups."""
+        for name in set(map(committing_group, dropped)):
+            keys = [key for key in self._keys.pop(name) if key in self._seen or key in self._awaited]
+            if keys:
+                self._keys[name] = keys
 
     def expect(self, name: str, partitions: Collection[Partition], after_ms: int, first: FirstCommits) -> None:
         """Await, into ``first``, the first commit of each of the group's ``partitions`` from ``after_ms`` on.
@@ -184,10 +182,7 @@ class CommitTimes:
         ]
         for key in dropped:
             del self._awaited[key]
-        for name in set(map(committing_group, dropped)):
-            keys = [key for key in self._keys.pop(name) if key in self._seen or key in self._awaited]
-            if keys:
-                self._keys[name] = keys
+        self._forget_keys(dropped)
 
     def name_topics(self, name: str, topic_name: Callable[[str], str]) -> None:
         """Await commits of the group by the names of topics that were known by their id alone.
@@ -198,17 +193,17 @@ class CommitTimes:
         topics = {waiting.partition[0] for waiting in awaited.values()}
         names = {topic: known for topic in topics if (known := topic_name(topic)) != topic}
         firsts: dict[int, FirstCommits] = {}
-        for key, waiting in awaited.items():
+        renamed = {key: waiting for key, waiting in awaited.items() if waiting.partition[0] in names}
+        for key, waiting in renamed.items():
             topic, number = waiting.partition
-            if topic in names:
-                firsts |= {id(first): first for first in (waiting.first, *waiting.earlier)}
-                self._await_by_name(key, waiting._replace(partition=(names[topic], number)), name)
+            firsts |= {id(first): first for first in (waiting.first, *waiting.earlier)}
+            del self._awaited[key]
+            self._await_by_name(waiting._replace(partition=(names[topic], number)), name)
+        self._forget_keys(renamed)
         for first in firsts.values():
             first.rename(names)
 
-    def _await_by_name(self, key_by_id: bytes, waiting: _Awaited, name: str) -> None:
-        del self._awaited[key_by_id]
-        self._remove(key_by_id)
+    def _await_by_name(self, waiting: _Awaited, name: str) -> None:
         key = commit_key(name, *waiting.partition)
         if key in self._awaited:
             return  # of a later assignment

@@ -2,7 +2,7 @@
 
 - ``flapping``: members that leave and return repeatedly.
 - ``rollouts``: deploys; ``current_rollout``, ``rollout_evidence``, ``rollout_progress``: the one that goes on, what
-  tells it from failures, and whether it goes on without any.
+  distinguishes it from failures, and whether it goes on without any.
 - ``replacements``: which member replaced which; ``unpaired_members``: those that wait for their counterpart.
 - ``loads``: skew of a group by lag and by rate; ``produce_rates``: growth of partitions.
 - ``end_offsets``: when end offsets were reached; ``group_lag``: lag in offsets and seconds, and stuck partitions.

@@ -1,0 +1,81 @@
+"""Every strategy that a gateway supports, with unmodified consumers: the result is that of our assignor."""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+
+import pytest
+
+from rebalance_agent.assignors import STRATEGIES
+from rebalance_agent.model.group import RebalanceProtocol
+from support.gateway.agreed import held
+from support.gateway.running import Plain, gateway
+from support.observer.observing import create_topic, eventually
+
+pytestmark = pytest.mark.integration
+
+OWN = {RebalanceProtocol.EAGER: "range", RebalanceProtocol.COOPERATIVE: "cooperative-sticky"}
+PARTITIONS = 6
+SETTINGS = {
+    "weighted-sticky": "assignment.consumer.weight={}",
+    "failover": "assignment.consumer.priority={}",
+    "rack-aware-sticky": "assignment.consumer.labels=rack=r{}",
+}
+"""What members differ in by the gateway that they come through."""
+
+
+def rules(names, suffix, number):
+    """A group of its own for each strategy, with the settings of the gateway ``number``."""
+    said = {name: SETTINGS.get(name.removeprefix("cooperative-"), "").format(number) for name in names}
+    return "; ".join(f"{name}-{suffix}={name}{text and ','}{text}" for name, text in said.items())
+
+
+@pytest.mark.parametrize("protocol", OWN)
+def test_every_strategy_gives_what_our_own_assignor_gives_for_the_same_members(kafka, protocol):
+    names = [name for name, each in STRATEGIES.items() if each.protocol is protocol and not each.by_load]
+    suffix = uuid.uuid4().hex[:8]
+    topics = {f"one-{suffix}": PARTITIONS, f"two-{suffix}": PARTITIONS}
+    for topic, partitions in topics.items():
+        create_topic(kafka.bootstrap_servers, topic, partitions)
+    with (
+        gateway(kafka.bootstrap_servers, rules(names, suffix, 1)) as first,
+        gateway(kafka.bootstrap_servers, rules(names, suffix, 3)) as second,
+        contextlib.ExitStack() as stack,
+    ):
+        members, seen = {name: {} for name in names}, {}
+
+        def join(name, through, client):
+            one = Plain(
+                through.bootstrap,
+                f"{name}-{suffix}",
+                *topics,
+                **{"client.id": client, "client.rack": client, "partition.assignment.strategy": OWN[protocol]},
+            )
+            stack.callback(one.close)
+            members[name][client] = one
+
+        def agreed(name):
+            now = seen[name] = held(kafka.bootstrap_servers, f"{name}-{suffix}", topics)
+            return (
+                now is not None
+                and now.assignor == name
+                and now.assigned.keys() == members[name].keys()
+                and now.assigned == now.expected == {client: one.owned for client, one in members[name].items()}
+                and frozenset().union(*now.assigned.values()) == {(t, n) for t in topics for n in range(PARTITIONS)}
+            )
+
+        def all_agree():
+            return [name for name in names if not agreed(name)] == []
+
+        for name in names:
+            join(name, first, "a")
+            join(name, second, "b")
+        eventually(all_agree, waiting_for=seen)
+        for name in names:
+            join(name, second, "c")
+        eventually(all_agree, waiting_for=seen)
+        for those in members.values():
+            # The one with most: librdkafka's cooperative consumers do not say that they leave if they have nothing.
+            those.pop(max(those, key=lambda client: len(those[client].owned))).close()
+        eventually(all_agree, waiting_for=seen)

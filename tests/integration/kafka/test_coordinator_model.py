@@ -1,0 +1,254 @@
+"""The coordinator model and a real coordinator give the same generations for the same scripts."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import uuid
+
+import pytest
+
+from rebalance_agent.model.subscription import TopicMetadata
+from rebalance_agent.testing.simulation import (
+    Crash,
+    Join,
+    Leave,
+    SimulatedMember,
+    SimulationSettings,
+    restart,
+    simulate,
+)
+from support.members.coordinating import modelled, play, real_group
+from support.observer.observing import create_topic, eventually
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.timed,  # members that are late make another history than the model's
+    pytest.mark.filterwarnings("ignore:.*_text is deprecated:DeprecationWarning"),
+]
+
+SETTINGS = SimulationSettings(initial_rebalance_delay_ms=0)
+REST_MS = 60_000
+SESSION_MS = 6_000  # the least that brokers allow
+PARTITIONS = 7
+SEEDS = 2_000  # ways to join together
+
+
+@pytest.fixture
+def topics(kafka):
+    """Two topics that no other test has."""
+    names = [f"topic-{uuid.uuid4().hex[:8]}" for _ in range(2)]
+    for name in names:
+        create_topic(kafka.bootstrap_servers, name, PARTITIONS)
+    return {name: TopicMetadata(PARTITIONS) for name in names}
+
+
+@pytest.fixture
+def topic(topics):
+    return next(iter(topics))
+
+
+@pytest.fixture
+def group():
+    return f"group-{uuid.uuid4().hex[:8]}"
+
+
+@pytest.fixture
+def member(topic):
+    def make(name, *strategies, **fields):
+        timeouts = {"heartbeat_interval_ms": 200, "session_timeout_ms": SESSION_MS, "rebalance_timeout_ms": 30_000}
+        return SimulatedMember(name, strategies=strategies, **{"topics": (topic,), **timeouts, **fields})
+
+    return make
+
+
+@pytest.fixture
+def both(kafka, topics, topic, group):
+    """Plays moves one after the other, really and in the model: real rows, returns, errors; and the timeline."""
+
+    def run(*moves, known=(topic,)):
+        known = {name: topics[name] for name in known}
+        dated = [move(place * REST_MS) for place, move in enumerate(moves)]
+        timeline = simulate(known, [*itertools.chain(*dated)], SETTINGS)
+        return *play(kafka.bootstrap_servers, group, dated, known, SETTINGS), timeline
+
+    return run
+
+
+def join(member):
+    return lambda at_ms: (Join(at_ms, member),)
+
+
+def leave(name):
+    return lambda at_ms: (Leave(at_ms, name),)
+
+
+def crash(name):
+    return lambda at_ms: (Crash(at_ms, name),)
+
+
+def back(member):
+    return lambda at_ms: restart(at_ms, member, down_ms=1_000)
+
+
+@pytest.mark.parametrize("strategy", ["range", "roundrobin", "weighted-sticky", "cooperative-weighted-sticky"])
+def test_members_that_come_and_go_one_by_one_make_the_generations_that_the_model_makes(both, member, strategy):
+    a, b, c = (member(name, strategy) for name in "abc")
+    # The leader leaves first: b.
+    rows, _, errors, timeline = both(join(b), join(a), join(c), leave("b"), join(b), leave("c"), leave("a"), leave("b"))
+    assert rows == modelled(timeline)
+    assert (errors, timeline.refusals, timeline.aborted) == ({}, (), ())
+    assert ("rejoin" in {each.trigger for each in timeline.generations}) == strategy.startswith("cooperative")
+
+
+def test_weights_count_as_they_do_in_a_real_group(both, member):
+    weights = {"a": 900, "b": 90, "c": 10}
+    moves = [
+        join(member(name, "weighted-sticky", config={"assignment.consumer.weight": str(weight)}))
+        for name, weight in weights.items()
+    ]
+    rows, _, _, timeline = both(*moves)
+    assert rows == modelled(timeline)
+
+
+def test_a_static_member_returns_to_its_generation_and_is_missed_only_when_its_session_ends(both, member):
+    a = member("a", "weighted-sticky", instance_id="i-a")
+    b = member("b", "weighted-sticky")
+    rows, returns, _, timeline = both(join(a), join(b), back(a), leave("a"))
+    assert rows == modelled(timeline)
+    assert returns == len(timeline.replacements) == 1
+    assert [each.trigger for each in timeline.generations] == ["group_started", "member_joined", "member_failed"]
+
+
+def test_a_static_member_that_returns_with_another_subscription_refuses_its_old_assignment(both, member, topics):
+    mine, other = topics
+    a = member("a", "range", instance_id="i-a", topics=(mine,))
+    b = member("b", "range", topics=(mine, other))
+    changed = member("a", "range", instance_id="i-a", topics=(other,))
+    rows, _, _, timeline = both(join(b), join(a), back(changed), known=(mine, other))
+    # kafka-python says in each try just what it said in the first, so the coordinator answers with the old generation
+    # until the session ends (Java says its generation, which is new); b may then be asked to join before a is back.
+    assert shared(rows) == shared(modelled(timeline))
+    assert [each.trigger for each in timeline.generations] == ["group_started", "member_joined", "subscription_changed"]
+
+
+def shared(rows):
+    return [owned for _, _, owned in rows if len(owned) > 1]
+
+
+def test_a_killed_member_is_missed_when_its_session_ends(both, member):
+    rows, _, _, timeline = both(join(member("a", "roundrobin")), join(member("b", "roundrobin")), crash("a"))
+    assert rows == modelled(timeline)
+    assert [each.trigger for each in timeline.generations] == ["group_started", "member_joined", "member_failed"]
+
+
+def test_members_that_list_two_strategies_take_a_group_from_one_to_the_other(both, member):
+    old, mixed, new = ("range",), ("roundrobin", "range"), ("roundrobin",)
+    moves = [join(member("a", *old)), join(member("b", *old))]
+    for listed in (mixed, new):
+        for name in "ab":
+            moves += [leave(name), join(member(name, *listed))]
+    rows, _, errors, timeline = both(*moves)
+    assert rows == modelled(timeline)
+    assert errors == {}
+    assert [strategy for _, strategy, _ in rows] == ["range"] * 4 + ["roundrobin"] * 6
+
+
+@pytest.mark.parametrize("tied", [("range", "roundrobin"), ("roundrobin", "failover"), ("weighted-sticky", "range")])
+def test_a_tied_vote_ends_as_in_a_real_group(both, member, tied):
+    rows, _, _, timeline = both(join(member("a", *tied)), join(member("b", *reversed(tied))))
+    assert rows == modelled(timeline)
+
+
+def test_a_member_that_shares_no_strategy_is_refused_and_the_error_names_who_offers_what(both, member):
+    rows, _, errors, timeline = both(
+        join(member("a", "range", "roundrobin")), join(member("b", "range")), join(member("c", "weighted-sticky"))
+    )
+    assert rows == modelled(timeline)
+    assert [type(each).__name__ for each in errors.values()] == ["InconsistentGroupProtocolError"]
+    (refusal,) = timeline.refusals
+    assert refusal.member == "c" == next(iter(errors))
+    assert "a offers range, roundrobin; b offers range. c must list range." in refusal.explanation
+
+
+def test_a_member_that_is_processing_delays_the_join_of_all(kafka, topics, topic, group, member):
+    slow = member("slow", "range", processing_ms=7_000)
+    script = [Join(0, slow), Join(REST_MS, member("quick", "range")), Join(2 * REST_MS, member("third", "range"))]
+    known = {topic: topics[topic]}
+    timelines = [simulate(known, script[: place + 1], SETTINGS) for place in range(3)]
+    with real_group(kafka.bootstrap_servers, group, script) as playing:
+        for step, timeline in zip(script, timelines, strict=True):
+            if step is script[2]:
+                playing.members["slow"].hold()
+            playing.take(step)
+            if step is script[2]:
+                eventually(lambda: playing.state()[0] == "PREPARING_REBALANCING")
+                assert playing.generations()[0] == modelled(timelines[1])
+                playing.members["slow"].release()
+            playing.rest(timeline, known)
+        assert playing.generations()[0] == modelled(timelines[2])
+    last = timelines[2].generations[-1]
+    assert last.last_to_join == "slow"
+    assert last.joined_ms - last.start_ms > 1_000
+    waited = {each.owner for each in timelines[2].stalls if each.resumed_ms == last.joined_ms > each.stopped_ms}
+    assert waited == {"quick"}  # the slow one itself hardly stands still
+
+
+def test_a_member_that_processes_for_too_long_leaves_and_is_back_at_its_next_poll(kafka, topics, topic, group, member):
+    script = [Join(0, member("a", "range", processing_ms=20_000, rebalance_timeout_ms=2_000, session_timeout_ms=6_000))]
+    known = {topic: topics[topic]}
+    expected = modelled(simulate(known, script, SETTINGS))[:3]
+    assert [bool(owned) for _, _, owned in expected] == [True, False, True]
+    with real_group(kafka.bootstrap_servers, group, script) as playing:
+        playing.take(script[0])
+        eventually(lambda: playing.settled(("a",), PARTITIONS))
+        playing.members["a"].hold()
+        eventually(lambda: playing.state()[0] == "EMPTY")
+        playing.members["a"].release()
+        eventually(lambda: playing.settled(("a",), PARTITIONS))
+        assert playing.generations()[0] == expected
+
+
+@pytest.mark.no_cover  # the model is played thousands of times: to count its lines takes longer
+@pytest.mark.parametrize(
+    ("strategy", "in_any_order_the_same"),
+    [("range", True), ("cooperative-failover", True), ("cooperative-weighted-sticky", False)],
+)
+def test_members_that_join_together_end_as_the_model_does_after_a_number_that_it_allows(
+    kafka, topics, topic, group, member, strategy, in_any_order_the_same
+):
+    # The highest priority comes last: failover has everything to move.
+    configs = [{"assignment.consumer.priority": str(place)} if "failover" in strategy else {} for place in range(4)]
+    members = [member(f"m{place}", strategy, config=config) for place, config in enumerate(configs)]
+    known = {topic: topics[topic]}
+    ends, numbers = {}, set()
+    for seed in range(SEEDS):
+        timeline = simulate(known, *_together(members, random.Random(seed)))
+        assert timeline.settled
+        numbers.add(timeline.generations[-1].number)
+        history, assignment = _history(modelled(timeline))
+        assert ends.setdefault(history, assignment) == assignment  # who came when decides who has what
+    assert all(end == assignment for end in ends.values()) == in_any_order_the_same
+    with real_group(kafka.bootstrap_servers, group, [Join(0, each) for each in members]) as playing:
+        for each in members:
+            playing.take(Join(0, each))
+        playing.rest(timeline, known)
+        rows, _ = playing.generations()
+    assert {used for _, used, _ in rows} == {strategy}
+    assert rows[-1][0] in numbers
+    history, assignment = _history(rows)
+    assert history in ends
+    assert assignment == ends[history]
+
+
+def _history(rows):
+    """The names of each generation's members, and the last generation's assignment."""
+    return tuple(tuple(sorted(owned)) for _, _, owned in rows), rows[-1][2]
+
+
+def _together(members, rnd):
+    """The same members, joining within seconds, in any order or mostly in theirs, near to and far from the broker."""
+    spread_ms, gap_ms = rnd.choice([1, 50, 500, 2_000]), rnd.choice([0, 50, 200])
+    steps = [Join(place * gap_ms + rnd.randrange(spread_ms), each) for place, each in enumerate(members)]
+    rnd.shuffle(steps)
+    return steps, SimulationSettings(initial_rebalance_delay_ms=0, latency_ms=rnd.choice([0, 1, 5, 100]))

@@ -1,0 +1,78 @@
+"""Killed and restarted coordinators: polls continue, and bounds of stalls hold. It has its own brokers."""
+
+from __future__ import annotations
+
+import pytest
+from confluent_kafka import Producer
+
+from rebalance_agent.clock import SystemClock
+from rebalance_agent.cluster.admin_client import Cluster
+from rebalance_agent.errors import ClusterError
+from rebalance_agent.testing import EmbeddedKafka
+from support.members.member_lines import java_member
+from support.observer.observing import answered, create_topic, events, eventually, members, observing
+
+pytestmark = pytest.mark.integration
+
+BACK_S = 30
+"""librdkafka 2.16 never finds the coordinator again if it is left to itself."""
+
+
+def test_groups_are_described_again_once_their_killed_coordinator_is_back():
+    with EmbeddedKafka() as kafka:
+        create_topic(kafka.bootstrap_servers, "t", 2)
+        with members(kafka.bootstrap_servers, "g", "t"):
+            cluster = Cluster({"bootstrap.servers": kafka.bootstrap_servers, "log_level": "0"})
+            assert answered(lambda: _described(cluster)) == ["g"]
+            kafka.kill_broker(1)
+            with pytest.raises(ClusterError):
+                _described(cluster)
+            kafka.start_broker(1)
+            assert answered(lambda: _described(cluster), BACK_S) == ["g"]
+            assert answered(lambda: cluster.absent_groups(["nobody"])) == {"nobody"}
+
+
+def test_the_bound_of_a_members_stall_reaches_back_before_its_coordinator_was_replaced():
+    """The new coordinator gives the dead member a whole session again."""
+    session, clock = {"session.timeout.ms": "10000"}, SystemClock()
+    with EmbeddedKafka() as kafka:
+        bootstrap = kafka.bootstrap_servers
+        create_topic(bootstrap, "t", 2)
+        with (
+            observing(bootstrap, events_topic="published", settle_seconds=0.2),
+            members(bootstrap, "g", "t", **session),
+        ):
+            victim = java_member(bootstrap, "g", "t", "victim", **session)
+            try:
+                eventually(lambda: victim.owned and len(_closing(bootstrap)) >= 2, waiting_for="a group of two")
+            finally:
+                killed_ms = clock.now_ms()
+                victim.kill()
+            kafka.kill_broker(1)
+            kafka.start_broker(1)
+            removed = eventually(lambda: _removed(bootstrap, killed_ms), 90)[0]
+    silent_s = (removed["timestamp_ms"] - killed_ms) / 1000
+    assert silent_s > 10.5, "the coordinator was replaced too late in the member's session"
+    assert removed["stall"]["lower_seconds"] - 0.5 <= silent_s <= removed["stall"]["seconds"] + 0.1
+
+
+def _removed(bootstrap, killed_ms):
+    """Events without the victim; the member that is left gets records, so that it commits them."""
+    producer = Producer({"bootstrap.servers": bootstrap, "log_level": 0})
+    for partition in range(2):
+        producer.produce("t", b"x", partition=partition)
+    producer.flush(10)
+    return [event for event in _closing(bootstrap) if _alone(event, killed_ms)]
+
+
+def _closing(bootstrap):
+    published = events(bootstrap, "published", group="g")
+    return [event for event in published if event["kind"] == "generation" and event["closes_episode"]]
+
+
+def _alone(event, after_ms):
+    return event["timestamp_ms"] > after_ms and len(event["members"]) == 1
+
+
+def _described(cluster):
+    return [each.group for each in cluster.describe_groups(["g"])]

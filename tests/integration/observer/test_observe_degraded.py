@@ -1,0 +1,191 @@
+"""The observer without a topic, a right or a broker, and at shutdown."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+
+import psutil
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.admin import (
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    ResourcePatternType,
+    ResourceType,
+)
+
+from rebalance_agent.runtime.settings.roles import ObserverSettings
+from rebalance_agent.runtime.watch.in_process import InProcessWatch
+from rebalance_agent.testing import EmbeddedKafka
+from support.observer.observing import beside, commit, create_topic, events, eventually, members, observing
+
+pytestmark = pytest.mark.integration
+
+PATIENCE_S = 60
+KIP_848 = {"group.protocol": "consumer"}
+
+
+def test_a_topic_that_appears_with_the_first_group_is_read_from_its_first_record():
+    with EmbeddedKafka(offsets_topic=False) as kafka:
+        bootstrap = kafka.bootstrap_servers
+        create_topic(bootstrap, "t", 2)
+        with observing(bootstrap, settle_seconds=0.2) as watched, members(bootstrap, "first", "t", 1):
+            eventually(lambda: watched.metric("kafka_rebalance_generation", consumergroup="first") == 1)
+            eventually(
+                lambda: [each["generation"] for each in events(bootstrap, "rebalance-events", group="first")] == [1]
+            )
+
+
+@pytest.fixture(scope="module")
+def mortal():
+    """A broker to kill; each test starts it again."""
+    with EmbeddedKafka() as kafka:
+        yield kafka
+
+
+def test_a_broker_that_goes_and_comes_back_is_reported_and_nothing_has_to_be_restarted(mortal):
+    bootstrap = mortal.bootstrap_servers
+    create_topic(bootstrap, "t", 2)
+    with observing(bootstrap) as watched:
+        with members(bootstrap, "before", "t", 1):
+            eventually(lambda: watched.metric("kafka_rebalance_generation", consumergroup="before") == 1)
+        mortal.kill_broker(1)
+        eventually(lambda: not watched.ready())
+        status, text = watched.get("/readyz")
+        assert status == 503
+        eventually(lambda: "refused" in watched.get("/readyz")[1] or "Timed out" in watched.get("/readyz")[1])
+        assert watched.get("/healthz")[0] == 200
+        assert watched.metric("kafka_rebalance_generation", consumergroup="before") is not None, text
+        mortal.start_broker(1)
+        eventually(watched.ready)
+        assert watched.metric("rebalance_agent_reconnects_total") >= 1
+        with members(bootstrap, "after", "t", 1):
+            eventually(lambda: watched.metric("kafka_rebalance_generation", consumergroup="after") == 1)
+
+
+def test_a_sidecar_reports_that_its_brokers_went_and_came_back(mortal):
+    with beside(mortal.bootstrap_servers) as sidecar:
+        mortal.kill_broker(1)
+        eventually(lambda: sidecar.get("/readyz")[0] == 503)
+        assert "reading metadata" in sidecar.parts()["cluster"]
+        assert sidecar.metric("rebalance_agent_ready", part="cluster") == 0
+        mortal.start_broker(1)
+        eventually(sidecar.ready)
+        assert sidecar.metric("rebalance_agent_reconnects_total") == 1
+
+
+def _deny_reading(bootstrap, topic):
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+    denied = AclBinding(
+        ResourceType.TOPIC,
+        topic,
+        ResourcePatternType.LITERAL,
+        "User:ANONYMOUS",
+        "*",
+        AclOperation.READ,
+        AclPermissionType.DENY,
+    )
+    admin.create_acls([denied])[denied].result()
+
+
+@pytest.fixture(scope="module")
+def unread():
+    """A broker with an offsets topic that nobody may read, and topic t of two partitions."""
+    properties = {
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:nobody-else",
+        "allow.everyone.if.no.acl.found": "true",
+        "group.consumer.heartbeat.interval.ms": "500",
+        "group.consumer.min.heartbeat.interval.ms": "100",
+    }
+    with EmbeddedKafka(properties=properties) as kafka:
+        create_topic(kafka.bootstrap_servers, "t", 2)
+        _deny_reading(kafka.bootstrap_servers, "__consumer_offsets")
+        yield kafka
+
+
+def test_without_the_right_to_read_the_offsets_topic_groups_are_described_and_that_is_said(unread, capfd):
+    bootstrap = unread.bootstrap_servers
+    commit(bootstrap, "g", [TopicPartition("t", 0, 0)])
+    settings = {"describe_interval_seconds": 0.2, "lag_groups": "g", "lag_interval_seconds": 0.5}
+    with members(bootstrap, "g", "t", 1), observing(bootstrap, **settings) as watched:
+        eventually(lambda: watched.metric("kafka_rebalance_members", consumergroup="g") == 1)
+        skew = "kafka_rebalance_assignment_skew_ratio"
+        eventually(lambda: watched.metric(skew, consumergroup="g", weight="lag") == 1)
+        (info,) = [name for name in watched.metrics() if name.startswith("kafka_rebalance_group_info")]
+        assert 'source="admin"' in info
+        assert watched.metric("kafka_rebalance_generation", consumergroup="g") is None
+        eventually(lambda: json.loads(watched.get("/readyz")[1])["degraded"])
+        assert watched.ready()
+        direct = InProcessWatch(ObserverSettings(), {"bootstrap.servers": bootstrap})
+        with direct:
+            eventually(lambda: "admin-only: " in direct.missing())
+    assert capfd.readouterr().out.count("mode=admin-only") == 1
+
+
+@contextmanager
+def slow_to_give_up(bootstrap, group):
+    """A member of a consumer group (KIP-848) that gives nothing up until the yielded event is set."""
+    released, stop = threading.Event(), threading.Event()
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group, **KIP_848, "log_level": 0})
+    consumer.subscribe(["t"], on_revoke=lambda *_: released.wait(PATIENCE_S))
+
+    def poll():
+        while not stop.is_set():
+            consumer.poll(0.05)
+        consumer.close()
+
+    thread = threading.Thread(target=poll, daemon=True)
+    thread.start()
+    try:
+        yield released
+    finally:
+        released.set()
+        stop.set()
+        thread.join(PATIENCE_S)
+
+
+def test_a_described_group_is_there_all_through_its_rebalance_which_is_one_change(unread):
+    bootstrap, often = unread.bootstrap_servers, {"describe_interval_seconds": 0.2, "list_all_interval_seconds": 0.5}
+    with observing(bootstrap, groups_allow="slow", **often) as watched:
+        metric = lambda name, **labels: watched.metric(name, consumergroup="slow", **labels)  # noqa: E731
+        is_in = lambda state: metric("kafka_rebalance_group_state", state=state) == 1  # noqa: E731
+        lists = lambda: watched.metric("rebalance_agent_poll_duration_seconds_count", poll="list_all")  # noqa: E731
+        with slow_to_give_up(bootstrap, "slow") as released:
+            owner = {"client_id": "rdkafka", "host": "127.0.0.1"}
+            eventually(lambda: metric("kafka_rebalance_owner_partitions", **owner) == 2 and is_in("Stable"))
+            before = metric("rebalance_agent_polled_changes_total")
+            with members(bootstrap, "slow", "t", 1, **KIP_848, **{"heartbeat.interval.ms": None}):
+                eventually(lambda: is_in("Reconciling"))
+                eventually(lambda: metric("kafka_rebalance_members") == 2)
+                until = lists() + 3
+                while lists() < until:
+                    assert is_in("Reconciling")
+                    assert metric("kafka_rebalance_in_progress_seconds") is None
+                    assert metric("kafka_rebalance_members") == 2
+                released.set()
+                eventually(lambda: is_in("Stable"))
+                eventually(lambda: metric("rebalance_agent_polled_changes_total") == before + 1)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_command_with_zero_and_leaves_nothing_behind(kafka, number):
+    command = [sys.executable, "-m", "rebalance_agent.cli.main", "observe", "--listen", "127.0.0.1:0"]
+    with subprocess.Popen(
+        [*command, "--bootstrap-servers", kafka.bootstrap_servers], stderr=subprocess.PIPE, text=True
+    ) as process:
+        lines = iter(process.stderr.readline, "")
+        assert any('"connected"' in line for line in lines)
+        process.send_signal(number)
+        left = psutil.Process(process.pid).children(recursive=True)
+        _, rest = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0
+    assert "Traceback" not in rest
+    assert left == []

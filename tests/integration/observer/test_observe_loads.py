@@ -1,0 +1,164 @@
+"""Skew by lag and rate on the session's broker, with a real group's commits and real producers."""
+
+from __future__ import annotations
+
+import json
+import uuid
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from support.observer.observing import commit, create_topic, eventually, members, observing
+
+pytestmark = pytest.mark.integration
+
+FOLLOWED = {"lag_groups": "followed-.*", "lag_interval_seconds": 0.5, "events_topic": ""}
+RECORDS = 300
+
+
+@pytest.fixture
+def names():
+    """A topic, a group that is followed and one that is not; no other test has them."""
+    unique = uuid.uuid4().hex[:8]
+    return f"topic-{unique}", f"followed-{unique}", f"left-alone-{unique}"
+
+
+def produce(bootstrap, topic, *partitions, records=RECORDS):
+    producer = Producer({"bootstrap.servers": bootstrap, "log_level": 0})
+    for partition in partitions:
+        for _ in range(records):
+            producer.produce(topic, b"x", partition=partition)
+    assert producer.flush(30) == 0
+
+
+def offsets(topic, *committed):
+    return [TopicPartition(topic, number, offset) for number, offset in enumerate(committed)]
+
+
+def skew(watched, group, weight):
+    return watched.metric("kafka_rebalance_assignment_skew_ratio", consumergroup=group, weight=weight)
+
+
+def measured_again(watched, times=3):
+    """Wait until lag and rate were measured so often from now on."""
+    polls = lambda: watched.metric("rebalance_agent_poll_duration_seconds_count", poll="loads")  # noqa: E731
+    before = polls()
+    eventually(lambda: polls() >= before + times)
+
+
+def test_lag_that_lies_with_one_member_shows_until_it_is_drained(kafka, names):
+    bootstrap, (topic, group, other) = kafka.bootstrap_servers, names
+    create_topic(bootstrap, topic, 4)
+    for each in (group, other):
+        commit(bootstrap, each, offsets(topic, 0, 0, 0, 0))
+    produce(bootstrap, topic, 0, 1)
+    with observing(bootstrap, **FOLLOWED) as watched:
+        idle = {"enable.auto.commit": False}
+        with members(bootstrap, other, topic, 2, **idle), members(bootstrap, group, topic, 2, **idle):
+            eventually(lambda: skew(watched, group, "lag") == 2, waiting_for=names)
+            produce(bootstrap, topic, 2, 3)
+            eventually(lambda: skew(watched, group, "lag") == 1, waiting_for=names)
+            eventually(lambda: skew(watched, group, "rate") > 1.5, waiting_for=names)
+            eventually(lambda: skew(watched, other, "partitions") == 1, waiting_for=names)
+            produce(bootstrap, topic, 0)
+            eventually(lambda: skew(watched, group, "lag") == 900 / 750, waiting_for=names)
+        eventually(lambda: skew(watched, group, "lag") is None, waiting_for=names)
+        with members(bootstrap, group, topic, 2, **{"auto.commit.interval.ms": 200}):
+            number = lambda: watched.metric("kafka_rebalance_members", consumergroup=group)  # noqa: E731
+            eventually(lambda: (number(), skew(watched, group, "lag")) == (2, 1), waiting_for=names)
+        assert skew(watched, other, "lag") is skew(watched, other, "rate") is None
+        assert watched.metric("rebalance_agent_loads_left_out_partitions") == 0
+
+
+def test_offsets_of_a_transaction_count_when_it_commits_and_never_when_it_aborts(kafka, names):
+    bootstrap, (topic, group, _) = kafka.bootstrap_servers, names
+    create_topic(bootstrap, topic, 4)
+    commit(bootstrap, group, offsets(topic, 0, 0, 0, 0))
+    produce(bootstrap, topic, 0, 1)
+    settings = {"bootstrap.servers": bootstrap, "log_level": 0}
+    producer = Producer({**settings, "transactional.id": group})
+    outside = Consumer({**settings, "group.id": group})
+    producer.init_transactions(30)
+
+    def send_offsets():
+        producer.begin_transaction()
+        producer.send_offsets_to_transaction(
+            offsets(topic, RECORDS, RECORDS, 0, 0), outside.consumer_group_metadata(), 30
+        )
+
+    with (
+        observing(bootstrap, **FOLLOWED) as watched,
+        members(bootstrap, group, topic, 2, **{"enable.auto.commit": False}),
+    ):
+        eventually(lambda: skew(watched, group, "lag") == 2, waiting_for=names)
+        send_offsets()
+        measured_again(watched)
+        assert skew(watched, group, "lag") == 2
+        producer.abort_transaction(30)
+        measured_again(watched)
+        assert skew(watched, group, "lag") == 2
+        send_offsets()
+        producer.commit_transaction(30)
+        eventually(lambda: skew(watched, group, "lag") == 1, waiting_for=names)
+    outside.close()
+
+
+PROTOCOLS = {"classic": {}, "consumer": {"group.protocol": "consumer", "heartbeat.interval.ms": None}}
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_the_last_commits_of_a_member_show_that_it_left_and_bound_the_stall(kafka, names, protocol):
+    bootstrap, (topic, group, _) = kafka.bootstrap_servers, names
+    create_topic(bootstrap, topic, 4)
+    commit(bootstrap, group, offsets(topic, 0, 0, 0, 0))
+    commits = {"auto.commit.interval.ms": 200, "auto.offset.reset": "earliest", **PROTOCOLS[protocol]}
+    with (
+        observing(bootstrap, **FOLLOWED) as watched,
+        members(bootstrap, group, topic, 2, **commits) as (close, _),
+    ):
+        shared = {"client_id": "rdkafka", "host": "127.0.0.1"}
+        most = lambda: watched.metric("kafka_rebalance_owner_partitions", consumergroup=group, **shared)  # noqa: E731
+        number = lambda: watched.metric("kafka_rebalance_members", consumergroup=group)  # noqa: E731
+        running = lambda: watched.metric("kafka_rebalance_in_progress_seconds", consumergroup=group)  # noqa: E731
+        eventually(lambda: (number(), most(), running()) == (2, 2, 0), waiting_for=names)
+        for _ in range(8):  # so much longer than a commit takes
+            produce(bootstrap, topic, 0, 1, 2, 3, records=10)
+            measured_again(watched, 1)
+        # All that there is was committed: a lag that nobody has is shared evenly.
+        eventually(lambda: skew(watched, group, "lag") == 1, waiting_for=names)
+        close()
+        eventually(lambda: (number(), most(), running()) == (1, 4, 0), waiting_for=names)
+        produce(bootstrap, topic, 0, 1, 2, 3, records=10)  # so that the other one commits what it got
+
+        def departed():
+            status, text = watched.get(f"/api/v1/groups/{group}/rebalances")
+            found = json.loads(text)["rebalances"] if status == 200 else []
+            return next((each for each in found if "member_left" in each["causes"]), None)
+
+        rebalance = eventually(departed, waiting_for=names)
+        assert (rebalance["lost"], rebalance["lost_min"]) == (0, 0)
+        stall = rebalance["stall"]
+        assert stall["seconds"] - stall["lower_seconds"] < 3
+
+
+def test_without_a_group_to_follow_nothing_is_measured(kafka):
+    with observing(kafka.bootstrap_servers, events_topic="") as watched:
+        assert "loads" not in watched.parts()
+        assert watched.metric("rebalance_agent_poll_duration_seconds_count", poll="loads") == 0
+        assert watched.metric("rebalance_agent_loads_left_out_partitions") is None
+
+
+@pytest.mark.parametrize(("strategy", "breaks"), [("range", 0), ("roundrobin", 3)])
+def test_topics_that_are_declared_to_be_read_side_by_side_are_or_are_not(kafka, names, strategy, breaks):
+    bootstrap, (topic, group, _) = kafka.bootstrap_servers, names
+    for each in ("left", "right"):
+        create_topic(bootstrap, f"{topic}-{each}", 3)
+    with (
+        observing(bootstrap, copartitioned="followed-.*", events_topic="") as watched,
+        members(bootstrap, group, f"^{topic}-.*", 2, **{"partition.assignment.strategy": strategy}),
+    ):
+        shown = lambda name: watched.metric(f"kafka_rebalance_{name}", consumergroup=group)  # noqa: E731
+        eventually(
+            lambda: (shown("members"), shown("partitions"), shown("copartition_breaks")) == (2, 6, breaks),
+            waiting_for=names,
+        )

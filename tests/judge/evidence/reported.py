@@ -1,0 +1,90 @@
+"""The observer's events, read from their JSON. Only this module contains the names of their fields."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+GENERATION, ABORTED, GONE = "generation", "aborted", "group_gone"
+
+
+@dataclass(frozen=True)
+class Reported:
+    """One event. ``lower_s`` and ``upper_s`` bound the stall (None: not reported); ``exact`` if members measured it.
+
+    ``at_ms`` is the time of its record, ``seconds`` (``stalled_s``, ``stalled_upper_s``) partition-seconds.
+    """
+
+    id: str
+    revision: int
+    kind: str
+    group: str
+    number: int
+    at_ms: float
+    closes: bool = False
+    started_ms: float | None = None
+    trigger: str | None = None
+    causes: tuple[str, ...] = ()
+    lower_s: float | None = None
+    upper_s: float | None = None
+    exact: bool = False
+    stalled_s: float | None = None
+    stalled_upper_s: float | None = None
+    previous: int | None = None
+    moved: int | None = None
+    lost: int | None = None
+    members: int = 0
+
+    @property
+    def bounded(self):
+        """Whether the event has both bounds."""
+        return self.lower_s is not None and self.upper_s is not None
+
+
+def read_event(row):
+    """The event of a decoded JSON object; None for kinds that are not judged."""
+    kind = row.get("kind")
+    if kind not in (GENERATION, ABORTED, GONE):
+        return None
+    stall = row.get("stall") or {}
+    return Reported(
+        id=row["event_id"],
+        revision=row.get("revision", 0),
+        kind=kind,
+        group=row["group"],
+        number=row.get("generation", -1),
+        at_ms=row["timestamp_ms"],
+        closes=bool(row.get("closes_episode")),
+        started_ms=(row.get("phases") or {}).get("started_ms"),
+        trigger=row.get("trigger"),
+        causes=tuple(row.get("causes") or ()),
+        lower_s=stall.get("lower_seconds"),
+        upper_s=stall.get("upper_seconds", stall.get("seconds")),
+        exact=stall.get("basis") == "exact",
+        stalled_s=stall.get("partition_seconds"),
+        stalled_upper_s=stall.get("upper_partition_seconds"),
+        previous=row.get("previous_generation"),
+        moved=row.get("moved"),
+        lost=row.get("lost"),
+        members=len(row.get("members") or ()),
+    )
+
+
+def published(rows):
+    """All published events in order, from rows with ``value`` in bytes; parts after the first are left out."""
+    for row in rows:
+        try:
+            value = json.loads(row["value"])
+        except (TypeError, ValueError):
+            continue
+        if value.get("part", 0) == 0 and (event := read_event(value)):
+            yield event
+
+
+def kept(events):
+    """The events that a reader keeps: of each id the highest revision, and of equal ones the first."""
+    found = {}
+    for event in events:
+        if event.id not in found or event.revision > found[event.id].revision:
+            found[event.id] = event
+    return list(found.values())

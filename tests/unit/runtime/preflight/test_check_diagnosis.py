@@ -1,0 +1,144 @@
+"""Diagnoses of server errors, each with a faulty server on loopback, without Kafka."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import ssl
+import threading
+
+import pytest
+
+from rebalance_agent.runtime.preflight.diagnosis import connection_trouble, diagnose, tls_trouble
+from rebalance_agent.runtime.settings.text_types import split_server
+from support.kafka.certificates import Authority, needs_openssl
+
+
+@contextlib.contextmanager
+def listening(context=None, answer=b""):
+    """The port of a server that shakes hands with ``context``, or answers at once, and closes."""
+    server = socket.create_server(("127.0.0.1", 0))
+
+    def serve():
+        with contextlib.suppress(OSError):  # the end: its socket was closed
+            while True:
+                connection, _ = server.accept()
+                with contextlib.suppress(OSError), connection:
+                    connection.settimeout(5)
+                    if context:
+                        with context.wrap_socket(connection, server_side=True) as shaken:
+                            shaken.recv(1)
+                    else:
+                        connection.recv(1)
+                        connection.sendall(answer)
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        yield server.getsockname()[1]
+    finally:
+        server.shutdown(socket.SHUT_RDWR)
+        server.close()
+        thread.join(10)
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory):
+    return Authority(tmp_path_factory.mktemp("authority"))
+
+
+def tls_server(certificate):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate.chain, certificate.key)
+    return listening(context)
+
+
+def trusting(certificate):
+    return {"security.protocol": "SSL", "ssl.ca.location": str(certificate.chain)}
+
+
+@pytest.mark.parametrize(
+    ("server", "found"),
+    [
+        ("kafka:9093", ("kafka", 9093)),
+        (" kafka ", ("kafka", 9092)),
+        ("SASL_SSL://kafka:1", ("kafka", 1)),
+        ("[::1]:9093", ("::1", 9093)),
+        ("[::1]", ("::1", 9092)),
+    ],
+)
+def test_a_server_is_read_as_librdkafka_reads_it(server, found):
+    assert split_server(server) == found
+
+
+def test_a_port_that_is_no_number_is_refused():
+    with pytest.raises(ValueError, match="must be host:port"):
+        split_server("kafka:x")
+
+
+def test_a_name_without_address_and_a_closed_port_are_distinguished():
+    assert connection_trouble("no-such-host.invalid", 9092)[0].startswith("DNS: no-such-host.invalid has no address")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        assert connection_trouble("127.0.0.1", port) is None
+    assert connection_trouble("127.0.0.1", port)[0] == f"TCP: port {port} is closed"
+
+
+@needs_openssl
+def test_certificates_that_cannot_be_trusted_are_distinguished(authority, tmp_path):
+    good = authority.issue("good")
+    with tls_server(good) as port:
+        assert "another" not in diagnose("127.0.0.1", port, trusting(authority.certificate), "x")[0]
+        other = Authority(tmp_path / "other").certificate
+        what, fix = diagnose("127.0.0.1", port, trusting(other), "certificate verify failed")
+        assert what.startswith("TLS: the server's certificate is signed by an authority that is not trusted (")
+        assert "ssl.ca.location" in fix
+        unverified = {**trusting(other), "enable.ssl.certificate.verification": "false"}
+        assert not diagnose("127.0.0.1", port, unverified, "x")[0].startswith("TLS")
+    with tls_server(authority.issue("old", expired=True)) as port:
+        what, fix = diagnose("127.0.0.1", port, trusting(authority.certificate), "certificate verify failed")
+        assert what == "TLS: the server's certificate has expired (certificate has expired)"
+        assert fix == "it must be renewed on the broker"
+    with tls_server(authority.issue("elsewhere", "DNS:kafka.example.org")) as port:
+        properties = trusting(authority.certificate)
+        assert "is for another address" in diagnose("127.0.0.1", port, properties, "x")[0]
+        assert "is for another name" in diagnose("localhost", port, properties, "x")[0]
+        unnamed = {**properties, "ssl.endpoint.identification.algorithm": "none"}
+        assert not diagnose("localhost", port, unnamed, "x")[0].startswith("TLS")
+
+
+@needs_openssl
+def test_tls_to_a_port_without_it_and_the_other_way_round(authority):
+    with tls_server(authority.issue("tls")) as port:
+        what, fix = diagnose("127.0.0.1", port, {}, "Disconnected")
+        assert what == "the server uses TLS and this client does not"
+        assert "SASL_SSL" in fix
+    for answer in (b"HTTP/1.1 400 Bad Request\r\n\r\n", b""):
+        with listening(answer=answer) as port:
+            what, _ = diagnose("127.0.0.1", port, {"security.protocol": "SASL_SSL"}, "handshake failed")
+            assert what.startswith("TLS: the server ")
+            assert tls_trouble("127.0.0.1", port, ssl.create_default_context())[0].startswith("TLS: the server ")
+
+
+@pytest.mark.parametrize(
+    ("protocol", "reported", "what"),
+    [
+        ("SASL_PLAINTEXT", "SASL authentication error: Authentication failed: Invalid username or password", "SASL: "),
+        ("SASL_PLAINTEXT", "SASL SCRAM-SHA-256 mechanism handshake failed: not supported by broker", "SASL: "),
+        ("SASL_PLAINTEXT", "Failed to acquire SASL OAUTHBEARER token: 401", "OAUTHBEARER: "),
+        ("SASL_PLAINTEXT", "Local: Timed out", "Kafka: Local: Timed out"),
+        ("PLAINTEXT", "Receive failed: ssl/tls alert bad certificate", "TLS: the server requires another certificate"),
+        ("PLAINTEXT", "Disconnected", "Kafka: the server accepts connections but no requests"),
+    ],
+)
+def test_what_the_server_says_of_the_login_is_passed_on_with_what_to_do(protocol, reported, what):
+    with listening() as port:
+        found, fix = diagnose("127.0.0.1", port, {"security.protocol": protocol}, reported)
+    assert found.startswith(what)
+    assert fix
+
+
+def test_a_web_server_is_distinguished_from_a_kafka_that_wants_tls():
+    with listening(answer=b"HTTP/1.1 400 Bad Request\r\n\r\n") as port:
+        reported = "Receive failed: Invalid response size 1213486160 (0..100000000)"
+        assert diagnose("127.0.0.1", port, {}, reported)[0].startswith("HTTP: ")

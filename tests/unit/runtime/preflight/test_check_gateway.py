@@ -1,0 +1,224 @@
+"""`check` for a gateway: rejected settings, reachable brokers, and occupied ports."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import threading
+from contextlib import contextmanager
+
+import pytest
+
+from rebalance_agent.cli import main
+from rebalance_agent.clock import SystemClock
+from rebalance_agent.cluster.admin_client import GroupListing
+from rebalance_agent.errors import ClusterError, InvalidInputError
+from rebalance_agent.http.health import Readiness
+from rebalance_agent.http.server import HttpServer
+from rebalance_agent.model.group import GroupState, GroupType
+from rebalance_agent.runtime.listeners.listen_addresses import listen_addresses
+from rebalance_agent.runtime.listeners.web import WebApp
+from rebalance_agent.runtime.preflight import gateway_checks as module
+from rebalance_agent.runtime.preflight.findings import FindingStatus, exit_code
+from rebalance_agent.runtime.preflight.gateway_checks import gateway_findings
+from rebalance_agent.runtime.preflight.plan import findings
+from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
+from rebalance_agent.runtime.settings.listener_security import listener_tls
+from rebalance_agent.tracking.observations import DescribedGroup, ListedGroup
+from rebalance_agent.tracking.views import MemberLoad
+from support.gateway.gatewaying import free_base
+from support.gateway.transport import RawBroker
+from support.kafka.certificates import Authority, needs_openssl
+
+HOST = "127.0.0.1"
+FREE = {"listen": f"{HOST}:0", "events_listen": f"{HOST}:0", "gateway_listen": f"{HOST}:0", "events_topic": ""}
+OK, FAILED, SKIPPED = FindingStatus.OK, FindingStatus.FAILED, FindingStatus.SKIPPED
+
+
+class Cluster:
+    """The answers of the cluster."""
+
+    nodes, groups, fails = {}, (), False
+
+    def __init__(self, _properties):
+        pass
+
+    def brokers(self):
+        if self.fails:
+            raise ClusterError("reading metadata: SASL authentication required")
+        return self.nodes
+
+    def list_groups(self):
+        listed = (ListedGroup(each.group, each.state, each.group_type) for each in self.groups)
+        return GroupListing(tuple(listed), complete=True)
+
+    def describe_groups(self, names):
+        return [each for each in self.groups if each.group in names]
+
+
+@pytest.fixture
+def cluster(monkeypatch):
+    monkeypatch.setattr(module, "Cluster", Cluster)
+    for name, value in {"nodes": {}, "groups": (), "fails": False}.items():
+        monkeypatch.setattr(Cluster, name, value)
+    return Cluster
+
+
+@contextmanager
+def broker(answer=None):
+    """One that says no more than that it is Kafka; its port."""
+    ready, loop, stop = threading.Event(), asyncio.new_event_loop(), asyncio.Event()
+    ports = []
+
+    async def serve():
+        one = await RawBroker(answer or (lambda frame: frame[4:8] + bytes(6))).start()
+        ports.append(one.port)
+        ready.set()
+        await stop.wait()
+        await one.stop()
+
+    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),))
+    thread.start()
+    ready.wait(10)
+    yield ports[0]
+    loop.call_soon_threadsafe(stop.set)
+    thread.join(10)
+    loop.close()
+
+
+def group(name, assignor, kind=GroupType.CLASSIC):
+    return DescribedGroup(name, GroupState.STABLE, kind, assignor, (MemberLoad("m", None, "c", "/h", {"t": (0,)}),))
+
+
+def checked(port, **settings):
+    chosen = GatewaySettings(**FREE | settings)
+    found = list(gateway_findings(chosen, {"bootstrap.servers": f"{HOST}:{port}"}, SystemClock()))
+    return {each.name: (each.status, each.detail) for each in found}, exit_code(found)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"gateway_listen": "0.0.0.0:0"},
+        {"gateway_tls_cert_file": "/no/such"},
+        {"gateway_tls_cert_file": "/no/such", "gateway_tls_key_file": "/no/such"},
+        {"kafka": {"security.protocol": "SSL", "ssl.ca.location": "/no/such"}},
+        {"kafka": {}},
+    ],
+)
+def test_what_a_gateway_refuses_fails_the_check_in_the_same_words(settings):
+    chosen = GatewaySettings(**FREE | settings)
+    properties = {"bootstrap.servers": "b:1", **chosen.kafka} if settings.get("kafka") != {} else {}
+    with pytest.raises(InvalidInputError) as refused:
+        listen_addresses(chosen, properties, SystemClock())
+    (found,) = gateway_findings(chosen, properties, SystemClock())
+    assert (found.status, found.detail) == (FAILED, str(refused.value))
+    assert found.fix == f"correct {refused.value.field}"
+
+
+def test_brokers_are_reached_as_their_clients_will_be_without_a_login(cluster):
+    cluster.fails = True
+    with broker() as port:
+        found, code = checked(port)
+    assert found[f"gateway to {HOST}:{port}"] == (OK, f"{HOST}:{port} answers, without TLS")
+    assert found["brokers"][0] is SKIPPED
+    assert "after the first request of a client" in found["brokers"][1]
+    assert code == 0
+
+
+@pytest.mark.parametrize(
+    ("answer", "reported"),
+    [(lambda frame: b"HTTP/1.1 400 Bad", "the answer is not Kafka's protocol"), (None, "port")],
+)
+def test_who_does_not_speak_kafka_is_reported(cluster, answer, reported):
+    if answer:
+        with broker(answer) as port:
+            found, code = checked(port)
+    else:
+        with socket.create_server((HOST, 0)) as closed:
+            port = closed.getsockname()[1]
+        found, code = checked(port)
+    status, detail = found[f"gateway to {HOST}:{port}"]
+    assert (status, code) == (FAILED, 2)
+    assert reported in detail
+    assert "brokers" not in found
+
+
+def test_each_broker_has_its_own_address_and_port_here(cluster, monkeypatch):
+    base = free_base(4)
+    monkeypatch.setattr(module, "ephemeral_ports", lambda: range(base + 3, 61_000))
+    with broker() as port, socket.create_server((HOST, base + 2)):
+        cluster.nodes = {1: (HOST, port), 2: (HOST, port), 3: ("a b", port), 70_000: (HOST, port)}
+        found, code = checked(port, gateway_port_base=base)
+    assert found["gateway to broker 1"][0] is OK
+    assert found["gateway to broker 3"] == (FAILED, "'a b' is not a host name")
+    assert found[f"port {base + 1} of broker 1"] == (OK, "is free")
+    assert found[f"port {base + 2} of broker 2"] == (FAILED, "cannot listen: Address already in use")
+    assert found[f"port {base + 3} of broker 3"][1].startswith("is free, but any connection may use it")
+    assert found[f"port {base + 70_000} of broker 70000"] == (FAILED, "there is no port with that number")
+    assert code == 1
+
+
+@needs_openssl
+@pytest.mark.parametrize("secured", [False, True])
+def test_ports_that_a_running_agent_has_are_no_failure(cluster, tmp_path, secured):
+    made = Authority(tmp_path).issue("gateway")
+    files = {"tls_cert_file": str(made.chain), "tls_key_file": str(made.key)} if secured else {}
+    tls = listener_tls(GatewaySettings(**FREE | files), "tls_", SystemClock())
+    web = HttpServer(HOST, 0, WebApp((), Readiness()), tls=tls)
+    web.start()
+    try:
+        with broker() as port, socket.create_server((HOST, 0)) as own:
+            listen = {"listen": f"{HOST}:{web.port}", "gateway_listen": f"{HOST}:{own.getsockname()[1]}"}
+            found, _ = checked(port, **listen, **files)
+    finally:
+        web.stop()
+    assert found[f"gateway_listen {listen['gateway_listen']}"] == (OK, "an agent listens there now")
+
+
+def test_rules_that_do_not_fit_their_groups_as_they_are_fail(cluster):
+    cluster.groups = (
+        group("eager", "range"),
+        group("kept", "cooperative-sticky"),
+        group("other", "x"),
+        group("n", "x"),
+    )
+    with broker() as port:
+        found, code = checked(port, gateway_groups="eager|kept=weighted-sticky; other=sticky")
+        assert checked(port)[0]["gateway_groups"][0] is SKIPPED
+    assert found["rule eager|kept=weighted-sticky"] == (OK, "for clients with the eager protocol")
+    assert found["group 'eager'"] == (OK, "1 members, range")
+    assert found["group 'kept'"][0] is FAILED
+    assert "configure the group with a cooperative strategy" in found["group 'kept'"][1]
+    assert found["group 'other'"][0] is FAILED
+    assert "group 'n'" not in found
+    assert code == 1
+
+
+def test_groups_that_are_not_seen_are_not_passed_over_in_silence(cluster):
+    cluster.groups = (group("other", "range"),)  # groups that one may not describe are not listed to one at all
+    with broker() as port:
+        found, code = checked(port, gateway_groups="orders=sticky")
+        assert "groups" not in checked(port)[0]
+    assert found["groups"][0] is SKIPPED
+    assert "Describe on Group" in found["groups"][1]
+    assert code == 0
+
+
+def test_a_gateway_without_a_login_is_not_checked_for_one():
+    settings = GatewaySettings(**FREE)
+    with socket.create_server((HOST, 0)) as closed:
+        port = closed.getsockname()[1]
+    names = [each.name for each in findings(settings, {"bootstrap.servers": f"{HOST}:{port}"}, SystemClock())]
+    assert f"gateway to {HOST}:{port}" in names
+    assert f"server {HOST}:{port}" not in names
+
+
+def test_the_role_is_known_on_the_command_line(capsys):
+    free = [word for name, value in FREE.items() for word in (f"--{name.replace('_', '-')}", value)]
+    assert main.main(["check", "--role", "gateway", "--json", *free]) == 1
+    report = json.loads(capsys.readouterr().out)
+    assert [each["name"] for each in report["checks"] if each["status"] == "failed"] == ["gateway"]
+    assert main.main(["check", "--role", "sidecar", "--json", *free[:4]]) == 0
+    assert "gateway" not in capsys.readouterr().out

@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import io
+import json
+import logging
+
+import pytest
+import structlog
+from structlog.testing import capture_logs
+
+from rebalance_agent.http.health import STARTING, Readiness
+from rebalance_agent.model.episode import Basis, FailureReason, Source, Stall, Trigger
+from rebalance_agent.model.events import AbortedEvent, GroupGoneEvent
+from rebalance_agent.model.group import GroupType
+from rebalance_agent.runtime.processes.logged_health import LoggedHealth
+from rebalance_agent.runtime.processes.logs import configure_logs
+from rebalance_agent.runtime.watch.episode_log import EpisodeLog
+from support.observer.fakes import Calls, generation_event
+
+
+def test_logs_are_json_lines_with_what_was_bound_and_libraries_speak_the_same_way():
+    stream = io.StringIO()
+    configure_logs("info", "auto", stream)
+    structlog.get_logger("a").bind(group="g", generation=3).info("rebalance", moved=2)
+    structlog.get_logger("a").debug("not this")
+    logging.getLogger("library").warning("trouble %s", "here")
+    try:
+        1 / 0  # noqa: B018
+    except ZeroDivisionError:
+        logging.getLogger("library").exception("worse")
+    first, second, third = map(json.loads, stream.getvalue().splitlines())
+    assert (first["event"], first["group"], first["generation"], first["moved"]) == ("rebalance", "g", 3, 2)
+    assert (first["level"], first["logger"]) == ("info", "a")
+    assert (second["event"], second["level"]) == ("trouble here", "warning")
+    assert "ZeroDivisionError" in json.dumps(third)
+
+
+def test_the_console_form_is_for_people():
+    stream = io.StringIO()
+    configure_logs("debug", "console", stream)
+    structlog.get_logger("a").debug("hello", group="g")
+    assert "hello" in stream.getvalue()
+    assert not stream.getvalue().startswith("{")
+
+
+@pytest.mark.parametrize(
+    "name", ["g\n2026 [error] forged", "\x1b[2J", "\x9b31m", "a\u202eb", "\x0b", "\u2028", "\ud800"]
+)
+def test_names_from_outside_forge_no_line_of_the_console_form(name):
+    stream = io.StringIO()
+    configure_logs("info", "console", stream)
+    logging.getLogger("library").warning("member %s", name)
+    structlog.get_logger("a").info("hello", group=name, members=[name])
+    for line in stream.getvalue().removesuffix("\n").split("\n"):
+        assert line.isprintable()
+        assert line[:4].isdigit()
+    assert stream.getvalue().count("\n") == 2
+
+
+def test_what_an_error_says_of_a_name_forges_no_line_either():
+    stream = io.StringIO()
+    configure_logs("info", "console", stream)
+    error = ValueError("no group \x1b[2J\n2026-01-01 [error] forged")
+    structlog.get_logger("a").error("failed", exc_info=error)
+    first, *traceback = stream.getvalue().removesuffix("\n").split("\n")
+    assert "failed" in first
+    assert all(line.isprintable() and line.startswith("  ") for line in traceback)
+    assert traceback == [r"  ValueError: no group \x1b[2J", "  2026-01-01 [error] forged"]
+
+
+def test_a_failure_and_its_end_are_each_reported_once_and_the_last_recovery_is_a_reconnect():
+    readiness, reports = Readiness(), Calls()
+    health = LoggedHealth(readiness, reports.reconnected)
+    health.starting(["a", "b"])
+    assert readiness.reasons() == {"a": STARTING, "b": STARTING}
+    with capture_logs() as logs:
+        health.ready("a")
+        health.ready("b")
+        for _ in range(3):
+            health.unready("a", "away")
+            health.unready("b", "away")
+        assert readiness.reasons() == {"a": "away", "b": "away"}
+        health.ready("a")
+        assert reports.made == []
+        health.ready("b")
+        health.ready("b")
+    assert reports.made == [("reconnected",)]
+    assert readiness.is_ready
+    assert [(log["event"], log["part"]) for log in logs] == [
+        ("not_ready", "a"),
+        ("not_ready", "b"),
+        ("recovered", "a"),
+        ("recovered", "b"),
+    ]
+
+
+def test_each_closed_rebalance_is_one_line_and_what_closes_nothing_is_none():
+    log = EpisodeLog()
+    with capture_logs() as logs:
+        log.on_event(generation_event(closes_episode=False))
+        log.on_event(
+            generation_event(
+                closes_episode=True, stall=Stall(1.23456, 0.5, 4.0, Basis.BOUND), trigger=Trigger.MEMBER_JOINED
+            )
+        )
+        log.on_event(generation_event(closes_episode=True, revision=1))
+        log.on_event(AbortedEvent("id", "c", "g", 1, Source.RECORDS, GroupType.CLASSIC, 4, FailureReason.ABORTED))
+        log.on_event(GroupGoneEvent("id", "c", "g", 1, Source.RECORDS, GroupType.CLASSIC))
+    closed, revised, aborted, gone = logs
+    assert closed == {
+        "event": "rebalance",
+        "log_level": "info",
+        "group": "g",
+        "generation": 3,
+        "trigger": "member_joined",
+        "stall_seconds": 0.5,
+        "stall_upper_seconds": 1.235,
+        "basis": "bound",
+        "moved": 0,
+        "members": 0,
+        "followups": 0,
+        "source": "records",
+    }
+    assert (revised["log_level"], revised["stall_seconds"], revised["basis"]) == ("debug", None, None)
+    assert (aborted["event"], aborted["log_level"], aborted["generation"]) == ("rebalance_aborted", "warning", 4)
+    assert gone["event"] == "group_gone"

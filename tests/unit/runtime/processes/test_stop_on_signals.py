@@ -1,0 +1,67 @@
+"""Signals end an agent, on whichever thread they arrive."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+
+import pytest
+
+from rebalance_agent.runtime.processes.signals import stop_on_signals
+
+SOON_S = 10
+LOOKS = 20
+
+
+def given_to_this_thread(number):
+    """The signal, as soon as the main thread does nothing but wait."""
+    main, seen = threading.main_thread().ident, 0
+    while seen < LOOKS:
+        waits = sys._current_frames()[main].f_code is threading.Condition.wait.__code__
+        seen = seen + 1 if waits else 0
+        threading.Event().wait(0.001)
+    signal.pthread_kill(threading.get_ident(), number)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_one_that_another_thread_was_given_is_heard_while_the_main_thread_waits(number):
+    stop = threading.Event()
+    with stop_on_signals(stop):
+        threading.Thread(target=given_to_this_thread, args=(number,)).start()
+        assert stop.wait(SOON_S)
+
+
+def test_who_wants_to_hear_of_it_does_once_and_may_do_anything():
+    """In a thread of its own: what the main thread was interrupted in, printing for example, cannot be done within."""
+    stop, heard, reported = threading.Event(), [], threading.Event()
+
+    def hear():
+        heard.append(threading.current_thread())
+        reported.set()
+
+    with stop_on_signals(stop, hear):
+        signal.raise_signal(signal.SIGTERM)
+        assert reported.wait(SOON_S)
+        signal.raise_signal(signal.SIGINT)
+    assert len(heard) == 1
+    assert heard[0] is not threading.main_thread()
+
+
+def test_a_second_one_ends_the_process_at_once():
+    stop = threading.Event()
+    with stop_on_signals(stop):
+        signal.raise_signal(signal.SIGINT)
+        assert stop.wait(SOON_S)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+
+
+def test_all_is_as_it_was_afterwards():
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    threads = threading.active_count()
+    with stop_on_signals(threading.Event()):
+        pass
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
+    assert threading.active_count() == threads
+    assert signal.set_wakeup_fd(-1) == -1

@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import argparse
+import socket
+from pathlib import Path
+
+import pytest
+from docs.developers.writers.tables import settings_table
+
+from rebalance_agent.cli import main
+from rebalance_agent.cli.commands import gateway, observe, sidecar
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.runtime.settings.flags import add_flags, flag_values
+from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
+from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings
+
+DOCS = Path(__file__).parents[4] / "docs"
+ROLES = [
+    (observe, ObserverSettings, "observe"),
+    (sidecar, SidecarSettings, "sidecar"),
+    (gateway, GatewaySettings, "gateway"),
+]
+
+
+def _parser(model):
+    parser = argparse.ArgumentParser()
+    add_flags(parser, model)
+    return parser
+
+
+@pytest.mark.parametrize(("_module", "model", "name"), ROLES)
+def test_help_names_every_setting_with_its_flag_its_variable_and_its_default(capsys, _module, model, name):
+    with pytest.raises(SystemExit) as ended:
+        main.main([name, "--help"])
+    assert ended.value.code == 0
+    text = "".join(capsys.readouterr().out.split())
+    for setting, field in model.model_fields.items():
+        assert f"--{setting.replace('_', '-')}" in text
+        assert f"REBALANCE_AGENT_{setting.upper()}" in text
+        if isinstance(field.default, str) and field.default:
+            assert f"default{''.join(field.default.split())}" in text
+    assert f"examples:rebalance-agent{name}" in text
+
+
+@pytest.mark.parametrize(("_module", "model", "name"), ROLES)
+def test_the_documentation_holds_the_table_of_settings_as_it_is(_module, model, name):
+    assert settings_table(model) in (DOCS / f"{name}.md").read_text()
+
+
+def test_flags_become_settings_and_kafka_properties():
+    arguments = ["--settle-seconds", "2", "--bootstrap-servers", "a:1", "--kafka", "x=y=z", "--kafka", "client.id="]
+    options = _parser(ObserverSettings).parse_args(arguments)
+    assert flag_values(options, ObserverSettings) == {
+        "settle_seconds": "2",
+        "kafka": {"x": "y=z", "client.id": "", "bootstrap.servers": "a:1"},
+    }
+
+
+def test_a_kafka_property_without_a_value_is_refused():
+    with pytest.raises(InvalidInputError, match=r"^--kafka: must be KEY=VALUE"):
+        flag_values(_parser(SidecarSettings).parse_args(["--kafka", "ssl"]), SidecarSettings)
+
+
+@pytest.mark.parametrize("spelt", ["sasl.password", "sasl_password", "ssl.key.pem"])
+def test_a_secret_on_the_command_line_is_refused_with_the_two_ways_that_hide_it(capsys, spelt):
+    assert main.main(["observe", "--kafka", f"{spelt}=not-a-secret"]) == 2
+    reported = capsys.readouterr().err
+    name = spelt.replace("_", ".")
+    assert reported.startswith(f"rebalance-agent observe: --kafka {name}: ")
+    assert f"{name}.file=PATH" in reported
+    assert f"REBALANCE_AGENT_KAFKA__{name.replace('.', '_').upper()}" in reported
+    assert "not-a-secret" not in reported
+    arguments = [f"{spelt}.file=/run/secrets/x"]
+    options = _parser(ObserverSettings).parse_args(["--kafka", *arguments])
+    assert flag_values(options, ObserverSettings) == {"kafka": {f"{spelt}.file": "/run/secrets/x"}}
+
+
+@pytest.mark.parametrize(("_module", "_model", "name"), ROLES)
+def test_wrong_settings_end_with_two_and_a_line_each(capsys, _module, _model, name):
+    assert main.main([name, "--listen", "x", "--stop-seconds", "y"]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(": ")[:2] for line in lines] == [
+        [f"rebalance-agent {name}", "listen"],
+        [f"rebalance-agent {name}", "stop_seconds"],
+    ]
+
+
+def test_a_kafka_property_that_librdkafka_does_not_know_is_refused_by_name(capsys):
+    assert main.main(["observe", "--kafka", "bootstap.servers=a"]) == 2
+    assert "bootstap.servers" in capsys.readouterr().err
+
+
+def test_events_beyond_loopback_without_a_token_are_refused_with_the_settings_name(capsys):
+    assert main.main(["sidecar", "--events-listen", "0.0.0.0:0"]) == 2
+    assert capsys.readouterr().err.startswith("rebalance-agent sidecar: events_token_file: is required")
+
+
+@pytest.fixture
+def taken():
+    """An address that is in use."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+
+
+@pytest.mark.parametrize("name", ["observe", "sidecar"])
+@pytest.mark.parametrize(
+    ("flags", "reported"),
+    [
+        (["--listen", "TAKEN"], "cannot listen on"),
+        (["--listen", "192.0.2.1:0"], "cannot listen on 192.0.2.1:0"),
+        (["--listen", "no.such.host.invalid:0"], "cannot listen on no.such.host.invalid:0"),
+        (["--listen", "nonsense"], "listen: must be host:port"),
+        (["--tls-cert-file", "/no/such"], "tls_key_file: is missing"),
+        (["--web-token-file", "/no/such"], "web_token_file: cannot read /no/such"),
+        (["--events-file", "/no/such/e"], "events_file: cannot append to /no/such/e"),
+        (["--events-webhook", "ftp://example.org"], "events_webhook: must be a URL of http or https"),
+        (
+            ["--events-webhook", "https://example.org", "--events-webhook-ca-file", "/no/such"],
+            "events_webhook_ca_file: ",
+        ),
+    ],
+)
+def test_what_cannot_begin_ends_with_two_and_says_which_setting(capsys, taken, name, flags, reported):
+    elsewhere = ["--events-listen", "127.0.0.1:0"] if name == "sidecar" else []
+    flags = [flag.replace("TAKEN", taken) for flag in flags]
+    assert main.main([name, *elsewhere, *(["--listen", "127.0.0.1:0"] if "--listen" not in flags else []), *flags]) == 2
+    reported_lines = [
+        line for line in capsys.readouterr().err.splitlines() if line.startswith(f"rebalance-agent {name}: ")
+    ]
+    assert len(reported_lines) == 1
+    assert reported in reported_lines[0]

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import pytest
+
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.runtime.settings.kafka_config import (
+    OWN_PROPERTIES,
+    SECRET_BYTES_MAX,
+    client_properties,
+    kafka_properties,
+)
+
+
+def test_a_secret_is_read_from_its_file_without_the_line_end(tmp_path):
+    secret = tmp_path / "password"
+    secret.write_text("hunter 2\n")
+    properties = client_properties({"sasl.password.file": str(secret), "client.id": "me"})
+    assert properties["sasl.password"] == "hunter 2"
+    assert properties["client.id"] == "me"
+    assert "sasl.password.file" not in properties
+
+
+def test_a_secret_that_cannot_be_read_is_named_by_its_property(tmp_path):
+    with pytest.raises(InvalidInputError, match=r"^kafka\.sasl\.password\.file: cannot read .*No such file"):
+        client_properties({"sasl.password.file": str(tmp_path / "missing")})
+    large = tmp_path / "large"
+    large.write_bytes(b"x" * (SECRET_BYTES_MAX + 1))
+    with pytest.raises(InvalidInputError, match="more than"):
+        client_properties({"sasl.password.file": str(large)})
+    large.write_bytes(b"\xff")
+    with pytest.raises(InvalidInputError, match="not UTF-8"):
+        client_properties({"sasl.password.file": str(large)})
+
+
+@pytest.mark.parametrize("name", sorted(OWN_PROPERTIES))
+def test_what_our_correctness_rests_on_cannot_be_set(name):
+    for spelling in (name, name.replace(".", "_"), f"{name}.file"):
+        with pytest.raises(ValueError, match=r"is set by the agent itself"):
+            kafka_properties({spelling: "x"})
+
+
+@pytest.mark.parametrize("data", ["text", ["a"], {"a": ["b"]}, {"a": None}, {str(n): "x" for n in range(201)}])
+def test_what_is_no_mapping_of_single_values_is_refused(data):
+    with pytest.raises(ValueError, match="must be"):
+        kafka_properties(data)
+
+
+def test_numbers_and_booleans_become_texts():
+    assert kafka_properties({"retries": 3, "enable_ssl": False}) == {"retries": "3", "enable.ssl": "false"}
+
+
+@pytest.mark.parametrize("servers", ["", "  "])
+def test_no_servers_are_no_cluster(servers):
+    assert kafka_properties({"bootstrap_servers": servers, "client.id": "me"}) == {"client.id": "me"}
+    assert kafka_properties({"bootstrap.servers": "kafka:9092"}) == {"bootstrap.servers": "kafka:9092"}
+
+
+@pytest.mark.parametrize(("content", "problem"), [(b"", "is empty"), (b"\n", "is empty"), (b"a\0b", "zero byte")])
+def test_a_file_without_a_secret_in_it_is_refused(tmp_path, content, problem):
+    secret = tmp_path / "password"
+    secret.write_bytes(content)
+    with pytest.raises(InvalidInputError, match=problem):
+        client_properties({"sasl.password.file": str(secret)})
+
+
+def test_a_secret_that_is_set_twice_is_refused_whatever_the_source():
+    with pytest.raises(ValueError, match=r"sasl\.password and sasl\.password\.file are both set"):
+        kafka_properties({"sasl_password": "x", "sasl.password.file": "y"})
+
+
+def test_properties_that_do_not_go_together_are_refused_before_anything_begins():
+    with pytest.raises(InvalidInputError, match=r"`session.timeout.ms` is not supported for `group.protocol=consumer`"):
+        client_properties({"group.protocol": "consumer", "session.timeout.ms": "6000"})
+    assert client_properties({"group.protocol": "consumer"})["group.protocol"] == "consumer"
+
+
+@pytest.mark.parametrize("named", [{}, {"sasl.mechanism": "GSSAPI"}])
+def test_a_mechanism_that_the_library_lacks_is_reported_with_what_to_do(named):
+    # The locked confluent-kafka is a wheel, and those have no Kerberos.
+    kerberos = {"sasl.kerberos.service.name": "kafka", "sasl.kerberos.keytab": "/k", "sasl.kerberos.principal": "a@R"}
+    assert client_properties(kerberos) | kerberos == client_properties(kerberos)
+    with pytest.raises(InvalidInputError, match=r"built without GSSAPI.*SCRAM-SHA-512.*from source") as refused:
+        client_properties({"security.protocol": "SASL_PLAINTEXT", **kerberos, **named})
+    assert refused.value.field == "kafka.sasl.mechanism"
+
+
+def test_an_empty_client_id_is_librdkafkas_to_judge():
+    assert client_properties({"client.id": ""})["client.id"] == ""
+
+
+def test_what_takes_a_function_is_refused():
+    with pytest.raises(InvalidInputError, match="expected stats_cb property as a callable function"):
+        client_properties({"stats_cb": "x"})

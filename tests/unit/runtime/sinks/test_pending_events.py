@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import dataclasses
+import tracemalloc
+
+import pytest
+from structlog.testing import capture_logs
+
+from rebalance_agent.model.events import WHERE_MAX, Callback, MemberEvent, Workload
+from rebalance_agent.runtime.processes.sidecar import workload
+from rebalance_agent.runtime.sinks.pending_events import HELD_BYTES_MAX, HELD_MAX, PendingEvents
+from support.observer.fakes import Calls
+
+POD = Workload(pod="orders-1", node="n1")
+
+
+def _event(sequence=0, **fields):
+    return MemberEvent("id", "g", 2, Callback.REVOKED, "c", "m", 3, 1, {}, "process", sequence, **fields)
+
+
+def test_events_wait_for_the_cluster_and_then_keep_their_order():
+    relay, published = PendingEvents(POD, Calls().dropped), []
+    relay.put([_event(0), _event(1)])
+    relay.connect("cluster", lambda event, cluster: published.append((event, cluster)))
+    relay.put([_event(2)])
+    assert [event.sequence for event, _ in published] == [0, 1, 2]
+    assert {cluster for _, cluster in published} == {"cluster"}
+
+
+def test_cluster_and_place_are_added_where_an_event_does_not_say_them():
+    relay, published = PendingEvents(POD, Calls().dropped), []
+    relay.connect("cluster", lambda event, _cluster: published.append(event))
+    elsewhere = Workload(pod="other")
+    relay.put([_event(), _event(cluster_id="theirs", where=elsewhere)])
+    assert [(event.cluster_id, event.where) for event in published] == [("cluster", POD), ("theirs", elsewhere)]
+
+
+def test_events_may_go_without_their_clusters_id_until_that_is_known():
+    relay, published = PendingEvents(POD, Calls().dropped), []
+    for cluster in ("", "cluster", ""):
+        relay.put([_event()])
+        relay.connect(cluster, lambda event, _cluster: published.append(event.cluster_id))
+    assert published == ["", "", "cluster"]
+
+
+def test_without_a_known_place_none_is_claimed():
+    relay, published = PendingEvents(Workload(), Calls().dropped), []
+    relay.connect("cluster", lambda event, _cluster: published.append(event))
+    relay.put([_event()])
+    assert published[0].where is None
+
+
+def test_what_is_held_is_bounded_and_the_oldest_is_dropped_and_counted():
+    reports, published = Calls(), []
+    relay = PendingEvents(POD, reports.dropped)
+    relay.put(_event(number) for number in range(HELD_MAX + 3))
+    relay.connect("cluster", lambda event, _cluster: published.append(event))
+    assert len(reports.of("dropped")) == 3
+    assert [event.sequence for event in published] == list(range(3, HELD_MAX + 3))
+
+
+def test_what_is_held_is_bounded_in_bytes():
+    reports, published = Calls(), []
+    relay = PendingEvents(POD, reports.dropped)
+    large = 60_000
+    relay.put(_event(number, error="x" * large) for number in range(HELD_BYTES_MAX // large + 5))
+    relay.connect("cluster", lambda event, _cluster: published.append(event))
+    assert 5 <= len(reports.of("dropped")) <= 10
+    assert len(published) + len(reports.of("dropped")) == HELD_BYTES_MAX // large + 5
+
+
+@pytest.mark.no_cover  # many times over what others count
+def test_held_events_of_many_partitions_take_little_memory():
+    relay, events = PendingEvents(POD, Calls().dropped), [_event(number) for number in range(20)]
+    tracemalloc.start()
+    try:
+        relay.put(dataclasses.replace(event, partitions={"t": tuple(range(50_000))}) for event in events)
+        assert tracemalloc.get_traced_memory()[0] < 1_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_what_is_held_at_the_end_is_counted_and_reported():
+    reports = Calls()
+    relay = PendingEvents(POD, reports.dropped)
+    relay.put([_event(0), _event(1)])
+    with capture_logs() as logs:
+        relay.close()
+    assert reports.of("dropped") == [(2,)]
+    assert [(log["event"], log["events"]) for log in logs] == [("events_lost_at_stop", 2)]
+
+
+def test_an_event_that_comes_after_the_end_is_counted():
+    reports, published = Calls(), []
+    relay = PendingEvents(POD, reports.dropped)
+    relay.connect("cluster", lambda event, _cluster: published.append(event))
+    with capture_logs() as logs:
+        relay.close()
+    relay.put([_event(0), _event(1)])
+    assert (published, logs) == ([], [])
+    assert sum(number for (number,) in reports.of("dropped")) == 2
+
+
+def test_the_place_comes_from_the_downward_api_and_is_bounded():
+    environment = {"POD_NAME": "p", "NODE_NAME": "", "IMAGE": "i" * 5_000, "OTHER": "x"}
+    assert workload(environment) == Workload("p", None, None, "i" * WHERE_MAX)

@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+import threading
+
+from structlog.testing import capture_logs
+
+from rebalance_agent.clock import FakeClock
+from rebalance_agent.cluster.inbox import Inbox
+from rebalance_agent.model.episode import Source
+from rebalance_agent.model.events import GroupGoneEvent
+from rebalance_agent.model.group import GroupState, GroupType
+from rebalance_agent.runtime.watch.core import JUDGE_AFTER_S, JUDGED_AT_ONCE, Core
+from rebalance_agent.tracking.observations import GroupRecord, Tick
+from rebalance_agent.tracking.views import GroupView
+from support.observer.fakes import Calls
+from support.observer.observing import eventually
+
+PATIENCE_S = 10
+
+_VIEW = (GroupType.CLASSIC, Source.RECORDS, GroupState.EMPTY, 1, 1)
+
+
+class FakeTracker:
+    """Every record is an event; the group "bad" is one too many, and a tombstone ends a group."""
+
+    def __init__(self):
+        self.held = threading.Event()
+        self.held.set()
+        self.seen = []
+        self.late = 0
+        self.live = {}
+        self._changed = set()
+
+    def observe(self, observation):
+        self.seen.append(observation)
+        self.held.wait(PATIENCE_S)
+        if isinstance(observation, Tick):
+            self.late = max(0, self.late - 1)
+            return ()
+        if observation.group == "bad":
+            raise ZeroDivisionError
+        self._changed.add(observation.group)
+        self.live[observation.group] = observation.live
+        return (GroupGoneEvent("id", "c", observation.group, 1, Source.RECORDS, GroupType.CLASSIC),)
+
+    @property
+    def behind(self):
+        return self.late > 0
+
+    def view(self, group, *, judged):
+        if not self.live[group]:
+            return None
+        return GroupView(group, GroupType.CLASSIC, Source.RECORDS, GroupState.EMPTY, 1, 1, judged=judged)
+
+    def changed(self):
+        changed, self._changed = self._changed, set()
+        return changed
+
+
+def _record(group, *, live=True):
+    return GroupRecord(group, 1, 1, None, live)
+
+
+def _run(*observations):
+    tracker, inbox, published, heard = FakeTracker(), Inbox(), Calls(), Calls()
+    core = Core(tracker, inbox, FakeClock(), [published], [heard])
+    for observation in observations:
+        inbox.put(observation)
+    core.start()
+    inbox.close()
+    core.join(PATIENCE_S)
+    return core, tracker, published, heard
+
+
+def test_observations_are_worked_off_in_order_to_the_last_also_at_stop():
+    observations = [_record(f"g{number}") for number in range(1_234)]
+    core, tracker, published, heard = _run(*observations)
+    assert [each for each in tracker.seen if not isinstance(each, Tick)] == observations
+    assert [event.group for (event,) in published.of("on_event")] == [each.group for each in observations]
+    assert [observation for (observation,) in heard.of("on_observation")] == observations
+    assert len(core.views()) == len(observations)
+
+
+def test_a_group_that_is_gone_has_no_view():
+    core, _, _, _ = _run(_record("a"), _record("b"), _record("a", live=False))
+    assert [view.group for view in core.views()] == ["b"]
+
+
+def test_one_observation_that_cannot_be_worked_off_stops_no_other():
+    with capture_logs() as logs:
+        core, _, _, _ = _run(_record("a"), _record("bad"), _record("b"))
+    assert [view.group for view in core.views()] == ["a", "b"]
+    assert [log["event"] for log in logs] == ["observation_failed"]
+
+
+def test_a_tracker_that_is_behind_is_given_the_time_again_at_once_and_between_batches():
+    tracker, inbox, clock, heard = FakeTracker(), Inbox(), FakeClock(), Calls()
+    tracker.late = 3
+    core = Core(tracker, inbox, clock, [Calls()], [heard])
+    inbox.put(_record("a"))
+    core.start()
+    heard.wait_for(lambda calls: len(calls.of("on_observation")) >= 4)
+    inbox.close()
+    core.join(PATIENCE_S)
+    assert tracker.seen == [_record("a"), *3 * [Tick(clock.now_ms())]]
+
+
+def test_time_passes_for_the_tracker_without_any_observation():
+    tracker, inbox, clock, ticks = FakeTracker(), Inbox(), FakeClock(), Calls()
+    core = Core(tracker, inbox, clock, [Calls()], [ticks])
+    core.start()
+    clock.advance(500)
+    ticks.wait_for(lambda calls: calls.of("on_observation") == [(Tick(clock.now_ms()),)])
+    inbox.close()
+    core.join(PATIENCE_S)
+
+
+def _judged(core):
+    return {view.group for view in core.views() if view.judged}
+
+
+def test_a_crowd_is_shown_first_and_judged_when_no_more_of_it_come():
+    tracker, inbox, clock = FakeTracker(), Inbox(), FakeClock()
+    core = Core(tracker, inbox, clock, [Calls()])
+    crowd = {f"g{number}" for number in range(2 * JUDGED_AT_ONCE + 1)}
+    for group in crowd:
+        inbox.put(_record(group))
+    core.start()
+    assert eventually(lambda: len(core.views()) == len(crowd))
+    assert _judged(core) == set()
+    inbox.put(_record("late"))
+    assert eventually(lambda: _judged(core) == {"late"})
+    clock.advance(1_000 * JUDGE_AFTER_S)
+    assert eventually(lambda: _judged(core) == crowd | {"late"})
+    inbox.close()
+    core.join(PATIENCE_S)
+
+
+def test_a_group_that_was_judged_once_is_never_shown_without_it_again():
+    tracker, inbox = FakeTracker(), Inbox()
+    core = Core(tracker, inbox, FakeClock(), [Calls()])
+    few = {f"g{number}" for number in range(JUDGED_AT_ONCE)}
+    for group in few:
+        inbox.put(_record(group))
+    core.start()
+    assert eventually(lambda: _judged(core) == few)
+    tracker.held.clear()
+    inbox.put(_record("g0"))
+    assert eventually(lambda: not inbox)
+    for group in [*few, *few, *(f"new{number}" for number in range(JUDGED_AT_ONCE + 1))]:
+        inbox.put(_record(group))
+    tracker.held.set()
+    assert eventually(lambda: len(core.views()) == 2 * JUDGED_AT_ONCE + 1)
+    assert _judged(core) == few
+    inbox.close()
+    core.join(PATIENCE_S)
+
+
+def test_what_few_groups_changed_is_refreshed_at_once():
+    refreshed = []
+    core = Core(FakeTracker(), Inbox(), FakeClock(), [Calls()], refresh=lambda: refreshed.append(len(core.views())))
+    for number in range(3):
+        core._show({f"g{number}": GroupView(f"g{number}", *_VIEW)})
+        core._refresh()
+        core._refresh()
+    assert refreshed == [1, 2, 3]
+
+
+def test_what_many_groups_changed_is_refreshed_once_a_second():
+    clock, refreshed = FakeClock(), []
+    core = Core(FakeTracker(), Inbox(), clock, [Calls()], refresh=lambda: refreshed.append(clock.monotonic()))
+    for _ in range(25):
+        core._show({f"g{number}": GroupView(f"g{number}", *_VIEW) for number in range(JUDGED_AT_ONCE + 1)})
+        core._refresh()
+        clock.advance(100)
+    assert refreshed == [1.0, 2.0]
+
+
+def test_a_refresh_that_raises_ends_nothing():
+    core = Core(FakeTracker(), Inbox(), FakeClock(), [Calls()], refresh=lambda: 1 / 0)
+    core._show({"g": GroupView("g", *_VIEW)})
+    with capture_logs() as logs:
+        core._refresh()
+    assert [line["event"] for line in logs] == ["refresh_failed"]

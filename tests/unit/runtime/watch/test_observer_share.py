@@ -1,0 +1,56 @@
+"""Work that replicas share, and work that each does alone."""
+
+from __future__ import annotations
+
+from confluent_kafka import TopicPartition
+
+from rebalance_agent.cluster.admin_client import GroupListing
+from rebalance_agent.model.group import GroupState, GroupType
+from rebalance_agent.polls.list_groups import list_poll
+from rebalance_agent.runtime.settings.roles import ObserverSettings
+from rebalance_agent.runtime.watch.observer_share import ObserverShare
+from rebalance_agent.tracking.observations import ListedGroup
+from support.observer.fakes import Calls, fake_context
+
+PARTITION_OF = {"abc": 2, "orders": 3, "a": 1, "b": 2, "c": 3, "": 0}
+"""Of four. Java hashes these names to 96354, -1008770331 (Kafka takes the absolute value), 97, 98, 99 and 0."""
+
+
+class Cluster:
+    def list_groups(self, _states):
+        listed = (ListedGroup(name, GroupState.EMPTY, GroupType.CLASSIC) for name in PARTITION_OF)
+        return GroupListing(tuple(listed), complete=True)
+
+
+def made(**settings):
+    return ObserverShare(fake_context(Cluster()), ObserverSettings(state_topic="", **settings), None)
+
+
+def listed(share):
+    """The groups of a list, as the tracker gets them."""
+    heard = []
+    list_poll("list_all", (), share.context, heard.extend)()
+    (poll,) = share.context.inbox.take(9, 0)
+    assert [each.group for each in poll.groups] == heard
+    return set(heard)
+
+
+def test_a_replica_hears_of_the_groups_of_its_partitions_alone_and_reads_all_that_they_hold():
+    share = made(replicas_group="rebalance-agent-tests")
+    assert listed(share) == set()
+    share.ownership.on_partition_count(4)
+    share.ownership._assigned(Calls(), [TopicPartition("__consumer_offsets", number) for number in (1, 2)])
+    assert listed(share) == {name for name, partition in PARTITION_OF.items() if partition in (1, 2)}
+    share.ownership._lost(Calls(), [TopicPartition("__consumer_offsets", 2)])
+    assert listed(share) == {"a"}
+    assert all(map(share.tail_context.shows, PARTITION_OF))
+
+
+def test_one_that_shares_with_nobody_hears_of_all():
+    assert listed(made()) == set(PARTITION_OF)
+
+
+def test_where_the_topic_may_not_be_read_every_replica_hears_of_all():
+    share = made(replicas_group="rebalance-agent-tests")
+    share.ownership.topic_denied(yes=True)
+    assert listed(share) == set(PARTITION_OF)

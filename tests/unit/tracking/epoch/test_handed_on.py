@@ -1,0 +1,105 @@
+"""A partition is stalled twice if a newer epoch overtakes its first handover."""
+
+from __future__ import annotations
+
+from rebalance_agent.model.epoch_groups import CurrentAssignment, GroupEpoch, MemberState, TargetEpoch
+from rebalance_agent.model.group import GroupType
+from rebalance_agent.tracking.epoch.handovers import EARLIER_MAX, Handovers
+from rebalance_agent.tracking.tracker import Tracker
+from support.tracker.epochs import ID, current, fact, gone, joins, named, target
+from support.tracker.tracking import WHOLE, feed, tick
+
+ALONE = [
+    joins(0, "a"),
+    fact(0, GroupEpoch(2)),
+    target(100, "a", 0, 1),
+    fact(100, TargetEpoch(2)),
+    current(200, "a", 2, (0, 1)),
+]
+TO_B = [
+    joins(1_000, "b"),
+    fact(1_000, GroupEpoch(3)),
+    target(1_100, "a", 0),
+    target(1_100, "b", 1),
+    fact(1_100, TargetEpoch(3)),
+    current(1_500, "a", 2, (0,), (1,), MemberState.UNREVOKED),
+    current(2_000, "a", 3, (0,)),
+]
+OVERTAKEN = [joins(3_000, "c"), fact(3_000, GroupEpoch(4)), current(9_000, "b", 3, (1,))]
+
+
+def stall_of(*observations):
+    tracker = Tracker("cluster", settle_ms=1_000)
+    events = feed(tracker, named(t=2), WHOLE, *observations, tick(60_000))
+    stall = events[-1].stall
+    return events[-1].generation, stall.lower_seconds, stall.seconds, stall.upper_partition_seconds
+
+
+def test_both_times_count_and_the_longer_one_is_the_stall():
+    to_c = [
+        target(9_100, "b"),
+        target(9_100, "c", 1),
+        fact(9_100, TargetEpoch(4)),
+        current(9_500, "b", 3, (), (1,), MemberState.UNREVOKED),
+        current(9_600, "b", 4),
+        current(9_700, "a", 4, (0,)),
+        current(10_000, "c", 4, (1,)),
+    ]
+    # From 2 s (asked at 1.5) to 9 s, and from 9.6 (asked at 9.5) to 10 s.
+    assert stall_of(*ALONE, *TO_B, *OVERTAKEN, *to_c) == (4, 7.0, 7.5, 8.0)
+
+
+def test_of_a_member_that_went_nobody_knows_when_it_stopped_since_it_had_it():
+    to_c = [
+        *gone(9_400, "b"),
+        fact(9_400, GroupEpoch(5)),
+        target(9_500, "c", 1),
+        fact(9_500, TargetEpoch(5)),
+        current(9_700, "a", 5, (0,)),
+        current(10_000, "c", 5, (1,)),
+    ]
+    # From 2 s (asked at 1.5) to 9 s, and from 9.4 (at 9 it was heard of) to 10 s.
+    assert stall_of(*ALONE, *TO_B, *OVERTAKEN, *to_c) == (5, 7.0, 7.5, 8.5)
+
+
+def test_one_who_gets_back_what_nobody_had_meanwhile_in_a_share_group_did_not_keep_it():
+    def reported(at, value, name=""):
+        return fact(at, value, name, group_type=GroupType.SHARE)
+
+    def has(at, name, epoch, *numbers):
+        return reported(
+            at, CurrentAssignment(epoch, epoch - 1, MemberState.STABLE, {ID: numbers} if numbers else {}), name
+        )
+
+    observations = [
+        *(reported(0, each.value, each.subject) for each in (joins(0, "a"), joins(0, "b"))),
+        reported(0, GroupEpoch(2)),
+        reported(100, TargetEpoch(2)),
+        has(200, "a", 2, 0, 1),
+        has(200, "b", 2, 0),
+        reported(1_000, GroupEpoch(3)),
+        reported(1_100, TargetEpoch(3)),
+        has(1_200, "a", 3, 0),  # nobody has 1
+        reported(1_300, GroupEpoch(4)),
+        reported(1_400, TargetEpoch(4)),
+        has(4_200, "a", 4, 0, 1),
+        has(4_300, "b", 3, 0, 1),
+        reported(4_400, GroupEpoch(5)),
+        reported(4_500, TargetEpoch(5)),
+        has(4_600, "b", 5, 0),  # a still has 1
+        has(4_700, "a", 5, 0, 1),
+    ]
+    assert stall_of(*observations)[:2] == (5, 3.0)
+
+
+def test_the_longest_ways_are_kept():
+    handovers, had, at_ms = Handovers(), CurrentAssignment(1, 0, MemberState.STABLE, {"t": (0,)}), 0
+    for pause_ms in (*range(1, 20), 1):
+        handovers.update("a", had, None, at_ms)
+        at_ms += pause_ms
+        handovers.update("a", None, had, at_ms)
+    ways, _ = handovers.take()
+    way = ways["t", 0]
+    assert (way.given_ms - way.released_ms, len(way.earlier)) == (1, EARLIER_MAX)
+    assert [each.given_ms - each.released_ms for each in way.earlier] == list(range(12, 20))
+    assert handovers.take()[0] == {}

@@ -1,0 +1,148 @@
+"""Share groups (KIP-932), where a partition has several members, and a streams group's states (KIP-1071)."""
+
+from __future__ import annotations
+
+import pytest
+
+from rebalance_agent.model.episode import Trigger
+from rebalance_agent.model.epoch_groups import (
+    CurrentAssignment,
+    EpochMember,
+    GroupEpoch,
+    MemberState,
+    MemberTarget,
+    TargetEpoch,
+    Topology,
+)
+from rebalance_agent.model.group import GroupState, GroupType
+from rebalance_agent.tracking.tracker import Tracker
+from support.tracker.epochs import ID, fact, named
+from support.tracker.tracking import WHOLE, closing, feed, tick, topics
+
+
+def share(at, epoch, *, joins=(), leaves=(), **owned):
+    """One new epoch of a share group, all in one batch: its coordinator never waits for anybody."""
+    kind = GroupType.SHARE
+    for name in leaves:
+        for each in (CurrentAssignment, MemberTarget, EpochMember):
+            yield fact(at, None, name, each, group_type=kind)
+    for name in joins:
+        yield fact(at, EpochMember(f"client-{name}", "/10.0.0.1", topics=("t",)), name, group_type=kind)
+    yield fact(at, GroupEpoch(epoch), group_type=kind)
+    for name, numbers in owned.items():
+        yield fact(at, MemberTarget({ID: numbers}), name, group_type=kind)
+    yield fact(at, TargetEpoch(epoch), group_type=kind)
+    for name, numbers in owned.items():
+        assigned = {ID: numbers} if numbers else {}
+        value = CurrentAssignment(epoch, epoch - 1, MemberState.STABLE, assigned)
+        yield fact(at, value, name, group_type=kind)
+
+
+def followed(*observations, **sizes):
+    tracker = Tracker("cluster", settle_ms=1_000)
+    return tracker, feed(tracker, WHOLE, named(**(sizes or {"t": 2})), *observations, tick(60_000))
+
+
+ALONE = [*share(1_000, 2, joins="a", a=(0, 1))]
+SHARED = [*share(10_000, 3, joins="b", a=(0, 1), b=(0, 1))]
+
+
+def test_a_second_member_of_the_same_partitions_moves_nothing_and_stops_nothing():
+    tracker, events = followed(*ALONE, *SHARED)
+    event = closing(events)[-1]
+    assert (event.group_type, event.epoch_kind, event.trigger) == (
+        GroupType.SHARE,
+        "group_epoch",
+        Trigger.MEMBER_JOINED,
+    )
+    assert (event.moved, event.needed, event.revoked, event.assigned, event.lost) == (0, None, 0, 2, 0)
+    assert (event.unassigned, event.noop) == (0, False)
+    assert (event.stall.seconds, event.stall.partition_seconds) == (0, 0)
+    assert [member.assigned for member in event.members] == [{"t": (0, 1)}, {"t": (0, 1)}]
+    view = tracker.view("g")
+    assert (view.partitions, view.unassigned, view.idle_members) == (2, 0, 0)
+
+
+def test_how_many_partitions_a_member_shares_says_nothing_of_its_load():
+    tracker, events = followed(*ALONE, *share(10_000, 3, joins="b", a=(0, 1), b=(1,)))
+    assert (closing(events)[-1].skew_ratio, closing(events)[-1].imbalance) == (None, None)
+    view = tracker.view("g")
+    assert (view.skew_ratio, view.imbalance, view.topic_spread) == (None, None, ())
+
+
+def test_a_partition_moves_when_none_of_its_members_keeps_it():
+    _, events = followed(*ALONE, *SHARED, *share(20_000, 4, leaves="a", joins="c", b=(0,), c=(0, 1)))
+    event = closing(events)[-1]
+    assert (event.moved, event.revoked, event.assigned) == (1, 2, 2)
+    assert event.stall.seconds == 0  # b had it until c was given it
+
+
+@pytest.mark.parametrize(("at", "seconds"), [(20_000, 19.0), (50_000, 45.0)])
+def test_a_partition_whose_only_member_went_stood_still_since_that_was_heard_of_or_for_its_session(at, seconds):
+    _, events = followed(*ALONE, *share(at, 3, leaves="a", joins="c", c=(0, 1)))
+    stall = closing(events)[-1].stall
+    assert (stall.lower_seconds, stall.seconds, stall.partition_seconds) == (0, seconds, 0)
+
+
+def test_a_member_without_a_partition_is_idle_and_a_partition_without_a_member_unassigned():
+    tracker, events = followed(*share(1_000, 2, joins="ab", a=(0,), b=()))
+    assert closing(events)[-1].unassigned == 1
+    assert (tracker.view("g").idle_members, tracker.view("g").unassigned) == (1, 1)
+
+
+def test_what_no_record_shows_is_absent():
+    _, events = followed(*ALONE)
+    (member,) = closing(events)[-1].members
+    assert (member.session_timeout_ms, member.rebalance_timeout_ms, member.subscription_version) == (None, None, None)
+
+
+def streams(at, value, subject=""):
+    return fact(at, value, subject, group_type=GroupType.STREAMS)
+
+
+STREAMS = [
+    streams(1_000, EpochMember("client-a", "/10.0.0.1", process="p"), "a"),
+    streams(1_000, Topology({"0": ("orders",)}, epoch=1)),
+]
+
+
+@pytest.mark.parametrize(("validated", "state"), [(-1, GroupState.NOT_READY), (0, GroupState.NOT_READY)])
+def test_a_streams_group_whose_topics_are_not_as_its_topology_needs_them_is_not_ready(validated, state):
+    tracker = Tracker("cluster", settle_ms=1_000)
+    feed(tracker, WHOLE, topics(0, orders=2), *STREAMS, streams(1_000, GroupEpoch(2, validated)))
+    feed(tracker, streams(1_000, TargetEpoch(2)))
+    feed(tracker, streams(1_000, CurrentAssignment(2, 0, MemberState.STABLE, {}), "a"))
+    assert tracker.view("g").state is state
+    ready = [streams(9_000, GroupEpoch(3, 1)), streams(9_000, MemberTarget({"0": (0, 1)}), "a")]
+    feed(tracker, *ready, streams(9_000, TargetEpoch(3)))
+    assert tracker.view("g").state is GroupState.RECONCILING
+    feed(tracker, streams(9_500, CurrentAssignment(3, 2, MemberState.STABLE, {"0": (0, 1)}), "a"))
+    assert tracker.view("g").state is GroupState.STABLE
+
+
+def test_brokers_that_do_not_record_whether_it_is_ready_say_so_by_its_tasks():
+    tracker = Tracker("cluster", settle_ms=1_000)
+    feed(tracker, WHOLE, topics(0, orders=2), *STREAMS, streams(1_000, GroupEpoch(2)))
+    assert tracker.view("g").state is GroupState.NOT_READY
+    feed(tracker, streams(1_000, MemberTarget({"0": (0, 1)}), "a"), streams(1_000, TargetEpoch(2)))
+    assert tracker.view("g").state is GroupState.RECONCILING
+
+
+def test_the_internal_topics_that_a_starting_streams_group_creates_are_no_cause_of_their_own():
+    tracker = Tracker("cluster", settle_ms=1_000)
+    began = [
+        streams(1_000, EpochMember("client-a", "/10.0.0.1", process="p"), "a"),
+        streams(1_000, Topology({"0": ("orders",), "1": ("repartition",)}, epoch=1)),
+        streams(1_000, GroupEpoch(1, -1)),
+        streams(1_000, TargetEpoch(1)),
+        streams(1_000, CurrentAssignment(1, 0, MemberState.STABLE, {}), "a"),
+    ]
+    ready = [
+        streams(1_600, GroupEpoch(2, 1)),
+        streams(1_600, MemberTarget({"0": (0, 1), "1": (0, 1)}), "a"),
+        streams(1_600, TargetEpoch(2)),
+        streams(1_600, CurrentAssignment(2, 1, MemberState.STABLE, {"0": (0, 1), "1": (0, 1)}), "a"),
+    ]
+    created = topics(1_400, orders=2, repartition=2)
+    (event,) = closing(feed(tracker, WHOLE, topics(0, orders=2), *began, created, *ready, tick(60_000)))
+    assert (event.followups, event.causes) == (1, (Trigger.GROUP_STARTED,))

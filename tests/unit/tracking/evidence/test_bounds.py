@@ -1,0 +1,202 @@
+"""Bounds of external input: clocks that change, any names, floods of reports, groups and topics."""
+
+from __future__ import annotations
+
+import gc
+import json
+import time
+from dataclasses import replace
+
+import pytest
+
+from rebalance_agent.metrics.export.groups_page import GroupsPage
+from rebalance_agent.model.episode import Trigger
+from rebalance_agent.model.epoch_groups import GroupEpoch, MemberState, TargetEpoch
+from rebalance_agent.model.event_json import event_from_json, json_line
+from rebalance_agent.model.events import Callback, GroupGoneEvent
+from rebalance_agent.tracking.cluster_topics import GONE_MAX, ClusterTopics
+from rebalance_agent.tracking.evidence.member_reports import EVENTS_PER_MEMBER_MAX, MemberReports, ReportBudget
+from rebalance_agent.tracking.tracker import Tracker
+from rebalance_agent.tracking.views import partition_seconds_at
+from support.observer.fakes import FakeClock
+from support.observer.scrapes import families
+from support.tracker.epochs import current, fact, joins, named, target
+from support.tracker.tracking import (
+    T0,
+    WHOLE,
+    closing,
+    feed,
+    member,
+    record,
+    said,
+    tick,
+    tombstone,
+    topics,
+    triggers,
+    watch,
+)
+
+DAY = 86_400_000
+START = [topics(0, t=4), record(1_000, 0), record(4_000, 1, member("a", (0, 1, 2, 3)), joined=3_990)]
+
+
+def test_a_group_of_any_name_comes_out_as_it_went_in():
+    name = ('say "hello"\n\\ \u2028 {group="x"} ' + "é" * 200)[:200]
+    tracker, events = watch(
+        topics(0, t=4), record(1_000, 0, group=name), record(4_000, 1, member("a", (0,)), group=name), tick(60_000)
+    )
+    assert [event_from_json(json.loads(json_line(event))) for event in events] == events
+    page = GroupsPage(lambda: [tracker.view(group) for group in tracker.groups()], FakeClock(T0 + 60_000))
+    shown = families(page.text())["kafka_rebalance_generation"]
+    assert [sample.labels["consumergroup"] for sample in shown.samples] == [name]
+
+
+def test_observers_whose_clock_is_set_back_do_not_wait_until_it_is_as_late_again():
+    tracker, events = watch(*START, tick(5_000))
+    assert events == []
+    assert triggers(feed(tracker, tick(4_000 - DAY))) == [Trigger.GROUP_STARTED]
+    assert [type(event) for event in feed(tracker, tombstone(9_000), tick(-2 * DAY))] == [GroupGoneEvent]
+
+
+def test_totals_go_on_and_never_fall_when_the_clock_is_set_forth_and_back():
+    tracker, _ = watch(*START)
+    scraped = []
+    for at in (10_000, DAY, DAY + 5_000, 12_000, 15_000, 600_000):
+        feed(tracker, tick(at))
+        scraped.append(partition_seconds_at(tracker.view("g"), T0 + at).total)
+    assert scraped == sorted(scraped)
+    assert scraped[-1] - scraped[-2] == pytest.approx(4 * 585)
+
+
+@pytest.mark.parametrize("off", [-10 * 365 * DAY, 10 * 365 * DAY])
+def test_a_record_from_another_time_costs_a_day_at_most_and_the_next_ones_are_followed(off):
+    odd = replace(record(30_000, 2, member("a", (0, 1)), member("b", (2, 3))), timestamp_ms=T0 + 30_000 + off)
+    later = [record(60_000, 3, member("a", (0, 1, 2, 3))), tick(90_000)]
+    tracker, events = watch(*START, odd, *later)
+    assert [event.generation for event in closing(events)] == [1, 2, 3]
+    assert all(event.stall is None or event.stall.seconds <= 86_400 for event in closing(events))
+    again = [record(100_000, 0), record(103_000, 1, member("a", (0, 1, 2, 3))), tick(200_000)]
+    assert triggers(feed(tracker, *again)) == [Trigger.GROUP_STARTED]
+    assert [type(event) for event in feed(tracker, tombstone(210_000), tick(220_000))] == [GroupGoneEvent]
+
+
+def test_a_coordinator_whose_clock_is_behind_its_predecessors_is_followed():
+    tracker = Tracker("cluster", settle_ms=1_000)
+    first = [joins(9_000, "a"), fact(9_000, GroupEpoch(2)), target(9_000, "a", 0, 1), fact(9_000, TargetEpoch(2))]
+    feed(tracker, WHOLE, named(t=2), *first, current(9_000, "a", 2, (0, 1)), tick(15_000))
+    behind = [joins(8_000, "b"), fact(8_000, GroupEpoch(3)), target(8_000, "a", 0), target(8_000, "b", 1)]
+    moved = [
+        fact(8_000, TargetEpoch(3)),
+        current(8_100, "a", 2, (0,), (1,), MemberState.UNREVOKED),
+        current(8_200, "a", 3, (0,)),
+        current(8_300, "b", 3, (1,)),
+    ]
+    (event,) = closing(feed(tracker, *behind, *moved, tick(30_000)))
+    assert (event.trigger, event.moved, event.stall.seconds) == (Trigger.MEMBER_JOINED, 1, 0.2)
+
+
+def test_reports_of_all_groups_together_are_bounded_and_room_comes_back():
+    allowance = ReportBudget(10)
+    logs = [MemberReports(allowance) for _ in range(3)]
+    reports = [said(Callback.ASSIGNED, f"m{number}", 1_000, 1_000, 1, (0,)) for number in range(5)]
+    kept = [log.add(report.event, report.at_ms) for log in logs for report in reports]
+    assert (sum(kept), allowance.left) == (10, 0)
+    logs[0].clear()
+    assert allowance.left == 5
+    logs[1].keep((), T0 + 2_000)
+    assert allowance.left == 10
+
+
+def test_a_member_that_reports_for_ever_takes_no_more_room():
+    allowance = ReportBudget(100)
+    log = MemberReports(allowance)
+    for number in range(1_000):
+        assert log.add(said(Callback.ASSIGNED, "m", number, number, 1, (0,)).event, T0 + number)
+    assert allowance.left == 100 - EVENTS_PER_MEMBER_MAX
+
+
+def test_a_living_member_is_heard_when_all_room_is_taken():
+    allowance = ReportBudget(4)
+    log = MemberReports(allowance)
+    for number in range(4):
+        for name in "ab":
+            assert log.add(said(Callback.ASSIGNED, name, number, number, 1, (0,)).event, T0 + number)
+    assert allowance.left == 0
+    assert not log.add(said(Callback.ASSIGNED, "c", 9, 9, 1, (0,)).event, T0 + 9)
+    log.keep(("a", "b"), T0 + DAY)
+    assert allowance.left == 2
+    assert log.add(said(Callback.ASSIGNED, "c", 9, 9, 1, (0,)).event, T0 + 9)
+
+
+def test_groups_that_went_give_their_room_for_reports_back():
+    tracker, _ = watch(*START, said(Callback.ASSIGNED, "a", 4_001, 4_002, 1, (0,)))
+    feed(tracker, tombstone(60_000), tick(70_000))
+    assert list(tracker.groups()) == []
+
+
+@pytest.mark.no_cover  # many times over what others count
+def test_ids_of_deleted_topics_are_forgotten_in_the_end():
+    catalogue = ClusterTopics()
+    for at in range(0, 3 * GONE_MAX, 1_000):
+        names = {f"t{number}": f"id-{number}" for number in range(at, at + 1_000)}
+        catalogue.update(at, dict.fromkeys(names, 1), names)
+    newest, oldest = 3 * GONE_MAX - 1, 0
+    assert catalogue.name(f"id-{newest}") == f"t{newest}"
+    assert catalogue.name(f"id-{newest - GONE_MAX}") == f"t{newest - GONE_MAX}"
+    assert catalogue.name(f"id-{oldest}") == f"id-{oldest}"
+
+
+def _cost(story):
+    """Seconds of processor time, without those of a garbage collection, which visits what all other tests left."""
+    gc.disable()
+    try:
+        begun = time.process_time()
+        tracker, _ = watch(*story)
+        return time.process_time() - begun, tracker
+    finally:
+        gc.enable()
+
+
+def _arrivals(number):
+    names = [f"group-{each}" for each in range(number)]
+    yield topics(0, t=4)
+    for at, generation in ((1_000, 0), (4_000, 1)):
+        for name in names:
+            members = [member("a", (0, 1, 2, 3))] if generation else []
+            yield record(at, generation, *members, group=name)
+
+
+@pytest.mark.no_cover  # many times over what others count
+def test_ten_thousand_groups_at_once_cost_ten_times_what_a_thousand_cost():
+    few = min(_cost(_arrivals(1_000))[0] for _ in range(3))
+    many, tracker = _cost(_arrivals(10_000))
+    assert len(tracker.groups()) == len(tracker.changed()) == 10_000
+    assert many < 30 * few  # quadratic would be 100 times
+
+
+def _epoch(members):
+    """Every member gives a partition up, and gets its neighbour's: two records each."""
+    share = {number: range(3 * number, 3 * number + 3) for number in range(members)}
+    yield WHOLE
+    yield named(t=3 * members)
+    for number, has in share.items():
+        yield joins(1_000, f"m{number}")
+        yield target(1_000, f"m{number}", *has)
+    yield fact(1_000, GroupEpoch(2))
+    yield fact(1_000, TargetEpoch(2))
+    for number, has in share.items():
+        yield current(1_000, f"m{number}", 2, has)
+    yield fact(10_000, GroupEpoch(3))
+    yield fact(10_000, TargetEpoch(3))
+    for number, has in share.items():
+        yield current(11_000, f"m{number}", 2, has[1:], has[:1], MemberState.UNREVOKED)
+    for number, has in share.items():
+        yield current(12_000, f"m{number}", 3, (*has[1:], share[(number + 1) % members][0]))
+
+
+@pytest.mark.no_cover  # many times over what others count
+def test_a_record_of_a_large_groups_epoch_costs_no_more_than_one_of_a_small_groups():
+    few = min(_cost(_epoch(60))[0] for _ in range(3))
+    many, tracker = _cost(_epoch(600))
+    assert tracker.view("g").generation == 3
+    assert many < 30 * few  # quadratic would be 100 times

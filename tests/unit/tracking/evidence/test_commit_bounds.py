@@ -1,0 +1,477 @@
+"""Bounds of stalls in groups without reports: what their commits prove, and what they do not."""
+
+import pickle
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rebalance_agent.groupprotocol.commit_key import commit_key
+from rebalance_agent.model.episode import Basis, Trigger
+from rebalance_agent.model.epoch_groups import GroupEpoch, MemberState, TargetEpoch
+from rebalance_agent.tracking.evidence import late_commits
+from rebalance_agent.tracking.evidence.commit_times import (
+    AWAITED_MAX_MS,
+    COMMIT_DELAY_MS,
+    EARLIER_MAX,
+    EARLIER_MAX_MS,
+    CommitTimes,
+)
+from rebalance_agent.tracking.evidence.known_times import FirstCommits
+from rebalance_agent.tracking.evidence.last_seen import SESSION_TIMEOUT_MS
+from rebalance_agent.tracking.evidence.late_commits import COMMITS_LATE_MAX_MS
+from rebalance_agent.tracking.rebalance.episodes import COMMITS_WAIT_MAX_MS
+from support.tracker.epochs import current, fact, gone, group_of_two, joins, target
+from support.tracker.tracking import (
+    B_GONE,
+    TWO_EAGER,
+    closing,
+    committed,
+    feed,
+    in_time,
+    listed,
+    member,
+    record,
+    tick,
+    topics,
+    triggers,
+    watch,
+)
+
+A = member("a", (0, 1))
+WORK = [committed(at, 0, 1, 2, 3) for at in range(5_000, 80_000, 5_000)]
+
+
+def stall_of(*observations):
+    _, events = watch(*in_time(*TWO_EAGER, *observations), tick(150_000), commits=False)
+    return [event for event in closing(events) if event.group == "g"][-1].stall
+
+
+def test_the_first_commit_after_an_assignment_is_the_upper_bound_of_the_stall():
+    stall = stall_of(*WORK, *B_GONE, committed(84_500, 0))
+    # b worked at least until 69.5 s, half a second before its last commit but one; a, which got everything anew,
+    # committed at 84.5 s.
+    assert (stall.lower_seconds, stall.seconds, stall.basis) == (2.8, 15.0, Basis.BOUND)
+
+
+def test_a_commit_may_be_recorded_half_a_second_after_its_offsets_were_taken():
+    """An aiokafka member stood still between the two: 12.606 s by its own account, 12.158 s by the commit's time."""
+    taken_ms, recorded_ms = 69_552, 70_000
+    work = [committed(60_000, 2, 3), committed(65_000, 2, 3), committed(recorded_ms, 2, 3), committed(75_000, 2, 3)]
+    assert stall_of(*work, *B_GONE, committed(84_500, 0)).seconds >= 84.5 - taken_ms / 1000
+
+
+def test_offsets_are_taken_after_the_commit_before_was_answered():
+    """Commits in quick succession bound each other."""
+    work = [committed(at, 2, 3) for at in (79_800, 79_900, 80_000)]
+    assert stall_of(*work, *B_GONE, committed(84_500, 0)).seconds == pytest.approx(84.5 - 79.8)
+
+
+def test_without_a_commit_nothing_shows_that_the_stall_is_over():
+    stall = stall_of(*WORK, *B_GONE)
+    assert (stall.lower_seconds, stall.seconds, stall.upper_partition_seconds) == (2.8, None, None)
+
+
+def test_a_commit_of_a_partition_that_a_cooperative_member_kept_shows_nothing():
+    """Its timer commits also while its assigned callback runs."""
+    coop = {"protocol": "cooperative-sticky"}
+    a, b = member("a", (0, 1), owned=(0, 1)), member("b", (2, 3), owned=(2, 3))
+    grown = member("a", (0, 1, 2, 3), owned=(0, 1))
+    known = (topics(0, t=4), listed(500), record(1_000, 0), record(4_000, 1, a, b, joined=3_990, **coop))
+    death = (listed(80_000), listed(80_200, "g"), record(83_000, 2, grown, joined=82_990, **coop))
+    for number, seconds in ((0, None), (2, pytest.approx(84.5 - 69.5))):
+        _, events = watch(*in_time(*known, *WORK, *death, committed(84_500, number)), tick(150_000), commits=False)
+        assert closing(events)[-1].stall.seconds == seconds
+
+
+def test_a_member_that_stopped_polling_left_only_after_its_poll_interval():
+    """It heartbeats meanwhile, so the session timeout bounds nothing; its commits stop with its polls."""
+    kept = [committed(at, 0, 1) for at in range(5_000, 80_000, 5_000)]
+    stuck = [committed(at, 2, 3) for at in range(5_000, 55_000, 5_000)]
+    stall = stall_of(*kept, *stuck, *B_GONE, committed(84_000, 0))
+    assert stall.seconds == 84.0 - 44.5  # its last commit but one; 50 was the last
+
+
+def test_a_repeated_offset_may_be_of_a_callback_like_the_one_before():
+    work = [committed(at, 0, 1, 2, 3) for at in (60_000, 65_000, 70_000)]
+    closing_down = [committed(75_000, 2, 3), committed(80_100, 2, 3, offset=75_000)]
+    stall = stall_of(*work, *closing_down, *B_GONE, committed(84_000, 0))
+    assert stall.seconds == 84.0 - 69.5
+
+
+def test_a_staying_member_that_changed_its_subscription_stopped_before_the_rebalance():
+    """It revokes first, and asks to join when its callback has returned."""
+    wider = member("b", (2, 3), topics=("t", "u"))
+    rejoined = record(83_000, 2, A, wider, joined=82_990)
+    stall = stall_of(*WORK, B_GONE[0], B_GONE[1], rejoined, committed(84_000, 0, 2))
+    assert stall.seconds == 84.0 - 69.5
+    joined = record(83_000, 2, member("a", (0, 1)), member("b", (2,)), member("c", (3,)), joined=82_990)
+    stall = stall_of(*WORK, B_GONE[0], B_GONE[1], joined, committed(84_000, 0, 2, 3))
+    assert stall.seconds == 84.0 - 80.0  # asked to rejoin by the coordinator
+
+
+def test_a_stall_that_was_not_over_is_carried_to_the_next_rebalance():
+    second = (listed(85_000), listed(85_200, "g"), record(86_000, 3, member("c", (0, 1, 2, 3)), joined=85_990))
+    stall = stall_of(*WORK, *B_GONE, *second, committed(87_000, 0))
+    assert stall.seconds == 87.0 - 69.5
+    stall = stall_of(*WORK, *B_GONE, committed(84_000, 0), committed(84_500, 0), *second, committed(87_000, 0))
+    assert stall.seconds == 87.0 - 83.5
+
+
+SHARED = (
+    listed(85_000),
+    listed(85_200, "g"),
+    record(86_000, 3, member("a", (0, 1)), member("c", (2, 3)), joined=85_990),
+)
+"""A rebalance before anything was committed in the one before it."""
+
+
+def test_the_first_commit_of_a_later_owner_ends_the_stall_of_a_rebalance_that_another_one_followed():
+    commits = committed(86_500, 0, 1), committed(87_000, 2, 3)
+    _, events = watch(*in_time(*TWO_EAGER, *WORK, *B_GONE, *SHARED, *commits), tick(150_000), commits=False)
+    first, last = (event.stall for event in closing(events)[-2:])
+    # b had 2 and 3, which only c committed: a may never have been called for them.
+    assert (first.lower_seconds, first.seconds) == (2.8, 87.0 - 69.5)
+    assert first.upper_partition_seconds == pytest.approx(2 * (86.5 - 80.0) + 2 * (87.0 - 69.5))
+    assert last.seconds == 87.0 - 69.5
+
+
+def test_a_later_commit_of_another_partition_ends_no_stall_of_a_rebalance_before():
+    """Its owner of then may never have been called, and that of now may not have been called yet."""
+    observations = in_time(*TWO_EAGER, *WORK, *B_GONE, *SHARED, committed(86_500, 0, 1))
+    _, events = watch(*observations, tick(150_000), commits=False)
+    assert [event.stall.seconds for event in closing(events)[-2:]] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("begun_ms", "upper"), [(125_000, 127.0 - 82.99), (113_000, 115.0 - 69.5)], ids=["much later", "at that time"]
+)
+def test_a_stall_is_over_when_its_owner_would_have_been_removed_otherwise(begun_ms, upper):
+    """One whose callback never returns leaves at its rebalance timeout, 30 s after 83 s, or soon after."""
+    polls = listed(begun_ms), listed(begun_ms + 200, "g")
+    later = record(begun_ms + 1_000, 3, member("c", (0, 1, 2, 3)), joined=begun_ms + 990)
+    idle = replace(A, rebalance_timeout_ms=30_000, assignment=B_GONE[-1].value.members[0].assignment)
+    taken = replace(B_GONE[-1], value=replace(B_GONE[-1].value, members=(idle,)))
+    stall = stall_of(*WORK, *B_GONE[:-1], taken, *polls, later, committed(begun_ms + 2_000, 0))
+    assert stall.seconds == pytest.approx(upper)  # much later, it stopped 30 s + 15 s before it left, or when it joined
+
+
+def test_a_stall_goes_on_over_all_rebalances_of_an_outage_whose_members_got_no_answer():
+    """A coordinator alone cannot have its records replicated: members get an error, and join again, for as long."""
+    away = [listed(at, complete=not 58_000 < at < 100_000) for at in range(5_000, 101_000, 250)]
+    leaves = [*(committed(at, 2, 3) for at in range(5_000, 55_000, 5_000)), committed(55_000, 0, 1)]
+    alone, shared = [(0, 1, 2, 3)], [(0, 1), (2, 3)]
+    rounds = [
+        record(at, number, *map(_impatient, "ac", assigned), joined=at - 10, delay=99_900 - at)
+        for at, number, assigned in ((62_000, 2, alone), (80_000, 3, shared), (96_000, 4, shared))
+    ]
+    others = [record(60_000 + number, number, A, group="h", delay=39_800 - number) for number in range(70)]
+    stall = stall_of(*leaves, *away, *others, *rounds, committed(104_000, 0, 1, 2, 3))
+    assert stall.seconds == 104.0 - 44.5  # half a second before b's last commit but one
+
+
+def _impatient(name, assigned):
+    return replace(member(name, assigned), rebalance_timeout_ms=8_000)
+
+
+def test_partitions_may_have_stood_still_since_brokers_went_away():
+    away = [listed(at, complete=False) for at in range(40_250, 79_000, 250)]
+    work = [committed(at, 0, 1, 2, 3) for at in range(5_000, 40_000, 5_000)]
+    stay = record(83_000, 2, member("a", (0, 1)), member("b", (2,)), member("c", (3,)), joined=82_990)
+    stall = stall_of(*work, listed(40_000), *away, *B_GONE[:-1], stay, committed(84_000, 0, 2, 3))
+    assert (stall.seconds, stall.basis) == (84.0 - 40.0, Basis.BOUND)
+    again = [committed(79_200, 0, 1, 2, 3), committed(79_700, 0, 1, 2, 3), committed(79_900, 0, 1, 2, 3)]
+    stall = stall_of(
+        *work, listed(40_000), *away, listed(79_000), *again, *B_GONE[:-1], stay, committed(84_000, 0, 2, 3)
+    )
+    assert stall.seconds == 84.0 - 80.0
+
+
+@pytest.mark.parametrize(("longest_ms", "upper"), [(COMMITS_LATE_MAX_MS, 84.5 - 69.5), (5_000, 84.5 - 79.1)])
+def test_commits_that_waited_for_a_broker_do_not_show_when_their_member_worked(monkeypatch, longest_ms, upper):
+    """A librdkafka member noted its partitions lost at 76 s, while its commits of the last seconds still waited."""
+    monkeypatch.setattr(late_commits, "COMMITS_LATE_MAX_MS", longest_ms)
+    polls = [listed(at, complete=at <= 70_000 or at >= 79_900) for at in range(1_000, 80_000, 100)]
+    work = [committed(at, 0, 1, 2, 3) for at in range(5_000, 70_000, 5_000)]
+    waited = [committed(at, 0, 1, 2, 3) for at in range(78_800, 79_400, 100)]
+    stall = stall_of(*polls, *work, *waited, *B_GONE, committed(84_500, 0))
+    assert stall.seconds == pytest.approx(upper)
+
+
+def test_an_episode_waits_for_first_commits_and_not_for_long():
+    tracker, events = watch(*in_time(*TWO_EAGER, *WORK, *B_GONE), tick(90_000), commits=False)
+    assert triggers(events) == [Trigger.GROUP_STARTED]
+    events = feed(tracker, committed(90_500, 0), tick(91_500), commits=False)
+    assert closing(events)[-1].stall.seconds == 21.0
+    tracker, events = watch(
+        *in_time(*TWO_EAGER, *WORK, *B_GONE), tick(83_000 + 5_000 + COMMITS_WAIT_MAX_MS), commits=False
+    )
+    assert triggers(events) == [Trigger.GROUP_STARTED, Trigger.MEMBER_LEFT]
+
+
+def test_a_group_that_never_commits_is_waited_for_once():
+    tracker, events = watch(*TWO_EAGER, tick(9_100), commits=False)
+    assert triggers(events) == []
+    assert triggers(feed(tracker, tick(20_000), *B_GONE, tick(88_000), commits=False)) == [
+        Trigger.GROUP_STARTED,
+        Trigger.MEMBER_GONE,
+    ]
+
+
+def test_a_removed_member_that_was_alive_hears_of_it_later():
+    """KIP-848: it did not revoke within its rebalance timeout, and consumes until its next heartbeat."""
+    observations = [
+        *group_of_two((0, 1), (2, 3), rebalance_timeout_ms=30_000),
+        fact(10_000, GroupEpoch(3)),
+        target(10_000, "a", 0),
+        target(10_000, "b", 1, 2, 3),
+        fact(10_000, TargetEpoch(3)),
+        current(11_000, "a", 2, (0,), (1,), MemberState.UNREVOKED),
+        *gone(41_000, "a"),
+        fact(41_000, GroupEpoch(4)),
+        target(41_000, "b", 0, 1, 2, 3),
+        fact(41_000, TargetEpoch(4)),
+        current(41_500, "b", 4, (0, 1, 2, 3)),
+        tick(100_000),
+    ]
+    _, events = watch(*observations)
+    assert triggers(events)[-1] is Trigger.MEMBER_FAILED
+    assert closing(events)[-1].stall.lower_seconds == 0
+
+
+@given(st.lists(st.tuples(st.integers(1, 2_000), st.integers(0, COMMIT_DELAY_MS), st.booleans()), max_size=30))
+def test_a_partition_was_consumed_after_every_commit_that_counts_as_work(steps):
+    """A reader that consumes between two commits, and repeats an offset at most once, in its callback.
+
+    It consumes as soon as it has taken the offsets of the commit before, and takes them when that was answered.
+    """
+    times, at_ms, taken_ms, offset, repeats = CommitTimes(), 0, 0, 0, False
+    consumed = []
+    for wait, delay, idle in steps:
+        repeats = idle and not repeats
+        if not repeats:
+            offset += 1
+            consumed.append(taken_ms)
+        taken_ms = at_ms + wait
+        at_ms = taken_ms + delay
+        times.update({commit_key("g", "t", 0): (at_ms, offset)})
+    worked = times.worked_ms("g", [("t", 0)], 0, at_ms)
+    assert worked is None or worked <= max(consumed)
+
+
+def test_commits_are_kept_for_a_bounded_number_of_partitions(monkeypatch):
+    monkeypatch.setattr("rebalance_agent.tracking.evidence.commit_times.PARTITIONS_MAX", 2)
+    times, first = CommitTimes(), FirstCommits()
+    for at_ms in (1_000, 2_000):
+        times.update({commit_key("g", "t", number): (at_ms, at_ms) for number in range(5)})
+    seen = [times.worked_ms("g", [("t", number)], 0, 9_000) for number in range(5)]
+    assert seen == [500, 500, None, None, None]
+    times.expect("g", [("t", 4)], 2_000, first)
+    times.update({commit_key("g", "t", 4): (3_000, 2), commit_key("g", "t", 0): None})
+    assert first.at_ms == {("t", 4): 3_000}
+    times.forget("g")
+    for at_ms in (4_000, 5_000):
+        times.update({commit_key("h", "t", number): (at_ms, at_ms) for number in range(5)})
+    assert [times.worked_ms("h", [("t", number)], 0, 9_000) for number in range(3)] == [3_500, 3_500, None]
+
+
+def test_a_commit_ends_the_stalls_of_a_bounded_number_of_generations():
+    times, firsts = CommitTimes(), [FirstCommits() for _ in range(EARLIER_MAX + 2)]
+    for first in firsts:
+        times.expect("g", [("t", 0)], 1_000, first)
+        times.expect("g", [("t", 0)], 1_000, first)  # handed on within the generation
+    times.update({commit_key("g", "t", 0): (2_000, 1)})
+    assert firsts[-1].at_ms == {("t", 0): 2_000}
+    assert [first.later_ms for first in firsts] == [{}, *[{("t", 0): 2_000}] * EARLIER_MAX, {}]
+
+
+def test_a_commit_ends_no_stall_of_a_generation_long_before():
+    times, before, after = CommitTimes(), FirstCommits(), FirstCommits()
+    times.expect("g", [("t", 0)], 1_000, before)
+    times.expect("g", [("t", 0)], 1_001 + EARLIER_MAX_MS, after)
+    times.update({commit_key("g", "t", 0): (2_000 + EARLIER_MAX_MS, 1)})
+    assert (before.later_ms, len(after.at_ms)) == ({}, 1)
+
+
+def test_first_commits_are_awaited_of_a_bounded_number_of_partitions(monkeypatch):
+    monkeypatch.setattr("rebalance_agent.tracking.evidence.commit_times.AWAITED_MAX", 3)
+    times, first = CommitTimes(), FirstCommits()
+    for number in range(4):
+        times.expect("g", [("t", number)], 1_000, first)
+        times.expect("g", [("t", 0)], 1_000, first)  # again and again: it is not the oldest
+    times.update({commit_key("g", "t", number): (2_000, 1) for number in range(4)})
+    assert sorted(first.at_ms) == [("t", 0), ("t", 2), ("t", 3)]
+
+
+def test_first_commits_are_not_awaited_for_ever():
+    """Their topic was deleted, or the group stores its offsets elsewhere."""
+    times, first = CommitTimes(), FirstCommits()
+    times.expect("elsewhere", [("t", number) for number in range(100)], 1_000, first)
+    times.expect("g", [("t", 0)], 1_000 + AWAITED_MAX_MS, first)
+    many = len(pickle.dumps(times))
+    times.expect("g", [("t", 0)], 1_001 + 2 * AWAITED_MAX_MS, FirstCommits())
+    assert len(pickle.dumps(times)) < many / 10
+    times.update({commit_key("elsewhere", "t", 0): (2_000 + 2 * AWAITED_MAX_MS, 1)})
+    assert first.at_ms == {}
+
+
+def test_groups_without_commits_that_are_kept_take_no_memory(monkeypatch):
+    monkeypatch.setattr("rebalance_agent.tracking.evidence.commit_times.PARTITIONS_MAX", 1)
+    times = CommitTimes()
+    times.update({commit_key("kept", "t", 0): (1, 1)})
+    before = pickle.dumps(times)
+    for number in range(100):
+        times.update({commit_key(f"deleted-{number}", "t", 0): None, commit_key(f"over-{number}", "t", 0): (2, 1)})
+    assert pickle.dumps(times) == before
+    times.update({commit_key("kept", "t", 0): None})
+    assert len(pickle.dumps(times)) < len(before)
+
+
+COOP = {"protocol": "cooperative-sticky"}
+A_AND_B = (
+    topics(0, t=4),
+    listed(500),
+    record(4_000, 1, member("a", (0, 1), owned=(0, 1)), member("b", (2, 3), owned=(2, 3)), joined=3_990, **COOP),
+)
+
+
+@pytest.mark.parametrize(
+    ("owned", "upper"), [((2, 3), 0.0), ((2,), 81.0 - 4.0), ((), 81.0 - 64.5)], ids=["all", "one lost", "both lost"]
+)
+def test_a_cooperative_member_that_joins_without_what_it_had_had_lost_it(owned, upper):
+    """Of one that kept some, commits show no work on the others."""
+    again = record(
+        80_000, 2, member("a", (0, 1), owned=(0, 1)), member("b", (2, 3), owned=owned), joined=79_900, **COOP
+    )
+    observations = in_time(*A_AND_B, *WORK[:-1], listed(79_800), listed(79_850, "g"), again, committed(81_000, 2, 3))
+    _, events = watch(*observations, tick(150_000), commits=False)
+    stall = closing(events)[-1].stall
+    assert (stall.seconds, stall.lower_seconds) == (pytest.approx(upper), pytest.approx(0.1 * (upper > 0)))
+    assert (stall.basis is Basis.EXACT) == (upper == 0)
+
+
+def test_a_partition_that_its_owner_had_lost_stood_still_before_it_moved():
+    moved = record(
+        80_000, 2, member("a", (0, 1, 3), owned=(0, 1)), member("b", (2,), owned=(2,)), joined=79_900, **COOP
+    )
+    observations = in_time(*A_AND_B, *WORK[:-1], listed(79_800), listed(79_850, "g"), moved, committed(81_000, 3))
+    _, events = watch(*observations, tick(150_000), commits=False)
+    assert closing(events)[-1].stall.seconds == pytest.approx(81.0 - 4.0)
+
+
+@pytest.mark.parametrize("stays", [True, False])
+def test_a_commit_ends_no_stall_of_a_partition_that_was_taken_before_it(stays):
+    """C gets 1 and 2 at 10 s. If it keeps both, its commit shows that its callback has returned for both."""
+    c = (1, 2) if stays else (1,)
+    members = (member("a", (0,), owned=(0,)), member("b", (3,), owned=(3,)))
+    observations = in_time(
+        *A_AND_B,
+        *(committed(at, 0, 1, 2, 3) for at in (5_000, 6_000, 7_000)),
+        listed(9_800),
+        listed(9_850, "g"),
+        record(10_000, 2, *members, member("c", (1, 2)), joined=9_900, **COOP),
+        record(12_000, 3, *members, member("c", c, owned=(1, 2)), member("d"), joined=11_900, **COOP),
+        committed(12_200, 1),
+        *([] if stays else [record(12_500, 4, *members, member("c", c, owned=c), member("d", (2,)), **COOP)]),
+        committed(15_000, 2),
+    )
+    _, events = watch(*observations, tick(150_000), commits=False)
+    stalls = [event.stall.seconds for event in closing(events)]
+    assert stalls[1:] == ([12.2 - 4.0, 0.0] if stays else [15.0 - 4.0, 15.0 - 4.0])
+
+
+@pytest.mark.parametrize("unmeasured", [False, True])
+def test_a_partition_that_nobody_got_stands_still_until_a_later_rebalance(unmeasured):
+    """The follow-up generation comes after the first one has settled: the member that is to join again is late."""
+    revoked_one = (member("a", (0,), owned=(0, 1)), member("b", (2, 3), owned=(2, 3)), member("c"))
+    between = record(70_000, 3, member("a", (0,), owned=(0,)), member("b", (2, 3), owned=(2, 3)), member("c"), **COOP)
+    handed_over = (member("a", (0,), owned=(0,)), member("b", (2, 3), owned=(2, 3)), member("c", (1,)))
+    observations = in_time(
+        *A_AND_B,
+        *(committed(at, 0, 1, 2, 3) for at in (5_000, 6_000, 7_000)),
+        listed(9_800),
+        listed(9_850, "g"),
+        record(10_000, 2, *revoked_one, joined=9_900, **COOP),
+        *([replace(between, replayed=True)] if unmeasured else []),
+        listed(99_800),
+        listed(99_850, "g"),
+        record(100_000, 4 if unmeasured else 3, *handed_over, joined=99_900, **COOP),
+        committed(101_000, 1),
+    )
+    _, events = watch(*observations, tick(150_000), commits=False)
+    stall = closing(events)[-1].stall
+    assert (stall.seconds, stall.upper_partition_seconds) == (101.0 - 10.0, 101.0 - 10.0)
+    assert stall.lower_seconds < 1.2
+
+
+def test_a_member_that_brokers_could_not_hear_may_work_on_after_it_was_removed():
+    away = [listed(at, complete=False) for at in range(40_250, 46_000, 250)]
+    for polls, lower in (([], 0.5), ([listed(40_000), *away, listed(46_000)], 0.0)):
+        observations = [
+            *polls,
+            *gone(50_000, "a"),
+            fact(50_000, GroupEpoch(3)),
+            target(50_000, "b", 0, 1, 2, 3),
+            fact(50_000, TargetEpoch(3)),
+            current(50_500, "b", 3, (0, 1, 2, 3)),
+        ]
+        _, events = watch(*group_of_two((0, 1), (2, 3)), *observations, tick(150_000))
+        assert closing(events)[-1].stall.lower_seconds == lower
+
+
+@pytest.mark.parametrize(("away_ms", "lower"), [(52_000, 3.0), (98_500, 96.5)])
+def test_a_member_whose_coordinator_went_away_when_it_was_removed_may_work_on_until_the_brokers_are_back(
+    away_ms, lower
+):
+    """It was stopped by a signal, and went on: it heard 12 s after its removal that it was a member no more."""
+    observations = [
+        *gone(50_000, "a"),
+        fact(50_000, GroupEpoch(3)),
+        target(50_000, "b", 0, 1, 2, 3),
+        fact(50_000, TargetEpoch(3)),
+        *(listed(at, complete=not away_ms - 2_000 < at < away_ms) for at in range(5_000, 150_000, 500)),
+        current(away_ms + SESSION_TIMEOUT_MS + 3_000, "b", 3, (0, 1, 2, 3)),
+    ]
+    _, events = watch(*in_time(*group_of_two((0, 1), (2, 3)), *observations), tick(190_000))
+    assert closing(events)[-1].stall.lower_seconds == pytest.approx(lower, abs=0.01)
+
+
+def test_a_member_that_left_and_joined_again_under_its_id_may_have_stood_still_before_it_left():
+    """A librdkafka consumer that did not poll for its max.poll.interval.ms leaves when it polls, and joins at once."""
+    observations = [
+        *(committed(at, 0, 1) for at in (45_000, 46_000, 47_000)),
+        *gone(60_000, "a"),
+        fact(60_000, GroupEpoch(3)),
+        target(60_000, "b", 2, 3),
+        fact(60_000, TargetEpoch(3)),
+        joins(60_016, "a"),
+        fact(60_016, GroupEpoch(4)),
+        target(60_016, "a", 0, 1),
+        fact(60_016, TargetEpoch(4)),
+        current(60_016, "a", 4, (0, 1)),
+        current(60_700, "b", 4, (2, 3)),
+        committed(60_720, 0, 1),
+    ]
+    _, events = watch(*group_of_two((0, 1), (2, 3)), *observations, tick(190_000), commits=False)
+    stall = closing(events)[-1].stall
+    assert (stall.lower_seconds, stall.seconds) == (pytest.approx(0.016), pytest.approx(60.72 - 45.5))
+
+
+def test_a_member_of_an_epoch_group_that_worked_after_an_outage_had_not_stopped_in_it():
+    away = [listed(40_000), *(listed(at, complete=False) for at in range(40_250, 46_000, 250)), listed(46_000)]
+    moves = [
+        fact(60_000, GroupEpoch(3)),
+        target(60_000, "a", 0),
+        target(60_000, "b", 1, 2, 3),
+        fact(60_000, TargetEpoch(3)),
+        current(60_300, "a", 2, (0,), (1,), MemberState.UNREVOKED),
+        current(60_600, "a", 3, (0,)),
+        current(61_000, "b", 3, (1, 2, 3)),
+        committed(61_500, 1),
+    ]
+    before = [committed(at, 0, 1, 2, 3) for at in (5_000, 10_000)]
+    for after, upper in (([], 21.5), ([committed(at, 0, 1) for at in (50_000, 55_000)], 1.2)):
+        story = [*group_of_two((0, 1), (2, 3)), *before, *away, *after, *moves]
+        _, events = watch(*story, tick(150_000), commits=False)
+        assert closing(events)[-1].stall.seconds == pytest.approx(upper, abs=0.01)  # the observer's clock is 3 ms ahead

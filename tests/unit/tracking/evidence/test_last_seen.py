@@ -1,0 +1,237 @@
+"""Members that are gone: when they stopped and how they left, from commits and records."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from rebalance_agent.model.episode import Basis, Trigger
+from rebalance_agent.model.epoch_groups import CurrentAssignment, GroupEpoch, MemberState, TargetEpoch
+from rebalance_agent.tracking.evidence import last_seen
+from rebalance_agent.tracking.evidence.known_times import LastSeen
+from rebalance_agent.tracking.tracker import Tracker
+from support.tracker.epochs import current, fact, gone, group_of_two, joins, target
+from support.tracker.tracking import (
+    B_GONE,
+    T0,
+    TWO_EAGER,
+    closing,
+    committed,
+    feed,
+    in_time,
+    listed,
+    member,
+    record,
+    tick,
+    topics,
+    triggers,
+    watch,
+)
+
+
+def stall_of(*commits, death=B_GONE):
+    _, events = watch(*in_time(*TWO_EAGER, *commits, *death), tick(99_000))
+    return closing(events)[-1].stall
+
+
+def test_a_departed_member_worked_until_its_last_commit_but_one():
+    """The last one may be that of its revoked callback, long after it stopped working."""
+    stall = stall_of(committed(50_000, 0, 1, 2, 3), committed(60_000, 2), committed(79_000, 0, 1))
+    assert (stall.seconds, stall.lower_seconds, stall.basis) == (33.5, 2.8, Basis.BOUND)
+    assert stall.upper_partition_seconds == pytest.approx(2 * 33.5 + 2 * 3.0)  # a's own stop when it rejoins
+
+
+def test_a_clean_leave_costs_what_passed_since_the_commit_before_the_one_that_ends_it():
+    stall = stall_of(committed(74_990, 2, 3), committed(79_990, 2, 3))
+    assert (stall.seconds, stall.upper_partition_seconds) == (8.51, pytest.approx(2 * 8.51 + 2 * 3.0))
+
+
+@pytest.mark.parametrize(
+    "commits",
+    [
+        [committed(29_000, 2, 3), committed(30_000, 2, 3)],  # longer ago than its session timeout
+        [committed(78_000, 0, 1), committed(79_000, 0, 1)],  # another member's
+        [committed(78_000, 2, 3, group="h"), committed(79_000, 2, 3, group="h")],
+        [committed(3_000, 2, 3), committed(3_995, 2, 3)],  # of their owner before
+        [committed(79_000, 2, 3)],  # the only one: perhaps the one at its end
+        [committed(79_000, 2, 3), committed(79_000, 2, 3)],  # the same one
+        [committed(79_000, 2, 3), committed(83_500, 2, 3, seen=82_999)],  # the second is their owner's now
+    ],
+)
+def test_a_commit_that_says_nothing_of_its_end_changes_nothing(commits):
+    assert stall_of(*commits) == stall_of()
+    assert (stall_of().seconds, stall_of().upper_partition_seconds) == (48.0, pytest.approx(2 * 48.0 + 2 * 3.0))
+
+
+def test_a_member_cannot_have_stopped_before_what_it_had_was_given_to_it():
+    soon = (listed(9_000), listed(9_200, "g"), record(12_000, 2, member("a", (0, 1, 2, 3)), joined=11_990))
+    assert stall_of(death=soon).seconds == pytest.approx(12 - 3.99)
+
+
+def test_cooperative_members_may_have_died_while_others_were_waited_for():
+    coop = {"protocol": "cooperative-sticky"}
+    a, b = member("a", (0, 1)), member("b", (2, 3))
+    _, events = watch(
+        topics(0, t=4),
+        listed(900),
+        record(4_000, 1, a, b, joined=3_990, **coop),
+        listed(9_900),
+        listed(10_000, "g"),
+        record(20_000, 2, member("a", (0, 1), owned=(0, 1)), member("b", (2, 3), owned=(2, 3)), joined=19_990, **coop),
+        listed(30_000),
+        listed(30_200, "g"),
+        record(33_000, 3, member("a", (0, 1, 2, 3), owned=(0, 1)), joined=32_990, **coop),
+        tick(60_000),
+    )
+    assert closing(events)[-1].stall.seconds == pytest.approx(33 - 9.9)
+
+
+def static(name, instance, *numbers):
+    return member(name, numbers, instance=instance)
+
+
+STATIC = (
+    topics(0, t=4),
+    listed(900),
+    record(4_000, 1, static("a-1", "A", 0, 1), static("b-1", "B", 2, 3), joined=3_990),
+)
+RETURN = record(70_000, 1, static("a-2", "A", 0, 1), static("b-1", "B", 2, 3), joined=3_990)
+
+
+def test_a_static_members_return_costs_the_time_since_its_last_commit_but_one_or_its_session_at_most():
+    stalls = []
+    for commits in ((), (committed(53_000, 0, 1, 2, 3), committed(58_000, 0, 1, 2, 3))):
+        _, events = watch(*STATIC, *commits, RETURN, tick(99_000))
+        stalls.append(closing(events)[-1].stall)
+    assert [(each.seconds, each.upper_partition_seconds) for each in stalls] == [(45.0, 90.0), (17.5, 35.0)]
+
+
+def test_one_members_return_is_no_sign_of_life_of_another():
+    died = (listed(80_000), listed(80_200, "g"), record(83_000, 2, static("a-2", "A", 0, 1, 2, 3), joined=82_990))
+    _, events = watch(*STATIC, RETURN, *died, tick(99_000))
+    assert closing(events)[-1].stall.seconds == 48.0  # not 13, since b was not heard when a came back
+    back = (listed(80_000), listed(80_200, "g"), record(83_000, 2, static("b-1", "B", 0, 1, 2, 3), joined=82_990))
+    _, events = watch(*STATIC, RETURN, *back, tick(99_000))
+    assert closing(events)[-1].stall.seconds == 13.0
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(st.integers(0, 90_000), st.sets(st.integers(0, 3), min_size=1)), max_size=8))
+@example([(80_001, {0, 1, 2})])
+def test_commits_only_ever_tighten(commits):
+    without, stall = stall_of(), stall_of(*(committed(at, *numbers) for at, numbers in commits))
+    assert without.lower_seconds == stall.lower_seconds <= stall.seconds <= without.seconds
+    assert without.partition_seconds == stall.partition_seconds <= stall.upper_partition_seconds
+    assert stall.upper_partition_seconds <= without.upper_partition_seconds + 1e-6
+
+
+# Groups whose coordinator assigns
+
+BOTH = group_of_two((0, 1), (2, 3), rebalance_timeout_ms=30_000)
+
+
+def taken_over(at, epoch):
+    """b gets everything."""
+    return [
+        fact(at, GroupEpoch(epoch)),
+        target(at, "b", 0, 1, 2, 3),
+        fact(at, TargetEpoch(epoch)),
+        current(at + 500, "b", epoch, (0, 1, 2, 3)),
+    ]
+
+
+def reported(*records):
+    return feed(Tracker("cluster", settle_ms=1_000), *BOTH, *records, tick(200_000))
+
+
+def test_a_member_of_such_a_group_was_alive_when_it_came_to_what_it_has_and_when_it_committed():
+    without = closing(reported(*gone(21_000, "a"), *taken_over(21_000, 3)))[-1].stall
+    assert (without.seconds, without.upper_partition_seconds) == (20.5, 41.0)
+    commits = committed(12_000, 0), committed(15_000, 0)
+    with_commit = closing(reported(*commits, *gone(21_000, "a"), *taken_over(21_000, 3)))[-1].stall
+    assert (with_commit.seconds, with_commit.upper_partition_seconds) == (10.0, 20.0)
+
+
+def test_who_did_not_give_up_in_time_what_it_was_asked_for_failed():
+    asked = [
+        fact(10_000, GroupEpoch(3)),
+        target(10_000, "a", 0),
+        target(10_000, "b", 1, 2, 3),
+        fact(10_000, TargetEpoch(3)),
+        current(11_000, "a", 2, (0,), (1,), MemberState.UNREVOKED),
+    ]
+    for at, trigger in ((41_000, Trigger.MEMBER_FAILED), (40_000, Trigger.MEMBER_GONE)):
+        events = reported(*asked, *gone(at, "a"), *taken_over(at, 4))
+        assert triggers(events)[-1] is trigger
+        assert closing(events)[-1].slowest_client_id == "client-a"
+        assert closing(events)[-1].lost == (2 if trigger is Trigger.MEMBER_FAILED else None)
+
+
+def test_a_static_member_that_said_goodbye_and_did_not_come_back_left():
+    away = fact(10_000, CurrentAssignment(-2, 2, MemberState.STABLE, {}), "a")
+    events = reported(away, *gone(55_000, "a"), *taken_over(55_000, 3))
+    assert triggers(events)[-1] is Trigger.MEMBER_LEFT
+    assert closing(events)[-1].stall.seconds == 45.5
+    assert triggers(reported(*gone(55_000, "a"), *taken_over(55_000, 3)))[-1] is Trigger.MEMBER_GONE
+
+
+def test_members_that_went_are_remembered_in_bounded_number_while_a_group_does_not_come_to_rest(monkeypatch):
+    monkeypatch.setattr(last_seen, "DEPARTED_MAX", 3)
+    signs, had = last_seen.EpochLastSeen(), current(0, "x", 2, (0,)).value
+    for number in range(10):
+        signs.update(f"m{number}", had, T0 + number)
+        signs.depart(None, f"m{number}", replace(had, epoch=-2), T0 + 100 + number)
+    kept, departures = signs.take()
+    assert list(kept) == list(departures) == ["m7", "m8", "m9"]
+    assert kept["m9"].contact_ms == T0 + 9
+    assert signs.take() == ({}, {})
+
+
+@pytest.mark.parametrize("later", [None, 5_000])
+def test_the_last_work_of_a_member_that_gave_up_partitions_is_known_when_it_departs(later):
+    """It committed before, and nothing since it has fewer."""
+    signs, had = last_seen.EpochLastSeen(), current(0, "x", 2, (0,)).value
+    signs.update("x", had, T0 + 3_000)
+    signs.work("x", T0 + 2_000)
+    signs.depart(None, "x", had, T0 + 9_000)
+    signs.work("x", None if later is None else T0 + later)
+    seen, _ = signs.take()
+    assert seen == {"x": LastSeen(T0 + 3_000, T0 + (later or 2_000))}
+
+
+def test_members_that_went_while_nobody_read_are_not_remembered():
+    tracker, at = Tracker("cluster"), 2_000
+    sizes = []
+    feed(tracker, *BOTH)
+    for number in range(3):
+        name = f"x{number}"
+        feed(tracker, replace(joins(at, name), live=False), current(at, name, 2, live=False))
+        feed(tracker, *(replace(each, live=False) for each in gone(at + 1, name)), tick(at + 2_000_000))
+        at += 2_000_010
+        sizes.append(len(pickle.dumps(tracker._groups.get("g")._last_seen)))
+    assert len(set(sizes)) == 1
+
+
+def eager(at, name, *, cooperative):
+    return joins(at, name, classic=True, eager=not cooperative, session_timeout_ms=45_000)
+
+
+@pytest.mark.parametrize(("cooperative", "partition_seconds"), [(True, 2.0), (False, 4.0)])
+def test_an_eager_member_in_a_group_that_migrates_puts_down_what_it_keeps(cooperative, partition_seconds):
+    classic = eager(900, "a", cooperative=cooperative)
+    grown = [
+        joins(10_000, "c"),
+        fact(10_000, GroupEpoch(3)),
+        target(10_000, "a", 0),
+        target(10_000, "c", 1),
+        fact(10_500, TargetEpoch(3)),
+        current(11_000, "b", 3, (2, 3)),
+        current(12_000, "a", 3, (0,)),
+        fact(12_000, CurrentAssignment(3, 0, MemberState.STABLE, current(0, "c", 3, (1,)).value.assigned), "c"),
+    ]
+    stall = closing(reported(classic, *grown))[-1].stall
+    assert (stall.seconds, stall.upper_partition_seconds) == (2.0, partition_seconds)

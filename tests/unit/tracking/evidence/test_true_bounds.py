@@ -1,0 +1,98 @@
+"""Bounds of stalls that an independent check found false: each case is correct now."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rebalance_agent.model.episode import Basis
+from rebalance_agent.model.epoch_groups import GroupEpoch, TargetEpoch
+from rebalance_agent.tracking.tracker import Tracker
+from support.tracker.epochs import current, fact, gone, group_of_two, joins, target
+from support.tracker.tracking import closing, feed, in_time, listed, member, record, tick, topics, watch
+
+START = (
+    topics(0, t=4),
+    listed(500),
+    record(1_000, 0),
+    record(4_000, 1, member("a", (0, 1)), member("b", (2, 3)), joined=3_990),
+)
+RUNNING = (listed(10_000), listed(10_200, "g"), listed(13_990, "g"))
+
+
+def stall_of(*observations):
+    _, events = watch(*in_time(*START, *observations), tick(99_000))
+    return closing(events)[-1].stall
+
+
+def test_a_member_that_leaves_while_a_rebalance_runs_may_have_worked_until_its_join_phase_ended():
+    """A rolling restart: c joined and began it, b worked on and left at its own time."""
+    stall = stall_of(*RUNNING, record(14_000, 2, member("a", (0, 1)), member("c", (2, 3)), joined=13_990))
+    assert stall.lower_seconds == pytest.approx(0.01)
+
+
+def test_a_member_whose_departure_alone_began_it_had_stopped_by_then():
+    stall = stall_of(*RUNNING, record(14_000, 2, member("a", (0, 1, 2, 3)), joined=13_990))
+    assert stall.lower_seconds == pytest.approx(14 - 10.2)
+
+
+def test_a_member_that_leaves_before_a_followup_may_have_worked_until_its_join_phase_ended():
+    """A librdkafka member closed 0.4 s before the record: the others were already joining again to hand over."""
+    cooperative = {"protocol": "cooperative-sticky"}
+    before = record(6_000, 2, member("a", (0, 1)), member("b", (2, 3)), joined=5_990, **cooperative)
+    revokes = (member("a", (0,), owned=(0, 1)), member("b", (2, 3), owned=(2, 3)), member("c"))
+    begins = record(10_000, 3, *revokes, joined=9_990, **cooperative)
+    handed_over = (member("a", (0, 2), owned=(0,)), member("c", (1, 3)))
+    ends = record(14_000, 4, *handed_over, joined=13_990, **cooperative)
+    polls = (listed(5_000), listed(9_500), listed(9_700, "g"), listed(10_200, "g"), listed(13_950, "g"))
+    stall = stall_of(before, begins, ends, *polls)
+    assert stall.partition_seconds == pytest.approx(stall.lower_seconds + 2 * 0.01)
+
+
+def test_of_two_members_that_left_either_may_have_begun_it():
+    three = record(6_000, 2, member("a", (0,)), member("b", (1, 2)), member("c", (3,)), joined=5_990)
+    stall = stall_of(listed(5_000), listed(5_200, "g"), three, *RUNNING, record(14_000, 3, member("a", (0, 1, 2, 3))))
+    assert stall.lower_seconds <= 0.01
+
+
+def test_new_partitions_of_an_epoch_group_stand_still_since_the_record_that_shows_them_first():
+    """Their owners get them by their own heartbeats, at different times."""
+    grown = [
+        topics(29_000, t=4),
+        fact(30_000, GroupEpoch(3)),
+        target(30_100, "a", 0, 2),
+        target(30_100, "b", 1, 3),
+        fact(30_100, TargetEpoch(3)),
+        current(30_400, "a", 3, (0, 2)),
+        current(33_350, "b", 3, (1, 3)),
+    ]
+    events = feed(Tracker("cluster", settle_ms=1_000), *group_of_two(), *grown, tick(60_000))
+    stall = closing(events)[-1].stall
+    assert (stall.seconds, stall.basis) == (pytest.approx(3.25), Basis.BOUND)
+    assert stall.upper_partition_seconds == pytest.approx(3.25 + 0.3)
+
+
+def test_what_an_epoch_group_stalled_is_unknown_where_records_were_compacted_away():
+    """An observer was down meanwhile: some members' handovers are left of rebalances that are gone."""
+    changed = [
+        fact(90_000, GroupEpoch(9)),
+        target(90_000, "b", 0, 1, 2, 3),
+        fact(90_000, TargetEpoch(9)),
+        *gone(90_000, "a"),
+        current(90_500, "b", 9, (0, 1, 2, 3)),
+    ]
+    later = [
+        fact(95_000, GroupEpoch(10)),
+        target(95_000, "b", 0, 1, 2),
+        target(95_000, "c", 3),
+        fact(95_000, TargetEpoch(10)),
+        joins(95_000, "c"),
+        current(95_500, "b", 10, (0, 1, 2)),
+        current(95_800, "c", 10, (3,)),
+    ]
+    for gap, known in ((False, True), (True, False)):
+        left = [replace(each, replayed=True, gap_offset=0 if gap else -1) for each in changed]
+        events = feed(Tracker("cluster", settle_ms=1_000), *group_of_two((0, 1), (2, 3)), *left, *later, tick(200_000))
+        first, last = (event.stall for event in closing(events)[-2:])
+        assert (first is not None, last is not None) == (known, True)

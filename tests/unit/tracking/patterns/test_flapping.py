@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from rebalance_agent.model.events import GenerationEvent
+from rebalance_agent.tracking.patterns import flapping
+from support.tracker.deploys import Group
+from support.tracker.tracking import T0
+
+MINUTE = 60
+
+
+def named(group):
+    return [each.name for each in group.view.flapping]
+
+
+def test_who_returns_three_times_flaps_until_it_has_been_quiet():
+    group = Group("a", "b", "c")
+    for returns in range(3):
+        assert named(group) == []
+        group.restart("b", 60)
+        group.wait(6)
+        assert len(group.view.flapping) == (returns == 2)
+    (member,) = group.view.flapping
+    assert (member.name, member.returns, member.since_ms) == ("orders-b", 3, T0 + 80_500)
+    group.wait(14 * MINUTE)
+    version = group.view.version
+    assert named(group) == ["orders-b"]
+    group.wait(2 * MINUTE)
+    assert named(group) == []
+    assert group.view.version > version
+
+
+def test_the_event_names_it():
+    group = Group("a", "b")
+    for _ in range(3):
+        group.restart("b", 60)
+    group.wait(6)
+    reported = [event.flapping for event in group.events if isinstance(event, GenerationEvent)]
+    assert reported == [None] * 6 + [("orders-b",)]
+
+
+def test_a_later_report_does_not_take_the_name_away():
+    group = Group("a", "b")
+    for _ in range(3):
+        group.restart("b", 60)
+    group.wait(6)
+    group.runs("b", "image")
+    group.wait(10)
+    last = [event for event in group.events if isinstance(event, GenerationEvent)][-1]
+    assert last.revision == 1
+    assert last.flapping == ("orders-b",)
+
+
+def test_a_static_member_returns_when_it_has_a_new_id():
+    group = Group("a", "b", static=True)
+    for _ in range(3):
+        group.step(30, gone=["a"], come=["a"])
+    group.wait(6)
+    assert named(group) == ["instance-a"]
+
+
+def test_in_a_rolling_restart_nobody_flaps():
+    group = Group("a", "b", "c")
+    for name in "abc":
+        group.restart(name, 30)
+    group.wait(6)
+    assert named(group) == []
+
+
+def test_returns_far_apart_are_none():
+    group = Group("a", "b")
+    for _ in range(5):
+        group.restart("b", 10 * MINUTE)
+    group.wait(6)
+    assert named(group) == []
+
+
+def test_members_that_cannot_be_distinguished_are_not_judged():
+    group = Group("a", "b", "c", "d", client="rdkafka")
+    for _ in range(5):
+        group.restart("b", 30)
+        group.restart("d", 30)
+    group.wait(6)
+    assert named(group) == []
+
+
+def test_memory_is_bounded(monkeypatch):
+    monkeypatch.setattr(flapping, "NAMES_MAX", 4)
+    group = Group("a", *(f"x{number}" for number in range(9)))
+    group.step(10, gone=[f"x{number}" for number in range(9)])
+    group.wait(6)
+    assert len(group.tracker._groups.get("g")._episodes.flapping._histories) == 4

@@ -1,0 +1,118 @@
+"""Two observers give one event the same trigger, whenever each of them asked for topics; and what is a cause."""
+
+from dataclasses import replace
+
+import pytest
+
+from rebalance_agent.model.episode import Trigger
+from rebalance_agent.model.epoch_groups import EpochMember, GroupEpoch, ResolvedPattern, TargetEpoch
+from rebalance_agent.tracking.observations import TopicsSeen
+from rebalance_agent.tracking.tracker import Tracker
+from support.tracker.epochs import ID, current, fact, joins, named, target
+from support.tracker.tracking import T0, WHOLE, closing, feed, in_time, member, record, tick, topics, watch
+
+ALL = (0, 1, 2, 3)
+
+
+def triggers_of(*observations):
+    _, events = watch(*in_time(*observations), tick(900_000))
+    return [event.causes for event in closing(events)][1:]
+
+
+@pytest.mark.parametrize("asked", [6_000, 15_000, 25_000, None])
+def test_partitions_changed_when_a_record_first_assigns_new_ones(asked):
+    """The topic grows at 5 s, a's client notices only at 20 s: the rebalance of 10 s has another cause."""
+    grown = [topics(asked, t=6)] if asked else []
+    records = (
+        record(1_000, 1, member("a", ALL)),
+        record(10_000, 2, member("a", (0, 1)), member("b", (2, 3))),
+        record(20_000, 3, member("a", (0, 1, 2)), member("b", (3, 4, 5))),
+    )
+    assert triggers_of(topics(0, t=4), *grown, *records) == [(Trigger.MEMBER_JOINED,), (Trigger.PARTITIONS_CHANGED,)]
+
+
+def test_partitions_that_a_follow_up_assigns_are_no_new_ones():
+    coop = {"protocol": "cooperative-sticky"}
+    records = (
+        record(1_000, 1, member("a", ALL, owned=ALL), **coop),
+        record(10_000, 2, member("a", (0, 1), owned=ALL), member("b"), **coop),
+        record(10_100, 3, member("a", (0, 1), owned=(0, 1)), member("b", (2, 3)), **coop),
+    )
+    assert triggers_of(topics(0, t=4), *records) == [(Trigger.MEMBER_JOINED,)]
+
+
+def test_a_topic_that_was_made_anew_with_fewer_partitions():
+    records = record(1_000, 1, member("a", ALL)), record(20_000, 2, member("a", (0, 1)))
+    assert triggers_of(topics(0, t=4), topics(15_000, t=2), *records) == [(Trigger.PARTITIONS_CHANGED,)]
+    assert triggers_of(topics(0, t=4), *records) == [(Trigger.REJOIN,)], "two of them have no owner"
+
+
+@pytest.mark.parametrize("asked", [6_000, 15_000, 30_000])
+def test_a_client_hears_of_a_new_topic_minutes_later(asked):
+    """Its pattern matches the topic that was created at 5 s; a rebalance of another cause comes first."""
+    records = (
+        record(1_000, 1, member("a", ALL)),
+        record(10_000, 2, member("a", (0, 1)), member("b", (2, 3))),
+        record(30_000, 3, member("a", {"t": (0, 1), "new": (0,)}, topics=("t", "new")), member("b", (2, 3))),
+    )
+    causes = triggers_of(topics(0, t=4), topics(asked, t=4, new=1), *records)
+    assert causes == [(Trigger.MEMBER_JOINED,), (Trigger.TOPICS_CHANGED,)]
+
+
+def test_a_topic_that_is_old_is_another_subscription():
+    after = record(800_000, 2, member("a", {"t": ALL, "old": (0,)}, topics=("t", "old")))
+    known = topics(0, t=4), topics(5_000, t=4, old=1), record(400_000, 1, member("a", ALL)), after
+    assert triggers_of(*known) == [(Trigger.SUBSCRIPTION_CHANGED,)]
+
+
+# Groups whose coordinator assigns
+
+
+def epoch(at, number, *members, hashed=0):
+    """All members reach an epoch."""
+    return [
+        fact(at, GroupEpoch(number, metadata_hash=hashed)),
+        *(target(at, name, *numbers) for name, numbers in members),
+        fact(at, TargetEpoch(number)),
+        *(current(at, name, number, numbers) for name, numbers in members),
+    ]
+
+
+def causes_in(*records):
+    return closing(feed(Tracker("cluster", settle_ms=1_000), *records, tick(200_000)))[-1].causes
+
+
+@pytest.mark.parametrize(("pattern", "cause"), [("t.*", Trigger.TOPICS_CHANGED), ("t|u", Trigger.SUBSCRIPTION_CHANGED)])
+def test_a_pattern_that_did_not_change_is_the_same_subscription(pattern, cause):
+    """Although no list of topics shows when u was created: the record of the pattern says it."""
+    seen = TopicsSeen(T0, {"t": 4, "u": 1}, {"t": ID, "u": "other"})
+    by_pattern = EpochMember("client-a", "/10.0.0.1", pattern="t.*")
+    group = [seen, WHOLE, fact(1_000, by_pattern, "a"), fact(1_000, ResolvedPattern(("t",)), "t.*")]
+    group += epoch(1_000, 1, ("a", ALL))
+    changed = [
+        fact(20_000, replace(by_pattern, pattern=pattern), "a"),
+        fact(20_000, ResolvedPattern(("t", "u")), pattern),
+    ]
+    assert causes_in(*group, *changed, *epoch(20_000, 2, ("a", ALL))) == (cause,)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "cause"),
+    [(7, 8, Trigger.RACKS_CHANGED), (7, 7, Trigger.REJOIN), (0, 8, Trigger.REJOIN)],
+)
+def test_another_hash_of_topics_that_did_not_change_means_other_racks(before, after, cause):
+    """The hash has names, ids, partition counts and racks (KIP-1101). Without one before, nothing shows."""
+    group = [named(), WHOLE, joins(1_000, "a"), *epoch(1_000, 1, ("a", ALL), hashed=before)]
+    assert causes_in(*group, *epoch(20_000, 2, ("a", ALL), hashed=after)) == (cause,)
+
+
+def test_a_hash_that_changes_with_partitions_means_no_other_racks():
+    group = [named(), WHOLE, joins(1_000, "a"), *epoch(1_000, 1, ("a", ALL), hashed=7)]
+    assert causes_in(*group, *epoch(20_000, 2, ("a", (*ALL, 4)), hashed=8)) == (Trigger.PARTITIONS_CHANGED,)
+    assert causes_in(*group, named(10_000, t=5), *epoch(20_000, 2, ("a", ALL), hashed=8)) == (Trigger.REJOIN,)
+
+
+def test_a_member_that_comes_back_in_another_rack():
+    old = member("a", ALL)
+    moved = replace(old, subscription=replace(old.subscription, rack_id="b"))
+    assert triggers_of(topics(0, t=4), record(1_000, 1, old), record(9_000, 2, moved)) == [(Trigger.RACKS_CHANGED,)]
