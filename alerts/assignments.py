@@ -40,6 +40,17 @@ CLUSTERED = Alert(
     "This is not urgent unless the topic lags; then restart one of its owners.",
 )
 
+ONE_HOST = Alert(
+    "KafkaGroupTopicsOnOneHost",
+    """
+    max by (cluster, consumergroup) (kafka_rebalance_topics_on_one_host_ratio) > $ratio
+    """,
+    "Topics of $group are each on one host",
+    "Of the topics of consumer group $group that several hosts could share, {{ $value | humanizePercentage }} have "
+    "been wholly on one host each, for $for. Such a topic stands still if its host fails, and loads that host alone.",
+    "This is not urgent unless a host is overloaded; shuffled-roundrobin distributes the topics over the hosts.",
+)
+
 EMPTY = Alert(
     "KafkaGroupEmpty",
     """
@@ -160,5 +171,19 @@ METADATA = Alert(
 ASSIGNMENTS = RuleGroup(
     "kafka-rebalance-assignments",
     "Assignments: partitions without an owner, overloaded members, unnecessary moves.",
-    (SKEWED, IMBALANCED, CLUSTERED, EMPTY, STUCK, UNASSIGNED, COPARTITION, LOST, EXCESS, IDLE, STANDBY, METADATA),
+    (
+        SKEWED,
+        IMBALANCED,
+        CLUSTERED,
+        ONE_HOST,
+        EMPTY,
+        STUCK,
+        UNASSIGNED,
+        COPARTITION,
+        LOST,
+        EXCESS,
+        IDLE,
+        STANDBY,
+        METADATA,
+    ),
 )

@@ -29,6 +29,7 @@ def inhibit_rules() -> list[dict[str, Any]]:
         ),
         _rule(['alertname="KafkaGroupStalled"'], ['alertname="KafkaGroupRebalanceSlow"'], _GROUP),
         _rule(['alertname="KafkaGroupStallBudgetBurnMedium"'], ['alertname="KafkaGroupStallBudgetBurnSlow"'], _GROUP),
+        _rule(['alertname="KafkaGroupTopicsOnOneHost"'], ['alertname="KafkaGroupTopicClustered"'], _GROUP),
         _rule(['alertname="KafkaGroupAssignmentSkewed"'], ['alertname="KafkaGroupAssignmentImbalanced"'], _GROUP),
     ]
 

@@ -419,11 +419,15 @@ FOR_NOTHING = Panel(
 )
 TOPICS = Panel(
     24,
-    "Topics on few members",
+    "Topics on few members or hosts",
     "Which topics are on few members? Number of owners divided by the possible number of owners, for the worst "
     "topics only; no data is good. If a topic has most of the traffic, a value of 30 % means that its few owners are "
-    "slow.",
-    (of("kafka_rebalance_topic_spread_ratio", "{{topic}}", "topic"),),
+    "slow. hosts: the same of hosts, mean over all topics; not on one host: share of the topics that are on several.",
+    (
+        of("kafka_rebalance_topic_spread_ratio", "{{topic}}", "topic"),
+        of("kafka_rebalance_host_spread_ratio", "hosts"),
+        Query(f"1 - {gauge('kafka_rebalance_topics_on_one_host_ratio', ONE_GROUP)}", "not on one host"),
+    ),
     unit="percentunit",
     thresholds=below(0.3, 0.7),
     most=1,

@@ -115,6 +115,7 @@ def test_a_critical_alert_silences_the_lesser_ones_of_its_group(alertmanager):
         ("KafkaGroupRolloutInProgress", {"KafkaGroupRebalanceStorm"}),
         ("KafkaGroupStalled", {"KafkaGroupRebalanceSlow"}),
         ("KafkaGroupStallBudgetBurnMedium", {"KafkaGroupStallBudgetBurnSlow"}),
+        ("KafkaGroupTopicsOnOneHost", {"KafkaGroupTopicClustered"}),
         ("KafkaGroupAssignmentSkewed", {"KafkaGroupAssignmentImbalanced"}),
         ("KafkaGroupRebalanceSlow", set()),
     ],
@@ -126,6 +127,7 @@ def test_what_a_lesser_alert_silences(alertmanager, source, targets):
         "KafkaGroupRolloutInProgress",
         "KafkaGroupStalled",
         "KafkaGroupStallBudgetBurnMedium",
+        "KafkaGroupTopicsOnOneHost",
         "KafkaGroupAssignmentSkewed",
     } - {source}
     fire = [each for each in asked if each["alertname"] not in others]

@@ -200,6 +200,7 @@ STORIES = {
     "lagging": [*BEGIN, TWO, LoadsSeen(T0 + 9_000, {"g": GroupLoads({("t", 0): 5.0}, {("t", 1): 2.0})})],
     "side by side": [topics(0, t=4, u=4), record(4_000, 1, member("a", {"t": (0, 1), "u": (2, 3)}, topics=("t", "u")))],
     "badly spread": [topics(0, t=4), record(4_000, 1, member("a", (0, 1, 2, 3)), member("b"))],
+    "on one host": [topics(0, t=2, u=2), record(4_000, 1, member("a", {"t": (0, 1)}), member("bb", {"u": (0, 1)}))],
     "emptied": [*next_generation(), tick(90_000), record(100_000, 3, ONE)],
     "partitions left out": [*next_generation(member("a", (0, 1))), tick(90_000), record(100_000, 3, ONE)],
     "polled": [*described()],

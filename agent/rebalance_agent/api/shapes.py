@@ -27,6 +27,7 @@ __all__ = [
     "GroupList",
     "GroupMember",
     "GroupSummary",
+    "HostSpreadSummary",
     "LagSummary",
     "LastRebalance",
     "Rebalance",
@@ -78,6 +79,17 @@ class LagSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class HostSpreadSummary:
+    """On how many hosts the partitions of a group's topics are."""
+
+    topics: Annotated[int, "topics that could be on several hosts"]
+    on_one_host: Annotated[int, "how many of them are wholly on one host"]
+    hosts: Annotated[int, "hosts that could own some of them"]
+    ratio: Annotated[float, "mean over these topics of hosts / possible hosts; 1 is best"]
+    clustered_ratio: Annotated[float, "`on_one_host` / `topics`; 0 where a random distribution could explain it"]
+
+
+@dataclass(frozen=True, slots=True)
 class GroupSummary:
     """One line of the list of groups."""
 
@@ -92,6 +104,7 @@ class GroupSummary:
     partitions: Annotated[int | None, "partitions of all subscribed topics"]
     unassigned: Annotated[int | None, "partitions without an owner"]
     skew_ratio: Annotated[float | None, "the most loaded member's partitions / its target; 1 is best"]
+    host_spread: Annotated[HostSpreadSummary | None, "its spread over hosts, if a topic could be on several"]
     idle_members: Annotated[int | None, "members without partitions that should have at least one"]
     flapping: Annotated[tuple[str, ...], "members that repeatedly leave and return, by instance or client id"]
     rollout_in_progress: Annotated[bool, "its members are being replaced in a deploy, and nothing fails"]

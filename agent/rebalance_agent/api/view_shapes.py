@@ -15,6 +15,7 @@ from rebalance_agent.api.shapes import (
     GroupDetail,
     GroupMember,
     GroupSummary,
+    HostSpreadSummary,
     LagSummary,
     LastRebalance,
     Rebalance,
@@ -43,6 +44,7 @@ def build_summary(view: GroupView, lag: GroupLag | None = None) -> GroupSummary:
         flapping=tuple(member.name for member in view.flapping),
         rebalances=sum(view.counters.completed.values()),
         aborted=view.counters.aborted,
+        host_spread=view.host_spread and _shaped(HostSpreadSummary, view.host_spread),
         lag=lag and _shaped(LagSummary, lag),
         last=view.last_episode and _shaped(LastRebalance, view.last_episode),
     )

@@ -11,6 +11,7 @@ the command line and in the what-if.
   with standby copies.
 - ``strategy``: a plan with its name, settings, user data and promise; ``strategy_registry``: strategies by name;
   ``strategy_settings``: their settings; ``replay_limits``: what recorded events lack for them.
+- ``hosts``: what counts as the host of a member, and on how many hosts each topic is.
 - ``cooperative_step``: what a cooperative form assigns in this round, and what only in the next one.
 - ``internal_topics``: topics that must exist before the assignment; ``measure_quality``, ``assignment_facts``: measure
   any assignment.

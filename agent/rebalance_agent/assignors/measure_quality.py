@@ -28,6 +28,7 @@ from rebalance_agent.assignors.assignment_facts import (
 from rebalance_agent.assignors.balance.counts import NO_EXTRA
 from rebalance_agent.assignors.balance.placement import best_loads, place_partitions
 from rebalance_agent.assignors.balance.promise import Promise, by_count
+from rebalance_agent.assignors.hosts.topic_hosts import HostSpread, host_spread
 from rebalance_agent.assignors.roster import Roster, prepare_roster
 from rebalance_agent.assignors.strategy import Strategy
 from rebalance_agent.assignors.subscribers import indexes_by_value
@@ -42,10 +43,14 @@ SWAPS_MAX = 24
 
 
 class Judgement(NamedTuple):
-    """The quality of an assignment; ``targets``: member id -> partitions that its load was measured against."""
+    """The quality of an assignment; ``targets``: member id -> partitions that its load was measured against.
+
+    ``host_spread``: known where the members' hosts are, and None where no topic could be on several.
+    """
 
     quality: AssignmentQuality
     targets: Mapping[str, int]
+    host_spread: HostSpread | None
 
 
 class Balance(NamedTuple):
@@ -62,18 +67,25 @@ def judge(group: GroupSubscription, assignment: GroupAssignment, strategy: Strat
     return judgement(group, assignment, strategy).quality
 
 
-def judgement(group: GroupSubscription, assignment: GroupAssignment, strategy: Strategy | None = None) -> Judgement:
+def judgement(
+    group: GroupSubscription,
+    assignment: GroupAssignment,
+    strategy: Strategy | None = None,
+    hosts: Mapping[str, str] | None = None,
+) -> Judgement:
     """Measure ``assignment.target`` against the promise of ``strategy``, or else against the best balance of counts.
 
     The assignment may be any client's: entries for topics or partitions that do not exist count as load only, and
-    members that are missing in it have nothing.
+    members that are missing in it have nothing. ``hosts``: the host of each member, by its id.
 
     Raises:
         AssignmentError: a configured value is out of bounds.
     """
     roster = prepare_roster(group) if strategy is None else strategy.roster(group)
     owners = owners_of(roster, assignment.target)
-    loads = [count_partitions(assignment.target.get(member.member_id, {})) for member in roster.members]
+    names = [member.member_id for member in roster.members]
+    given = [assignment.target.get(name, {}) for name in names]
+    loads = list(map(count_partitions, given))
     moved = count_moved(roster, owners)
     promise = by_count(roster) if strategy is None else strategy.promise(roster)
     measured = balance_of(roster, promise, loads, moved, plain=owners.plain)
@@ -89,8 +101,8 @@ def judgement(group: GroupSubscription, assignment: GroupAssignment, strategy: S
         copartition_breaks=copartition_breaks(roster, owners),
         rack_misses=rack_misses(roster, owners),
     )
-    names = (member.member_id for member in roster.members)
-    return Judgement(quality, dict(zip(names, measured.targets, strict=True)))
+    spread = host_spread(roster, given, measured.targets, [hosts[name] for name in names]) if hosts else None
+    return Judgement(quality, dict(zip(names, measured.targets, strict=True)), spread)
 
 
 def balance_of(roster: Roster, promise: Promise, loads: Sequence[int], moved: int, *, plain: bool) -> Balance:

@@ -291,6 +291,20 @@ TOPIC_SPREAD = labelled(
     samples=values.worst_topics,
     series=lambda _type: SeriesLimits().top_topics,
 )
+HOST_SPREAD = gauge(
+    "host_spread_ratio",
+    "Hosts that own partitions of a topic / possible hosts, mean over topics; 1 is best. Absent if no topic could be "
+    "on several hosts.",
+    "ratio",
+    value=lambda view: view.host_spread.ratio if view.host_spread else None,
+)
+TOPICS_ON_ONE_HOST = gauge(
+    "topics_on_one_host_ratio",
+    "Share of topics that are wholly on one host although several hosts could own them; 0 where a random distribution "
+    "could explain it.",
+    "ratio",
+    value=lambda view: view.host_spread.clustered_ratio if view.host_spread else None,
+)
 COPARTITION_BREAKS = gauge(
     "copartition_breaks",
     "Partition numbers with different owners in topics that are configured as co-partitioned.",

@@ -72,13 +72,15 @@ def build_view(
     )
 
 
-def add_quality(view: GroupView, generation: Generation, standby_hosts: Collection[str] = ()) -> GroupView:
+def add_quality(
+    view: GroupView, generation: Generation, hosts: Mapping[str, str], standby_hosts: Collection[str] = ()
+) -> GroupView:
     """Return ``view`` with the quality of the generation's assignment: skew, imbalance, idle members, targets.
 
-    ``standby_hosts``: members with standby or warm-up tasks, which are not idle.
+    ``hosts``: member id -> its host. ``standby_hosts``: members with standby or warm-up tasks, which are not idle.
     """
     consumers = _are_consumers(generation)
-    judged = judge_generation(generation, generation) if view.members and consumers else None
+    judged = judge_generation(generation, generation, hosts) if view.members and consumers else None
     quality = judged.quality if judged else None
     members = view.members
     if judged and promises(generation):
@@ -94,6 +96,7 @@ def add_quality(view: GroupView, generation: Generation, standby_hosts: Collecti
         skew_ratio=quality.skew_ratio if quality else None,
         imbalance=quality.imbalance if quality else None,
         topic_spread=tuple(sorted(quality.topic_spread.items())) if quality else (),
+        host_spread=judged.host_spread if judged else None,
         judged=True,
     )
 

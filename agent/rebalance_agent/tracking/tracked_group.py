@@ -57,6 +57,8 @@ class TrackedGroup:
         self._context = context
         self._cleaned_ms = now_ms
         self._base_view: GroupView | None = None
+        self._host_rule = context.host_names.of(group)
+        self._hosts: dict[str, str] = {}
         self._reports, self._totals = self.history.reports, self.history.totals
         self._episodes = self.history.episodes
 
@@ -171,9 +173,24 @@ class TrackedGroup:
         judged: bool,
         standby_hosts: Collection[str] = (),
     ) -> GroupView:
-        """Return the part of the view that depends on the generation alone; cached until that changes."""
-        if self._base_view is None or (judged and not self._base_view.judged):
+        """Return the part of the view that depends on the generation and the hosts alone; cached until they change."""
+        reported = self._host_rule.attribute is not None  # other rules read the generation alone
+        known = self._base_view is not None and (
+            not judged or (self._base_view.judged and not (reported and self._hosts_of(self._base_view) != self._hosts))
+        )
+        if self._base_view is None or not known:
             now, history = generation(), self.history
             view = self._base_view or build_view(now, state, history.version, history.first_seen_ms, self._context)
-            self._base_view = add_quality(view, now, standby_hosts) if judged else view
+            if judged:
+                self._hosts = self._hosts_of(view)
+                view = add_quality(view, now, self._hosts, standby_hosts)
+            self._base_view = view
         return self._base_view
+
+    def _hosts_of(self, view: GroupView) -> dict[str, str]:
+        """Return the host of each member, by its id."""
+        rule, reports = self._host_rule, self._reports
+        return {
+            member.member_id: rule.name(member.client_id, member.host, reports.reported_by(member.member_id).where)
+            for member in view.members
+        }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 
+from rebalance_agent.assignors.hosts.host_names import HostNames
 from rebalance_agent.groupprotocol.coordinator_partition import offsets_partition
 from rebalance_agent.model.events import Event, MemberEvent
 from rebalance_agent.model.group import GroupState
@@ -61,13 +62,14 @@ class Tracker:
         copartitioned: Copartitioned | None = None,
         may_be_empty: Callable[[str], bool] = no_group,
         stall_limits: GroupStallLimits | None = None,
+        host_names: HostNames | None = None,
     ) -> None:
         """Start without groups.
 
         ``settle_ms``: how long a closed episode waits for members' reports. ``list_period_ms``: period of the
         ListGroups polls (`GroupsListed`). ``copartitioned``: topics that are declared co-partitioned.
         ``may_be_empty``: which groups have no members on purpose at times. ``stall_limits``: when a group as a whole is
-        stalled.
+        stalled. ``host_names``: what counts as a member's host.
         """
         self._context = TrackerContext(
             cluster_id,
@@ -78,6 +80,7 @@ class Tracker:
             copartitioned or Copartitioned(),
             may_be_empty,
             stall_limits or GroupStallLimits(),
+            host_names or HostNames(),
         )
         self._groups = GroupStates(self._context)
         self._polled: dict[str, PolledGroup] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from rebalance_agent.assignors.hosts.host_names import HostNames
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.evidence.commit_times import CommitTimes
 from rebalance_agent.tracking.evidence.coordinators import Coordinators
@@ -27,7 +28,7 @@ class TrackerContext:
 
     ``settle_ms``: how long a closed episode waits for members' reports. ``copartitioned``: the declared co-partitioning
     of its groups. ``may_be_empty``: which groups have no members on purpose at times. ``stall_limits``: when
-    a group as a whole is stalled. ``outages``: of brokers.
+    a group as a whole is stalled. ``host_names``: what counts as a member's host. ``outages``: of brokers.
     ``coordinators``: when the groups' coordinators changed. ``commits``: when partitions were committed.
     ``report_budget``: how many reports all groups together may still keep.
     """
@@ -40,6 +41,7 @@ class TrackerContext:
     copartitioned: Copartitioned
     may_be_empty: Callable[[str], bool] = no_group
     stall_limits: GroupStallLimits = field(default_factory=GroupStallLimits)
+    host_names: HostNames = field(default_factory=HostNames)
     outages: Outages = field(default_factory=Outages)
     coordinators: Coordinators = field(default_factory=Coordinators)
     commits: CommitTimes = field(default_factory=CommitTimes)

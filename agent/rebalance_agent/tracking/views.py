@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from rebalance_agent.assignors.hosts.topic_hosts import HostSpread
 from rebalance_agent.model.episode import Basis, Source, Trigger
 from rebalance_agent.model.events import GenerationEvent, Workload
 from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol
@@ -127,6 +128,7 @@ class GroupView:
     ``lag_skew_ratio``, ``rate_skew_ratio``: known where loads are measured (`loads.GroupLoads`).
     ``rollout``: the current rollout, else the last one; ``rollout_in_progress``: it goes on, and nothing fails.
     ``flapping``: members that leave and return repeatedly.
+    ``host_spread``: known where some topic could be on several hosts; polls do not show the subscriptions for it.
     ``copartition_breaks``: known where the group's topics are declared co-partitioned (`copartition`).
     ``empty``: known where the group has no members and had some before, unless it may be Empty on purpose. Then
     ``partitions`` and ``unassigned`` are those that its members had subscribed to. ``unowned``: partition-seconds
@@ -155,6 +157,7 @@ class GroupView:
     copartition_breaks: int | None = None
     imbalance: int | None = None
     topic_spread: tuple[tuple[str, float], ...] = ()
+    host_spread: HostSpread | None = None
     rebalance_timeout_seconds: float | None = None
     metadata_bytes: int | None = None
     running: RunningRebalance | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from rebalance_agent.assignors.hosts.topic_hosts import HostSpread
 from rebalance_agent.model.episode import Basis, Evidence, Phases, Source, Trigger
 from rebalance_agent.model.events import AssignEvent, Callback, GenerationEvent, MemberEvent
 from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol
@@ -78,6 +79,7 @@ def full_view(group="orders", group_type=GroupType.CLASSIC, **changes):
         copartition_breaks=2,
         imbalance=1,
         topic_spread=(("payments", 0.5), ("refunds", 1.0)),
+        host_spread=HostSpread(topics=80, on_one_host=20, hosts=4, ratio=0.5, chance=1e-40),
         rebalance_timeout_seconds=300.0,
         metadata_bytes=812,
         running=RunningRebalance(NOW - 1_500, 6),

@@ -12,7 +12,7 @@ from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.tracking.views import Counters, GroupView, MemberLoad
 from support.observer.demo_events import generation_event
 
-COMPUTED = {"members", "flapping", "topic_spread", "counters", "completed"}
+COMPUTED = {"members", "flapping", "topic_spread", "host_spread", "counters", "completed"}
 """Fields that have another type in the API: numbers, names and texts in place of values."""
 
 

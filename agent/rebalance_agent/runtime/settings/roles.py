@@ -17,6 +17,7 @@ from rebalance_agent.runtime.settings.text_types import (
     Address,
     Declarations,
     GroupLimits,
+    HostRules,
     KafkaProperties,
     OptionalAddress,
     Pattern,
@@ -181,6 +182,12 @@ class ObserverSettings(ListeningSettings):
         "",
         description="when a group as a whole counts as stalled: GROUPS=SHARE,WARNING_SECONDS,CRITICAL_SECONDS; ... "
         "(GROUPS: pattern); the first match applies, other groups have 0.5,30,90",
+    )
+    host_names: HostRules = Field(
+        "",
+        description="what counts as a member's host: GROUPS=RULE; ... (GROUPS: pattern); RULE: address, pod, node (as "
+        "sidecars report them), or a regular expression of client ids whose first group is the host; the first match "
+        "applies, other groups have address",
     )
     settle_seconds: float = Field(
         5.0,

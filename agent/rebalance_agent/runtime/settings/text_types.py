@@ -11,6 +11,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from rebalance_agent.assignors.hosts.host_names import HostNames
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
 from rebalance_agent.runtime.settings.kafka_config import kafka_properties
@@ -22,6 +23,7 @@ __all__ = [
     "Address",
     "Declarations",
     "GroupLimits",
+    "HostRules",
     "KafkaProperties",
     "OptionalAddress",
     "Pattern",
@@ -129,4 +131,5 @@ Topic = Annotated[str, checked(_topic)]
 ReplicasGroup = Annotated[str, checked(_replicas_group), Field(max_length=TEXT_MAX)]
 Declarations = Annotated[str, checked(Copartitioned.parse), Field(max_length=DECLARATIONS_TEXT_MAX)]
 GroupLimits = Annotated[str, checked(GroupStallLimits.parse), Field(max_length=DECLARATIONS_TEXT_MAX)]
+HostRules = Annotated[str, checked(HostNames.parse), Field(max_length=DECLARATIONS_TEXT_MAX)]
 KafkaProperties = Annotated[dict[str, str], BeforeValidator(kafka_properties)]

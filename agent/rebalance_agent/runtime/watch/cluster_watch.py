@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 
+from rebalance_agent.assignors.hosts.host_names import HostNames
 from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.cluster.collector_context import POLL_NAMES, CollectorContext, Meters
@@ -125,6 +126,7 @@ class ClusterWatch:
             if settings.empty_groups_allow
             else lambda _group: False,
             stall_limits=GroupStallLimits.parse(settings.stall_limits),
+            host_names=HostNames.parse(settings.host_names),
         )
         snapshots = share.snapshot_schedule(tracker.unsettled)
         self._core = Core(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from rebalance_agent.assignors import STRATEGIES, Judgement, judgement
 from rebalance_agent.errors import AssignmentError
 from rebalance_agent.model.group import GroupType, Member
@@ -18,10 +20,13 @@ from rebalance_agent.tracking.completed_generation import Generation
 __all__ = ["judge_generation", "promises"]
 
 
-def judge_generation(generation: Generation, before: Generation | None = None) -> Judgement | None:
+def judge_generation(
+    generation: Generation, before: Generation | None = None, hosts: Mapping[str, str] | None = None
+) -> Judgement | None:
     """Return the quality of the generation's assignment; None if it cannot be measured.
 
-    ``before``: the generation from which moves are counted; it also defines what members own. An unknown assignor is
+    ``before``: the generation from which moves are counted; it also defines what members own. ``hosts``: member id ->
+    host, if the spread over hosts is to be measured. An unknown assignor is
     compared with the best balance that the subscriptions allow. Share groups return None: the members of a partition
     share its records, so the number of partitions per member means nothing.
     """
@@ -33,6 +38,7 @@ def judge_generation(generation: Generation, before: Generation | None = None) -
             _subscription(generation, before),
             GroupAssignment(members=assigned, target=assigned),
             STRATEGIES.get(generation.value.protocol or ""),
+            hosts,
         )
     except AssignmentError:
         return None

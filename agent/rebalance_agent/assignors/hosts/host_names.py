@@ -1,0 +1,92 @@
+"""What counts as the host of a member: its address, its pod or node, or a part of its client id. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.model.events import Workload
+
+__all__ = ["CLIENT_ID_MAX", "RULES_MAX", "HostNames", "HostRule"]
+
+RULES_MAX = 100
+"""Rules at most, since each is matched against every group."""
+
+CLIENT_ID_MAX = 256
+"""Characters of a client id that a rule's expression reads: clients choose their ids, and matching takes time."""
+
+_ADDRESS = "address"
+_REPORTED = ("pod", "node")
+
+
+@dataclass(frozen=True, slots=True)
+class HostRule:
+    """How the host of a member is named.
+
+    ``client_id``: an expression of the whole client id, whose first group is the host. ``attribute``: the attribute of
+    `Workload` that is the host. Without both, and for a member that has neither, it is the member's address.
+    """
+
+    client_id: re.Pattern[str] | None = None
+    attribute: str | None = None
+
+    def name(self, client_id: str, address: str, where: Workload | None = None) -> str:
+        """Return the host of a member; ``address``: as in its record, ``where``: as its sidecar reported it."""
+        if self.client_id is not None and (found := self.client_id.fullmatch(client_id[:CLIENT_ID_MAX])):
+            host: str = found[1] or ""
+        else:
+            host = getattr(where, self.attribute) or "" if self.attribute and where else ""
+        return host or address.removeprefix("/")
+
+
+@dataclass(frozen=True, slots=True)
+class HostNames:
+    """The rules of single groups; the first entry whose pattern matches the whole name applies."""
+
+    entries: tuple[tuple[re.Pattern[str], HostRule], ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> HostNames:
+        """Parse ``GROUPS=RULE``; several are separated by newlines or semicolons.
+
+        ``RULE``: ``address``, ``pod``, ``node``, or a regular expression of client ids with a group.
+
+        Raises:
+            InvalidInputError: an invalid regular expression or rule, or too many entries.
+        """
+        entries = [entry.strip() for entry in re.split(r"[;\n]", text) if entry.strip()]
+        if len(entries) > RULES_MAX:
+            raise InvalidInputError("", f"has {len(entries)} entries, more than {RULES_MAX}")
+        return cls(tuple(map(_entry, entries)))
+
+    def of(self, group: str) -> HostRule:
+        """Return the rule of ``group``."""
+        return next((rule for pattern, rule in self.entries if pattern.fullmatch(group)), HostRule())
+
+
+def _entry(entry: str) -> tuple[re.Pattern[str], HostRule]:
+    groups, _, rule = (part.strip() for part in entry.partition("="))
+    if not (groups and rule):
+        raise InvalidInputError("", rf"{entry!r} is not GROUPS=RULE, such as orders-.*=(app\d+)-.*")
+    return _compiled(groups), _rule(rule)
+
+
+def _rule(rule: str) -> HostRule:
+    if rule == _ADDRESS:
+        return HostRule()
+    if rule in _REPORTED:
+        return HostRule(attribute=rule)
+    pattern = _compiled(rule)
+    if not pattern.groups:
+        raise InvalidInputError(
+            "", rf"{rule!r} is neither {_ADDRESS}, {' nor '.join(_REPORTED)}, nor has it a group, such as (app\d+)-.*"
+        )
+    return HostRule(client_id=pattern)
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern, re.DOTALL)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise InvalidInputError("", f"{pattern!r} is not a regular expression: {error}") from None

@@ -1,0 +1,119 @@
+"""On how many hosts the partitions of each topic are, and whether a random distribution could explain that. Pure.
+
+A topic can lie wholly on one host by chance, and in a group of few topics all of them can. So the number of such topics
+is compared with what a random distribution over the same hosts would give.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rebalance_agent.assignors.roster import Roster
+
+__all__ = ["CHANCE_MAX", "HostSpread", "host_spread"]
+
+CHANCE_MAX = 1e-6
+"""Highest probability of an assignment that counts as clustered: thousands of groups are measured all the time."""
+
+_LEAST = 1e-300
+"""Probabilities below this one count as this one, so that their logarithm exists."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostSpread:
+    """The ``topics`` that could be on several hosts: those of several assigned partitions and several possible hosts.
+
+    ``on_one_host``: how many of them are wholly on one. ``hosts``: how many hosts could own some of them. ``ratio``:
+    mean over topics of hosts that own partitions / min(partitions, possible hosts); 1 is best. ``chance``: upper bound
+    of the probability that a random distribution puts as many of these topics on one host.
+    """
+
+    topics: int
+    on_one_host: int
+    hosts: int
+    ratio: float
+    chance: float
+
+    @property
+    def one_host_ratio(self) -> float:
+        """The share of topics that are wholly on one host, by chance or not."""
+        return self.on_one_host / self.topics
+
+    @property
+    def clustered_ratio(self) -> float:
+        """The share of topics that are wholly on one host; 0 where a random distribution could explain it."""
+        return self.one_host_ratio if self.chance <= CHANCE_MAX else 0.0
+
+
+def host_spread(
+    roster: Roster, plan: Sequence[Mapping[str, Sequence[int]]], targets: Sequence[int], hosts: Sequence[str]
+) -> HostSpread | None:
+    """Measure ``plan`` (partitions of each member); ``targets`` and ``hosts`` go by member, too.
+
+    A host could own partitions of a topic if one of its members subscribes to it and has room: its target exceeds what
+    it owns of topics with other subscribers. So the passive members of a failover group, or those that others' topics
+    fill, are no possible owners. None where no topic could be on several hosts.
+    """
+    if len(set(hosts)) < 2:  # noqa: PLR2004 - one host
+        return None
+    index_of = {topic: index for index, topic in enumerate(roster.topics)}
+    on: list[Counter[str]] = [Counter() for _ in roster.topics]
+    loads = [0] * len(hosts)
+    alike: dict[int, Counter[int]] = defaultdict(Counter)  # equal subscribers are one tuple, see Roster
+    for member, given in enumerate(plan):
+        for topic, numbers in given.items():
+            if topic in index_of and numbers:
+                index = index_of[topic]
+                on[index][hosts[member]] += len(numbers)
+                alike[id(roster.subscribers[index])][member] += len(numbers)
+                loads[member] += len(numbers)
+    shares: dict[int, dict[str, float]] = {}
+    for subscribers in roster.subscribers:
+        if (key := id(subscribers)) not in shares:
+            room: Counter[str] = Counter()
+            for member in subscribers:
+                room[hosts[member]] += max(0, targets[member] - (loads[member] - alike[key][member]))
+            shares[key] = {host: part / room.total() for host, part in room.items() if part}
+    return _measured(on, [shares[id(subscribers)] for subscribers in roster.subscribers])
+
+
+def _measured(on: Sequence[Counter[str]], shares: Sequence[Mapping[str, float]]) -> HostSpread | None:
+    """Measure the topics; ``on``: host -> partitions, ``shares``: possible host -> its share, both by topic."""
+    topics = on_one_host = 0
+    possible: set[str] = set()
+    ratios = chances = 0.0
+    known: dict[tuple[int, int], float] = {}
+    for owning, share in zip(on, shares, strict=True):
+        count = owning.total()
+        if count < 2 or len(share) < 2:  # noqa: PLR2004 - it cannot be on several hosts
+            continue
+        topics += 1
+        on_one_host += len(owning) == 1
+        possible |= share.keys()
+        ratios += min(1.0, len(owning) / min(count, len(share)))
+        key = id(share), count
+        if key not in known:
+            known[key] = sum(part**count for part in share.values())
+        chances += known[key]
+    if not topics:
+        return None
+    return HostSpread(
+        topics, on_one_host, len(possible), ratios / topics, _chance(topics, on_one_host / topics, chances / topics)
+    )
+
+
+def _chance(topics: int, found: float, expected: float) -> float:
+    """Return an upper bound of the probability that the share of successes reaches ``found``.
+
+    ``expected``: the mean of the probabilities of the trials, which may differ. The bound is theorem 1 of W. Hoeffding,
+    Probability Inequalities for Sums of Bounded Random Variables (1963).
+    """
+    if found <= expected:
+        return 1.0
+    divergence = found * math.log(found / max(expected, _LEAST))
+    if found < 1:
+        divergence += (1 - found) * math.log((1 - found) / (1 - expected))
+    return math.exp(-topics * divergence)
