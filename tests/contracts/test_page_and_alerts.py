@@ -7,6 +7,7 @@ from pathlib import Path
 
 from alerts.values import load, seconds
 
+from rebalance_agent.advice import worth
 from rebalance_agent.ui.page import trouble
 from rebalance_agent.ui.sentences.empty_text import EMPTY_SECONDS_MAX, EMPTY_SECONDS_MIN
 from rebalance_agent.ui.words import rounded_duration
@@ -23,6 +24,7 @@ def test_the_page_and_the_alerts_have_the_same_numbers():
     assert seconds(storm["window"]) == trouble.STORM_SECONDS
     assert (storm["per_member"], storm["rebalances"]) == (trouble.STORM_PER_MEMBER, trouble.STORM_MIN)
     assert (skewed["ratio"], skewed["members"]) == (trouble.SKEW_RATIO_MAX, trouble.SKEW_MEMBERS_MAX)
+    assert ALERTS["KafkaGroupTopicsOnOneHost"]["ratio"] == trouble.ONE_HOST_RATIO_MAX == worth.CLUSTERED_MAX
     assert seconds(ALERTS["KafkaGroupPartitionsLost"]["window"]) == trouble.STORM_SECONDS
     empty = ALERTS["KafkaGroupEmpty"]
     assert (empty["seconds"], empty["abandoned_seconds"]) == (EMPTY_SECONDS_MIN, EMPTY_SECONDS_MAX)
@@ -45,4 +47,8 @@ def test_the_documentation_of_the_page_has_them_too():
     for said in ("critical: storm", "warning: failed members lost ... partitions"):
         assert f"{trouble.STORM_SECONDS / 60:.0f} minutes" in shown[said]
     assert f"{trouble.STALLED_SECONDS_MIN:.0f} s or more" in shown["warning: stalled for ..."]
+    assert (
+        f"{trouble.ONE_HOST_RATIO_MAX:.0%}".replace("%", " %")
+        in shown["warning: ... topics are wholly on one of ... hosts"]
+    )
     assert f"above {trouble.SKEW_RATIO_MAX}" in shown["warning: the most loaded member has ... its share"]

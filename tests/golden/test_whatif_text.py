@@ -15,7 +15,7 @@ from rebalance_agent.api.query import NotKnownError
 from rebalance_agent.cli import main
 from rebalance_agent.model.event_json import json_line
 from rebalance_agent.runtime.sinks.split_events import event_lines
-from support.tracker.histories import clustered
+from support.tracker.histories import clustered, on_hosts
 
 FOLDER = Path(__file__).parent / "whatif"
 CAPTURED = Path(__file__).parent / "captured_topic_events.ndjson"
@@ -29,6 +29,7 @@ STORIES = {
     "clustered": lambda: lines(clustered(8)),
     "cooperative": lambda: lines(clustered(4, name="cooperative-sticky", topics=3)),
     "restarts": lambda: lines(clustered(10, name="sticky", topics=3, away_s=1, stops=(0.1, 0.1))),
+    "hosts": lambda: lines(on_hosts(rebalances=5)),
     "captured": lambda: CAPTURED.read_bytes().replace(b'"group":"coordinated"', b'"group":"g"'),
 }
 

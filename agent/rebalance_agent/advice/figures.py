@@ -8,6 +8,7 @@ from itertools import takewhile
 
 from rebalance_agent.advice.client_kinds import PossibleClients
 from rebalance_agent.advice.slow_members import SlowMember, costlier
+from rebalance_agent.assignors.hosts.topic_hosts import HostSpread
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 
 __all__ = ["STALLS_FIELDS", "Figures", "Replayed", "StrategyOutcome", "WhatIf", "added", "merged"]
@@ -21,7 +22,8 @@ class Replayed:
     """One rebalance under another strategy; ``stalled_partition_seconds`` is predicted, None where not possible.
 
     ``generation`` is the recorded one that closed the rebalance. ``moved`` is 0 in the first rebalance, which starts
-    from no assignment.
+    from no assignment. ``clustered_ratio``: the share of topics that are wholly on one host (see `HostSpread`); None
+    where none could be on several.
     """
 
     generation: int
@@ -32,12 +34,15 @@ class Replayed:
     skew_ratio: float
     imbalance: int
     stalled_partition_seconds: float | None
+    clustered_ratio: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
     """Sums over rebalances: ``generations`` were measured for skew and imbalance, ``stalls`` of them have known stalls.
 
+    ``spreads``: rebalances with topics that could be on several hosts; ``clustered_sum``: the sum of their shares of
+    topics that are wholly on one.
     ``avoided``: rebalances that static membership would have avoided; ``avoided_partition_seconds``: their stalls;
     ``waited_partition_seconds``: what partitions would have waited for their members instead.
     """
@@ -53,6 +58,13 @@ class Figures:
     avoided: int = 0
     avoided_partition_seconds: float = 0.0
     waited_partition_seconds: float = 0.0
+    spreads: int = 0
+    clustered_sum: float = 0.0
+
+    @property
+    def clustered_mean(self) -> float | None:
+        """Mean share of topics that are wholly on one host; None where none could be on several."""
+        return self.clustered_sum / self.spreads if self.spreads else None
 
     @property
     def skew_mean(self) -> float | None:
@@ -83,6 +95,8 @@ class Figures:
             avoided=int(avoided and stalled is not None),
             avoided_partition_seconds=stalled or 0.0 if avoided else 0.0,
             waited_partition_seconds=waited,
+            spreads=int(line.clustered_ratio is not None),
+            clustered_sum=line.clustered_ratio or 0.0,
         )
 
     def __add__(self, other: Figures) -> Figures:
@@ -113,7 +127,8 @@ class WhatIf:
     recorded protocol; its distance from ``recorded`` shows how far predictions can be trusted. ``copartitioned``: in
     the end, several topics of equal partition counts were on the same members, number by number. ``assignor`` None: no
     assignor ran; ``group_type``: the type in the end. ``clients``: what the members may be, and ``partitions``: how
-    many were assigned, both in the end. ``slow``: the member that the others waited for most.
+    many were assigned, both in the end. ``slow``: the member that the others waited for most. ``host_spread``: of the
+    last recorded assignment.
     """
 
     cluster_id: str
@@ -129,6 +144,7 @@ class WhatIf:
     partitions: int = 0
     slow: SlowMember | None = None
     recorded_upper: float | None = None
+    host_spread: HostSpread | None = None
 
 
 def merged(parts: Sequence[WhatIf]) -> WhatIf:

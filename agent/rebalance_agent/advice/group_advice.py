@@ -5,9 +5,10 @@ from __future__ import annotations
 from rebalance_agent.advice.client_kinds import possible_clients, usable
 from rebalance_agent.advice.outcomes import what_if
 from rebalance_agent.advice.recommendation import keeps_purpose, recommend
-from rebalance_agent.advice.replay.eligible_strategies import SIZE_MAX
+from rebalance_agent.advice.replay.eligible_strategies import SIZE_MAX, ReplaySettings
 from rebalance_agent.advice.replay.recorded_history import RecordedHistory
 from rebalance_agent.assignors import STRATEGIES
+from rebalance_agent.assignors.hosts.host_names import HostNames
 from rebalance_agent.model.group import GroupType
 
 __all__ = ["TOO_LARGE", "advise"]
@@ -16,18 +17,18 @@ TOO_LARGE = "a group of this size takes long to compare: run rebalance-agent wha
 """The text where a history is larger than the caller allows."""
 
 
-def advise(history: RecordedHistory, size_max: int = SIZE_MAX) -> str:
+def advise(history: RecordedHistory, size_max: int = SIZE_MAX, hosts: HostNames | None = None) -> str:
     """Return the sentences of `recommend` for the whole `what_if`; empty if it recommends no change.
 
     Only strategies that can be recommended are replayed. ``size_max``: members and partitions of a replay; a larger
-    history gives `TOO_LARGE`.
+    history gives `TOO_LARGE`. ``hosts``: what counts as a member's host.
     """
     if not history.decided:
         return ""
     names = _candidates(history)
     if names and history.size > size_max:
         return TOO_LARGE
-    recommendation = recommend(what_if(history, names))
+    recommendation = recommend(what_if(history, names, ReplaySettings(hosts=hosts or HostNames())))
     return recommendation.sentence if recommendation.advises else ""
 
 

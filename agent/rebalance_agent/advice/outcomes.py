@@ -11,11 +11,13 @@ from rebalance_agent.advice.replay.eligible_strategies import ReplaySettings, fa
 from rebalance_agent.advice.replay.move_counts import Assignment, count_moves
 from rebalance_agent.advice.replay.predicted_stalls import Behaviour, behaviour_of, predict_stall
 from rebalance_agent.advice.replay.recorded_history import RecordedHistory, owned_by, since_last_assignor
+from rebalance_agent.advice.replay.recorded_spread import recorded_spread
 from rebalance_agent.advice.replay.strategy_replay import ReplayedRebalance, replay_rebalances
 from rebalance_agent.advice.restarts import AvoidableRebalances, avoidable
 from rebalance_agent.advice.slow_members import slow_member
 from rebalance_agent.assignors import STRATEGIES, Strategy, strategy
 from rebalance_agent.assignors.assignment_facts import copartition_breaks, owners_of
+from rebalance_agent.assignors.hosts.host_names import HostNames
 from rebalance_agent.errors import AssignmentError
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import count_partitions
@@ -61,7 +63,8 @@ def what_if(
         if family(name) not in families:
             families[family(name)] = _both(history, chosen, settings, behaviours, restarts)
         outcomes.append(StrategyOutcome(name, chosen.protocol, families[family(name)][chosen.protocol]))
-    recorded, recorded_upper, predicted = _recorded(history, behaviours, restarts)
+    hosts = (settings or ReplaySettings()).hosts
+    recorded, recorded_upper, predicted = _recorded(history, behaviours, restarts, hosts)
     last = history.decided[-1].closing if history.decided else None
     return WhatIf(
         cluster_id=history.cluster_id,
@@ -77,6 +80,7 @@ def what_if(
         partitions=sum(count_partitions(member.assigned) for member in last.members) if last else 0,
         slow=slow_member(history),
         recorded_upper=recorded_upper,
+        host_spread=recorded_spread(history.decided[-1], hosts) if history.decided else None,
     )
 
 
@@ -105,6 +109,7 @@ def _replayed(replayed: ReplayedRebalance, behaviour: Behaviour | None, protocol
         skew_ratio=replayed.skew_ratio,
         imbalance=replayed.imbalance,
         stalled_partition_seconds=predict_stall(behaviour, replayed.given, protocol),
+        clustered_ratio=replayed.host_spread.clustered_ratio if replayed.host_spread else None,
     )
 
 
@@ -137,7 +142,10 @@ def _total(sums: Figures) -> Figures:
 
 
 def _recorded(
-    history: RecordedHistory, behaviours: Mapping[int, Behaviour | None], restarts: AvoidableRebalances
+    history: RecordedHistory,
+    behaviours: Mapping[int, Behaviour | None],
+    restarts: AvoidableRebalances,
+    hosts: HostNames,
 ) -> tuple[Figures, float | None, Figures]:
     """Return the measured figures, the upper bounds of their stalls, and the same moves with predicted stalls."""
     indexes = _indexes(history)
@@ -155,6 +163,7 @@ def _recorded(
         stalled_seconds = closing.stall.partition_seconds if closing.stall else None
         classic = closing.group_type is GroupType.CLASSIC  # the model is of classic groups
         stalled = predict_stall(behaviour, given, closing.protocol) if classic else None
+        spread = recorded_spread(rebalance, hosts)
         line = Replayed(
             generation=closing.generation,
             timestamp_ms=closing.timestamp_ms,
@@ -164,6 +173,7 @@ def _recorded(
             skew_ratio=1.0 if closing.skew_ratio is None else closing.skew_ratio,
             imbalance=closing.imbalance or 0,
             stalled_partition_seconds=stalled,
+            clustered_ratio=spread.clustered_ratio if spread else None,
         )
         avoided, waited = index in restarts.rebalances, restarts.waited(index, before or {})
         predicted += Figures.of(line, avoided=avoided, waited=waited)

@@ -3,8 +3,9 @@
 It is the only source of advice: `whatif`, `explain`, the pages and the report show its sentence.
 
 Order of criteria for strategies: those that keep the purpose of the group's own, and that its clients can run; the
-lowest skew, since an overloaded member is slow all the time; the shortest stalls; and where no stall is known, the
-fewest moves. Small differences count as none, and the group's own strategy wins ties.
+lowest skew, since an overloaded member is slow all the time; the fewest topics that are wholly on one host; the
+shortest stalls; and where no stall is known, the fewest moves. Small differences count as none, and the group's own
+strategy wins ties.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from dataclasses import dataclass
 
 from rebalance_agent.advice.client_kinds import can_be_static, usable
 from rebalance_agent.advice.figures import Figures, StrategyOutcome, WhatIf
-from rebalance_agent.advice.recommendation_text import Choice, sentence
+from rebalance_agent.advice.recommendation_text import Choice, is_clustered, sentence
 from rebalance_agent.advice.replay.eligible_strategies import GENERAL, family, library_strategy
-from rebalance_agent.advice.worth import MOVES_MIN, SKEW_MIN, STALL_MIN, WORTH_PARTITION_SECONDS
+from rebalance_agent.advice.worth import CLUSTERED_MIN, MOVES_MIN, SKEW_MIN, STALL_MIN, WORTH_PARTITION_SECONDS
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 
 __all__ = ["Recommendation", "keeps_purpose", "recommend"]
@@ -26,7 +27,7 @@ class Recommendation:
     """A recommendation for one group. ``strategy`` None: no better one is known.
 
     ``saved_partition_seconds`` and ``saved_moves`` are predictions over the recorded rebalances. ``slow_member``: name
-    of a member that should stop sooner.
+    of a member that should stop sooner. ``clustered``: most topics are wholly on one host.
     """
 
     cluster_id: str
@@ -38,11 +39,12 @@ class Recommendation:
     saved_moves: int | None
     sentence: str
     slow_member: str | None = None
+    clustered: bool = False
 
     @property
     def advises(self) -> bool:
         """Whether it recommends any change."""
-        return self.strategy is not None or self.static_membership or self.slow_member is not None
+        return self.strategy is not None or self.static_membership or self.slow_member is not None or self.clustered
 
 
 def recommend(what_if: WhatIf) -> Recommendation:
@@ -72,6 +74,7 @@ def recommend(what_if: WhatIf) -> Recommendation:
         saved_moves=saved_moves if better else None,
         sentence=sentence(what_if, Choice(own, best if better else None, slow, static=static)),
         slow_member=slow.name if slow else None,
+        clustered=is_clustered(what_if),
     )
 
 
@@ -101,10 +104,13 @@ def _order(outcome: StrategyOutcome) -> tuple[bool, int, str]:
 
 
 def _better(one: Figures, other: Figures) -> bool:
-    """Return whether a change is worth it: by skew, else by stalls, else by moves where no stall is known."""
+    """Return whether a change is worth it: by skew, else by hosts, by stalls, or by moves where no stall is known."""
     one_skew, other_skew = one.skew_mean or 1.0, other.skew_mean or 1.0
     if abs(one_skew - other_skew) >= SKEW_MIN:
         return one_skew < other_skew
+    clustered = one.clustered_mean or 0.0, other.clustered_mean or 0.0
+    if abs(clustered[0] - clustered[1]) >= CLUSTERED_MIN:
+        return clustered[0] < clustered[1]
     stalls = one.stalled_partition_seconds, other.stalled_partition_seconds
     if max(stalls) - min(stalls) >= max(WORTH_PARTITION_SECONDS, STALL_MIN * max(stalls)):
         return stalls[0] < stalls[1]

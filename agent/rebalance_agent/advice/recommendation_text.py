@@ -9,13 +9,16 @@ from rebalance_agent.advice.client_kinds import Change, ClientKind, change_to
 from rebalance_agent.advice.figures import Figures, StrategyOutcome, WhatIf
 from rebalance_agent.advice.replay.eligible_strategies import GENERAL, family, library_strategy
 from rebalance_agent.advice.slow_members import SlowMember
-from rebalance_agent.advice.worth import SKEW_MIN, WORTH_PARTITION_SECONDS
+from rebalance_agent.advice.worth import CLUSTERED_MAX, CLUSTERED_MIN, SKEW_MIN, WORTH_PARTITION_SECONDS
 from rebalance_agent.model.group import is_cooperative
 
-__all__ = ["REBALANCES_MIN", "Choice", "sentence"]
+__all__ = ["REBALANCES_MIN", "Choice", "is_clustered", "sentence"]
 
 REBALANCES_MIN = 5
 """Rebalances below which the sentence says that there were few."""
+
+_BY_ORDER = frozenset({"range", "roundrobin"})
+"""Assignors that give consecutive partitions to members with consecutive ids."""
 
 _PART = frozenset(GENERAL) - {"range"}
 """Families that give equal partition numbers of different topics to different members."""
@@ -33,7 +36,13 @@ class Choice:
 
 def sentence(what_if: WhatIf, choice: Choice) -> str:
     """Return the recommendation in sentences: the change, its steps, its savings, and its confidence."""
-    return " ".join([*_slow(choice.slow), _main(what_if, choice), *_how(what_if, choice), *_doubts(what_if, choice)])
+    parts = (_main(what_if, choice), *_how(what_if, choice), *_doubts(what_if, choice))
+    return " ".join([*_slow(choice.slow), *_clustered(what_if, choice), *parts])
+
+
+def is_clustered(what_if: WhatIf) -> bool:
+    """Return whether most topics were wholly on one host in the end."""
+    return what_if.host_spread is not None and what_if.host_spread.clustered_ratio > CLUSTERED_MAX
 
 
 def _slow(slow: SlowMember | None) -> Iterator[str]:
@@ -41,6 +50,19 @@ def _slow(slow: SlowMember | None) -> Iterator[str]:
         yield (
             f"Make {slow.name} stop sooner, with a shorter revoked callback or less work between two polls: in the "
             f"longest stall, of {slow.stall_seconds:.1f} s, the group waited {slow.seconds:.1f} s for it."
+        )
+
+
+def _clustered(what_if: WhatIf, choice: Choice) -> Iterator[str]:
+    """Yield that most topics are wholly on one host, and what helps where no strategy does."""
+    if (spread := what_if.host_spread) is None or not is_clustered(what_if):
+        return
+    yield f"{spread.on_one_host} of {spread.topics} topics are wholly on one of {spread.hosts} hosts."
+    cured = choice.best and (choice.best.figures.clustered_mean or 0.0) < (choice.own.figures.clustered_mean or 0.0)
+    if not cured and what_if.assignor in _BY_ORDER:
+        yield (
+            f"{what_if.assignor} assigns in the order of member ids, which begin with the client id: with client ids "
+            "that do not begin with a name of the host, it would distribute them."
         )
 
 
@@ -128,6 +150,12 @@ def _differences(own: Figures, best: Figures) -> Iterator[tuple[bool, str]]:
     if abs(own_skew - best_skew) >= SKEW_MIN:
         text = f"the most loaded member would have had {best_skew:.2f} times its share instead of {own_skew:.2f}"
         yield best_skew < own_skew, text
+    clustered, spread = own.clustered_mean or 0.0, best.clustered_mean or 0.0
+    if abs(clustered - spread) >= CLUSTERED_MIN:
+        yield (
+            spread < clustered,
+            f"{spread:.0%} of the topics would have been wholly on one host instead of {clustered:.0%}",
+        )
     had, has = own.stalled_partition_seconds, best.stalled_partition_seconds
     if own.stalls and abs(had - has) >= WORTH_PARTITION_SECONDS:
         yield (

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-__all__ = ["MOVES_MIN", "SKEW_MIN", "STALL_MIN", "WORTH_PARTITION_SECONDS"]
+__all__ = ["CLUSTERED_MAX", "CLUSTERED_MIN", "MOVES_MIN", "SKEW_MIN", "STALL_MIN", "WORTH_PARTITION_SECONDS"]
 
 SKEW_MIN = 0.05
 """Smallest difference of mean skew that counts, as a part of a member's share."""
+
+CLUSTERED_MIN = 0.25
+"""Smallest difference that counts of the mean share of topics that are wholly on one host."""
+
+CLUSTERED_MAX = 0.5
+"""Share of topics wholly on one host above which advice says so, as the alert ``KafkaGroupTopicsOnOneHost``."""
 
 STALL_MIN = 0.1
 """Smallest difference of stalls that counts, as a part of the stalled partition-seconds: the precision of the model."""

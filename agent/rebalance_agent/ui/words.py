@@ -13,6 +13,7 @@ import re
 import textwrap
 from collections.abc import Callable, Container, Sequence
 
+from rebalance_agent.api.shapes import HostSpreadSummary
 from rebalance_agent.model.episode import Stall
 from rebalance_agent.tracking.views import RunningRebalance
 
@@ -31,6 +32,7 @@ __all__ = [
     "minute",
     "moment",
     "moment_to_second",
+    "one_host_text",
     "partition_seconds_text",
     "percent",
     "plural",
@@ -245,6 +247,11 @@ def stalled_partitions_text(running: RunningRebalance) -> str:
         return "no partition is stalled"
     number = "up to " if not stalled_min else f"{stalled_min} to " if stalled_min < stalled_max else ""
     return f"{number}{plural(stalled_max, 'partition')} {'is' if stalled_max == 1 else 'are'} stalled"
+
+
+def one_host_text(spread: HostSpreadSummary) -> str:
+    """The number of topics that are wholly on one host: ``60 of 80 topics are wholly on one of 4 hosts``."""
+    return f"{spread.on_one_host:,} of {plural(spread.topics, 'topic')} are wholly on one of {spread.hosts} hosts"
 
 
 def table_text(headings: Sequence[str], rows: Sequence[Sequence[str]], right: Container[int] = ()) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from dataclasses import replace
 
 from rebalance_agent.assignors import STRATEGIES, judge
@@ -86,6 +87,38 @@ def moved(before, after):
 def without_hints(event):
     """The same generation without the members' owned partitions, as with Kafka's own eager members."""
     return replace(event, members=tuple(replace(each, owned={}) for each in event.members))
+
+
+def on_hosts(name="roundrobin", *, hosts=4, each=3, topics=80, partitions=3, rebalances=1):
+    """Consumers with the client id of their host subscribe to many topics; one of them restarts at each rebalance."""
+    strategy, counts = STRATEGIES[name], {f"t{number:02}": partitions for number in range(topics)}
+    places = [(host, place) for host in range(1, hosts + 1) for place in range(each)]
+    events, had = [], {}
+    for number in range(1, rebalances + 1):
+        ids = {
+            f"application{host:02}-{uuid.UUID(int=100 * host + place + (0 if place else 10 * number), version=4)}": host
+            for host, place in places
+        }
+        members = tuple(MemberSubscription(each, tuple(counts)) for each in ids)
+        group = GroupSubscription({topic: TopicMetadata(count) for topic, count in counts.items()}, members)
+        given = strategy.assign(group).members
+        shown = [snapshot(each, given[each.member_id], client_id=each.member_id[:13]) for each in members]
+        events.append(
+            generation(
+                number,
+                [replace(each, host=f"/10.0.0.{ids[each.member_id]}") for each in shown],
+                counts,
+                assignor=name,
+                protocol=strategy.protocol,
+                previous_generation=number - 1 or None,
+                moved=moved(had, given),
+                needed=None,
+                skew_ratio=1.0,
+                imbalance=0,
+            )
+        )
+        had = given
+    return events
 
 
 def clustered(rebalances=8, *, topics=4, name="range", stops=(0.2, 0.4), seconds=2.0, away_s=30):

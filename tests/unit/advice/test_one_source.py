@@ -22,7 +22,7 @@ from rebalance_agent.ui.page.site import GroupPages, Site
 from support.observer.api import api_of
 from support.observer.asked import ask
 from support.observer.views import NOW, full_view
-from support.tracker.histories import clustered
+from support.tracker.histories import clustered, on_hosts
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyspark")
@@ -56,11 +56,12 @@ HISTORIES = {
     "restarts": clustered(10, name="sticky", topics=3, away_s=1, stops=(0.1, 0.1)),
     "cooperative": clustered(8, name="cooperative-sticky", topics=3),
     "broker": of_the_broker(clustered(8, away_s=1)),
+    "hosts": on_hosts(topics=20, rebalances=5),
     "foreign": [replace(each, assignor="theirs") for each in clustered(8)],
 }
 
 
-STRATEGY = {"aiokafka": "sticky", "cooperative": None, "broker": None, "foreign": None}
+STRATEGY = {"aiokafka": "sticky", "hosts": "shuffled-roundrobin", "cooperative": None, "broker": None, "foreign": None}
 
 
 def printed(capsys, *arguments):

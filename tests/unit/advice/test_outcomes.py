@@ -4,8 +4,10 @@ from dataclasses import replace
 
 from rebalance_agent.advice import fidelity, history_of, merged, recommend, what_if
 from rebalance_agent.advice.figures import Figures, Replayed
+from rebalance_agent.advice.replay.eligible_strategies import ReplaySettings
+from rebalance_agent.assignors.hosts.host_names import HostNames
 from rebalance_agent.model.group import GroupType
-from support.tracker.histories import clustered
+from support.tracker.histories import clustered, on_hosts
 
 
 def outcome(found, name):
@@ -99,6 +101,24 @@ def test_parts_before_a_change_of_assignor_or_type_do_not_count():
     assert merged([sticky, by_range, sticky]) == sticky
     assert merged([replace(sticky, group_type=GroupType.CONSUMER), sticky]) == sticky
     assert merged([sticky, sticky]).recorded.generations == 16
+
+
+def test_the_spread_over_hosts_is_that_of_the_records_and_of_each_strategy():
+    history = history_of(on_hosts(rebalances=3))
+    found = what_if(history, ["roundrobin", "shuffled-roundrobin"])
+    assert (found.host_spread.topics, found.host_spread.on_one_host, found.host_spread.hosts) == (80, 80, 4)
+    assert (found.recorded.clustered_mean, found.predicted.clustered_mean) == (1, 1)
+    assert [each.figures.clustered_mean for each in found.outcomes] == [1, 0]
+    assert merged([found, found]).recorded.spreads == 6
+
+
+def test_what_counts_as_a_host_can_be_set():
+    history = history_of(on_hosts(hosts=2, topics=40))
+    one = ReplaySettings(hosts=HostNames.parse("g=(application).*"))
+    assert what_if(history, ["range"], one).host_spread is None
+    assert what_if(history, ["range"], one).recorded.clustered_mean is None
+    two = ReplaySettings(hosts=HostNames.parse(r"g=application(\d+)"))
+    assert what_if(history, ["range"], two).host_spread.hosts == 2
 
 
 def test_what_waits_for_a_restart_counts_even_if_the_stall_is_not_known():

@@ -9,6 +9,7 @@ from rebalance_agent.advice.client_kinds import ClientKind
 from rebalance_agent.advice.replay.eligible_strategies import SIZE_MAX, ReplaySettings, refusal
 from rebalance_agent.advice.slow_members import SlowMember
 from rebalance_agent.assignors import STRATEGIES
+from rebalance_agent.assignors.hosts.topic_hosts import HostSpread
 from rebalance_agent.errors import AssignmentError
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from support.tracker.histories import clustered
@@ -38,6 +39,33 @@ def test_the_least_skew_comes_first():
         "Use sticky instead of range: the most loaded member would have had 1.00 times its share instead of 1.50. "
         "That takes two rolling restarts: first with both in each member's list, then with sticky alone."
     )
+
+
+def test_of_equal_balance_the_fewer_topics_on_one_host():
+    own, better = (figures(spreads=10, clustered_sum=share, stalled=stalled) for share, stalled in ((10, 10), (0, 90)))
+    advice = recommend(found(own, assignor="roundrobin", shuffled_roundrobin=better))
+    assert advice.strategy == "shuffled-roundrobin"
+    assert "0% of the topics would have been wholly on one host instead of 100%, though" in advice.sentence
+    little = figures(spreads=10, clustered_sum=7.6, stalled=10)
+    assert recommend(found(own, assignor="roundrobin", shuffled_roundrobin=little)).strategy is None
+
+
+def test_topics_on_one_host_are_said_and_what_helps_if_no_strategy_does():
+    own = figures(spreads=10, clustered_sum=10)
+    history = replace(found(own, assignor="roundrobin"), host_spread=HostSpread(80, 41, 4, 0.5, 1e-9))
+    advice = recommend(history)
+    assert advice.advises
+    assert advice.sentence.startswith(
+        "41 of 80 topics are wholly on one of 4 hosts. roundrobin assigns in the order of"
+    )
+    assert "member ids" not in recommend(replace(history, assignor="sticky")).sentence
+    cured = recommend(replace(history, outcomes=found(own, shuffled_roundrobin=figures()).outcomes))
+    assert "member ids" not in cured.sentence
+
+
+@pytest.mark.parametrize("spread", [None, HostSpread(80, 40, 4, 0.5, 1e-9), HostSpread(80, 80, 4, 0.5, 1e-5)])
+def test_fewer_topics_or_chance_are_not_said(spread):
+    assert not recommend(replace(found(figures()), host_spread=spread)).advises
 
 
 def test_of_equal_balance_the_shorter_stall():

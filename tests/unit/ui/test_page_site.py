@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 
 from rebalance_agent.api.groups_api import GroupsApi
 from rebalance_agent.api.history import EpisodeHistory
+from rebalance_agent.assignors.hosts.host_names import HostNames
+from rebalance_agent.assignors.hosts.topic_hosts import HostSpread
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.http.bearer import Bearer
 from rebalance_agent.http.health import Readiness
@@ -17,7 +19,7 @@ from rebalance_agent.ui.page.group_list import group_link
 from rebalance_agent.ui.page.site import ASSETS, GroupPages, Site
 from support.observer.asked import ask
 from support.observer.views import NOW, full_view, member_event
-from support.tracker.histories import clustered, generation
+from support.tracker.histories import clustered, generation, on_hosts
 
 TOKEN = "t" * 16
 
@@ -47,6 +49,27 @@ class Tags(HTMLParser):
 
     def handle_starttag(self, tag, attrs):
         self.seen.append((tag, *(name for name, _ in attrs)))
+
+
+def test_a_group_tells_that_its_topics_are_on_one_host():
+    note = "wholly on one of 4 hosts, although members on others subscribe."
+    for number, noted in ((41, True), (40, False)):
+        view = full_view("g", running=None, host_spread=HostSpread(80, number, 4, 0.5, 1e-9))
+        _, _, page = get(site([view]), "group?name=g")
+        assert (note in page) is noted
+        assert f"{number} of 80" in page
+    _, _, page = get(site([full_view("g", host_spread=None)]), "group?name=g")
+    assert "topics on one host" not in page
+
+
+def test_the_page_counts_the_hosts_of_the_setting():
+    history, clock = EpisodeHistory(), FakeClock(NOW)
+    for event in on_hosts(topics=20):
+        history.on_event(event)
+    api = GroupsApi(lambda: (full_view("g", running=None),), history, clock)
+    for rules, found in (("", True), ("g=(application).*", False)):
+        pages = GroupPages(api, history, clock, HostNames.parse(rules))
+        assert ("20 of 20 topics are wholly on one of 4 hosts." in pages.group("g")) is found
 
 
 def test_a_group_shows_its_story():

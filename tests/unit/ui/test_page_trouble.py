@@ -4,6 +4,7 @@ import pytest
 
 from rebalance_agent.api.shapes import RebalanceKind, SlowestMember
 from rebalance_agent.api.view_shapes import build_rebalance, build_summary
+from rebalance_agent.assignors.hosts.topic_hosts import HostSpread
 from rebalance_agent.model.episode import Basis, Stall, Trigger
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.tracking.patterns.empty_groups import EmptyGroup
@@ -28,6 +29,10 @@ def empty(seconds, **changes):
     """A group that lost its members so many seconds ago."""
     gone = EmptyGroup(NOW - round(seconds * 1000), 2, 6, **changes)
     return {"members": 0, "unassigned": 6, "state": GroupState.EMPTY, "empty": gone}
+
+
+def on_one_host(number, chance=1e-9):
+    return build_summary(full_view(host_spread=HostSpread(80, number, 4, 0.5, chance))).host_spread
 
 
 def judged(storm=0, stalled=None, lost=0, **changes):
@@ -69,6 +74,10 @@ def test_a_calm_group_is_well():
         ({"skew_ratio": SKEW_RATIO_MAX}, 0, Level.OK, ""),
         ({"skew_ratio": 1.6}, 0, Level.WARNING, "1.6\u00d7 its share"),
         ({"skew_ratio": None}, 0, Level.OK, ""),
+        ({"host_spread": on_one_host(40)}, 0, Level.OK, ""),
+        ({"host_spread": on_one_host(41)}, 0, Level.WARNING, "41 of 80 topics are wholly on one of 4 hosts"),
+        ({"host_spread": on_one_host(80, chance=1e-5)}, 0, Level.OK, ""),
+        ({"host_spread": None}, 0, Level.OK, ""),
         ({"flapping": ("a",)}, 0, Level.WARNING, "members keep leaving and rejoining: a"),
         ({"flapping": ("a", "b", "c", "d\n")}, 0, Level.WARNING, "rejoining: a, b and 2 more"),
         ({"idle_members": 1}, 0, Level.OK, "1 member has no partitions"),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from rebalance_agent.advice.replay.recorded_history import RecordedHistory
 from rebalance_agent.assignors import STRATEGIES, Strategy
+from rebalance_agent.assignors.hosts.host_names import HostNames
 from rebalance_agent.assignors.strategy import COOPERATIVE_PREFIX
 from rebalance_agent.model.group import GroupType
 
@@ -34,9 +35,13 @@ GENERAL: tuple[str, ...] = tuple(sorted(_SPREAD_RANKS, key=_SPREAD_RANKS.__getit
 
 @dataclass(frozen=True, slots=True)
 class ReplaySettings:
-    """Settings of a replay. ``config``: assignor settings of all members of the replayed group."""
+    """Settings of a replay.
+
+    ``config``: assignor settings of all members of the replayed group; ``hosts``: what counts as a member's host.
+    """
 
     config: Mapping[str, str] = field(default_factory=dict)
+    hosts: HostNames = field(default_factory=HostNames)
 
 
 def refusal(history: RecordedHistory, strategy: Strategy, settings: ReplaySettings | None = None) -> str | None:

@@ -12,9 +12,11 @@ from operator import is_
 from rebalance_agent.advice.replay.eligible_strategies import ReplaySettings, family, library_strategy
 from rebalance_agent.advice.replay.move_counts import Assignment, MoveCounts, count_moves
 from rebalance_agent.advice.replay.recorded_history import RecordedHistory, RecordedRebalance
+from rebalance_agent.advice.replay.recorded_spread import hosts_of
 from rebalance_agent.assignors import Plan, Roster, Strategy
 from rebalance_agent.assignors.assignment_facts import count_moved, owners_of
 from rebalance_agent.assignors.balance.promise import by_count
+from rebalance_agent.assignors.hosts.topic_hosts import HostSpread, host_spread
 from rebalance_agent.assignors.measure_quality import balance_of
 from rebalance_agent.assignors.roster import prepare_roster_again
 from rebalance_agent.errors import DecodeError
@@ -36,7 +38,7 @@ class ReplayedRebalance:
     ``assignment`` by identity. ``given``: what moved since its previous assignment; None where there is none, as in the
     first rebalance. ``needed``: the fewest moves that the balance needed; None where that is not known. ``skew_ratio``
     and ``imbalance``: measured, for the group's own strategy, against its promise; for all others against the best
-    balance of counts.
+    balance of counts. ``host_spread``: None where no topic could be on several hosts.
     """
 
     rebalance: RecordedRebalance
@@ -46,6 +48,7 @@ class ReplayedRebalance:
     needed: int | None
     skew_ratio: float
     imbalance: int
+    host_spread: HostSpread | None
 
 
 def replay_rebalances(
@@ -74,6 +77,7 @@ class _Replay:
     def __init__(self, strategy: Strategy, settings: ReplaySettings, recorded: Strategy | None) -> None:
         self._strategy = strategy
         self._config = settings.config
+        self._host_names = settings.hosts
         own = recorded is not None and family(recorded.name) == family(strategy.name)
         self._reader = recorded.reader if recorded and own and not strategy.only_owned else None
         # All strategies but the group's own have one measure, so that their skews can be compared.
@@ -115,7 +119,12 @@ class _Replay:
             needed=None if balance_found.moved_min is None else moved - (left - balance_found.moved_min),
             skew_ratio=balance_found.skew_ratio,
             imbalance=balance_found.imbalance,
+            host_spread=host_spread(roster, plan, balance_found.targets, self._hosts(rebalance)),
         )
+
+    def _hosts(self, rebalance: RecordedRebalance) -> list[str]:
+        hosts = hosts_of(rebalance, self._host_names)
+        return [hosts[member.member_id] for member in rebalance.roster.members]
 
     def _roster(self, rebalance: RecordedRebalance, claims: Sequence[TopicPartitions]) -> Roster:
         by_count(rebalance.roster)  # fills the roster's cache, which the rosters of all strategies share

@@ -14,7 +14,9 @@ from rebalance_agent.api.shapes import RebalanceDetail, RebalanceKind
 from rebalance_agent.cli.command_parser import add_command, whole_number
 from rebalance_agent.cli.inputs.groups_access import (
     add_access_flags,
+    add_host_flag,
     agent_api,
+    host_names,
     past_in_cluster,
     quiet_logs,
     wants_direct,
@@ -64,6 +66,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--last", type=whole_number(1, LAST_MAX), default=3, metavar="N", help="how many rebalances (default 3)"
     )
     parser.add_argument("--json", action="store_true", help="the same as JSON, with the complete events")
+    add_host_flag(parser)
     add_access_flags(parser)
     parser.set_defaults(run=run, exit_codes={NotKnownError: 1, RebalanceAgentError: 2})
 
@@ -71,8 +74,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(options: argparse.Namespace) -> int:
     """Explain one group, and return the exit code."""
     quiet_logs()
+    hosts = host_names(options)
     past = _from_cluster(options) if wants_direct(options) else _from_agent(agent_api(options), options)
-    texts = paragraphs(past.details, past.rollouts, options.last, advise(past.history))
+    texts = paragraphs(past.details, past.rollouts, options.last, advise(past.history, hosts=hosts))
     if options.json:
         print(json.dumps(_as_json(options, past, texts)))
         return 0

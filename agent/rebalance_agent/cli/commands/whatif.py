@@ -18,7 +18,7 @@ from rebalance_agent.advice import (
 from rebalance_agent.api.query import NotKnownError
 from rebalance_agent.assignors import STRATEGIES, strategy
 from rebalance_agent.cli.command_parser import add_command
-from rebalance_agent.cli.inputs.groups_access import add_access_flags, quiet_logs
+from rebalance_agent.cli.inputs.groups_access import add_access_flags, add_host_flag, host_names, quiet_logs
 from rebalance_agent.cli.inputs.whatif_past import find_past
 from rebalance_agent.cli.screens.whatif_text import as_json, text
 from rebalance_agent.errors import InvalidInputError, RebalanceAgentError
@@ -40,6 +40,8 @@ EPILOG = """\
 columns:
   SKEW     the most loaded member's partitions divided by the share that its assignor promises: the mean over all
            rebalances, 1 is best; WORST is the worst rebalance
+  ONE HOST the share of topics that are wholly on one host although others could own partitions (the mean; 0 % where
+           chance explains it); only if members are on several hosts
   MOVED    partitions that moved from one member to another; EXCESS is the number of moves that the balance did not need
   STALLED  partition-seconds without a consumer: predicted from when each member stopped and joined, and measured in the
            recorded line
@@ -80,6 +82,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         default=[],
         help="an assignor's setting for all members; repeatable",
     )
+    add_host_flag(parser)
     parser.add_argument("--events", metavar="FILE", help="a file of events, one JSON object a line (.gz: compressed)")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     add_access_flags(parser)
@@ -89,7 +92,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(options: argparse.Namespace) -> int:
     """Replay and print the comparison; return the exit code."""
     quiet_logs()
-    names, settings = _names(options.strategy, options.protocol), ReplaySettings(_config(options.assignor_config))
+    names, settings = (
+        _names(options.strategy, options.protocol),
+        ReplaySettings(_config(options.assignor_config), host_names(options)),
+    )
     past = find_past(options)
     history = _history(past, options.group)
     comparison = what_if(history, names, settings)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import structlog
 
 from rebalance_agent.api.query import NotKnownError
+from rebalance_agent.assignors.hosts.host_names import HostNames
 from rebalance_agent.cli.inputs.agent_api import AgentApi
 from rebalance_agent.cli.inputs.cluster_flags import add_cluster_flags, cluster_settings, names_cluster
 from rebalance_agent.clock import SystemClock
@@ -19,7 +20,16 @@ from rebalance_agent.runtime.processes.logs import configure_logs
 from rebalance_agent.runtime.settings.kafka_config import read_secret
 from rebalance_agent.runtime.watch.history_reader import GroupPast, read_past
 
-__all__ = ["URL", "add_access_flags", "agent_api", "past_in_cluster", "quiet_logs", "wants_direct"]
+__all__ = [
+    "URL",
+    "add_access_flags",
+    "add_host_flag",
+    "agent_api",
+    "host_names",
+    "past_in_cluster",
+    "quiet_logs",
+    "wants_direct",
+]
 
 URL = "http://localhost:29308"
 """Default address: an observer on this machine."""
@@ -34,6 +44,30 @@ def add_access_flags(parser: argparse.ArgumentParser) -> None:
     agent.add_argument("--cert-file", metavar="FILE", help="PEM client certificate, if the agent requires one")
     agent.add_argument("--key-file", metavar="FILE", help="its key, if it is not in the same file")
     add_cluster_flags(parser, "or watch a cluster from here, without an agent")
+
+
+def add_host_flag(parser: argparse.ArgumentParser) -> None:
+    """Add the flag for what counts as a member's host."""
+    parser.add_argument(
+        "--host-names",
+        metavar="RULES",
+        default="",
+        help="what counts as a member's host, as in the observer's setting host_names (default: its address)",
+    )
+
+
+def host_names(options: argparse.Namespace) -> HostNames:
+    """What counts as a member's host: the flag, or else the setting of the cluster to observe.
+
+    Raises:
+        InvalidInputError: the flag is not valid, or a setting is wrong.
+    """
+    if not options.host_names and names_cluster(options):
+        return HostNames.parse(cluster_settings(options)[0].host_names)
+    try:
+        return HostNames.parse(options.host_names)
+    except InvalidInputError as error:
+        raise InvalidInputError("--host-names", error.problem) from None
 
 
 def wants_direct(options: argparse.Namespace) -> bool:

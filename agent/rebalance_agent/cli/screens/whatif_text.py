@@ -13,7 +13,8 @@ from rebalance_agent.ui.words import UNKNOWN, bounds_text, plural, printable, ta
 
 __all__ = ["as_json", "text"]
 
-_HEADINGS = ("STRATEGY", "PROTOCOL", "SKEW", "WORST", "MOVED", "EXCESS", "STALLED")
+_HEADINGS = ("STRATEGY", "PROTOCOL", "SKEW", "WORST", "ONE HOST", "MOVED", "EXCESS", "STALLED")
+_ONE_HOST = _HEADINGS.index("ONE HOST")
 _NAMES = 2
 """Columns with names, which are aligned to the left; the others are numbers."""
 
@@ -72,7 +73,14 @@ def _table(what_if: WhatIf) -> str:
     rows += [
         _row(each.strategy, each.protocol.value, each.figures) for each in what_if.outcomes if each.refused is None
     ]
-    return table_text(_HEADINGS, rows, range(_NAMES, len(_HEADINGS))) if rows else ""
+    headings: tuple[str, ...] = _HEADINGS
+    if all(row[_ONE_HOST] == UNKNOWN for row in rows):  # the members are on one host
+        headings, rows = _without(headings), list(map(_without, rows))
+    return table_text(headings, rows, range(_NAMES, len(headings))) if rows else ""
+
+
+def _without(row: tuple[str, ...]) -> tuple[str, ...]:
+    return row[:_ONE_HOST] + row[_ONE_HOST + 1 :]
 
 
 def _recorded_stalls(what_if: WhatIf) -> str:
@@ -81,12 +89,13 @@ def _recorded_stalls(what_if: WhatIf) -> str:
 
 
 def _row(name: str, protocol: str, figures: Figures) -> tuple[str, ...]:
-    skew = figures.skew_mean
+    skew, clustered = figures.skew_mean, figures.clustered_mean
     return (
         printable(name),
         protocol,
         UNKNOWN if skew is None else f"{skew:.2f}",
         f"{figures.skew_max:.2f}",
+        UNKNOWN if clustered is None else f"{clustered:.0%}",
         str(figures.moved),
         str(figures.excess),
         f"{figures.stalled_partition_seconds:.1f}" if figures.stalls else UNKNOWN,
@@ -141,5 +150,6 @@ def _figures(figures: Figures) -> dict[str, object]:
         "skew_mean": figures.skew_mean,
         "skew_max": figures.skew_max if has_figures else None,
         "imbalance_mean": figures.imbalance_mean,
+        "clustered_mean": figures.clustered_mean,
         **{name: getattr(figures, name) if figures.stalls else None for name in STALLS_FIELDS},
     }

@@ -10,6 +10,7 @@ import structlog
 
 from rebalance_agent.api.groups_api import GroupsApi
 from rebalance_agent.api.history import EpisodeHistory
+from rebalance_agent.assignors.hosts.host_names import HostNames
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.cluster.inbox import Inbox
 from rebalance_agent.cluster.name_filters import NameFilter
@@ -82,7 +83,8 @@ class Observer:
         self._health = LoggedHealth(readiness, self._metrics.reconnected)
         api = GroupsApi(self.views, self._history, self._clock, self.lags)
         pages = (self._page.pieces, self._lags.text, normal.text, self._phases.text, self._metrics.text)
-        site = Site(readiness, groups=GroupPages(api, self._history, self._clock))
+        hosts = HostNames.parse(settings.host_names)
+        site = Site(readiness, groups=GroupPages(api, self._history, self._clock, hosts))
         self._server = web_server(settings, pages, readiness, site, self._metrics, self._clock, api)
         self._sinks = SinkSet(settings, self._metrics, self._clock)
         self._posted = PendingEvents(Workload(), lambda number: self._metrics.events_dropped("agent", number))

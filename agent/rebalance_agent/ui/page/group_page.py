@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rebalance_agent.api.shapes import GroupDetail
+from rebalance_agent.api.shapes import GroupDetail, HostSpreadSummary
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.ui.page.owners_timeline import timeline
 from rebalance_agent.ui.page.page_frame import ago, cells, chips, note, notes, unknown
 from rebalance_agent.ui.page.timeline_columns import TimelineColumn
+from rebalance_agent.ui.page.trouble import ONE_HOST_RATIO_MAX
 from rebalance_agent.ui.sentences.empty_text import empty_text, urgency
 from rebalance_agent.ui.sentences.explanation import Explanation, Paragraph
 from rebalance_agent.ui.sentences.group_detail import (
@@ -21,7 +22,7 @@ from rebalance_agent.ui.sentences.group_detail import (
     rebalance_rows,
 )
 from rebalance_agent.ui.svg.pieces import trigger_name
-from rebalance_agent.ui.words import escaped, plural, printable, shortened, span, stalled_partitions_text
+from rebalance_agent.ui.words import escaped, one_host_text, plural, printable, shortened, span, stalled_partitions_text
 
 __all__ = ["MEMBERS_SHOWN", "MOVES_SHOWN", "group_content"]
 
@@ -98,11 +99,16 @@ def _facts(detail: GroupDetail) -> str:
             ("members", f"{summary.members:,}{_besides(summary.idle_members, 'idle')}"),
             ("partitions", partitions + _besides(summary.unassigned, "without an owner", "critical besides")),
             ("skew", unknown() if summary.skew_ratio is None else f"{summary.skew_ratio:.2f}"),
+            *((("topics on one host", _on_one_host(summary.host_spread)),) if summary.host_spread else ()),
             ("rebalances", f"{summary.rebalances:,}{_besides(summary.aborted, 'aborted')}"),
             ("moved", f"{counters.moved:,}{_besides(counters.moved_excess, 'needlessly')}"),
             ("stalled partition-seconds", f"{counters.stalled_partition_seconds:,.1f} or more"),
         )
     )
+
+
+def _on_one_host(spread: HostSpreadSummary) -> str:
+    return f"{spread.on_one_host:,} of {spread.topics:,}"
 
 
 def _besides(number: int | None, words: str, kind: str = "besides") -> str:
@@ -122,6 +128,9 @@ def _unknowns(detail: GroupDetail) -> Iterator[str]:
         # Coordinators do not report which member they wait for; the slowest one before is the first suspect.
         rebalance = "previous rebalance" if detail.summary.running else "last rebalance"
         yield note(f"The {rebalance} waited longest for {client}: {span(slowest.lower_seconds, slowest.seconds)}.")
+    spread = detail.summary.host_spread
+    if spread and spread.clustered_ratio > ONE_HOST_RATIO_MAX:
+        yield note(f"{escaped(one_host_text(spread))}, although members on others subscribe.", "critical")
     if detail.copartition_breaks:
         number = plural(detail.copartition_breaks, "partition number")
         yield note(f"Co-partitioning is broken: {number} with different owners in different topics.", "critical")

@@ -9,6 +9,7 @@ from rebalance_agent.advice import advise, history_of
 from rebalance_agent.advice.group_advice import TOO_LARGE
 from rebalance_agent.api.group_source import GroupSource
 from rebalance_agent.api.shapes import RebalanceList
+from rebalance_agent.assignors.hosts.host_names import HostNames
 from rebalance_agent.ui.sentences.explanation import LAST_MAX, last_rebalances
 
 __all__ = ["PageAdvice"]
@@ -28,9 +29,10 @@ _Key = tuple[tuple[str, int], ...]
 class PageAdvice:
     """The advice of the groups that were requested last. Thread-safe."""
 
-    def __init__(self, groups: GroupSource) -> None:
-        """``groups`` is read when a group's rebalances have changed."""
+    def __init__(self, groups: GroupSource, hosts: HostNames | None = None) -> None:
+        """``groups`` is read when a group's rebalances have changed. ``hosts``: what counts as a member's host."""
         self._groups = groups
+        self._hosts = hosts
         self._lock = Lock()
         self._cached: OrderedDict[str, tuple[_Key, str]] = OrderedDict()
 
@@ -44,7 +46,7 @@ class PageAdvice:
         if cached and cached[0] == key:
             return cached[1]
         details = last_rebalances(self._groups, remembered, LAST_MAX)
-        advice = advise(history_of(event for detail in details for event in detail.events), SIZE_MAX)
+        advice = advise(history_of(event for detail in details for event in detail.events), SIZE_MAX, self._hosts)
         with self._lock:
             self._cached[remembered.group] = key, advice
             self._cached.move_to_end(remembered.group)

@@ -13,6 +13,7 @@ from rebalance_agent.api.history import EpisodeHistory
 from rebalance_agent.api.query import QUERY_MAX, GroupQuery, NotKnownError
 from rebalance_agent.api.routes import LIMIT_MAX
 from rebalance_agent.api.shapes import GroupDetail, RebalanceKind, RebalanceList
+from rebalance_agent.assignors.hosts.host_names import HostNames
 from rebalance_agent.clock import Clock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.http.health import Readiness
@@ -55,13 +56,15 @@ _ICON = (
 class GroupPages:
     """The pages of an observer: the list of groups, and one page per group. Thread-safe."""
 
-    def __init__(self, groups: GroupSource, history: EpisodeHistory, clock: Clock) -> None:
-        """``history``: the rebalances that ``groups`` answers from."""
+    def __init__(
+        self, groups: GroupSource, history: EpisodeHistory, clock: Clock, hosts: HostNames | None = None
+    ) -> None:
+        """``history``: the rebalances that ``groups`` answers from; ``hosts``: what counts as a member's host."""
         self._groups = groups
         self._history = history
         self._clock = clock
         self._columns = TimelineColumns(groups, clock)
-        self._advice = PageAdvice(groups)
+        self._advice = PageAdvice(groups, hosts)
         self._lock = threading.Lock()
         self._cached: OrderedDict[str, tuple[tuple[GroupDetail, RebalanceList, int], str]] = OrderedDict()
 

@@ -17,6 +17,7 @@ from rebalance_agent.ui.svg.pieces import trigger_name
 from rebalance_agent.ui.words import (
     TIMES,
     listed,
+    one_host_text,
     plural,
     printable,
     rounded_duration,
@@ -29,6 +30,7 @@ __all__ = [
     "HOUR_MS",
     "LONG_SECONDS_MIN",
     "NAMED_MAX",
+    "ONE_HOST_RATIO_MAX",
     "SKEW_MEMBERS_MAX",
     "SKEW_RATIO_MAX",
     "STALLED_SECONDS_MIN",
@@ -48,6 +50,9 @@ HOUR_MS = 3_600_000
 
 LONG_SECONDS_MIN = 60.0
 """Seconds after which a running rebalance is critical; those of a rolling restart take a few seconds."""
+
+ONE_HOST_RATIO_MAX = 0.5
+"""Share of the topics that are wholly on one host above which a group gets a warning."""
 
 SKEW_RATIO_MAX = 1.5
 """Highest load / target of a member above which a group of more than `SKEW_MEMBERS_MAX` members gets a warning."""
@@ -146,6 +151,8 @@ def _reasons(group: GroupSummary, recent: RecentRebalances, now_ms: int) -> Iter
     if group.skew_ratio is not None and group.skew_ratio > SKEW_RATIO_MAX and group.members > SKEW_MEMBERS_MAX:
         times = f"{group.skew_ratio:.1f}{TIMES}"
         yield Trouble(Level.WARNING, 100 + group.skew_ratio, (f"the most loaded member has {times} its share",))
+    if group.host_spread and group.host_spread.clustered_ratio > ONE_HOST_RATIO_MAX:
+        yield Trouble(Level.WARNING, 100 + group.host_spread.clustered_ratio, (one_host_text(group.host_spread),))
     if group.flapping:
         names = listed([shortened(printable(each), 60) for each in group.flapping], NAMED_MAX)
         yield Trouble(Level.WARNING, 250, (f"members keep leaving and rejoining: {names}",))

@@ -15,6 +15,7 @@ from rebalance_agent.ui.words import (
     UNKNOWN,
     ago,
     duration,
+    one_host_text,
     partition_seconds_text,
     plural,
     printable,
@@ -80,6 +81,8 @@ def headline(close_up: GroupCloseUp) -> str:
     ]
     if summary.skew_ratio is not None:
         facts.append(f"skew {summary.skew_ratio:.2f}")
+    if summary.host_spread and summary.host_spread.clustered_ratio:
+        facts.append(one_host_text(summary.host_spread))
     totals = [
         f"since the agent started: {plural(summary.rebalances, 'rebalance')}, {summary.aborted} aborted",
         f"{counters.moved} partitions moved, {counters.moved_excess} needlessly",

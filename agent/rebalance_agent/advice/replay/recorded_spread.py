@@ -1,0 +1,48 @@
+"""On how many hosts a recorded assignment put the partitions of each topic."""
+
+from __future__ import annotations
+
+from rebalance_agent.advice.replay.eligible_strategies import library_strategy
+from rebalance_agent.advice.replay.recorded_history import RecordedRebalance
+from rebalance_agent.assignors import judgement
+from rebalance_agent.assignors.hosts.host_names import HostNames
+from rebalance_agent.assignors.hosts.topic_hosts import HostSpread
+from rebalance_agent.errors import AssignmentError
+from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.subscription import GroupAssignment, GroupSubscription, MemberSubscription, TopicMetadata
+
+__all__ = ["hosts_of", "recorded_spread"]
+
+
+def hosts_of(rebalance: RecordedRebalance, names: HostNames) -> dict[str, str]:
+    """Return the host of each member at the end of the rebalance, by member id."""
+    rule = names.of(rebalance.closing.group)
+    return {
+        member.member_id: rule.name(member.client_id, member.host, member.where) for member in rebalance.closing.members
+    }
+
+
+def recorded_spread(rebalance: RecordedRebalance, names: HostNames) -> HostSpread | None:
+    """Return the spread of what was assigned at the end of the rebalance, as the tracker measures it.
+
+    None where no topic could be on several hosts, or where the members of a partition share its records.
+    """
+    closing, hosts = rebalance.closing, hosts_of(rebalance, names)
+    if closing.group_type is GroupType.SHARE or len(set(hosts.values())) < 2:  # noqa: PLR2004 - one host
+        return None
+    members = tuple(
+        MemberSubscription(member.member_id, member.topics, member.instance_id, user_data=member.user_data)
+        for member in closing.members
+    )
+    topics = {topic: TopicMetadata(count) for topic, count in closing.topics.items()}
+    given = {member.member_id: member.assigned for member in closing.members}
+    try:
+        judged = judgement(
+            GroupSubscription(topics, members, closing.group),
+            GroupAssignment(given, given),
+            library_strategy(closing.assignor),
+            hosts,
+        )
+    except AssignmentError:
+        return None
+    return judged.host_spread
