@@ -1,0 +1,95 @@
+"""Unmodified consumers, named after their hosts, subscribe to many topics by pattern: the observer sees clusters."""
+
+from __future__ import annotations
+
+import json
+import threading
+import uuid
+from contextlib import ExitStack, contextmanager
+
+import pytest
+from confluent_kafka import Consumer
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from support.observer.observing import eventually, observing
+
+pytestmark = pytest.mark.integration
+
+HOSTS, EACH, TOPICS, PARTITIONS = 4, 3, 20, 3
+
+
+@contextmanager
+def polling(bootstrap, group, pattern, client_id, assignor):
+    """A consumer that polls until the end."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": group,
+            "client.id": client_id,
+            "partition.assignment.strategy": assignor,
+            "log_level": 0,
+        }
+    )
+    consumer.subscribe([pattern])
+    done = threading.Event()
+
+    def poll():
+        while not done.is_set():
+            consumer.poll(0.1)
+
+    thread = threading.Thread(target=poll)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+        consumer.close()
+
+
+@contextmanager
+def application(bootstrap, group, pattern, assignor="roundrobin"):
+    """All consumers of the group; those of a host have the host's name as client id."""
+    with ExitStack() as running:
+        for host in range(1, HOSTS + 1):
+            for _ in range(EACH):
+                running.enter_context(polling(bootstrap, group, pattern, f"application{host:02}", assignor))
+        yield
+
+
+def create_topics(bootstrap, unique):
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    created = admin.create_topics([NewTopic(f"{unique}-{number:02}", PARTITIONS, 1) for number in range(TOPICS)])
+    for each in created.values():
+        each.result(30)
+
+
+def test_round_robin_by_pattern_puts_every_topic_on_one_host_and_that_shows(kafka):
+    bootstrap, unique = kafka.bootstrap_servers, f"pattern-{uuid.uuid4().hex[:8]}"
+    create_topics(bootstrap, unique)
+    groups = [f"{unique}-clustered", f"{unique}-address"]
+    rules = rf"{unique}-clustered=(application\d+)"
+    with observing(bootstrap, host_names=rules, events_topic="") as watched, ExitStack() as running:
+        for group in groups:
+            running.enter_context(application(bootstrap, group, f"^{unique}-.*"))
+
+        def metric(name, group=groups[0], **labels):
+            return watched.metric(f"kafka_rebalance_{name}", consumergroup=group, **labels)
+
+        for group in groups:
+            eventually(lambda group=group: metric("members", group) == HOSTS * EACH, told=group)
+        eventually(lambda: metric("topics_on_one_host_ratio") == 1, told=groups)
+        assert metric("host_spread_ratio") == pytest.approx(1 / PARTITIONS)
+        # What was known of it before says that all is well.
+        assert metric("assignment_skew_ratio", weight="partitions") == 1
+        assert "kafka_rebalance_topic_spread_ratio{" not in "".join(
+            line for line in watched.get("/metrics")[1].splitlines() if groups[0] in line
+        )
+        detail = json.loads(watched.get(f"/api/v1/groups/{groups[0]}")[1])
+        found = detail["summary"]["host_spread"]
+        assert (found["topics"], found["on_one_host"], found["hosts"]) == (TOPICS, TOPICS, HOSTS)
+        page = watched.get(f"/group?name={groups[0]}")[1]
+        assert f"{TOPICS} of {TOPICS} topics are wholly on one of {HOSTS} hosts" in page
+        # By their addresses all members are on one host, so nothing can be said.
+        assert metric("members", groups[1]) == HOSTS * EACH
+        assert metric("host_spread_ratio", groups[1]) is metric("topics_on_one_host_ratio", groups[1]) is None
