@@ -419,7 +419,7 @@ FOR_NOTHING = Panel(
 )
 TOPICS = Panel(
     24,
-    "Topics on few members or hosts",
+    "Topics on few members",
     "Which topics are on few members? Number of owners divided by the possible number of owners, for the worst "
     "topics only; no data is good. If a topic has most of the traffic, a value of 30 % means that its few owners are "
     "slow. hosts: the same of hosts, mean over all topics; not on one host: share of the topics that are on several.",

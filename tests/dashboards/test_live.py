@@ -32,6 +32,8 @@ SILENT = {
     "rebalance-group: Stall of each rebalance F": "no group stands still for 30 s",
     "rebalance-group: Phases of the last rebalance C": "no group of type consumer, share or streams",
     "rebalance-group: What is wrong with the assignment C": "no group is declared to be co-partitioned",
+    "rebalance-group: Topics on few members B": "all members are on one host",
+    "rebalance-group: Topics on few members C": "all members are on one host",
     "rebalance-group: Rebalances for nothing D": "the offsets topic may be read, so nothing is only polled",
 }
 """What this run cannot answer, and why."""

@@ -7,7 +7,6 @@ is compared with what a random distribution over the same hosts would give.
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -60,34 +59,55 @@ def host_spread(
     if len(set(hosts)) < 2:  # noqa: PLR2004 - one host
         return None
     index_of = {topic: index for index, topic in enumerate(roster.topics)}
-    on: list[Counter[str]] = [Counter() for _ in roster.topics]
-    loads = [0] * len(hosts)
-    alike: dict[int, Counter[int]] = defaultdict(Counter)  # equal subscribers are one tuple, see Roster
-    for member, given in enumerate(plan):
+    on: list[dict[str, int]] = [{} for _ in roster.topics]
+    for given, host in zip(plan, hosts, strict=True):
         for topic, numbers in given.items():
-            if topic in index_of and numbers:
-                index = index_of[topic]
-                on[index][hosts[member]] += len(numbers)
-                alike[id(roster.subscribers[index])][member] += len(numbers)
-                loads[member] += len(numbers)
-    shares: dict[int, dict[str, float]] = {}
+            index = index_of.get(topic)
+            if index is not None and numbers:
+                on[index][host] = on[index].get(host, 0) + len(numbers)
+    shares: dict[int, dict[str, float]] = {}  # equal subscribers are one tuple, see Roster
+    others = _LoadOfOthers(roster, plan, index_of)
     for subscribers in roster.subscribers:
         if (key := id(subscribers)) not in shares:
-            room: Counter[str] = Counter()
+            room: dict[str, int] = {}
             for member in subscribers:
-                room[hosts[member]] += max(0, targets[member] - (loads[member] - alike[key][member]))
-            shares[key] = {host: part / room.total() for host, part in room.items() if part}
+                if (left := targets[member] - others.of(member, key)) > 0:
+                    room[hosts[member]] = room.get(hosts[member], 0) + left
+            total = sum(room.values())
+            shares[key] = {host: part / total for host, part in room.items()}
     return _measured(on, [shares[id(subscribers)] for subscribers in roster.subscribers])
 
 
-def _measured(on: Sequence[Counter[str]], shares: Sequence[Mapping[str, float]]) -> HostSpread | None:
+class _LoadOfOthers:
+    """How many partitions a member owns of topics with other subscribers than some (named by the id of their tuple)."""
+
+    def __init__(
+        self, roster: Roster, plan: Sequence[Mapping[str, Sequence[int]]], index_of: Mapping[str, int]
+    ) -> None:
+        self._alike: dict[tuple[int, int], int] = {}
+        self._loads = [0] * len(plan)
+        if roster.uniform():
+            return
+        for member, given in enumerate(plan):
+            for topic, numbers in given.items():
+                if (index := index_of.get(topic)) is not None:
+                    key = member, id(roster.subscribers[index])
+                    self._alike[key] = self._alike.get(key, 0) + len(numbers)
+                    self._loads[member] += len(numbers)
+
+    def of(self, member: int, key: int) -> int:
+        """Return the partitions of ``member`` that are of topics with other subscribers than ``key``."""
+        return self._loads[member] - self._alike.get((member, key), 0)
+
+
+def _measured(on: Sequence[Mapping[str, int]], shares: Sequence[Mapping[str, float]]) -> HostSpread | None:
     """Measure the topics; ``on``: host -> partitions, ``shares``: possible host -> its share, both by topic."""
     topics = on_one_host = 0
     possible: set[str] = set()
     ratios = chances = 0.0
     known: dict[tuple[int, int], float] = {}
     for owning, share in zip(on, shares, strict=True):
-        count = owning.total()
+        count = sum(owning.values())
         if count < 2 or len(share) < 2:  # noqa: PLR2004 - it cannot be on several hosts
             continue
         topics += 1
