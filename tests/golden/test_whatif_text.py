@@ -84,6 +84,19 @@ def test_the_json_says_the_same(quiet, capsys):
     assert (answer["fidelity"]["moves"], answer["fidelity"]["skew"], answer["rebalances"]) == (1.0, 1.0, 8)
 
 
+def test_what_counts_as_a_host_can_be_said(quiet, capsys):
+    Path("events.ndjson").write_bytes(lines(on_hosts(hosts=2)))
+    shown = [
+        run(capsys, "g", "--events", "events.ndjson", "--json", *flags)[1]
+        for flags in ((), ("--host-names", "g=(application).*"), ("--host-names", r"g=application(\d+)"))
+    ]
+    assert [json.loads(each)["recorded"]["clustered_mean"] for each in shown] == [1, None, 1]
+    table = run(capsys, "g", "--events", "events.ndjson", "--host-names", "g=(application).*")[1]
+    assert "ONE HOST" not in table
+    code, _, err = run(capsys, "g", "--events", "events.ndjson", "--host-names", "g=(")
+    assert (code, err.partition(" is not")[0]) == (2, "rebalance-agent whatif: --host-names: '('")
+
+
 def test_an_event_in_parts_is_put_together(quiet, capsys):
     parts = [line for event in clustered(4) for _, line in event_lines(event, 1_500)]
     assert len(parts) > 4

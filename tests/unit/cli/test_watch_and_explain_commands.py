@@ -172,6 +172,7 @@ def test_why_there_is_no_answer_is_said_with_an_exit_code(agent, capsys, monkeyp
         ("explain", "orders", "--last", "9" * 5_000),
         ("explain", "orders", "--bootstrap-servers", "x:1", "--url", "http://x"),
         ("explain", "orders", "--kafka", "nonsense"),
+        ("explain", "orders", "--host-names", "orders=nodes"),
         ("watch", "--sort", "color"),
         ("watch", "--interval", "0"),
         ("watch", "--interval", "nan"),
