@@ -11,9 +11,14 @@ import pytest
 from confluent_kafka import Consumer
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from rebalance_agent.testing.simulation import SimulatedMember
+from support.members.coordinating import Consumer as StrategyConsumer
 from support.observer.observing import eventually, observing
 
-pytestmark = pytest.mark.integration
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.filterwarnings("ignore:.*_text is deprecated:DeprecationWarning"),
+]
 
 HOSTS, EACH, TOPICS, PARTITIONS = 4, 3, 20, 3
 
@@ -59,9 +64,10 @@ def application(bootstrap, group, pattern, assignor="roundrobin"):
 
 def create_topics(bootstrap, unique):
     admin = AdminClient({"bootstrap.servers": bootstrap})
-    created = admin.create_topics([NewTopic(f"{unique}-{number:02}", PARTITIONS, 1) for number in range(TOPICS)])
-    for each in created.values():
+    names = tuple(f"{unique}-{number:02}" for number in range(TOPICS))
+    for each in admin.create_topics([NewTopic(name, PARTITIONS, 1) for name in names]).values():
         each.result(30)
+    return names
 
 
 def test_round_robin_by_pattern_puts_every_topic_on_one_host_and_that_shows(kafka):
@@ -79,9 +85,9 @@ def test_round_robin_by_pattern_puts_every_topic_on_one_host_and_that_shows(kafk
         for group in groups:
             eventually(lambda group=group: metric("members", group) == HOSTS * EACH, told=group)
         eventually(lambda: metric("topics_on_one_host_ratio") == 1, told=groups)
-        assert metric("host_spread_ratio") == pytest.approx(1 / PARTITIONS)
-        # What was known of it before says that all is well.
-        assert metric("assignment_skew_ratio", weight="partitions") == 1
+        eventually(lambda: metric("host_spread_ratio") == pytest.approx(1 / PARTITIONS))
+        # By its members the group is perfect.
+        eventually(lambda: metric("assignment_skew_ratio", weight="partitions") == 1)
         assert "kafka_rebalance_topic_spread_ratio{" not in "".join(
             line for line in watched.get("/metrics")[1].splitlines() if groups[0] in line
         )
@@ -93,3 +99,22 @@ def test_round_robin_by_pattern_puts_every_topic_on_one_host_and_that_shows(kafk
         # By their addresses all members are on one host, so nothing can be said.
         assert metric("members", groups[1]) == HOSTS * EACH
         assert metric("host_spread_ratio", groups[1]) is metric("topics_on_one_host_ratio", groups[1]) is None
+
+
+def test_shuffled_roundrobin_distributes_the_topics_over_the_hosts(kafka):
+    bootstrap, unique = kafka.bootstrap_servers, f"shuffled-{uuid.uuid4().hex[:8]}"
+    topics = create_topics(bootstrap, unique)
+    rules = rf"{unique}=(application\d+)"
+    with observing(bootstrap, host_names=rules, events_topic="") as watched, ExitStack() as running:
+        for host in range(1, HOSTS + 1):
+            for _ in range(EACH):
+                member = SimulatedMember(f"application{host:02}", topics, ("shuffled-roundrobin",))
+                running.callback(StrategyConsumer(bootstrap, unique, member).close)
+
+        def metric(name, **labels):
+            return watched.metric(f"kafka_rebalance_{name}", consumergroup=unique, **labels)
+
+        eventually(lambda: metric("members") == HOSTS * EACH)
+        eventually(lambda: (metric("partitions_unassigned"), metric("topics_on_one_host_ratio")) == (0, 0))
+        eventually(lambda: (metric("host_spread_ratio") or 0) >= 2 / PARTITIONS)
+        eventually(lambda: metric("assignment_skew_ratio", weight="partitions") == 1)
