@@ -2,11 +2,15 @@
 
 from dataclasses import replace
 
+import pytest
+
 from rebalance_agent.advice import fidelity, history_of, merged, recommend, what_if
 from rebalance_agent.advice.figures import Figures, Replayed
 from rebalance_agent.advice.replay.eligible_strategies import ReplaySettings
+from rebalance_agent.assignors import STRATEGIES, judgement, strategy
 from rebalance_agent.assignors.hosts.host_names import HostNames
 from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.subscription import GroupAssignment, GroupSubscription, MemberSubscription, TopicMetadata
 from support.tracker.histories import clustered, on_hosts
 
 
@@ -110,6 +114,19 @@ def test_the_spread_over_hosts_is_that_of_the_records_and_of_each_strategy():
     assert (found.recorded.clustered_mean, found.predicted.clustered_mean) == (1, 1)
     assert [each.figures.clustered_mean for each in found.outcomes] == [1, 0]
     assert merged([found, found]).recorded.spreads == 6
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_the_recorded_spread_is_what_the_tracker_measures(name):
+    history = history_of(on_hosts(name, topics=20))
+    event = history.generations[-1]
+    assigned = {each.member_id: each.assigned for each in event.members}
+    members = tuple(MemberSubscription(each.member_id, each.topics) for each in event.members)
+    subject = GroupSubscription({topic: TopicMetadata(count) for topic, count in event.topics.items()}, members)
+    hosts = {each.member_id: each.host for each in event.members}
+    judged = judgement(subject, GroupAssignment(assigned, assigned), strategy(name), hosts)
+    assert what_if(history, ["range"]).host_spread == judged.host_spread
+    assert (judged.host_spread is None) is ("failover" in name)
 
 
 def test_what_counts_as_a_host_can_be_set():

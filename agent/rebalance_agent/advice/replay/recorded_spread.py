@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from rebalance_agent.advice.replay.eligible_strategies import library_strategy
 from rebalance_agent.advice.replay.recorded_history import RecordedRebalance
-from rebalance_agent.assignors import judgement
+from rebalance_agent.assignors.balance.promise import by_count
 from rebalance_agent.assignors.hosts.host_names import HostNames
-from rebalance_agent.assignors.hosts.topic_hosts import HostSpread
+from rebalance_agent.assignors.hosts.topic_hosts import HostSpread, host_spread
+from rebalance_agent.assignors.measure_quality import balance_of
 from rebalance_agent.errors import AssignmentError
+from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.model.subscription import GroupAssignment, GroupSubscription, MemberSubscription, TopicMetadata
+from rebalance_agent.model.partitions import count_partitions
+from rebalance_agent.model.subscription import GroupSubscription, MemberSubscription, TopicMetadata
 
 __all__ = ["hosts_of", "recorded_spread"]
 
@@ -30,19 +33,23 @@ def recorded_spread(rebalance: RecordedRebalance, names: HostNames) -> HostSprea
     closing, hosts = rebalance.closing, hosts_of(rebalance, names)
     if closing.group_type is GroupType.SHARE or len(set(hosts.values())) < 2:  # noqa: PLR2004 - one host
         return None
+    strategy, roster = library_strategy(closing.assignor), rebalance.roster
+    promised = strategy.promise if strategy else by_count
+    if strategy is not None and promised is not by_count:
+        try:
+            roster = strategy.roster(_subscription(closing))  # with user data
+        except AssignmentError:
+            return None
+    assigned = {member.member_id: member.assigned for member in closing.members}
+    given = [assigned[member.member_id] for member in roster.members]
+    targets = balance_of(roster, promised(roster), list(map(count_partitions, given)), 0, plain=True).targets
+    return host_spread(roster, given, targets, [hosts[member.member_id] for member in roster.members])
+
+
+def _subscription(closing: GenerationEvent) -> GroupSubscription:
     members = tuple(
         MemberSubscription(member.member_id, member.topics, member.instance_id, user_data=member.user_data)
         for member in closing.members
     )
     topics = {topic: TopicMetadata(count) for topic, count in closing.topics.items()}
-    given = {member.member_id: member.assigned for member in closing.members}
-    try:
-        judged = judgement(
-            GroupSubscription(topics, members, closing.group),
-            GroupAssignment(given, given),
-            library_strategy(closing.assignor),
-            hosts,
-        )
-    except AssignmentError:
-        return None
-    return judged.host_spread
+    return GroupSubscription(topics, members, closing.group)
