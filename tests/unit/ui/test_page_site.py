@@ -51,27 +51,6 @@ class Tags(HTMLParser):
         self.seen.append((tag, *(name for name, _ in attrs)))
 
 
-def test_a_group_tells_that_its_topics_are_on_one_host():
-    note = "wholly on one of 4 hosts, although members on others subscribe."
-    for number, noted in ((41, True), (40, False)):
-        view = full_view("g", running=None, host_spread=HostSpread(80, number, 4, 0.5, 1e-9))
-        _, _, page = get(site([view]), "group?name=g")
-        assert (note in page) is noted
-        assert f"{number} of 80" in page
-    _, _, page = get(site([full_view("g", host_spread=None)]), "group?name=g")
-    assert "topics on one host" not in page
-
-
-def test_the_page_counts_the_hosts_of_the_setting():
-    history, clock = EpisodeHistory(), FakeClock(NOW)
-    for event in on_hosts(topics=20):
-        history.on_event(event)
-    api = GroupsApi(lambda: (full_view("g", running=None),), history, clock)
-    for rules, found in (("", True), ("g=(application).*", False)):
-        pages = GroupPages(api, history, clock, HostNames.parse(rules))
-        assert ("20 of 20 topics are wholly on one of 4 hosts." in pages.group("g")) is found
-
-
 def test_a_group_shows_its_story():
     events = clustered()
     status, headers, page = get(site([full_view("g", running=None)], events), "group?name=g")
@@ -91,6 +70,27 @@ def test_a_group_without_a_history_says_what_is_unknown():
     page = get(site([full_view("g", running=None)]), "group?name=g")[2]
     assert "earlier owners are unknown" in page
     assert "No rebalance has completed since the agent started" in page
+
+
+def test_a_group_shows_that_its_topics_are_on_one_host():
+    note = "wholly on one of 4 hosts, although members on others subscribe."
+    for number, noted in ((41, True), (40, False)):
+        view = full_view("g", running=None, host_spread=HostSpread(80, number, 4, 0.5, 1e-9))
+        _, _, page = get(site([view]), "group?name=g")
+        assert (note in page) is noted
+        assert f"{number} of 80" in page
+    _, _, page = get(site([full_view("g", host_spread=None)]), "group?name=g")
+    assert "topics on one host" not in page
+
+
+def test_the_page_counts_the_hosts_of_the_setting():
+    history, clock = EpisodeHistory(), FakeClock(NOW)
+    for event in on_hosts(topics=20):
+        history.on_event(event)
+    api = GroupsApi(lambda: (full_view("g", running=None),), history, clock)
+    for rules, found in (("", True), ("g=(application).*", False)):
+        pages = GroupPages(api, history, clock, HostNames.parse(rules))
+        assert ("20 of 20 topics are wholly on one of 4 hosts." in pages.group("g")) is found
 
 
 @pytest.mark.parametrize("name", ["nobody", "", "%00", "..%2F.."])
