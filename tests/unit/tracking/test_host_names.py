@@ -14,7 +14,7 @@ from rebalance_agent.tracking.observations import DescribedGroup, GroupDescribed
 from rebalance_agent.tracking.tracker import Tracker
 from rebalance_agent.tracking.views import MemberLoad
 from support.tracker.epochs import group_of_two
-from support.tracker.tracking import T0, assigned, member, record, tell, topics
+from support.tracker.tracking import T0, assigned, feed, member, record, topics
 
 NODE = Workload(pod="orders-1", node="n1")
 
@@ -77,7 +77,7 @@ def on_two_hosts(*more, text=""):
         for each, owned in (("a", range(20)), ("bb", range(20, 40)))
     ]
     tracker = Tracker("cluster", host_names=HostNames.parse(text))
-    tell(tracker, topics(0, **dict.fromkeys(names.values(), 2)), record(4_000, 1, *members), *more)
+    feed(tracker, topics(0, **dict.fromkeys(names.values(), 2)), record(4_000, 1, *members), *more)
     return tracker
 
 
@@ -96,22 +96,22 @@ def test_reported_nodes_count_as_soon_as_they_are_known():
     watching = on_two_hosts(text="g=node")
     assert watching.view("g").host_spread.hosts == 2
     for each in ("a", "bb"):
-        told = assigned(each, 4_100, 4_200, 1, ())
-        tell(watching, replace(told, event=replace(told.event, where=NODE)))
+        report = assigned(each, 4_100, 4_200, 1, ())
+        feed(watching, replace(report, event=replace(report.event, where=NODE)))
     assert watching.view("g").host_spread is None
 
 
 def test_members_of_a_consumer_group_have_the_hosts_of_their_records():
     watching = Tracker("cluster")
-    tell(watching, *group_of_two(a=(0,), b=(1,)))
+    feed(watching, *group_of_two(a=(0,), b=(1,)))
     assert watching.view("g").host_spread is None  # both are on 10.0.0.1
     named = Tracker("cluster", host_names=HostNames.parse("g=client-(.)"))
-    tell(named, *group_of_two(a=(0,), b=(1,)))
+    feed(named, *group_of_two(a=(0,), b=(1,)))
     assert (named.view("g").host_spread.hosts, named.view("g").host_spread.on_one_host) == (2, 0)
 
 
 def test_a_polled_group_has_none_since_its_subscriptions_are_unknown():
     shown = tuple(MemberLoad(each, None, each, f"/{each}", {"t": (at,)}) for at, each in enumerate("ab"))
     watching = Tracker("cluster")
-    tell(watching, GroupDescribed(T0, DescribedGroup("g", GroupState.STABLE, GroupType.CLASSIC, "range", shown)))
+    feed(watching, GroupDescribed(T0, DescribedGroup("g", GroupState.STABLE, GroupType.CLASSIC, "range", shown)))
     assert watching.view("g").host_spread is None

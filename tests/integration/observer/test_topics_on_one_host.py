@@ -83,8 +83,8 @@ def test_round_robin_by_pattern_puts_every_topic_on_one_host_and_that_shows(kafk
             return watched.metric(f"kafka_rebalance_{name}", consumergroup=group, **labels)
 
         for group in groups:
-            eventually(lambda group=group: metric("members", group) == HOSTS * EACH, told=group)
-        eventually(lambda: metric("topics_on_one_host_ratio") == 1, told=groups)
+            eventually(lambda group=group: metric("members", group) == HOSTS * EACH, waiting_for=group)
+        eventually(lambda: metric("topics_on_one_host_ratio") == 1, waiting_for=groups)
         eventually(lambda: metric("host_spread_ratio") == pytest.approx(1 / PARTITIONS))
         # By its members the group is perfect.
         eventually(lambda: metric("assignment_skew_ratio", weight="partitions") == 1)
