@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rebalance_agent.assignors import STRATEGIES, Judgement, judgement
+from rebalance_agent.assignors import Judgement, find_strategy, judgement
 from rebalance_agent.errors import AssignmentError
 from rebalance_agent.model.group import GroupType, Member
 from rebalance_agent.model.member_changes import identity
@@ -32,7 +32,7 @@ def judge_generation(generation: Generation, before: Generation | None = None) -
         return judgement(
             _subscription(generation, before),
             GroupAssignment(members=assigned, target=assigned),
-            STRATEGIES.get(generation.value.protocol or ""),
+            find_strategy(generation.value.protocol or ""),
         )
     except AssignmentError:
         return None
@@ -40,7 +40,7 @@ def judge_generation(generation: Generation, before: Generation | None = None) -
 
 def promises(generation: Generation) -> bool:
     """Whether the assignor is known, so that the judgement's targets are those of the assignor."""
-    return (generation.value.protocol or "") in STRATEGIES
+    return find_strategy(generation.value.protocol or "") is not None
 
 
 def _subscription(generation: Generation, before: Generation | None) -> GroupSubscription:
