@@ -1,4 +1,4 @@
-"""The example package in ``examples/rendezvous``: built and installed, its own tests pass, and every command knows it."""
+"""The example package in ``examples/rendezvous``: built and installed, its tests pass, and every command knows it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ def test_strategies_lists_it_with_its_package_and_what_cannot_be_used_with_the_r
     assert "broken (cannot be used) from careless 2.0 no_such_module:STRATEGY: ModuleNotFoundError: No module" in text
     assert "sticky (cannot be used) from kafka-rebalance-agent itself and careless 2.0 several packages" in text
     assert "sticky (eager) the best balance" in text
-    listed = {(each["name"], each["package"]): each for each in json.loads(command(site, "strategies", "--json").stdout)}
+    listed = {
+        (each["name"], each["package"]): each for each in json.loads(command(site, "strategies", "--json").stdout)
+    }
     assert listed["rendezvous", "rendezvous-strategy 1.0.0"]["problem"] is None
     assert listed["broken", "careless 2.0"]["problem"].startswith("no_such_module:STRATEGY: ModuleNotFoundError")
     assert listed["range", "kafka-rebalance-agent"]["protocol"] == "eager"

@@ -1,4 +1,4 @@
-"""The strategy's own promises. That a result is valid is checked by kafka-rebalance-agent whenever the strategy runs."""
+"""The strategy's own promises. Whether results are valid is checked by kafka-rebalance-agent when it runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ TOPICS = {"orders": TopicMetadata(60), "clicks": TopicMetadata(7)}
 
 def group(*names, **config):
     members = tuple(MemberSubscription(f"{name}-7f3a", ("clicks", "orders"), instance_id=name) for name in names)
-    return GroupSubscription(TOPICS, members, config={f"assignment.rendezvous.{key}": text for key, text in config.items()})
+    return GroupSubscription(
+        TOPICS, members, config={f"assignment.rendezvous.{key}": text for key, text in config.items()}
+    )
 
 
 def owners(subscription):

@@ -1,4 +1,4 @@
-"""Strategies of other packages: which are found, when they are imported, and what becomes of those that are unusable."""
+"""Strategies of other packages: which are found, when they are imported, and what happens to unusable ones."""
 
 from __future__ import annotations
 

@@ -192,8 +192,8 @@ def _breach(name: str, found: Strategy, ours: Mapping[str, Strategy]) -> str:
     for setting in found.config:
         if not setting.name.startswith(f"{SETTING_PREFIX}{name}.") and taken.get(setting.name) != setting:
             return (
-                f"its setting {setting.name!r:.80} must begin with {SETTING_PREFIX}{name}. or be one that a strategy of "
-                f"{OUR_PACKAGE} has, imported from there"
+                f"its setting {setting.name!r:.80} must begin with {SETTING_PREFIX}{name}. or be one of "
+                f"{OUR_PACKAGE}, imported from there"
             )
     return ""
 

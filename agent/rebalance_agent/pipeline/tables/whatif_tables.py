@@ -43,6 +43,7 @@ from rebalance_agent.pipeline.tables.schemas import FIDELITY, GROUP, WHATIF, Tab
 __all__ = [
     "CHUNK_BYTES",
     "EVENT_BYTES_MAX",
+    "NOT_IN_WORKER",
     "STUDIES",
     "Study",
     "fidelities",

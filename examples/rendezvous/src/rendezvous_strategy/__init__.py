@@ -3,8 +3,8 @@
 Every member has a score for each partition, the hash of both names. The partition goes to the subscriber with the
 highest score that has room (rendezvous hashing with bounded loads): of one topic, nobody gets more than its share and
 the slack. After a stop of the whole group, or in a second group with the same members, each member gets the same
-partitions again, and so finds its cache or its local files. That needs static members: other members have a new id after
-each restart.
+partitions again, and so finds its cache or its local files. That needs static members: others have a new id after each
+restart.
 """
 
 from __future__ import annotations
