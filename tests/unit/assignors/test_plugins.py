@@ -67,6 +67,15 @@ def test_nothing_is_imported_before_one_of_its_names_or_the_list_is_asked_for(de
     assert (first.imports, second.imports) == (1, 1)
 
 
+def test_groups_that_use_a_strategy_of_ours_need_no_metadata(monkeypatch):
+    scans = []
+    monkeypatch.setattr(strategy_registry, "_PLUGINS", Plugins(STRATEGIES, lambda: scans.append(1) or ()))
+    assert find_strategy("cooperative-sticky") is STRATEGIES["cooperative-sticky"]
+    assert scans == []
+    assert find_strategy("stream") is find_strategy("uniform") is None
+    assert scans == [1]
+
+
 UNUSABLE = {
     "ModuleNotFoundError: No module named 'x'": ModuleNotFoundError("No module named 'x'"),
     "SystemExit: 3": SystemExit(3),
