@@ -6,6 +6,7 @@ import json
 import re
 
 import pytest
+import yaml
 
 from rebalance_agent.model.event_json import json_line
 from support.assignors.plugin_site import EXAMPLE, ROOT, command, declare, install, run
@@ -82,6 +83,14 @@ def test_a_gateway_takes_it_by_its_name_and_refuses_one_that_cannot_be_used(site
     rule = "orders=rendezvous,assignment.rendezvous.slack.percent=10"
     assert run(site, "-c", code, rule).stdout == f"{rule}\n"
     assert "gateway_groups: rule 'a=broken': strategy 'broken' of careless" in run(site, "-c", code, "a=broken").stderr
+
+
+@pytest.mark.parametrize(
+    "rules", ["orders=rendezvous,assignment.rendezvous.slack.percent=10", "a=Own_2.x-y,assignment.Own_2.x-y.k=v; b=c"]
+)
+def test_the_annotation_of_a_pod_takes_the_rules_that_its_gateway_takes(rules):
+    keys = yaml.safe_load((ROOT / "helm" / "rebalance-agent" / "files" / "injection.yaml").read_text())
+    assert re.fullmatch(keys["gateway-groups"]["form"], rules)
 
 
 def test_it_is_not_imported_before_it_is_asked_for(site):
