@@ -8,7 +8,8 @@
     │   └── SettingsErrors       every wrong setting of a command at once (``runtime.settings.settings_sources``)
     ├── DecodeError              bytes that do not follow their Kafka schema
     ├── AssignmentError          a strategy cannot be carried out (unknown name, contradictory settings)
-    │   └── InternalTopicError   topics that a strategy needs besides are missing or have wrong partition counts
+    │   ├── InternalTopicError   topics that a strategy needs besides are missing or have wrong partition counts
+    │   └── StrategyFailedError  a strategy of another package raises, or breaks its contract
     ├── ClusterError             a broker, topic or right that is needed is not there
     │   └── AccessDeniedError    the cluster answers, and says that this principal may not
     ├── DeliveryError            events cannot be brought to a file or a webhook (``runtime.sinks.queued_sink``)
@@ -35,6 +36,7 @@ __all__ = [
     "InvalidInputError",
     "ListenError",
     "RebalanceAgentError",
+    "StrategyFailedError",
 ]
 
 
@@ -62,6 +64,10 @@ class AssignmentError(RebalanceAgentError):
 
 class InternalTopicError(AssignmentError):
     """Repartition or changelog topics are missing, or have another partition count than the strategy needs."""
+
+
+class StrategyFailedError(AssignmentError):
+    """A strategy of another package raised, or its result breaks the contract of strategies."""
 
 
 class ClusterError(RebalanceAgentError):

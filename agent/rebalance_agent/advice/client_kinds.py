@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from enum import StrEnum
 
-from rebalance_agent.assignors import STRATEGIES
+from rebalance_agent.assignors import find_strategy
 from rebalance_agent.model.events import GenerationEvent, MemberSnapshot
 from rebalance_agent.model.group import is_cooperative
 
@@ -61,10 +61,7 @@ _ASSIGNORS: dict[ClientKind, frozenset[str]] = {
     ClientKind.KAFKA_GO: _COMMON,
     ClientKind.KAFKAJS: frozenset(),
 }
-"""The assignors of each library that are in `STRATEGIES`, too."""
-
-_OF_THIS_LIBRARY = frozenset(STRATEGIES) - _ALL
-"""Strategies that only this library has."""
+"""The assignors of each library that this one has, too."""
 
 _ADAPTED = (ClientKind.KAFKA_PYTHON, ClientKind.LIBRDKAFKA, ClientKind.AIOKAFKA)
 """Libraries with an adapter of this library; that for confluent-kafka is a member of its own beside librdkafka."""
@@ -107,7 +104,7 @@ def _of_member(event: GenerationEvent, member: MemberSnapshot) -> PossibleClient
         if default.fullmatch(member.client_id):
             return (kind,)
     name = event.assignor or ""
-    if name in _OF_THIS_LIBRARY:
+    if _is_adapted(name):
         return tuple(kind for kind in _ADAPTED if not (is_cooperative(name) and kind in _EAGER_ONLY))
     kinds = [kind for kind in ClientKind if name in _ASSIGNORS[kind] or name not in _ALL]
     if name == "cooperative-sticky" and len(member.user_data or b"") == _GENERATION_BYTES:
@@ -115,12 +112,17 @@ def _of_member(event: GenerationEvent, member: MemberSnapshot) -> PossibleClient
     return tuple(kinds)
 
 
+def _is_adapted(name: str) -> bool:
+    """Return whether only this library's adapters run it: it is a strategy, and no client has it."""
+    return name not in _ALL and find_strategy(name) is not None
+
+
 def change_to(kind: ClientKind, assignor: str | None, new: str) -> Change:
     """Return how members of that library, in a group that runs ``assignor``, change to ``new``."""
-    adapted = assignor in _OF_THIS_LIBRARY
-    if new in _OF_THIS_LIBRARY and not adapted and kind not in _PLUGGABLE:
+    adapted, new_is_adapted = _is_adapted(assignor or ""), _is_adapted(new)
+    if new_is_adapted and not adapted and kind not in _PLUGGABLE:
         return Change.IMPOSSIBLE
-    if new not in _OF_THIS_LIBRARY and new not in _ASSIGNORS[kind] and not adapted:
+    if not new_is_adapted and new not in _ASSIGNORS[kind] and not adapted:
         return Change.IMPOSSIBLE
     if not is_cooperative(new):
         return Change.ROLLING

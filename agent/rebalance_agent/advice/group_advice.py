@@ -7,7 +7,7 @@ from rebalance_agent.advice.outcomes import what_if
 from rebalance_agent.advice.recommendation import keeps_purpose, recommend
 from rebalance_agent.advice.replay.eligible_strategies import SIZE_MAX, ReplaySettings
 from rebalance_agent.advice.replay.recorded_history import RecordedHistory
-from rebalance_agent.assignors import STRATEGIES
+from rebalance_agent.assignors import known_strategies
 from rebalance_agent.assignors.hosts.host_names import HostNames
 from rebalance_agent.model.group import GroupType
 
@@ -34,8 +34,10 @@ def advise(history: RecordedHistory, size_max: int = SIZE_MAX, hosts: HostNames 
 
 def _candidates(history: RecordedHistory) -> list[str]:
     if history.group_type is not GroupType.CLASSIC:
-        return list(STRATEGIES)  # all are refused, and the sentence says why
+        return list(known_strategies())  # all are refused, and the sentence says why
     clients = possible_clients(history.decided[-1].closing)
     return [
-        name for name in STRATEGIES if keeps_purpose(name, history.assignor) and usable(clients, history.assignor, name)
+        name
+        for name in known_strategies()
+        if keeps_purpose(name, history.assignor) and usable(clients, history.assignor, name)
     ]

@@ -15,10 +15,10 @@ from rebalance_agent.advice.replay.recorded_spread import recorded_spread
 from rebalance_agent.advice.replay.strategy_replay import ReplayedRebalance, replay_rebalances
 from rebalance_agent.advice.restarts import AvoidableRebalances, avoidable
 from rebalance_agent.advice.slow_members import slow_member
-from rebalance_agent.assignors import STRATEGIES, Strategy, strategy
+from rebalance_agent.assignors import Strategy, find_strategy, known_strategies, strategy
 from rebalance_agent.assignors.assignment_facts import copartition_breaks, owners_of
 from rebalance_agent.assignors.hosts.host_names import HostNames
-from rebalance_agent.errors import AssignmentError
+from rebalance_agent.errors import AssignmentError, StrategyFailedError
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import count_partitions
 
@@ -45,7 +45,8 @@ def what_if(
 ) -> WhatIf:
     """Replay ``history`` through these strategies, by default all; both forms of one in a single pass.
 
-    Only rebalances since the last change of assignor count, without those that lead in.
+    Only rebalances since the last change of assignor count, without those that lead in. A strategy of another package
+    that fails is refused, with its error as the reason.
 
     Raises:
         AssignmentError: a name is not that of a strategy, or a setting is not valid.
@@ -53,16 +54,24 @@ def what_if(
     history = since_last_assignor(history)
     restarts = avoidable(history)
     behaviours = _behaviours(history)
-    families: dict[str, dict[RebalanceProtocol, Figures]] = {}
+    families: dict[str, dict[RebalanceProtocol, Figures] | str] = {}
     outcomes = []
-    for name in STRATEGIES if names is None else names:
-        chosen = strategy(name)
+    for name in known_strategies() if names is None else names:
+        chosen = find_strategy(name) or strategy(name)
         if refused := refusal(history, chosen, settings):
             outcomes.append(StrategyOutcome(name, chosen.protocol, refused=refused))
             continue
         if family(name) not in families:
-            families[family(name)] = _both(history, chosen, settings, behaviours, restarts)
-        outcomes.append(StrategyOutcome(name, chosen.protocol, families[family(name)][chosen.protocol]))
+            try:
+                families[family(name)] = _both(history, chosen, settings, behaviours, restarts)
+            except StrategyFailedError as error:
+                families[family(name)] = str(error)
+        found = families[family(name)]
+        outcomes.append(
+            StrategyOutcome(name, chosen.protocol, refused=found)
+            if isinstance(found, str)
+            else StrategyOutcome(name, chosen.protocol, found[chosen.protocol])
+        )
     hosts = (settings or ReplaySettings()).hosts
     recorded, recorded_upper, predicted = _recorded(history, behaviours, restarts, hosts)
     last = history.decided[-1].closing if history.decided else None

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from rebalance_agent.advice.client_kinds import can_be_static, usable
 from rebalance_agent.advice.figures import Figures, StrategyOutcome, WhatIf
 from rebalance_agent.advice.recommendation_text import Choice, is_clustered, sentence
-from rebalance_agent.advice.replay.eligible_strategies import GENERAL, family, library_strategy
+from rebalance_agent.advice.replay.eligible_strategies import family, general_families, library_strategy
 from rebalance_agent.advice.worth import CLUSTERED_MIN, MOVES_MIN, SKEW_MIN, STALL_MIN, WORTH_PARTITION_SECONDS
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 
@@ -83,7 +83,8 @@ def keeps_purpose(name: str, own_name: str | None) -> bool:
     own = family(own_name or "")
     if library_strategy(own_name) is None or name == own_name:
         return False
-    return family(name) in GENERAL if own in GENERAL else family(name) == own
+    general = general_families()
+    return family(name) in general if own in general else family(name) == own
 
 
 def _candidates(what_if: WhatIf) -> list[StrategyOutcome]:
@@ -98,8 +99,8 @@ def _candidates(what_if: WhatIf) -> list[StrategyOutcome]:
 
 def _order(outcome: StrategyOutcome) -> tuple[bool, int, str]:
     """Return the sort key of candidates: cooperative forms first, which stop less; then those that move less."""
-    kind = family(outcome.strategy)
-    index = GENERAL.index(kind) if kind in GENERAL else len(GENERAL)
+    kind, general = family(outcome.strategy), general_families()
+    index = general.index(kind) if kind in general else len(general)
     return outcome.protocol is not RebalanceProtocol.COOPERATIVE, index, outcome.strategy
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rebalance_agent.advice.client_kinds import Change, ClientKind, change_to
 from rebalance_agent.advice.figures import Figures, StrategyOutcome, WhatIf
-from rebalance_agent.advice.replay.eligible_strategies import GENERAL, family, library_strategy
+from rebalance_agent.advice.replay.eligible_strategies import family, general_families, library_strategy
 from rebalance_agent.advice.slow_members import SlowMember
 from rebalance_agent.advice.worth import CLUSTERED_MAX, CLUSTERED_MIN, SKEW_MIN, WORTH_PARTITION_SECONDS
 from rebalance_agent.model.group import is_cooperative
@@ -20,8 +20,8 @@ REBALANCES_MIN = 5
 _BY_ORDER = frozenset({"range", "roundrobin"})
 """Assignors that give consecutive partitions to members with consecutive ids."""
 
-_PART = frozenset(GENERAL) - {"range"}
-"""Families that give equal partition numbers of different topics to different members."""
+_KEEPS_NUMBERS = "range"
+"""The only one of `general_families` that gives equal partition numbers of different topics to one member."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ def _how(what_if: WhatIf, choice: Choice) -> Iterator[str]:
 
 def _doubts(what_if: WhatIf, choice: Choice) -> Iterator[str]:
     own, best = choice.own.figures, choice.best
-    if best is not None and what_if.copartitioned and family(best.strategy) in _PART:
+    if best is not None and what_if.copartitioned and _splits_numbers(best.strategy):
         yield (
             "If the application joins topics by partition number, it must stay with an assignor that keeps equal "
             "numbers together, such as cooperative-copartitioned-sticky."
@@ -132,6 +132,11 @@ def _doubts(what_if: WhatIf, choice: Choice) -> Iterator[str]:
         yield f"This is a hint only: it is based on {count} {'rebalance' if count == 1 else 'rebalances'}."
     elif 0 < stalls < REBALANCES_MIN and (choice.static or matters):
         yield f"The stalls are a hint only: they are known for {stalls} of {count} rebalances."
+
+
+def _splits_numbers(name: str) -> bool:
+    kind = family(name)
+    return kind != _KEEPS_NUMBERS and kind in general_families()
 
 
 def _saved(own: Figures, best: Figures) -> float:

@@ -9,22 +9,53 @@ the command line and in the what-if.
 - ``balance``: how many partitions each member gets, with a proof that no balance is better; then which ones.
 - ``strategies``: strategies of single partitions, one module each; ``units``: strategies that keep partitions together,
   with standby copies.
-- ``strategy``: a plan with its name, settings, user data and promise; ``strategy_registry``: strategies by name;
-  ``strategy_settings``: their settings; ``replay_limits``: what recorded events lack for them.
+- ``strategy``: a plan with its name, settings, user data and promise; ``strategy_registry``: strategies by name, with
+  those of other packages (``plugins``); ``strategy_settings``: their settings; ``replay_limits``: what recorded events
+  lack for them.
 - ``hosts``: what counts as the host of a member, and on how many hosts each topic is.
 - ``cooperative_step``: what a cooperative form assigns in this round, and what only in the next one.
 - ``internal_topics``: topics that must exist before the assignment; ``measure_quality``, ``assignment_facts``: measure
   any assignment.
 
-``docs/how-assignment-works.md`` explains how the balance is found, and why it is exact.
+``docs/how-assignment-works.md`` explains how the balance is found, and why it is exact. Other packages that have a
+strategy (``docs/own-strategy.md``) import what is named here.
 """
 
 from __future__ import annotations
 
+from rebalance_agent.assignors.balance.promise import Promise, by_count, by_weight
 from rebalance_agent.assignors.measure_quality import Judgement, judge, judgement
+from rebalance_agent.assignors.replay_limits import ReplayLimits
 from rebalance_agent.assignors.roster import Plan, Roster
 from rebalance_agent.assignors.strategy import Strategy
-from rebalance_agent.assignors.strategy_registry import STRATEGIES, strategy
-from rebalance_agent.assignors.strategy_settings import Setting
+from rebalance_agent.assignors.strategy_registry import (
+    STRATEGIES,
+    find_setting,
+    find_strategy,
+    known_settings,
+    known_strategies,
+    strategy,
+)
+from rebalance_agent.assignors.strategy_settings import Setting, decimal_number, whole_number
 
-__all__ = ["STRATEGIES", "Judgement", "Plan", "Roster", "Setting", "Strategy", "judge", "judgement", "strategy"]
+__all__ = [
+    "STRATEGIES",
+    "Judgement",
+    "Plan",
+    "Promise",
+    "ReplayLimits",
+    "Roster",
+    "Setting",
+    "Strategy",
+    "by_count",
+    "by_weight",
+    "decimal_number",
+    "find_setting",
+    "find_strategy",
+    "judge",
+    "judgement",
+    "known_settings",
+    "known_strategies",
+    "strategy",
+    "whole_number",
+]

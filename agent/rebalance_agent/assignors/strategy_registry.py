@@ -1,7 +1,8 @@
-"""All strategies by name, collected from the modules of ``strategies`` and ``units``.
+"""All strategies by name: those of this package, and those that other packages declare as entry points.
 
-Every `Strategy` at the top level of such a module is registered, and its cooperative form if it has one. So a new
-strategy is a new module, and no list names it.
+Ours are collected from the modules of ``strategies`` and ``units``: every `Strategy` at the top level of such a module,
+and its cooperative form if it has one. So a new strategy is a new module, and no list names it. Other packages are
+imported only when one of their names is looked up, or the list of all strategies: see ``plugins``.
 """
 
 from __future__ import annotations
@@ -10,12 +11,27 @@ import importlib
 import pkgutil
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType, ModuleType
+from typing import Any
 
 from rebalance_agent.assignors import strategies, units
-from rebalance_agent.assignors.strategy import Strategy
+from rebalance_agent.assignors.plugins.guarded_strategy import guarded
+from rebalance_agent.assignors.plugins.installed_plugins import OUR_PACKAGE, Plugin, Plugins
+from rebalance_agent.assignors.strategy import COOPERATIVE_PREFIX, Strategy
+from rebalance_agent.assignors.strategy_settings import Setting
 from rebalance_agent.errors import AssignmentError
 
-__all__ = ["STRATEGIES", "collect", "strategy"]
+__all__ = [
+    "STRATEGIES",
+    "checked",
+    "collect",
+    "find_setting",
+    "find_strategy",
+    "known_settings",
+    "known_strategies",
+    "package_of",
+    "strategy",
+    "unusable_plugins",
+]
 
 
 def _modules(package: ModuleType) -> Iterator[ModuleType]:
@@ -41,16 +57,69 @@ def collect(modules: Iterable[ModuleType]) -> dict[str, Strategy]:
 STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
     dict(sorted(collect((*_modules(strategies), *_modules(units))).items()))
 )
-"""Name -> strategy, sorted by name."""
+"""Name -> strategy of this package, sorted by name."""
+
+_SETTINGS: Mapping[str, Setting[Any]] = {
+    setting.name: setting for each in STRATEGIES.values() for setting in each.config
+}
+
+_PLUGINS = Plugins(STRATEGIES)
 
 
 def strategy(name: str) -> Strategy:
-    """Return the strategy of that name.
+    """Return the strategy that somebody chose by its name.
 
     Raises:
-        AssignmentError: there is none; the message lists the names.
+        AssignmentError: there is none, and the message lists the names; it cannot be used; or several packages,
+            maybe this one, declare its name.
     """
-    chosen = STRATEGIES.get(name)
+    plugin = _PLUGINS.find(name.removeprefix(COOPERATIVE_PREFIX))
+    if plugin is not None and plugin.strategy is None:
+        raise AssignmentError(str(plugin))
+    chosen = find_strategy(name)
+    if chosen is None and plugin is not None:
+        raise AssignmentError(f"{plugin} has no cooperative form")
     if chosen is None:
-        raise AssignmentError(f"there is no strategy {name[:200]!r}; the strategies are {', '.join(STRATEGIES)}")
+        names = ", ".join(sorted({*STRATEGIES, *_PLUGINS.names}))
+        more = "another package's strategy is known only where that package is installed"
+        raise AssignmentError(f"there is no strategy {name[:200]!r}; the strategies are {names}; {more}")
     return chosen
+
+
+def find_strategy(name: str) -> Strategy | None:
+    """Return the strategy of the name that a group uses; None if there is none, or none that can be used.
+
+    A name of this package is its own, whatever others declare: that is how its groups have always been read.
+    """
+    return STRATEGIES.get(name) or _PLUGINS.usable(name)
+
+
+def known_strategies() -> Mapping[str, Strategy]:
+    """Return name -> strategy, sorted by name, of this package and of all others that can be used."""
+    return MappingProxyType(dict(sorted({**_PLUGINS.all_usable(), **STRATEGIES}.items())))
+
+
+def find_setting(name: str) -> Setting[Any] | None:
+    """Return the setting of that name, whichever strategy has it; None if none does. Equal names are one setting."""
+    return _SETTINGS.get(name) or known_settings().get(name)
+
+
+def known_settings() -> dict[str, Setting[Any]]:
+    """Return the settings of all `known_strategies` by name."""
+    return {**{setting.name: setting for each in known_strategies().values() for setting in each.config}, **_SETTINGS}
+
+
+def unusable_plugins() -> tuple[Plugin, ...]:
+    """Return the declared strategies of other packages that cannot be used, sorted by name, to be shown to a person."""
+    return _PLUGINS.unusable()
+
+
+def package_of(name: str) -> str:
+    """Return the distribution that has the strategy of that name; of another package, with its version."""
+    plugin = None if name in STRATEGIES else _PLUGINS.find(name.removeprefix(COOPERATIVE_PREFIX))
+    return OUR_PACKAGE if plugin is None else plugin.package
+
+
+def checked(chosen: Strategy) -> Strategy:
+    """Return ``chosen``, guarded as those of other packages are unless it is one of this package."""
+    return chosen if STRATEGIES.get(chosen.name) == chosen else guarded(chosen, f"strategy {chosen.name!r:.200}")

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from rebalance_agent.assignors import Strategy, strategy
+from rebalance_agent.assignors.strategy_registry import checked
 from rebalance_agent.errors import AssignmentError
 
 __all__ = ["entries", "refuse_equal_names"]
@@ -15,6 +16,8 @@ OPTION = "partition_assignment_strategy"
 
 def entries(option: Any) -> list[Any]:  # noqa: ANN401 - names, strategies, the client's own assignors
     """The entries of ``option``, a list or one entry; names are replaced by their strategies.
+
+    Strategies that are not this package's are guarded: their results are checked before they are used.
 
     Raises:
         AssignmentError: ``option`` is empty or no list, a name is unknown, or an entry has no ``assign``.
@@ -28,7 +31,7 @@ def entries(option: Any) -> list[Any]:  # noqa: ANN401 - names, strategies, the 
     for entry in made:
         if not hasattr(entry, "assign"):
             raise AssignmentError(f"{OPTION}: {entry!r:.80} is neither a name nor a strategy nor an assignor")
-    return made
+    return [checked(entry) if isinstance(entry, Strategy) else entry for entry in made]
 
 
 def refuse_equal_names(assignors: Iterable[Any]) -> None:

@@ -13,7 +13,7 @@ from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.tracking.completed_generation import Generation
 from rebalance_agent.tracking.observations import EpochRecord
 from rebalance_agent.tracking.patterns.copartition import copartition_breaks
-from rebalance_agent.tracking.rebalance.quality import judge_generation, promises
+from rebalance_agent.tracking.rebalance.quality import judge_generation
 from rebalance_agent.tracking.tracker_context import TrackerContext
 from rebalance_agent.tracking.views import GroupView, MemberLoad
 
@@ -83,7 +83,7 @@ def add_quality(
     judged = judge_generation(generation, generation, hosts) if view.members and consumers else None
     quality = judged.quality if judged else None
     members = view.members
-    if judged and promises(generation):
+    if judged:
         members = tuple(replace(member, target=judged.targets.get(member.member_id)) for member in members)
     idle = None
     if consumers and generation.value.protocol != _STREAMS:

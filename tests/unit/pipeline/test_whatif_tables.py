@@ -9,9 +9,10 @@ import pandas as pd
 
 from rebalance_agent.advice import fidelity, history_of, recommend, what_if
 from rebalance_agent.model.event_json import PARTITIONS_MAX, event_to_json, json_line, value_to_json
+from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.model.partitions import PARTITION_MAX
 from rebalance_agent.pipeline.tables.generations import joined_body
-from rebalance_agent.pipeline.tables.whatif_tables import Study, read_studies, study_of
+from rebalance_agent.pipeline.tables.whatif_tables import NOT_IN_WORKER, Study, read_studies, study_of
 from support.tracker.histories import clustered
 
 HISTORY = clustered(6)
@@ -56,3 +57,15 @@ def test_a_generation_whose_parts_are_fine_and_whose_whole_is_not_refuses_its_gr
         found = read_studies(stored(*reported)).whatif
         assert {(each.refused or "").partition(":")[0] for each in found.outcomes} == {"too large"}
         assert "cannot be read" in recommend(found).sentence
+
+
+def test_a_strategy_that_the_worker_does_not_have_is_refused_in_its_place():
+    known = {"range": RebalanceProtocol.EAGER, "theirs": RebalanceProtocol.EAGER, "sticky": RebalanceProtocol.EAGER}
+    outcomes = study_of("c", "g", piece(bodies(HISTORY)), known).whatif.outcomes
+    assert [(each.strategy, each.refused) for each in outcomes] == [
+        ("range", None),
+        ("theirs", NOT_IN_WORKER),
+        ("sticky", None),
+    ]
+    unread = study_of("c", "g", piece(bodies(HISTORY)).assign(body=None), known)
+    assert [each.strategy for each in unread.whatif.outcomes] == list(known)

@@ -2,14 +2,15 @@ from dataclasses import replace
 
 import pytest
 
-from rebalance_agent.assignors import STRATEGIES
+from rebalance_agent.assignors import STRATEGIES, Promise, Strategy
 from rebalance_agent.model.episode import Source
-from rebalance_agent.model.group import GroupState, GroupType
+from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol
 from rebalance_agent.tracking.groups import UNKNOWN_GROUPS_MAX
 from rebalance_agent.tracking.observations import DescribedGroup, GroupDescribed, LoadsSeen
 from rebalance_agent.tracking.patterns.loads import GroupLoads
 from rebalance_agent.tracking.tracker import REBALANCING
 from rebalance_agent.tracking.views import MemberLoad, partition_seconds_at
+from support.assignors.plugin_site import Entry, declared
 from support.tracker.tracking import (
     REBALANCE_MS,
     T0,
@@ -63,6 +64,23 @@ def test_targets_come_from_what_the_strategy_promises():
     view = tracker.view("g")
     assert {each.member_id: each.target for each in view.members} == {"a": 3, "b": 1}
     assert view.skew_ratio == 1
+
+
+def test_a_strategy_of_another_package_is_judged_by_its_promise_and_if_that_fails_by_the_best_balance(monkeypatch):
+    def first(roster):
+        return Promise.at_most([sum(roster.partitions), *[0] * (len(roster.members) - 1)])
+
+    def failing(_):
+        raise RuntimeError
+
+    members = (member("a", ALL), member("b", ()))
+    for promise, skew, targets in ((None, 2, [None, None]), (first, 1, [4, 0]), (failing, 2, [None, None])):
+        strategy = Strategy("own", RebalanceProtocol.EAGER, "all to one", STRATEGIES["failover"].plan, promise)
+        declared(monkeypatch, *([] if promise is None else [Entry("own", strategy)]))
+        tracker, _ = watch(topics(0, t=4), record(4_000, 1, *members, protocol="own"))
+        view = tracker.view("g")
+        assert view.skew_ratio == skew
+        assert [each.target for each in view.members] == targets
 
 
 def test_a_passive_member_is_not_idle():

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rebalance_agent.advice.replay.recorded_history import RecordedHistory
-from rebalance_agent.assignors import STRATEGIES, Strategy
+from rebalance_agent.assignors import Strategy, find_strategy, known_strategies
 from rebalance_agent.assignors.hosts.host_names import HostNames
 from rebalance_agent.assignors.strategy import COOPERATIVE_PREFIX
 from rebalance_agent.model.group import GroupType
 
-__all__ = ["GENERAL", "MEMBERS_MAX", "SIZE_MAX", "ReplaySettings", "family", "library_strategy", "refusal"]
+__all__ = ["MEMBERS_MAX", "SIZE_MAX", "ReplaySettings", "family", "general_families", "library_strategy", "refusal"]
 
 SIZE_MAX = 50_000_000
 """Members and partitions over all rebalances of a replay: some minutes of processor time per strategy."""
@@ -25,12 +25,14 @@ def family(name: str) -> str:
     return name.removeprefix(COOPERATIVE_PREFIX)
 
 
-_SPREAD_RANKS = {
-    family(name): strategy.spread_rank for name, strategy in STRATEGIES.items() if strategy.spread_rank is not None
-}
-
-GENERAL: tuple[str, ...] = tuple(sorted(_SPREAD_RANKS, key=_SPREAD_RANKS.__getitem__))
-"""Families that promise any group the same, partitions spread evenly; those that move fewer partitions come first."""
+def general_families() -> tuple[str, ...]:
+    """Return the families that promise any group the same, an even spread; those that move less come first."""
+    ranks = {
+        family(name): strategy.spread_rank
+        for name, strategy in known_strategies().items()
+        if strategy.spread_rank is not None
+    }
+    return tuple(sorted(ranks, key=ranks.__getitem__))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,5 +79,5 @@ def _has_equal_counts(history: RecordedHistory) -> bool:
 
 
 def library_strategy(name: str | None) -> Strategy | None:
-    """Return the strategy of that name if it is one of this library's; else None."""
-    return STRATEGIES.get(name or "")
+    """Return the strategy of that name if this library or an installed package has it; else None."""
+    return find_strategy(name or "")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -184,7 +185,10 @@ def _check_generation(
 ) -> FidelityLine:
     line = FidelityLine(event.assignor or "", implementation.implementation)
     strategy = library_strategy(event.assignor)
-    comparison = _compare(event, before, earlier, strategy) if strategy and event.assignor else None
+    comparison = None
+    # A strategy refuses an input by an error, in its assignment or in its promise.
+    with suppress(AssignmentError):
+        comparison = _compare(event, before, earlier, strategy) if strategy and event.assignor else None
     if implementation.reason or comparison is None:
         reason = implementation.reason or "the strategy refuses what was recorded"
         return replace(line, not_comparable=1, agreeing=int(bool(comparison and comparison.assignment)), reason=reason)
@@ -208,13 +212,14 @@ class _Same:
 
 def _compare(
     event: GenerationEvent, before: GenerationEvent | None, earlier: Sequence[_Given], chosen: Strategy
-) -> _Same | None:
-    """Run the recorded strategy on the recorded input; None where it refuses the input."""
+) -> _Same:
+    """Run the recorded strategy on the recorded input.
+
+    Raises:
+        AssignmentError: it refuses the input.
+    """
     group = _input(event, earlier)
-    try:
-        result = chosen.assign(group).members
-    except AssignmentError:
-        return None
+    result = chosen.assign(group).members
     recorded = {member.member_id: _without_empty(member.assigned) for member in event.members}
     ours = {name: _without_empty(given) for name, given in result.items()}
     if ours == recorded:

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import BinaryIO
 
-from rebalance_agent.assignors import STRATEGIES, Strategy, judge, strategy
+from rebalance_agent.assignors import STRATEGIES, Strategy, find_strategy, judge, strategy
 from rebalance_agent.assignors.internal_topics import prepare
 from rebalance_agent.assignors.strategy import COOPERATIVE_PREFIX
 from rebalance_agent.cli.command_parser import add_command
@@ -46,7 +46,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "assign",
         "assign partitions to a group's members as an assignor would, and judge the result",
         "Reads a group as JSON, and prints a strategy's assignment and its quality as JSON.",
-        f"{INPUT_HELP}\nstrategies (`rebalance-agent strategies` lists their guarantees and settings):\n"
+        f"{INPUT_HELP}\nstrategies (`rebalance-agent strategies` lists their guarantees and settings, and other "
+        "packages' strategies):\n"
         + textwrap.fill(", ".join(STRATEGIES), 99, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False),
     )
     parser.add_argument("file", metavar="FILE", help="the group; - reads standard input")
@@ -86,8 +87,8 @@ def _choose(name: str, protocol: str | None) -> Strategy:
     chosen = strategy(name)
     if protocol is None or protocol == chosen.protocol:
         return chosen
-    if protocol == RebalanceProtocol.COOPERATIVE and COOPERATIVE_PREFIX + name in STRATEGIES:
-        return STRATEGIES[COOPERATIVE_PREFIX + name]
+    if protocol == RebalanceProtocol.COOPERATIVE and (form := find_strategy(COOPERATIVE_PREFIX + name)) is not None:
+        return form
     raise InvalidInputError("--protocol", f"{name} has no {protocol} form")
 
 

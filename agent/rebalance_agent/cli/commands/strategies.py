@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from rebalance_agent.assignors import STRATEGIES, Strategy, strategy
-from rebalance_agent.ui.words import LINE_CHARACTERS
+from rebalance_agent.assignors import Strategy, known_strategies, strategy
+from rebalance_agent.assignors.plugins.installed_plugins import OUR_PACKAGE, Plugin
+from rebalance_agent.assignors.strategy_registry import package_of, unusable_plugins
+from rebalance_agent.ui.words import LINE_CHARACTERS, printable
 
 __all__ = ["add_parser", "run"]
 
@@ -18,7 +20,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "strategies",
         help="list the assignors with their guarantees and settings",
-        description="Lists the assignors by their names on the wire, with their guarantees and settings. "
+        description="Lists the assignors by their names on the wire, with their guarantees and settings, "
+        "and those of other packages: one that cannot be used is listed with the reason. "
         "`rebalance-agent assign` tries one on a group.",
     )
     parser.add_argument("name", metavar="NAME", nargs="*", help="only these (default: all)")
@@ -28,16 +31,21 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(args: argparse.Namespace) -> int:
     """Run the command; 0: done, 2: an unknown name."""
-    chosen = [strategy(name) for name in args.name] or list(STRATEGIES.values())
-    print(json.dumps([_as_json(each) for each in chosen], indent=2) if args.json else _as_text(chosen), flush=True)
+    unusable = () if args.name else unusable_plugins()
+    chosen = [strategy(name) for name in args.name] or list(known_strategies().values())
+    if args.json:
+        print(json.dumps([*map(_as_json, chosen), *map(_unusable_as_json, unusable)], indent=2), flush=True)
+    else:
+        print("\n\n".join([*_as_text(chosen), *map(_unusable_as_text, unusable)]), flush=True)
     return 0
 
 
-def _as_text(chosen: Iterable[Strategy]) -> str:
-    return "\n\n".join(
-        "\n".join(
+def _as_text(chosen: Iterable[Strategy]) -> Iterator[str]:
+    for each in chosen:
+        package = package_of(each.name)
+        yield "\n".join(
             [
-                f"{each.name}  ({each.protocol})",
+                f"{each.name}  ({each.protocol})" + ("" if package == OUR_PACKAGE else f"  from {printable(package)}"),
                 *textwrap.wrap(each.summary, LINE_CHARACTERS, initial_indent="  ", subsequent_indent="  "),
                 *(
                     line
@@ -48,8 +56,26 @@ def _as_text(chosen: Iterable[Strategy]) -> str:
                 ),
             ]
         )
-        for each in chosen
+
+
+def _unusable_as_text(plugin: Plugin) -> str:
+    return "\n".join(
+        [
+            f"{printable(plugin.name)}  (cannot be used)  from {printable(plugin.package)}",
+            *textwrap.wrap(printable(plugin.problem), LINE_CHARACTERS, initial_indent="  ", subsequent_indent="  "),
+        ]
     )
+
+
+def _unusable_as_json(plugin: Plugin) -> dict[str, object]:
+    return {
+        "name": plugin.name,
+        "protocol": None,
+        "promise": None,
+        "settings": [],
+        "package": plugin.package,
+        "problem": plugin.problem,
+    }
 
 
 def _as_json(each: Strategy) -> dict[str, object]:
@@ -67,4 +93,6 @@ def _as_json(each: Strategy) -> dict[str, object]:
             }
             for setting in each.config
         ],
+        "package": package_of(each.name),
+        "problem": None,
     }

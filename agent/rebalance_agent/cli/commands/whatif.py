@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Mapping, Sequence
 
 from rebalance_agent.advice import (
@@ -16,7 +17,8 @@ from rebalance_agent.advice import (
     what_if,
 )
 from rebalance_agent.api.query import NotKnownError
-from rebalance_agent.assignors import STRATEGIES, strategy
+from rebalance_agent.assignors import find_setting, known_strategies, strategy
+from rebalance_agent.assignors.strategy_registry import unusable_plugins
 from rebalance_agent.cli.command_parser import add_command
 from rebalance_agent.cli.inputs.groups_access import add_access_flags, add_host_flag, host_names, quiet_logs
 from rebalance_agent.cli.inputs.whatif_past import find_past
@@ -25,6 +27,7 @@ from rebalance_agent.errors import InvalidInputError, RebalanceAgentError
 from rebalance_agent.model.events import AssignEvent
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.runtime.watch.history_reader import GroupPast
+from rebalance_agent.ui.words import printable
 
 __all__ = ["add_parser", "run"]
 
@@ -96,6 +99,9 @@ def run(options: argparse.Namespace) -> int:
         _names(options.strategy, options.protocol),
         ReplaySettings(_config(options.assignor_config), host_names(options)),
     )
+    if not options.strategy:
+        for plugin in unusable_plugins():
+            print(printable(f"rebalance-agent whatif: {plugin}"), file=sys.stderr)
     past = find_past(options)
     history = _history(past, options.group)
     comparison = what_if(history, names, settings)
@@ -117,21 +123,22 @@ def _history(past: GroupPast, group: str) -> RecordedHistory:
 
 
 def _names(chosen: Sequence[str] | None, protocol: str | None) -> list[str]:
-    names = list(dict.fromkeys(strategy(name).name for name in chosen)) if chosen else list(STRATEGIES)
-    left = [name for name in names if protocol is None or STRATEGIES[name].protocol == protocol]
+    every = list(map(strategy, dict.fromkeys(chosen))) if chosen else list(known_strategies().values())
+    names = [each.name for each in every]
+    left = [each.name for each in every if protocol is None or each.protocol == protocol]
     if not left:
         raise InvalidInputError("--protocol", f"none of {', '.join(names)} is {protocol}")
     return left
 
 
 def _config(pairs: Sequence[str]) -> Mapping[str, str]:
-    settings = {setting.name: setting for each in STRATEGIES.values() for setting in each.config}
     config = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
-        if not equals or name not in settings:
+        setting = find_setting(name)
+        if not equals or setting is None:
             problem = "is not a setting of any strategy" if equals else "is not KEY=VALUE"
             raise InvalidInputError("--assignor-config", f"{pair[:80]!r} {problem}")
-        settings[name].parse(value)
+        setting.parse(value)
         config[name] = value
     return config

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from rebalance_agent.assignors import STRATEGIES, Setting
+from rebalance_agent.assignors import Setting, find_setting, known_settings
 from rebalance_agent.cli.inputs.json_fields import (
     as_bytes,
     as_entries,
@@ -47,11 +47,6 @@ PARTITIONS_MAX = 2_000_000
 INT32_MAX = 2**31 - 1
 """Largest partition number and generation in Kafka's protocol."""
 
-SETTINGS: Mapping[str, Setting[Any]] = {
-    setting.name: setting for each in STRATEGIES.values() for setting in each.config
-}
-"""Settings of all strategies: a member's ``config`` may have settings of another strategy than the chosen one."""
-
 
 def group_from_json(data: object, config: Mapping[str, str]) -> GroupSubscription:
     """Read a group. ``config`` (already validated) applies where the group's or a member's own config has no value.
@@ -77,7 +72,7 @@ def group_from_json(data: object, config: Mapping[str, str]) -> GroupSubscriptio
         if member.member_id in read:
             raise InvalidInputError(f"members[{index}].id", f"{shown(member.member_id)} appears twice")
         read[member.member_id] = member
-    shared = {name: text for name, text in config.items() if SETTINGS[name].shared}
+    shared = {name: text for name, text in config.items() if (setting := find_setting(name)) and setting.shared}
     shared.update(_config("config", fields.get("config", {}), shared=True))
     return GroupSubscription(topics=topics, members=tuple(read.values()), config=shared)
 
@@ -169,19 +164,19 @@ def _owned(path: str, value: object, topics: Iterable[str]) -> TopicPartitions:
 
 
 def _config(path: str, value: object, *, shared: bool) -> dict[str, str]:
+    """Read settings; a member's ``config`` may have those of another strategy than the chosen one."""
     config = {}
-    settings = {name for name, setting in SETTINGS.items() if setting.shared is shared}
-    for name, setting in as_object(path, value).items():
-        if name in SETTINGS and name not in settings:
+    for name, text in as_object(path, value).items():
+        setting, where = find_setting(name), f"{path}.{shown(name)}"
+        if setting is None:
+            names = sorted(name for name, each in known_settings().items() if each.shared is shared)
+            raise InvalidInputError(where, f"unknown setting; the settings are {', '.join(names)}")
+        if setting.shared is not shared:
             raise InvalidInputError(
-                f"{path}.{shown(name)}",
+                where,
                 "belongs to a member: put it into members[].config"
                 if shared
                 else "belongs to the group: put it into the group's config",
             )
-        if name not in settings:
-            raise InvalidInputError(
-                f"{path}.{shown(name)}", f"unknown setting; the settings are {', '.join(sorted(settings))}"
-            )
-        config[name] = setting_text(f"{path}.{name}", SETTINGS[name], setting)
+        config[name] = setting_text(f"{path}.{name}", setting, text)
     return config

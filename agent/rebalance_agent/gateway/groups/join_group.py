@@ -129,8 +129,9 @@ class JoinGroupHandler(FrameHandler):
             shared.count(FrameOutcome.MISFIT)
             shared.log_problem(logging.ERROR, group, client_id, f"it keeps its own assignor: {problem}")
             return None
+        offered = offer(message, own, rule.strategy, self._metadata(entry, rule, own))
         shared.count(FrameOutcome.OFFERED)
-        return offer(message, own, rule.strategy, self._metadata(entry, rule, own))
+        return offered
 
     def _metadata(self, entry: MemberEntry, rule: Rule, own: OwnProtocol) -> bytes:
         """The member's subscription for our strategy: the client's own topics, and what it owns.

@@ -12,7 +12,7 @@ from __future__ import annotations
 import gc
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import reduce
 from operator import add
 
@@ -24,6 +24,7 @@ from pyspark.sql.types import IntegerType, StringType
 from rebalance_agent.advice import (
     Fidelity,
     FidelityLine,
+    RecordedHistory,
     StrategyOutcome,
     WhatIf,
     fidelity,
@@ -32,7 +33,7 @@ from rebalance_agent.advice import (
     what_if,
 )
 from rebalance_agent.advice.figures import Figures
-from rebalance_agent.assignors import STRATEGIES
+from rebalance_agent.assignors import known_strategies
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.event_json import event_from_json, value_from_json, value_to_json
 from rebalance_agent.model.events import AssignEvent
@@ -42,6 +43,7 @@ from rebalance_agent.pipeline.tables.schemas import FIDELITY, GROUP, WHATIF, Tab
 __all__ = [
     "CHUNK_BYTES",
     "EVENT_BYTES_MAX",
+    "NOT_IN_WORKER",
     "STUDIES",
     "Study",
     "fidelities",
@@ -70,6 +72,12 @@ With the default of 700, the collector took an eighth of the time.
 TASKS_PER_CORE = 4
 """Minimum tasks for each core. Groups differ in length, and with one task each the longest would delay the stage."""
 
+NOT_IN_WORKER = "its package cannot be used in Spark's Python workers: install it where the executors run, too"
+"""Why a strategy of the driver is refused where a worker does not have it."""
+
+_Asked = Mapping[str, RebalanceProtocol]
+"""Name -> protocol of the strategies to replay, in order."""
+
 _Row = Mapping[str, object]
 _SHUFFLES = "spark.sql.shuffle.partitions"
 
@@ -92,8 +100,14 @@ class Study:
 def studies(generations: DataFrame, events: DataFrame) -> DataFrame:
     """Return one row for each chunk of each group, with the schema `STUDIES`.
 
-    ``generations`` and ``events`` are rows of these tables; of ``events`` only leaders' ``assign`` events are used.
+    ``generations`` and ``events`` are rows of these tables; of ``events`` only leaders' ``assign`` events are used. The
+    strategies are those of this process; one that the workers do not have is refused.
     """
+    asked = {name: strategy.protocol for name, strategy in known_strategies().items()}
+
+    def study_rows(key: tuple[str, str, int], rows: pd.DataFrame) -> pd.DataFrame:
+        return _study_rows(key, rows, asked)
+
     chunks = _with_reports(_chunks(generations), generations, events)
     # Bodies are nearly all of the bytes: they are joined last, so that they are shuffled only once.
     bodies = generations.where(F.length("body") <= EVENT_BYTES_MAX).select("event_id", "body")
@@ -108,7 +122,7 @@ def studies(generations: DataFrame, events: DataFrame) -> DataFrame:
         "instrumented",
         "generation",
     )
-    return rows.repartition(_tasks(rows), *GROUP, "chunk").groupBy(*GROUP, "chunk").applyInPandas(_study_rows, STUDIES)
+    return rows.repartition(_tasks(rows), *GROUP, "chunk").groupBy(*GROUP, "chunk").applyInPandas(study_rows, STUDIES)
 
 
 def _tasks(rows: DataFrame) -> int:
@@ -204,34 +218,48 @@ def _with_reports(chunks: DataFrame, generations: DataFrame, events: DataFrame) 
     return rows.withColumn("instrumented", F.coalesce(here | somewhere, F.lit(False)))
 
 
-def _study_rows(key: tuple[str, str, int], rows: pd.DataFrame) -> pd.DataFrame:
+def _study_rows(key: tuple[str, str, int], rows: pd.DataFrame, asked: _Asked) -> pd.DataFrame:
     gc.set_threshold(OBJECTS_NEW_MAX)
     cluster_id, group, chunk = key
-    study = json.dumps(value_to_json(study_of(cluster_id, group, rows)))
+    study = json.dumps(value_to_json(study_of(cluster_id, group, rows, asked)))
     return pd.DataFrame({"cluster_id": [cluster_id], "group": [group], "chunk": [chunk], "study": [study]})
 
 
-def study_of(cluster_id: str, group: str, rows: pd.DataFrame) -> Study:
-    """Return the study of one chunk; ``rows`` are its generations as `studies` selects them, in any order."""
+def study_of(cluster_id: str, group: str, rows: pd.DataFrame, asked: _Asked | None = None) -> Study:
+    """Return the study of one chunk; ``rows`` are its generations as `studies` selects them, in any order.
+
+    ``asked``: the strategies to replay, by default all that this process knows.
+    """
+    if asked is None:
+        asked = {name: strategy.protocol for name, strategy in known_strategies().items()}
     if rows["body"].isna().any():
         size = int(rows["largest"].iloc[0])
         reason = f"too large: a generation of {size} characters of JSON, more than {EVENT_BYTES_MAX}"
-        return _refused(cluster_id, group, reason)
+        return _refused(cluster_id, group, reason, asked)
     events = (event_from_json(json.loads(body)) for body in rows["body"])
     try:
         history = history_of(events, frozenset(rows["event_id"][rows["leads"]]))
     except InvalidInputError as error:
         # Each part of an event is within the bounds, but the joined event may not be.
-        return _refused(cluster_id, group, f"too large: a generation that cannot be read: {error}")
+        return _refused(cluster_id, group, f"too large: a generation that cannot be read: {error}", asked)
     instrumented = frozenset(int(number) for number in rows["generation"][rows["instrumented"]])
-    return Study(what_if(history), fidelity(history, instrumented))
+    return Study(_what_if(history, asked), fidelity(history, instrumented))
 
 
-def _refused(cluster_id: str, group: str, reason: str) -> Study:
+def _what_if(history: RecordedHistory, asked: _Asked) -> WhatIf:
+    """Return the what-if with an outcome of every strategy that is ``asked`` for, in this order."""
+    here = known_strategies()
+    result = what_if(history, [name for name in asked if name in here])
+    found = {outcome.strategy: outcome for outcome in result.outcomes}
+    outcomes = [
+        found.get(name) or StrategyOutcome(name, protocol, refused=NOT_IN_WORKER) for name, protocol in asked.items()
+    ]
+    return replace(result, outcomes=tuple(outcomes))
+
+
+def _refused(cluster_id: str, group: str, reason: str, asked: _Asked) -> Study:
     """Return a study that refuses the group for every strategy."""
-    refused = tuple(
-        StrategyOutcome(strategy.name, strategy.protocol, refused=reason) for strategy in STRATEGIES.values()
-    )
+    refused = tuple(StrategyOutcome(name, protocol, refused=reason) for name, protocol in asked.items())
     result = WhatIf(cluster_id, group, None, RebalanceProtocol.UNKNOWN, Figures(), Figures(), refused)
     return Study(result, Fidelity(), readable=False)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 
-from rebalance_agent.assignors import STRATEGIES, Judgement, judgement
-from rebalance_agent.errors import AssignmentError
+from rebalance_agent.assignors import Judgement, find_strategy, judgement
+from rebalance_agent.errors import AssignmentError, StrategyFailedError
 from rebalance_agent.model.group import GroupType, Member
 from rebalance_agent.model.member_changes import identity
 from rebalance_agent.model.subscription import (
@@ -17,7 +18,7 @@ from rebalance_agent.model.subscription import (
 )
 from rebalance_agent.tracking.completed_generation import Generation
 
-__all__ = ["judge_generation", "promises"]
+__all__ = ["judge_generation"]
 
 
 def judge_generation(
@@ -26,27 +27,23 @@ def judge_generation(
     """Return the quality of the generation's assignment; None if it cannot be measured.
 
     ``before``: the generation from which moves are counted; it also defines what members own. ``hosts``: member id ->
-    host, if the spread over hosts is to be measured. An unknown assignor is
-    compared with the best balance that the subscriptions allow. Share groups return None: the members of a partition
-    share its records, so the number of partitions per member means nothing.
+    host, if the spread over hosts is to be measured. An unknown assignor, and one of another package that fails here,
+    is compared with the best balance that the subscriptions allow, and has no targets. Share groups return None: the
+    members of a partition share its records, so the number of partitions per member means nothing.
     """
     if generation.group_type is GroupType.SHARE:
         return None
     assigned = {member.member_id: member.assigned for member in generation.members}
+    subscription = _subscription(generation, before)
+    assignment = GroupAssignment(members=assigned, target=assigned)
+    strategy = find_strategy(generation.value.protocol or "")
     try:
-        return judgement(
-            _subscription(generation, before),
-            GroupAssignment(members=assigned, target=assigned),
-            STRATEGIES.get(generation.value.protocol or ""),
-            hosts,
-        )
+        if strategy is not None:
+            with suppress(StrategyFailedError):
+                return judgement(subscription, assignment, strategy, hosts)
+        return judgement(subscription, assignment, hosts=hosts)._replace(targets={})
     except AssignmentError:
         return None
-
-
-def promises(generation: Generation) -> bool:
-    """Whether the assignor is known, so that the judgement's targets are those of the assignor."""
-    return (generation.value.protocol or "") in STRATEGIES
 
 
 def _subscription(generation: Generation, before: Generation | None) -> GroupSubscription:

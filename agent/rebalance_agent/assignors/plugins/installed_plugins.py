@@ -1,0 +1,209 @@
+"""Strategies that other packages declare as entry points: which there are, and one of them loaded.
+
+Only installed distributions have entry points; no setting and no record of a group can name a module. Their names are
+read once, from the metadata of the distributions. A package is imported when its strategy is looked up, or the list of
+all strategies.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+from rebalance_agent.assignors.plugins.guarded_strategy import error_text, guarded
+from rebalance_agent.assignors.strategy import COOPERATIVE_PREFIX, Strategy
+from rebalance_agent.model.group import RebalanceProtocol
+
+__all__ = ["ENTRY_POINT_GROUP", "OUR_PACKAGE", "EntryPoint", "Plugin", "Plugins", "installed_entry_points"]
+
+ENTRY_POINT_GROUP = "rebalance_agent.strategies"
+"""The group of entry points: the name is the strategy's, the object a `Strategy`."""
+
+OUR_PACKAGE = "kafka-rebalance-agent"
+"""The distribution of this package."""
+
+SETTING_PREFIX = "assignment."
+"""Settings of strategies begin so: that is how the rules of a gateway find where one ends and the next begins."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_logger = logging.getLogger(__name__)
+
+
+class EntryPoint(Protocol):
+    """The part of ``importlib.metadata.EntryPoint`` that is used."""
+
+    @property
+    def name(self) -> str:
+        """The name of the strategy."""
+        ...
+
+    @property
+    def value(self) -> str:
+        """``module:object``."""
+        ...
+
+    @property
+    def dist(self) -> Any:  # noqa: ANN401 - a Distribution, None for entry points without one
+        """The distribution that declares it."""
+        ...
+
+    def load(self) -> object:
+        """Import the module; return the object."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """A declared strategy. ``package``: its distribution with the version, of several all of them.
+
+    ``strategy``: its eager form, guarded; None where it cannot be used, and ``problem`` says why and what to do.
+    """
+
+    name: str
+    package: str
+    strategy: Strategy | None = None
+    problem: str = ""
+
+    def __str__(self) -> str:
+        """The plugin in an error."""
+        problem = f" cannot be used: {self.problem}" if self.problem else ""
+        return f"strategy {self.name!r} of {self.package}{problem}"
+
+
+def installed_entry_points() -> Iterable[EntryPoint]:
+    """Return the entry points that the installed distributions declare for strategies."""
+    from importlib.metadata import entry_points  # noqa: PLC0415 - takes longer than all of this package's assignors
+
+    return entry_points(group=ENTRY_POINT_GROUP)
+
+
+class Plugins:
+    """The declared strategies of one process. ``ours``: those of this package, whose names are taken."""
+
+    def __init__(
+        self, ours: Mapping[str, Strategy], scan: Callable[[], Iterable[EntryPoint]] = installed_entry_points
+    ) -> None:
+        """Read nothing yet; ``scan`` is called once, at the first use."""
+        self._ours = ours
+        self._scan = scan
+        self._loaded: dict[str, Plugin] = {}
+        self._reported: set[str] = set()
+
+    @cached_property
+    def _declared(self) -> Mapping[str, tuple[EntryPoint, ...]]:
+        """Name -> its entry points, sorted: more than one where packages use the same name."""
+        declared: dict[str, list[EntryPoint]] = {}
+        try:
+            for entry in self._scan():
+                declared.setdefault(entry.name, []).append(entry)
+        except Exception as error:  # noqa: BLE001 - metadata of any package may be broken
+            _logger.warning("strategies of other packages are not known: entry points: %s", error_text(error))
+        return {name: tuple(sorted(declared[name], key=lambda each: each.value)) for name in sorted(declared)}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The declared names, sorted; nothing is imported for them."""
+        return tuple(self._declared)
+
+    def find(self, name: str) -> Plugin | None:
+        """Return the plugin of that name, which is an eager form's; None if no package declares one.
+
+        A plugin that cannot be used is not tried again in this process.
+        """
+        entries = self._declared.get(name)
+        if entries is None:
+            return None
+        if name not in self._loaded:
+            self._loaded[name] = self._conflict(name, entries) or _load(entries[0], self._ours)
+        return self._loaded[name]
+
+    def usable(self, name: str) -> Strategy | None:
+        """Return the strategy of that name, an eager or a cooperative form's, if a package declares one.
+
+        None if it cannot be used; the first time, the log has a line.
+        """
+        eager = name.removeprefix(COOPERATIVE_PREFIX)
+        plugin = self.find(eager)
+        if plugin is None:
+            return None
+        if plugin.strategy is None:
+            if eager not in self._reported:
+                self._reported.add(eager)
+                _logger.warning("%s", plugin)
+            return None
+        return plugin.strategy if name == eager else _cooperative(plugin.strategy)
+
+    def all_usable(self) -> dict[str, Strategy]:
+        """Return name -> strategy, with cooperative forms, of all plugins that can be used."""
+        names = [form for name in self.names for form in (name, COOPERATIVE_PREFIX + name)]
+        found = {name: self.usable(name) for name in names}
+        return {name: strategy for name, strategy in found.items() if strategy is not None}
+
+    def unusable(self) -> tuple[Plugin, ...]:
+        """Return the plugins that cannot be used, sorted by name. The log does not repeat them."""
+        found = [plugin for name in self.names if (plugin := self.find(name)) is not None and plugin.strategy is None]
+        self._reported.update(plugin.name for plugin in found)
+        return tuple(found)
+
+    def _conflict(self, name: str, entries: tuple[EntryPoint, ...]) -> Plugin | None:
+        packages = [*([f"{OUR_PACKAGE} itself"] if name in self._ours else []), *map(_package, entries)]
+        if len(packages) == 1:
+            return None
+        whose = " and ".join(packages)
+        problem = (
+            "several packages declare this name: uninstall all but one of them, or give the strategies other names"
+        )
+        return Plugin(name, whose, problem=problem)
+
+
+def _load(entry: EntryPoint, ours: Mapping[str, Strategy]) -> Plugin:
+    package = _package(entry)
+
+    def unusable(problem: str) -> Plugin:
+        return Plugin(entry.name, package, problem=f"{entry.value}: {problem}")
+
+    try:
+        found = entry.load()
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - code of another package
+        return unusable(f"{error_text(error)}: repair or uninstall the package")
+    if not isinstance(found, Strategy):
+        return unusable(f"must be a rebalance_agent.assignors.Strategy, not {type(found).__name__}")
+    if problem := _breach(entry.name, found, ours):
+        return unusable(problem)
+    return Plugin(entry.name, package, guarded(found, f"strategy {entry.name!r} of {package}"))
+
+
+def _breach(name: str, found: Strategy, ours: Mapping[str, Strategy]) -> str:
+    """Return why ``found`` cannot be used under that name; empty if it can."""
+    if not _NAME.fullmatch(name) or name.startswith(COOPERATIVE_PREFIX):
+        return (
+            "a name has up to 100 letters, digits, dots, underscores and hyphens, and does not begin with "
+            f"{COOPERATIVE_PREFIX}, which is for cooperative forms"
+        )
+    if found.name != name:
+        return f"the strategy is named {found.name!r:.80}: its entry point needs the same name"
+    if found.protocol is not RebalanceProtocol.EAGER:
+        return "declare the eager form; cooperative_form=True adds the cooperative one"
+    taken = {setting.name: setting for each in ours.values() for setting in each.config}
+    for setting in found.config:
+        if not setting.name.startswith(f"{SETTING_PREFIX}{name}.") and taken.get(setting.name) != setting:
+            return (
+                f"its setting {setting.name!r:.80} must begin with {SETTING_PREFIX}{name}. or be one of "
+                f"{OUR_PACKAGE}, imported from there"
+            )
+    return ""
+
+
+def _cooperative(strategy: Strategy) -> Strategy | None:
+    return strategy.cooperative() if strategy.cooperative_form else None
+
+
+def _package(entry: EntryPoint) -> str:
+    try:
+        return f"{entry.dist.name} {entry.dist.version}"
+    except Exception:  # noqa: BLE001 - a distribution whose metadata is broken
+        return "a package without a name"
