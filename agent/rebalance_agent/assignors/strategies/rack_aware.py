@@ -15,11 +15,11 @@ from rebalance_agent.assignors.balance.counts import NO_EXTRA
 from rebalance_agent.assignors.balance.dealing import deal_balanced
 from rebalance_agent.assignors.balance.flow import Network
 from rebalance_agent.assignors.balance.promise import Promise, by_count
+from rebalance_agent.assignors.locality.even_deal import deal_evenly, keep_evenly
+from rebalance_agent.assignors.locality.labels import AFFINITY, LABELS, labels_of
+from rebalance_agent.assignors.locality.locality import Locality, Preference, locality_of
 from rebalance_agent.assignors.replay_limits import ReplayLimits
 from rebalance_agent.assignors.roster import Plan, Roster
-from rebalance_agent.assignors.strategies.even_deal import deal_evenly, keep_evenly
-from rebalance_agent.assignors.strategies.labels import AFFINITY, LABELS, labels_of
-from rebalance_agent.assignors.strategies.locality import Locality, Preference, locality_of
 from rebalance_agent.assignors.strategy import Strategy
 from rebalance_agent.assignors.subscribers import indexes_by_value
 from rebalance_agent.errors import DecodeError

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rebalance_agent.assignors.balance.member_classes import topics_of_members
+from rebalance_agent.assignors.locality.labels import AFFINITY, LABELS, Labels, labels_of
 from rebalance_agent.assignors.roster import Roster
-from rebalance_agent.assignors.strategies.labels import AFFINITY, LABELS, Labels, labels_of
-from rebalance_agent.assignors.strategies.member_classes import topics_of_members
 
 __all__ = ["Locality", "MemberKind", "Preference", "locality_of"]
 
