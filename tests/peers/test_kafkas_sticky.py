@@ -1,59 +1,30 @@
-"""``sticky`` compared with Kafka's own Java class: never a worse balance, never more moves for the same balance."""
+"""``sticky`` and ``cooperative-sticky`` compared with Kafka's own Java classes: never worse in balance or moves."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import pytest
+from docs.developers.writers.kafkas_sticky import PAGE, sticky_table
+from docs.developers.writers.tables import replace_tables
 
 from rebalance_agent.assignors import STRATEGIES
-from rebalance_agent.groupprotocol.consumer_protocol import encode_subscription
-from rebalance_agent.model.partitions import count_partitions, topic_partitions
-from rebalance_agent.model.subscription import ConsumerSubscription
+from rebalance_agent.model.partitions import count_partitions
 from support.assignors.optimum import squares_and_moves
 from support.assignors.rules import group, member, valid_owners
-from support.assignors.walks import Walk
-from support.kafka.kafkas_java import java_buffer, start_java
 
 jpype = pytest.importorskip("jpype", reason="runs Java in this process")
+from support.assignors.kafkas_sticky import KAFKAS_CLASS, compare, kafkas_own  # noqa: E402 - needs jpype
+
 pytestmark = pytest.mark.integration
 
 STICKY = STRATEGIES["sticky"]
-GROUPS = 1_000
-STEPS = 8
 
 
 @pytest.fixture(scope="session")
 def java_sticky():
-    """Kafka's ``StickyAssignor`` as a function of a group, through the subscription bytes that members would send."""
-    start_java()
-    jpype.JClass("java.lang.System").setProperty("org.slf4j.simpleLogger.defaultLogLevel", "off")
-    consumer = "org.apache.kafka.clients.consumer"
-    decode = jpype.JClass(f"{consumer}.internals.ConsumerProtocol").deserializeSubscription
-    optional, java_map, integer = (
-        jpype.JClass(f"java.{name}") for name in ("util.Optional", "util.HashMap", "lang.Integer")
-    )
-
-    def assign(subject):
-        partitions, subscriptions = java_map(), java_map()
-        for topic in {topic for each in subject.members for topic in each.topics} & subject.topics.keys():
-            if subject.topics[topic].partitions:
-                partitions.put(topic, integer(subject.topics[topic].partitions))
-        for each in subject.members:
-            data = encode_subscription(ConsumerSubscription(3, each.topics, each.user_data, {}, each.generation))
-            subscription = decode(java_buffer(data))
-            if each.instance_id is not None:
-                subscription.setGroupInstanceId(optional.of(each.instance_id))
-            subscriptions.put(each.member_id, subscription)
-        result = jpype.JClass(f"{consumer}.StickyAssignor")().assign(partitions, subscriptions)
-        return {
-            str(entry.getKey()): topic_partitions(
-                (str(each.topic()), int(each.partition())) for each in entry.getValue()
-            )
-            for entry in result.entrySet()
-        }
-
-    return assign
+    """Kafka's ``StickyAssignor`` as a function of a group."""
+    return kafkas_own("sticky")
 
 
 def reported(subject):
@@ -69,22 +40,25 @@ def loads(target):
     return {member_id: count_partitions(topics) for member_id, topics in target.items()}
 
 
-def test_kafkas_own_is_never_better_and_at_times_worse(java_sticky):
-    worse_balance = more_moves = groups = 0
-    for seed in range(GROUPS // STEPS):
-        for stop in Walk(seed, newest=True).stops(STICKY, STEPS):
-            if not stop.reported.members:
-                continue  # Java refuses a group without members
-            owners = valid_owners(stop.truth)
-            ours = squares_and_moves(stop.truth, owners, stop.assignment.members)
-            javas = squares_and_moves(stop.truth, owners, java_sticky(stop.reported))
-            assert ours <= javas, seed
-            groups += 1
-            worse_balance += ours[0] < javas[0]
-            more_moves += ours[0] == javas[0] and ours[1] < javas[1]
-    print(f"of {groups} groups, Kafka's own leaves {worse_balance} less balanced and moves too much in {more_moves}")
-    assert worse_balance
-    assert more_moves
+@pytest.fixture(scope="module")
+def comparisons():
+    return {name: compare(name) for name in KAFKAS_CLASS}
+
+
+@pytest.mark.parametrize("name", KAFKAS_CLASS)
+def test_kafkas_own_is_never_better_and_at_times_worse(comparisons, name):
+    found = comparisons[name]
+    assert found.groups == 1_000
+    assert found.ours_worse == 0
+    assert found.our_rounds == (2 if name.startswith("cooperative-") else 1)
+    assert found.less_balanced
+    assert found.more_moves
+
+
+def test_the_table_of_the_page_has_these_numbers(comparisons):
+    page = PAGE.read_text(encoding="utf-8")
+    command = "run: PYTHONPATH=agent:tests python -m docs.developers.writers.kafkas_sticky"
+    assert replace_tables(page, (sticky_table(comparisons),)) == page, command
 
 
 def test_kafkas_own_leaves_this_group_unbalanced(java_sticky):

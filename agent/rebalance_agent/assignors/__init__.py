@@ -7,6 +7,7 @@ the command line and in the what-if.
   ``ownership_index``, ``claims``: its steps; ``member_settings``: the members' values of
   settings; ``reordered_roster``: members in another order.
 - ``balance``: how many partitions each member gets, with a proof that no balance is better; then which ones.
+- ``locality``: which members are near a partition.
 - ``strategies``: strategies of single partitions, one module each; ``units``: strategies that keep partitions together,
   with standby copies.
 - ``strategy``: a plan with its name, settings, user data and promise; ``strategy_registry``: strategies by name, with

@@ -42,12 +42,14 @@ _T = TypeVar("_T")
 class RosterCache:
     """Values derived from a roster, computed once; not part of its value.
 
-    ``count_promise``: the result of `promise.by_count`, which does not depend on ownership.
+    ``count_promise``: the result of `promise.by_count`, which does not depend on ownership. ``unit_hosts``: each unit's
+    host in the best balance, where units wait for copies (see ``units``).
     """
 
     count_promise: Any = None
     owned_counts: tuple[int, ...] | None = None
     drafts: dict[tuple[tuple[int, ...], ...], Any] = field(default_factory=dict)
+    unit_hosts: Sequence[int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,11 +41,11 @@ class Strategy:
     cooperative form, whose user data has the format of ``cooperative_reader`` and ``cooperative_writer`` where these
     are given.
 
-    ``standbys`` assigns copies beside a plan; ``answer`` encodes a member's partitions and copies as user data of its
-    assignment, and ``copies_in`` decodes the copies from there. ``redundancy`` is how many members get each partition.
-    ``internal_topics``: topics that must exist besides -> their partitions, 0 where not known (see
-    ``internal_topics.prepare``); None: it needs none. ``by_load``: partitions are weighed by their loads, which the
-    caller has to look up.
+    ``standbys`` assigns copies beside a plan, of which the second one is what members get in this round; ``answer``
+    encodes a member's partitions and copies as user data of its assignment, and ``copies_in`` decodes the copies from
+    there. ``redundancy`` is how many members get each partition. ``internal_topics``: topics that must exist besides ->
+    their partitions, 0 where not known (see ``internal_topics.prepare``); None: it needs none. ``by_load``: partitions
+    are weighed by their loads, which the caller has to look up.
 
     ``spread_rank`` and ``replay_limits`` are for advice: the rank among strategies that only promise an even spread
     (those that move fewer partitions have lower ranks; None: it promises something else), and what recorded events
@@ -61,7 +61,7 @@ class Strategy:
     reader: Reader | None = None
     writer: Writer | None = None
     only_owned: bool = False
-    standbys: Callable[[Roster, Plan], Plan] | None = None
+    standbys: Callable[[Roster, Plan, Plan], Plan] | None = None
     answer: Callable[[TopicPartitions, TopicPartitions], bytes] | None = None
     copies_in: Callable[[bytes], TopicPartitions] | None = None
     redundancy: Callable[[Roster], int] | None = None
@@ -120,12 +120,12 @@ class Strategy:
         roster = self.roster(group)
         plan = self.plan(roster)
         target = _by_member_id(roster, plan)
-        members, revoking = target, {}
+        members, now, revoking = target, plan, {}
         if self.protocol is RebalanceProtocol.COOPERATIVE:
             now, held = withhold(roster, plan)
             members = _by_member_id(roster, now)
             revoking = {member: topics for member, topics in _by_member_id(roster, held).items() if topics}
-        standbys = {} if self.standbys is None else _by_member_id(roster, self.standbys(roster, plan))
+        standbys = {} if self.standbys is None else _by_member_id(roster, self.standbys(roster, plan, now))
         answers, unanswered = self._answers(members, standbys)
         return GroupAssignment(
             members=members,

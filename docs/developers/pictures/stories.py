@@ -191,7 +191,7 @@ STORIES = (
             Member("p2-thread1", ("clicks", "views"), "process p2", {"assignment.process.id": "p2"}),
             Member("p3-thread1", ("clicks", "views"), "process p3", {"assignment.process.id": "p3"}),
         ),
-        "Tasks in proportion to each process's threads, copies (dashed) on another process.",
+        "Tasks in proportion to threads, copies (dashed) on another process; p3 builds copies before it gets tasks.",
         {"assignment.num.standbys": "1"},
     ),
     Story(

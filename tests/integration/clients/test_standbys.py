@@ -29,11 +29,18 @@ def settled_with_standbys(crew, sizes):
     )
 
 
+def spread_units(crew):
+    """Wait until all members have joined, and let units move for which copies have been built."""
+    until(lambda: crew.settled and all(member.consumer.standbys() | member.owned for member in crew.members))
+    crew.members[0].consumer.enforce_rebalance()
+
+
 @pytest.mark.parametrize("name", ["copartitioned-sticky", "cooperative-copartitioned-sticky", "task-sticky"])
 def test_a_killed_active_is_replaced_by_the_holders_of_its_standbys(kafka, crew, name):
     topic = create_topic(kafka, PARTITIONS)
     for _ in range(3):
         crew.join(topic, partition_assignment_strategy=name, assignor_config={"assignment.num.standbys": 1})
+    spread_units(crew)
     until(lambda: settled_with_standbys(crew, [2, 2, 2]))
     actives = {each for member in crew.members for each in member.owned}
     copies = {each for member in crew.members for each in member.consumer.standbys()}
@@ -93,6 +100,33 @@ def test_fresh_members_take_over_from_a_killed_active_what_they_report(kafka, cr
         # And each is the other's standby now.
         assert numbers(heir.consumer.standbys()) == {2, 3, 4}
         assert numbers(other.standbys()) == {0, 1, 5}
+
+
+def test_a_new_member_gets_units_when_it_reports_that_their_copies_are_complete(kafka, crew):
+    topic = create_topic(kafka, PARTITIONS)
+    settings = {"assignment.num.standbys": 1}
+    old = crew.join(topic, partition_assignment_strategy="copartitioned-sticky", assignor_config=settings)
+    until(lambda: len(old.owned) == PARTITIONS)
+    config = {
+        "bootstrap.servers": kafka.bootstrap_servers,
+        "group.id": crew.group,
+        "heartbeat.interval.ms": 200,
+        "session.timeout.ms": 6_000,
+        "partition.assignment.strategy": "copartitioned-sticky",
+    }
+    complete = {}
+    with Consumer(config, assignor_config=settings, held_standbys=lambda: complete, events_url="") as new:
+        new.subscribe([topic])
+
+        def polled(condition):
+            new.poll(0.05)
+            return condition()
+
+        until(lambda: polled(lambda: len(new.standbys()) == PARTITIONS))
+        assert (len(old.owned), new.assignment()) == (PARTITIONS, [])
+        complete[topic] = [each.partition for each in new.standbys()]
+        new.enforce_rebalance()
+        until(lambda: polled(lambda: len(new.assignment()) == len(old.owned) == PARTITIONS // 2))
 
 
 TASKS = "count:{topic}|changelog={changelog}"

@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -101,3 +102,24 @@ def test_a_settled_group_stays(seed):
 def test_without_racks_and_labels_it_is_sticky(group):
     rackless = replace(group, members=tuple(replace(each, rack=None, user_data=None) for each in group.members))
     assert STRATEGY.assign(rackless) == STRATEGIES["sticky"].assign(rackless)
+
+
+@pytest.mark.parametrize("name", ["sticky", "cooperative-sticky"])
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=examples())
+def test_sticky_has_the_best_balance_then_the_fewest_moves_then_the_fewest_rack_misses(name, seed):
+    group = replace(placed_group(seed), config={AFFINITY: ""})
+    group = replace(group, members=tuple(replace(each, config={LABELS: ""}, generation=1) for each in group.members))
+    owners, misses = valid_owners(group), misses_of(group)
+
+    def rate(choice):
+        loads = Counter(choice.values())
+        return (
+            sorted((loads[each.member_id] for each in group.members), reverse=True),
+            sum(choice.get(pair) != owner for pair, owner in owners.items()),
+            sum(misses[pair, owner] for pair, owner in choice.items()),
+        )
+
+    target = STRATEGIES[name].assign(group).target
+    choice = {pair: member_id for member_id, topics in target.items() for pair in pairs(topics)}
+    assert rate(choice) == min(map(rate, every_assignment(group)))

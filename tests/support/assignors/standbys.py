@@ -13,11 +13,17 @@ STANDBYS = "assignment.num.standbys"
 CHANGELOGS = "assignment.changelog.topics"
 SUBTOPOLOGIES = "assignment.task.subtopologies"
 PROCESS = "assignment.process.id"
+STATE_FACTOR = "assignment.max.state.factor"
 
 
 def stateful(topics, *members, **config):
     """A group; ``config`` contains the shared settings, with the last words of their names."""
-    names = {"standbys": STANDBYS, "changelogs": CHANGELOGS, "subtopologies": SUBTOPOLOGIES}
+    names = {
+        "standbys": STANDBYS,
+        "changelogs": CHANGELOGS,
+        "subtopologies": SUBTOPOLOGIES,
+        "state_factor": STATE_FACTOR,
+    }
     return GroupSubscription(
         {name: TopicMetadata(count) for name, count in topics.items()},
         members,

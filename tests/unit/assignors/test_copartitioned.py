@@ -9,9 +9,20 @@ import pytest
 from rebalance_agent.assignors import judge, strategy
 from rebalance_agent.errors import AssignmentError
 from rebalance_agent.groupprotocol.standby_user_data import decode_standby_assignment
-from rebalance_agent.model.partitions import count_partitions
+from rebalance_agent.model.partitions import count_partitions, pairs
 from support.assignors.rules import member
-from support.assignors.standbys import CHANGELOGS, STANDBYS, equals, holders, loads, owners, settled, stateful, without
+from support.assignors.standbys import (
+    CHANGELOGS,
+    STANDBYS,
+    STATE_FACTOR,
+    equals,
+    holders,
+    loads,
+    owners,
+    settled,
+    stateful,
+    without,
+)
 
 EAGER = strategy("copartitioned-sticky")
 COOPERATIVE = strategy("cooperative-copartitioned-sticky")
@@ -109,7 +120,8 @@ class TestStandbys:
         subject = equals({"t": 4}, 2, standbys=1)
         ready = settled(subject, EAGER.assign(subject))
         joined = replace(ready, members=(*ready.members, member("m2", "t")))
-        after = EAGER.assign(joined)
+        warm = settled(joined, EAGER.assign(joined))
+        after = EAGER.assign(warm)
         (moved,) = after.target["m2"]["t"]
         before = owners({each.member_id: each.owned for each in ready.members})
         former = {each.member_id: set(each.standbys["t"]) for each in ready.members}
@@ -136,6 +148,94 @@ class TestStandbys:
     def test_what_others_consume_is_no_changelog_of_a_topic_of_another_group(self):
         subject = stateful({"t": 2, "u": 3}, member("a", "t u"), member("b", "t u"), standbys=1, changelogs="t=u")
         assert EAGER.assign(subject).standbys == {"a": {}, "b": {}}
+
+
+def lopsided(**config):
+    """m0 has all copies of the four units of a member that is gone; each member owns four others."""
+    return stateful(
+        {"t": 12},
+        member("m0", "t", owned={"t": (0, 1, 2, 3)}, generation=1, standbys={"t": (8, 9, 10, 11)}),
+        member("m1", "t", owned={"t": (4, 5, 6, 7)}, generation=1),
+        standbys=1,
+        **config,
+    )
+
+
+class TestStateBeforeBalance:
+    def test_a_unit_goes_to_its_standby_whatever_the_balance(self):
+        assert EAGER.assign(lopsided()).target["m0"] == {"t": (0, 1, 2, 3, 8, 9, 10, 11)}
+
+    def test_of_several_standbys_the_least_loaded_one_takes_over(self):
+        subject = lopsided()
+        m0, m1 = subject.members
+        both = replace(subject, members=(m0, replace(m1, standbys=m0.standbys)))
+        assert loads(EAGER.assign(both).target, "t") == {"m0": 6, "m1": 6}
+
+    def test_who_is_to_get_the_unit_builds_a_copy_and_then_gets_it(self):
+        first = EAGER.assign(lopsided())
+        waiting = set(first.standbys["m1"]["t"]) - {0, 1, 2, 3}
+        assert len(waiting) == 4
+        second = EAGER.assign(settled(lopsided(), first))
+        assert loads(second.target, "t") == {"m0": 6, "m1": 6}
+        assert set(second.target["m1"]["t"]) - {4, 5, 6, 7} <= set(first.standbys["m1"]["t"])
+
+    def test_nothing_moves_before_the_copy_is_there(self):
+        first = EAGER.assign(lopsided())
+        slow = settled(lopsided(), first)
+        slow = replace(slow, members=tuple(replace(each, standbys={}) for each in slow.members))
+        again = EAGER.assign(slow)
+        assert (again.target, again.standbys["m1"]) == (first.target, first.standbys["m1"])
+
+    @pytest.mark.parametrize("form", [EAGER, COOPERATIVE])
+    def test_a_newcomer_builds_copies_beside_the_standbys_and_then_gets_their_units(self, form):
+        subject = equals({"t": 6}, 2, standbys=1)
+        ready = settled(subject, EAGER.assign(subject))
+        joined = replace(ready, members=(*ready.members, member("m2", "t")))
+        first = form.assign(joined)
+        assert first.target["m2"] == {}
+        assert first.target == {**{each.member_id: each.owned for each in ready.members}, "m2": {}}
+        waited_for = {pair for pair, members in holders(first).items() if len(members) == 2}
+        assert len(waited_for) == 2
+        assert all("m2" in holders(first)[pair] for pair in waited_for)
+        second = form.assign(settled(joined, first)).target
+        assert set(loads(second, "t").values()) == {2}
+        assert pairs(second["m2"]) <= pairs(first.standbys["m2"])
+
+    def test_under_the_cooperative_protocol_a_new_owner_keeps_its_copies_until_the_follow_up(self):
+        subject = equals({"t": 6}, 2, standbys=1)
+        ready = settled(subject, EAGER.assign(subject))
+        joined = replace(ready, members=(*ready.members, member("new", "t", standbys={"t": (1, 4)})))
+        first = COOPERATIVE.assign(joined)
+        assert (first.target["new"], first.members["new"]) == ({"t": (1, 4)}, {})
+        assert {1, 4} <= set(first.standbys["new"]["t"])
+        second = COOPERATIVE.assign(settled(joined, replace(first, target=first.members)))
+        assert second.members["new"] == {"t": (1, 4)}
+        assert {1, 4}.isdisjoint(second.standbys["new"]["t"])
+
+    def test_with_a_factor_of_one_balance_comes_first(self):
+        first = EAGER.assign(lopsided(state_factor=1))
+        assert loads(first.target, "t") == {"m0": 6, "m1": 6}
+        assert all(len(members) == 1 for members in holders(first).values())
+
+    def test_without_standbys_balance_comes_first(self):
+        no_copies = replace(lopsided(), config={STANDBYS: "0"})
+        assert loads(EAGER.assign(no_copies).target, "t") == {"m0": 6, "m1": 6}
+
+    def test_the_factor_limits_what_a_standby_takes_over(self):
+        first = EAGER.assign(lopsided(state_factor="1.2"))
+        assert loads(first.target, "t") == {"m0": 8, "m1": 4}  # 1.2 times 6, rounded up
+        assert loads(EAGER.assign(lopsided(state_factor="1.1")).target, "t") == {"m0": 7, "m1": 5}
+
+    def test_topics_that_are_not_copied_wait_for_nothing(self):
+        subject = equals({"orders": 4, "table": 6}, 2, standbys=1, changelogs="table")
+        ready = settled(subject, EAGER.assign(subject))
+        after = EAGER.assign(replace(ready, members=(*ready.members, member("m2", "orders table"))))
+        assert "orders" in after.target["m2"]
+        assert "table" not in after.target["m2"]
+
+    def test_until_the_copies_are_there_skew_is_reported(self):
+        quality = judge(lopsided(), EAGER.assign(lopsided()), EAGER)
+        assert (quality.skew_ratio, quality.imbalance) == (8 / 6, 2)
 
 
 class TestUserData:
@@ -185,6 +285,7 @@ class TestUserData:
     [
         (STANDBYS, "-1", "must be a whole number from 0 to 100, not '-1'"),
         (STANDBYS, "101", "must be a whole number from 0 to 100"),
+        (STATE_FACTOR, "0.9", "must be a number from 1 to 1e+06, not '0.9'"),
         (CHANGELOGS, "a b", "'a b' is no name of a topic"),
         (CHANGELOGS, "a,,b", "'' is no name of a topic"),
         (CHANGELOGS, "a,b=a", "a appears twice"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rebalance_agent.assignors import judge, strategy
-from rebalance_agent.assignors.strategies.labels import AFFINITY, LABELS, LABELS_MAX, affinities_of, labels_of
+from rebalance_agent.assignors.locality.labels import AFFINITY, LABELS, LABELS_MAX, affinities_of, labels_of
 from rebalance_agent.errors import AssignmentError, DecodeError, InvalidInputError
 from rebalance_agent.groupprotocol.user_data import LABELS_SETTING, decode_labelled, encode_labelled
 from rebalance_agent.model.subscription import GroupSubscription, MemberUserData, TopicMetadata

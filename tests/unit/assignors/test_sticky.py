@@ -14,7 +14,7 @@ from rebalance_agent.groupprotocol.user_data import (
     encode_generation,
     encode_sticky,
 )
-from rebalance_agent.model.subscription import MemberUserData
+from rebalance_agent.model.subscription import MemberUserData, TopicMetadata
 from support.assignors.rules import group, member
 
 STICKY = strategy("sticky")
@@ -37,6 +37,18 @@ def test_a_newcomer_takes_its_share_and_the_others_keep_theirs():
     assert set(result.members["b"]["t"]) < {3, 4, 5}
     quality = judge(subject, result, STICKY)
     assert (quality.spread, quality.moved, quality.moved_min) == (0, 2, 2)
+
+
+@pytest.mark.parametrize("form", [STICKY, COOPERATIVE])
+def test_what_moves_goes_to_a_rack_with_a_replica_and_what_stays_stays(form):
+    racks = (("r1",), ("r2",), ("r3",), ("r1",), ("r2",), ("r3",))
+    subject = group(
+        {"t": TopicMetadata(6, racks)},
+        member("a", "t", rack="r2", owned={"t": (0, 1, 2)}, generation=1),
+        member("b", "t", rack="r1", owned={"t": (3, 4, 5)}, generation=1),
+        member("c", "t", rack="r3"),
+    )
+    assert form.assign(subject).target == {"a": {"t": (0, 1)}, "b": {"t": (3, 4)}, "c": {"t": (2, 5)}}
 
 
 def test_a_claim_from_before_the_last_rebalance_yields():

@@ -14,6 +14,7 @@ from support.assignors.rules import member
 from support.assignors.standbys import (
     PROCESS,
     STANDBYS,
+    STATE_FACTOR,
     SUBTOPOLOGIES,
     equals,
     holders,
@@ -154,6 +155,28 @@ class TestStandbys:
         assert all(
             {owners(after.target)["t", number]} == holders(before)["t", number] for number in before.target["c0"]["t"]
         )
+
+    def test_a_process_takes_over_up_to_twice_its_share(self):
+        subject = threads({"t": 12}, "a1", "b1", "c1", standbys=1)
+        had = {"a0": ((0, 1), range(2, 12)), "b0": ((), ()), "c0": ((), ())}
+        members = tuple(
+            replace(each, owned={"t": tuple(owned)}, generation=1, standbys={"t": tuple(copied)})
+            for each in subject.members
+            for owned, copied in [had[each.member_id]]
+        )
+        subject = replace(subject, members=members)
+        assert loads(EAGER.assign(subject).target, "t") == {"a0": 8, "b0": 2, "c0": 2}
+        more = replace(subject, config={**subject.config, STATE_FACTOR: "3"})
+        assert loads(EAGER.assign(more).target, "t") == {"a0": 12, "b0": 0, "c0": 0}
+
+    def test_a_new_process_gets_tasks_when_it_has_their_state(self):
+        subject = threads({"t": 6}, "a1", "b1", standbys=1)
+        ready = settled(subject, EAGER.assign(subject))
+        joined = replace(ready, members=(*ready.members, *threads({"t": 6}, "c1").members))
+        first = EAGER.assign(joined)
+        assert first.target["c0"] == {}
+        second = EAGER.assign(settled(joined, first))
+        assert loads(second.target, "t") == {"a0": 2, "b0": 2, "c0": 2}
 
     def test_a_tasks_changelogs_are_what_is_copied(self):
         subject = stateful(

@@ -22,7 +22,8 @@ def test_json_says_the_same(capsys):
     (listed,) = json.loads(capsys.readouterr().out)
     assert (listed["name"], listed["protocol"]) == ("weighted-sticky", "eager")
     assert [(each["name"], each["default"], each["shared"]) for each in listed["settings"]] == [
-        ("assignment.consumer.weight", 1, False)
+        ("assignment.consumer.weight", 1, False),
+        ("assignment.weight.scope", "all", True),
     ]
 
 

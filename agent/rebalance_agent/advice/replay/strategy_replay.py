@@ -159,7 +159,9 @@ class _Replay:
 
     def _keep_copies(self, rebalance: RecordedRebalance, roster: Roster, plan: Plan) -> None:
         if self._strategy.standbys is not None:
-            self._copies = dict(zip(rebalance.identities, self._strategy.standbys(roster, plan), strict=True))
+            # A replay has no round in which part of the plan is withheld.
+            copies = self._strategy.standbys(roster, plan, plan)
+            self._copies = dict(zip(rebalance.identities, copies, strict=True))
 
 
 def _count_left(roster: Roster, claims: Sequence[TopicPartitions], plan: Plan, given: MoveCounts | None) -> int:

@@ -5,4 +5,5 @@
 - ``placement``: partitions of each topic per member; ``draft``: a first attempt, ``bounds``: the proof that it is best;
   ``exact``: the search where there is no proof; ``flow``: flows in networks; ``counts``: the result.
 - ``dealing``: from counts to partitions; ``slices``: dealing in turn; ``releasing``: what members give up.
+- ``member_classes``: members with equal subscriptions.
 """

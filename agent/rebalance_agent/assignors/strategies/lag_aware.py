@@ -17,11 +17,11 @@ from fractions import Fraction
 
 from rebalance_agent.assignors.balance.counts import NO_EXTRA
 from rebalance_agent.assignors.balance.dealing import deal_balanced
+from rebalance_agent.assignors.balance.member_classes import topics_of_members
 from rebalance_agent.assignors.balance.placement import best_loads, place_partitions
 from rebalance_agent.assignors.balance.promise import Promise, by_count
 from rebalance_agent.assignors.replay_limits import ReplayLimits
 from rebalance_agent.assignors.roster import Plan, Roster
-from rebalance_agent.assignors.strategies.member_classes import topics_of_members
 from rebalance_agent.assignors.strategies.weighted_bins import Item, WeightedBins, weigh
 from rebalance_agent.assignors.strategy import Strategy
 from rebalance_agent.assignors.strategy_settings import INT32_MAX, decimal_number, whole_number

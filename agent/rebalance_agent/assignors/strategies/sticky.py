@@ -1,4 +1,4 @@
-"""``sticky`` and ``cooperative-sticky``: the best balance of partition counts, then the fewest moves.
+"""``sticky`` and ``cooperative-sticky``: the best balance of partition counts, then the fewest moves and rack misses.
 
 Both use the wire formats of Kafka's assignors of these names (KIP-54, KIP-341, KIP-429), so Java, librdkafka, franz-go
 and Python members can share a group. Under the eager protocol, user data contains what a member owns; under the
@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from rebalance_agent.assignors.balance.dealing import deal_balanced
 from rebalance_agent.assignors.balance.promise import by_count
+from rebalance_agent.assignors.locality.locality import locality_of, racks_known
+from rebalance_agent.assignors.locality.nearest import deal_nearest
 from rebalance_agent.assignors.roster import Plan, Roster
 from rebalance_agent.assignors.strategy import Strategy
 from rebalance_agent.groupprotocol.user_data import (
@@ -23,14 +25,21 @@ __all__ = ["STICKY", "sticky"]
 
 
 def sticky(roster: Roster) -> Plan:
-    """Return the plan with the best balance of counts that subscriptions allow, and the fewest moves."""
-    return deal_balanced(roster, by_count(roster))
+    """Return the plan with the best balance of counts that subscriptions allow, then the fewest moves.
+
+    Where racks are known, partitions that move or have no owner go to racks with a replica as far as that allows.
+    """
+    promise = by_count(roster)
+    if racks_known(roster) and (locality := locality_of(roster)).matters:
+        return deal_nearest(roster, locality, promise, moves_first=True)
+    return deal_balanced(roster, promise)
 
 
 STICKY = Strategy(
     name="sticky",
     protocol=RebalanceProtocol.EAGER,
-    summary="the best balance of partition counts, with as few moves as that allows; Kafka's own wire format",
+    summary="the best balance of partition counts, with as few moves as that allows, then as few rack misses; Kafka's"
+    " own wire format",
     plan=sticky,
     reader=decode_sticky,
     writer=encode_sticky,

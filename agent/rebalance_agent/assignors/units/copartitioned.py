@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from rebalance_agent.assignors.replay_limits import ReplayLimits
 from rebalance_agent.assignors.roster import Roster
 from rebalance_agent.assignors.strategy_settings import Setting
-from rebalance_agent.assignors.units.standbys import topic_name
+from rebalance_agent.assignors.units.standbys import STATE_FACTOR_MAX, state_factor, topic_name
 from rebalance_agent.assignors.units.unit_strategy import unit_strategy
 from rebalance_agent.assignors.units.units import UnitKind
 
@@ -73,6 +73,7 @@ COPARTITIONED_STICKY = unit_strategy(
     "fewest moves; standbys on other members, which take over",
     _kinds,
     lambda roster: range(len(roster.members)),
+    state_factor=state_factor(STATE_FACTOR_MAX),
     config=(CHANGELOG_TOPICS,),
     internal_topics=_wanted_changelogs,
     replay_limits=ReplayLimits(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rebalance_agent.assignors.strategy_settings import Setting, whole_number
+from rebalance_agent.assignors.strategy_settings import Setting, decimal_number, whole_number
 from rebalance_agent.groupprotocol.standby_user_data import (
     PROCESS_ID_MAX,
     PROCESS_ID_SETTING,
@@ -18,8 +18,10 @@ __all__ = [
     "NUM_STANDBYS",
     "PROCESS_ID",
     "STANDBYS_MAX",
+    "STATE_FACTOR_MAX",
     "answer_standbys",
     "copies_in_answer",
+    "state_factor",
     "topic_name",
 ]
 
@@ -34,6 +36,23 @@ NUM_STANDBYS = whole_number(
     meaning="number of standby copies of each unit's state on other members; a copy costs disk and network",
     shared=True,
 )
+
+STATE_FACTOR_MAX = 1_000_000.0
+"""No limit in practice: more than the members of a group."""
+
+
+def state_factor(default: float) -> Setting[float]:
+    """Return the setting that limits how much state comes before balance."""
+    return decimal_number(
+        name="assignment.max.state.factor",
+        default=default,
+        minimum=1.0,
+        maximum=STATE_FACTOR_MAX,
+        meaning="with standbys, units go where their state is, and balance is restored when other members have built"
+        " copies; until then a member gets at most this factor times its share of units, rounded up; 1: balance first",
+        shared=True,
+    )
+
 
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from rebalance_agent.assignors.replay_limits import ReplayLimits
 from rebalance_agent.assignors.roster import Roster
-from rebalance_agent.assignors.units.standbys import PROCESS_ID
+from rebalance_agent.assignors.units.standbys import PROCESS_ID, state_factor
 from rebalance_agent.assignors.units.subtopologies import SUBTOPOLOGIES, SubTopology, required_partitions
 from rebalance_agent.assignors.units.unit_strategy import unit_strategy
 from rebalance_agent.assignors.units.units import UnitKind
@@ -76,6 +76,7 @@ TASK_STICKY = unit_strategy(
     "standbys in other processes",
     _kinds,
     _processes,
+    state_factor=state_factor(2.0),
     config=(PROCESS_ID, SUBTOPOLOGIES),
     internal_topics=_wanted_internal_topics,
     replay_limits=ReplayLimits(

@@ -28,23 +28,27 @@ def unit_strategy(
     kinds: Callable[[Roster], list[UnitKind]],
     host_of: Callable[[Roster], Sequence[int]],
     *,
+    state_factor: Setting[float],
     config: tuple[Setting[Any], ...],
     internal_topics: Callable[[Roster], Mapping[str, int]],
     replay_limits: ReplayLimits,
 ) -> Strategy:
     """Return the strategy that assigns the units of ``kinds``, with standbys on other hosts (``host_of`` by member).
 
-    Units are balanced by kind, then over all kinds, then with the fewest moves.
+    Units are balanced by kind, then over all kinds, then with the fewest moves. With standbys, the balance waits for
+    copies, up to ``state_factor``; the promise is the balance that the group comes to.
     """
 
     def plan(roster: Roster) -> Plan:
-        return plan_units(roster, kinds(roster), host_of(roster))
+        # Without standbys, no member would build a copy that a unit could wait for.
+        factor = roster.shared_by_all(state_factor) if roster.shared_by_all(NUM_STANDBYS) else 1.0
+        return plan_units(roster, kinds(roster), host_of(roster), factor)
 
     def promise(roster: Roster) -> Promise:
         return _promise(roster, kinds(roster))
 
-    def standbys(roster: Roster, active: Plan) -> Plan:
-        return plan_standbys(roster, kinds(roster), host_of(roster), roster.shared_by_all(NUM_STANDBYS), active)
+    def standbys(roster: Roster, target: Plan, now: Plan) -> Plan:
+        return plan_standbys(roster, kinds(roster), host_of(roster), roster.shared_by_all(NUM_STANDBYS), target, now)
 
     return Strategy(
         name=name,
@@ -52,7 +56,7 @@ def unit_strategy(
         summary=summary,
         plan=plan,
         promise=promise,
-        config=(NUM_STANDBYS, *config),
+        config=(NUM_STANDBYS, state_factor, *config),
         reader=decode_standby_subscription,
         writer=encode_standby_subscription,
         standbys=standbys,

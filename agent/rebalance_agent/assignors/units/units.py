@@ -2,17 +2,20 @@
 
 A *kind* of unit is some topics with the same subscribers; its unit ``n`` is partition ``n`` of each of them that has
 one. A member's *host* is itself, or its process with all members in it. Units go to hosts first, then to members:
-``unit_assignment`` places the units themselves, ``standby_spread`` their standbys.
+``unit_assignment`` places the units themselves, ``near_state`` lets them wait for copies, ``standby_spread`` places
+their standbys.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 
 from rebalance_agent.assignors.roster import Plan, Roster
 from rebalance_agent.assignors.subscribers import indexes_by_value
+from rebalance_agent.assignors.units.near_state import host_limits, near_state
 from rebalance_agent.assignors.units.standby_spread import Demand, spread_copies
 from rebalance_agent.assignors.units.unit_assignment import Unit, assign_units
 from rebalance_agent.model.partitions import topic_partitions
@@ -40,47 +43,53 @@ class UnitKind:
     copied: Mapping[str, int] = field(default_factory=dict)
 
 
-def plan_units(roster: Roster, kinds: Sequence[UnitKind], host_of: Sequence[int]) -> Plan:
-    """Return the plan of all units; ``host_of`` has each member's host."""
-    assignment = _UnitAssignment(roster, kinds, host_of)
-    units = [(kind, number) for kind, unit_kind in enumerate(kinds) for number in range(unit_kind.units)]
-    hosts = assign_units(
-        assignment.host_sizes,
-        assignment.sizes,
-        [
-            Unit(
-                kind,
-                assignment.hosts(kind, assignment.owned.main_holders(kind, number)),
-                assignment.hosts(kind, assignment.copied.main_holders(kind, number)),
-            )
-            for kind, number in units
-        ],
-    )
-    members = assignment.choose_members(units, hosts, assignment.owned, assignment.copied)
-    return _as_plan(roster, assignment.contents, units, members)
+def plan_units(roster: Roster, kinds: Sequence[UnitKind], host_of: Sequence[int], factor: float) -> Plan:
+    """Return the plan of all units; ``host_of`` has each member's host.
 
-
-def plan_standbys(roster: Roster, kinds: Sequence[UnitKind], host_of: Sequence[int], count: int, plan: Plan) -> Plan:
-    """Return up to ``count`` copies of each unit, on other hosts than that of its owner in ``plan``.
-
-    Hosts that have a copy keep it first, then those that owned the unit until now.
+    With a ``factor`` above 1, units stay near their state (`near_state`), on a host with at most this factor times its
+    share.
     """
-    units = [
-        (kind, number) for kind, unit_kind in enumerate(kinds) if unit_kind.copied for number in range(unit_kind.units)
-    ]
-    if not count or not units:
+    assignment = _UnitAssignment(roster, kinds, host_of)
+    names = _names(kinds)
+    units = assignment.units(names)
+    hosts = best = assign_units(assignment.host_sizes, assignment.sizes, units)
+    if factor > 1:
+        limits = host_limits(assignment.host_sizes, units, best, len(assignment.sizes), factor)
+        hosts = near_state(units, best, assignment.sizes, limits, [bool(kind.copied) for kind in kinds])
+        roster.cache.unit_hosts = best
+    members = assignment.choose_members(names, hosts, assignment.owned, assignment.copied)
+    return _as_plan(roster, assignment.contents, names, members)
+
+
+def plan_standbys(
+    roster: Roster, kinds: Sequence[UnitKind], host_of: Sequence[int], count: int, target: Plan, now: Plan
+) -> Plan:
+    """Return up to ``count`` copies of each unit, on other hosts than that of its owner in ``target``.
+
+    Hosts that have a copy keep it first, then those that owned the unit until now. There is one copy more on the host
+    that a unit waits for (`near_state`), or that gets it only in the follow-up rebalance, not ``now``: it keeps what it
+    has until then.
+    """
+    if not count or not any(kind.copied for kind in kinds):
         return roster.empty_plan()
     assignment = _UnitAssignment(roster, kinds, host_of)
-    active = _Held(assignment.contents, _inverted(plan))
-    demands = []
-    for kind, number in units:
+    active, current = (_Held(assignment.contents, _inverted(plan)) for plan in (target, now))
+    units, demands, copies = [], [], []
+    for (kind, number), best in zip(_names(kinds), roster.cache.unit_hosts or repeat(None), strict=False):
+        if not kinds[kind].copied:
+            continue
         (host,) = assignment.hosts(kind, active.main_holders(kind, number))
-        host_sizes = assignment.host_sizes[kind]
-        holders = assignment.hosts(
-            kind, (*assignment.copied.main_holders(kind, number), *assignment.owned.main_holders(kind, number))
-        )
-        demands.append(Demand(min(count, len(host_sizes) - 1), host, host_sizes, holders))
-    copies = [
+        able: Collection[int] = assignment.host_sizes[kind]
+        copied = assignment.hosts(kind, assignment.copied.main_holders(kind, number))
+        if best is not None and best != host:
+            copies.append(((kind, number), best))
+            able = [other for other in able if other != best]
+        elif host in copied and host not in assignment.hosts(kind, current.main_holders(kind, number)):
+            copies.append(((kind, number), host))
+        owned = assignment.hosts(kind, assignment.owned.main_holders(kind, number))
+        units.append((kind, number))
+        demands.append(Demand(min(count, len(able) - 1), host, able, tuple(dict.fromkeys((*copied, *owned)))))
+    copies += [
         (unit, host)
         for unit, hosts in zip(units, spread_copies(demands, assignment.sizes), strict=True)
         for host in hosts
@@ -88,6 +97,10 @@ def plan_standbys(roster: Roster, kinds: Sequence[UnitKind], host_of: Sequence[i
     copied_units, hosts = [unit for unit, _ in copies], [host for _, host in copies]
     members = assignment.choose_members(copied_units, hosts, assignment.copied, assignment.owned)
     return _as_plan(roster, [kind.copied for kind in kinds], copied_units, members)
+
+
+def _names(kinds: Sequence[UnitKind]) -> list[_UnitName]:
+    return [(kind, number) for kind, unit_kind in enumerate(kinds) for number in range(unit_kind.units)]
 
 
 class _Held:
@@ -141,6 +154,17 @@ class _UnitAssignment:
         owned = {name: topic.owned for name, topic in zip(roster.topics, roster.ownership, strict=True)}
         self.owned = _Held(self.contents, owned)
         self.copied = _Held([kind.copied for kind in kinds], _inverted(roster.standbys))
+
+    def units(self, names: Iterable[_UnitName]) -> list[Unit]:
+        """Return the units with the hosts that have them or copies of them."""
+        return [
+            Unit(
+                kind,
+                self.hosts(kind, self.owned.main_holders(kind, number)),
+                self.hosts(kind, self.copied.main_holders(kind, number)),
+            )
+            for kind, number in names
+        ]
 
     def hosts(self, kind: int, members: Iterable[int]) -> tuple[int, ...]:
         """Return the hosts of ``members`` that may take units of ``kind``, each once."""

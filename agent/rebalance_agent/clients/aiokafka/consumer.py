@@ -157,6 +157,15 @@ class AIOKafkaConsumer(aiokafka.AIOKafkaConsumer):  # type: ignore[misc] # aioka
         """The partitions that this consumer has to keep a copy of, by the last assignment."""
         return {aiokafka.TopicPartition(topic, number) for topic, number in pairs(self._participant.standbys)}
 
+    def enforce_rebalance(self) -> None:
+        """Join again soon, for example when copies are complete that units wait for.
+
+        As Java's ``enforceRebalance``. Without a group it does nothing.
+        """
+        # The coordinator of a consumer without a group does not have this method.
+        if rejoin := getattr(self._coordinator, "request_rejoin", None):
+            rejoin()
+
     def _assignor(self, entry: Any, group: str, joining: Joining, *, last: bool) -> Assignor:  # noqa: ANN401
         inner = (
             StrategyAssignor(entry, self._participant)

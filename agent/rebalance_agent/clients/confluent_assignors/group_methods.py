@@ -47,6 +47,11 @@ class GroupMethods:
         self._check_open()
         return listed(self._membership.standbys)
 
+    def enforce_rebalance(self) -> None:
+        """Join again soon, for example when copies are complete that units wait for; as Java's ``enforceRebalance``."""
+        self._check_open()
+        self._membership.rejoin()
+
     def memberid(self) -> str | None:
         """The member id from the group's coordinator; None before the first join."""
         self._check_open()

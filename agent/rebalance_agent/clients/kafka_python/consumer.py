@@ -133,6 +133,13 @@ class KafkaConsumer(kafka.KafkaConsumer):  # type: ignore[misc] # kafka-python i
         """The partitions that this consumer has to keep a copy of, by the last assignment."""
         return {kafka.TopicPartition(topic, number) for topic, number in pairs(self._participant.standbys)}
 
+    def enforce_rebalance(self) -> None:
+        """Join again in the next `poll`, for example when copies are complete that units wait for. It does not block.
+
+        As Java's ``enforceRebalance``.
+        """
+        self._coordinator.request_rejoin()
+
     def subscribe(
         self,
         topics: Sequence[str] = (),

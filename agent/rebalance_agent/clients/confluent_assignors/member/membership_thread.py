@@ -109,6 +109,11 @@ class MembershipThread:
         """(topic, partition) pairs that this consumer has to keep a copy of, by the last assignment."""
         return frozenset() if self._member is None else frozenset(tuple(each) for each in self._member.standbys())
 
+    def rejoin(self) -> None:
+        """Make the member join again soon, if it is in the group."""
+        if (member := self._member) is not None:
+            member.enforce_rebalance()
+
     def commit(self, offsets: Offsets) -> None:
         """Commit with the member's current generation, and wait for the response.
 

@@ -7,14 +7,14 @@ if it lacks one that the topic prefers while another subscriber has all. Each mi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from rebalance_agent.assignors.balance.member_classes import topics_of_members
+from rebalance_agent.assignors.locality.labels import Labels, labels_of
 from rebalance_agent.assignors.roster import Roster
-from rebalance_agent.assignors.strategies.labels import AFFINITY, LABELS, Labels, labels_of
-from rebalance_agent.assignors.strategies.member_classes import topics_of_members
 
-__all__ = ["Locality", "MemberKind", "Preference", "locality_of"]
+__all__ = ["Locality", "MemberKind", "Preference", "locality_of", "racks_known"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +57,23 @@ class Locality:
         return any(preference.racks is not None or preference.labels is not None for preference in distinct.values())
 
 
-def locality_of(roster: Roster) -> Locality:
-    """Return the kinds of members and the preferences of partitions of ``roster``."""
+def racks_known(roster: Roster) -> bool:
+    """Return whether some members and some replicas have a known rack; cheap."""
+    return any(member.rack for member in roster.members) and any(metadata.racks for metadata in roster.metadata)
+
+
+def locality_of(
+    roster: Roster, label_texts: Sequence[str] = (), affinities: Mapping[str, Labels] | None = None
+) -> Locality:
+    """Return the kinds of members and the preferences of partitions of ``roster``.
+
+    ``label_texts``: labels of each member, none if empty; ``affinities``: topic -> labels that it prefers.
+    """
+    texts = label_texts or ("",) * len(roster.members)
+    affinities = affinities or {}
     racks = [member.rack or None for member in roster.members]
-    labels_by_text = {text: labels_of(text) for text in set(roster.of(LABELS))}
-    labels = [labels_by_text[text] for text in roster.of(LABELS)]
-    affinities = roster.shared_by_all(AFFINITY)
+    labels_by_text = {text: labels_of(text) for text in set(texts)}
+    labels = [labels_by_text[text] for text in texts]
     preferred_labels = set(affinities.values())
     matched_by_text = {
         text: frozenset(preferred for preferred in preferred_labels if preferred <= has)
@@ -70,7 +81,7 @@ def locality_of(roster: Roster) -> Locality:
     }
     kinds = tuple(
         MemberKind(topics, rack, matched_by_text[text])
-        for topics, rack, text in zip(topics_of_members(roster), racks, roster.of(LABELS), strict=True)
+        for topics, rack, text in zip(topics_of_members(roster), racks, texts, strict=True)
     )
     distinct_preferences: dict[Preference, Preference] = {}
     preferences = []
