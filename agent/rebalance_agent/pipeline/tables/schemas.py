@@ -270,7 +270,12 @@ RECOMMENDATIONS = Table(
     "recommendations",
     columns(
         ((_TEXT, "cluster_id group"), (_FLAG, "static_membership"), (_TEXT, "sentence")),
-        ((_TEXT, "strategy protocol slow_member"), (_DOUBLE, "saved_partition_seconds"), (_LONG, "saved_moves")),
+        (
+            (_TEXT, "strategy protocol slow_member"),
+            (_DOUBLE, "saved_partition_seconds"),
+            (_LONG, "saved_moves"),
+            (_FLAG, "clustered"),
+        ),
     ),
     keys=("cluster_id", "group"),
 )
