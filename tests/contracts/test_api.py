@@ -29,6 +29,7 @@ EVENTS = (
         stall=Stall(2.0, 1.0, 8.0, Basis.BOUND),
         slowest_member_id="m",
         slowest_seconds=1.5,
+        leader_member_id="m",
     ),
     AbortedEvent("a" * 32, "c", "orders", 900, Source.RECORDS, GroupType.CLASSIC, 2, FailureReason.ABORTED),
     RolloutEvent(

@@ -96,6 +96,7 @@ def build_aborted(event: AbortedEvent) -> Rebalance:
         stall=None,
         assignor=None,
         protocol=None,
+        leader_member_id=None,
         members=0,
         moved=None,
         needed=None,

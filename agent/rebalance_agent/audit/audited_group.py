@@ -97,6 +97,7 @@ class AuditedGroup:
     the way to it; None where no record holds it. ``session_ms``: the longest session timeout.
     ``has_pending_revocations``: a member has partitions to revoke, or no member has any: another generation follows.
     ``has_unresolved_topics``: members hold tasks of several topics, of which only the numbers can be compared.
+    ``leader``: the id of the member that computed the assignment, in classic groups.
     """
 
     group_type: GroupType
@@ -109,6 +110,7 @@ class AuditedGroup:
     session_ms: int = 0
     has_pending_revocations: bool = False
     has_unresolved_topics: bool = False
+    leader: str | None = None
 
     @cached_property
     def holders(self) -> dict[Partition, set[str]]:
@@ -206,6 +208,7 @@ def audited_classic_group(value: GroupSnapshot, at_ms: int) -> AuditedGroup:
         joined_ms,
         session_ms=session_ms,
         has_pending_revocations=has_pending_revocations,
+        leader=value.leader or None,
     )
 
 

@@ -85,6 +85,9 @@ class GroupAccount:
         yield from _members(now, published, names)
         if now.group_type is GroupType.CLASSIC and published.assignor != now.assignor:
             yield f"its assignor is {now.assignor} by the record, {published.assignor} by the event"
+        # Events of earlier releases have none.
+        if published.leader is not None and published.leader != now.leader:
+            yield f"its leader is {now.leader} by the record, {published.leader} by the event"
         yield from phase_differences(entry, now, published)
         if not entry.certain:
             self.drop_episode()

@@ -47,6 +47,7 @@ class PublishedEvent:
     closes: bool = False
     followups: int = 0
     assignor: str | None = None
+    leader: str | None = None
     protocol: RebalanceProtocol = RebalanceProtocol.UNKNOWN
     started_ms: int | None = None
     seen_start: bool = False
@@ -126,6 +127,7 @@ def reduce_event(event: AuditedEvent, position: RecordPosition) -> PublishedEven
         published.previous, published.episode = event.previous_generation, event.episode_generation
         published.closes = event.closes_episode
         published.followups, published.assignor, published.protocol = event.followups, event.assignor, event.protocol
+        published.leader = event.leader_member_id
         published.started_ms = event.phases.started_ms
         published.seen_start = event.phases.started_evidence in _SEEN
         published.joined_ms, published.stall = event.phases.joined_ms, event.stall

@@ -110,6 +110,8 @@ class GenerationEvent(GroupEvent):
     type in the previous generation, if it was another. ``slowest_seconds`` and
     ``slowest_lower_seconds``: how long the slowest member kept the others waiting, at most and at least. ``flapping``:
     members that joined or left in this episode and have done so often before, by instance or client id.
+    ``leader_member_id``: the member that computed the assignment; None where the coordinator assigns, without members,
+    and in events of earlier releases.
     """
 
     KIND: ClassVar[str] = "generation"
@@ -148,6 +150,7 @@ class GenerationEvent(GroupEvent):
     slowest_lower_seconds: float | None = None
     slowest_client_id: str | None = None
     slowest_host: str | None = None
+    leader_member_id: str | None = None
 
     @property
     def excess(self) -> int | None:

@@ -59,6 +59,7 @@ def build_view(
         generation=generation.number,
         assignor=value.protocol or None,
         protocol=generation.protocol,
+        leader_member_id=value.leader or None,
         members=shares,
         static_members=sum(member.instance_id is not None for member in members),
         partitions=partitions,

@@ -128,6 +128,7 @@ class GroupView:
     ``lag_skew_ratio``, ``rate_skew_ratio``: known where loads are measured (`loads.GroupLoads`).
     ``rollout``: the current rollout, else the last one; ``rollout_in_progress``: it goes on, and nothing fails.
     ``flapping``: members that leave and return repeatedly.
+    ``leader_member_id``: the member that computed the assignment; None where the coordinator assigns.
     ``host_spread``: known where some topic could be on several hosts; polls do not show the subscriptions for it.
     ``copartition_breaks``: known where the group's topics are declared co-partitioned (`copartition`).
     ``empty``: known where the group has no members and had some before, unless it may be Empty on purpose. Then
@@ -146,6 +147,7 @@ class GroupView:
     generation: int | None = None
     assignor: str | None = None
     protocol: RebalanceProtocol = RebalanceProtocol.UNKNOWN
+    leader_member_id: str | None = None
     members: tuple[MemberLoad, ...] = ()
     static_members: int = 0
     idle_members: int | None = None

@@ -303,10 +303,13 @@ def test_what_a_member_wanted_is_named(kind, change):
 
 
 @pytest.mark.parametrize("kind", CLASSIC)
-def test_a_wrong_assignor_or_join_phase_is_named(kind):
+def test_a_wrong_assignor_leader_or_join_phase_is_named(kind):
     right = closing(kind)
     wrong = replace(right, assignor="mine")
     assert said(judged(kind, instead(kind, right, wrong)))[0][1].endswith("mine by the event")
+    assert right.leader_member_id in {member.member_id for member in right.members}
+    wrong = replace(right, leader_member_id="another")
+    assert said(judged(kind, instead(kind, right, wrong)))[0][1].endswith("another by the event")
     joined_ms = right.phases.joined_ms - 1
     wrong = replace(right, phases=replace(right.phases, joined_ms=joined_ms))
     assert said(judged(kind, instead(kind, right, wrong)))[0][1].endswith(f"{joined_ms} by the event")
@@ -379,6 +382,7 @@ JUDGED = {
     "event_id", "cluster_id", "group", "timestamp_ms", "source", "group_type", "generation", "previous_generation",
     "episode_generation", "closes_episode", "followups", "assignor", "phases", "stall", "members", "moved",
     "revoked", "assigned", "lost", "lost_min", "noop", "revision", "part", "parts", "trigger", "causes",
+    "leader_member_id",
 }  # fmt: skip
 """Of a generation's event, each by some test of the ledger; the others are named in `docs/verify.md`."""
 

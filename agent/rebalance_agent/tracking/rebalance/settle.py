@@ -213,6 +213,7 @@ def _event(
         slowest_lower_seconds=slowness.lower_seconds if slowness else None,
         slowest_client_id=slowest.client_id if slowest else None,
         slowest_host=slowest.client_host if slowest else None,
+        leader_member_id=generation.value.leader or None,
         epoch_kind="generation" if generation.group_type is GroupType.CLASSIC else "group_epoch",
     )
 

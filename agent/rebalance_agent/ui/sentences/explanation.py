@@ -180,6 +180,10 @@ def _course(rebalance: ObservedRebalance) -> Iterator[str]:
         waited = ""
         if (first.join_seconds or 0) >= took / 2:
             waited = f", {duration(first.join_seconds or 0)} of it waiting for every member to rejoin"
+        elif (first.sync_seconds or 0) >= took / 2:
+            leader = rebalance.by_id.get(first.leader_member_id or "")
+            named = f", {rebalance.name(leader)}," if leader else ""
+            waited = f", {duration(first.sync_seconds or 0)} of it waiting for the leader{named} to assign"
         elif (closing.reconcile_seconds or 0) >= took / 2:
             seconds = duration(closing.reconcile_seconds or 0)
             waited = f", {seconds} of it waiting for every member to reach its target assignment"

@@ -98,14 +98,14 @@ def rebalance_rows(close_up: GroupCloseUp) -> list[tuple[str, ...]]:
 
 
 def member_table(close_up: GroupCloseUp) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Headings and rows of the members, the most loaded first."""
+    """Headings and rows of the members, the most loaded first; one that computed the assignment is marked."""
     members = close_up.detail.members
     names = member_names(members)
     ordered = sorted(members, key=lambda each: (-(each.partitions or 0), names[identity(each)]))
     columns = [column for column in _WORKLOAD_COLUMNS if any(_workload(member, column) for member in members)]
     rows = [
         (
-            names[identity(each)],
+            names[identity(each)] + (" (leader)" if each.member_id == close_up.detail.leader_member_id else ""),
             *(printable(_workload(each, column) or UNKNOWN) for column in columns),
             printable(each.client_id),
             printable(each.host),
