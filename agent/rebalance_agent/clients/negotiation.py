@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
-__all__ = ["explain_inconsistent_protocols", "select_strategy"]
+from rebalance_agent.groupprotocol.classic_group import CONSUMER_PROTOCOL_TYPE
+
+__all__ = ["GroupDescription", "explain_inconsistent_protocols", "explain_refusal", "select_strategy"]
 
 NAMES_MAX = 5
 """Maximum number of members, and of strategies, that an explanation names. A group may have thousands."""
@@ -34,6 +37,31 @@ def select_strategy(offers: Iterable[Sequence[str]]) -> str | None:
     for names, members in lists.items():
         votes[next(name for name in names if name in common)] += members
     return max(_java_map_order(votes), key=votes.__getitem__)
+
+
+class GroupDescription(NamedTuple):
+    """A group as ``DescribeGroups`` returns it: only the strategy in use, not all that the members offer.
+
+    ``protocol_type`` and ``protocol`` are empty for a group without members; ``client_ids``: of its members.
+    """
+
+    protocol_type: str
+    protocol: str
+    client_ids: tuple[str, ...]
+
+
+def explain_refusal(group: str, offers: Sequence[str], described: GroupDescription | str) -> str:
+    """Explain why a consumer that offers these strategies cannot join ``group``: error 23, which has no text.
+
+    ``described``: the group, or why it could not be described.
+    """
+    if isinstance(described, str):
+        return f"group {group} rejects a member that offers {', '.join(offers)}, and cannot be described: {described}"
+    if described.protocol_type not in ("", CONSUMER_PROTOCOL_TYPE):
+        kind = described.protocol_type
+        return f"group {group} is of type {kind!r} and accepts no consumers: choose another group_id"
+    others = {client_id: [described.protocol] for client_id in described.client_ids if described.protocol}
+    return f"group {group}: {explain_inconsistent_protocols('this consumer', offers, others)}"
 
 
 def explain_inconsistent_protocols(member: str, offers: Sequence[str], group: Mapping[str, Sequence[str]]) -> str:

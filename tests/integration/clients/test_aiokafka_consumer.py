@@ -11,7 +11,7 @@ from collections import Counter
 import aiokafka
 import pytest
 from aiokafka.coordinator.assignors.range import RangePartitionAssignor
-from aiokafka.errors import KafkaError
+from aiokafka.errors import InconsistentGroupProtocolError, KafkaError
 from confluent_kafka.admin import AdminClient, NewTopic
 from kafka import KafkaConsumer as PlainKafkaPython
 
@@ -556,3 +556,21 @@ def test_without_a_group_there_is_nothing_to_show(crew, topic, sidecar):
 
     asyncio.run(scenario())
     assert sidecar.taken == []
+
+
+def test_the_error_of_a_member_that_the_group_refuses_names_who_offers_what(crew, topic):
+    async def scenario():
+        async with crew:
+            first = await crew.join(topic, partition_assignment_strategy="range", client_id="first")
+            await until(first.assignment)
+            other = crew.make(topic, partition_assignment_strategy="weighted-sticky", client_id="other")
+            with pytest.raises(InconsistentGroupProtocolError) as refused:
+                await asyncio.wait_for(other.start(), PATIENCE)
+            crew.members.remove(other)
+            with contextlib.suppress(InconsistentGroupProtocolError):
+                await other.stop()
+        return str(refused.value)
+
+    text = asyncio.run(scenario())
+    assert "this consumer offers weighted-sticky" in text
+    assert "first offers range. this consumer must list range." in text

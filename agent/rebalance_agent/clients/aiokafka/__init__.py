@@ -6,6 +6,7 @@ The only package that imports ``aiokafka``.
 - ``joining``: workarounds for aiokafka's group membership, on JoinGroup and SyncGroup.
 - ``offset_hooks``: reports offsets and join times to the instrumentation.
 - ``async_listener``: the rebalance listener; ``internal_topics``, ``cluster_metadata``: topics for the strategies.
+- ``inconsistent_protocol``: explains why a group refuses a consumer.
 """
 
 from __future__ import annotations

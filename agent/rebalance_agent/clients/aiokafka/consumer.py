@@ -7,10 +7,12 @@ from typing import Any
 
 import aiokafka
 from aiokafka.abc import ConsumerRebalanceListener
+from aiokafka.errors import InconsistentGroupProtocolError
 
 from rebalance_agent.assignors import Strategy
 from rebalance_agent.clients.aiokafka.assignors import Assignor, PlainAssignor, StrategyAssignor
 from rebalance_agent.clients.aiokafka.async_listener import AiokafkaListener
+from rebalance_agent.clients.aiokafka.inconsistent_protocol import why_refused
 from rebalance_agent.clients.aiokafka.internal_topics import TopicsBeforeAssign
 from rebalance_agent.clients.aiokafka.joining import Joining
 from rebalance_agent.clients.aiokafka.offset_hooks import OffsetHooks
@@ -83,6 +85,7 @@ class AIOKafkaConsumer(aiokafka.AIOKafkaConsumer):  # type: ignore[misc] # aioka
         listed = _entries(configs.pop("partition_assignment_strategy", DEFAULT_STRATEGIES))
         strategies = {entry.name: entry for entry in listed if isinstance(entry, Strategy)}
         group = configs.get("group_id") or ""
+        self._group, self._offered = group, tuple(entry.name for entry in listed)
         self._instance_id: str | None = configs.get("group_instance_id")
         topics_ahead = TopicsBeforeAssign(strategies.values())
         self._participant = Participant(
@@ -127,16 +130,29 @@ class AIOKafkaConsumer(aiokafka.AIOKafkaConsumer):  # type: ignore[misc] # aioka
             listener = AiokafkaListener(self._instrumentation.listener(listener), lambda: self._membership().joined)
         super().subscribe(topics=topics, pattern=pattern, listener=listener)
 
+    async def start(self) -> None:
+        """As ``aiokafka.AIOKafkaConsumer.start``; if the group refuses this member, the error says why."""
+        try:
+            await super().start()
+        except InconsistentGroupProtocolError as error:
+            raise await self._explained() from error
+
     async def getone(self, *partitions: Any) -> Any:  # noqa: ANN401 - aiokafka's
-        """As ``aiokafka.AIOKafkaConsumer.getone``."""
-        record = await super().getone(*partitions)
+        """As ``aiokafka.AIOKafkaConsumer.getone``; if the group refuses this member, the error says why."""
+        try:
+            record = await super().getone(*partitions)
+        except InconsistentGroupProtocolError as error:
+            raise await self._explained() from error
         if (progress := self._instrumentation.progress) is not None:
             progress.read((record.topic, record.partition), record.offset)
         return record
 
     async def getmany(self, *partitions: Any, **named: Any) -> Any:  # noqa: ANN401
-        """As ``aiokafka.AIOKafkaConsumer.getmany``."""
-        records = await super().getmany(*partitions, **named)
+        """As ``aiokafka.AIOKafkaConsumer.getmany``; if the group refuses this member, the error says why."""
+        try:
+            records = await super().getmany(*partitions, **named)
+        except InconsistentGroupProtocolError as error:
+            raise await self._explained() from error
         if (progress := self._instrumentation.progress) is not None:
             for partition, batch in records.items():
                 if batch:
@@ -165,6 +181,9 @@ class AIOKafkaConsumer(aiokafka.AIOKafkaConsumer):  # type: ignore[misc] # aioka
         # The coordinator of a consumer without a group does not have this method.
         if rejoin := getattr(self._coordinator, "request_rejoin", None):
             rejoin()
+
+    async def _explained(self) -> InconsistentGroupProtocolError:
+        return InconsistentGroupProtocolError(await why_refused(self._client, self._group, self._offered))
 
     def _assignor(self, entry: Any, group: str, joining: Joining, *, last: bool) -> Assignor:  # noqa: ANN401
         inner = (
