@@ -99,6 +99,7 @@ class Participant:
         self.generation = UNKNOWN_GENERATION
         self.standbys: TopicPartitions = {}
         self._copies = HeldCopies(self.held_standbys, self.group)
+        self._asked_to_move = False
 
     def subscription(self, strategy: Strategy, topics: Iterable[str], *, held: TopicPartitions | None = None) -> bytes:
         """The member's ``ConsumerProtocolSubscription`` for ``strategy``, encoded.
@@ -160,6 +161,18 @@ class Participant:
             except DecodeError as error:
                 _logger.warning("group %s: the assignment's user data is not used: %s", self.group, error)
         self.owned, self.generation, self.standbys = owned, generation, standbys
+        self._asked_to_move &= not owned
+
+    def takes_units(self) -> bool:
+        """Whether the member should join again, for units that wait for its copies; True once until it owns any.
+
+        A new member starts with copies alone, and gets units in a rebalance in which it reports them. If the
+        application does not report its copies, they count as complete at once, so nothing else would start that one.
+        """
+        if self.held_standbys is not None or self.owned or not self.standbys or self._asked_to_move:
+            return False
+        self._asked_to_move = True
+        return True
 
     def _prepared(self, strategy: Strategy, group: GroupSubscription) -> GroupSubscription:
         needed = wanted_topics(strategy, group)

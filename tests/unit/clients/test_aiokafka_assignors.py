@@ -36,6 +36,10 @@ SUBSCRIPTION = encode_subscription(ConsumerSubscription(3, ("t",), b"data", {"t"
 SHORT_V1 = b"\0\1" + b"\0\0\0\1" + b"\0\1t" + b"\0\0\0\0"
 
 
+def _stay():
+    """Instead of joining again."""
+
+
 class TP(NamedTuple):
     topic: str
     partition: int
@@ -117,7 +121,8 @@ def test_a_join_without_all_strategies_is_never_sent():
     client = Client(members=[])
     joining = Joining(client)
     first, last = (
-        Assignor(StrategyAssignor(WEIGHTED, participant()), joining, lambda: 1, last=last) for last in (False, True)
+        Assignor(StrategyAssignor(WEIGHTED, participant(), _stay), joining, lambda: 1, last=last)
+        for last in (False, True)
     )
     first.metadata(["t"])
     assert ask(client, JOIN_GROUP).error_code == 0
@@ -128,7 +133,7 @@ def test_a_join_without_all_strategies_is_never_sent():
 
 
 def test_a_strategy_decides_by_what_members_said():
-    one = StrategyAssignor(WEIGHTED, participant())
+    one = StrategyAssignor(WEIGHTED, participant(), _stay)
     members = [
         JoinedMember(
             MemberSubscription("a", ("t",), user_data=WEIGHTED.user_data({"assignment.consumer.weight": "3"}, {})), None
@@ -141,14 +146,16 @@ def test_a_strategy_decides_by_what_members_said():
 
 
 def test_what_is_assigned_is_said_in_the_next_subscription():
-    one = Assignor(StrategyAssignor(WEIGHTED, participant()), Joining(Client()), lambda: 9, last=True)
+    one = Assignor(StrategyAssignor(WEIGHTED, participant(), _stay), Joining(Client()), lambda: 9, last=True)
     one.on_assignment(assignment(t=(0, 2)))
     said = decode_subscription(one.metadata(["t"]))
     assert (said.version, said.owned_partitions, said.generation_id) == (3, {"t": (0, 2)}, 9)
 
 
 def test_two_consumers_share_no_state():
-    heavy, light = (StrategyAssignor(WEIGHTED, participant({"assignment.consumer.weight": weight})) for weight in "91")
+    heavy, light = (
+        StrategyAssignor(WEIGHTED, participant({"assignment.consumer.weight": weight}), _stay) for weight in "91"
+    )
     heavy.on_assignment(assignment(t=(0, 2)), 1)
     assert decode_subscription(light.metadata(["t"])) == ConsumerSubscription(
         3, ("t",), WEIGHTED.user_data({"assignment.consumer.weight": "1"}, {})

@@ -59,7 +59,7 @@ def led(name, topics, config=None):
     chosen = strategy(name)
     ahead = TopicsBeforeAssign([chosen])
     config = SETTINGS.get(name, {}) if config is None else config
-    inner = StrategyAssignor(chosen, Participant([chosen], config, group="g", internal_topics=ahead))
+    inner = StrategyAssignor(chosen, Participant([chosen], config, group="g", internal_topics=ahead), lambda: None)
     client = Client(name, inner.metadata(["t"]), topics)
     joining = Joining(client, ahead)
     asyncio.run(client.send(1, SimpleNamespace(API_KEY=JOIN_GROUP)))

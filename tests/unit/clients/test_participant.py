@@ -60,6 +60,25 @@ def test_copies_are_kept_and_said_in_the_next_subscription():
     assert decode_subscription(one.subscription(STANDBY, ["t"])).user_data == b"{'s': (4,)}"
 
 
+def test_a_member_that_got_copies_alone_joins_again_once_until_it_owns_partitions():
+    one = Participant([STANDBY], {}, group="g")
+    assert not one.takes_units()
+    one.received({}, 1, STANDBY, b"copies")
+    assert [one.takes_units(), one.takes_units()] == [True, False]
+    one.received({}, 2, STANDBY, b"copies")
+    assert not one.takes_units(), "there may be nothing else for it"
+    one.received({"t": (0,)}, 3, STANDBY, b"copies")
+    assert not one.takes_units()
+    one.received({}, 4, STANDBY, b"copies")
+    assert one.takes_units()
+
+
+def test_an_application_that_reports_its_copies_says_itself_when_to_join_again():
+    one = Participant([STANDBY], {}, group="g", held_standbys=dict)
+    one.received({}, 1, STANDBY, b"copies")
+    assert not one.takes_units()
+
+
 @pytest.mark.parametrize("user_data", [b"broken", b"", None])
 def test_copies_that_cannot_be_read_are_none(user_data):
     one = participant(STANDBY)

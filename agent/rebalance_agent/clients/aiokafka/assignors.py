@@ -35,12 +35,13 @@ class JoinedMember:
 class StrategyAssignor:
     """A strategy of this package for one consumer; ``name`` is the strategy's in the group protocol."""
 
-    def __init__(self, strategy: Strategy, participant: Participant) -> None:
-        """Run ``strategy`` for the consumer of ``participant``."""
+    def __init__(self, strategy: Strategy, participant: Participant, rejoin: Callable[[], None]) -> None:
+        """Run ``strategy`` for the consumer of ``participant``; ``rejoin`` makes it join again soon."""
         self.name = strategy.name
         self.decision: AssignDecision | None = None
         self._strategy = strategy
         self._participant = participant
+        self._rejoin = rejoin
 
     def metadata(self, topics: Iterable[str]) -> bytes:
         """The member's subscription, encoded."""
@@ -56,6 +57,8 @@ class StrategyAssignor:
         """Keep ``assignment`` for the next subscription."""
         owned = topic_partitions((each.topic, each.partition) for each in assignment.partitions())
         self._participant.received(owned, generation, self._strategy, assignment.user_data)
+        if self._participant.takes_units():
+            self._rejoin()
 
 
 class PlainAssignor:

@@ -187,7 +187,7 @@ class AIOKafkaConsumer(aiokafka.AIOKafkaConsumer):  # type: ignore[misc] # aioka
 
     def _assignor(self, entry: Any, group: str, joining: Joining, *, last: bool) -> Assignor:  # noqa: ANN401
         inner = (
-            StrategyAssignor(entry, self._participant)
+            StrategyAssignor(entry, self._participant, self.enforce_rebalance)
             if isinstance(entry, Strategy)
             else PlainAssignor(entry, self._participant, group)
         )

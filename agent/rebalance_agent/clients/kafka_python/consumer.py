@@ -157,6 +157,8 @@ class KafkaConsumer(kafka.KafkaConsumer):  # type: ignore[misc] # kafka-python i
             records = super().poll(*arguments, **named)
         except InconsistentGroupProtocolError as error:
             raise InconsistentGroupProtocolError(why_refused(self._admin_thread, self._group, self._offered)) from error
+        if self._participant.takes_units():
+            self.enforce_rebalance()
         if (progress := self._instrumentation.progress) is not None:
             for partition, batch in records.items():
                 progress.read(partition, batch[0].offset)
