@@ -75,7 +75,8 @@ class Generation:
     are unknown.
     ``coordinator_changes``: the recent changes of the group's coordinator, up to its record. ``outages``: the recent
     outages of brokers. ``patterns``: of members that subscribe to a pattern, by member id, all that they subscribe to.
-    ``metadata``: in epoch groups, what the coordinator based the assignment on.
+    ``metadata``: in epoch groups, what the coordinator based the assignment on. ``subtopologies`` of a streams group:
+    id -> the topics that its tasks read (KIP-1071).
     """
 
     value: GroupSnapshot
@@ -98,6 +99,7 @@ class Generation:
     outages: tuple[Outage, ...] = ()
     patterns: Mapping[str, tuple[tuple[str, ...], str]] = field(default_factory=dict)
     metadata: TopicMetadataSeen | None = None
+    subtopologies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     first_commits: FirstCommits = field(default_factory=FirstCommits, compare=False)
 
     @property

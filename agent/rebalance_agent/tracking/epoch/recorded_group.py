@@ -42,8 +42,15 @@ class RecordedGroup:
     def generation(self, at_ms: int, seen_ms: int) -> Generation:
         """Return the members and their assignment as a generation, whether the epoch has been reached or not."""
         value = self.snapshot(at_ms)
-        protocol = RebalanceProtocol.COOPERATIVE
-        return Generation(value, at_ms, seen_ms, protocol, self._sizes(value), group_type=self._group_type)
+        return Generation(
+            value,
+            at_ms,
+            seen_ms,
+            RebalanceProtocol.COOPERATIVE,
+            self._sizes(value),
+            group_type=self._group_type,
+            subtopologies=self._records.topology.sources if self._records.topology else {},
+        )
 
     def restarts(self, name: str, started_ms: int | None, contact_ms: int | None) -> dict[Partition, PartitionHandover]:
         """Return handovers for all partitions of an eager member: from the request to rejoin until it rejoined."""

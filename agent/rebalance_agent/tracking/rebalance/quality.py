@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 
 from rebalance_agent.assignors import Judgement, find_strategy, judgement
 from rebalance_agent.errors import AssignmentError, StrategyFailedError
@@ -29,7 +30,8 @@ def judge_generation(
     ``before``: the generation from which moves are counted; it also defines what members own. ``hosts``: member id ->
     host, if the spread over hosts is to be measured. An unknown assignor, and one of another package that fails here,
     is compared with the best balance that the subscriptions allow, and has no targets. Share groups return None: the
-    members of a partition share its records, so the number of partitions per member means nothing.
+    members of a partition share its records, so the number of partitions per member means nothing. Of streams groups
+    skew and imbalance are of tasks, each of which may read several topics; their members have no targets.
     """
     if generation.group_type is GroupType.SHARE:
         return None
@@ -41,9 +43,30 @@ def judge_generation(
         if strategy is not None:
             with suppress(StrategyFailedError):
                 return judgement(subscription, assignment, strategy, hosts)
-        return judgement(subscription, assignment, hosts=hosts)._replace(targets={})
+        judged = judgement(subscription, assignment, hosts=hosts)._replace(targets={})
+        return _judged_by_task(judged, generation) if generation.subtopologies else judged
     except AssignmentError:
         return None
+
+
+def _judged_by_task(judged: Judgement, generation: Generation) -> Judgement:
+    """Return ``judged`` with skew and imbalance of tasks."""
+    sources = generation.subtopologies
+    counts = {task: max((generation.topics.get(topic, 0) for topic in sources[task]), default=0) for task in sources}
+    members = tuple(MemberSubscription(member.member_id, tuple(sources)) for member in generation.members)
+    tasks = {member.member_id: _tasks(member, sources) for member in generation.members}
+    subscription = GroupSubscription({task: TopicMetadata(count) for task, count in counts.items()}, members)
+    by_task = judgement(subscription, GroupAssignment(members=tasks, target=tasks))
+    quality = replace(judged.quality, skew_ratio=by_task.quality.skew_ratio, imbalance=by_task.quality.imbalance)
+    return judged._replace(quality=quality)
+
+
+def _tasks(member: Member, sources: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[int, ...]]:
+    numbers = {
+        task: {number for topic in topics for number in member.assigned.get(topic, ())}
+        for task, topics in sources.items()
+    }
+    return {task: tuple(sorted(owned)) for task, owned in numbers.items() if owned}
 
 
 def _subscription(generation: Generation, before: Generation | None) -> GroupSubscription:

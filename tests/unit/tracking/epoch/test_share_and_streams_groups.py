@@ -146,3 +146,45 @@ def test_the_internal_topics_that_a_starting_streams_group_creates_are_no_cause_
     created = topics(1_400, orders=2, repartition=2)
     (event,) = closing(feed(tracker, WHOLE, topics(0, orders=2), *began, created, *ready, tick(60_000)))
     assert (event.followups, event.causes) == (1, (Trigger.GROUP_STARTED,))
+
+
+def threads(number, sources, **tasks):
+    """A streams group of that many members, each with the tasks of its name: ((subtopology, number), ...)."""
+    names = [f"m{place}" for place in range(number)]
+    yield from (streams(1_000, EpochMember("client-a", "/10.0.0.1", process=name), name) for name in names)
+    yield streams(1_000, Topology(sources, epoch=1))
+    yield streams(1_000, GroupEpoch(2, 1))
+    assigned = {}
+    for name in names:
+        held = tasks.get(name, ())
+        assigned[name] = {key: tuple(n for other, n in held if other == key) for key in dict(held)}
+    yield from (streams(1_000, MemberTarget(assigned[name]), name) for name in names)
+    yield streams(1_000, TargetEpoch(2))
+    yield from (streams(1_000, CurrentAssignment(2, 0, MemberState.STABLE, assigned[name]), name) for name in names)
+
+
+WIDE = {"0": tuple(f"in-{number}" for number in range(8)), "1": ("other",)}
+"""Eight co-partitioned topics in one subtopology, one topic in another."""
+
+TASKS = [(key, number) for key in WIDE for number in range(4)]
+
+
+@pytest.mark.parametrize(
+    ("members", "tasks", "skew", "imbalance", "idle"),
+    [
+        (8, {f"m{place}": (task,) for place, task in enumerate(TASKS)}, 1.0, 0, 0),
+        (4, {"m0": TASKS[:3], "m1": TASKS[3:5], "m2": TASKS[5:7], "m3": TASKS[7:]}, 1.5, 1, 0),
+        (9, {f"m{place}": (task,) for place, task in enumerate(TASKS)}, 1.0, 0, 1),
+        (9, {"m0": TASKS[:2], **{f"m{place}": (task,) for place, task in enumerate(TASKS[2:], 1)}}, 2.0, 1, 2),
+    ],
+    ids=["a task each", "three of two", "more threads than tasks", "two on one, none on two"],
+)
+def test_a_streams_group_is_judged_by_tasks(members, tasks, skew, imbalance, idle):
+    sizes = dict.fromkeys([*WIDE["0"], "other"], 4)
+    tracker = Tracker("cluster", settle_ms=1_000)
+    events = feed(tracker, WHOLE, topics(0, **sizes), *threads(members, WIDE, **tasks), tick(60_000))
+    event, view = closing(events)[-1], tracker.view("g")
+    assert (event.skew_ratio, event.imbalance) == (view.skew_ratio, view.imbalance) == (skew, imbalance)
+    assert view.unassigned == 0
+    assert {member.target for member in view.members} == {None}, "loads are partitions, targets would be tasks"
+    assert view.idle_members == idle
