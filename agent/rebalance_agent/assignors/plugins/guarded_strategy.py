@@ -95,7 +95,7 @@ def guarded(strategy: Strategy, label: str) -> Strategy:
         config=tuple(map(_guarded_setting, strategy.config)),
         reader=guard("reader", _alone(check_user_data), **decodes),
         writer=guard("writer", _alone(check_bytes)),
-        standbys=guard("standbys", lambda plan, roster, _: check_shape(plan, roster)),
+        standbys=guard("standbys", lambda plan, roster, *_: check_shape(plan, roster)),
         # `Strategy.assign` reports an InvalidInputError for its member alone.
         answer=guard("answer", _alone(check_bytes), passes=(StrategyFailedError, InvalidInputError)),
         copies_in=guard("copies_in", _alone(check_partitions), **decodes),

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from rebalance_agent.assignors.balance.counts import NO_EXTRA
-from rebalance_agent.assignors.balance.dealing import deal_balanced
 from rebalance_agent.assignors.balance.member_classes import topics_of_members
 from rebalance_agent.assignors.balance.placement import best_loads, place_partitions
 from rebalance_agent.assignors.balance.promise import Promise, by_count
 from rebalance_agent.assignors.replay_limits import ReplayLimits
 from rebalance_agent.assignors.roster import Plan, Roster
+from rebalance_agent.assignors.strategies.sticky import sticky
 from rebalance_agent.assignors.strategies.weighted_bins import Item, WeightedBins, weigh
 from rebalance_agent.assignors.strategy import Strategy
 from rebalance_agent.assignors.strategy_settings import INT32_MAX, decimal_number, whole_number
@@ -71,7 +71,7 @@ def lag_aware(roster: Roster) -> Plan:
     bins = _keep_owned(roster, items, limits, owners)
     allowed = max(roster.shared_by_all(MAX_MOVES), owners.moves(roster, _plan(roster, bins)))
     if len({item[0] for row in items for item in row}) <= 1:
-        even = deal_balanced(roster, by_count(roster))
+        even = sticky(roster)
         if owners.moves(roster, even) <= allowed:
             return even
     evened = _even_out(roster, items, bins, owners, allowed)
