@@ -93,19 +93,18 @@ class TopicReader:
         self.positions: dict[int, int] = {}
         # librdkafka refuses a ``fetch.max.bytes`` below ``message.max.bytes``, which is meant for our producers.
         unfit = {"fetch.max.bytes"} if "message.max.bytes" in properties else set()
-        self._consumer = Consumer(
-            {
-                **{name: value for name, value in tuning.items() if name not in unfit},
-                **properties,
-                "group.id": _GROUP_ID,
-                "enable.auto.commit": "false",
-                "enable.auto.offset.store": "false",
-                "enable.partition.eof": "true",
-                "auto.offset.reset": "error",
-                # Otherwise records after an open transaction are hidden until it ends.
-                "isolation.level": "read_uncommitted",
-            }
-        )
+        self._config = {
+            **{name: value for name, value in tuning.items() if name not in unfit},
+            **properties,
+            "group.id": _GROUP_ID,
+            "enable.auto.commit": "false",
+            "enable.auto.offset.store": "false",
+            "enable.partition.eof": "true",
+            "auto.offset.reset": "error",
+            # Otherwise records after an open transaction are hidden until it ends.
+            "isolation.level": "read_uncommitted",
+        }
+        self._consumer = Consumer(self._config)
 
     def partitions(self) -> int:
         """The topic's number of partitions; 0 if it does not exist.
@@ -128,6 +127,13 @@ class TopicReader:
             return
         self.positions |= {partition: max(offset, 0) for partition, offset in offsets.items()}
         self._consumer.incremental_assign([TopicPartition(self.topic, *start) for start in offsets.items()])
+
+    def reopen(self) -> None:
+        """Make the client anew, and go on at `positions`: for one that has stopped reading without an error."""
+        self._consumer.close()
+        self._consumer = Consumer(self._config)
+        starts = [TopicPartition(self.topic, number, offset or BEGINNING) for number, offset in self.positions.items()]
+        self._consumer.incremental_assign(starts)
 
     def end(self, partitions: Iterable[int]) -> None:
         """Remove these partitions from the assignment."""

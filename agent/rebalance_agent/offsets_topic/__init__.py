@@ -4,7 +4,8 @@
   keeps old records from overwriting new ones.
 - ``group_records``: selects the records of shown groups and makes them observations; ``record_decoder`` decodes and
   counts what cannot be decoded; ``emit`` puts the observations into the inbox.
-- ``replay``: which records are read again after a snapshot; ``gaps``: where offsets are missing.
+- ``replay``: which records are read again after a snapshot; ``gaps``: where offsets are missing; ``progress``: which
+  partitions the client has stopped reading.
 - ``ownership``: which partitions of the topic this replica reads.
 - ``snapshots``: state that is kept in a compacted topic, so that a restart continues where the last run ended.
 

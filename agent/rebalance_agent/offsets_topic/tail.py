@@ -20,10 +20,12 @@ from rebalance_agent.cluster.topic_reader import BEGINNING, QUEUE_TUNING, TopicR
 from rebalance_agent.cluster.worker import Worker
 from rebalance_agent.errors import ClusterError
 from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
+from rebalance_agent.model.partitions import to_ranges
 from rebalance_agent.offsets_topic.backfill_reader import BackfillReader
 from rebalance_agent.offsets_topic.emit import ObservationEmitter
 from rebalance_agent.offsets_topic.group_records import GroupRecords
 from rebalance_agent.offsets_topic.ownership import Ownership
+from rebalance_agent.offsets_topic.progress import ReadingProgress
 from rebalance_agent.offsets_topic.snapshots.reader import Snapshot
 from rebalance_agent.offsets_topic.snapshots.rebase import SnapshotRebase
 from rebalance_agent.offsets_topic.snapshots.store import SnapshotStore
@@ -95,6 +97,8 @@ class OffsetsTail:
         self._partitions = 0
         self._initial_count: int | None = None
         self._ever_owned: frozenset[int] = frozenset()
+        self._progress = ReadingProgress()
+        self._stuck = threading.Event()
         self._emitter = ObservationEmitter(self.context, self._records, self.on_records)
         self._backfill = BackfillReader(self.context, OFFSETS_TOPIC, self._records)
         self.caught_up = threading.Event()
@@ -118,8 +122,13 @@ class OffsetsTail:
         try:
             ends = self.context.cluster.end_offsets(OFFSETS_TOPIC, list(tail.positions))
         except ClusterError as error:
+            self._progress.reset()
             self.context.health.unready(OFFSETS_PART, str(error))
             return
+        if stuck := self._progress.stuck(tail.positions, ends, self.context.clock.monotonic()):
+            _log.warning("partitions %s of %s: reading stopped, and begins anew", to_ranges(stuck), OFFSETS_TOPIC)
+            self._progress.reset()
+            self._stuck.set()
         lag = sum(max(0, end - tail.positions.get(partition, end)) for partition, end in ends.items())
         self.context.meters.tail_lag(lag)
         if tail is self._tail and self.caught_up.is_set():
@@ -134,6 +143,9 @@ class OffsetsTail:
                 self._tail = tail
                 reported_at = float("-inf")
                 while not stop.is_set():
+                    if self._stuck.is_set():
+                        self._stuck.clear()
+                        tail.reopen()
                     self._own(tail)
                     self._read(tail)
                     self._update_readiness(tail)
@@ -157,6 +169,7 @@ class OffsetsTail:
 
     def _forget(self) -> None:
         self.caught_up.clear()
+        self._stuck.clear()
         self.reached = {}
         self._unknown_since, self._late_reported = self.context.clock.monotonic(), False
 
