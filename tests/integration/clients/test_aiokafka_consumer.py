@@ -21,7 +21,7 @@ from rebalance_agent.groupprotocol.consumer_protocol import decode_subscription
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.model.partitions import count_partitions, pairs, topic_partitions
 from rebalance_agent.model.subscription import GroupSubscription, MemberSubscription, TopicMetadata
-from support.observer.sidecars import Sidecar, absent
+from support.observer.sidecars import absent, arrives, reported
 
 pytestmark = pytest.mark.integration
 
@@ -44,12 +44,6 @@ def create(admin, partitions, name=None):
 @pytest.fixture
 def topic(admin):
     return create(admin, 100)
-
-
-@pytest.fixture
-def sidecar():
-    with Sidecar() as taking:
-        yield taking
 
 
 class Crew:
@@ -95,16 +89,6 @@ async def until(condition):
 
 def sizes(*members):
     return [len(member.assignment()) for member in members]
-
-
-def reported(sidecar, **fields):
-    with sidecar.changed:
-        return [event for event in sidecar.taken if all(event.get(name) == value for name, value in fields.items())]
-
-
-def arrives(sidecar, number=1, **fields):
-    assert sidecar.wait_for(lambda _: len(reported(sidecar, **fields)) >= number), (fields, sidecar.taken)
-    return reported(sidecar, **fields)
 
 
 class Listening(aiokafka.ConsumerRebalanceListener):

@@ -14,7 +14,6 @@ from kafka.admin import KafkaAdminClient, MemberToRemove
 
 from rebalance_agent.clients.confluent_assignors import Consumer
 from support.members.confluent import PATIENCE, Application, until
-from support.observer.sidecars import Sidecar
 
 pytestmark = pytest.mark.integration
 
@@ -91,12 +90,6 @@ def single(config):
             return consumers.enter_context(Consumer(config | (settings or {}), **options))
 
         yield make
-
-
-@pytest.fixture
-def sidecar():
-    with Sidecar() as taking:
-        yield taking
 
 
 def weight(number):

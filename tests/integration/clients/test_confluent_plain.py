@@ -13,7 +13,7 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from rebalance_agent.clients.confluent_kafka import Consumer
-from support.observer.sidecars import Sidecar, absent
+from support.observer.sidecars import absent, arrives, reported
 
 pytestmark = pytest.mark.integration
 
@@ -27,12 +27,6 @@ def topic(kafka):
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
     admin.create_topics([NewTopic(name, 10, 1)])[name].result(PATIENCE)
     return name
-
-
-@pytest.fixture
-def sidecar():
-    with Sidecar() as taking:
-        yield taking
 
 
 class Crew:
@@ -76,16 +70,6 @@ class Crew:
 def crew(kafka, sidecar):
     with contextlib.closing(Crew(kafka.bootstrap_servers, sidecar.url)) as members:
         yield members
-
-
-def reported(sidecar, **fields):
-    with sidecar.changed:
-        return [event for event in sidecar.taken if all(event.get(name) == value for name, value in fields.items())]
-
-
-def arrives(sidecar, number=1, **fields):
-    assert sidecar.wait_for(lambda _: len(reported(sidecar, **fields)) >= number), (fields, sidecar.taken)
-    return reported(sidecar, **fields)
 
 
 def shares(crew):

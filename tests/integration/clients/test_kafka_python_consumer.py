@@ -15,7 +15,7 @@ from kafka.errors import KafkaError
 
 from rebalance_agent.clients.kafka_python import KafkaConsumer
 from support.members.threads import Member, until
-from support.observer.sidecars import Sidecar, SilentSidecar, absent, answering
+from support.observer.sidecars import Sidecar, SilentSidecar, absent, answering, reported
 
 pytestmark = pytest.mark.integration
 
@@ -36,12 +36,6 @@ def topic(admin):
 @pytest.fixture
 def group():
     return f"group-{next(NUMBER)}"
-
-
-@pytest.fixture
-def sidecar():
-    with Sidecar() as taking:
-        yield taking
 
 
 def create(admin, partitions, name=None):
@@ -72,12 +66,6 @@ def join(kafka, group, sidecar):
             return member
 
         yield start
-
-
-def reported(sidecar, **fields):
-    """Events that the sidecar took, with these fields, in the order of each process."""
-    with sidecar.changed:
-        return [event for event in sidecar.taken if all(event.get(name) == value for name, value in fields.items())]
 
 
 def settled(admin, group, members):

@@ -57,6 +57,18 @@ class Sidecar:
             return self.changed.wait_for(lambda: condition(self.taken), timeout)
 
 
+def reported(sidecar: Sidecar, **fields: object) -> list[dict[str, object]]:
+    """Events that the sidecar took, with these fields, in the order of each process."""
+    with sidecar.changed:
+        return [event for event in sidecar.taken if all(event.get(name) == value for name, value in fields.items())]
+
+
+def arrives(sidecar: Sidecar, number: int = 1, **fields: object) -> list[dict[str, object]]:
+    """Wait until as many events with these fields have arrived, and return them."""
+    assert sidecar.wait_for(lambda _: len(reported(sidecar, **fields)) >= number), (fields, sidecar.taken)
+    return reported(sidecar, **fields)
+
+
 class SilentSidecar:
     """Accepts every connection and reads everything, but does not answer."""
 
