@@ -54,12 +54,23 @@ class RecordedRebalance:
     @cached_property
     def roster(self) -> Roster:
         """The members and their subscriptions in order, without ownership and user data."""
+        return prepare_roster(self.subscription)
+
+    @property
+    def subscription(self) -> GroupSubscription:
+        """The members' subscriptions, with user data and without ownership."""
         members = [
-            MemberSubscription(member.member_id, member.topics, member.instance_id, rack=member.rack or None)
+            MemberSubscription(
+                member.member_id,
+                member.topics,
+                member.instance_id,
+                rack=member.rack or None,
+                user_data=member.user_data,
+            )
             for member in self.closing.members
         ]
         topics = {topic: TopicMetadata(count) for topic, count in self.closing.topics.items()}
-        return prepare_roster(GroupSubscription(topics, tuple(members), self.closing.group))
+        return GroupSubscription(topics, tuple(members), self.closing.group)
 
     @cached_property
     def identities(self) -> tuple[str, ...]:

@@ -9,10 +9,8 @@ from rebalance_agent.assignors.hosts.host_names import HostNames
 from rebalance_agent.assignors.hosts.topic_hosts import HostSpread, host_spread
 from rebalance_agent.assignors.measure_quality import balance_of
 from rebalance_agent.errors import AssignmentError
-from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.partitions import count_partitions
-from rebalance_agent.model.subscription import GroupSubscription, MemberSubscription, TopicMetadata
 
 __all__ = ["hosts_of", "recorded_spread"]
 
@@ -37,19 +35,10 @@ def recorded_spread(rebalance: RecordedRebalance, names: HostNames) -> HostSprea
     promised = strategy.promise if strategy else by_count
     if strategy is not None and promised is not by_count:
         try:
-            roster = strategy.roster(_subscription(closing))  # with user data
+            roster = strategy.roster(rebalance.subscription)  # with user data
         except AssignmentError:
             return None
     assigned = {member.member_id: member.assigned for member in closing.members}
     given = [assigned[member.member_id] for member in roster.members]
     targets = balance_of(roster, promised(roster), list(map(count_partitions, given)), 0, plain=True).targets
     return host_spread(roster, given, targets, [hosts[member.member_id] for member in roster.members])
-
-
-def _subscription(closing: GenerationEvent) -> GroupSubscription:
-    members = tuple(
-        MemberSubscription(member.member_id, member.topics, member.instance_id, user_data=member.user_data)
-        for member in closing.members
-    )
-    topics = {topic: TopicMetadata(count) for topic, count in closing.topics.items()}
-    return GroupSubscription(topics, members, closing.group)

@@ -152,22 +152,22 @@ class EpochGroupRecords:
         """Every topic that some member subscribes to; the same object is returned until they change."""
         if self._topics is None:
             resolved = (topic for name in self._subscribed_patterns for topic in self._resolved(name))
-            sources = (topic for topics in self._sources.values() for topic in topics)
+            sources = (topic for topics in self.subtopologies.values() for topic in topics)
             self._topics = frozenset((*self._subscribed, *resolved, *sources))
         return self._topics
 
     def named_topics(self, cluster_topics: ClusterTopics) -> set[str]:
         """Return the names, as far as known, of the topics of which members have partitions."""
-        return {topic for key in self._keys for topic in self._sources.get(key, (cluster_topics.name(key),))}
+        return {topic for key in self._keys for topic in self.subtopologies.get(key, (cluster_topics.name(key),))}
 
     def unnamed(self, had: Collection[str], cluster_topics: ClusterTopics) -> frozenset[str]:
         """Return the topic ids without a known name, of topics of which members have partitions or ``had`` some."""
         keys = self._keys.union(had)
-        return frozenset(key for key in keys if key not in self._sources and not cluster_topics.has_name(key))
+        return frozenset(key for key in keys if key not in self.subtopologies and not cluster_topics.has_name(key))
 
     def snapshot(self, group: str, cluster_topics: ClusterTopics, assigned_ms: int) -> GroupSnapshot:
         """Return the group as one generation: the members with their current assignments, by topic name."""
-        everything = {topic for topics in self._sources.values() for topic in topics}
+        everything = {topic for topics in self.subtopologies.values() for topic in topics}
         subscriptions = {
             (member.topics, member.pattern): tuple(
                 sorted({*member.topics, *self._resolved(member.pattern), *everything})
@@ -206,7 +206,7 @@ class EpochGroupRecords:
         numbers: dict[str, set[int]] = {}
         for key, partition_numbers in partitions.items():
             counts = {
-                topic: cluster_topics.count(topic) for topic in self._sources.get(key, (cluster_topics.name(key),))
+                topic: cluster_topics.count(topic) for topic in self.subtopologies.get(key, (cluster_topics.name(key),))
             }
             # A partition beyond all counts is of a topic that has grown since the last list of topics.
             count_max = max(counts.values(), default=0)
@@ -274,7 +274,8 @@ class EpochGroupRecords:
         return {key for current in self._currents.values() for key in (*current.assigned, *current.revoking)}
 
     @property
-    def _sources(self) -> Mapping[str, tuple[str, ...]]:
+    def subtopologies(self) -> Mapping[str, tuple[str, ...]]:
+        """The topics that tasks of a streams group read, by the id of their subtopology; empty for other groups."""
         return self.topology.sources if self.topology else {}
 
     def _has(self, kind: type[EpochFact], subject: str) -> bool:

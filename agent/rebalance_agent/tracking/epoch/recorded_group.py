@@ -49,7 +49,7 @@ class RecordedGroup:
             RebalanceProtocol.COOPERATIVE,
             self._sizes(value),
             group_type=self._group_type,
-            subtopologies=self._records.topology.sources if self._records.topology else {},
+            subtopologies=self._records.subtopologies,
         )
 
     def restarts(self, name: str, started_ms: int | None, contact_ms: int | None) -> dict[Partition, PartitionHandover]:

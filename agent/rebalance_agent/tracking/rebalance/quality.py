@@ -52,10 +52,13 @@ def judge_generation(
 def _judged_by_task(judged: Judgement, generation: Generation) -> Judgement:
     """Return ``judged`` with skew and imbalance of tasks."""
     sources = generation.subtopologies
-    counts = {task: max((generation.topics.get(topic, 0) for topic in sources[task]), default=0) for task in sources}
+    counts = {
+        task: TopicMetadata(max((generation.topics.get(topic, 0) for topic in topics), default=0))
+        for task, topics in sources.items()
+    }
     members = tuple(MemberSubscription(member.member_id, tuple(sources)) for member in generation.members)
     tasks = {member.member_id: _tasks(member, sources) for member in generation.members}
-    subscription = GroupSubscription({task: TopicMetadata(count) for task, count in counts.items()}, members)
+    subscription = GroupSubscription(counts, members)
     by_task = judgement(subscription, GroupAssignment(members=tasks, target=tasks))
     quality = replace(judged.quality, skew_ratio=by_task.quality.skew_ratio, imbalance=by_task.quality.imbalance)
     return judged._replace(quality=quality)
