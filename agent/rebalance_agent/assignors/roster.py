@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from rebalance_agent.assignors.claims import TopicOwnership
 from rebalance_agent.assignors.member_settings import not_sent, values_of
@@ -26,10 +26,17 @@ from rebalance_agent.model.subscription import (
     member_order,
 )
 
-__all__ = ["Plan", "Reader", "Roster", "RosterCache", "prepare_roster", "prepare_roster_again"]
+__all__ = ["CopiesPlan", "Plan", "Reader", "Roster", "RosterCache", "prepare_roster", "prepare_roster_again"]
 
 Plan = list[dict[str, tuple[int, ...]]]
 """The partitions of each member, by its index in the roster: topic -> ascending partition numbers."""
+
+
+class CopiesPlan(NamedTuple):
+    """The copies of each member, and those of them that partitions wait for, see `AssignedCopies`."""
+
+    standbys: Plan
+    warmups: Plan
 
 
 Reader = Callable[[bytes], MemberUserData]

@@ -10,13 +10,14 @@ from rebalance_agent.assignors.balance.placement import best_loads
 from rebalance_agent.assignors.balance.promise import Promise, by_count
 from rebalance_agent.assignors.cooperative_step import withhold
 from rebalance_agent.assignors.replay_limits import NO_LIMITS, ReplayLimits
-from rebalance_agent.assignors.roster import Plan, Reader, Roster, prepare_roster
+from rebalance_agent.assignors.roster import CopiesPlan, Plan, Reader, Roster, prepare_roster
 from rebalance_agent.assignors.strategy_settings import Setting
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.subscription import (
     UNKNOWN_GENERATION,
+    AssignedCopies,
     GroupAssignment,
     GroupSubscription,
     MemberUserData,
@@ -41,7 +42,7 @@ class Strategy:
     cooperative form, whose user data has the format of ``cooperative_reader`` and ``cooperative_writer`` where these
     are given.
 
-    ``standbys`` assigns copies beside a plan, of which the second one is what members get in this round; ``answer``
+    ``copies`` assigns copies beside a plan, of which the second one is what members get in this round; ``answer``
     encodes a member's partitions and copies as user data of its assignment, and ``copies_in`` decodes the copies from
     there. ``redundancy`` is how many members get each partition. ``internal_topics``: topics that must exist besides ->
     their partitions, 0 where not known (see ``internal_topics.prepare``); None: it needs none. ``by_load``: partitions
@@ -61,9 +62,9 @@ class Strategy:
     reader: Reader | None = None
     writer: Writer | None = None
     only_owned: bool = False
-    standbys: Callable[[Roster, Plan, Plan], Plan] | None = None
-    answer: Callable[[TopicPartitions, TopicPartitions], bytes] | None = None
-    copies_in: Callable[[bytes], TopicPartitions] | None = None
+    copies: Callable[[Roster, Plan, Plan], CopiesPlan] | None = None
+    answer: Callable[[TopicPartitions, AssignedCopies], bytes] | None = None
+    copies_in: Callable[[bytes], AssignedCopies] | None = None
     redundancy: Callable[[Roster], int] | None = None
     internal_topics: Callable[[Roster], Mapping[str, int]] | None = None
     by_load: bool = False
@@ -125,13 +126,13 @@ class Strategy:
             now, held = withhold(roster, plan)
             members = _by_member_id(roster, now)
             revoking = {member: topics for member, topics in _by_member_id(roster, held).items() if topics}
-        standbys = {} if self.standbys is None else _by_member_id(roster, self.standbys(roster, plan, now))
-        answers, unanswered = self._answers(members, standbys)
+        copies = {} if self.copies is None else _copies_by_member_id(roster, self.copies(roster, plan, now))
+        answers, unanswered = self._answers(members, copies)
         return GroupAssignment(
             members=members,
             target=target,
             revoking=revoking,
-            standbys=standbys,
+            standbys={member_id: each.standbys for member_id, each in copies.items()},
             redundancy=1 if self.redundancy is None else self.redundancy(roster),
             user_data=answers,
             unknown_topics=roster.unknown_topics,
@@ -140,7 +141,7 @@ class Strategy:
         )
 
     def _answers(
-        self, members: Mapping[str, TopicPartitions], standbys: Mapping[str, TopicPartitions]
+        self, members: Mapping[str, TopicPartitions], copies: Mapping[str, AssignedCopies]
     ) -> tuple[dict[str, bytes], dict[str, str]]:
         """Return user data of assignments, and errors for names that no broker would allow; both by member id."""
         answers: dict[str, bytes] = {}
@@ -148,7 +149,7 @@ class Strategy:
         if self.answer is not None:
             for member_id, given in members.items():
                 try:
-                    answers[member_id] = self.answer(given, standbys.get(member_id, {}))
+                    answers[member_id] = self.answer(given, copies.get(member_id, AssignedCopies()))
                 except InvalidInputError as error:
                     errors[member_id] = f"its assignment's user data cannot be written: {error}"
         return answers, errors
@@ -168,6 +169,11 @@ class Strategy:
 
 def _by_member_id(roster: Roster, plan: Plan) -> dict[str, TopicPartitions]:
     return {member.member_id: _in_order(given) for member, given in zip(roster.members, plan, strict=True)}
+
+
+def _copies_by_member_id(roster: Roster, plan: CopiesPlan) -> dict[str, AssignedCopies]:
+    standbys, warmups = (_by_member_id(roster, each) for each in plan)
+    return {member_id: AssignedCopies(given, warmups[member_id]) for member_id, given in standbys.items()}
 
 
 def _in_order(given: dict[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:

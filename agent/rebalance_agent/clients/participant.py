@@ -24,9 +24,10 @@ from rebalance_agent.groupprotocol.consumer_protocol import (
 )
 from rebalance_agent.instrumentation.assign_decision import AssignDecision
 from rebalance_agent.instrumentation.suppress import quietly
-from rebalance_agent.model.partitions import TopicPartitions
+from rebalance_agent.model.partitions import TopicPartitions, pairs
 from rebalance_agent.model.subscription import (
     UNKNOWN_GENERATION,
+    AssignedCopies,
     ConsumerAssignment,
     ConsumerSubscription,
     GroupSubscription,
@@ -98,8 +99,9 @@ class Participant:
         self.owned: TopicPartitions = {}
         self.generation = UNKNOWN_GENERATION
         self.standbys: TopicPartitions = {}
+        self._warmups: TopicPartitions = {}
         self._copies = HeldCopies(self.held_standbys, self.group)
-        self._asked_to_move = False
+        self._offered: frozenset[tuple[str, int]] = frozenset()
 
     def subscription(self, strategy: Strategy, topics: Iterable[str], *, held: TopicPartitions | None = None) -> bytes:
         """The member's ``ConsumerProtocolSubscription`` for ``strategy``, encoded.
@@ -154,24 +156,27 @@ class Participant:
         self, owned: TopicPartitions, generation: int, strategy: Strategy | None = None, user_data: bytes | None = None
     ) -> None:
         """Keep the assignment of ``generation``. ``user_data`` is for ``strategy``, one of this package, if given."""
-        standbys: TopicPartitions = {}
+        copies = AssignedCopies()
         if strategy is not None and strategy.copies_in is not None and user_data:
             try:
-                standbys = strategy.copies_in(user_data)
+                copies = strategy.copies_in(user_data)
             except DecodeError as error:
                 _logger.warning("group %s: the assignment's user data is not used: %s", self.group, error)
-        self.owned, self.generation, self.standbys = owned, generation, standbys
-        self._asked_to_move &= not owned
+        self.owned, self.generation = owned, generation
+        self.standbys, self._warmups = copies.standbys, copies.warmups
+        if not self._warmups:
+            self._offered = frozenset()
 
     def takes_units(self) -> bool:
-        """Whether the member should join again, for units that wait for its copies; True once until it owns any.
+        """Whether the member should join again now, for units that wait for its copies; True once for each copy.
 
-        A new member starts with copies alone, and gets units in a rebalance in which it reports them. If the
-        application does not report its copies, they count as complete at once, so nothing else would start that one.
+        Units move in a rebalance in which the member reports their copies. If the application does not report them,
+        they count as complete at once, so nothing else would start that rebalance.
         """
-        if self.held_standbys is not None or self.owned or not self.standbys or self._asked_to_move:
+        awaited = frozenset(pairs(self._warmups))
+        if self.held_standbys is not None or awaited <= self._offered:
             return False
-        self._asked_to_move = True
+        self._offered |= awaited
         return True
 
     def _prepared(self, strategy: Strategy, group: GroupSubscription) -> GroupSubscription:

@@ -117,5 +117,5 @@ def _refuse_misfits(chosen: Strategy, config: Mapping[str, str]) -> None:
         raise ValueError(f"{chosen.name} needs each partition's lag, which a gateway does not request: use the library")
     if NUM_STANDBYS.name in available and NUM_STANDBYS.of(config):
         raise ValueError(f"{NUM_STANDBYS.name}: a client cannot keep copies that it does not know: set it to 0")
-    if chosen.standbys is not None and NUM_STANDBYS.name not in available:
+    if chosen.copies is not None and NUM_STANDBYS.name not in available:
         raise ValueError(f"{chosen.name} assigns copies, which a client cannot keep: use the library")

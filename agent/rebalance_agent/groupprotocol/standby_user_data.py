@@ -5,7 +5,8 @@ big-endian; a string is an int16 length and UTF-8, an array an int32 count and i
 
 - In a subscription: string process id (empty: none), array of (string topic, array of int32 partitions) owned, int32
   generation in which they were owned, and an equal array of the member's standby copies.
-- In an assignment: the array of active partitions, then that of standby copies.
+- In an assignment: the array of active partitions, then that of standby copies; from version 2 on, an array of those
+  copies that partitions wait for.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from rebalance_agent.groupprotocol.consumer_protocol import TOPIC_PARTITIONS, fr
 from rebalance_agent.groupprotocol.wire.message import Message
 from rebalance_agent.groupprotocol.wire.primitives import INT32, STRING
 from rebalance_agent.groupprotocol.wire.schema import Field
-from rebalance_agent.model.subscription import MemberUserData
+from rebalance_agent.model.partitions import TopicPartitions
+from rebalance_agent.model.subscription import AssignedCopies, MemberUserData
 
 __all__ = [
     "PROCESS_ID_MAX",
@@ -34,7 +36,8 @@ PROCESS_ID_MAX = 255
 PROCESS_ID_SETTING = "assignment.process.id"
 """Name of the setting that members send."""
 
-_VERSION = 1
+_SUBSCRIPTION_VERSION = 1
+_ASSIGNMENT_VERSION = 2
 
 STANDBY_SUBSCRIPTION = Message(
     "StandbySubscription",
@@ -42,7 +45,7 @@ STANDBY_SUBSCRIPTION = Message(
     Field("owned", TOPIC_PARTITIONS),
     Field("generation", INT32),
     Field("standbys", TOPIC_PARTITIONS),
-    versions=range(_VERSION, _VERSION + 1),
+    versions=range(1, _SUBSCRIPTION_VERSION + 1),
     append_only=True,
 )
 
@@ -50,7 +53,8 @@ STANDBY_ASSIGNMENT = Message(
     "StandbyAssignment",
     Field("active", TOPIC_PARTITIONS),
     Field("standbys", TOPIC_PARTITIONS),
-    versions=range(_VERSION, _VERSION + 1),
+    Field("warmups", TOPIC_PARTITIONS, since=2),
+    versions=range(1, _ASSIGNMENT_VERSION + 1),
     append_only=True,
 )
 
@@ -79,7 +83,7 @@ def encode_standby_subscription(user_data: MemberUserData) -> bytes:
     if len(process_id) > PROCESS_ID_MAX:
         raise InvalidInputError("process_id", f"longer than {PROCESS_ID_MAX} characters")
     return STANDBY_SUBSCRIPTION.encode(
-        _VERSION,
+        _SUBSCRIPTION_VERSION,
         {
             "process_id": process_id,
             "owned": to_rows(user_data.owned),
@@ -89,22 +93,24 @@ def encode_standby_subscription(user_data: MemberUserData) -> bytes:
     )
 
 
-def decode_standby_assignment(data: bytes) -> MemberUserData:
+def decode_standby_assignment(data: bytes) -> tuple[TopicPartitions, AssignedCopies]:
     """Decode the user data of an assignment: the partitions to own, and those to keep a copy of.
 
     Raises:
         DecodeError: the bytes are not that.
     """
     fields = STANDBY_ASSIGNMENT.decode(data).fields or {}
-    return MemberUserData(owned=from_rows(fields["active"]), standbys=from_rows(fields["standbys"]))
+    active, standbys, warmups = (from_rows(fields.get(name, ())) for name in ("active", "standbys", "warmups"))
+    return active, AssignedCopies(standbys, warmups)
 
 
-def encode_standby_assignment(assignment: MemberUserData) -> bytes:
+def encode_standby_assignment(active: TopicPartitions, copies: AssignedCopies) -> bytes:
     """Encode the user data of an assignment.
 
     Raises:
         InvalidInputError: a value does not fit; names it.
     """
     return STANDBY_ASSIGNMENT.encode(
-        _VERSION, {"active": to_rows(assignment.owned), "standbys": to_rows(assignment.standbys)}
+        _ASSIGNMENT_VERSION,
+        {"active": to_rows(active), "standbys": to_rows(copies.standbys), "warmups": to_rows(copies.warmups)},
     )

@@ -13,6 +13,7 @@ from rebalance_agent.model.partitions import TopicPartitions
 
 __all__ = [
     "UNKNOWN_GENERATION",
+    "AssignedCopies",
     "ConsumerAssignment",
     "ConsumerSubscription",
     "GroupAssignment",
@@ -92,6 +93,17 @@ class MemberUserData:
     owned: TopicPartitions = field(default_factory=dict)
     generation: int = UNKNOWN_GENERATION
     standbys: TopicPartitions = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class AssignedCopies:
+    """The partitions of which a member is to keep a copy.
+
+    ``warmups`` are those of ``standbys`` that wait for this copy (KIP-441): they move to the member when it reports it.
+    """
+
+    standbys: TopicPartitions = field(default_factory=dict)
+    warmups: TopicPartitions = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,10 +36,10 @@ from rebalance_agent.groupprotocol.user_data import (
     encode_weighted,
 )
 from rebalance_agent.model.subscription import (
+    AssignedCopies,
     ConsumerAssignment,
     ConsumerSubscription,
     GroupSubscription,
-    MemberUserData,
     TopicMetadata,
 )
 from support.assignors.rules import check, dated
@@ -56,7 +56,7 @@ USER_DATA = (
     (decode_cooperative_sticky, encode_sticky),
     (decode_labelled, encode_labelled),
     (decode_standby_subscription, encode_standby_subscription),
-    (decode_standby_assignment, encode_standby_assignment),
+    (decode_standby_assignment, lambda found: encode_standby_assignment(*found)),
 )
 """How each is read, and written again."""
 
@@ -141,7 +141,7 @@ def reported(strategy):
 
 def user_data():
     own = {data for each in STRATEGIES.values() if (data := reported(each))}
-    return [*sorted(own), encode_standby_assignment(MemberUserData(owned=OWNED, standbys={"orders": (1,)}))]
+    return [*sorted(own), encode_standby_assignment(OWNED, AssignedCopies({"orders": (1,)}, {"orders": (1,)}))]
 
 
 def groups():

@@ -34,9 +34,6 @@ def test_a_killed_active_is_replaced_by_the_holders_of_its_standbys(kafka, crew,
     topic = create_topic(kafka, PARTITIONS)
     for _ in range(3):
         crew.join(topic, partition_assignment_strategy=name, assignor_config={"assignment.num.standbys": 1})
-    if name == "task-sticky":  # new members take some tasks at once, and do not know that others wait for them
-        until(lambda: crew.settled and all(member.owned for member in crew.members[:2]))
-        crew.members[0].consumer.enforce_rebalance()
     until(lambda: settled_with_standbys(crew, [2, 2, 2]))
     actives = {each for member in crew.members for each in member.owned}
     copies = {each for member in crew.members for each in member.consumer.standbys()}

@@ -22,6 +22,7 @@ from support.assignors.standbys import (
     STANDBYS,
     STATE_FACTOR,
     SUBTOPOLOGIES,
+    awaited,
     equals,
     holders,
     owners,
@@ -31,7 +32,7 @@ from support.assignors.standbys import (
 )
 from support.examples import examples
 
-NAMES = [name for name, each in STRATEGIES.items() if each.standbys and each.internal_topics]
+NAMES = [name for name, each in STRATEGIES.items() if each.copies and each.internal_topics]
 EAGER = [name for name in NAMES if not name.startswith("cooperative-")]
 
 ROUNDS_MAX = 4
@@ -211,6 +212,24 @@ def test_a_group_that_has_settled_stays_as_it_is(name, subject):
     assert not again.revoking
     assert again.standbys == first.standbys
     quality = judge(subject, first, strategy)
+    assert (quality.imbalance, quality.skew_ratio) == (0, 1.0)
+
+
+@pytest.mark.parametrize("name", EAGER)
+@given(subject=groups_with_copies())
+@settings(max_examples=examples(40))
+def test_as_long_as_units_wait_a_member_knows_it_and_then_the_group_is_balanced(name, subject):
+    strategy = STRATEGIES[name]
+    assignment = strategy.assign(subject)
+    for _ in range(ROUNDS_MAX):
+        if not any(awaited(assignment, member_id) for member_id in assignment.members):
+            break
+        subject = settled(subject, assignment)
+        assignment = strategy.assign(subject)
+    for member_id in assignment.members:
+        assert awaited(assignment, member_id) == {}
+    # A group whose units are not copied waits for nothing.
+    quality = judge(subject, assignment, strategy)
     assert (quality.imbalance, quality.skew_ratio) == (0, 1.0)
 
 

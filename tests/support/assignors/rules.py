@@ -209,7 +209,7 @@ def check(strategy: Strategy, subscription: GroupSubscription, assignment: Group
         for topic, number in existing
     }
     assert set(assignment.unknown_topics) == wanted - {topic for topic, _ in existing}
-    assert assignment.standbys.keys() == (ids if strategy.standbys else set())
+    assert assignment.standbys.keys() == (ids if strategy.copies else set())
     for member_id, copies in assignment.standbys.items():
         # What a member gets only in the follow-up rebalance it still has as a copy.
         assert pairs(copies).isdisjoint(pairs(assignment.members[member_id]))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from rebalance_agent.model.partitions import pairs
+from rebalance_agent.groupprotocol.standby_user_data import decode_standby_assignment
+from rebalance_agent.model.partitions import TopicPartitions, pairs
 from rebalance_agent.model.subscription import GroupAssignment, GroupSubscription, TopicMetadata
 from support.assignors.rules import member
 
@@ -67,6 +68,12 @@ def holders(assignment: GroupAssignment) -> dict[tuple[str, int], set[str]]:
         for pair in pairs(topics):
             found.setdefault(pair, set()).add(member_id)
     return found
+
+
+def awaited(assignment: GroupAssignment, member_id: str) -> TopicPartitions:
+    """The copies of a member that partitions wait for."""
+    _, copies = decode_standby_assignment(assignment.user_data[member_id])
+    return copies.warmups
 
 
 def loads(assigned, topic) -> Counter:

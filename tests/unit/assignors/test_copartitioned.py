@@ -10,11 +10,13 @@ from rebalance_agent.assignors import judge, strategy
 from rebalance_agent.errors import AssignmentError
 from rebalance_agent.groupprotocol.standby_user_data import decode_standby_assignment
 from rebalance_agent.model.partitions import count_partitions, pairs
+from rebalance_agent.model.subscription import AssignedCopies
 from support.assignors.rules import member
 from support.assignors.standbys import (
     CHANGELOGS,
     STANDBYS,
     STATE_FACTOR,
+    awaited,
     equals,
     holders,
     loads,
@@ -197,6 +199,11 @@ class TestStateBeforeBalance:
         waited_for = {pair for pair, members in holders(first).items() if len(members) == 2}
         assert len(waited_for) == 2
         assert all("m2" in holders(first)[pair] for pair in waited_for)
+        assert {name: pairs(awaited(first, name)) for name in first.members} == {
+            "m0": set(),
+            "m1": set(),
+            "m2": waited_for,
+        }
         second = form.assign(settled(joined, first)).target
         assert set(loads(second, "t").values()) == {2}
         assert pairs(second["m2"]) <= pairs(first.standbys["m2"])
@@ -208,6 +215,7 @@ class TestStateBeforeBalance:
         first = COOPERATIVE.assign(joined)
         assert (first.target["new"], first.members["new"]) == ({"t": (1, 4)}, {})
         assert {1, 4} <= set(first.standbys["new"]["t"])
+        assert awaited(first, "new") == {}, "the follow-up comes by itself"
         second = COOPERATIVE.assign(settled(joined, replace(first, target=first.members)))
         assert second.members["new"] == {"t": (1, 4)}
         assert {1, 4}.isdisjoint(second.standbys["new"]["t"])
@@ -255,9 +263,9 @@ class TestUserData:
     def test_active_and_standby_partitions_travel_in_the_assignment(self):
         assignment = EAGER.assign(equals({"t": 4, "u": 4}, 2, standbys=1))
         for name, data in assignment.user_data.items():
-            reported = decode_standby_assignment(data)
-            assert reported.owned == assignment.members[name]
-            assert reported.standbys == EAGER.copies_in(data) == assignment.standbys[name]
+            active, copies = decode_standby_assignment(data)
+            assert active == assignment.members[name]
+            assert copies == EAGER.copies_in(data) == AssignedCopies(assignment.standbys[name])
 
     @pytest.mark.parametrize("data", [b"\0", b"nonsense", b"\0\1\xff\xff", b"\xff" * 40])
     def test_what_cannot_be_read_is_that_members_problem_only(self, data):

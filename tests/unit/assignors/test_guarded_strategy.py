@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from rebalance_agent.assignors import STRATEGIES, Promise, Setting, Strategy, judge
 from rebalance_agent.assignors.internal_topics import wanted_topics
 from rebalance_agent.assignors.plugins.guarded_strategy import TEXT_SHOWN_MAX, guarded
+from rebalance_agent.assignors.roster import CopiesPlan
 from rebalance_agent.assignors.strategies.range import ranges
 from rebalance_agent.assignors.strategy_registry import checked
 from rebalance_agent.errors import AssignmentError, DecodeError, InvalidInputError, StrategyFailedError
 from rebalance_agent.model.group import RebalanceProtocol
-from rebalance_agent.model.subscription import MemberUserData, TopicMetadata
+from rebalance_agent.model.subscription import AssignedCopies, MemberUserData, TopicMetadata
 from support.assignors.rules import check, group, groups, member
 
 GROUP = group({"t": 4, "u": 1}, member("a", "t u"), member("b", "t"))
@@ -150,9 +151,11 @@ def test_a_writer_must_write_bytes():
 
 
 def test_standbys_answers_and_copies_are_checked():
-    assert "a plan is a list" in failure(own(standbys=lambda *_: {}).assign, GROUP)
+    assert "a CopiesPlan" in failure(own(copies=lambda *_: [{}]).assign, GROUP)
+    assert "a plan is a list" in failure(own(copies=lambda *_: CopiesPlan({}, {})).assign, GROUP)
     assert "user data is bytes" in failure(own(answer=lambda *_: None).assign, GROUP)
-    assert "topic -> numbers" in failure(own(copies_in=lambda _: 3).copies_in, b"", kind=DecodeError)
+    assert "AssignedCopies" in failure(own(copies_in=lambda _: 3).copies_in, b"", kind=DecodeError)
+    assert "topic -> numbers" in failure(own(copies_in=lambda _: AssignedCopies(3)).copies_in, b"", kind=DecodeError)
 
     def unwritable(*_):
         raise InvalidInputError("topic", "too long")

@@ -8,7 +8,9 @@ from rebalance_agent.assignors import strategy
 from rebalance_agent.clients.participant import Participant, read_assignment, read_member, settings_of
 from rebalance_agent.errors import AssignmentError, DecodeError
 from rebalance_agent.groupprotocol.consumer_protocol import decode_assignment, decode_subscription, encode_subscription
+from rebalance_agent.groupprotocol.standby_user_data import encode_standby_assignment
 from rebalance_agent.model.subscription import (
+    AssignedCopies,
     ConsumerAssignment,
     ConsumerSubscription,
     MemberSubscription,
@@ -22,7 +24,7 @@ RANGE = strategy("range")
 def copies_in(data):
     if data != b"copies":
         raise DecodeError("no copies")
-    return {"s": (4,)}
+    return AssignedCopies({"s": (4,)})
 
 
 STANDBY = dataclasses.replace(
@@ -31,6 +33,13 @@ STANDBY = dataclasses.replace(
     answer=lambda _given, _copies: b"copies",
     writer=lambda reported: repr(reported.standbys).encode(),
 )
+
+UNITS = strategy("task-sticky")
+
+
+def with_copies(standbys, warmups=()):
+    """User data of an assignment that gives copies of these partitions of s; partitions wait for ``warmups``."""
+    return encode_standby_assignment({}, AssignedCopies({"s": standbys}, {"s": warmups} if warmups else {}))
 
 
 def participant(*strategies, config=None, **options):
@@ -60,22 +69,26 @@ def test_copies_are_kept_and_said_in_the_next_subscription():
     assert decode_subscription(one.subscription(STANDBY, ["t"])).user_data == b"{'s': (4,)}"
 
 
-def test_a_member_that_got_copies_alone_joins_again_once_until_it_owns_partitions():
-    one = Participant([STANDBY], {}, group="g")
+def test_a_member_joins_again_once_for_each_copy_that_partitions_wait_for():
+    one = Participant([UNITS], {}, group="g")
     assert not one.takes_units()
-    one.received({}, 1, STANDBY, b"copies")
+    one.received({}, 1, UNITS, with_copies((4, 5)))
+    assert not one.takes_units(), "nothing waits for it"
+    one.received({"t": (0,)}, 2, UNITS, with_copies((4, 5), warmups=(4,)))
     assert [one.takes_units(), one.takes_units()] == [True, False]
-    one.received({}, 2, STANDBY, b"copies")
-    assert not one.takes_units(), "there may be nothing else for it"
-    one.received({"t": (0,)}, 3, STANDBY, b"copies")
-    assert not one.takes_units()
-    one.received({}, 4, STANDBY, b"copies")
+    one.received({"t": (0,)}, 3, UNITS, with_copies((4, 5), warmups=(4,)))
+    assert not one.takes_units(), "it has reported this copy"
+    one.received({"t": (0,)}, 4, UNITS, with_copies((4, 5), warmups=(4, 5)))
     assert one.takes_units()
+    one.received({"t": (0, 4)}, 5, UNITS, with_copies(()))
+    assert not one.takes_units()
+    one.received({"t": (0,)}, 6, UNITS, with_copies((4,), warmups=(4,)))
+    assert one.takes_units(), "a later rebalance is another one"
 
 
 def test_an_application_that_reports_its_copies_says_itself_when_to_join_again():
-    one = Participant([STANDBY], {}, group="g", held_standbys=dict)
-    one.received({}, 1, STANDBY, b"copies")
+    one = Participant([UNITS], {}, group="g", held_standbys=dict)
+    one.received({}, 1, UNITS, with_copies((4,), warmups=(4,)))
     assert not one.takes_units()
 
 

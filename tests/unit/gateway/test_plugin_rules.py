@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from rebalance_agent.assignors import Strategy, whole_number
+from rebalance_agent.assignors.roster import CopiesPlan
 from rebalance_agent.assignors.strategies.range import ranges
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.gateway.groups import parse_rules
@@ -33,6 +34,10 @@ def own(name, plan, **more):
     return Strategy(name, RebalanceProtocol.EAGER, "for tests", plan, **more)
 
 
+def no_copies(roster, *_):
+    return CopiesPlan(roster.empty_plan(), roster.empty_plan())
+
+
 @pytest.fixture(autouse=True)
 def installed(monkeypatch):
     declared(
@@ -41,7 +46,10 @@ def installed(monkeypatch):
         Entry("lossy", own("lossy", lambda roster: roster.empty_plan())),
         Entry("failing", own("failing", lambda roster: 1 / 0)),
         Entry("silent", own("silent", ranges, writer=lambda _: 1 / 0)),
-        Entry("copying", own("copying", ranges, standbys=lambda roster, _: roster.empty_plan())),
+        Entry(
+            "copying",
+            own("copying", ranges, copies=no_copies),
+        ),
         Entry("broken", ImportError("gone")),
     )
 

@@ -15,12 +15,13 @@ from rebalance_agent.groupprotocol.standby_user_data import (
     encode_standby_subscription,
 )
 from rebalance_agent.model.partitions import PARTITION_MAX
-from rebalance_agent.model.subscription import MemberUserData
+from rebalance_agent.model.subscription import AssignedCopies, MemberUserData
 
 SAID = MemberUserData({PROCESS_ID_SETTING: "p1"}, {"t": (0, 9)}, 5, {"é": (3,)})
 SUBSCRIPTION = b"\0\1\0\2p1\0\0\0\1\0\1t\0\0\0\2\0\0\0\0\0\0\0\x09\0\0\0\5\0\0\0\1\0\2\xc3\xa9\0\0\0\1\0\0\0\3"
-REPORTED = MemberUserData(owned={"t": (1,)}, standbys={"u": (2, 3)})
-ASSIGNMENT = b"\0\1\0\0\0\1\0\1t\0\0\0\1\0\0\0\1\0\0\0\1\0\1u\0\0\0\2\0\0\0\2\0\0\0\3"
+ACTIVE, COPIES = {"t": (1,)}, AssignedCopies({"u": (2, 3)}, {"u": (3,)})
+ASSIGNMENT_1 = b"\0\1\0\0\0\1\0\1t\0\0\0\1\0\0\0\1\0\0\0\1\0\1u\0\0\0\2\0\0\0\2\0\0\0\3"
+ASSIGNMENT = b"\0\2" + ASSIGNMENT_1[2:] + b"\0\0\0\1\0\1u\0\0\0\1\0\0\0\3"
 
 names = st.text(st.characters(codec="utf-8"), min_size=1, max_size=9)
 partitions = st.dictionaries(
@@ -33,9 +34,13 @@ def test_what_members_say_is_as_specified_to_the_byte():
     assert decode_standby_subscription(SUBSCRIPTION) == SAID
 
 
-def test_what_members_are_reported_is_as_specified_to_the_byte():
-    assert encode_standby_assignment(REPORTED) == ASSIGNMENT
-    assert decode_standby_assignment(ASSIGNMENT) == REPORTED
+def test_an_assignment_is_as_specified_to_the_byte():
+    assert encode_standby_assignment(ACTIVE, COPIES) == ASSIGNMENT
+    assert decode_standby_assignment(ASSIGNMENT) == (ACTIVE, COPIES)
+
+
+def test_no_partition_waits_for_a_copy_of_the_first_version():
+    assert decode_standby_assignment(ASSIGNMENT_1) == (ACTIVE, AssignedCopies(COPIES.standbys))
 
 
 def test_who_has_nothing_yet_says_so_in_sixteen_bytes():
@@ -46,8 +51,8 @@ def test_who_has_nothing_yet_says_so_in_sixteen_bytes():
 def test_what_is_written_is_read(process, owned, standbys):
     said = MemberUserData({PROCESS_ID_SETTING: process}, owned, 3, standbys)
     assert decode_standby_subscription(encode_standby_subscription(said)) == said
-    reported = MemberUserData(owned=owned, standbys=standbys)
-    assert decode_standby_assignment(encode_standby_assignment(reported)) == reported
+    copies = AssignedCopies(standbys, owned)
+    assert decode_standby_assignment(encode_standby_assignment(owned, copies)) == (owned, copies)
 
 
 @given(data=st.binary(max_size=60) | st.binary(max_size=60).map(lambda rest: b"\0\1" + rest))
@@ -73,7 +78,7 @@ def test_an_assignment_that_was_cut_is_refused(size):
 
 def test_later_versions_may_add_fields_and_earlier_ones_there_are_not():
     assert decode_standby_subscription(b"\0\7" + SUBSCRIPTION[2:] + b"more") == SAID
-    assert decode_standby_assignment(b"\0\7" + ASSIGNMENT[2:] + b"more") == REPORTED
+    assert decode_standby_assignment(b"\0\7" + ASSIGNMENT[2:] + b"more") == (ACTIVE, COPIES)
     for version in (b"\0\0", b"\xff\xff"):
         with pytest.raises(DecodeError, match="no version"):
             decode_standby_subscription(version + SUBSCRIPTION[2:])

@@ -158,10 +158,10 @@ class _Replay:
         return self._read[recorded]
 
     def _keep_copies(self, rebalance: RecordedRebalance, roster: Roster, plan: Plan) -> None:
-        if self._strategy.standbys is not None:
+        if self._strategy.copies is not None:
             # A replay has no round in which part of the plan is withheld.
-            copies = self._strategy.standbys(roster, plan, plan)
-            self._copies = dict(zip(rebalance.identities, copies, strict=True))
+            copies = self._strategy.copies(roster, plan, plan)
+            self._copies = dict(zip(rebalance.identities, copies.standbys, strict=True))
 
 
 def _count_left(roster: Roster, claims: Sequence[TopicPartitions], plan: Plan, given: MoveCounts | None) -> int:

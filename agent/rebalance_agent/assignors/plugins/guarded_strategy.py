@@ -13,11 +13,11 @@ from typing import Any
 from rebalance_agent.assignors.balance.promise import by_count
 from rebalance_agent.assignors.plugins.result_checks import (
     check_bytes,
-    check_partitions,
+    check_copies,
+    check_copies_plan,
     check_plan,
     check_promise,
     check_redundancy,
-    check_shape,
     check_topic_counts,
     check_user_data,
 )
@@ -95,10 +95,10 @@ def guarded(strategy: Strategy, label: str) -> Strategy:
         config=tuple(map(_guarded_setting, strategy.config)),
         reader=guard("reader", _alone(check_user_data), **decodes),
         writer=guard("writer", _alone(check_bytes)),
-        standbys=guard("standbys", lambda plan, roster, *_: check_shape(plan, roster)),
+        copies=guard("copies", lambda plan, roster, *_: check_copies_plan(plan, roster)),
         # `Strategy.assign` reports an InvalidInputError for its member alone.
         answer=guard("answer", _alone(check_bytes), passes=(StrategyFailedError, InvalidInputError)),
-        copies_in=guard("copies_in", _alone(check_partitions), **decodes),
+        copies_in=guard("copies_in", _alone(check_copies), **decodes),
         redundancy=redundancy,
         internal_topics=guard("internal_topics", _alone(check_topic_counts)),
         cooperative_reader=guard("cooperative_reader", _alone(check_user_data), **decodes),

@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from rebalance_agent.assignors.balance.promise import Promise
-from rebalance_agent.assignors.roster import Plan, Roster
-from rebalance_agent.model.subscription import MemberUserData
+from rebalance_agent.assignors.roster import CopiesPlan, Plan, Roster
+from rebalance_agent.model.subscription import AssignedCopies, MemberUserData
 
 __all__ = [
     "check_bytes",
+    "check_copies",
+    "check_copies_plan",
     "check_partitions",
     "check_plan",
     "check_promise",
@@ -63,6 +65,30 @@ def check_shape(plan: object, roster: Roster) -> Plan:
     for given in plan:
         check_partitions(given)
     return plan
+
+
+def check_copies_plan(plan: object, roster: Roster) -> None:
+    """Check that ``plan`` is a `CopiesPlan` for the members of ``roster``.
+
+    Raises:
+        ValueError: it is not.
+    """
+    if not isinstance(plan, CopiesPlan):
+        raise ValueError(f"a plan of copies is a CopiesPlan, not {plan!r:.80}")  # noqa: TRY004 - see the module
+    for each in plan:
+        check_shape(each, roster)
+
+
+def check_copies(copies: object) -> None:
+    """Check that ``copies`` is an `AssignedCopies`.
+
+    Raises:
+        ValueError: it is not.
+    """
+    if not isinstance(copies, AssignedCopies):
+        raise ValueError(f"copies are AssignedCopies, not {copies!r:.80}")  # noqa: TRY004
+    check_partitions(copies.standbys)
+    check_partitions(copies.warmups)
 
 
 def check_partitions(given: object) -> None:

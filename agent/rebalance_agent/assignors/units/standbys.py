@@ -1,4 +1,4 @@
-"""Settings that the strategies with standbys share, and the user data of their assignments."""
+"""Settings that the strategies with standbys share."""
 
 from __future__ import annotations
 
@@ -8,19 +8,13 @@ from rebalance_agent.assignors.strategy_settings import Setting, decimal_number,
 from rebalance_agent.groupprotocol.standby_user_data import (
     PROCESS_ID_MAX,
     PROCESS_ID_SETTING,
-    decode_standby_assignment,
-    encode_standby_assignment,
 )
-from rebalance_agent.model.partitions import TopicPartitions
-from rebalance_agent.model.subscription import MemberUserData
 
 __all__ = [
     "NUM_STANDBYS",
     "PROCESS_ID",
     "STANDBYS_MAX",
     "STATE_FACTOR_MAX",
-    "answer_standbys",
-    "copies_in_answer",
     "state_factor",
     "topic_name",
 ]
@@ -83,17 +77,3 @@ def topic_name(text: str) -> str:
     if _TOPIC.fullmatch(name) is None or name in {".", ".."}:
         raise ValueError(f"{name[:40]!r} is no name of a topic")
     return name
-
-
-def answer_standbys(active: TopicPartitions, standbys: TopicPartitions) -> bytes:
-    """Encode the user data of a member's assignment."""
-    return encode_standby_assignment(MemberUserData(owned=active, standbys=standbys))
-
-
-def copies_in_answer(user_data: bytes) -> TopicPartitions:
-    """Decode the standby copies from the user data of an assignment.
-
-    Raises:
-        DecodeError: it breaks the format.
-    """
-    return decode_standby_assignment(user_data).standbys

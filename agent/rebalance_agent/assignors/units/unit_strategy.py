@@ -7,17 +7,19 @@ from typing import Any
 
 from rebalance_agent.assignors.balance.promise import Promise
 from rebalance_agent.assignors.replay_limits import ReplayLimits
-from rebalance_agent.assignors.roster import Plan, Roster
+from rebalance_agent.assignors.roster import CopiesPlan, Plan, Roster
 from rebalance_agent.assignors.strategy import Strategy
 from rebalance_agent.assignors.strategy_settings import Setting
-from rebalance_agent.assignors.units.standbys import (
-    NUM_STANDBYS,
-    answer_standbys,
-    copies_in_answer,
+from rebalance_agent.assignors.units.standbys import NUM_STANDBYS
+from rebalance_agent.assignors.units.units import UnitKind, plan_copies, plan_units
+from rebalance_agent.groupprotocol.standby_user_data import (
+    decode_standby_assignment,
+    decode_standby_subscription,
+    encode_standby_assignment,
+    encode_standby_subscription,
 )
-from rebalance_agent.assignors.units.units import UnitKind, plan_standbys, plan_units
-from rebalance_agent.groupprotocol.standby_user_data import decode_standby_subscription, encode_standby_subscription
 from rebalance_agent.model.group import RebalanceProtocol
+from rebalance_agent.model.subscription import AssignedCopies
 
 __all__ = ["unit_strategy"]
 
@@ -47,8 +49,8 @@ def unit_strategy(
     def promise(roster: Roster) -> Promise:
         return _promise(roster, kinds(roster))
 
-    def standbys(roster: Roster, target: Plan, now: Plan) -> Plan:
-        return plan_standbys(roster, kinds(roster), host_of(roster), roster.shared_by_all(NUM_STANDBYS), target, now)
+    def copies(roster: Roster, target: Plan, now: Plan) -> CopiesPlan:
+        return plan_copies(roster, kinds(roster), host_of(roster), roster.shared_by_all(NUM_STANDBYS), target, now)
 
     return Strategy(
         name=name,
@@ -59,13 +61,18 @@ def unit_strategy(
         config=(NUM_STANDBYS, state_factor, *config),
         reader=decode_standby_subscription,
         writer=encode_standby_subscription,
-        standbys=standbys,
-        answer=answer_standbys,
-        copies_in=copies_in_answer,
+        copies=copies,
+        answer=encode_standby_assignment,
+        copies_in=_copies_in,
         internal_topics=internal_topics,
         cooperative_form=True,
         replay_limits=replay_limits,
     )
+
+
+def _copies_in(user_data: bytes) -> AssignedCopies:
+    _, copies = decode_standby_assignment(user_data)
+    return copies
 
 
 def _promise(roster: Roster, kinds: Sequence[UnitKind]) -> Promise:

@@ -13,14 +13,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
 
-from rebalance_agent.assignors.roster import Plan, Roster
+from rebalance_agent.assignors.roster import CopiesPlan, Plan, Roster
 from rebalance_agent.assignors.subscribers import indexes_by_value
 from rebalance_agent.assignors.units.near_state import host_limits, near_state
 from rebalance_agent.assignors.units.standby_spread import Demand, spread_copies
 from rebalance_agent.assignors.units.unit_assignment import Unit, assign_units
 from rebalance_agent.model.partitions import topic_partitions
 
-__all__ = ["UnitKind", "plan_standbys", "plan_units"]
+__all__ = ["UnitKind", "plan_copies", "plan_units"]
 
 _UnitName = tuple[int, int]
 """Kind and number."""
@@ -61,9 +61,9 @@ def plan_units(roster: Roster, kinds: Sequence[UnitKind], host_of: Sequence[int]
     return _as_plan(roster, assignment.contents, names, members)
 
 
-def plan_standbys(
+def plan_copies(
     roster: Roster, kinds: Sequence[UnitKind], host_of: Sequence[int], count: int, target: Plan, now: Plan
-) -> Plan:
+) -> CopiesPlan:
     """Return up to ``count`` copies of each unit, on other hosts than that of its owner in ``target``.
 
     Hosts that have a copy keep it first, then those that owned the unit until now. There is one copy more on the host
@@ -71,10 +71,10 @@ def plan_standbys(
     has until then.
     """
     if not count or not any(kind.copied for kind in kinds):
-        return roster.empty_plan()
+        return CopiesPlan(roster.empty_plan(), roster.empty_plan())
     assignment = _UnitAssignment(roster, kinds, host_of)
     active, current = (_Held(assignment.contents, _inverted(plan)) for plan in (target, now))
-    units, demands, copies = [], [], []
+    units, demands, extras, awaited = [], [], [], set()
     for (kind, number), best in zip(_names(kinds), roster.cache.unit_hosts or repeat(None), strict=False):
         if not kinds[kind].copied:
             continue
@@ -82,21 +82,27 @@ def plan_standbys(
         able: Collection[int] = assignment.host_sizes[kind]
         copied = assignment.hosts(kind, assignment.copied.main_holders(kind, number))
         if best is not None and best != host:
-            copies.append(((kind, number), best))
+            extras.append(((kind, number), best))
+            awaited.add((kind, number))
             able = [other for other in able if other != best]
         elif host in copied and host not in assignment.hosts(kind, current.main_holders(kind, number)):
-            copies.append(((kind, number), host))
+            extras.append(((kind, number), host))
         owned = assignment.hosts(kind, assignment.owned.main_holders(kind, number))
         units.append((kind, number))
         demands.append(Demand(min(count, len(able) - 1), host, able, tuple(dict.fromkeys((*copied, *owned)))))
-    copies += [
+    copies = extras + [
         (unit, host)
         for unit, hosts in zip(units, spread_copies(demands, assignment.sizes), strict=True)
         for host in hosts
     ]
     copied_units, hosts = [unit for unit, _ in copies], [host for _, host in copies]
     members = assignment.choose_members(copied_units, hosts, assignment.copied, assignment.owned)
-    return _as_plan(roster, [kind.copied for kind in kinds], copied_units, members)
+    contents = [kind.copied for kind in kinds]
+    waiting = [(unit, member) for (unit, _), member in zip(extras, members, strict=False) if unit in awaited]
+    return CopiesPlan(
+        _as_plan(roster, contents, copied_units, members),
+        _as_plan(roster, contents, [unit for unit, _ in waiting], [member for _, member in waiting]),
+    )
 
 
 def _names(kinds: Sequence[UnitKind]) -> list[_UnitName]:
