@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rebalance_agent.model.epoch_groups import CurrentAssignment, EpochMember, MemberTarget
@@ -89,8 +89,12 @@ def final(events):
     return {event.event_id: replace(event, revision=0) for event in events if isinstance(event, GenerationEvent)}
 
 
+AMID_AN_EPOCH = [("a", "join", 3_000), ("a", "assign", 3_000), ("b", "join", 1), ("a", "beat", 1)]
+
+
 @settings(max_examples=examples())
 @given(STEPS, TYPES, NAMED)
+@example(AMID_AN_EPOCH, GroupType.CONSUMER, (7_006, 7_006, 7_006))
 def test_the_last_word_is_by_names(steps, group_type, named_ms):
     records, ended = history(steps, group_type)
     end = tick(max(ended, *named_ms) + 200_000)

@@ -153,6 +153,7 @@ class EpochState(TrackedGroup):
     def resize(self, now_ms: int) -> None:
         """Take a change of the cluster's topics: partition counts, or names of topic ids."""
         self._base_view = None
+        self._first_commits.rename(self._context.topics.name)  # of the epoch that is not complete yet
         self._name_topics(now_ms)
         self._update_counts(now_ms)
 

@@ -201,7 +201,7 @@ class CommitTimes:
             self._await_by_name(waiting._replace(partition=(names[topic], number)), name)
         self._forget_keys(renamed)
         for first in firsts.values():
-            first.rename(names)
+            first.rename(topic_name)
 
     def _await_by_name(self, waiting: _Awaited, name: str) -> None:
         key = commit_key(name, *waiting.partition)

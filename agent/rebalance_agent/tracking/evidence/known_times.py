@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -72,13 +72,13 @@ class FirstCommits:
     later_ms: dict[Partition, int] = field(default_factory=dict)
     released_ms: dict[Partition, int] = field(default_factory=dict)
 
-    def rename(self, names: Mapping[str, str]) -> None:
-        """Replace topic ids by ``names`` that became known."""
+    def rename(self, topic_name: Callable[[str], str]) -> None:
+        """Replace topic ids whose names became known; ``topic_name`` returns the name for an id."""
         self.at_ms, self.later_ms, self.released_ms = (
-            {(names.get(topic, topic), number): at_ms for (topic, number), at_ms in times.items()}
+            {(topic_name(topic), number): at_ms for (topic, number), at_ms in times.items()}
             for times in (self.at_ms, self.later_ms, self.released_ms)
         )
-        self.awaited = {(names.get(topic, topic), number) for topic, number in self.awaited}
+        self.awaited = {(topic_name(topic), number) for topic, number in self.awaited}
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ def with_topic_names(generation: Generation, cluster_topics: ClusterTopics) -> G
     members = tuple(_member(member, names) for member in generation.members)
     value = replace(generation.value, members=members)
     now = cluster_topics.sizes_in(subscribed_topics(value), value)
-    generation.first_commits.rename(names)
+    generation.first_commits.rename(cluster_topics.name)
     return replace(
         generation,
         value=value,
