@@ -8,13 +8,18 @@ from hypothesis import strategies as st
 
 from rebalance_agent.api.events_endpoint import EventsApp
 from rebalance_agent.clock import FakeClock
+from rebalance_agent.metrics.export.dialects import Dialect
 from rebalance_agent.metrics.export.groups_page import GroupsPage
 from rebalance_agent.metrics.group_metric import SeriesLimits
 from rebalance_agent.metrics.group_samples import group_samples, running_samples
+from rebalance_agent.metrics.group_values import SLOWEST_SHOWN_SECONDS
 from rebalance_agent.metrics.metric import MetricType
+from rebalance_agent.model.episode import Source
 from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.events_post import EVENTS_PATH
 from rebalance_agent.model.group import STATES, GroupType
+from rebalance_agent.tracking.patterns.empty_groups import EmptyGroup, UnownedPartitions, UnownedReason, UnownedTime
+from rebalance_agent.tracking.patterns.group_stalls import Limit, StalledTime
 from rebalance_agent.tracking.views import MemberLoad
 from support.observer.asked import ask
 from support.observer.scrapes import families
@@ -96,6 +101,36 @@ def test_the_cached_page_is_the_page_that_would_be_written_anew(view):
     held[0] = replace(view, version=view.version + 1, generation=9, topic_spread=(), members=())
     clock.advance(12_345)
     assert page.text() == GroupsPage(lambda: held, clock).text()
+
+
+STALLED = StalledTime(seconds=dict.fromkeys(Limit, 3.0))
+AT_REST = {"running": None, "empty": None, "unowned": UnownedTime(), "stalled_time": STALLED}
+CHANGED = st.sampled_from(
+    [
+        {},
+        {"running": full_view().running},
+        {"empty": EmptyGroup(NOW - 5_000, 2, 6), "members": ()},
+        {"unowned": UnownedTime(NOW, now=UnownedPartitions(UnownedReason.UNASSIGNED, 2))},
+        {"stalled_time": replace(STALLED, since_ms=NOW - 20_000)},
+    ]
+)
+MORE = st.fixed_dictionaries(
+    {"slowest_lower_seconds": st.sampled_from([None, 2.5]), "source": st.sampled_from(Source)},
+    optional={"partitions": st.none()},
+)
+
+
+@given(views(), CHANGED, MORE, st.lists(st.integers(0, 2 * SLOWEST_SHOWN_SECONDS * 1000), min_size=1, max_size=3))
+def test_a_page_is_that_of_its_time_although_no_view_changed(view, changed, more, waits):
+    held = [replace(view, **AT_REST | more | changed)]
+    assert held[0].at_rest is not bool(changed)
+    clock = FakeClock(NOW)
+    page = GroupsPage(lambda: held, clock)
+    page.text()
+    for wait_ms in waits:
+        clock.advance(wait_ms)
+        for dialect in Dialect:
+            assert page.text(dialect) == GroupsPage(lambda: held, clock).text(dialect)
 
 
 bodies = st.lists(

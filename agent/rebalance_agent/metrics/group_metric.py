@@ -109,13 +109,14 @@ class GroupMetric(Metric):
 
     One of three reads them. ``value``: one series, which changes only with the view; None where it is absent.
     ``samples``: several of that kind. ``running``: what the passing of time changes as well; its second argument is
-    now, epoch milliseconds. ``series`` is the most series that a group of this type has of it, as far as they count for
-    `group_rows.GROUP_SERIES_MAX`.
+    now, epoch milliseconds; ``at_rest``: time changes it also while the group is at rest. ``series`` is the most series
+    that a group of this type has of it, as far as they count for `group_rows.GROUP_SERIES_MAX`.
     """
 
     value: Callable[[GroupView], float | None] | None = None
     samples: Callable[[ExportedGroup], Values] | None = None
     running: Callable[[GroupView, int], Values] | None = None
+    at_rest: bool = False
     series: Callable[[GroupType], int] = field(default=lambda _type: 1)
 
 
@@ -184,11 +185,20 @@ def running(
     labels: tuple[str, ...] = GROUP_LABEL,
     *,
     running: Callable[[GroupView, int], Values],
+    at_rest: bool = False,
     series: int = 1,
 ) -> GroupMetric:
     """A metric whose value the passing of time changes."""
     return GroupMetric(
-        name, kind, ExporterRole.OBSERVER, text, labels, unit, running=running, series=lambda _type: series
+        name,
+        kind,
+        ExporterRole.OBSERVER,
+        text,
+        labels,
+        unit,
+        running=running,
+        at_rest=at_rest,
+        series=lambda _type: series,
     )
 
 

@@ -208,6 +208,7 @@ PARTITION_SECONDS = running(
     "Possible service time, summed over partitions.",
     "partition-seconds",
     running=lambda view, now_ms: values.partition_seconds(view, now_ms, 1),
+    at_rest=True,
 )
 PARTITIONS = gauge(
     "partitions", "Partitions of the subscribed topics.", "partitions", value=lambda view: view.partitions

@@ -7,10 +7,14 @@ from typing import NamedTuple
 
 from rebalance_agent.metrics.group_metric import ExportedGroup, SeriesLimits, Values
 from rebalance_agent.metrics.group_rows import GROUP_ROWS
+from rebalance_agent.metrics.group_values import slowest_until_ms
 from rebalance_agent.metrics.metric import Metric
 from rebalance_agent.tracking.views import GroupView
 
-__all__ = ["GroupSamples", "group_samples", "running_samples"]
+__all__ = ["ALWAYS_MS", "GroupSamples", "constant_until_ms", "group_samples", "running_samples"]
+
+ALWAYS_MS = 1 << 62
+"""A time (epoch ms) after any other."""
 
 _VALUES = tuple((metric, metric.value) for metric in GROUP_ROWS if metric.value)
 _SAMPLES = tuple((metric, metric.samples) for metric in GROUP_ROWS if metric.samples)
@@ -33,6 +37,14 @@ def group_samples(view: GroupView, limits: SeriesLimits) -> GroupSamples:
     for metric, samples in _SAMPLES:
         by_metric[metric] = samples(exported)
     return GroupSamples(by_metric, exported.folded)
+
+
+def constant_until_ms(view: GroupView, now_ms: int) -> int:
+    """Return until when (epoch ms) `running_samples` stay as they are, apart from rows that run ``at_rest``; 0: now."""
+    if not view.at_rest:
+        return 0
+    until_ms = slowest_until_ms(view)
+    return until_ms if now_ms < until_ms else ALWAYS_MS
 
 
 def running_samples(view: GroupView, now_ms: int) -> Iterator[tuple[Metric, Values]]:

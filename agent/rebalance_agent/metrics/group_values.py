@@ -19,6 +19,7 @@ __all__ = [
     "partition_seconds",
     "skews",
     "slowest",
+    "slowest_until_ms",
     "stalls",
     "states",
     "unowned",
@@ -110,9 +111,14 @@ def worst_topics(group: ExportedGroup) -> Values:
     return [((topic,), ratio) for ratio, topic in sorted(spread)[: limits.top_topics]]
 
 
+def slowest_until_ms(view: GroupView) -> int:
+    """Return until when (epoch ms) the slowest member of the last rebalance is exported."""
+    return view.last_episode.timestamp_ms + SLOWEST_SHOWN_SECONDS * 1000 if view.last_episode else 0
+
+
 def slowest(view: GroupView, now_ms: int) -> Values:
     """Seconds of the slowest member of the last rebalance, for `SLOWEST_SHOWN_SECONDS`."""
-    episode, seconds = view.last_episode, view.slowest_lower_seconds
-    if seconds is None or not episode or now_ms - episode.timestamp_ms >= SLOWEST_SHOWN_SECONDS * 1000:
+    seconds = view.slowest_lower_seconds
+    if seconds is None or now_ms >= slowest_until_ms(view):
         return ()
     return (((view.slowest_client_id or "", (view.slowest_host or "").removeprefix("/")), seconds),)

@@ -186,6 +186,16 @@ class GroupView:
         """The identity of this view: no other view of the group has it, even if the group was deleted and recreated."""
         return self.first_seen_ms, self.version, self.judged
 
+    @property
+    def at_rest(self) -> bool:
+        """Whether the possible service time is all that goes on while this view stays."""
+        return (
+            self.running is None
+            and self.empty is None
+            and self.unowned.now is None
+            and self.stalled_time.since_ms is None
+        )
+
 
 class PartitionSeconds(NamedTuple):
     """The two counters of the availability SLO: stalled partition-seconds, and all partition-seconds."""

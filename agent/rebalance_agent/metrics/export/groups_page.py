@@ -17,8 +17,7 @@ from rebalance_agent.metrics.export.dialects import Dialect
 from rebalance_agent.metrics.export.text import TextFormat, has_exemplars
 from rebalance_agent.metrics.group_metric import SeriesLimits
 from rebalance_agent.metrics.group_rows import GROUP_ROWS
-from rebalance_agent.metrics.group_samples import group_samples, running_samples
-from rebalance_agent.metrics.metric import Metric
+from rebalance_agent.metrics.group_samples import constant_until_ms, group_samples, running_samples
 from rebalance_agent.tracking.views import GroupView
 
 __all__ = ["WRITTEN_BY_SCRAPE_MAX", "GroupsPage"]
@@ -27,14 +26,19 @@ WRITTEN_BY_SCRAPE_MAX = 200
 """Changed groups that a scrape writes itself, about 0.1 s of work; `GroupsPage.refresh` writes the others."""
 
 
-class _Cached(NamedTuple):
-    """A group's texts in the order of `GROUP_ROWS`, without the rows that time changes.
+_RUNNING = tuple((index, metric) for index, metric in enumerate(GROUP_ROWS) if metric.running)
 
-    ``edition``: of the view that they were written from. ``exemplified``: (index of the row, text with exemplars) for
-    OpenMetrics. Tuples, not dicts, since there are thousands of these.
+
+class _Cached(NamedTuple):
+    """A group's texts in the order of `GROUP_ROWS`, without the rows that time always changes.
+
+    ``edition``: of the view that they were written from. ``until_ms``: when time changes other rows as well; 0: now.
+    ``exemplified``: (index of the row, text with exemplars) for OpenMetrics. Tuples, not dicts, since there are
+    thousands of these.
     """
 
     edition: tuple[int, int, bool]
+    until_ms: int
     texts: tuple[bytes, ...]
     exemplified: tuple[tuple[int, bytes], ...]
     folded: int
@@ -94,14 +98,21 @@ class GroupsPage:
         views = {view.group: view for view in self._views()}
         with self._lock:
             groups = [(views[group], self._groups[group]) for group in sorted(views.keys() & self._groups.keys())]
-        running = self._running([view for view, _ in groups])
+        now_ms = self._clock.now_ms()
         openmetrics = dialect is Dialect.OPENMETRICS
         by_group = [
-            _exemplified(cached) if openmetrics and cached.exemplified else cached.texts for _, cached in groups
+            cached.texts
+            if now_ms < cached.until_ms and not (openmetrics and cached.exemplified)
+            else self._present(view, cached, now_ms, openmetrics)
+            for view, cached in groups
         ]
         parts: list[bytes] = []
         for index, (metric, header) in enumerate(self._headers[dialect].items()):
-            samples = running.get(metric) or [texts[index] for texts in by_group]
+            if metric.at_rest and metric.running:
+                of_group, value = self._format.of_group, metric.running
+                samples = [of_group(view.group)(metric, value(view, now_ms)) for view, _ in groups]
+            else:
+                samples = [texts[index] for texts in by_group]
             if any(samples):
                 parts += (header, *samples)
         return parts
@@ -127,8 +138,9 @@ class GroupsPage:
             self._written = views
 
     def _write(self, view: GroupView) -> _Cached:
-        samples = group_samples(view, self._limits)
-        rows = [(metric, samples.by_metric.get(metric, ())) for metric in GROUP_ROWS]
+        samples, now_ms = group_samples(view, self._limits), self._clock.now_ms()
+        values = dict(samples.by_metric) | dict(running_samples(view, now_ms))
+        rows = [(metric, values.get(metric, ())) for metric in GROUP_ROWS]
         text = self._format.of_group(view.group)
         texts = tuple([text(metric, of_row) if of_row else b"" for metric, of_row in rows])
         exemplified = tuple(
@@ -136,24 +148,20 @@ class GroupsPage:
             for index, (metric, of_row) in enumerate(rows)
             if metric.buckets and has_exemplars(of_row)
         )
-        return _Cached(view.edition, texts, exemplified, samples.folded)
+        return _Cached(view.edition, constant_until_ms(view, now_ms), texts, exemplified, samples.folded)
 
     def _current(self, view: GroupView) -> bool:
         cached = self._groups.get(view.group)
         return cached is not None and cached.edition == view.edition
 
-    def _running(self, views: Iterable[GroupView]) -> dict[Metric, list[bytes]]:
-        now_ms = self._clock.now_ms()
-        lines: dict[Metric, list[bytes]] = {}
-        for view in views:
-            text = self._format.of_group(view.group)
-            for metric, values in running_samples(view, now_ms):
-                lines.setdefault(metric, []).append(text(metric, values))
-        return lines
-
-
-def _exemplified(cached: _Cached) -> list[bytes]:
-    texts = list(cached.texts)
-    for index, text in cached.exemplified:
-        texts[index] = text
-    return texts
+    def _present(self, view: GroupView, cached: _Cached, now_ms: int, openmetrics: bool) -> list[bytes]:
+        """The texts of ``cached`` as of now."""
+        texts = list(cached.texts)
+        if openmetrics:
+            for index, written in cached.exemplified:
+                texts[index] = written
+        if now_ms >= cached.until_ms:
+            text, values = self._format.of_group(view.group), dict(running_samples(view, now_ms))
+            for index, metric in _RUNNING:
+                texts[index] = text(metric, values[metric]) if metric in values else b""
+        return texts
