@@ -217,7 +217,7 @@ def played(story):
     for observation in (*story, tick(700_000)):
         events += feed(tracker, observation)
         if view := tracker.view("g"):
-            by_metric = dict(group_samples(view, SeriesLimits()).by_metric)
+            by_metric = dict(group_samples(view, SeriesLimits(max_topic_series=9)).by_metric)
             by_metric |= running_samples(view, view.counted_until_ms + 500)
             samples += [(metric, sample) for metric, some in by_metric.items() for sample in some]
     return samples, events

@@ -26,7 +26,10 @@ PROMETHEUS_OWN = {"up": {"job", "instance"}}
 ADDED = {"job", "instance", "cluster"}
 """Labels of every series: the first two are Prometheus', the last is set by ``cluster_name``."""
 
-NOT_ON_A_BOARD: dict[str, str] = {}
+NOT_ON_A_BOARD = dict.fromkeys(
+    ("kafka_rebalance_topic_members", "kafka_rebalance_topic_partitions"),
+    "a setting turns them on, for alerts and boards of single topics",
+)
 """Metric -> why no panel needs it."""
 
 STALLS = re.compile(r"kafka_rebalance_stall(ed_partition)?(_upper)?_seconds")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,6 +22,7 @@ __all__ = [
     "Owners",
     "Sample",
     "SeriesLimits",
+    "Topics",
     "Value",
     "Values",
     "counter",
@@ -33,7 +35,8 @@ __all__ = [
 GROUP_LABEL = ("consumergroup",)
 
 FOLDED = "_folded"
-"""``client_id`` of the members beyond ``max_member_series``, and ``topic`` of those beyond ``max_lag_topics``."""
+"""``client_id`` of the members beyond ``max_member_series``, ``topic`` of those beyond ``max_topic_series`` and
+``max_lag_topics``."""
 
 Value = float | StallHistogram
 
@@ -52,11 +55,13 @@ class Sample(NamedTuple):
 class SeriesLimits:
     """Bounds of what one group may export.
 
-    ``max_member_series``: different (client id, host) pairs; ``top_topics``: topics with a spread below 1;
-    ``topic_shown``: whether a topic's name may become a label.
+    ``max_member_series``: different (client id, host) pairs; ``max_topic_series``: topics with numbers of members and
+    partitions; ``top_topics``: topics with a spread below 1; ``topic_shown``: whether a topic's name may become a
+    label.
     """
 
     max_member_series: int = 100
+    max_topic_series: int = 0
     top_topics: int = 5
     topic_shown: Callable[[str], bool] = lambda _topic: True
 
@@ -64,6 +69,10 @@ class SeriesLimits:
 Owners = dict[tuple[str, str], tuple[int | None, int]]
 """(client id, host) -> of the members with these labels the most partitions of one (None where some member's are not
 known), and their number. Tuples, since groups have thousands of members."""
+
+
+Topics = dict[str, tuple[int, int]]
+"""Topic -> the number of members that own partitions of it, and of these partitions."""
 
 
 class ExportedGroup:
@@ -80,9 +89,31 @@ class ExportedGroup:
         return self._owners[0]
 
     @property
+    def topics(self) -> Topics:
+        """The assigned topics, at most ``max_topic_series`` and one for all others; none without that setting."""
+        return self._topics[0]
+
+    @property
     def folded(self) -> int:
-        """How many (client id, host) pairs were folded to stay within the limits."""
-        return self._owners[1]
+        """How many (client id, host) pairs and topics were folded to stay within the limits."""
+        return self._owners[1] + self._topics[1]
+
+    @cached_property
+    def _topics(self) -> tuple[Topics, int]:
+        if not self.limits.max_topic_series:
+            return {}, 0
+        members, partitions = Counter[str](), Counter[str]()
+        for member in self.view.members:
+            for topic, numbers in (member.assigned or {}).items():
+                members[topic] += 1
+                partitions[topic] += len(numbers)
+        ranked = sorted(filter(self.limits.topic_shown, partitions), key=lambda topic: (-partitions[topic], topic))
+        shown = sorted(ranked[: self.limits.max_topic_series])
+        topics = {topic: (members[topic], partitions[topic]) for topic in shown}
+        if beyond := partitions.keys() - topics.keys():
+            with_any = sum(not beyond.isdisjoint(member.assigned or ()) for member in self.view.members)
+            topics[FOLDED] = (with_any, sum(partitions[topic] for topic in beyond))
+        return topics, len(beyond)
 
     @cached_property
     def _owners(self) -> tuple[Owners, int]:

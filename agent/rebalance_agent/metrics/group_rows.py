@@ -334,6 +334,25 @@ OWNER_MEMBERS = labelled(
     samples=lambda group: [(labels, members) for labels, (_, members) in group.owners.items()],
     series=_on_request,
 )
+TOPIC_MEMBERS = labelled(
+    "kafka_rebalance_topic_members",
+    MetricType.GAUGE,
+    "Members that own partitions of the topic, for the topics with most partitions; _folded: of any further topic. "
+    "max_topic_series turns it on.",
+    ("topic",),
+    "members",
+    samples=lambda group: [((topic,), members) for topic, (members, _) in group.topics.items()],
+    series=_on_request,
+)
+TOPIC_PARTITIONS = labelled(
+    "kafka_rebalance_topic_partitions",
+    MetricType.GAUGE,
+    "Partitions of the topic that have an owner; _folded: of all further topics. max_topic_series turns it on.",
+    ("topic",),
+    "partitions",
+    samples=lambda group: [((topic,), partitions) for topic, (_, partitions) in group.topics.items()],
+    series=_on_request,
+)
 ROLLOUT = gauge(
     "rollout_in_progress",
     "1 while the group's members are being replaced one after the other, as in a deploy, and for 15 minutes after the "
@@ -370,6 +389,6 @@ GROUP_ROWS: tuple[GroupMetric, ...] = tuple(row for row in list(globals().values
 GROUP_SERIES_MAX = max(sum(row.series(group_type) for row in GROUP_ROWS) for group_type in GroupType)
 """The most series that one group exports. Half of them are one for each trigger, state or bucket.
 
-Not counted: series of single members (``owner_*``, ``slowest_member``, stalls with ``basis="exact"``), and the three
-that settings turn on: skew by lag, skew by rate, co-partition breaks.
+Not counted: series of single members (``owner_*``, ``slowest_member``, stalls with ``basis="exact"``), and those that
+settings turn on: of single topics, skew by lag, skew by rate, co-partition breaks.
 """

@@ -53,8 +53,9 @@ A group has at most {GROUP_SERIES_MAX} series; half of them are fixed sets, one 
 Members add series: `owner_*` for at most {SeriesLimits().max_member_series} pairs of client id and host
 (members with equal labels are combined to their maximum and their number;
 further pairs are folded into `client_id="{FOLDED}"`), one `slowest_member`, and the exact histogram of stalls if they
-report. Groups in `lag_groups` or `copartitioned` have up to three more series, and so do groups with a baseline from
-the [pipeline](pipeline-tables.md#baselines).
+report. With `max_topic_series`, so many topics, and all others together, have two each. Groups in `lag_groups` or
+`copartitioned` have up to three more series, and so do groups with a baseline from the
+[pipeline](pipeline-tables.md#baselines).
 
 [Consumer lag](observe.md#consumer-lag) of the groups in `lag_groups` is not included: {GROUP_LAG_SERIES} series per
 group, and two for each of its `max_lag_topics` worst topics (default {LAG_TOPICS}) and for all its other topics

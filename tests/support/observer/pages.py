@@ -12,6 +12,7 @@ from rebalance_agent.metrics.export.groups_page import GroupsPage
 from rebalance_agent.metrics.export.lag_page import LagPage
 from rebalance_agent.metrics.export.member_metrics import MemberMetrics
 from rebalance_agent.metrics.export.phase_metrics import PhaseMetrics
+from rebalance_agent.metrics.group_metric import SeriesLimits
 from rebalance_agent.metrics.metric import ExporterRole
 from rebalance_agent.model.assignment_quality import AssignmentQuality
 from rebalance_agent.model.baseline import BaselineScope, GroupBaseline, HourBaseline, hour_of_week
@@ -34,7 +35,7 @@ def observer_groups(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
         full_view('say "hello"\n', GroupType.CONSUMER, **reported),
         full_view("polled", source=Source.ADMIN, counters=Counters(polled_changes=2), running=None),
     )
-    return GroupsPage(lambda: views, FakeClock(NOW)).text(dialect)
+    return GroupsPage(lambda: views, FakeClock(NOW), SeriesLimits(max_topic_series=1)).text(dialect)
 
 
 def observer_lags(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:

@@ -126,6 +126,27 @@ def test_only_the_worst_topics_below_one_are_shown():
         assert samples(bare(topic_spread=spread), rows.TOPIC_SPREAD, limits) == shown
 
 
+def owning(**assigned):
+    return MemberLoad("m", None, "c", "h", {topic: tuple(range(count)) for topic, count in assigned.items()})
+
+
+def test_topics_have_members_and_partitions_of_their_own_where_a_setting_asks_for_them():
+    unknown = MemberLoad("m", None, "c", "h", None)
+    view = bare(members=(owning(orders=3, audit=1), owning(orders=2), owning(audit=1, secret=9), owning(), unknown))
+    assert samples(view, rows.TOPIC_MEMBERS) == samples(view, rows.TOPIC_PARTITIONS) == {}
+
+    def shown(most):
+        limits = SeriesLimits(max_topic_series=most, topic_shown=lambda topic: topic != "secret")
+        return samples(view, rows.TOPIC_MEMBERS, limits), samples(view, rows.TOPIC_PARTITIONS, limits)
+
+    assert shown(9) == (
+        {("audit",): 2, ("orders",): 2, (FOLDED,): 1},
+        {("audit",): 2, ("orders",): 5, (FOLDED,): 9},
+    )
+    assert shown(1) == ({("orders",): 2, (FOLDED,): 2}, {("orders",): 5, (FOLDED,): 11})
+    assert group_samples(view, SeriesLimits(max_topic_series=1)).folded == 2
+
+
 def load(client_id, host, partitions):
     assigned = None if partitions is None else {"t": tuple(range(partitions))} if partitions else {}
     return MemberLoad(f"{client_id}-x", None, client_id, host, assigned)

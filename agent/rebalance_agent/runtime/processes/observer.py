@@ -63,6 +63,7 @@ class Observer:
         text = TextFormat(settings.cluster_name)
         limits = SeriesLimits(
             max_member_series=settings.max_member_series,
+            max_topic_series=settings.max_topic_series,
             top_topics=settings.top_topics,
             topic_shown=NameFilter(settings.topics_allow, settings.topics_deny),
         )

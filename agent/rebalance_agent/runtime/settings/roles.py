@@ -162,6 +162,13 @@ class ObserverSettings(ListeningSettings):
     max_member_series: int = Field(
         100, ge=0, le=100_000, description="maximum number of series per group with a client id"
     )
+    max_topic_series: int = Field(
+        0,
+        ge=0,
+        le=10_000,
+        description="maximum number of topics per group with their numbers of members and partitions; the others are "
+        "summed up in _folded; 0: none",
+    )
     top_topics: int = Field(
         5, ge=0, le=1_000, description="maximum number of topics per group that are shown as unevenly assigned"
     )
