@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +13,8 @@ from rebalance_agent.assignors import STRATEGIES, judge
 from rebalance_agent.model.partitions import pairs
 from support.assignors.fleets import CHANGES, changed, host, random_fleet, settled
 from support.assignors.rules import valid_owners
+from support.assignors.standbys import STANDBYS, STATE_FACTOR, awaited, owners
+from support.assignors.standbys import settled as with_copies
 from support.examples import examples
 
 EXACT = [
@@ -76,3 +79,51 @@ def test_range_moves_only_partitions_of_the_topic_that_changed(change, seed):
 def test_a_new_topic_moves_no_unit_of_other_topics(name, seed):
     *_, quality = after_one(name, seed, "topic added")
     assert quality.moved == 0
+
+
+def units(group, owner_of):
+    """Unit -> its owner: the partitions with one number of topics with equal partition counts and subscribers."""
+    subscribers = {topic: frozenset(m.member_id for m in group.members if topic in m.topics) for topic in group.topics}
+    return {
+        (group.topics[topic].partitions, subscribers[topic], number): owner
+        for (topic, number), owner in owner_of.items()
+        if topic in group.topics and number < group.topics[topic].partitions
+    }
+
+
+def count_moves(group, before, now):
+    """The units that had an owner before, and have another one now."""
+    had, has = units(group, before), units(group, now)
+    return sum(unit in had and had[unit] != owner for unit, owner in has.items())
+
+
+def moves_until_balanced(strategy, group, before):
+    """How often units change their owner until none waits for a copy, and the group after that."""
+    moves = 0
+    for generation in range(10, 13):
+        result = strategy.assign(group)
+        now = owners(result.target)
+        moves += count_moves(group, before, now)
+        before, group = now, with_copies(group, result, generation)
+        if not any(awaited(result, member_id) for member_id in result.members):
+            return moves, group
+    raise AssertionError("units still wait after three rebalances")
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("name", [name for name in UNITS if not name.startswith("cooperative-")])
+@given(seed=SEEDS)
+@settings(max_examples=examples(20))
+def test_with_standbys_only_units_of_a_member_that_left_may_move_twice(name, change, seed):
+    rnd, strategy, copies = random.Random(seed), STRATEGIES[name], {STANDBYS: "1"}
+    fresh = random_fleet(rnd)
+    fresh = replace(fresh, members=tuple(replace(each, config={}) for each in fresh.members), config=copies)
+    _, before = moves_until_balanced(strategy, fresh, {})
+    after = replace(changed(rnd, before, change), config=copies)
+    had = {pair: each.member_id for each in before.members for pair in pairs(each.owned)}
+    left = {each.member_id for each in before.members} - {each.member_id for each in after.members}
+    orphans = sum(owner in left for owner in units(after, had).values())
+
+    least = count_moves(after, had, owners(strategy.assign(replace(after, config=copies | {STATE_FACTOR: "1"})).target))
+    moves, _ = moves_until_balanced(strategy, after, had)
+    assert least <= moves <= least + orphans
