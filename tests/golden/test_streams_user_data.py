@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from rebalance_agent.errors import DecodeError
+from rebalance_agent.groupprotocol.record_json import record_json
+from rebalance_agent.groupprotocol.records import decode_record
 from rebalance_agent.groupprotocol.streams_user_data import (
     NEWEST_VERSION,
     StreamsAssignment,
@@ -68,6 +70,19 @@ def test_bytes_that_end_within_the_tasks_are_refused(version, data):
     for length in range(end):
         with pytest.raises(DecodeError, match="Kafka Streams' assignment"):
             decode_streams_assignment(data[:length])
+
+
+def test_the_record_of_an_application_has_its_processes_and_the_tasks_of_its_threads():
+    record = decode_record(*(base64.b64decode(GOLDEN["group"][part]) for part in ("key", "value")))
+    members = record_json(record)["members"]
+    processes = [member["subscription"]["process_id"] for member in members]
+    assert sorted(map(processes.count, set(processes))) == [3, 3]
+    read = [(each["partitions"], each["active_tasks"]) for each in (member["assignment"] for member in members)]
+    both = [({"Orders": [number], "clicks": [number]}, {"0": [number]}) for number in (0, 1)]
+    assert sorted(read, key=str) == sorted(
+        [*both, ({"users": [0]}, {"1": [0]}), ({"users": [1]}, {"1": [1]}), ({}, {}), ({}, {})], key=str
+    )
+    assert sorted(member["assignment"]["standby_tasks"].get("1", []) for member in members) == [[]] * 4 + [[0], [1]]
 
 
 def test_a_claimed_count_is_refused_before_memory_is_taken():

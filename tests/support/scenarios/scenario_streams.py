@@ -1,6 +1,7 @@
-"""A Kafka Streams application that times its tasks, in a process: ``python -m support.scenarios.scenario_streams JSON``.
+"""An application that times its tasks, in a process: ``python -m support.scenarios.scenario_streams JSON``.
 
-Its group is a streams group, or a classic one with the setting ``group.protocol=classic``; each thread is a member.
+It is one of Kafka Streams. Its group is a streams group, or a classic one with the setting
+``group.protocol=classic``; each thread is a member.
 
 Kafka Streams has no callbacks for partitions, but the processor of a task is initialised when the task begins and
 closed when it is given up. There are no internal topics here, whose number of partitions would be set for ever.
