@@ -15,8 +15,8 @@ What follows is not read: endpoints, offsets, tags, the time of the next rebalan
 from __future__ import annotations
 
 import struct
-import uuid
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from rebalance_agent.errors import DecodeError
@@ -40,6 +40,9 @@ NEWEST_VERSION = 11
 """Newest version that is read. Versions do not only append fields, so newer ones are refused."""
 
 _LATEST_SUPPORTED_SINCE = 3
+_UUID_GROUPS = (0, 8, 12, 16, 20, 32)
+"""Where the groups of digits of a UUID begin and end."""
+
 _INT32 = struct.Struct(">i")
 _TASK = Struct(Field("subtopology", INT32), Field("partition", INT32), Field("topology", Array(UINT16), since=10))
 _CHANGELOGS = Array(Struct(Field("topic", STRING), Field("partition", INT32)))
@@ -73,9 +76,10 @@ def decode_process_id(data: bytes) -> str:
     reader = Reader(data)
     try:
         _read_version(reader)
-        return str(uuid.UUID(bytes=reader.take(UUID_BYTES)))
+        digits = reader.take(UUID_BYTES).hex()
     except WireError as error:
         raise DecodeError(error.describe("Kafka Streams' subscription")) from None
+    return "-".join(digits[start:end] for start, end in pairwise(_UUID_GROUPS))
 
 
 def decode_streams_assignment(data: bytes) -> StreamsAssignment:
