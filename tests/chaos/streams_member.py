@@ -44,7 +44,7 @@ def run(config, polls, stop):
     """Be a member until ``stop``, then leave."""
     start_java()
     settings = {"commit.interval.ms": "1000", **config["settings"]}
-    be_member({**config, "settings": settings}, config["topic"], _processors(polls), stop)
+    be_member({**config, "settings": settings}, [([config["topic"]], _processors(polls))], stop)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,8 @@
   ``epoch_facts``: these facts as model values; ``record_json``: a record as JSON.
 - ``consumer_protocol``: subscription and assignment; ``consumer_group_heartbeat``: the KIP-848 request.
 - ``commit_key``: keys and offsets of offset commits, read without a decoder.
-- ``user_data``, ``standby_user_data``, ``sticky_fast_decoder``: the user data of strategies.
+- ``user_data``, ``standby_user_data``, ``sticky_fast_decoder``: the user data of strategies; ``streams_user_data``:
+  that of Kafka Streams.
 - ``coordinator_partition``: the partition of ``__consumer_offsets`` that holds a group.
 
 Every length and count is bounded by the bytes that are left. The only error that bytes can cause is ``DecodeError``.

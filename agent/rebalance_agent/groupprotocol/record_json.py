@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
+from rebalance_agent.errors import DecodeError
 from rebalance_agent.groupprotocol.classic_group import member_assignment, member_subscription
 from rebalance_agent.groupprotocol.records import UNKNOWN, Record
+from rebalance_agent.groupprotocol.streams_user_data import (
+    STREAMS_ASSIGNOR,
+    decode_process_id,
+    decode_streams_assignment,
+)
 from rebalance_agent.groupprotocol.tables import GROUP_METADATA
+from rebalance_agent.model.partitions import topic_partitions
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 
 __all__ = ["record_json"]
@@ -53,18 +61,44 @@ def _with_decoded_members(record: Record) -> Mapping[str, Any]:
     if record.kind != GROUP_METADATA.kind:
         return value
     protocol_type = value["protocol_type"]
+    streams = value["protocol"] == STREAMS_ASSIGNOR
     members = [
         {
             **member,
             "subscription": _decoded(
-                member_subscription(protocol_type, member["subscription"]), member["subscription"]
+                member_subscription(protocol_type, member["subscription"]),
+                member["subscription"],
+                _process if streams else None,
             ),
-            "assignment": _decoded(member_assignment(protocol_type, member["assignment"]), member["assignment"]),
+            "assignment": _decoded(
+                member_assignment(protocol_type, member["assignment"]),
+                member["assignment"],
+                _tasks if streams else None,
+            ),
         }
         for member in value["members"]
     ]
     return {**value, "members": members}
 
 
-def _decoded(value: ConsumerSubscription | ConsumerAssignment | None, data: bytes) -> dict[str, Any]:
-    return {"raw": data} if value is None else asdict(value)
+def _decoded(
+    value: ConsumerSubscription | ConsumerAssignment | None,
+    data: bytes,
+    read_user_data: Callable[[bytes], dict[str, Any]] | None,
+) -> dict[str, Any]:
+    if value is None:
+        return {"raw": data}
+    fields = asdict(value)
+    if read_user_data is not None:
+        with suppress(DecodeError):
+            fields |= read_user_data(value.user_data or b"")
+    return fields
+
+
+def _process(user_data: bytes) -> dict[str, Any]:
+    return {"process_id": decode_process_id(user_data)}
+
+
+def _tasks(user_data: bytes) -> dict[str, Any]:
+    tasks = decode_streams_assignment(user_data)
+    return {"active_tasks": topic_partitions(tasks.active), "standby_tasks": topic_partitions(tasks.standbys)}

@@ -270,7 +270,7 @@ MOVED_EXCESS = counter(
 SKEW = labelled(
     "kafka_rebalance_assignment_skew_ratio",
     MetricType.GAUGE,
-    "Highest load of a member / best possible load; 1 is best. partitions (tasks in streams groups): the load that the "
+    "Highest load of a member / best possible load; 1 is best. partitions (tasks of Kafka Streams): the load that the "
     "strategy promises; lag (records behind), rate (records/s produced): a lower bound for every assignment, only for "
     "groups in lag_groups.",
     {"weight": ("partitions", "lag", "rate")},
@@ -280,7 +280,7 @@ SKEW = labelled(
 )
 IMBALANCE = gauge(
     "assignment_imbalance_partitions",
-    "Partitions (tasks in streams groups) of the most loaded member above its target; 0 is optimal.",
+    "Partitions (tasks of Kafka Streams) of the most loaded member above its target; 0 is optimal.",
     "partitions",
     value=lambda view: view.imbalance,
 )

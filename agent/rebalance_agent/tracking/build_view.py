@@ -19,9 +19,6 @@ from rebalance_agent.tracking.views import GroupView, MemberLoad
 
 __all__ = ["add_quality", "build_view", "keeps_base_view"]
 
-_STREAMS = "stream"
-"""The assignor of Kafka Streams in classic groups; its records do not show which members are standbys."""
-
 
 def build_view(
     generation: Generation,
@@ -73,12 +70,10 @@ def build_view(
     )
 
 
-def add_quality(
-    view: GroupView, generation: Generation, hosts: Mapping[str, str], standby_hosts: Collection[str] = ()
-) -> GroupView:
+def add_quality(view: GroupView, generation: Generation, hosts: Mapping[str, str]) -> GroupView:
     """Return ``view`` with the quality of the generation's assignment: skew, imbalance, idle members, targets.
 
-    ``hosts``: member id -> its host. ``standby_hosts``: members with standby or warm-up tasks, which are not idle.
+    ``hosts``: member id -> its host.
     """
     consumers = _are_consumers(generation)
     judged = judge_generation(generation, generation, hosts) if view.members and consumers else None
@@ -87,9 +82,9 @@ def add_quality(
     if judged:
         members = tuple(replace(member, target=judged.targets.get(member.member_id)) for member in members)
     idle = None
-    if consumers and generation.value.protocol != _STREAMS:
+    if consumers and generation.standby_hosts is not None:
         sizes = _subscribed_sizes(generation)
-        idle = sum(_idle(member, sizes, standby_hosts) for member in members)
+        idle = sum(_idle(member, sizes, generation.standby_hosts) for member in members)
     return replace(
         view,
         members=members,

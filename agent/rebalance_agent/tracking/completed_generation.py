@@ -75,8 +75,9 @@ class Generation:
     are unknown.
     ``coordinator_changes``: the recent changes of the group's coordinator, up to its record. ``outages``: the recent
     outages of brokers. ``patterns``: of members that subscribe to a pattern, by member id, all that they subscribe to.
-    ``metadata``: in epoch groups, what the coordinator based the assignment on. ``subtopologies`` of a streams group:
-    id -> the topics that its tasks read (KIP-1071).
+    ``metadata``: in epoch groups, what the coordinator based the assignment on. ``subtopologies`` of a Kafka
+    Streams group: id -> the topics that its tasks read. ``standby_hosts``: its members with standby or warm-up tasks,
+    which are not idle; in classic groups only those without active tasks need be in it. None: unknown.
     """
 
     value: GroupSnapshot
@@ -100,6 +101,7 @@ class Generation:
     patterns: Mapping[str, tuple[tuple[str, ...], str]] = field(default_factory=dict)
     metadata: TopicMetadataSeen | None = None
     subtopologies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    standby_hosts: frozenset[str] | None = frozenset()
     first_commits: FirstCommits = field(default_factory=FirstCommits, compare=False)
 
     @property

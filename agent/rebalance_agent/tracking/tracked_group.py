@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from rebalance_agent.model.episode import Source
@@ -165,14 +165,7 @@ class TrackedGroup:
         self.history.unowned = unowned = self.history.unowned.advance(view.counted_until_ms, now)
         return replace(view, unowned=unowned)
 
-    def _build_base_view(
-        self,
-        generation: Callable[[], Generation],
-        state: GroupState,
-        *,
-        judged: bool,
-        standby_hosts: Collection[str] = (),
-    ) -> GroupView:
+    def _build_base_view(self, generation: Callable[[], Generation], state: GroupState, *, judged: bool) -> GroupView:
         """Return the part of the view that depends on the generation and the hosts alone; cached until they change."""
         reported = self._host_rule.attribute is not None  # other rules read the generation alone
         known = self._base_view is not None and (
@@ -183,7 +176,7 @@ class TrackedGroup:
             view = self._base_view or build_view(now, state, history.version, history.first_seen_ms, self._context)
             if judged:
                 self._hosts = self._hosts_of(view)
-                view = add_quality(view, now, self._hosts, standby_hosts)
+                view = add_quality(view, now, self._hosts)
             self._base_view = view
         return self._base_view
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from dataclasses import replace
+from pathlib import Path
 
 from fuzz.target import KB, MB, Target, joined, parts, read_or_refused
 from rebalance_agent.assignors import STRATEGIES
@@ -24,6 +27,7 @@ from rebalance_agent.groupprotocol.standby_user_data import (
     encode_standby_assignment,
     encode_standby_subscription,
 )
+from rebalance_agent.groupprotocol.streams_user_data import decode_process_id, decode_streams_assignment
 from rebalance_agent.groupprotocol.user_data import (
     decode_cooperative_sticky,
     decode_labelled,
@@ -59,6 +63,8 @@ USER_DATA = (
     (decode_standby_assignment, lambda found: encode_standby_assignment(*found)),
 )
 """How each is read, and written again."""
+
+KAFKA_STREAMS = json.loads((Path(__file__).parents[2] / "golden" / "streams_user_data.json").read_text("utf-8"))
 
 TOPICS = {
     "clicks": TopicMetadata(5, (("r1",), ("r1", "r2"), ("r2",), (), ("r3",))),
@@ -105,6 +111,12 @@ def take_user_data(data):
         read_twice(decode, encode, data)
 
 
+def take_streams_user_data(data):
+    """Only Kafka Streams writes it."""
+    read_or_refused(decode_process_id, data, DecodeError)
+    read_or_refused(decode_streams_assignment, data, DecodeError)
+
+
 def take_group(data):
     """The first byte chooses the strategy; what follows are subscriptions as members sent them to their leader."""
     strategy = list(STRATEGIES.values())[data[0] % len(STRATEGIES)] if data else STRATEGIES["range"]
@@ -144,6 +156,11 @@ def user_data():
     return [*sorted(own), encode_standby_assignment(OWNED, AssignedCopies({"orders": (1,)}, {"orders": (1,)}))]
 
 
+def streams_user_data():
+    versions = (KAFKA_STREAMS[kind] for kind in ("subscriptions", "assignments", "named"))
+    return [base64.b64decode(data) for each in versions for data in each.values()]
+
+
 def groups():
     made = []
     for at, strategy in enumerate(STRATEGIES.values()):
@@ -158,6 +175,7 @@ TARGETS = (
     Target("subscription", take_subscription, subscriptions),
     Target("assignment", take_assignment, assignments),
     Target("user-data", take_user_data, user_data),
+    Target("streams-user-data", take_streams_user_data, streams_user_data),
     # A leader plans while its group waits, and each member's topics and partitions are objects.
     Target("strategies", take_group, groups, (b"clicks", b"orders"), 2.0, 4 * MB, 1_000, 2 * KB, framed_from=1),
 )

@@ -1,4 +1,7 @@
-"""A streams group's member that times its tasks, in a process: ``python -m support.scenarios.scenario_streams JSON``.
+"""An application that times its tasks, in a process: ``python -m support.scenarios.scenario_streams JSON``.
+
+It is one of Kafka Streams. Its group is a streams group, or a classic one with the setting
+``group.protocol=classic``; each thread is a member.
 
 Kafka Streams has no callbacks for partitions, but the processor of a task is initialised when the task begins and
 closed when it is given up. There are no internal topics here, whose number of partitions would be set for ever.
@@ -26,7 +29,7 @@ SERDE = "org.apache.kafka.common.serialization.Serdes$ByteArraySerde"
 
 
 class Partition(NamedTuple):
-    """A task, as the partition of the only topic that it reads."""
+    """A task, as the partition of the first topic that it reads."""
 
     topic: str
     partition: int
@@ -75,14 +78,14 @@ def processors(topic, timed):
 
 
 def run(config, timed, stop):
-    """Run a member until ``stop``, then leave."""
-    (topic,) = config["topics"]
+    """Run a member until ``stop``, then leave. ``subtopologies``: the topics of each, if it has several."""
+    subtopologies = config.get("subtopologies") or [config["topics"]]
     start_java()
-    be_member(config, topic, processors(topic, timed), stop)
+    be_member(config, [(topics, processors(topics[0], timed)) for topics in subtopologies], stop)
 
 
-def be_member(config, topic, supplier, stop):
-    """Process the topic with the processors of ``supplier`` until ``stop``, then leave."""
+def be_member(config, subtopologies, stop):
+    """Process the topics of each subtopology with the processors of its supplier until ``stop``, then leave."""
     with tempfile.TemporaryDirectory(dir=config["directory"]) as state:
         properties = jpype.JClass("java.util.Properties")()
         for name, value in {
@@ -97,8 +100,9 @@ def be_member(config, topic, supplier, stop):
         }.items():
             properties.setProperty(name, value)
         topology = jpype.JClass(f"{STREAMS}.Topology")()
-        topology.addSource("source", [topic])
-        topology.addProcessor("processor", supplier, ["source"])
+        for number, (topics, supplier) in enumerate(subtopologies):
+            topology.addSource(f"source-{number}", topics)
+            topology.addProcessor(f"processor-{number}", supplier, [f"source-{number}"])
         streams = jpype.JClass(f"{STREAMS}.KafkaStreams")(topology, properties)
         streams.start()
         stop.wait()

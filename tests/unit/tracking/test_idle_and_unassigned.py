@@ -52,7 +52,7 @@ def test_the_passive_member_is_neither_idle_nor_badly_served_whichever_member_it
     assert view.topic_spread == (("t", 1),)
 
 
-def test_which_members_of_kafka_streams_keep_copies_is_not_known_of_classic_groups():
+def test_members_of_kafka_streams_whose_tasks_cannot_be_read_may_keep_copies():
     assert drawn(member("a", (0, 1)), member("b"), t=2, protocol="stream").idle_members is None
 
 

@@ -37,6 +37,8 @@ Output, one JSON object per input line and in the same order, fields under Kafka
   members[].subscription   {version, topics, user_data, owned_partitions, generation_id, rack_id}
   members[].assignment     {version, partitions, user_data}
                            or {"raw": "<base64>"} if the bytes are not the consumer protocol
+                           Kafka Streams (protocol "stream") adds process_id to a subscription, and to an assignment
+                           active_tasks and standby_tasks, {"subtopology": [numbers]}, if its user data can be read
   tombstone: true          the value is null (value_version is null, too)
   unknown: true            the value has a version that this release does not know
   unknown_tags: n          n tagged fields were skipped (omitted if 0)

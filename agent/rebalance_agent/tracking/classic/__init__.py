@@ -5,4 +5,5 @@
 - ``in_progress``: a rebalance that has begun and has no record yet.
 - ``aborted``: generations that the coordinator began and never completed.
 - ``duplicates``: recognises records that were read before.
+- ``streams_tasks``: the tasks of a Kafka Streams group.
 """

@@ -18,6 +18,7 @@ from rebalance_agent.tracking.classic.aborted import aborted_events, cannot_foll
 from rebalance_agent.tracking.classic.duplicates import RecordDeduplicator
 from rebalance_agent.tracking.classic.in_progress import InProgress
 from rebalance_agent.tracking.classic.start_time import joined_ms, start
+from rebalance_agent.tracking.classic.streams_tasks import classic_tasks
 from rebalance_agent.tracking.completed_generation import (
     Episode,
     Generation,
@@ -187,6 +188,7 @@ class ClassicState(TrackedGroup):
         return self._current_view(partial(self._build_view, self.last, judged=judged), judged=judged)
 
     def _generation(self, before: Generation | None, observation: GroupRecord, value: GroupSnapshot) -> Generation:
+        tasks = classic_tasks(value, before)
         generation = Generation(
             value=value,
             timestamp_ms=observation.timestamp_ms,
@@ -196,6 +198,8 @@ class ClassicState(TrackedGroup):
             replayed=observation.replayed,
             coordinator_changes=self._context.coordinators.changes(observation.partition),
             outages=self._context.outages.spans(observation.seen_ms, self._context.offset.ms or 0),
+            subtopologies=tasks.subtopologies,
+            standby_hosts=tasks.standby_hosts,
         )
         if before is not None:
             last_seen = self._last_seen.members(before, self._context.commits, observation.timestamp_ms)

@@ -79,9 +79,9 @@ class EpochGroupRecords:
         return self._currents.get(member_id)
 
     @property
-    def standby_hosts(self) -> set[str]:
+    def standby_hosts(self) -> frozenset[str]:
         """The members with standby or warm-up tasks (streams groups)."""
-        return {member_id for member_id, current in self._currents.items() if current.standbys}
+        return frozenset(member_id for member_id, current in self._currents.items() if current.standbys)
 
     def uses_classic_protocol(self, member_id: str) -> bool:
         """Whether the member still uses the classic protocol: the coordinator then does not revoke step by step."""

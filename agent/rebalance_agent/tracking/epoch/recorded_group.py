@@ -50,6 +50,7 @@ class RecordedGroup:
             self._sizes(value),
             group_type=self._group_type,
             subtopologies=self._records.subtopologies,
+            standby_hosts=self._records.standby_hosts,
         )
 
     def restarts(self, name: str, started_ms: int | None, contact_ms: int | None) -> dict[Partition, PartitionHandover]:

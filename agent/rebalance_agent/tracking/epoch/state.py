@@ -293,7 +293,7 @@ class EpochState(TrackedGroup):
     def _build_view(self, *, judged: bool) -> GroupView:
         state, started_ms = self._recorded.state(self.number), self._started_ms
         generation = partial(self._recorded.generation, self.timestamp_ms, self._seen_ms)
-        base_view = self._build_base_view(generation, state, judged=judged, standby_hosts=self._records.standby_hosts)
+        base_view = self._build_base_view(generation, state, judged=judged)
         running = (
             None if started_ms is None or not self._records.members else RunningRebalance(started_ms, self._stalled)
         )
