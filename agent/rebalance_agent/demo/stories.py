@@ -38,17 +38,30 @@ class ClientLibrary(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StoryMember:
-    """One consumer process. ``config``: assignor settings; ``from_start``: False if it joins by the timetable."""
+    """One consumer process, with a unique ``name``. ``from_start``: False if it joins by the timetable.
 
-    client_id: str
+    ``config``: assignor settings. ``host``: the client id of all members of one host; empty if the member has its name
+    as client id. ``assignors``: what it offers to its group, in order of preference; empty for the group's assignor.
+    """
+
+    name: str
     config: Mapping[str, str] = field(default_factory=dict)
     from_start: bool = True
+    host: str = ""
+    assignors: tuple[str, ...] = ()
+
+    @property
+    def client_id(self) -> str:
+        """The client id of its consumer."""
+        return self.host or self.name
 
 
 @dataclass(frozen=True, slots=True)
 class StoryGroup:
     """A consumer group. ``topics``: a topic name, or a regular expression if it begins with ``^``.
 
+    ``assignor``: at the end of the timetable. ``host_names``: the observer's rule for the hosts of its members, which
+    all have the address of this machine; empty if it has none.
     ``configured``: the assignor in the clients' own configuration if gateways (one for each member) replace it by
     ``assignor``; empty if there are no gateways.
     """
@@ -61,12 +74,13 @@ class StoryGroup:
     members: tuple[StoryMember, ...]
     session_timeout_ms: int = 15_000
     configured: str = ""
+    host_names: str = ""
 
 
 @dataclass(frozen=True)
 class _MemberAction:
     group: str
-    client_id: str
+    member: str
 
 
 class StartMember(_MemberAction):
@@ -83,10 +97,10 @@ class KillMember(_MemberAction):
 
 @dataclass(frozen=True, slots=True)
 class SlowDown:
-    """Make the member's next revoked callback take ``seconds``, as if it finished its current work."""
+    """Make the next revoked callback of ``member`` take ``seconds``, as if it finished its current work."""
 
     group: str
-    client_id: str
+    member: str
     seconds: float
 
 
@@ -113,13 +127,15 @@ Action = StartMember | StopMember | KillMember | SlowDown | AddPartitions | Crea
 class Expected:
     """The expected effect of a step: one episode of ``group`` with this ``trigger``, and then ``members`` members.
 
-    ``partitions``: client id -> number of partitions after it; empty if any assignment is right.
+    ``partitions``: client id -> number of partitions after it; empty if any assignment is right. ``on_one_host``:
+    number of topics that are wholly on one host after it; None if any number is right.
     """
 
     group: str
     trigger: Trigger
     members: int
     partitions: Mapping[str, int] = field(default_factory=dict)
+    on_one_host: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +169,9 @@ TOPICS: Mapping[str, int] = {
 _SESSION_MS_MIN = 6_000
 """Shortest session timeout that brokers allow by default; it shortens the wait for a killed member's failure."""
 
+_BOTH = ("shuffled-roundrobin", "roundrobin")
+"""What members offer while a group changes its assignor: it uses the first one that all its members offer."""
+
 _WEIGHT, _PRIORITY = "assignment.consumer.weight", "assignment.consumer.priority"
 
 GROUPS: tuple[StoryGroup, ...] = (
@@ -185,12 +204,20 @@ GROUPS: tuple[StoryGroup, ...] = (
         members=tuple(StoryMember(f"range-{number}") for number in (1, 2, 3)),
     ),
     StoryGroup(
-        name="clicks-shuffled",
-        story="the same topics under shuffled-roundrobin",
+        name="clicks-hosts",
+        story="the same topics on two hosts of two members: roundrobin puts each topic on one host,"
+        " shuffled-roundrobin does not",
         client=ClientLibrary.KAFKA_PYTHON,
         assignor="shuffled-roundrobin",
         topics="^clicks-.*",
-        members=tuple(StoryMember(f"shuffled-{number}") for number in (1, 2, 3)),
+        members=(
+            StoryMember("application02-old", host="application02", assignors=("roundrobin",)),
+            StoryMember("application02-1", host="application02", assignors=_BOTH),
+            StoryMember("application01-1", host="application01", assignors=_BOTH),
+            StoryMember("application01-2", host="application01", assignors=_BOTH),
+            StoryMember("application02-2", host="application02", from_start=False),
+        ),
+        host_names=r"(application\d+)",
     ),
     StoryGroup(
         name="readings-cooperative",
@@ -212,7 +239,9 @@ GROUPS: tuple[StoryGroup, ...] = (
     ),
 )
 
-# Long steps (a session timeout, the slow consumer) are followed by steps of other groups, which can overlap.
+# Steps begin in this order and can overlap. Between two steps of one group there are steps of others, most of them after
+# a long step (a session timeout, the slow consumer). A member is not killed early: its commits that stop show that it
+# failed, so it must have committed before.
 STEPS: tuple[StoryStep, ...] = (
     StoryStep(
         "join",
@@ -227,6 +256,15 @@ STEPS: tuple[StoryStep, ...] = (
         (Expected("orders-weighted", Trigger.MEMBER_LEFT, 2),),
     ),
     StoryStep(
+        "new topic",
+        f"the topic clicks-{_CLICKS} is created and matches ^clicks-.*",
+        (CreateTopic(f"clicks-{_CLICKS}", 2),),
+        (
+            Expected("clicks-range", Trigger.TOPICS_CHANGED, 3),
+            Expected("clicks-hosts", Trigger.TOPICS_CHANGED, 4, on_one_host=_CLICKS + 1),
+        ),
+    ),
+    StoryStep(
         "kill -9",
         "payments-active is killed; the broker waits for its session timeout",
         (KillMember("payments-failover", "payments-active"),),
@@ -239,19 +277,16 @@ STEPS: tuple[StoryStep, ...] = (
         (Expected("parcels-gateway", Trigger.MEMBER_LEFT, 1, {"parcels-300": 16}),),
     ),
     StoryStep(
+        "hosts: leave",
+        "application02-old leaves, the last member that offers only roundrobin: the group uses shuffled-roundrobin",
+        (StopMember("clicks-hosts", "application02-old"),),
+        (Expected("clicks-hosts", Trigger.MEMBER_LEFT, 3),),
+    ),
+    StoryStep(
         "slow consumer",
         f"orders-10 comes back while orders-90 takes {SLOW_SECONDS:g} s to revoke: the whole group waits",
         (SlowDown("orders-weighted", "orders-90", SLOW_SECONDS), StartMember("orders-weighted", "orders-10")),
         (Expected("orders-weighted", Trigger.MEMBER_JOINED, 3),),
-    ),
-    StoryStep(
-        "new topic",
-        f"the topic clicks-{_CLICKS} is created and matches ^clicks-.*",
-        (CreateTopic(f"clicks-{_CLICKS}", 2),),
-        (
-            Expected("clicks-range", Trigger.TOPICS_CHANGED, 3),
-            Expected("clicks-shuffled", Trigger.TOPICS_CHANGED, 3),
-        ),
     ),
     StoryStep(
         "leave without a report",
@@ -264,6 +299,12 @@ STEPS: tuple[StoryStep, ...] = (
         "payments-active returns and takes over",
         (StartMember("payments-failover", "payments-active"),),
         (Expected("payments-failover", Trigger.MEMBER_JOINED, 2),),
+    ),
+    StoryStep(
+        "hosts: replacement",
+        "application02-2 takes its place: no topic is wholly on one host",
+        (StartMember("clicks-hosts", "application02-2"),),
+        (Expected("clicks-hosts", Trigger.MEMBER_JOINED, 4, on_one_host=0),),
     ),
     StoryStep(
         "gateway: return",

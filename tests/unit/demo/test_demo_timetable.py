@@ -74,8 +74,10 @@ def test_a_step_is_over_when_the_group_has_a_newer_generation_and_the_expected_m
     world.groups["a"] = stable(3, 2)
     world.pass_seconds(0.5)
     assert not world.run("x").over
+    assert world.run("x").ended == {}
     world.pass_seconds(CALM_SECONDS)
     assert world.run("x").over
+    assert world.run("x").ended == {"a": stable(3, 2)}
     assert world.timetable.over
 
 

@@ -27,9 +27,9 @@ class GatewayPorts:
     clients: int
 
 
-def gateway_name(client_id: str) -> str:
+def gateway_name(member: str) -> str:
     """Return the name of a gateway's process, log and address."""
-    return f"gateway-{client_id}"
+    return f"gateway-{member}"
 
 
 def behind_gateways(groups: Sequence[StoryGroup]) -> list[tuple[StoryGroup, StoryMember]]:

@@ -36,7 +36,7 @@ def model_rows(
     """
     named = {group.name: group for group in groups}
     joins = [action for step in steps for action in step.actions if isinstance(action, stories.StartMember)]
-    return [row for join in joins for row in _rows(named[join.group], join.client_id, topics)]
+    return [row for join in joins for row in _rows(named[join.group], join.member, topics)]
 
 
 def _rows(group: stories.StoryGroup, joining: str, topics: Mapping[str, int]) -> list[tuple[str, ...]]:
@@ -53,7 +53,7 @@ def _rows(group: stories.StoryGroup, joining: str, topics: Mapping[str, int]) ->
 
 def _join(group: stories.StoryGroup, joining: str, strategy: str, known: Mapping[str, TopicMetadata]) -> Timeline:
     """Simulate the group: ``joining`` joins at `JOIN_MS`, all other members at the start."""
-    members = [SimulatedMember(each.client_id, tuple(known), (strategy,), config=each.config) for each in group.members]
+    members = [SimulatedMember(each.name, tuple(known), (strategy,), config=each.config) for each in group.members]
     return simulate(known, [Join(JOIN_MS if each.name == joining else 0, each) for each in members], SETTINGS)
 
 
