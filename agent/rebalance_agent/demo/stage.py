@@ -12,7 +12,8 @@ from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic  # type: 
 from rebalance_agent.demo.errors import DemoError
 from rebalance_agent.demo.processes.children import Children
 from rebalance_agent.demo.processes.gateways import PORTS, GatewayPorts, behind_gateways, flags, gateway_name
-from rebalance_agent.demo.stories import (
+from rebalance_agent.demo.stories import group_named
+from rebalance_agent.demo.story_types import (
     Action,
     AddPartitions,
     ClientLibrary,
@@ -22,7 +23,6 @@ from rebalance_agent.demo.stories import (
     StartMember,
     StopMember,
     StoryGroup,
-    group_named,
 )
 from rebalance_agent.model.events_post import EVENTS_PATH
 from rebalance_agent.testing.kafka.broker_settings import HOST, free_ports

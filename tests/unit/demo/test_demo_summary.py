@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from rebalance_agent.demo.observed.claims_check import slowest_client
 from rebalance_agent.demo.observed.summary import seen_steps, summarise, to_json
-from rebalance_agent.demo.stories import StoryStep
+from rebalance_agent.demo.story_types import StoryStep
 from rebalance_agent.demo.timetable import StepRun
 from support.observer.demo_events import (
     EVENT,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from rebalance_agent.api.shapes import GroupSummary, HostSpreadSummary
 from rebalance_agent.demo.observed.gauges import GroupGauges
-from rebalance_agent.demo.stories import SlowDown, StoryStep
+from rebalance_agent.demo.story_types import SlowDown, StoryStep
 from rebalance_agent.model.episode import Basis
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.partitions import TopicPartitions, count_partitions, pairs, to_ranges, topic_partitions
@@ -159,9 +159,10 @@ def step_differences(step: SeenStep) -> list[str]:
             lines.append(f"{expected.group}: expected partitions {theirs}, seen: {ours or 'none'}")
         elif expected.on_one_host is not None:
             spread = step.host_spread(expected.group)
-            if spread is None or spread.on_one_host != expected.on_one_host:
-                theirs = spread.on_one_host if spread else "unknown"
-                lines.append(f"{expected.group}: expected {expected.on_one_host} topics on one host, seen: {theirs}")
+            found = spread.on_one_host if spread else None
+            if found != expected.on_one_host:
+                number = "unknown" if found is None else found
+                lines.append(f"{expected.group}: expected {expected.on_one_host} topics on one host, seen: {number}")
         elif slow is not None and slow.group == expected.group:
             lines += _slow_differences(slow, seen[0])
     return lines

@@ -20,7 +20,7 @@ from rebalance_agent.demo.observed.claims_check import (
     strategy_differences,
 )
 from rebalance_agent.demo.observed.gauges import GroupGauges
-from rebalance_agent.demo.stories import SlowDown, StoryGroup
+from rebalance_agent.demo.story_types import SlowDown, StoryGroup
 from rebalance_agent.demo.timetable import StepRun
 from rebalance_agent.model.events import GenerationEvent
 

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 
 from rebalance_agent.demo.processes import leash
 from rebalance_agent.demo.processes.orders import Orders
-from rebalance_agent.demo.stories import SLOW_SECONDS, ClientLibrary
+from rebalance_agent.demo.stories import SLOW_SECONDS
+from rebalance_agent.demo.story_types import ClientLibrary
 
 __all__ = ["main"]
 
