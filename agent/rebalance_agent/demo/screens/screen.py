@@ -115,7 +115,7 @@ def draw(board: Board) -> RenderableType:
         if run.status is StepStatus.WAITING:
             text.stylize("dim")
         steps.add_row(Text(*_MARKS[run.status]), text)
-    return Group(addresses, groups, *_host_texts(board.groups.groups), "", steps)
+    return Group(addresses, groups, *map(Text, _host_texts(board.groups.groups)), "", steps)
 
 
 def _happening(run: StepRun) -> str:
