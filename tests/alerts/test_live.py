@@ -57,6 +57,7 @@ def test_with_shorter_waits_the_alerts_of_the_demo_fire(live):
         ("KafkaGroupAssignmentSkewed", "clicks-range"),
         ("KafkaGroupIdleMembers", "clicks-range"),
         ("KafkaGroupStandbyMissing", "payments-failover"),
+        ("KafkaGroupTopicsOnOneHost", "clicks-hosts"),
     }
 
 
@@ -64,6 +65,12 @@ def test_the_standby_is_missed_from_the_kill_until_the_failback(live):
     times = firing(live, "short")["KafkaGroupStandbyMissing", "payments-failover"]
     assert live.step("kill -9") < times[0] < live.step("failback")
     assert times[-1] < live.step("failback") + LATE_SECONDS
+
+
+def test_topics_are_on_one_host_until_the_group_has_another_assignor(live):
+    times = firing(live, "short")["KafkaGroupTopicsOnOneHost", "clicks-hosts"]
+    assert times[0] < live.step("hosts: leave")
+    assert times[-1] < live.step("hosts: leave") + LATE_SECONDS
 
 
 def test_the_agent_is_missed_before_it_comes_and_when_it_is_gone(live):

@@ -4,7 +4,7 @@ It uses the product as users do: observer, sidecar and gateway processes with th
 the topic ``rebalance-events``. Its members are consumers of ``kafka`` and ``confluent_kafka``. Only the command line
 imports this package.
 
-- ``stories``: topics, groups and timetable, as data.
+- ``stories``: topics, groups and timetable, as data; ``story_types``: their types.
 - ``run_demo``: the whole demo; ``performance``: one run on a broker; ``stage``: starts processes and carries out
   actions; ``timetable``: decides when each step begins and ends.
 - ``processes``: the child processes. ``observed``: reads metrics, events and the coordinator, and compares them.

@@ -12,7 +12,8 @@ from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic  # type: 
 from rebalance_agent.demo.errors import DemoError
 from rebalance_agent.demo.processes.children import Children
 from rebalance_agent.demo.processes.gateways import PORTS, GatewayPorts, behind_gateways, flags, gateway_name
-from rebalance_agent.demo.stories import (
+from rebalance_agent.demo.stories import group_named
+from rebalance_agent.demo.story_types import (
     Action,
     AddPartitions,
     ClientLibrary,
@@ -22,7 +23,6 @@ from rebalance_agent.demo.stories import (
     StartMember,
     StopMember,
     StoryGroup,
-    group_named,
 )
 from rebalance_agent.model.events_post import EVENTS_PATH
 from rebalance_agent.testing.kafka.broker_settings import HOST, free_ports
@@ -39,7 +39,7 @@ TOPICS_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """Ports on the loopback interface. ``gateways``: client id of the member behind a gateway -> its ports."""
+    """Ports on the loopback interface. ``gateways``: name of the member behind a gateway -> its ports."""
 
     observer: int
     sidecar: int
@@ -62,7 +62,7 @@ def choose_ports(groups: Sequence[StoryGroup]) -> Ports:
     Raises:
         DemoError: not enough ports are free.
     """
-    behind = [member.client_id for _, member in behind_gateways(groups)]
+    behind = [member.name for _, member in behind_gateways(groups)]
     try:
         observer, sidecar, events, *others = free_ports(3 + PORTS * len(behind))
     except OSError as error:
@@ -87,6 +87,10 @@ class Stage:
             *("observe", "observe"),
             *("--listen", f"{HOST}:{self._ports.observer}", "--settle-seconds", f"{SETTLE_SECONDS:g}"),
             *("--topics-interval-seconds", f"{TOPICS_SECONDS:g}"),
+            *(
+                "--host-names",
+                ";".join(f"{re.escape(each.name)}={each.host_names}" for each in groups if each.host_names),
+            ),
         )
         self._run_agent(
             *("sidecar", "sidecar"),
@@ -94,8 +98,8 @@ class Stage:
             *("--events-listen", f"{HOST}:{self._ports.sidecar_events}"),
         )
         for group, member in behind_gateways(groups):
-            ports = self._ports.gateways[member.client_id]
-            self._run_agent(gateway_name(member.client_id), "gateway", *flags(group, member, ports))
+            ports = self._ports.gateways[member.name]
+            self._run_agent(gateway_name(member.name), "gateway", *flags(group, member, ports))
 
     def _run_agent(self, name: str, command: str, *arguments: str) -> None:
         # Through leash: a sidecar does not watch its standard input and would outlive the demo.
@@ -127,7 +131,7 @@ class Stage:
         for group in groups:
             for member in group.members:
                 if member.from_start:
-                    self._start_member(group, member.client_id)
+                    self._start_member(group, member.name)
 
     def perform(self, action: Action) -> None:
         """Carry out one action of the timetable.
@@ -136,35 +140,36 @@ class Stage:
             DemoError: the action failed.
         """
         match action:
-            case StartMember(group, client_id):
-                self._start_member(group_named(group), client_id)
-            case StopMember(_, client_id):
-                self._children.leave(client_id)
-            case KillMember(_, client_id):
-                self._children.kill(client_id)
-            case SlowDown(_, client_id, seconds):
-                self._children.send(client_id, f"slow {seconds:g}")
+            case StartMember(group, name):
+                self._start_member(group_named(group), name)
+            case StopMember(_, name):
+                self._children.leave(name)
+            case KillMember(_, name):
+                self._children.kill(name)
+            case SlowDown(_, name, seconds):
+                self._children.send(name, f"slow {seconds:g}")
             case CreateTopic(topic, partitions):
                 self.create_topics({topic: partitions})
             case AddPartitions(topic, total):
                 self._await(self._admin.create_partitions([NewPartitions(topic, total)]))
 
-    def _start_member(self, group: StoryGroup, client_id: str) -> None:
-        member = next(each for each in group.members if each.client_id == client_id)
-        gateway = self._ports.gateways.get(client_id)
+    def _start_member(self, group: StoryGroup, name: str) -> None:
+        member = next(each for each in group.members if each.name == name)
+        gateway = self._ports.gateways.get(name)
         bootstrap = f"{HOST}:{gateway.clients}" if gateway else self._bootstrap
         arguments = [
             *("--client", group.client, "--bootstrap-servers", bootstrap),
-            *("--group", group.name, "--client-id", client_id, "--topics", group.topics),
-            *("--assignor", group.configured or group.assignor),
+            *("--group", group.name, "--client-id", member.client_id, "--topics", group.topics),
             *("--session-timeout-ms", str(group.session_timeout_ms)),
         ]
+        for assignor in member.assignors or (group.configured or group.assignor,):
+            arguments += ["--assignor", assignor]
         if not gateway:
             for key, value in member.config.items():
                 arguments += ["--config", f"{key}={value}"]
         if group.client is ClientLibrary.KAFKA_PYTHON:
             arguments += ["--events-url", f"http://{HOST}:{self._ports.sidecar_events}{EVENTS_PATH}"]
-        self._children.start(client_id, "rebalance_agent.demo.processes.member", *arguments)
+        self._children.start(name, "rebalance_agent.demo.processes.member", *arguments)
 
     @staticmethod
     def _await(futures: Mapping[str, object]) -> None:

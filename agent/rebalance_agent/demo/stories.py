@@ -3,139 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from enum import StrEnum
 
+from rebalance_agent.demo.story_types import (
+    AddPartitions,
+    ClientLibrary,
+    CreateTopic,
+    Expected,
+    KillMember,
+    SlowDown,
+    StartMember,
+    StopMember,
+    StoryGroup,
+    StoryMember,
+    StoryStep,
+)
 from rebalance_agent.model.episode import Trigger
 
-__all__ = [
-    "GROUPS",
-    "SLOW_SECONDS",
-    "STEPS",
-    "TOPICS",
-    "Action",
-    "AddPartitions",
-    "ClientLibrary",
-    "CreateTopic",
-    "Expected",
-    "KillMember",
-    "SlowDown",
-    "StartMember",
-    "StopMember",
-    "StoryGroup",
-    "StoryMember",
-    "StoryStep",
-    "group_named",
-]
-
-
-class ClientLibrary(StrEnum):
-    """The client library of a group's members; only those of kafka-python are instrumented and use our strategies."""
-
-    KAFKA_PYTHON = "kafka-python"
-    CONFLUENT = "confluent-kafka"
-
-
-@dataclass(frozen=True, slots=True)
-class StoryMember:
-    """One consumer process. ``config``: assignor settings; ``from_start``: False if it joins by the timetable."""
-
-    client_id: str
-    config: Mapping[str, str] = field(default_factory=dict)
-    from_start: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class StoryGroup:
-    """A consumer group. ``topics``: a topic name, or a regular expression if it begins with ``^``.
-
-    ``configured``: the assignor in the clients' own configuration if gateways (one for each member) replace it by
-    ``assignor``; empty if there are no gateways.
-    """
-
-    name: str
-    story: str
-    client: ClientLibrary
-    assignor: str
-    topics: str
-    members: tuple[StoryMember, ...]
-    session_timeout_ms: int = 15_000
-    configured: str = ""
-
-
-@dataclass(frozen=True)
-class _MemberAction:
-    group: str
-    client_id: str
-
-
-class StartMember(_MemberAction):
-    """Start the member's process."""
-
-
-class StopMember(_MemberAction):
-    """Make the member close its consumer and end."""
-
-
-class KillMember(_MemberAction):
-    """End the member with SIGKILL; the coordinator notices at the session timeout."""
-
-
-@dataclass(frozen=True, slots=True)
-class SlowDown:
-    """Make the member's next revoked callback take ``seconds``, as if it finished its current work."""
-
-    group: str
-    client_id: str
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class AddPartitions:
-    """Increase a topic to ``total`` partitions."""
-
-    topic: str
-    total: int
-
-
-@dataclass(frozen=True, slots=True)
-class CreateTopic:
-    """Create a topic that matches a group's pattern."""
-
-    topic: str
-    partitions: int
-
-
-Action = StartMember | StopMember | KillMember | SlowDown | AddPartitions | CreateTopic
-
-
-@dataclass(frozen=True, slots=True)
-class Expected:
-    """The expected effect of a step: one episode of ``group`` with this ``trigger``, and then ``members`` members.
-
-    ``partitions``: client id -> number of partitions after it; empty if any assignment is right.
-    """
-
-    group: str
-    trigger: Trigger
-    members: int
-    partitions: Mapping[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class StoryStep:
-    """One entry of the timetable: a ``text`` for people, the actions, and the episodes that the agent must report."""
-
-    name: str
-    text: str
-    actions: tuple[Action, ...]
-    expected: tuple[Expected, ...]
-
-    @property
-    def slow(self) -> SlowDown | None:
-        """Return the action that makes a member slow in this step, if there is one."""
-        return next((action for action in self.actions if isinstance(action, SlowDown)), None)
-
+__all__ = ["GROUPS", "SLOW_SECONDS", "STEPS", "TOPICS", "group_named"]
 
 SLOW_SECONDS = 6.0
 """Delay of the slow consumer: well above a normal rebalance on a busy machine, well below the session timeout."""
@@ -152,6 +36,9 @@ TOPICS: Mapping[str, int] = {
 
 _SESSION_MS_MIN = 6_000
 """Shortest session timeout that brokers allow by default; it shortens the wait for a killed member's failure."""
+
+_BOTH = ("shuffled-roundrobin", "roundrobin")
+"""What members offer while a group changes its assignor: it uses the first one that all its members offer."""
 
 _WEIGHT, _PRIORITY = "assignment.consumer.weight", "assignment.consumer.priority"
 
@@ -185,12 +72,20 @@ GROUPS: tuple[StoryGroup, ...] = (
         members=tuple(StoryMember(f"range-{number}") for number in (1, 2, 3)),
     ),
     StoryGroup(
-        name="clicks-shuffled",
-        story="the same topics under shuffled-roundrobin",
+        name="clicks-hosts",
+        story="the same topics on two hosts of two members: roundrobin puts each topic on one host,"
+        " shuffled-roundrobin does not",
         client=ClientLibrary.KAFKA_PYTHON,
         assignor="shuffled-roundrobin",
         topics="^clicks-.*",
-        members=tuple(StoryMember(f"shuffled-{number}") for number in (1, 2, 3)),
+        members=(
+            StoryMember("application02-old", host="application02", assignors=("roundrobin",)),
+            StoryMember("application02-1", host="application02", assignors=_BOTH),
+            StoryMember("application01-1", host="application01", assignors=_BOTH),
+            StoryMember("application01-2", host="application01", assignors=_BOTH),
+            StoryMember("application02-2", host="application02", from_start=False),
+        ),
+        host_names=r"(application\d+)",
     ),
     StoryGroup(
         name="readings-cooperative",
@@ -212,7 +107,9 @@ GROUPS: tuple[StoryGroup, ...] = (
     ),
 )
 
-# Long steps (a session timeout, the slow consumer) are followed by steps of other groups, which can overlap.
+# Steps begin in this order and can overlap. Between two steps of one group there are steps of others, most of them
+# after a long step (a session timeout, the slow consumer). A member is not killed early: its commits that stop show
+# that it failed, so it must have committed before.
 STEPS: tuple[StoryStep, ...] = (
     StoryStep(
         "join",
@@ -227,6 +124,15 @@ STEPS: tuple[StoryStep, ...] = (
         (Expected("orders-weighted", Trigger.MEMBER_LEFT, 2),),
     ),
     StoryStep(
+        "new topic",
+        f"the topic clicks-{_CLICKS} is created and matches ^clicks-.*",
+        (CreateTopic(f"clicks-{_CLICKS}", 2),),
+        (
+            Expected("clicks-range", Trigger.TOPICS_CHANGED, 3),
+            Expected("clicks-hosts", Trigger.TOPICS_CHANGED, 4, on_one_host=_CLICKS + 1),
+        ),
+    ),
+    StoryStep(
         "kill -9",
         "payments-active is killed; the broker waits for its session timeout",
         (KillMember("payments-failover", "payments-active"),),
@@ -239,19 +145,16 @@ STEPS: tuple[StoryStep, ...] = (
         (Expected("parcels-gateway", Trigger.MEMBER_LEFT, 1, {"parcels-300": 16}),),
     ),
     StoryStep(
+        "hosts: leave",
+        "application02-old leaves, the last member that offers only roundrobin: the group uses shuffled-roundrobin",
+        (StopMember("clicks-hosts", "application02-old"),),
+        (Expected("clicks-hosts", Trigger.MEMBER_LEFT, 3),),
+    ),
+    StoryStep(
         "slow consumer",
         f"orders-10 comes back while orders-90 takes {SLOW_SECONDS:g} s to revoke: the whole group waits",
         (SlowDown("orders-weighted", "orders-90", SLOW_SECONDS), StartMember("orders-weighted", "orders-10")),
         (Expected("orders-weighted", Trigger.MEMBER_JOINED, 3),),
-    ),
-    StoryStep(
-        "new topic",
-        f"the topic clicks-{_CLICKS} is created and matches ^clicks-.*",
-        (CreateTopic(f"clicks-{_CLICKS}", 2),),
-        (
-            Expected("clicks-range", Trigger.TOPICS_CHANGED, 3),
-            Expected("clicks-shuffled", Trigger.TOPICS_CHANGED, 3),
-        ),
     ),
     StoryStep(
         "leave without a report",
@@ -264,6 +167,12 @@ STEPS: tuple[StoryStep, ...] = (
         "payments-active returns and takes over",
         (StartMember("payments-failover", "payments-active"),),
         (Expected("payments-failover", Trigger.MEMBER_JOINED, 2),),
+    ),
+    StoryStep(
+        "hosts: replacement",
+        "application02-2 takes its place: no topic is wholly on one host",
+        (StartMember("clicks-hosts", "application02-2"),),
+        (Expected("clicks-hosts", Trigger.MEMBER_JOINED, 4, on_one_host=0),),
     ),
     StoryStep(
         "gateway: return",

@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from rebalance_agent.api.shapes import GroupSummary
 from rebalance_agent.clock import Clock
-from rebalance_agent.demo.stories import Action, StoryStep
+from rebalance_agent.demo.story_types import Action, StoryStep
 from rebalance_agent.model.group import GroupState
 
 __all__ = ["StepRun", "StepStatus", "Timetable", "stable"]
@@ -42,12 +42,16 @@ class StepStatus(StrEnum):
 
 @dataclass(slots=True)
 class StepRun:
-    """One step and its progress. ``after``: group -> its generation when the step began; ``began``: monotonic time."""
+    """One step and its progress. ``after``: group -> its generation when the step began; ``began``: monotonic time.
+
+    ``ended``: group -> its summary when the step was over.
+    """
 
     step: StoryStep
     after: dict[str, int] = field(default_factory=dict)
     began: float | None = None
     over: bool = False
+    ended: dict[str, GroupSummary] = field(default_factory=dict)
     problem: str = "did not begin in time"
 
     @property
@@ -100,7 +104,7 @@ class Timetable:
         self._look(groups)
         for run in self.runs:
             if run.running:
-                self._end(run)
+                self._end(run, groups)
         waiting = next((run for run in self.runs if run.began is None), None)
         if waiting is not None and not self.over and self._may_begin(waiting):
             self._begin(waiting, perform)
@@ -131,10 +135,11 @@ class Timetable:
         for action in run.step.actions:
             perform(action)
 
-    def _end(self, run: StepRun) -> None:
+    def _end(self, run: StepRun, groups: Mapping[str, GroupSummary]) -> None:
         behind = [group for group, after in run.after.items() if not self._moved_on(group, after)]
         if not behind:
             run.over = True
+            run.ended = {group: groups[group] for group in run.after}
         elif self._clock.monotonic() - (run.began or 0.0) > STEP_SECONDS_MAX:
             run.problem = f"{', '.join(behind)} did not settle within {STEP_SECONDS_MAX:g} s"
 

@@ -44,7 +44,7 @@ def test_a_checked_run_of_sixty_seconds_shows_every_step_and_agrees_with_the_coo
     assert reported["groups"]["orders-weighted"]["members"] == {"orders-900": 90, "orders-90": 9, "orders-10": 1}
     assert reported["groups"]["payments-failover"]["members"] == {"payments-active": 8, "payments-standby": 0}
     assert reported["groups"]["clicks-range"]["members"] == {"range-1": 81, "range-2": 81, "range-3": 0}
-    assert set(reported["groups"]["clicks-shuffled"]["members"].values()) == {54}
+    assert reported["groups"]["clicks-hosts"]["members"] == {"application01": 81, "application02": 81}
     gateway = reported["groups"]["parcels-gateway"]
     assert (gateway["client"], gateway["assignor"]) == ("confluent-kafka", "weighted-sticky")
     assert gateway["members"] == {"parcels-300": 12, "parcels-100": 4}
@@ -52,6 +52,10 @@ def test_a_checked_run_of_sixty_seconds_shows_every_step_and_agrees_with_the_coo
     for step in reported["steps"]:
         seen = [{"group": episode["group"], "trigger": episode["trigger"]} for episode in step["seen"]]
         assert sorted(seen, key=str) == sorted(step["expected"], key=str)
+    on_one_host = {step["name"]: step["topics_on_one_host"] for step in reported["steps"]}
+    assert on_one_host["new topic"] == {"clicks-hosts": 81}
+    assert on_one_host["hosts: replacement"] == {"clicks-hosts": 0}
+    assert "clicks-hosts: 80 of 80 topics are wholly on one of 2 hosts" in done.stdout
     slow = reported["slow_consumer"]
     assert (slow["client_id"], slow["basis"]) == ("orders-90", "exact")
     assert slow["delay_seconds"] <= slow["stall_seconds"] <= slow["delay_seconds"] + 1
@@ -76,7 +80,7 @@ def test_no_process_stays_however_the_demo_is_ended(number, code, tmp_path):
         guard = threading.Timer(RUN_SECONDS_MAX, demo.kill)
         guard.start()
         # The table of groups is printed once all members have gathered.
-        lines = list(itertools.takewhile(lambda line: not line.startswith("clicks-shuffled"), demo.stdout))
+        lines = list(itertools.takewhile(lambda line: not line.startswith("clicks-hosts "), demo.stdout))
         family = psutil.Process(demo.pid).children(recursive=True)
         demo.send_signal(number)
         demo.stdout.read()

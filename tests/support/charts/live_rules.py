@@ -14,6 +14,7 @@ SHORT: Mapping[str, Mapping[str, Value]] = {
     "KafkaGroupAssignmentSkewed": {"ratio": 1.4, "for": "10s"},
     "KafkaGroupIdleMembers": {"for": "10s"},
     "KafkaGroupStandbyMissing": {"for": "3s"},
+    "KafkaGroupTopicsOnOneHost": {"for": "3s"},
     "RebalanceAgentDown": {"for": "2s", "memory": "10m"},
 }
 """What the demo shows for seconds and people mind after minutes."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from rebalance_agent.api.shapes import HostSpreadSummary
 from rebalance_agent.api.view_shapes import build_summary
 from rebalance_agent.demo.observed.claims_check import CoordinatorView, SeenStep
 from rebalance_agent.demo.observed.gauges import GroupGauges
 from rebalance_agent.demo.observed.summary import summarise
-from rebalance_agent.demo.stories import ClientLibrary, Expected, SlowDown, StoryGroup, StoryMember, StoryStep
+from rebalance_agent.demo.story_types import ClientLibrary, Expected, SlowDown, StoryGroup, StoryMember, StoryStep
 from rebalance_agent.model.episode import Basis, Evidence, Phases, Source, Stall, Trigger
 from rebalance_agent.model.events import GenerationEvent, MemberSnapshot
 from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol
@@ -73,6 +74,7 @@ def snapshot(member_id, client_id, *partitions):
     return MemberSnapshot(member_id, None, client_id, "/127.0.0.1", ("t",), {}, {"t": partitions})
 
 
+SPREAD = HostSpreadSummary(topics=81, on_one_host=80, hosts=2, ratio=0.5, clustered_ratio=80 / 81)
 EVENT = generation_event()
 """Agrees with `WORDS`."""
 

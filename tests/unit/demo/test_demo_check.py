@@ -12,9 +12,9 @@ from rebalance_agent.demo.observed.claims_check import (
     strategy_differences,
 )
 from rebalance_agent.demo.observed.gauges import GroupGauges
-from rebalance_agent.demo.stories import Expected, SlowDown, StoryStep
+from rebalance_agent.demo.story_types import Expected, SlowDown, StoryStep
 from rebalance_agent.model.episode import Basis, Stall, Trigger
-from support.observer.demo_events import EVENT, GAUGES, WORDS, generation_event, snapshot
+from support.observer.demo_events import EVENT, GAUGES, SPREAD, WORDS, generation_event, group_summary, snapshot
 
 
 def test_equal_words_are_no_difference():
@@ -78,6 +78,17 @@ def test_a_member_that_only_one_side_knows_is_named_with_its_partitions():
     ]
 
 
+def test_members_with_one_client_id_are_compared_as_metrics_and_tables_have_them():
+    two = {"m-1": "one", "m-2": "one"}
+    event = replace(EVENT, members=(snapshot("m-1", "one", 0, 1), snapshot("m-2", "one", 2)))
+    words = replace(WORDS, clients=two)
+    assert owned_counts(event) == {"one": 3}
+    assert group_differences(event, replace(GAUGES, owned={"one": 2}), words) == []
+    assert group_differences(event, replace(GAUGES, owned={"one": 3}), words) == [
+        "partitions of one on /metrics: ours are 3, the coordinator's 2"
+    ]
+
+
 def test_a_group_that_rebalances_is_a_difference():
     assert group_differences(EVENT, GAUGES, replace(WORDS, state="PreparingRebalance")) == [
         "state: ours is Stable, the coordinator's PreparingRebalance"
@@ -135,6 +146,24 @@ def test_a_step_with_shares_must_end_with_just_these(partitions, differences):
     seen = replace(SEEN, members=tuple(members))
     assert owned_counts(seen) == partitions
     assert step_differences(step(seen, expected=expected)) == differences
+
+
+@pytest.mark.parametrize(("found", "text"), [(80, "80"), (1, "1"), (None, "unknown")])
+def test_a_step_that_ends_with_another_number_of_topics_on_one_host_is_a_difference(found, text):
+    spread = None if found is None else replace(SPREAD, on_one_host=found)
+    ended = {"g": group_summary("g", host_spread=spread)}
+    seen = replace(step(SEEN, expected=replace(EXPECTED, on_one_host=0)), ended=ended)
+    assert step_differences(seen) == [f"g: expected 0 topics on one host, seen: {text}"]
+
+
+def test_a_step_that_ends_with_the_expected_number_of_topics_on_one_host_is_no_difference():
+    ended = {"g": group_summary("g", host_spread=replace(SPREAD, on_one_host=81))}
+    assert step_differences(replace(step(SEEN, expected=replace(EXPECTED, on_one_host=81)), ended=ended)) == []
+
+
+def test_a_step_that_is_not_over_has_no_number_of_topics_on_one_host():
+    (difference,) = step_differences(step(SEEN, expected=replace(EXPECTED, on_one_host=0)))
+    assert difference == "g: expected 0 topics on one host, seen: unknown"
 
 
 def test_a_step_that_did_not_run_says_why():

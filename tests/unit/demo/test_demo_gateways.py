@@ -7,7 +7,8 @@ import pytest
 from rebalance_agent.demo.errors import DemoError
 from rebalance_agent.demo.processes.gateways import GatewayPorts, behind_gateways, flags
 from rebalance_agent.demo.stage import choose_ports
-from rebalance_agent.demo.stories import GROUPS, ClientLibrary, StoryGroup, StoryMember
+from rebalance_agent.demo.stories import GROUPS
+from rebalance_agent.demo.story_types import ClientLibrary, StoryGroup, StoryMember
 from rebalance_agent.gateway.groups import parse_rules
 
 WEIGHT = "assignment.consumer.weight"

@@ -9,9 +9,9 @@ from rich.console import Console
 from rebalance_agent.api.shapes import GroupList
 from rebalance_agent.demo import run_demo
 from rebalance_agent.demo.screens.screen import Board, Screen, draw
-from rebalance_agent.demo.stories import StoryStep
+from rebalance_agent.demo.story_types import StoryStep
 from rebalance_agent.demo.timetable import StepRun, StepStatus
-from support.observer.demo_events import EVENT, group_summary, summary
+from support.observer.demo_events import EVENT, SPREAD, group_summary, summary
 
 JOIN = StoryStep("join", "two joins", (), ())
 WAITING = StepRun(JOIN)
@@ -49,6 +49,19 @@ def test_plain_lines_begin_with_the_table_of_watch_when_the_timetable_begins():
     heading = "LAST TRIGGER"
     assert heading not in plain(board(WAITING))
     assert plain(board(WAITING), board(RUNNING), board(OVER)).count(heading) == 1
+
+
+def test_the_screen_says_how_many_topics_are_on_one_host_at_the_start_and_after_each_step():
+    spread = group_summary("g", host_spread=SPREAD)
+    groups = GroupList(0, 1, 0, (spread, group_summary("other", host_spread=None)))
+    said = "g: 80 of 81 topics are wholly on one of 2 hosts"
+    over = replace(OVER, ended={"g": replace(spread, host_spread=replace(SPREAD, on_one_host=0))})
+    text = plain(replace(board(RUNNING), groups=groups), replace(board(over), groups=groups))
+    assert f"\n{said}\n\n  12.3 s  > join" in text
+    assert "join: over; g: 0 of 81 topics are wholly on one of 2 hosts\n" in text
+    console = Console(file=io.StringIO(), width=200, record=True)
+    console.print(draw(replace(board(), groups=groups)))
+    assert said in console.export_text()
 
 
 def test_plain_lines_say_why_a_step_failed():

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from uuid import uuid4
 
+from rebalance_agent.assignors import strategy
+from rebalance_agent.assignors.hosts.host_names import HostNames
 from rebalance_agent.assignors.strategy_registry import STRATEGIES
 from rebalance_agent.demo.processes.gateways import behind_gateways, gateway_name
-from rebalance_agent.demo.stories import (
-    GROUPS,
-    STEPS,
-    TOPICS,
+from rebalance_agent.demo.stories import GROUPS, STEPS, TOPICS, group_named
+from rebalance_agent.demo.story_types import (
     AddPartitions,
     ClientLibrary,
     CreateTopic,
@@ -15,8 +17,8 @@ from rebalance_agent.demo.stories import (
     SlowDown,
     StartMember,
     StopMember,
-    group_named,
 )
+from rebalance_agent.model.subscription import GroupSubscription, MemberSubscription, TopicMetadata
 
 
 def test_the_timetable_shows_all_that_it_must():
@@ -25,18 +27,18 @@ def test_the_timetable_shows_all_that_it_must():
 
 
 def test_every_action_fits_the_members_there_are_at_that_moment():
-    alive = {group.name: {each.client_id for each in group.members if each.from_start} for group in GROUPS}
+    alive = {group.name: {each.name for each in group.members if each.from_start} for group in GROUPS}
     for step in STEPS:
         for action in step.actions:
             match action:
-                case StartMember(group, client_id):
-                    assert client_id in {member.client_id for member in group_named(group).members}
-                    assert client_id not in alive[group]
-                    alive[group].add(client_id)
-                case StopMember(group, client_id) | KillMember(group, client_id):
-                    alive[group].remove(client_id)
-                case SlowDown(group, client_id, seconds):
-                    assert client_id in alive[group]
+                case StartMember(group, name):
+                    assert name in {member.name for member in group_named(group).members}
+                    assert name not in alive[group]
+                    alive[group].add(name)
+                case StopMember(group, name) | KillMember(group, name):
+                    alive[group].remove(name)
+                case SlowDown(group, name, seconds):
+                    assert name in alive[group]
                     assert seconds * 2 < group_named(group).session_timeout_ms / 1000
                 case AddPartitions(topic, total):
                     assert total > TOPICS[topic]
@@ -58,7 +60,55 @@ def test_a_new_topic_is_expected_in_every_group_that_matches_it():
 
 
 def test_instrumented_groups_run_strategies_of_ours():
-    assert {group.assignor for group in GROUPS if group.client is ClientLibrary.KAFKA_PYTHON} <= STRATEGIES.keys()
+    instrumented = [group for group in GROUPS if group.client is ClientLibrary.KAFKA_PYTHON]
+    offered = {assignor for group in instrumented for member in group.members for assignor in member.assignors}
+    assert offered | {group.assignor for group in instrumented} <= STRATEGIES.keys()
+
+
+def chosen(members):
+    """The assignor that the coordinator chooses: the first of the members' lists that all of them offer."""
+    common = [name for name in members[0].assignors if all(name in member.assignors for member in members)]
+    return common[0]
+
+
+def test_the_group_on_hosts_uses_roundrobin_until_the_last_member_that_offers_nothing_else_leaves():
+    group = group_named("clicks-hosts")
+    start = [member for member in group.members if member.from_start]
+    assert chosen(start) == "roundrobin"
+    stops = (action for step in STEPS for action in step.actions if isinstance(action, StopMember))
+    (leaving,) = (action.member for action in stops if action.group == group.name)
+    left = [member for member in start if member.name != leaving]
+    assert chosen(left) == group.assignor
+    assert Counter(member.client_id for member in start) == {"application01": 2, "application02": 2}
+
+
+def hosts_of_topics(strategy_name):
+    """On how many hosts each topic is, if the group's first members run the strategy."""
+    group = group_named("clicks-hosts")
+    topics = {name: TopicMetadata(count) for name, count in TOPICS.items() if re.match(group.topics, name)}
+    hosts = {f"{each.client_id}-{uuid4()}": each.client_id for each in group.members if each.from_start}
+    members = tuple(MemberSubscription(name, tuple(topics)) for name in hosts)
+    found = strategy(strategy_name).assign(GroupSubscription(topics, members)).members
+    return [len({hosts[member] for member in hosts if found[member].get(topic)}) for topic in topics]
+
+
+def test_under_roundrobin_each_topic_is_on_one_host_and_under_shuffled_roundrobin_on_both():
+    assert set(hosts_of_topics("roundrobin")) == {1}
+    assert set(hosts_of_topics("shuffled-roundrobin")) == {2}
+
+
+def test_the_timetable_expects_the_topics_of_the_group_on_hosts_on_one_host_and_then_on_none():
+    clicks = sum(name.startswith("clicks-") for name in TOPICS)
+    expected = {each.on_one_host for step in STEPS for each in step.expected if each.group == "clicks-hosts"}
+    assert expected == {clicks + 1, None, 0}
+
+
+def test_the_observers_rule_names_the_hosts_of_a_group_whose_members_have_them_as_client_ids():
+    for group in GROUPS:
+        assert bool(group.host_names) is any(member.host for member in group.members)
+        rule = HostNames.parse(f"{group.name}={group.host_names or 'address'}").of(group.name)
+        for member in group.members:
+            assert rule.name(member.client_id, "/127.0.0.1") == (member.host or "127.0.0.1")
 
 
 def test_a_group_behind_gateways_has_plain_clients_and_says_so_in_its_name():
@@ -67,9 +117,9 @@ def test_a_group_behind_gateways_has_plain_clients_and_says_so_in_its_name():
     assert group.name.endswith("-gateway")
 
 
-def test_client_ids_are_unique_because_processes_and_logs_are_named_after_them():
-    names = [member.client_id for group in GROUPS for member in group.members]
-    names += [gateway_name(member.client_id) for _, member in behind_gateways(GROUPS)]
+def test_names_are_unique_because_processes_and_logs_have_them():
+    names = [member.name for group in GROUPS for member in group.members]
+    names += [gateway_name(member.name) for _, member in behind_gateways(GROUPS)]
     assert len(names) == len(set(names))
     assert not {"observe", "sidecar", "producer"} & set(names)
 

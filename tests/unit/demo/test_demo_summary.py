@@ -5,15 +5,27 @@ from dataclasses import replace
 
 from rebalance_agent.demo.observed.claims_check import slowest_client
 from rebalance_agent.demo.observed.summary import seen_steps, summarise, to_json
-from rebalance_agent.demo.stories import StoryStep
+from rebalance_agent.demo.story_types import StoryStep
 from rebalance_agent.demo.timetable import StepRun
-from support.observer.demo_events import EVENT, GAUGES, GROUP, SEEN, SLOW, WORDS, generation_event, summary
+from support.observer.demo_events import (
+    EVENT,
+    GAUGES,
+    GROUP,
+    SEEN,
+    SLOW,
+    SPREAD,
+    WORDS,
+    generation_event,
+    group_summary,
+    summary,
+)
 
 STICKY = {"protocol": "sticky", "described_protocol": "sticky"}
 
 
 def test_the_json_form_is_the_documented_one():
-    assert json.loads(json.dumps(to_json(summary()))) == {
+    ended = {"g": group_summary("g", host_spread=SPREAD), "other": group_summary("other", host_spread=None)}
+    assert json.loads(json.dumps(to_json(summary(step=replace(SEEN, ended=ended))))) == {
         "groups": {
             "g": {
                 "client": "kafka-python",
@@ -41,6 +53,7 @@ def test_the_json_form_is_the_documented_one():
                         "slowest": "two",
                     }
                 ],
+                "topics_on_one_host": {"g": 80},
                 "check": "ok",
             }
         ],
@@ -77,6 +90,12 @@ def test_a_group_that_runs_another_assignor_than_the_storys_is_a_difference_alth
 def test_a_group_without_events_has_nothing():
     reported = summarise((GROUP,), {"g": []}, {"g": GAUGES}, (), None).groups["g"]
     assert (reported.generation, reported.members, reported.assignor, reported.stall_seconds) == (None, {}, "range", ())
+
+
+def test_a_steps_end_is_kept_with_its_groups_summaries():
+    ended = {"g": group_summary("g")}
+    (step,) = seen_steps([run("first", 1, ended=ended)], {"g": []})
+    assert step.ended == ended
 
 
 def run(name, after, **fields):

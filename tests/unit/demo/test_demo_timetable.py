@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from rebalance_agent.clock import FakeClock
-from rebalance_agent.demo.stories import Expected, KillMember, StartMember, StoryStep
+from rebalance_agent.demo.story_types import Expected, KillMember, StartMember, StoryStep
 from rebalance_agent.demo.timetable import CALM_SECONDS, PAUSE_SECONDS_MAX, STEP_SECONDS_MAX, Timetable
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.group import GroupState
@@ -74,8 +74,10 @@ def test_a_step_is_over_when_the_group_has_a_newer_generation_and_the_expected_m
     world.groups["a"] = stable(3, 2)
     world.pass_seconds(0.5)
     assert not world.run("x").over
+    assert world.run("x").ended == {}
     world.pass_seconds(CALM_SECONDS)
     assert world.run("x").over
+    assert world.run("x").ended == {"a": stable(3, 2)}
     assert world.timetable.over
 
 

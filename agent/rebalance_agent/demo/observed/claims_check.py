@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from rebalance_agent.api.shapes import GroupSummary, HostSpreadSummary
 from rebalance_agent.demo.observed.gauges import GroupGauges
-from rebalance_agent.demo.stories import SlowDown, StoryStep
+from rebalance_agent.demo.story_types import SlowDown, StoryStep
 from rebalance_agent.model.episode import Basis
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.partitions import TopicPartitions, count_partitions, pairs, to_ranges, topic_partitions
@@ -48,11 +49,19 @@ class CoordinatorView:
 
 @dataclass(frozen=True, slots=True)
 class SeenStep:
-    """A step of the timetable, the closing events of the episodes ``seen``, and the ``problem`` if it did not run."""
+    """A step of the timetable, the closing events of the episodes ``seen``, and the ``problem`` if it did not run.
+
+    ``ended``: group -> its summary when the step was over.
+    """
 
     step: StoryStep
     seen: tuple[GenerationEvent, ...]
     problem: str = ""
+    ended: Mapping[str, GroupSummary] = field(default_factory=dict)
+
+    def host_spread(self, group: str) -> HostSpreadSummary | None:
+        """Return the spread of the group's topics over hosts at the end; None if no topic could be on several hosts."""
+        return self.ended[group].host_spread if group in self.ended else None
 
 
 def slowest_client(event: GenerationEvent) -> str | None:
@@ -63,7 +72,9 @@ def slowest_client(event: GenerationEvent) -> str | None:
 
 def owned_counts(event: GenerationEvent) -> dict[str, int]:
     """Return client id -> number of partitions after an episode."""
-    counts = {member.client_id: count_partitions(member.assigned) for member in event.members}
+    counts: Counter[str] = Counter()
+    for member in event.members:
+        counts[member.client_id] += count_partitions(member.assigned)
     return dict(sorted(counts.items()))
 
 
@@ -112,16 +123,16 @@ def _assignment_differences(
     gauges: Mapping[str, int],
 ) -> list[str]:
     lines = []
-    owned: Counter[str] = Counter()
+    most: Counter[str] = Counter()
     for member in sorted(assigned.keys() | described.keys()):
         name = clients.get(member, member)
         ours, theirs = pairs(assigned.get(member, {})), pairs(described.get(member, {}))
-        owned[name] += len(theirs)
+        most[name] = max(most[name], len(theirs))  # the gauge is the maximum of the members with one client id
         if ours - theirs:
             lines.append(f"partitions of {name} that only ours has: {_text(ours - theirs)}")
         if theirs - ours:
             lines.append(f"partitions of {name} that ours lacks: {_text(theirs - ours)}")
-    for name, count in sorted(owned.items()):
+    for name, count in sorted(most.items()):
         gauge = gauges.get(name, 0)
         if gauge != count:
             lines.append(f"partitions of {name} on /metrics: ours are {gauge}, the coordinator's {count}")
@@ -146,6 +157,12 @@ def step_differences(step: SeenStep) -> list[str]:
         elif expected.partitions and expected.partitions != owned_counts(seen[0]):
             ours, theirs = counts_text(owned_counts(seen[0])), counts_text(expected.partitions)
             lines.append(f"{expected.group}: expected partitions {theirs}, seen: {ours or 'none'}")
+        elif expected.on_one_host is not None:
+            spread = step.host_spread(expected.group)
+            found = spread.on_one_host if spread else None
+            if found != expected.on_one_host:
+                number = "unknown" if found is None else found
+                lines.append(f"{expected.group}: expected {expected.on_one_host} topics on one host, seen: {number}")
         elif slow is not None and slow.group == expected.group:
             lines += _slow_differences(slow, seen[0])
     return lines
@@ -164,6 +181,6 @@ def _slow_differences(slow: SlowDown, event: GenerationEvent) -> list[str]:
         lines.append(f"{slow.group}: the slow consumer's stall is {text}, not {slow.seconds:g} to {longest:g} s")
     if stall is not None and stall.basis is not Basis.EXACT:
         lines.append(f"{slow.group}: the slow consumer's stall is not exact but {stall.basis}")
-    if slowest != slow.client_id:
-        lines.append(f"{slow.group}: the slowest member is {slowest}, not {slow.client_id}")
+    if slowest != slow.member:
+        lines.append(f"{slow.group}: the slowest member is {slowest}, not {slow.member}")
     return lines

@@ -20,7 +20,7 @@ from rebalance_agent.demo.observed.claims_check import (
     strategy_differences,
 )
 from rebalance_agent.demo.observed.gauges import GroupGauges
-from rebalance_agent.demo.stories import SlowDown, StoryGroup
+from rebalance_agent.demo.story_types import SlowDown, StoryGroup
 from rebalance_agent.demo.timetable import StepRun
 from rebalance_agent.model.events import GenerationEvent
 
@@ -69,7 +69,7 @@ def seen_steps(runs: Sequence[StepRun], episodes: Mapping[str, Sequence[Generati
         for group, after in run.after.items():
             until = next((later.after[group] for later in runs[index + 1 :] if group in later.after), math.inf)
             seen += [event for event in episodes[group] if after < event.generation <= until]
-        steps.append(SeenStep(run.step, tuple(seen), run.problem))
+        steps.append(SeenStep(run.step, tuple(seen), run.problem, run.ended))
     return tuple(steps)
 
 
@@ -120,6 +120,9 @@ def to_json(summary: Summary) -> dict[str, Any]:
                 "name": seen.step.name,
                 "expected": [{"group": expected.group, "trigger": expected.trigger} for expected in seen.step.expected],
                 "seen": [_episode_json(event) for event in seen.seen],
+                "topics_on_one_host": {
+                    group: spread.on_one_host for group in seen.ended if (spread := seen.host_spread(group))
+                },
                 "check": check,
             }
             for seen, check in summary.steps

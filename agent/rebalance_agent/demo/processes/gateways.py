@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rebalance_agent.demo.stories import StoryGroup, StoryMember
+from rebalance_agent.demo.story_types import StoryGroup, StoryMember
 from rebalance_agent.testing.kafka.broker_settings import HOST
 
 __all__ = ["PORTS", "GatewayPorts", "behind_gateways", "flags", "gateway_name"]
@@ -27,9 +27,9 @@ class GatewayPorts:
     clients: int
 
 
-def gateway_name(client_id: str) -> str:
+def gateway_name(member: str) -> str:
     """Return the name of a gateway's process, log and address."""
-    return f"gateway-{client_id}"
+    return f"gateway-{member}"
 
 
 def behind_gateways(groups: Sequence[StoryGroup]) -> list[tuple[StoryGroup, StoryMember]]:

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 
 from rebalance_agent.demo.processes import leash
 from rebalance_agent.demo.processes.orders import Orders
-from rebalance_agent.demo.stories import SLOW_SECONDS, ClientLibrary
+from rebalance_agent.demo.stories import SLOW_SECONDS
+from rebalance_agent.demo.story_types import ClientLibrary
 
 __all__ = ["main"]
 
@@ -55,7 +56,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--group", required=True)
     parser.add_argument("--client-id", required=True)
     parser.add_argument("--topics", required=True, help="a topic, or a regular expression that begins with ^")
-    parser.add_argument("--assignor", required=True)
+    parser.add_argument("--assignor", action="append", required=True, help="repeatable, in order of preference")
     parser.add_argument("--config", action="append", default=[], metavar="KEY=VALUE", help="assignor setting")
     parser.add_argument("--session-timeout-ms", type=int, required=True)
     parser.add_argument("--events-url", default="", help="the sidecar's, that rebalances are reported to")
@@ -82,7 +83,7 @@ def _kafka_python(options: argparse.Namespace, orders: Orders) -> int:
         bootstrap_servers=options.bootstrap_servers,
         group_id=options.group,
         client_id=options.client_id,
-        partition_assignment_strategy=[options.assignor],
+        partition_assignment_strategy=options.assignor,
         assignor_config=dict(entry.split("=", 1) for entry in options.config),
         events_url=options.events_url,
         session_timeout_ms=options.session_timeout_ms,
@@ -117,7 +118,7 @@ def _confluent(options: argparse.Namespace, orders: Orders) -> int:
             "bootstrap.servers": options.bootstrap_servers,
             "group.id": options.group,
             "client.id": options.client_id,
-            "partition.assignment.strategy": options.assignor,
+            "partition.assignment.strategy": ",".join(options.assignor),
             "session.timeout.ms": options.session_timeout_ms,
             "heartbeat.interval.ms": HEARTBEAT_MS,
             "topic.metadata.refresh.interval.ms": METADATA_MS,

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from rebalance_agent.assignors.strategy_registry import STRATEGIES
-from rebalance_agent.demo import stories
+from rebalance_agent.demo.story_types import StartMember, StoryGroup, StoryStep
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.model.subscription import TopicMetadata
 from rebalance_agent.testing.simulation import Join, SimulatedMember, SimulationSettings, Timeline, simulate
@@ -28,18 +28,18 @@ _COOPERATIVE = "cooperative-"
 
 
 def model_rows(
-    groups: Sequence[stories.StoryGroup], steps: Sequence[stories.StoryStep], topics: Mapping[str, int]
+    groups: Sequence[StoryGroup], steps: Sequence[StoryStep], topics: Mapping[str, int]
 ) -> list[tuple[str, ...]]:
     """Return rows under `HEADINGS`: each join into a group whose strategy has both forms, under each of them.
 
     ``topics``: topic -> number of partitions.
     """
     named = {group.name: group for group in groups}
-    joins = [action for step in steps for action in step.actions if isinstance(action, stories.StartMember)]
-    return [row for join in joins for row in _rows(named[join.group], join.client_id, topics)]
+    joins = [action for step in steps for action in step.actions if isinstance(action, StartMember)]
+    return [row for join in joins for row in _rows(named[join.group], join.member, topics)]
 
 
-def _rows(group: stories.StoryGroup, joining: str, topics: Mapping[str, int]) -> list[tuple[str, ...]]:
+def _rows(group: StoryGroup, joining: str, topics: Mapping[str, int]) -> list[tuple[str, ...]]:
     eager = group.assignor.removeprefix(_COOPERATIVE)
     both = (eager, _COOPERATIVE + eager)
     if not STRATEGIES.keys() >= {*both}:
@@ -51,9 +51,9 @@ def _rows(group: stories.StoryGroup, joining: str, topics: Mapping[str, int]) ->
     return [(what, name, *_cost(_join(group, joining, name, known), total)) for name in both]
 
 
-def _join(group: stories.StoryGroup, joining: str, strategy: str, known: Mapping[str, TopicMetadata]) -> Timeline:
+def _join(group: StoryGroup, joining: str, strategy: str, known: Mapping[str, TopicMetadata]) -> Timeline:
     """Simulate the group: ``joining`` joins at `JOIN_MS`, all other members at the start."""
-    members = [SimulatedMember(each.client_id, tuple(known), (strategy,), config=each.config) for each in group.members]
+    members = [SimulatedMember(each.name, tuple(known), (strategy,), config=each.config) for each in group.members]
     return simulate(known, [Join(JOIN_MS if each.name == joining else 0, each) for each in members], SETTINGS)
 
 

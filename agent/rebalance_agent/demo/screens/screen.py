@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self, TextIO
 
@@ -13,11 +13,12 @@ from rich.live import Live
 from rich.table import Column, Table
 from rich.text import Text
 
-from rebalance_agent.api.shapes import GroupList
+from rebalance_agent.api.shapes import GroupList, GroupSummary
 from rebalance_agent.demo.observed.summary import Summary
 from rebalance_agent.demo.screens.closing_tables import STEP_HEADINGS, SUMMARY_HEADINGS, step_rows, summary_rows
 from rebalance_agent.demo.timetable import StepRun, StepStatus
 from rebalance_agent.ui.sentences.group_table import COLUMNS, group_rows, groups_text
+from rebalance_agent.ui.words import one_host_text
 
 __all__ = ["Board", "Screen", "draw"]
 
@@ -81,7 +82,8 @@ class Screen:
         for run in board.steps:
             if run.status != self._statuses.get(run.step.name, StepStatus.WAITING):
                 if not self._statuses:
-                    self.say(f"\n{groups_text(group_rows(board.groups))}\n")
+                    lines = [groups_text(group_rows(board.groups)), *_host_texts(board.groups.groups)]
+                    self.say("\n{}\n".format("\n".join(lines)))
                 self._statuses[run.step.name] = run.status
                 self.say(f"{board.elapsed_seconds:6.1f} s  {_step_text(run)}")
         if self._live:
@@ -113,7 +115,7 @@ def draw(board: Board) -> RenderableType:
         if run.status is StepStatus.WAITING:
             text.stylize("dim")
         steps.add_row(Text(*_MARKS[run.status]), text)
-    return Group(addresses, groups, steps)
+    return Group(addresses, groups, *map(Text, _host_texts(board.groups.groups)), "", steps)
 
 
 def _happening(run: StepRun) -> str:
@@ -122,6 +124,10 @@ def _happening(run: StepRun) -> str:
 
 def _step_text(run: StepRun) -> str:
     if run.status is StepStatus.OVER:
-        return f"  {run.step.name}: over"
+        return "; ".join([f"  {run.step.name}: over", *_host_texts(run.ended.values())])
     mark, _ = _MARKS[run.status]
     return f"{mark}{run.step.name}: {_happening(run)}"
+
+
+def _host_texts(groups: Iterable[GroupSummary]) -> list[str]:
+    return [f"{group.group}: {one_host_text(group.host_spread)}" for group in groups if group.host_spread]

@@ -1,0 +1,148 @@
+"""The types of the demo's stories: groups with their members, actions, and the steps of the timetable."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from rebalance_agent.model.episode import Trigger
+
+__all__ = [
+    "Action",
+    "AddPartitions",
+    "ClientLibrary",
+    "CreateTopic",
+    "Expected",
+    "KillMember",
+    "SlowDown",
+    "StartMember",
+    "StopMember",
+    "StoryGroup",
+    "StoryMember",
+    "StoryStep",
+]
+
+
+class ClientLibrary(StrEnum):
+    """The client library of a group's members; only those of kafka-python are instrumented and use our strategies."""
+
+    KAFKA_PYTHON = "kafka-python"
+    CONFLUENT = "confluent-kafka"
+
+
+@dataclass(frozen=True, slots=True)
+class StoryMember:
+    """One consumer process, with a unique ``name``. ``from_start``: False if it joins by the timetable.
+
+    ``config``: assignor settings. ``host``: the client id of all members of one host; empty if the member has its name
+    as client id. ``assignors``: what it offers to its group, in order of preference; empty for the group's assignor.
+    """
+
+    name: str
+    config: Mapping[str, str] = field(default_factory=dict)
+    from_start: bool = True
+    host: str = ""
+    assignors: tuple[str, ...] = ()
+
+    @property
+    def client_id(self) -> str:
+        """The client id of its consumer."""
+        return self.host or self.name
+
+
+@dataclass(frozen=True, slots=True)
+class StoryGroup:
+    """A consumer group. ``topics``: a topic name, or a regular expression if it begins with ``^``.
+
+    ``assignor``: at the end of the timetable. ``host_names``: the observer's rule for the hosts of its members, which
+    all have the address of this machine; empty if it has none.
+    ``configured``: the assignor in the clients' own configuration if gateways (one for each member) replace it by
+    ``assignor``; empty if there are no gateways.
+    """
+
+    name: str
+    story: str
+    client: ClientLibrary
+    assignor: str
+    topics: str
+    members: tuple[StoryMember, ...]
+    session_timeout_ms: int = 15_000
+    configured: str = ""
+    host_names: str = ""
+
+
+@dataclass(frozen=True)
+class _MemberAction:
+    group: str
+    member: str
+
+
+class StartMember(_MemberAction):
+    """Start the member's process."""
+
+
+class StopMember(_MemberAction):
+    """Make the member close its consumer and end."""
+
+
+class KillMember(_MemberAction):
+    """End the member with SIGKILL; the coordinator notices at the session timeout."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlowDown:
+    """Make the next revoked callback of ``member`` take ``seconds``, as if it finished its current work."""
+
+    group: str
+    member: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class AddPartitions:
+    """Increase a topic to ``total`` partitions."""
+
+    topic: str
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTopic:
+    """Create a topic that matches a group's pattern."""
+
+    topic: str
+    partitions: int
+
+
+Action = StartMember | StopMember | KillMember | SlowDown | AddPartitions | CreateTopic
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """The expected effect of a step: one episode of ``group`` with this ``trigger``, and then ``members`` members.
+
+    ``partitions``: client id -> number of partitions after it; empty if any assignment is right. ``on_one_host``:
+    number of topics that are wholly on one host after it; None if any number is right.
+    """
+
+    group: str
+    trigger: Trigger
+    members: int
+    partitions: Mapping[str, int] = field(default_factory=dict)
+    on_one_host: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoryStep:
+    """One entry of the timetable: a ``text`` for people, the actions, and the episodes that the agent must report."""
+
+    name: str
+    text: str
+    actions: tuple[Action, ...]
+    expected: tuple[Expected, ...]
+
+    @property
+    def slow(self) -> SlowDown | None:
+        """Return the action that makes a member slow in this step, if there is one."""
+        return next((action for action in self.actions if isinstance(action, SlowDown)), None)
