@@ -60,7 +60,7 @@ class FormerOwner:
 
 
 class _Clock(NamedTuple):
-    """An assigned callback of a member: at ``own_ms`` by its clock, and not before ``record_ms`` by the coordinator's."""
+    """A member's assigned callback: at ``own_ms`` by its clock, not before ``record_ms`` by the coordinator's."""
 
     own_ms: int
     record_ms: int
@@ -219,7 +219,7 @@ class DoublyOwned:
             self.last = FormerOwner(
                 removed.member_id,
                 removed.client_id,
-                removed.host,
+                removed.host.removeprefix("/"),
                 len(doubly),
                 max(span.seconds for span in doubly.values()),
                 max(span.until_ms for span in doubly.values()),
