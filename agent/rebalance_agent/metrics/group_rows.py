@@ -378,7 +378,7 @@ GROUP_ROWS: tuple[GroupMetric, ...] = tuple(row for row in list(globals().values
 GROUP_SERIES_MAX = max(sum(row.series(group_type) for row in GROUP_ROWS) for group_type in GroupType)
 """The most series that one group exports. Half of them are one for each trigger, state or bucket.
 
-Not counted: series of single members (``owner_*``, ``slowest_member``), those of groups whose members report (stalls with
-``basis="exact"``, failed ``assign()`` calls, partitions with two owners), and the three that settings turn on: skew by
-lag, skew by rate, co-partition breaks.
+Not counted: series of single members (``owner_*``, ``slowest_member``), those of groups whose members report (stalls
+with ``basis="exact"``, failed ``assign()`` calls, partitions with two owners), and the three that settings turn on:
+skew by lag, skew by rate, co-partition breaks.
 """
