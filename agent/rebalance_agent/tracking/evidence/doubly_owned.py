@@ -26,11 +26,14 @@ from rebalance_agent.tracking.completed_generation import Generation
 from rebalance_agent.tracking.evidence.known_times import FOREVER_MS
 from rebalance_agent.tracking.evidence.member_reports import MemberReports
 
-__all__ = ["DRIFT", "GENERATIONS_MAX", "KEPT_MS", "REMOVED_MAX", "DoublyOwned", "FormerOwner"]
+__all__ = ["DRIFT", "GENERATIONS_MAX", "KEPT_MS", "REMOVED_MAX", "UNREPORTED_MAX", "DoublyOwned", "FormerOwner"]
 
 GENERATIONS_MAX = 64
 """Generations whose times are kept. A cooperative member reports only those that change its partitions; one that has
 kept them for longer is not judged."""
+
+UNREPORTED_MAX = 4
+"""The same before any member has reported: the first reports are of the last generations."""
 
 REMOVED_MAX = 10_000
 """Partitions of removed members that are kept per group; the members removed first are dropped first."""
@@ -68,7 +71,8 @@ class _Clock(NamedTuple):
     def at_least_ms(self, own_ms: int) -> int:
         """Return the coordinator's time (epoch ms) at the member's ``own_ms``, at the least."""
         drift_ms = abs(own_ms - self.own_ms) // DRIFT
-        return min(own_ms, self.record_ms + own_ms - self.own_ms) - drift_ms
+        rounded_ms = 1  # all times are whole milliseconds
+        return min(own_ms, self.record_ms + own_ms - self.own_ms) - drift_ms - rounded_ms
 
 
 @dataclass(slots=True)
@@ -117,7 +121,7 @@ class DoublyOwned:
         if self._times and generation < next(reversed(self._times)):
             self._times.clear()  # the group was deleted and created again
         self._times.setdefault(generation, at_ms)
-        if len(self._times) > GENERATIONS_MAX:
+        if len(self._times) > (GENERATIONS_MAX if self._reports else UNREPORTED_MAX):
             del self._times[next(iter(self._times))]
 
     def complete(self, before: Generation | None, generation: Generation) -> float:
@@ -126,16 +130,17 @@ class DoublyOwned:
         if generation.number != before.number if before else generation.number <= 1:
             # Otherwise its record may have been written again, after members had learned of it.
             self.start(generation.number, at_ms)
+        ids = {member.member_id for member in generation.members} if self._reports else set[str]()
+        members = before.members if before and self._reports else ()
+        gone = [member for member in members if member.member_id not in ids]
+        if not gone and not self._removed:
+            return 0.0
         if _several_owners(generation) or (before and _several_owners(before)):
             self.forget()
             return 0.0
-        ids = {member.member_id for member in generation.members}
-        for member in before.members if before else ():
-            if member.member_id not in ids:
-                host, had = member.client_host, pairs(member.assigned)
-                self.remove(member.member_id, member.client_id, host, had, at_ms, generation.seen_ms)
-        if not self._removed:
-            return 0.0
+        for member in gone:
+            host, had = member.client_host, pairs(member.assigned)
+            self.remove(member.member_id, member.client_id, host, had, at_ms, generation.seen_ms)
         given = owners(generation.value).keys()
         return self.move(given, owners(before.value).keys() - given if before else (), at_ms)
 
