@@ -125,7 +125,7 @@ class DoublyOwned:
             del self._times[next(iter(self._times))]
 
     def complete(self, before: Generation | None, generation: Generation) -> float:
-        """Take a completed generation of a classic group, ``before`` which there was that one."""
+        """Take a completed generation of a classic group, and the one ``before`` it."""
         at_ms = generation.timestamp_ms
         if generation.number != before.number if before else generation.number <= 1:
             # Otherwise its record may have been written again, after members had learned of it.
