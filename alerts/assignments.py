@@ -116,6 +116,19 @@ LOST = Alert(
     "Check that the member has returned and does not fail again.",
 )
 
+DOUBLY_OWNED = Alert(
+    "KafkaGroupPartitionsDoublyOwned",
+    """
+    $across by (cluster, consumergroup) (increase(kafka_rebalance_doubly_owned_partition_seconds_total[$window]))
+      >= $partition_seconds
+    """,
+    "Partitions of $group had two owners",
+    "Members of consumer group $group that the coordinator had removed still held partitions that others owned, for "
+    "{{ $value | humanize }} partition-seconds. They reported the end of it within $window. Both may have processed "
+    "records of these partitions.",
+    "Find the member with rebalance-agent explain, and look in its log for what stopped it.",
+)
+
 EXCESS = Alert(
     "KafkaGroupExcessMoves",
     """
@@ -181,6 +194,7 @@ ASSIGNMENTS = RuleGroup(
         UNASSIGNED,
         COPARTITION,
         LOST,
+        DOUBLY_OWNED,
         EXCESS,
         IDLE,
         STANDBY,

@@ -299,7 +299,7 @@ STANDING = Panel(
     "How many partitions stood still at the same time? Stalled partition-seconds per second. standing: the lower "
     "bound; at most: the upper bound, all of it when a rebalance settles. The line is the number of subscribed "
     "partitions; an eager rebalance reaches it. no owner: outside rebalances, in an Empty group or if too little was "
-    "assigned.",
+    "assigned. two owners: a removed member still held them; it shows when that ends, all at once.",
     (
         Query(f"$across by (cluster, consumergroup) (rate({STALLED}{{{ONE_GROUP}}}[$__rate_interval]))", "standing"),
         Query(
@@ -310,10 +310,15 @@ STANDING = Panel(
             f"(rate(kafka_rebalance_unowned_partition_seconds_total{{{ONE_GROUP}}}[$__rate_interval]))",
             "no owner, {{reason}}",
         ),
+        Query(
+            "$across by (cluster, consumergroup) "
+            f"(rate(kafka_rebalance_doubly_owned_partition_seconds_total{{{ONE_GROUP}}}[$__rate_interval])) > 0",
+            "two owners",
+        ),
         of("kafka_rebalance_partitions", "subscribed"),
     ),
     empty="unknown",
-    colours={"standing": "red", "at most": "orange", "subscribed": "blue"},
+    colours={"standing": "red", "at most": "orange", "subscribed": "blue", "two owners": "purple"},
 )
 LOADS = Panel(
     17,

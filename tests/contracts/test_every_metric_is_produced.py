@@ -29,7 +29,7 @@ from rebalance_agent.model.epoch_groups import (
     MemberTarget,
     TargetEpoch,
 )
-from rebalance_agent.model.events import AssignEvent
+from rebalance_agent.model.events import AssignEvent, Callback
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.model.group_event import process_event_id
 from rebalance_agent.tracking.observations import (
@@ -44,7 +44,20 @@ from rebalance_agent.tracking.tracker import Tracker
 from rebalance_agent.tracking.views import MemberLoad, StallHistogram
 from support.observer.scrapes import families
 from support.tracker.epochs import current, fact, gone, joins, named, target
-from support.tracker.tracking import T0, WHOLE, assigned, feed, left, listed, member, record, revoked, tick, topics
+from support.tracker.tracking import (
+    T0,
+    WHOLE,
+    assigned,
+    feed,
+    left,
+    listed,
+    member,
+    record,
+    revoked,
+    said,
+    tick,
+    topics,
+)
 
 SOURCES = Path(rebalance_agent.__file__).parent
 
@@ -177,6 +190,13 @@ def described():
         yield GroupDescribed(T0 + at, DescribedGroup("g", GroupState.STABLE, GroupType.CLASSIC, "range", tuple(some)))
 
 
+def held_on():
+    """A removed member gives its partitions up when another one has owned them for some time."""
+    reports = [assigned("a", 4_010, 4_020, 1, (0, 1)), assigned("b", 4_010, 4_020, 1, (2, 3))]
+    late = said(Callback.LOST, "b", 44_000, 44_010, 1, (2, 3))
+    return [*next_generation(ONE, reports=reports), late]
+
+
 STORIES = {
     "a first look": [topics(0, t=4), record(4_000, 7, ONE)],
     "one more, in a poll's sight": [*BEGIN, TWO, listed(9_000, "g", state=GroupState.COMPLETING_REBALANCE)],
@@ -196,6 +216,7 @@ STORIES = {
     "replaced": replaced(),
     "restless": [*restless()],
     "measured": exactly(),
+    "held on": held_on(),
     "followed up": [*followed_up()],
     "lagging": [*BEGIN, TWO, LoadsSeen(T0 + 9_000, {"g": GroupLoads({("t", 0): 5.0}, {("t", 1): 2.0})})],
     "side by side": [topics(0, t=4, u=4), record(4_000, 1, member("a", {"t": (0, 1), "u": (2, 3)}, topics=("t", "u")))],

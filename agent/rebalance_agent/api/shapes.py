@@ -15,6 +15,7 @@ from rebalance_agent.model.episode import Source, Stall, Trigger
 from rebalance_agent.model.events import Event, Workload
 from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import TopicPartitions
+from rebalance_agent.tracking.evidence.doubly_owned import FormerOwner
 from rebalance_agent.tracking.patterns.empty_groups import EmptyGroup
 from rebalance_agent.tracking.patterns.group_lag import StuckPartition, TopicLag
 from rebalance_agent.tracking.views import RunningRebalance
@@ -106,6 +107,7 @@ class GroupSummary:
     skew_ratio: Annotated[float | None, "the most loaded member's partitions / its target; 1 is best"]
     host_spread: Annotated[HostSpreadSummary | None, "its spread over hosts, if a topic could be on several"]
     idle_members: Annotated[int | None, "members without partitions that should have at least one"]
+    former_owner: Annotated[FormerOwner | None, "the last removed member that still held partitions which others owned"]
     flapping: Annotated[tuple[str, ...], "members that repeatedly leave and return, by instance or client id"]
     rollout_in_progress: Annotated[bool, "its members are being replaced in a deploy, and nothing fails"]
     running: Annotated[RunningRebalance | None, "the rebalance that runs now"]
@@ -157,6 +159,9 @@ class GroupCounters:
     polled_changes: Annotated[int, "changes between two polls, if the observer has only polls"]
     stalled_partition_seconds: Annotated[float, "stalled partition-seconds, up to `counted_until_ms`"]
     partition_seconds: Annotated[float, "all partition-seconds, up to `counted_until_ms`"]
+    doubly_owned_partition_seconds: Annotated[
+        float | None, "removed members held partitions that others owned for so long, if members report"
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,14 +171,23 @@ def gauge(
     )
 
 
-def counter(name: str, text: str, unit: str, *, value: Callable[[Counters], float]) -> GroupMetric:
-    """A counter with one series per group. Polls miss rebalances, so a polled group has none."""
+def counter(
+    name: str,
+    text: str,
+    unit: str,
+    *,
+    value: Callable[[Counters], float | None],
+    series: Callable[[GroupType], int] = lambda _type: 1,
+) -> GroupMetric:
+    """A counter with one series per group, absent as for `gauge`. Polls miss rebalances, so a polled group has none."""
 
     def unless_polled(view: GroupView) -> float | None:
         return None if view.source is Source.ADMIN else value(view.counters)
 
     name = f"kafka_rebalance_{name}_total"
-    return GroupMetric(name, MetricType.COUNTER, ExporterRole.OBSERVER, text, GROUP_LABEL, unit, value=unless_polled)
+    return GroupMetric(
+        name, MetricType.COUNTER, ExporterRole.OBSERVER, text, GROUP_LABEL, unit, value=unless_polled, series=series
+    )
 
 
 def labelled(

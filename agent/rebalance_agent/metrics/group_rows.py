@@ -258,6 +258,14 @@ LOST = counter(
     "partitions",
     value=lambda counters: counters.lost,
 )
+DOUBLY_OWNED_SECONDS = counter(
+    "doubly_owned_partition_seconds",
+    "Seconds in which a member that the coordinator had removed still held partitions that others owned (lower bound), "
+    "summed over partitions; counted when it reports that it gave them up. Absent until members report.",
+    "partition-seconds",
+    value=lambda counters: counters.doubly_owned_partition_seconds,
+    series=_on_request,
+)
 MOVED = counter(
     "partitions_moved", "Partitions that changed owner.", "partitions", value=lambda counters: counters.moved
 )
@@ -389,6 +397,7 @@ GROUP_ROWS: tuple[GroupMetric, ...] = tuple(row for row in list(globals().values
 GROUP_SERIES_MAX = max(sum(row.series(group_type) for row in GROUP_ROWS) for group_type in GroupType)
 """The most series that one group exports. Half of them are one for each trigger, state or bucket.
 
-Not counted: series of single members (``owner_*``, ``slowest_member``, stalls with ``basis="exact"``), and those that
-settings turn on: of single topics, skew by lag, skew by rate, co-partition breaks.
+Not counted: series of single members (``owner_*``, ``slowest_member``), those of groups whose members report (stalls
+with ``basis="exact"``, failed ``assign()`` calls, partitions with two owners), and those that settings turn on: of
+single topics, skew by lag, skew by rate, co-partition breaks.
 """

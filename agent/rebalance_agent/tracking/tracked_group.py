@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from rebalance_agent.model.episode import Source
-from rebalance_agent.model.events import Event, GroupGoneEvent
+from rebalance_agent.model.events import Event, GroupGoneEvent, MemberEvent
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.model.group_event import event_id
 from rebalance_agent.tracking.build_view import add_quality, build_view
@@ -86,6 +86,18 @@ class TrackedGroup:
         outages = self._context.outages.spans(record.seen_ms, 0)
         return record.replayed or any(outage.until_ms > self.history.read_ms for outage in outages)
 
+    def report(self, event: MemberEvent, now_ms: int) -> None:
+        """Take a member's report."""
+        if self.history.add_report(event, now_ms):
+            self._episodes.report(now_ms)
+            begins = self.history.expect_reports(now_ms)
+            self.history.own_doubly(self.history.doubly_owned.report(event), now_ms)
+            self._take_report(event, now_ms, begins=begins)
+
+    def _take_report(self, event: MemberEvent, now_ms: int, *, begins: bool) -> None:
+        """Take a new report; ``begins``: it is the first one of the group's members."""
+        raise NotImplementedError
+
     def delete(self, now_ms: int) -> Iterator[Event]:
         """End a group that was deleted and did not migrate: settle its episodes and report that it is gone."""
         self.gone = True
@@ -115,6 +127,7 @@ class TrackedGroup:
             self._cleaned_ms = now_ms
             self._totals.advance(now_ms)
             self._reports.keep(member_ids, now_ms - REVISE_MAX_MS)
+            self.history.doubly_owned.pass_time(now_ms)
         return due
 
     @property

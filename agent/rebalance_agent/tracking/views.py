@@ -12,6 +12,7 @@ from rebalance_agent.model.events import GenerationEvent, Workload
 from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.rollout import RolloutEvent
+from rebalance_agent.tracking.evidence.doubly_owned import FormerOwner
 from rebalance_agent.tracking.patterns.empty_groups import EmptyGroup, UnownedTime
 from rebalance_agent.tracking.patterns.flapping import FlappingMember
 from rebalance_agent.tracking.patterns.group_stalls import StalledTime
@@ -96,7 +97,7 @@ class Counters:
     ``assign_errors`` is None until members report, since only they know. ``stalls`` is by basis: the number of episodes
     in each bucket of `STALL_BUCKETS` (not cumulative; the last entry is above the highest bound), and their sum in
     seconds. ``stalls`` and ``stalled_partition_seconds`` add up lower bounds, the ``upper`` fields those upper bounds
-    that are known.
+    that are known. ``doubly_owned_partition_seconds`` is None until members report, too (see `DoublyOwned`).
     """
 
     completed: dict[Trigger, int] = field(default_factory=dict)
@@ -112,6 +113,7 @@ class Counters:
     polled_changes: int = 0
     stalled_partition_seconds: float = 0.0
     partition_seconds: float = 0.0
+    doubly_owned_partition_seconds: float | None = None
     upper_stalled_partition_seconds: float = 0.0
     stalls: dict[Basis, StallHistogram] = field(default_factory=dict)
     upper_stalls: StallHistogram = field(default_factory=StallHistogram)
@@ -130,6 +132,7 @@ class GroupView:
     ``flapping``: members that leave and return repeatedly.
     ``leader_member_id``: the member that computed the assignment; None where the coordinator assigns.
     ``host_spread``: known where some topic could be on several hosts; polls do not show the subscriptions for it.
+    ``former_owner``: the last removed member that still held partitions which others owned.
     ``copartition_breaks``: known where the group's topics are declared co-partitioned (`copartition`).
     ``empty``: known where the group has no members and had some before, unless it may be Empty on purpose. Then
     ``partitions`` and ``unassigned`` are those that its members had subscribed to. ``unowned``: partition-seconds
@@ -170,6 +173,7 @@ class GroupView:
     rollout: RolloutEvent | None = None
     rollout_in_progress: bool = False
     flapping: tuple[FlappingMember, ...] = ()
+    former_owner: FormerOwner | None = None
     slowest_client_id: str | None = None
     slowest_host: str | None = None
     slowest_seconds: float | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
 import subprocess
@@ -109,6 +110,92 @@ def test_a_stall_that_was_a_bound_is_measured_once_its_members_report(kafka, nam
         assert sidecar.metric("rebalance_agent_events_dropped_total", where="kafka") == 0
         second.close()
         first.close()
+
+
+PROGRAMS = {
+    "kafka-python": """
+from rebalance_agent.clients.kafka_python import KafkaConsumer
+bootstrap, group, topic, url = sys.argv[1:]
+consumer = KafkaConsumer(
+    topic, bootstrap_servers=bootstrap, group_id=group, client_id="suspended", session_timeout_ms=6_000,
+    heartbeat_interval_ms=200, events_url=url,
+)
+while True:
+    consumer.poll(50)
+""",
+    "confluent-kafka": """
+from rebalance_agent.clients.confluent_kafka import Consumer
+bootstrap, group, topic, url = sys.argv[1:]
+settings = {
+    "bootstrap.servers": bootstrap, "group.id": group, "client.id": "suspended", "session.timeout.ms": 6_000,
+    "heartbeat.interval.ms": 200,
+}
+consumer = Consumer(settings, events_url=url)
+consumer.subscribe([topic])
+while True:
+    consumer.poll(0.05)
+""",
+}
+"""A member that is removed after 6 s of silence, the shortest session timeout that brokers allow by default."""
+
+
+@contextlib.contextmanager
+def process(program, *arguments):
+    """A program in a process of its own, which can be suspended."""
+    with subprocess.Popen([sys.executable, "-c", f"import sys\n{program}", *arguments]) as child:
+        try:
+            yield child
+        finally:
+            child.kill()
+
+
+@pytest.mark.parametrize("client", PROGRAMS)
+def test_a_suspended_member_that_goes_on_was_a_second_owner(kafka, names, client):
+    bootstrap, (topic, group, published) = kafka.bootstrap_servers, names
+    create_topic(bootstrap, topic, 4)
+
+    def shown(name, **labels):
+        return observer.metric(f"kafka_rebalance_{name}", consumergroup=group, **labels)
+
+    with (
+        observing(bootstrap, events_topic=published) as observer,
+        beside(bootstrap, events_topic=published) as sidecar,
+    ):
+        url = f"http://127.0.0.1:{sidecar.role.events_port}"
+        with process(PROGRAMS[client], bootstrap, group, topic, url) as suspended:
+            eventually(lambda: shown("members") == 1 and shown("partitions_unassigned") == 0)
+            eventually(lambda: shown("doubly_owned_partition_seconds_total") == 0, waiting_for="a report")
+            suspended.send_signal(signal.SIGSTOP)
+            eventually(lambda: shown("members") == 0)
+            others = [Member(bootstrap, group, topic, url)]
+            eventually(lambda: shown("members") == 1 and shown("partitions_unassigned") == 0)
+            others.append(Member(bootstrap, group, topic, url))
+            eventually(lambda: shown("members") == 2)
+            assert shown("doubly_owned_partition_seconds_total") == 0, "nothing shows it yet"
+            suspended.send_signal(signal.SIGCONT)
+            seconds = eventually(lambda: shown("doubly_owned_partition_seconds_total"))
+        former = json.loads(observer.get(f"/api/v1/groups/{group}")[1])["summary"]["former_owner"]
+        assert (former["client_id"], former["partitions"]) == ("suspended", 4)
+        for other in others:
+            other.close()
+    published = events(bootstrap, published, group=group)
+    (stopped_ms,) = {
+        each["started_ms"]
+        for each in published
+        if each["kind"] == "member"
+        and each["member_id"] == former["member_id"]
+        and each["callback"] in ("lost", "revoked")
+        and each["partitions"]
+    }
+    given_ms = min(
+        each["timestamp_ms"]
+        for each in published
+        if each["kind"] == "generation"
+        and {"suspended"}.isdisjoint(member["client_id"] for member in each["members"])
+        and any(member["assigned"] for member in each["members"])
+    )
+    assert former["until_ms"] == stopped_ms
+    assert 0 < seconds <= 4 * (stopped_ms - given_ms) / 1000
 
 
 def _event(group, sequence=1):

@@ -29,7 +29,8 @@ def observer_groups(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
     """One group from records, a consumer group whose members report stalls, and one group from polls only."""
     exact = {basis: StallHistogram((0, 1, *EMPTY_COUNTS[2:]), 0.2) for basis in Basis}
     phases = {"last_join_seconds": None, "last_sync_seconds": None, "last_reconcile_seconds": 1.5}
-    reported = {"counters": Counters(stalls=exact, assign_errors=0), "running": None, **phases}
+    counters = Counters(stalls=exact, assign_errors=0, doubly_owned_partition_seconds=29.0)
+    reported = {"counters": counters, "running": None, **phases}
     views = (
         full_view(),
         full_view('say "hello"\n', GroupType.CONSUMER, **reported),

@@ -8,6 +8,7 @@ from rebalance_agent.assignors.hosts.topic_hosts import HostSpread
 from rebalance_agent.model.episode import Basis, Evidence, Phases, Source, Trigger
 from rebalance_agent.model.events import AssignEvent, Callback, GenerationEvent, MemberEvent
 from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol
+from rebalance_agent.tracking.evidence.doubly_owned import FormerOwner
 from rebalance_agent.tracking.patterns.group_stalls import Limit, StalledTime
 from rebalance_agent.tracking.views import (
     STALL_BUCKETS,
@@ -90,6 +91,7 @@ def full_view(group="orders", group_type=GroupType.CLASSIC, **changes):
         slowest_host="/10.0.0.1",
         slowest_seconds=4.4,
         slowest_lower_seconds=4.2,
+        former_owner=FormerOwner("m0", "consumer-0", "10.0.0.9", 2, 14.5, NOW - 3_600_000),
         counters=Counters(
             completed={Trigger.GROUP_STARTED: 1, Trigger.MEMBER_JOINED: 1},
             aborted=1,

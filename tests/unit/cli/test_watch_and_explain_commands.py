@@ -39,7 +39,7 @@ def agent(monkeypatch):
     """Both commands ask this API instead of an agent's."""
     api, *_ = api_of(
         full_view("orders"),
-        full_view("quiet", running=None),
+        full_view("quiet", running=None, former_owner=None),
         events=[*map(rebalance, (1, 2, 3)), ABORTED, rebalance(5, previous=3)],
     )
     for command in (watch, explain):
@@ -127,6 +127,14 @@ def test_all_rebalances_are_asked_for_since_advice_is_about_all_of_them(agent, c
     monkeypatch.setattr(agent, "rebalance", lambda group, each: asked.append(each) or whole(group, each))
     run(capsys, "explain", "orders", "--last", "1")
     assert asked == ["id-5", "id-3", "id-2", "id-1"]
+
+
+def test_explain_names_the_removed_member_that_others_shared_partitions_with(agent, capsys, monkeypatch):
+    said = "Two owners: consumer-0 held 2 partitions until 2023-11-14 21:13:20 UTC, for 14.5 s or more"
+    assert said in run(capsys, "explain", "orders")[1]
+    api, *_ = api_of(full_view("orders", former_owner=None), events=[rebalance(1)])
+    monkeypatch.setattr(explain, "agent_api", lambda _options: api)
+    assert "Two owners" not in run(capsys, "explain", "orders")[1]
 
 
 def test_explain_as_json_has_the_text_and_the_whole_events(agent, capsys):

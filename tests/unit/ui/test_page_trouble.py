@@ -7,6 +7,7 @@ from rebalance_agent.api.view_shapes import build_rebalance, build_summary
 from rebalance_agent.assignors.hosts.topic_hosts import HostSpread
 from rebalance_agent.model.episode import Basis, Stall, Trigger
 from rebalance_agent.model.group import GroupState
+from rebalance_agent.tracking.evidence.doubly_owned import FormerOwner
 from rebalance_agent.tracking.patterns.empty_groups import EmptyGroup
 from rebalance_agent.tracking.patterns.group_lag import GroupLag, StuckPartition
 from rebalance_agent.tracking.views import RunningRebalance
@@ -33,6 +34,11 @@ def empty(seconds, **changes):
 
 def on_one_host(number, chance=1e-9):
     return build_summary(full_view(host_spread=HostSpread(80, number, 4, 0.5, chance))).host_spread
+
+
+def former(ago_ms, **changes):
+    """A removed member that gave its partitions up that long ago."""
+    return replace(FormerOwner("id", "one", "h", 2, 14.5, NOW - ago_ms), **changes)
 
 
 def judged(storm=0, stalled=None, lost=0, **changes):
@@ -80,6 +86,14 @@ def test_a_calm_group_is_well():
         ({"host_spread": None}, 0, Level.OK, ""),
         ({"flapping": ("a",)}, 0, Level.WARNING, "members keep leaving and rejoining: a"),
         ({"flapping": ("a", "b", "c", "d\n")}, 0, Level.WARNING, "rejoining: a, b and 2 more"),
+        ({"former_owner": former(900_001)}, 0, Level.OK, ""),
+        (
+            {"former_owner": former(900_000)},
+            0,
+            Level.WARNING,
+            "two owners: one held 2 partitions until 2023-11-14 21:58:20 UTC, for 14.5 s or more while others owned",
+        ),
+        ({"former_owner": former(0, client_id="", partitions=1)}, 0, Level.WARNING, "id held 1 partition until"),
         ({"idle_members": 1}, 0, Level.OK, "1 member has no partitions"),
         ({"idle_members": 2}, 0, Level.OK, "2 members have no partitions"),
         ({"idle_members": None}, 0, Level.OK, ""),

@@ -24,8 +24,10 @@ from rebalance_agent.cli.inputs.groups_access import (
 from rebalance_agent.errors import RebalanceAgentError
 from rebalance_agent.model.event_json import event_to_json, value_to_json
 from rebalance_agent.model.events import Event
+from rebalance_agent.tracking.evidence.doubly_owned import FormerOwner
 from rebalance_agent.ui.sentences.explanation import LAST_MAX, last_rebalances, paragraphs, whole_rebalances
-from rebalance_agent.ui.words import plural, printable
+from rebalance_agent.ui.sentences.former_owner import former_owner_text
+from rebalance_agent.ui.words import plural, printable, wrapped
 
 __all__ = ["add_parser", "run"]
 
@@ -50,12 +52,16 @@ exit codes: 0 done, 1 the group is unknown, 2 wrong usage, or no answer
 
 @dataclass(frozen=True, slots=True)
 class _GroupPast:
-    """Rebalances newest first and rollouts of a group, where they are from, in words, and the whole ``history``."""
+    """Rebalances newest first and rollouts of a group, where they are from, in words, and the whole ``history``.
+
+    ``former_owner``: known to an agent alone, since it follows from members' reports and records together.
+    """
 
     source: str
     details: Sequence[RebalanceDetail]
     rollouts: Sequence[Event]
     history: RecordedHistory
+    former_owner: FormerOwner | None = None
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -77,6 +83,8 @@ def run(options: argparse.Namespace) -> int:
     hosts = host_names(options)
     past = _from_cluster(options) if wants_direct(options) else _from_agent(agent_api(options), options)
     texts = paragraphs(past.details, past.rollouts, options.last, advise(past.history, hosts=hosts))
+    if past.former_owner:
+        texts.append(wrapped(f"Two owners: {former_owner_text(past.former_owner)}."))
     if options.json:
         print(json.dumps(_as_json(options, past, texts)))
         return 0
@@ -90,7 +98,8 @@ def _from_agent(groups: GroupSource, options: argparse.Namespace) -> _GroupPast:
     remembered = groups.rebalances(options.group)
     details = last_rebalances(groups, remembered, LAST_MAX)
     history = history_of(event for detail in details for event in detail.events)
-    return _GroupPast("the agent's observations since its start", details, remembered.rollouts, history)
+    former = groups.group(options.group).summary.former_owner
+    return _GroupPast("the agent's observations since its start", details, remembered.rollouts, history, former)
 
 
 def _from_cluster(options: argparse.Namespace) -> _GroupPast:

@@ -102,6 +102,7 @@ class ClassicState(TrackedGroup):
         self._set_last(generation, observation.live or observation.replayed)
         if not observation.live:
             return
+        self._watch_owners(before, generation, continuous=not (after_gap or observation.replayed))
         if converted:
             self._begin_migrated(generation)
         elif not value.members and value.generation == 0:
@@ -112,6 +113,14 @@ class ClassicState(TrackedGroup):
             self._origin = None
             yield from self._episodes.add(generation, Episode(before, predecessor_known))
         self._count_stalled(observation.seen_ms)
+
+    def _watch_owners(self, before: Generation | None, generation: Generation, *, continuous: bool) -> None:
+        """Look for partitions with two owners, unless records are missing or were counted elsewhere."""
+        doubly_owned = self.history.doubly_owned
+        if continuous:
+            self.history.own_doubly(doubly_owned.complete(before, generation), generation.seen_ms)
+        else:
+            doubly_owned.forget()
 
     def _begin(self, timestamp_ms: int, last: Generation | None) -> None:
         """Start a rebalance whose beginning a record shows."""
@@ -139,14 +148,6 @@ class ClassicState(TrackedGroup):
         """Take a complete poll that does not show the group rebalancing: its record should arrive soon."""
         if self.last is None or poll.asked_ms > self.last.seen_ms:
             self._in_progress.unlisted(poll.answered_ms + self._context.settle_ms)
-
-    def report(self, event: MemberEvent, now_ms: int) -> None:
-        """Take a member's report."""
-        if self.history.add_report(event, now_ms):
-            self._episodes.report(now_ms)
-            begins = self.history.expect_reports(now_ms)
-            if self._in_progress.add_report(event.member_id, self.last, self._reports) or begins:
-                self._count_stalled(now_ms)
 
     def resize(self, now_ms: int) -> None:
         """Take a change of the cluster's topics: partition counts, or names of topic ids."""
@@ -186,6 +187,10 @@ class ClassicState(TrackedGroup):
         if self.last is None:
             return None
         return self._current_view(partial(self._build_view, self.last, judged=judged), judged=judged)
+
+    def _take_report(self, event: MemberEvent, now_ms: int, *, begins: bool) -> None:
+        if self._in_progress.add_report(event.member_id, self.last, self._reports) or begins:
+            self._count_stalled(now_ms)
 
     def _generation(self, before: Generation | None, observation: GroupRecord, value: GroupSnapshot) -> Generation:
         tasks = classic_tasks(value, before)

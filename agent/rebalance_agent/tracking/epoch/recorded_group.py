@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.model.group import GroupSnapshot, GroupState, GroupType, RebalanceProtocol
+from rebalance_agent.model.partitions import pairs, topic_partitions
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.completed_generation import Generation, PartitionHandover, subscribed_topics
 from rebalance_agent.tracking.epoch.epoch_records import EpochGroupRecords
@@ -59,6 +60,10 @@ class RecordedGroup:
         if current is None or started_ms is None or contact_ms is None:
             return {}
         return dict.fromkeys(current.held, PartitionHandover(started_ms, contact_ms, contact_ms))
+
+    def named(self, partitions: set[Partition]) -> set[Partition]:
+        """Return the partitions by the names of their topics."""
+        return pairs(self._records.by_topic_name(topic_partitions(partitions), self._topics))
 
     def by_topic_name(self, handovers: Mapping[Partition, PartitionHandover]) -> dict[Partition, PartitionHandover]:
         """Return ``handovers`` by the names of their topics."""

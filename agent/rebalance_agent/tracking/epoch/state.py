@@ -15,13 +15,14 @@ from rebalance_agent.model.epoch_groups import CurrentAssignment, EpochMember, G
 from rebalance_agent.model.events import Event, MemberEvent
 from rebalance_agent.model.generation_diff import diff_generations
 from rebalance_agent.model.group import GroupSnapshot, GroupType
-from rebalance_agent.model.partitions import pairs, topic_partitions
+from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.build_view import keeps_base_view
 from rebalance_agent.tracking.cluster_topics import PartitionCount
 from rebalance_agent.tracking.completed_generation import Episode
 from rebalance_agent.tracking.epoch.buffered_records import BufferedRecords
 from rebalance_agent.tracking.epoch.epoch_records import EpochGroupRecords
 from rebalance_agent.tracking.epoch.handovers import Handovers
+from rebalance_agent.tracking.epoch.owner_changes import OwnerChanges
 from rebalance_agent.tracking.epoch.recorded_group import RecordedGroup
 from rebalance_agent.tracking.evidence.known_times import FirstCommits, TimeBounds
 from rebalance_agent.tracking.evidence.last_seen import EpochLastSeen
@@ -59,6 +60,7 @@ class EpochState(TrackedGroup):
         self._migration_number: int | None = None
         self._records = EpochGroupRecords()
         self._recorded = RecordedGroup(group, group_type, self._records, context.topics)
+        self._owner_changes = OwnerChanges(self.history.doubly_owned, self._records, self._recorded)
         self._handovers = Handovers()
         self._last_seen = EpochLastSeen()
         self._first_commits = FirstCommits()
@@ -116,6 +118,8 @@ class EpochState(TrackedGroup):
         self.timestamp_ms = record.timestamp_ms if record.live else max(self.timestamp_ms, record.timestamp_ms)
         self._replayed = record.replayed
         self._after_gap = after_gap
+        continuous = self._backfilled and not (after_gap or record.replayed)
+        self.history.own_doubly(self._owner_changes.take(record, old, continuous=continuous), record.seen_ms)
         if record.kind is GroupEpoch:
             self._take_epoch(record, created=created)
         elif record.kind is TargetEpoch:
@@ -142,13 +146,6 @@ class EpochState(TrackedGroup):
         self._backfilled, self._buffered, self._base_view = True, BufferedRecords(), None
         for _ in self._check_reached(now_ms, live=False):
             pass  # the state before the observer started leads to no events
-
-    def report(self, event: MemberEvent, now_ms: int) -> None:
-        """Take a member's report."""
-        if self.history.add_report(event, now_ms):
-            self._episodes.report(now_ms)
-            if self.history.expect_reports(now_ms):
-                self._update_counts(now_ms)
 
     def resize(self, now_ms: int) -> None:
         """Take a change of the cluster's topics: partition counts, or names of topic ids."""
@@ -188,12 +185,12 @@ class EpochState(TrackedGroup):
             self._last_seen.update(name, new, at_ms)
             if record.live:
                 kept = old.held if old and name not in self._records.eager else set()
-                given = self._named(pairs(new.assigned) - kept)
+                given = self._recorded.named(pairs(new.assigned) - kept)
                 self._context.commits.expect(self.group, given, at_ms, self._first_commits)
         departs = old is not None and (new is None or new.epoch < 0 <= old.epoch)
         if record.live and old is not None and (departs or (new and not old.held <= pairs(new.assigned))):
-            had, commits, since_ms = self._named(old.held), self._context.commits, contact_ms or 0
-            commits.release(self.group, self._named(old.held - pairs(new.assigned)) if new else had, at_ms)
+            had, commits, since_ms = self._recorded.named(old.held), self._context.commits, contact_ms or 0
+            commits.release(self.group, self._recorded.named(old.held - pairs(new.assigned)) if new else had, at_ms)
             if departs:
                 recent = commits.recent(self.group, had, since_ms, at_ms)
                 member, changes = self._records.members.get(name), self._context.coordinators.changes(self.partition)
@@ -201,10 +198,6 @@ class EpochState(TrackedGroup):
             self._last_seen.work(name, commits.worked_ms(self.group, had, since_ms, at_ms))
         if new is None:
             self._last_seen.forget(name)
-
-    def _named(self, partitions: set[tuple[str, int]]) -> set[tuple[str, int]]:
-        """Return the partitions by the names of their topics."""
-        return pairs(self._records.by_topic_name(topic_partitions(partitions), self._context.topics))
 
     def _take_epoch(self, record: EpochRecord, *, created: bool) -> None:
         if not isinstance(record.value, GroupEpoch):
@@ -276,6 +269,10 @@ class EpochState(TrackedGroup):
         if live and peopled:
             known = not missing and (before is not None or self._created_live)
             yield from self._episodes.add(generation, Episode(before, known))
+
+    def _take_report(self, _event: MemberEvent, now_ms: int, *, begins: bool) -> None:
+        if begins:
+            self._update_counts(now_ms)
 
     @property
     def _stalled(self) -> int:

@@ -145,6 +145,27 @@ class MemberReports:
         where = next((event.where for event in reversed(events) if event.where is not None), None)
         return ReportedMember(where, events[-1].process)
 
+    def own(self, member_id: str, *callbacks: Callback) -> Iterator[MemberEvent]:
+        """Yield the reports of these callbacks that the member's client measured itself, as they arrived."""
+        for event in self._events.get(member_id, ()):
+            if event.callback in callbacks and event.evidence is None:
+                yield event
+
+    def given_up(self, member_id: str) -> dict[Partition, int]:
+        """Map each partition that the member gave up, and did not get again, to when it did (epoch ms, its clock).
+
+        That is when its revoked or lost callback was entered, if its client measured that itself.
+        """
+        given_up: dict[Partition, int] = {}
+        reported = self.own(member_id, Callback.ASSIGNED, Callback.REVOKED, Callback.LOST)
+        for event in sorted(reported, key=lambda event: event.started_ms):
+            for partition in pairs(event.partitions):
+                if event.callback is Callback.ASSIGNED:
+                    given_up.pop(partition, None)
+                else:
+                    given_up[partition] = event.started_ms
+        return given_up
+
     def keep(self, member_ids: Iterable[str], since_ms: int) -> None:
         """Drop members that are neither among ``member_ids`` nor have reported since ``since_ms``, and old reports."""
         alive = set(member_ids)

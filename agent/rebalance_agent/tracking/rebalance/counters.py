@@ -39,11 +39,12 @@ class CounterTotals:
         self._advanced_seconds = 0.0
         self._zero_until_ms = now_ms
         self._held_failures = 0
+        self._held_doubly_owned = 0.0
 
     @property
     def due_ms(self) -> int | None:
         """The deadline of `release`; None if nothing is held back."""
-        return self._zero_until_ms if self._held_failures else None
+        return self._zero_until_ms if self._held_failures or self._held_doubly_owned else None
 
     def advance(self, now_ms: int) -> None:
         """Count the partition-seconds, all and stalled, since the last call."""
@@ -92,7 +93,7 @@ class CounterTotals:
         if begins:
             self._zero_until_ms = zero_until_ms
             stalls = {**self.counters.stalls, Basis.EXACT: StallHistogram()}
-            self.counters = replace(self.counters, assign_errors=0, stalls=stalls)
+            self.counters = replace(self.counters, assign_errors=0, doubly_owned_partition_seconds=0.0, stalls=stalls)
         return begins
 
     def fail_assign(self, now_ms: int) -> None:
@@ -100,12 +101,22 @@ class CounterTotals:
         self._held_failures += 1
         self.release(now_ms)
 
+    def own_doubly(self, partition_seconds: float, now_ms: int) -> None:
+        """Count partition-seconds in which partitions had two owners."""
+        self._held_doubly_owned += partition_seconds
+        self.release(now_ms)
+
     def release(self, now_ms: int) -> bool:
-        """Count the failures held back until the counter was scraped at zero; return whether there were any."""
-        if not self._held_failures or now_ms < self._zero_until_ms:
+        """Count what was held back until its counter was scraped at zero; return whether there was anything."""
+        if self.due_ms is None or now_ms < self.due_ms:
             return False
         failures, self._held_failures = self._held_failures, 0
-        self.counters = replace(self.counters, assign_errors=(self.counters.assign_errors or 0) + failures)
+        seconds, self._held_doubly_owned = self._held_doubly_owned, 0.0
+        self.counters = replace(
+            self.counters,
+            assign_errors=(self.counters.assign_errors or 0) + failures,
+            doubly_owned_partition_seconds=(self.counters.doubly_owned_partition_seconds or 0.0) + seconds,
+        )
         return True
 
     def abort(self, generations: int) -> None:

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from rebalance_agent.model.events import AssignEvent, Event, MemberEvent
 from rebalance_agent.model.group import GroupState
+from rebalance_agent.tracking.evidence.doubly_owned import DoublyOwned
 from rebalance_agent.tracking.evidence.member_reports import MemberReports
 from rebalance_agent.tracking.patterns.empty_groups import EmptyTime, UnownedTime
 from rebalance_agent.tracking.patterns.loads import GroupLoads, LoadHistory
@@ -40,6 +41,7 @@ class GroupHistory:
         self.version = 0
         self.view: GroupView | None = None
         self.reports = MemberReports(context.report_budget)
+        self.doubly_owned = DoublyOwned(self.reports)
         self.totals = CounterTotals(now_ms, context.stall_limits.of(group))
         self.episodes = Episodes(context, self.reports, self.totals)
         self.empty_time = EmptyTime()
@@ -74,6 +76,12 @@ class GroupHistory:
         """Start the counters that need members' reports; return False if they were started before."""
         return self.totals.expect_reports(now_ms + self._settle_ms)
 
+    def own_doubly(self, partition_seconds: float, now_ms: int) -> None:
+        """Count partition-seconds in which partitions had two owners, if there were any."""
+        if partition_seconds:
+            self.totals.own_doubly(partition_seconds, now_ms)
+            self.version += 1
+
     def release(self, now_ms: int) -> None:
         """Count failures that were held back until their counter was scraped at zero."""
         self.version += self.totals.release(now_ms)
@@ -102,6 +110,7 @@ class GroupHistory:
             rollout=self.episodes.rollouts.shown,
             rollout_in_progress=self.episodes.rollouts.going_well,
             flapping=self.episodes.flapping.shown,
+            former_owner=self.doubly_owned.last,
             last_join_seconds=shown.longest("join_seconds") if shown else None,
             last_sync_seconds=shown.longest("sync_seconds") if shown else None,
             last_reconcile_seconds=shown.longest("reconcile_seconds") if shown else None,

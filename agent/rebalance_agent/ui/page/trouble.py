@@ -13,6 +13,7 @@ from rebalance_agent.api.shapes import GroupSummary, Rebalance, RebalanceKind
 from rebalance_agent.model.episode import Stall
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.ui.sentences.empty_text import Urgency, empty_text, urgency
+from rebalance_agent.ui.sentences.former_owner import former_owner_text
 from rebalance_agent.ui.svg.pieces import trigger_name
 from rebalance_agent.ui.words import (
     TIMES,
@@ -148,6 +149,9 @@ def _reasons(group: GroupSummary, recent: RecentRebalances, now_ms: int) -> Iter
         )
     if recent.lost:
         yield Trouble(Level.WARNING, 200, (f"failed members lost {plural(recent.lost, 'partition')}",))
+    former = group.former_owner
+    if former and former.until_ms >= now_ms - STORM_SECONDS * 1000:
+        yield Trouble(Level.WARNING, 260, (f"two owners: {former_owner_text(former)}",))
     if group.skew_ratio is not None and group.skew_ratio > SKEW_RATIO_MAX and group.members > SKEW_MEMBERS_MAX:
         times = f"{group.skew_ratio:.1f}{TIMES}"
         yield Trouble(Level.WARNING, 100 + group.skew_ratio, (f"the most loaded member has {times} its share",))

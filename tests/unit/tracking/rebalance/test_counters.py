@@ -82,3 +82,17 @@ def test_the_histogram_of_measured_stalls_begins_with_reports_and_at_zero():
     settled(ledger, 2.0, basis=Basis.EXACT)
     assert not ledger.expect_reports(T0)
     assert ledger.counters.stalls[Basis.EXACT].sum_seconds == 2.0
+
+
+def test_partition_seconds_with_two_owners_are_held_back_until_their_counter_was_seen_at_zero():
+    ledger = CounterTotals(T0)
+    assert ledger.counters.doubly_owned_partition_seconds is None
+    ledger.expect_reports(T0 + 5_000)
+    ledger.own_doubly(2.0, T0 + 4_000)
+    ledger.own_doubly(0.5, T0 + 4_500)
+    assert (ledger.counters.doubly_owned_partition_seconds, ledger.due_ms) == (0.0, T0 + 5_000)
+    assert ledger.release(T0 + 5_000)
+    assert (ledger.counters.doubly_owned_partition_seconds, ledger.due_ms) == (2.5, None)
+    ledger.own_doubly(1.0, T0 + 6_000)
+    assert ledger.counters.doubly_owned_partition_seconds == 3.5
+    assert ledger.counters.assign_errors == 0

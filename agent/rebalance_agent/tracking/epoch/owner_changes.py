@@ -1,0 +1,59 @@
+"""Passes the changes of owners in a consumer group on, record by record, to find partitions with two owners.
+
+The coordinator gives a partition to another member only when its owner has revoked it or was removed. So the one that
+still holds it was removed. In share groups several members own a partition on purpose; clients of streams groups do not
+report.
+"""
+
+from __future__ import annotations
+
+from rebalance_agent.model.epoch_groups import CurrentAssignment, GroupEpoch
+from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.partitions import pairs
+from rebalance_agent.tracking.epoch.epoch_records import EpochGroupRecords
+from rebalance_agent.tracking.epoch.recorded_group import RecordedGroup
+from rebalance_agent.tracking.evidence.doubly_owned import DoublyOwned
+from rebalance_agent.tracking.observations import EpochRecord
+
+__all__ = ["OwnerChanges"]
+
+
+class OwnerChanges:
+    """The changes of one group whose coordinator assigns."""
+
+    def __init__(self, doubly_owned: DoublyOwned, records: EpochGroupRecords, recorded: RecordedGroup) -> None:
+        """``records``, ``recorded``: of the group, as they are after each record."""
+        self._doubly_owned, self._records, self._recorded = doubly_owned, records, recorded
+
+    def take(self, record: EpochRecord, old: CurrentAssignment | None, *, continuous: bool) -> float:
+        """Take a record; return the partition-seconds with two owners that it shows (see `DoublyOwned`).
+
+        ``old``: the member's current assignment before it. ``continuous``: no record is missing before it, and no other
+        observer counted it.
+        """
+        if record.group_type is not GroupType.CONSUMER or not record.live:
+            return 0.0
+        if not continuous:
+            self._doubly_owned.forget()
+        elif isinstance(record.value, GroupEpoch):
+            self._doubly_owned.start(record.value.epoch, record.timestamp_ms)
+        elif record.kind is CurrentAssignment:
+            return self._take_assignment(record, old)
+        return 0.0
+
+    def _take_assignment(self, record: EpochRecord, old: CurrentAssignment | None) -> float:
+        name, at_ms, new = record.subject, record.timestamp_ms, self._records.current(record.subject)
+        owned = self._records.backlog.owned
+        unowned = {partition for partition in old.held if partition not in owned} if old else set()
+        if new is not None:
+            self._doubly_owned.rejoin(name, at_ms)
+        elif unowned:
+            member = self._records.members.get(name)
+            client_id, host = (member.client_id, member.client_host) if member else ("", "")
+            self._doubly_owned.remove(name, client_id, host, self._named(unowned), at_ms, record.seen_ms)
+        if not self._doubly_owned.awaiting:
+            return 0.0
+        return self._doubly_owned.move(self._named(pairs(new.assigned)) if new else (), self._named(unowned), at_ms)
+
+    def _named(self, partitions: set[tuple[str, int]]) -> set[tuple[str, int]]:
+        return self._recorded.named(partitions)

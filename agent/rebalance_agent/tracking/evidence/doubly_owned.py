@@ -1,0 +1,256 @@
+"""Partitions with two owners: a removed member still held them when the record had given them to another member.
+
+Such a member does not know that the coordinator removed it: it stood still, or did not poll, for too long. It may
+process records that the new owner processes as well. Only its own report shows it, and only afterwards: the client
+calls back with ``lost`` or ``revoked`` when it hears of its removal, and held the partitions until then. A process that
+died reports nothing, so nothing is counted for it.
+
+The time is a lower bound. It begins with the record that gives the partition to another member and ends when the
+callback is entered, the one by the coordinator's clock and the other by the member's. So it is taken by both clocks as
+they are, and by durations alone: how long the member held the partition since an assigned callback, without the time
+between the records of that generation and of the new owner, which was no longer. The smaller one counts. A wrong clock
+makes neither too large, unless somebody sets it wrong in that very time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from rebalance_agent.assignors import find_strategy
+from rebalance_agent.model.events import Callback, MemberEvent
+from rebalance_agent.model.generation_diff import Partition, owners
+from rebalance_agent.model.partitions import count_partitions, pairs
+from rebalance_agent.tracking.completed_generation import Generation
+from rebalance_agent.tracking.evidence.known_times import FOREVER_MS
+from rebalance_agent.tracking.evidence.member_reports import MemberReports
+
+__all__ = ["DRIFT", "GENERATIONS_MAX", "KEPT_MS", "REMOVED_MAX", "UNREPORTED_MAX", "DoublyOwned", "FormerOwner"]
+
+GENERATIONS_MAX = 64
+"""Generations whose times are kept. A cooperative member reports only those that change its partitions; one that has
+kept them for longer is not judged."""
+
+UNREPORTED_MAX = 4
+"""The same before any member has reported: the first reports are of the last generations."""
+
+REMOVED_MAX = 10_000
+"""Partitions of removed members that are kept per group; the members removed first are dropped first."""
+
+KEPT_MS = 3_600_000
+"""How long (ms) a removed member's report is awaited; by then a suspended process was noticed otherwise."""
+
+DRIFT = 10_000
+"""A clock that nobody sets gains at most 1 ms in this many (100 ppm, several times what quartz does)."""
+
+_STOPS = (Callback.LOST, Callback.REVOKED)
+
+
+@dataclass(frozen=True, slots=True)
+class FormerOwner:
+    """A removed member that held ``partitions`` which others owned, the longest one for ``seconds`` at least.
+
+    ``until_ms``: when it gave them up (epoch ms, its own clock).
+    """
+
+    member_id: str
+    client_id: str
+    host: str
+    partitions: int
+    seconds: float
+    until_ms: int
+
+
+class _Clock(NamedTuple):
+    """A member's assigned callback: at ``own_ms`` by its clock, not before ``record_ms`` by the coordinator's."""
+
+    own_ms: int
+    record_ms: int
+
+    def at_least_ms(self, own_ms: int) -> int:
+        """Return the coordinator's time (epoch ms) at the member's ``own_ms``, at the least."""
+        drift_ms = abs(own_ms - self.own_ms) // DRIFT
+        rounded_ms = 1  # all times are whole milliseconds
+        return min(own_ms, self.record_ms + own_ms - self.own_ms) - drift_ms - rounded_ms
+
+
+@dataclass(slots=True)
+class _Held:
+    """``given_ms``: when the record gave the partition to another member; ``taken_ms``: when it had no owner again."""
+
+    given_ms: int | None = None
+    taken_ms: int = FOREVER_MS
+    stopped_ms: int | None = None
+
+
+@dataclass(slots=True)
+class _Removed:
+    """A member that the record no longer has. ``returned_ms``: when it joined again under its id."""
+
+    member_id: str
+    client_id: str
+    host: str
+    clock: _Clock
+    removed_ms: int
+    due_ms: int
+    returned_ms: int = FOREVER_MS
+    held: dict[Partition, _Held] = field(default_factory=dict)
+
+
+class DoublyOwned:
+    """The partitions of one group that had two owners. Times are epoch ms.
+
+    ``last``: the last member that was found, None before. Methods that find some return their partition-seconds.
+    """
+
+    def __init__(self, reports: MemberReports) -> None:
+        """``reports``: of the group's members."""
+        self.last: FormerOwner | None = None
+        self._reports = reports
+        self._times: dict[int, int] = {}
+        self._removed: dict[str, _Removed] = {}
+
+    @property
+    def awaiting(self) -> bool:
+        """Whether the report of a removed member is awaited."""
+        return bool(self._removed)
+
+    def start(self, generation: int, at_ms: int) -> None:
+        """Take the time of the record before which no member can know this ``generation`` (or group epoch)."""
+        if self._times and generation < next(reversed(self._times)):
+            self._times.clear()  # the group was deleted and created again
+        self._times.setdefault(generation, at_ms)
+        if len(self._times) > (GENERATIONS_MAX if self._reports else UNREPORTED_MAX):
+            del self._times[next(iter(self._times))]
+
+    def complete(self, before: Generation | None, generation: Generation) -> float:
+        """Take a completed generation of a classic group, and the one ``before`` it."""
+        at_ms = generation.timestamp_ms
+        if generation.number != before.number if before else generation.number <= 1:
+            # Otherwise its record may have been written again, after members had learned of it.
+            self.start(generation.number, at_ms)
+        ids = {member.member_id for member in generation.members} if self._reports else set[str]()
+        members = before.members if before and self._reports else ()
+        gone = [member for member in members if member.member_id not in ids]
+        if not gone and not self._removed:
+            return 0.0
+        if _several_owners(generation) or (before and _several_owners(before)):
+            self.forget()
+            return 0.0
+        for member in gone:
+            host, had = member.client_host, pairs(member.assigned)
+            self.remove(member.member_id, member.client_id, host, had, at_ms, generation.seen_ms)
+        given = owners(generation.value).keys()
+        return self.move(given, owners(before.value).keys() - given if before else (), at_ms)
+
+    def remove(
+        self, member_id: str, client_id: str, host: str, partitions: Collection[Partition], at_ms: int, now_ms: int
+    ) -> None:
+        """Take a record, at ``at_ms``, without a member that was the only owner of ``partitions`` until then.
+
+        ``now_ms``: by the observer's clock.
+        """
+        clock = self._clock(member_id)
+        if clock is None:
+            return
+        removed = _Removed(member_id, client_id, host, clock, at_ms, now_ms + KEPT_MS)
+        given_up = self._reports.given_up(member_id)
+        for partition in partitions:
+            stopped_ms = given_up.get(partition)
+            if stopped_ms is None or clock.at_least_ms(stopped_ms) > at_ms:
+                removed.held[partition] = _Held(stopped_ms=stopped_ms)
+        self._removed.pop(member_id, None)
+        if removed.held:
+            self._removed[member_id] = removed
+            while sum(len(each.held) for each in self._removed.values()) > REMOVED_MAX:
+                del self._removed[next(iter(self._removed))]
+
+    def rejoin(self, member_id: str, at_ms: int) -> None:
+        """Take a record with a member; if it was removed before, it knows that by now."""
+        if removed := self._removed.get(member_id):
+            removed.returned_ms = min(removed.returned_ms, at_ms)
+
+    def move(self, given: Collection[Partition], unowned: Collection[Partition], at_ms: int) -> float:
+        """Take a record that leaves partitions ``unowned`` and has ``given`` others to members that are in it."""
+        seconds = 0.0
+        for removed in list(self._removed.values()):
+            for partition, held in removed.held.items():
+                if partition in given and held.given_ms is None:
+                    held.given_ms = at_ms
+                elif partition in unowned and held.given_ms is not None:
+                    held.taken_ms = min(held.taken_ms, at_ms)
+            seconds += self._find(removed)
+        return seconds
+
+    def report(self, event: MemberEvent) -> float:
+        """Take a new report of a member."""
+        removed = self._removed.get(event.member_id)
+        if removed is None or event.callback not in _STOPS or event.evidence is not None:
+            return 0.0
+        if removed.returned_ms < FOREVER_MS and event.callback is not Callback.LOST:
+            return 0.0  # of what it got since it returned
+        for partition in pairs(event.partitions) & removed.held.keys():
+            removed.held[partition].stopped_ms = event.started_ms
+        return self._find(removed)
+
+    def pass_time(self, now_ms: int) -> None:
+        """Drop the members whose report is not awaited any more."""
+        for removed in [each for each in self._removed.values() if now_ms >= each.due_ms]:
+            del self._removed[removed.member_id]
+
+    def forget(self) -> None:
+        """Drop all removed members: records are missing, so owners may have changed unseen."""
+        self._removed.clear()
+
+    def _clock(self, member_id: str) -> _Clock | None:
+        """Return the last assigned callback of a generation whose time is known."""
+        assigned = (
+            _Clock(event.started_ms, self._times[event.generation])
+            for event in self._reports.own(member_id, Callback.ASSIGNED)
+            if event.generation in self._times
+        )
+        return max(assigned, default=None)
+
+    def _find(self, removed: _Removed) -> float:
+        """Return the partition-seconds of those partitions whose end is known, and drop them."""
+        found = dict(_found(removed))
+        for partition in found:
+            del removed.held[partition]
+        if not removed.held:
+            del self._removed[removed.member_id]
+        doubly = {partition: span for partition, span in found.items() if span.seconds > 0}
+        if doubly:
+            self.last = FormerOwner(
+                removed.member_id,
+                removed.client_id,
+                removed.host.removeprefix("/"),
+                len(doubly),
+                max(span.seconds for span in doubly.values()),
+                max(span.until_ms for span in doubly.values()),
+            )
+        return sum(span.seconds for span in doubly.values())
+
+
+def _several_owners(generation: Generation) -> bool:
+    """Whether partitions have several owners on purpose."""
+    strategy = find_strategy(generation.value.protocol or "")
+    assigned = sum(count_partitions(member.assigned) for member in generation.members)
+    return (strategy is not None and strategy.redundancy is not None) or assigned > len(owners(generation.value))
+
+
+class _Span(NamedTuple):
+    seconds: float
+    until_ms: int
+
+
+def _found(removed: _Removed) -> Iterator[tuple[Partition, _Span]]:
+    for partition, held in removed.held.items():
+        if held.stopped_ms is None:
+            continue
+        stopped_ms = min(removed.clock.at_least_ms(held.stopped_ms), removed.returned_ms)
+        if held.given_ms is not None:
+            milliseconds = max(0, min(stopped_ms, held.taken_ms) - held.given_ms)
+            yield partition, _Span(milliseconds / 1000, held.stopped_ms)
+        elif stopped_ms <= removed.removed_ms:
+            yield partition, _Span(0.0, held.stopped_ms)

@@ -1,0 +1,19 @@
+"""A removed member that still held partitions which others owned, in words."""
+
+from __future__ import annotations
+
+from rebalance_agent.tracking.evidence.doubly_owned import FormerOwner
+from rebalance_agent.ui.words import duration, moment_to_second, plural, printable, shortened
+
+__all__ = ["former_owner_text"]
+
+NAME_MAX = 60
+"""Characters of a client id."""
+
+
+def former_owner_text(former: FormerOwner) -> str:
+    """Say which member it was, how many partitions it held, for how long at least, and until when."""
+    name = shortened(printable(former.client_id or former.member_id), NAME_MAX)
+    held, them = plural(former.partitions, "partition"), "it" if former.partitions == 1 else "them"
+    time, until = duration(former.seconds), moment_to_second(former.until_ms)
+    return f"{name} held {held} until {until}, for {time} or more while others owned {them}"
