@@ -70,6 +70,25 @@ def test_lag_that_lies_with_one_member_shows_until_it_is_drained(kafka, names):
         assert watched.metric("rebalance_agent_loads_left_out_partitions") == 0
 
 
+@pytest.mark.parametrize(("rates", "truth"), [((9, 3, 3, 3), 12 / 9), ((16, 1, 1, 2), 17 / 16)])
+def test_rates_that_are_planted_show_as_their_skew(kafka, names, rates, truth):
+    bootstrap, (topic, group, _) = kafka.bootstrap_servers, names
+    create_topic(bootstrap, topic, 4)
+    producer = Producer({"bootstrap.servers": bootstrap, "log_level": 0})
+
+    def skew_by_rate():
+        """What is shown after so many more records in each partition."""
+        for partition, rate in enumerate(rates):
+            for _ in range(rate):
+                producer.produce(topic, b"x", partition=partition)
+        assert producer.flush(30) == 0
+        return skew(watched, group, "rate")
+
+    # Under range, the members have partitions 0 and 1, and 2 and 3.
+    with observing(bootstrap, **FOLLOWED) as watched, members(bootstrap, group, topic, 2):
+        eventually(lambda: skew_by_rate() == pytest.approx(truth, rel=0.02), waiting_for=names)
+
+
 def test_offsets_of_a_transaction_count_when_it_commits_and_never_when_it_aborts(kafka, names):
     bootstrap, (topic, group, _) = kafka.bootstrap_servers, names
     create_topic(bootstrap, topic, 4)
