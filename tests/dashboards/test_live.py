@@ -59,6 +59,7 @@ FLEETING = {
     "rebalance-group: How long records wait B": "the demo names no groups in lag_groups",
     "rebalance-group: How long records wait C": "the demo names no groups in lag_groups",
     "rebalance-group: How long records wait D": "the demo names no groups in lag_groups",
+    "rebalance-group: Partitions standing still D": "only if a member comes back that was removed on a busy machine",
     "rebalance-group: Topics on few members A": "a topic is crowded only between two steps of a cooperative group",
 }
 """What it answers only if something goes wrong, or if Prometheus looks at the right moment."""
