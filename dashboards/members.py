@@ -255,7 +255,8 @@ ERRORS = Panel(
     15,
     "assign() in trouble",
     "Does the assignor fail, or cannot decode members' user data? Each member with unreadable user data counts: "
-    "different versions, or a wrong setting. It is treated as a member without user data.",
+    "different versions, or a wrong setting. It is treated as a member without user data. Missing standbys: the group "
+    "has too few members or processes for the copies that its setting asks for.",
     (
         counted(
             "kafka_rebalance_member_assign_failures_total",
@@ -266,6 +267,10 @@ ERRORS = Panel(
             "kafka_rebalance_member_user_data_errors_total",
             "{{consumergroup}} {{assignor}} user data",
             *("consumergroup", "assignor"),
+        ),
+        Query(
+            f"{gauge('kafka_rebalance_member_missing_standbys', MEMBER, 'consumergroup')} > 0",
+            "{{consumergroup}} missing standbys",
         ),
     ),
     Look.COUNTS,

@@ -32,6 +32,7 @@ SILENT = {
     "rebalance-group: Stall of each rebalance F": "no group stands still for 30 s",
     "rebalance-group: Phases of the last rebalance C": "no group of type consumer, share or streams",
     "rebalance-group: What is wrong with the assignment C": "no group is declared to be co-partitioned",
+    "rebalance-members: assign() in trouble C": "no group has standbys",
     "rebalance-group: Rebalances for nothing D": "the offsets topic may be read, so nothing is only polled",
 }
 """What this run cannot answer, and why."""

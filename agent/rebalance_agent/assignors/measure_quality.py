@@ -100,6 +100,7 @@ def judgement(
         topic_spread=topic_spread(roster, owners, measured.targets),
         copartition_breaks=copartition_breaks(roster, owners),
         rack_misses=rack_misses(roster, owners),
+        missing_standbys=assignment.missing_standbys,
     )
     spread = host_spread(roster, given, measured.targets, [hosts[name] for name in names]) if hosts else None
     return Judgement(quality, dict(zip(names, measured.targets, strict=True)), spread)

@@ -33,10 +33,14 @@ Plan = list[dict[str, tuple[int, ...]]]
 
 
 class CopiesPlan(NamedTuple):
-    """The copies of each member, and those of them that partitions wait for, see `AssignedCopies`."""
+    """The copies of each member, and those of them that partitions wait for, see `AssignedCopies`.
+
+    ``missing``: copies that the group's setting asks for and that no host is left for; one of a unit counts once.
+    """
 
     standbys: Plan
     warmups: Plan
+    missing: int = 0
 
 
 Reader = Callable[[bytes], MemberUserData]

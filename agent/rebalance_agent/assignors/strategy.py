@@ -126,13 +126,15 @@ class Strategy:
             now, held = withhold(roster, plan)
             members = _by_member_id(roster, now)
             revoking = {member: topics for member, topics in _by_member_id(roster, held).items() if topics}
-        copies = {} if self.copies is None else _copies_by_member_id(roster, self.copies(roster, plan, now))
+        copied = None if self.copies is None else self.copies(roster, plan, now)
+        copies = {} if copied is None else _copies_by_member_id(roster, copied)
         answers, unanswered = self._answers(members, copies)
         return GroupAssignment(
             members=members,
             target=target,
             revoking=revoking,
             standbys={member_id: each.standbys for member_id, each in copies.items()},
+            missing_standbys=copied.missing if copied else None,
             redundancy=1 if self.redundancy is None else self.redundancy(roster),
             user_data=answers,
             unknown_topics=roster.unknown_topics,
@@ -172,7 +174,7 @@ def _by_member_id(roster: Roster, plan: Plan) -> dict[str, TopicPartitions]:
 
 
 def _copies_by_member_id(roster: Roster, plan: CopiesPlan) -> dict[str, AssignedCopies]:
-    standbys, warmups = (_by_member_id(roster, each) for each in plan)
+    standbys, warmups = (_by_member_id(roster, each) for each in (plan.standbys, plan.warmups))
     return {member_id: AssignedCopies(given, warmups[member_id]) for member_id, given in standbys.items()}
 
 

@@ -141,6 +141,9 @@ class Participant:
             _logger.warning("group %s, member %s: user data not used: %s", self.group, member_id, problem)
         if assignment.unknown_topics:
             _logger.info("group %s: no metadata yet for topics %s", self.group, ", ".join(assignment.unknown_topics))
+        if assignment.missing_standbys:
+            text = "group %s: no member is left for %d standby copies: more members or processes are needed"
+            _logger.warning(text, self.group, assignment.missing_standbys)
         return AssignDecision(group, assignment, strategy)
 
     @staticmethod

@@ -16,6 +16,7 @@ __all__ = [
     "JOIN",
     "LOST",
     "MEMBER_ROWS",
+    "MISSING_STANDBYS",
     "PARTITIONS",
     "REJECTED_COMMITS",
     "REPROCESSED",
@@ -137,6 +138,12 @@ SKEW = _row(
     "Skew of the last assignment that this member computed as leader: highest load / promised load; 1 is best.",
     "ratio",
 )
+MISSING_STANDBYS = _row(
+    "missing_standbys",
+    MetricType.GAUGE,
+    "Standby copies that no member could get in the last assignment that this member computed as leader; 0 is best.",
+    "copies",
+)
 
 MEMBER_ROWS: tuple[Metric, ...] = (
     CALLBACK_SECONDS,
@@ -155,5 +162,6 @@ MEMBER_ROWS: tuple[Metric, ...] = (
     REPROCESSED,
     REJECTED_COMMITS,
     SKEW,
+    MISSING_STANDBYS,
 )
 """In the order of /metrics and of the documentation."""

@@ -21,6 +21,8 @@ class AssignmentQuality:
     - ``topic_spread``: topic -> distinct owners / min(partitions, subscribers whose target is above 0); 1 is best.
     - ``copartition_breaks``: partition numbers of co-partitioned topics that are on different members.
     - ``rack_misses``: partitions whose owner's rack has no replica although the rack of another subscriber has one.
+    - ``missing_standbys``: standby copies that the setting asks for and that no member could get; one of a unit of
+      partitions counts once.
     """
 
     spread: int
@@ -33,3 +35,4 @@ class AssignmentQuality:
     topic_spread: Mapping[str, float] = field(default_factory=dict)
     copartition_breaks: int | None = None
     rack_misses: int | None = None
+    missing_standbys: int | None = None

@@ -80,7 +80,14 @@ def sidecar_members(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
     """One consumer in a rebalance, as the leader of its group, and the metrics that only a gateway provides."""
     metrics = MemberMetrics(FakeClock(NOW))
     quality = AssignmentQuality(
-        spread=0, max_mean_ratio=1.0, skew_ratio=1.25, imbalance=0, moved=1, moved_min=1, unassigned=0
+        spread=0,
+        max_mean_ratio=1.0,
+        skew_ratio=1.25,
+        imbalance=0,
+        moved=1,
+        moved_min=1,
+        unassigned=0,
+        missing_standbys=0,
     )
     metrics.observe(
         [

@@ -220,6 +220,17 @@ class TestStateBeforeBalance:
         assert second.members["new"] == {"t": (1, 4)}
         assert {1, 4}.isdisjoint(second.standbys["new"]["t"])
 
+    @pytest.mark.parametrize(("members", "copies", "missing"), [(1, 1, 6), (2, 1, 0), (2, 3, 12), (4, 3, 0)])
+    def test_copies_that_no_member_is_left_for_are_counted(self, members, copies, missing):
+        subject = equals({"t": 6, "u": 6}, members, standbys=copies)
+        assignment = EAGER.assign(subject)
+        assert assignment.missing_standbys == judge(subject, assignment, EAGER).missing_standbys == missing
+
+    def test_without_standbys_none_is_missing(self):
+        subject = equals({"t": 6}, 1)
+        assert EAGER.assign(subject).missing_standbys == 0
+        assert strategy("sticky").assign(subject).missing_standbys is None
+
     def test_with_a_factor_of_one_balance_comes_first(self):
         first = EAGER.assign(lopsided(state_factor=1))
         assert loads(first.target, "t") == {"m0": 6, "m1": 6}

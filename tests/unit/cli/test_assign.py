@@ -34,6 +34,7 @@ QUALITY = {
     "topic_spread",
     "copartition_breaks",
     "rack_misses",
+    "missing_standbys",
 }
 
 

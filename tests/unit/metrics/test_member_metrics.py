@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from rebalance_agent.clock import FakeClock
@@ -111,6 +113,16 @@ def test_the_leaders_assign_calls_are_timed_judged_and_their_failures_counted():
     assert sidecar.value("assign_seconds_sum", "orders", "weighted-sticky") == 0.04
     assert sidecar.value("assign_failures_total", "orders", "weighted-sticky") == 1
     assert sidecar.value("assignment_skew_ratio", "orders", "consumer-1") == 1.5
+
+
+def test_missing_standbys_are_those_of_the_last_assignment():
+    sidecar = Sidecar()
+    sidecar.take(assign_event(1, quality=replace(quality(1.0), missing_standbys=4)))
+    assert sidecar.value("missing_standbys", "orders", "consumer-1") == 4
+    sidecar.take(assign_event(2, quality=replace(quality(1.0), missing_standbys=0)))
+    assert sidecar.value("missing_standbys", "orders", "consumer-1") == 0
+    sidecar.take(assign_event(3, quality=quality(1.0)))
+    assert "missing_standbys{" not in sidecar.metrics.text().decode()
 
 
 def test_members_whose_user_data_did_not_decode_are_counted_in_each_call():

@@ -74,7 +74,7 @@ def plan_copies(
         return CopiesPlan(roster.empty_plan(), roster.empty_plan())
     assignment = _UnitAssignment(roster, kinds, host_of)
     active, current = (_Held(assignment.contents, _inverted(plan)) for plan in (target, now))
-    units, demands, extras, awaited = [], [], [], set()
+    units, demands, extras, awaited, missing = [], [], [], set(), 0
     for (kind, number), best in zip(_names(kinds), roster.cache.unit_hosts or repeat(None), strict=False):
         if not kinds[kind].copied:
             continue
@@ -89,7 +89,9 @@ def plan_copies(
             extras.append(((kind, number), host))
         owned = assignment.hosts(kind, assignment.owned.main_holders(kind, number))
         units.append((kind, number))
-        demands.append(Demand(min(count, len(able) - 1), host, able, tuple(dict.fromkeys((*copied, *owned)))))
+        possible = min(count, len(able) - 1)
+        missing += count - possible
+        demands.append(Demand(possible, host, able, tuple(dict.fromkeys((*copied, *owned)))))
     copies = extras + [
         (unit, host)
         for unit, hosts in zip(units, spread_copies(demands, assignment.sizes), strict=True)
@@ -102,6 +104,7 @@ def plan_copies(
     return CopiesPlan(
         _as_plan(roster, contents, copied_units, members),
         _as_plan(roster, contents, [unit for unit, _ in waiting], [member for _, member in waiting]),
+        missing,
     )
 
 

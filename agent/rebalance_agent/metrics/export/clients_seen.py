@@ -34,6 +34,7 @@ class SeenClient:
     owned: set[tuple[str, int]] = field(default_factory=set)
     stalled_ms: int | None = None
     skew: float | None = None
+    missing_standbys: int | None = None
     has_heartbeat: bool = False
     sequences: dict[str, int] = field(default_factory=dict)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from prometheus_client.metrics import MetricWrapperBase
@@ -17,6 +17,7 @@ from rebalance_agent.metrics.export.dialects import Dialect
 from rebalance_agent.metrics.export.instruments import Instruments
 from rebalance_agent.metrics.export.text import TextFormat
 from rebalance_agent.metrics.group_metric import FOLDED
+from rebalance_agent.metrics.metric import Metric
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.events import AssignEvent, Callback, Event, MemberEvent
 from rebalance_agent.model.partitions import count_partitions
@@ -149,15 +150,14 @@ class MemberMetrics:
         self._instruments.counter(rows.USER_DATA_ERRORS).labels(labels[0], assignor).inc(len(event.user_data_errors))
         if event.quality is not None:
             client.skew = event.quality.skew_ratio
+            client.missing_standbys = event.quality.missing_standbys
 
     def _set_gauges(self) -> None:
         """Set all gauges from the present consumers."""
-        gauges = {row: self._instruments.gauge(row) for row in (rows.GENERATION, rows.PARTITIONS, rows.SKEW)}
-        for gauge in gauges.values():
-            gauge.clear()
         generations: dict[tuple[str, str], int] = {}
         partitions: dict[tuple[str, str], int] = {}
         skews: dict[tuple[str, str], float] = {}
+        missing: dict[tuple[str, str], int] = {}
         for client in self._clients:
             labels = self._exported_labels(client.group, client.client_id)
             partitions[labels] = partitions.get(labels, 0) + len(client.owned)
@@ -165,9 +165,19 @@ class MemberMetrics:
                 generations[labels] = max(generations.get(labels, 0), client.generation)
             if client.skew is not None:
                 skews[labels] = max(skews.get(labels, 0.0), client.skew)
-        for row, values in ((rows.GENERATION, generations), (rows.PARTITIONS, partitions), (rows.SKEW, skews)):
+            if client.missing_standbys is not None:
+                missing[labels] = max(missing.get(labels, 0), client.missing_standbys)
+        found: Mapping[Metric, Mapping[tuple[str, str], float]] = {
+            rows.GENERATION: generations,
+            rows.PARTITIONS: partitions,
+            rows.SKEW: skews,
+            rows.MISSING_STANDBYS: missing,
+        }
+        for row, values in found.items():
+            gauge = self._instruments.gauge(row)
+            gauge.clear()
             for labels, value in values.items():
-                gauges[row].labels(*labels).set(value)
+                gauge.labels(*labels).set(value)
 
     def _expire(self, now: float) -> None:
         before = now - self._limits.silent_seconds
