@@ -10,9 +10,10 @@ import weakref
 
 import confluent_kafka
 import pytest
+from confluent_kafka import KafkaError
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from rebalance_agent.clients.confluent_kafka import Consumer
+from rebalance_agent.clients.confluent_kafka import Consumer, inconsistent_protocol
 from support.observer.sidecars import absent, arrives, reported
 
 pytestmark = pytest.mark.integration
@@ -225,3 +226,34 @@ def test_a_consumer_that_nobody_knows_any_more_goes_at_once(kafka, sidecar):
         assert gone() is None
     finally:
         gc.enable()
+
+
+def test_a_member_that_the_group_refuses_can_say_who_offers_what(crew, topic):
+    first = crew.make({"partition.assignment.strategy": "range", "client.id": "first"})
+    first.subscribe([topic])
+    crew.until(first.assignment)
+    other = crew.make({"partition.assignment.strategy": "cooperative-sticky"})
+    crew.members.remove(other)
+    other.subscribe([topic])
+    refused = []
+
+    def polled():
+        if (message := other.poll(0.05)) and message.error().code() == KafkaError.INCONSISTENT_GROUP_PROTOCOL:
+            refused.append(message.error().str())
+        return refused
+
+    crew.until(polled)
+    text = other.explain_refusal()
+    other.close()
+    assert "this consumer offers cooperative-sticky" in text
+    assert "first offers range. this consumer must list range." in text
+
+
+def test_a_refusal_that_cannot_be_explained_says_why(monkeypatch):
+    monkeypatch.setattr(inconsistent_protocol, "TIMEOUT_SECONDS", 0.5)
+    settings = {"bootstrap.servers": "127.0.0.1:9", "group.id": "g", "on_commit": lambda *_: None, "log_level": 0}
+    with Consumer(settings, events_url="") as consumer:
+        text = consumer.explain_refusal()
+    assert text.startswith(
+        "group g rejects a member that offers range, roundrobin, and cannot be described: Local: Timed out"
+    )

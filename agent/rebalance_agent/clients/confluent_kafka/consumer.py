@@ -12,6 +12,7 @@ from typing import Any
 import confluent_kafka
 
 from rebalance_agent.clients.confluent_kafka.group_position import membership_of
+from rebalance_agent.clients.confluent_kafka.inconsistent_protocol import why_refused
 from rebalance_agent.clients.confluent_kafka.statistics import Statistics
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.instrumentation import Instrumentation, Membership
@@ -23,6 +24,9 @@ __all__ = ["Consumer", "OnRebalance"]
 
 OnRebalance = Callable[[confluent_kafka.Consumer, list[confluent_kafka.TopicPartition]], Any]
 """Callback ``on_assign``, ``on_revoke`` or ``on_lost``: consumer and partitions."""
+
+DEFAULT_STRATEGIES = "range,roundrobin"
+"""librdkafka's default."""
 
 INTERVAL = "statistics.interval.ms"
 OFF = ("false", "f", "0", "no", "n", "off")
@@ -90,6 +94,17 @@ class Consumer(confluent_kafka.Consumer):
             statistics = Statistics(partial(_report_reason, self._instrumentation, self._cooperative))
             settings["stats_cb"] = _both(statistics.read, settings.get("stats_cb"))
         super().__init__(settings)
+        self._settings = settings
+
+    def explain_refusal(self) -> str:
+        """Explain why the group refuses this consumer: its strategies, those of the other members, and a solution.
+
+        For errors of `poll` with the code ``INCONSISTENT_GROUP_PROTOCOL``, which do not say it. It asks the coordinator
+        for the group's description, and takes up to `inconsistent_protocol.TIMEOUT_SECONDS`.
+        """
+        offered = str(self._settings.get("partition.assignment.strategy", DEFAULT_STRATEGIES)).split(",")
+        group = str(self._settings.get("group.id", ""))
+        return why_refused(self._settings, group, [name.strip() for name in offered])
 
     def subscribe(
         self,
