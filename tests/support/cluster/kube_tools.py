@@ -49,6 +49,10 @@ PACKAGES = {
 CHART = ("helm", "helm-unittest", "kubeconform", "helm-docs", "etcd", "kube-apiserver", "kubectl")
 """What ``make test`` needs, in the order in which it is built; the others make a node."""
 
+COMPILED = "all=-dwarf=false"
+"""Flags of the compiler: the linker drops symbols for debuggers anyway, and they take a tenth of the time. They do not
+change what a program does, so they are not in the key of the cache."""
+
 OPERATOR = (
     "github.com/prometheus-operator/prometheus-operator@v0.85.0",
     "h1:M5xLCLEoaW2IJfnuCwFzzpL+jSVQu3KGT84Pye+fW8s=",
@@ -123,7 +127,8 @@ def build(name: str) -> str:
             shutil.rmtree(unfinished, ignore_errors=True)  # somebody was killed
             unfinished.mkdir()
             try:
-                _go("build", "-ldflags", _linked(), "-o", str(unfinished / name), PACKAGES[name], scratch=unfinished)
+                arguments = ("-gcflags", COMPILED, "-ldflags", _linked(), "-o", str(unfinished / name), PACKAGES[name])
+                _go("build", *arguments, scratch=unfinished)
                 (unfinished / name).rename(built)
             finally:
                 shutil.rmtree(unfinished, ignore_errors=True)

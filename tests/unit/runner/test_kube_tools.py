@@ -12,7 +12,7 @@ from support.cluster.kube_tools import UnavailableError, build, program
 BUILDS = """#!/bin/sh
 echo "$@" >>"{calls}"
 sleep 0.2
-echo built >"$5"
+echo built >"$7"
 """
 FAILS = """#!/bin/sh
 echo "$@" >>"{calls}"
