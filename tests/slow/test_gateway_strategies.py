@@ -81,7 +81,9 @@ def test_every_strategy_gives_clients_of_every_kind_what_our_own_assignor_gives(
         coordinator = f"{group_now.coordinator.host}:{group_now.coordinator.port}"
         seen["held"] = now = held(coordinator, group, [topic])
         seen["owned"] = owned = {client: {(topic, each) for each in one.owned} for client, one in members.items()}
-        return now and now.assignor == name and now.assigned == now.expected == owned
+        # Between two cooperative rebalances, a partition that moves has no owner.
+        whole = {number for each in owned.values() for _, number in each} == set(range(len(PLACED)))
+        return whole and now and now.assignor == name and now.assigned == now.expected == owned
 
     with (
         gateway(racked.bootstrap_servers, f"{group}={name}", rack="c") as through,
@@ -91,11 +93,9 @@ def test_every_strategy_gives_clients_of_every_kind_what_our_own_assignor_gives(
         everybody = joined_by_all(join, through.bootstrap, group, topic, own)
         members = dict(everybody)
         eventually(lambda: agreed(members), LONG_S, waiting_for=(seen, through.outcomes))
-        assert set().union(*(one.owned for one in members.values())) == set(range(len(PLACED)))
         # The one with most: librdkafka's cooperative consumers do not say that they leave if they have nothing.
         members.pop(max(members, key=lambda client: len(members[client].owned))).close()
         eventually(lambda: agreed(members), LONG_S, waiting_for=(seen, through.outcomes))
-        assert set().union(*(one.owned for one in members.values())) == set(range(len(PLACED)))
         read_everything(load, *everybody.values())
     assert set(through.outcomes) == {FrameOutcome.OFFERED, FrameOutcome.CHOSEN, FrameOutcome.ASSIGNED}
 
