@@ -9,12 +9,10 @@ from rebalance_agent.metrics.group_metric import ExportedGroup, SeriesLimits, Va
 from rebalance_agent.metrics.group_rows import GROUP_ROWS
 from rebalance_agent.metrics.group_values import slowest_until_ms
 from rebalance_agent.metrics.metric import Metric
+from rebalance_agent.tracking.evidence.known_times import FOREVER_MS
 from rebalance_agent.tracking.views import GroupView
 
-__all__ = ["ALWAYS_MS", "GroupSamples", "constant_until_ms", "group_samples", "running_samples"]
-
-ALWAYS_MS = 1 << 62
-"""A time (epoch ms) after any other."""
+__all__ = ["GroupSamples", "constant_until_ms", "group_samples", "running_samples"]
 
 _VALUES = tuple((metric, metric.value) for metric in GROUP_ROWS if metric.value)
 _SAMPLES = tuple((metric, metric.samples) for metric in GROUP_ROWS if metric.samples)
@@ -44,7 +42,7 @@ def constant_until_ms(view: GroupView, now_ms: int) -> int:
     if not view.at_rest:
         return 0
     until_ms = slowest_until_ms(view)
-    return until_ms if now_ms < until_ms else ALWAYS_MS
+    return until_ms if now_ms < until_ms else FOREVER_MS
 
 
 def running_samples(view: GroupView, now_ms: int) -> Iterator[tuple[Metric, Values]]:

@@ -13,7 +13,7 @@ from rebalance_agent.assignors import STRATEGIES, judge
 from rebalance_agent.model.partitions import pairs
 from support.assignors.fleets import CHANGES, changed, host, random_fleet, settled
 from support.assignors.rules import valid_owners
-from support.assignors.standbys import STANDBYS, STATE_FACTOR, awaited, owners
+from support.assignors.standbys import STANDBYS, STATE_FACTOR, awaited, kind_of, owners, rebalances
 from support.assignors.standbys import settled as with_copies
 from support.examples import examples
 
@@ -82,12 +82,12 @@ def test_a_new_topic_moves_no_unit_of_other_topics(name, seed):
 
 
 def units(group, owner_of):
-    """Unit -> its owner: the partitions with one number of topics with equal partition counts and subscribers."""
-    subscribers = {topic: frozenset(m.member_id for m in group.members if topic in m.topics) for topic in group.topics}
+    """Unit -> its owner: the partitions with one number of the topics of one kind."""
+    kinds = {topic: kind_of(group, topic) for topic in group.topics}
     return {
-        (group.topics[topic].partitions, subscribers[topic], number): owner
+        (kinds[topic], number): owner
         for (topic, number), owner in owner_of.items()
-        if topic in group.topics and number < group.topics[topic].partitions
+        if topic in kinds and number < group.topics[topic].partitions
     }
 
 
@@ -97,17 +97,19 @@ def count_moves(group, before, now):
     return sum(unit in had and had[unit] != owner for unit, owner in has.items())
 
 
+ROUNDS_MAX = 3
+"""Rebalances after which no unit waits for a copy any more."""
+
+
 def moves_until_balanced(strategy, group, before):
     """How often units change their owner until none waits for a copy, and the group after that."""
     moves = 0
-    for generation in range(10, 13):
-        result = strategy.assign(group)
+    for subject, result in rebalances(strategy, group, ROUNDS_MAX):
         now = owners(result.target)
-        moves += count_moves(group, before, now)
-        before, group = now, with_copies(group, result, generation)
-        if not any(awaited(result, member_id) for member_id in result.members):
-            return moves, group
-    raise AssertionError("units still wait after three rebalances")
+        moves += count_moves(subject, before, now)
+        before, group = now, with_copies(subject, result, 13)
+    assert not any(awaited(result, member_id) for member_id in result.members)
+    return moves, group
 
 
 @pytest.mark.parametrize("change", CHANGES)

@@ -25,7 +25,9 @@ from support.assignors.standbys import (
     awaited,
     equals,
     holders,
+    kind_of,
     owners,
+    rebalances,
     settled,
     stateful,
     without,
@@ -130,12 +132,7 @@ def assert_none_goes_where_its_state_is_not(name, subject, assignment):
 
 def units_of(subject, topic):
     """The topics of equal count and subscribers."""
-
-    def key(name):
-        subscribers = frozenset(each.member_id for each in subject.members if name in each.topics)
-        return subject.topics[name].partitions, subscribers
-
-    return [other for other in subject.topics if key(other) == key(topic)]
+    return [other for other in subject.topics if kind_of(subject, other) == kind_of(subject, topic)]
 
 
 def check_copies(name, subject, assignment):
@@ -220,12 +217,7 @@ def test_a_group_that_has_settled_stays_as_it_is(name, subject):
 @settings(max_examples=examples(40))
 def test_as_long_as_units_wait_a_member_knows_it_and_then_the_group_is_balanced(name, subject):
     strategy = STRATEGIES[name]
-    assignment = strategy.assign(subject)
-    for _ in range(ROUNDS_MAX):
-        if not any(awaited(assignment, member_id) for member_id in assignment.members):
-            break
-        subject = settled(subject, assignment)
-        assignment = strategy.assign(subject)
+    *_, (subject, assignment) = rebalances(strategy, subject, ROUNDS_MAX + 1)
     for member_id in assignment.members:
         assert awaited(assignment, member_id) == {}
     # A group whose units are not copied waits for nothing.

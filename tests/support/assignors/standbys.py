@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 
+from rebalance_agent.assignors import Strategy
 from rebalance_agent.groupprotocol.standby_user_data import decode_standby_assignment
 from rebalance_agent.model.partitions import TopicPartitions, pairs
 from rebalance_agent.model.subscription import GroupAssignment, GroupSubscription, TopicMetadata
@@ -68,6 +70,25 @@ def holders(assignment: GroupAssignment) -> dict[tuple[str, int], set[str]]:
         for pair in pairs(topics):
             found.setdefault(pair, set()).add(member_id)
     return found
+
+
+def kind_of(subject: GroupSubscription, topic: str) -> tuple[int, frozenset[str]]:
+    """The partition count and the subscribers of a topic: topics with equal ones share their units."""
+    return subject.topics[topic].partitions, frozenset(
+        each.member_id for each in subject.members if topic in each.topics
+    )
+
+
+def rebalances(
+    strategy: Strategy, subject: GroupSubscription, most: int
+) -> Iterator[tuple[GroupSubscription, GroupAssignment]]:
+    """Up to ``most`` rebalances of a group: the last one is the first after which no partition waits for a copy."""
+    for generation in range(10, 10 + most):
+        assignment = strategy.assign(subject)
+        yield subject, assignment
+        if not any(awaited(assignment, member_id) for member_id in assignment.members):
+            return
+        subject = settled(subject, assignment, generation)
 
 
 def awaited(assignment: GroupAssignment, member_id: str) -> TopicPartitions:

@@ -5,10 +5,7 @@ from __future__ import annotations
 import re
 
 from rebalance_agent.assignors.strategy_settings import Setting, decimal_number, whole_number
-from rebalance_agent.groupprotocol.standby_user_data import (
-    PROCESS_ID_MAX,
-    PROCESS_ID_SETTING,
-)
+from rebalance_agent.groupprotocol.standby_user_data import PROCESS_ID_MAX, PROCESS_ID_SETTING
 
 __all__ = [
     "NUM_STANDBYS",

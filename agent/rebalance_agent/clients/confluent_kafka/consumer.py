@@ -12,7 +12,6 @@ from typing import Any
 import confluent_kafka
 
 from rebalance_agent.clients.confluent_kafka.group_position import membership_of
-from rebalance_agent.clients.confluent_kafka.inconsistent_protocol import why_refused
 from rebalance_agent.clients.confluent_kafka.statistics import Statistics
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.instrumentation import Instrumentation, Membership
@@ -102,6 +101,9 @@ class Consumer(confluent_kafka.Consumer):
         For errors of `poll` with the code ``INCONSISTENT_GROUP_PROTOCOL``, which do not say it. It asks the coordinator
         for the group's description, and takes up to `inconsistent_protocol.TIMEOUT_SECONDS`.
         """
+        # Few consumers need it, and importing the admin client takes milliseconds.
+        from rebalance_agent.clients.confluent_kafka.inconsistent_protocol import why_refused  # noqa: PLC0415
+
         offered = str(self._settings.get("partition.assignment.strategy", DEFAULT_STRATEGIES)).split(",")
         group = str(self._settings.get("group.id", ""))
         return why_refused(self._settings, group, [name.strip() for name in offered])

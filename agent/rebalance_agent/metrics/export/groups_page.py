@@ -7,7 +7,7 @@ most and never waits for a refresh: while thousands of groups change at once, so
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import compress
 from operator import is_not
 from typing import NamedTuple
@@ -26,7 +26,7 @@ WRITTEN_BY_SCRAPE_MAX = 200
 """Changed groups that a scrape writes itself, about 0.1 s of work; `GroupsPage.refresh` writes the others."""
 
 
-_RUNNING = tuple((index, metric) for index, metric in enumerate(GROUP_ROWS) if metric.running)
+_RUNNING = tuple((index, metric) for index, metric in enumerate(GROUP_ROWS) if metric.running and not metric.at_rest)
 
 
 class _Cached(NamedTuple):
@@ -100,12 +100,7 @@ class GroupsPage:
             groups = [(views[group], self._groups[group]) for group in sorted(views.keys() & self._groups.keys())]
         now_ms = self._clock.now_ms()
         openmetrics = dialect is Dialect.OPENMETRICS
-        by_group = [
-            cached.texts
-            if now_ms < cached.until_ms and not (openmetrics and cached.exemplified)
-            else self._present(view, cached, now_ms, openmetrics)
-            for view, cached in groups
-        ]
+        by_group = [self._present(view, cached, now_ms, openmetrics) for view, cached in groups]
         parts: list[bytes] = []
         for index, (metric, header) in enumerate(self._headers[dialect].items()):
             if metric.at_rest and metric.running:
@@ -140,7 +135,7 @@ class GroupsPage:
     def _write(self, view: GroupView) -> _Cached:
         samples, now_ms = group_samples(view, self._limits), self._clock.now_ms()
         values = dict(samples.by_metric) | dict(running_samples(view, now_ms))
-        rows = [(metric, values.get(metric, ())) for metric in GROUP_ROWS]
+        rows = [(metric, () if metric.at_rest else values.get(metric, ())) for metric in GROUP_ROWS]
         text = self._format.of_group(view.group)
         texts = tuple([text(metric, of_row) if of_row else b"" for metric, of_row in rows])
         exemplified = tuple(
@@ -154,8 +149,10 @@ class GroupsPage:
         cached = self._groups.get(view.group)
         return cached is not None and cached.edition == view.edition
 
-    def _present(self, view: GroupView, cached: _Cached, now_ms: int, openmetrics: bool) -> list[bytes]:
-        """The texts of ``cached`` as of now."""
+    def _present(self, view: GroupView, cached: _Cached, now_ms: int, openmetrics: bool) -> Sequence[bytes]:
+        """The texts of ``cached`` as of now: of most groups the cached ones themselves."""
+        if now_ms < cached.until_ms and not (openmetrics and cached.exemplified):
+            return cached.texts
         texts = list(cached.texts)
         if openmetrics:
             for index, written in cached.exemplified:

@@ -43,17 +43,14 @@ class OwnerChanges:
 
     def _take_assignment(self, record: EpochRecord, old: CurrentAssignment | None) -> float:
         name, at_ms, new = record.subject, record.timestamp_ms, self._records.current(record.subject)
-        owned = self._records.backlog.owned
+        owned, named = self._records.backlog.owned, self._recorded.named
         unowned = {partition for partition in old.held if partition not in owned} if old else set()
         if new is not None:
             self._doubly_owned.rejoin(name, at_ms)
         elif unowned:
             member = self._records.members.get(name)
             client_id, host = (member.client_id, member.client_host) if member else ("", "")
-            self._doubly_owned.remove(name, client_id, host, self._named(unowned), at_ms, record.seen_ms)
+            self._doubly_owned.remove(name, client_id, host, named(unowned), at_ms, record.seen_ms)
         if not self._doubly_owned.awaiting:
             return 0.0
-        return self._doubly_owned.move(self._named(pairs(new.assigned)) if new else (), self._named(unowned), at_ms)
-
-    def _named(self, partitions: set[tuple[str, int]]) -> set[tuple[str, int]]:
-        return self._recorded.named(partitions)
+        return self._doubly_owned.move(named(pairs(new.assigned)) if new else (), named(unowned), at_ms)
