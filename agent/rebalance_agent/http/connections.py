@@ -114,7 +114,8 @@ class Connections:
             except Exception:  # noqa: BLE001 - one connection's error must not end the others
                 _log.exception("a connection went wrong")
             with self._turn:
-                if self._ready and self._free:
+                # `stop` may wait for the end of this wait: then all are notified, not as many as there are requests.
+                if self._ready and self._free and not self._stopping.is_set():
                     self._waiting = False
                     self._turn.notify(len(self._ready))
                     return self._ready.popleft()

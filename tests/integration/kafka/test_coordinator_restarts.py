@@ -44,34 +44,31 @@ def test_the_bound_of_a_members_stall_reaches_back_before_its_coordinator_was_re
         ):
             victim = java_member(bootstrap, "g", "t", "victim", **session)
             try:
-                eventually(lambda: victim.owned and len(_closing(bootstrap)) >= 2, waiting_for="a group of two")
+                eventually(lambda: victim.owned and len(_closing(bootstrap)) >= 2, 60, waiting_for="a group of two")
             finally:
                 killed_ms = clock.now_ms()
                 victim.kill()
             kafka.kill_broker(1)
             kafka.start_broker(1)
-            removed = eventually(lambda: _removed(bootstrap, killed_ms), 90)[0]
+            removed = eventually(lambda: _alone(_closing(bootstrap), killed_ms), 90)[0]
     silent_s = (removed["timestamp_ms"] - killed_ms) / 1000
     assert silent_s > 10.5, "the coordinator was replaced too late in the member's session"
     assert removed["stall"]["lower_seconds"] - 0.5 <= silent_s <= removed["stall"]["seconds"] + 0.1
 
 
-def _removed(bootstrap, killed_ms):
-    """Events without the victim; the member that is left gets records, so that it commits them."""
+def _closing(bootstrap):
+    """The closing events so far; members get records, so that they commit: the observer waits only for such groups."""
     producer = Producer({"bootstrap.servers": bootstrap, "log_level": 0})
     for partition in range(2):
         producer.produce("t", b"x", partition=partition)
     producer.flush(10)
-    return [event for event in _closing(bootstrap) if _alone(event, killed_ms)]
-
-
-def _closing(bootstrap):
     published = events(bootstrap, "published", group="g")
     return [event for event in published if event["kind"] == "generation" and event["closes_episode"]]
 
 
-def _alone(event, after_ms):
-    return event["timestamp_ms"] > after_ms and len(event["members"]) == 1
+def _alone(closing, after_ms):
+    """The events since then of the member that is left."""
+    return [event for event in closing if event["timestamp_ms"] > after_ms and len(event["members"]) == 1]
 
 
 def _described(cluster):

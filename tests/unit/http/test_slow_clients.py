@@ -172,6 +172,35 @@ def test_stop_ends_all_within_its_bound():
         assert all(rest(each) == b"" for each in slow[1:])
 
 
+def test_stop_ends_while_a_request_is_passed_on(monkeypatch):
+    """The request arrives when `stop` already waits for the thread that waits for connections."""
+    stopping, wait = threading.Event(), threading.Condition.wait
+    polling, poll = threading.Event(), OpenConnections.poll
+
+    def noted(condition, timeout=None):
+        if threading.current_thread().name == "stop":
+            stopping.set()  # the condition's lock is released after this
+        return wait(condition, timeout)
+
+    def poll_once_stopping(connections):
+        polling.set()
+        stopping.wait()
+        while not connections.ready:
+            poll(connections)
+
+    server = HttpServer("127.0.0.1", 0, app, limits=Limits(workers=4))
+    monkeypatch.setattr(OpenConnections, "poll", poll_once_stopping)
+    server.start()
+    polling.wait()
+    with connect(server) as client:
+        client.sendall(HEAD + b"\r\n")
+        monkeypatch.setattr(threading.Condition, "wait", noted)
+        stop = threading.Thread(target=server.stop, name="stop", daemon=True)
+        stop.start()
+        stop.join(10)
+        assert not stop.is_alive()
+
+
 def test_bytes_of_who_was_ended_a_moment_ago_are_nobodys():
     with ExitStack() as stack:
         listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))

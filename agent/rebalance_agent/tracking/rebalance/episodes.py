@@ -217,8 +217,9 @@ class Episodes:
         """Whether to wait for the members' first commits; not in a group whose members do not commit."""
         waits = closed.episode.awaits_commits(self._reports.measures)
         late = now_ms >= closed.latest_ms
-        first = closed.episode.last.first_commits
-        if first.at_ms or first.later_ms:
+        episode = closed.episode
+        generations = (episode.before, episode.last) if episode.before else (episode.last,)
+        if any(each.first_commits.at_ms or each.first_commits.later_ms for each in generations):
             self._commits_come = True
         elif waits and late:
             self._commits_come = False

@@ -219,6 +219,13 @@ def test_a_group_that_never_commits_is_waited_for_once():
     ]
 
 
+def test_a_group_that_commits_late_is_waited_for_in_the_next_rebalance():
+    """Its topics were empty for longer than an episode waits."""
+    tracker, _ = watch(*in_time(*TWO_EAGER, tick(30_000), *WORK[6:], *B_GONE), tick(90_000), commits=False)
+    events = feed(tracker, committed(90_500, 0), tick(91_500), commits=False)
+    assert closing(events)[-1].stall.seconds == 21.0
+
+
 def test_a_removed_member_that_was_alive_hears_of_it_later():
     """KIP-848: it did not revoke within its rebalance timeout, and consumes until its next heartbeat."""
     observations = [
