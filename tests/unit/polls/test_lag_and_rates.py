@@ -340,7 +340,7 @@ def test_while_old_records_are_read_owners_are_unknown_unless_they_were_polled(b
 def test_members_without_a_known_assignment_are_no_change_of_owners(bench):
     bench.cluster.growth, bench.cluster.offsets = {("t", 0): 100}, {"g": {("t", 0): 9}}
     for assigned in ({"t": (0,)}, None, {"t": (0,)}):
-        bench.views = [view("g", assigned, source=Source.ADMIN)]
+        bench.views = [view("g", assigned, {"t": (1,)}, source=Source.ADMIN)]
         bench.poll()
     assert catching_up(bench) == CatchUp()
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rebalance_agent.tracking.lag.catch_up import UNREAD_MAX, CatchUp, CatchUps
+from rebalance_agent.tracking.lag.catch_up import CatchUp, CatchUps
 from rebalance_agent.tracking.lag.end_offsets import EndOffsets
 
 T0, T1 = ("t", 0), ("t", 1)
@@ -53,7 +53,7 @@ def test_partition_seconds_are_summed_over_partitions_and_the_longest_time_count
     assert group.measure(committed=(100, 500)) == CatchUp(1, 2, 20.0, 30.0)
 
 
-@pytest.mark.parametrize("left", range(UNREAD_MAX + 1))
+@pytest.mark.parametrize("left", [0, 1, 2])
 def test_a_partition_that_has_caught_up_when_first_seen_costs_nothing(left):
     """A transaction's marker at the end is never committed by some consumers."""
     group = Group()
