@@ -385,6 +385,7 @@ EMPTY = Panel(
     "Groups of empty_groups_allow are left out.",
     (Query(worst(10, f"({gauge(EMPTY_AGE, GROUP)} > 0)", was_highest(EMPTY_AGE, GROUP)), NAME),),
     unit="s",
+    width=6,
     thresholds=above(60, 300),
     empty="no group lost all its members",
     links=(LINE_TO_GROUP,),
@@ -395,6 +396,7 @@ LAGS = Panel(
     "Lag by group",
     "Which groups are behind, by how many offsets? The ten with the most, of the groups that lag_groups names.",
     (Query(worst(10, gauge(GROUP_LAG, GROUP), was_highest(GROUP_LAG, GROUP)), NAME),),
+    width=6,
     decimals=0,
     empty="lag_groups names no group",
     links=(LINE_TO_GROUP,),
@@ -409,8 +411,21 @@ TOPIC_LAGS = Panel(
             "{{topic}}",
         ),
     ),
+    width=6,
     decimals=0,
     empty="lag_groups names no group",
+)
+CATCHING = "kafka_rebalance_catching_up_partitions"
+CATCHING_UP = Panel(
+    22,
+    "Partitions catching up",
+    "In which groups have moved partitions still to read what was appended until they moved, and how many? The ten "
+    "groups with the most, of those that lag_groups names. A line that stays up after a rebalance is its cost, too.",
+    (Query(worst(10, gauge(CATCHING, GROUP), was_highest(CATCHING, GROUP)), NAME),),
+    width=6,
+    decimals=0,
+    empty="lag_groups names no group",
+    links=(LINE_TO_GROUP,),
 )
 
 FLEET = Board(
@@ -431,7 +446,7 @@ FLEET = Board(
         Row(9, (STALL, AGES, STORMS)),
         Row(9, (SKEWS, MOVES, PHASES)),
         Row(8, (FAILED, MEMBERS, RUN)),
-        Row(8, (EMPTY, LAGS, TOPIC_LAGS)),
+        Row(8, (EMPTY, LAGS, CATCHING_UP, TOPIC_LAGS)),
     ),
     (
         leads_to(GROUP_UID, "Group", "job", "across"),

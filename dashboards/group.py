@@ -299,7 +299,8 @@ STANDING = Panel(
     "How many partitions stood still at the same time? Stalled partition-seconds per second. standing: the lower "
     "bound; at most: the upper bound, all of it when a rebalance settles. The line is the number of subscribed "
     "partitions; an eager rebalance reaches it. no owner: outside rebalances, in an Empty group or if too little was "
-    "assigned. two owners: a removed member still held them; it shows when that ends, all at once.",
+    "assigned. two owners: a removed member still held them; it shows when that ends, all at once. catching up: moved "
+    "partitions with an owner that has not read what was appended meanwhile (lower bound; only groups in lag_groups).",
     (
         Query(f"$across by (cluster, consumergroup) (rate({STALLED}{{{ONE_GROUP}}}[$__rate_interval]))", "standing"),
         Query(
@@ -314,6 +315,11 @@ STANDING = Panel(
             "$across by (cluster, consumergroup) "
             f"(rate(kafka_rebalance_doubly_owned_partition_seconds_total{{{ONE_GROUP}}}[$__rate_interval])) > 0",
             "two owners",
+        ),
+        Query(
+            "$across by (cluster, consumergroup) "
+            f"(rate(kafka_rebalance_catch_up_partition_seconds_total{{{ONE_GROUP}}}[$__rate_interval]))",
+            "catching up",
         ),
         of("kafka_rebalance_partitions", "subscribed"),
     ),
@@ -443,12 +449,14 @@ UNREAD = Panel(
     "How long records wait",
     "For how long has the group had no members, and have records waited? without members: age of an Empty group. lag: "
     "age of the oldest record to read, for the group and its worst topics; no progress: longest time that a committed "
-    "offset (of a partition with an owner) stayed though records came. Both for the groups that lag_groups names.",
+    "offset (of a partition with an owner) stayed though records came; catch-up: longest time that a moved partition "
+    "was catching up, in the current or the last catch-up. These three for the groups that lag_groups names.",
     (
         of("kafka_rebalance_group_empty_seconds", "without members"),
         of("kafka_rebalance_group_lag_seconds", "lag"),
         of("kafka_rebalance_topic_lag_seconds", "lag, {{topic}}", "topic"),
         of("kafka_rebalance_stuck_partition_seconds", "no progress"),
+        of("kafka_rebalance_catch_up_seconds", "catch-up"),
     ),
     unit="s",
     width=24,

@@ -26,7 +26,7 @@ from rebalance_agent.clock import Clock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.http.messages import Answer
 from rebalance_agent.model.event_json import value_to_json
-from rebalance_agent.tracking.patterns.group_lag import NO_LAGS, GroupLag
+from rebalance_agent.tracking.lag.group_lag import NO_LAGS, GroupLag
 from rebalance_agent.tracking.views import GroupView
 
 __all__ = ["GroupsApi"]

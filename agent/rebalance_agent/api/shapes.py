@@ -16,8 +16,9 @@ from rebalance_agent.model.events import Event, Workload
 from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.tracking.evidence.doubly_owned import FormerOwner
+from rebalance_agent.tracking.lag.catch_up import CatchUp
+from rebalance_agent.tracking.lag.group_lag import StuckPartition, TopicLag
 from rebalance_agent.tracking.patterns.empty_groups import EmptyGroup
-from rebalance_agent.tracking.patterns.group_lag import StuckPartition, TopicLag
 from rebalance_agent.tracking.views import RunningRebalance
 
 __all__ = [
@@ -77,6 +78,7 @@ class LagSummary:
     seconds: Annotated[float | None, "age of the oldest record to read, from the rate at which end offsets grew"]
     appended_per_second: Annotated[float | None, "offsets by which the ends of its partitions grow"]
     stuck: Annotated[StuckPartition | None, "the partition with an owner that has made no progress for longest, if any"]
+    catch_up: Annotated[CatchUp, "partitions that catch up now, and the current catch-up or the last one; lower bounds"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from rebalance_agent.api.shapes import (
 )
 from rebalance_agent.model.events import AbortedEvent, Callback, GenerationEvent, MemberEvent
 from rebalance_agent.model.partitions import count_partitions
-from rebalance_agent.tracking.patterns.group_lag import GroupLag
+from rebalance_agent.tracking.lag.group_lag import GroupLag
 from rebalance_agent.tracking.views import GroupView, MemberLoad
 
 __all__ = ["build_aborted", "build_detail", "build_rebalance", "build_summary", "reports_about"]

@@ -9,6 +9,9 @@ from __future__ import annotations
 from rebalance_agent.metrics.metric import ExporterRole, Metric, MetricType
 
 __all__ = [
+    "CATCHING_UP",
+    "CATCH_UP_PARTITION_SECONDS",
+    "CATCH_UP_SECONDS",
     "GROUP_LAG_OFFSETS",
     "GROUP_LAG_SECONDS",
     "GROUP_LAG_SERIES",
@@ -19,10 +22,8 @@ __all__ = [
 ]
 
 
-def _row(name: str, text: str, unit: str, *labels: str) -> Metric:
-    return Metric(
-        f"kafka_rebalance_{name}", MetricType.GAUGE, ExporterRole.OBSERVER, text, ("consumergroup", *labels), unit
-    )
+def _row(name: str, text: str, unit: str, *labels: str, kind: MetricType = MetricType.GAUGE) -> Metric:
+    return Metric(f"kafka_rebalance_{name}", kind, ExporterRole.OBSERVER, text, ("consumergroup", *labels), unit)
 
 
 GROUP_LAG_OFFSETS = _row(
@@ -42,6 +43,23 @@ STUCK_SECONDS = _row(
     "0 where all move.",
     "seconds",
 )
+CATCHING_UP = _row(
+    "catching_up_partitions",
+    "Partitions that changed owner and have not committed what was appended until their new owner was seen.",
+    "partitions",
+)
+CATCH_UP_SECONDS = _row(
+    "catch_up_seconds",
+    "Longest time for which such a partition has been catching up (lower bound), in the current catch-up or the last "
+    "one. Absent until partitions have moved.",
+    "seconds",
+)
+CATCH_UP_PARTITION_SECONDS = _row(
+    "catch_up_partition_seconds_total",
+    "Seconds for which such partitions were catching up (lower bound), summed over partitions.",
+    "partition-seconds",
+    kind=MetricType.COUNTER,
+)
 TOPIC_LAG_OFFSETS = _row(
     "topic_lag_offsets",
     "The same by topic, the most offsets first; topics beyond max_lag_topics are summed up in _folded.",
@@ -59,6 +77,9 @@ LAG_ROWS: tuple[Metric, ...] = (
     GROUP_LAG_OFFSETS,
     GROUP_LAG_SECONDS,
     STUCK_SECONDS,
+    CATCHING_UP,
+    CATCH_UP_SECONDS,
+    CATCH_UP_PARTITION_SECONDS,
     TOPIC_LAG_OFFSETS,
     TOPIC_LAG_SECONDS,
 )

@@ -8,10 +8,13 @@ from typing import NamedTuple
 
 from rebalance_agent.cluster.collector_context import CollectorContext
 from rebalance_agent.errors import ClusterError
+from rebalance_agent.model.episode import Source
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.member_changes import identity
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.polls.commits import CommittedOffsets
+from rebalance_agent.tracking.lag.catch_up import Holders
 from rebalance_agent.tracking.views import GroupView, MemberLoad
 
 __all__ = ["FollowedPartitions"]
@@ -24,10 +27,10 @@ ASK_AGAIN_S = 300.0
 
 
 class _Members(NamedTuple):
-    """The ``members`` of a view, the partitions that they own, and the topics that they subscribe to."""
+    """The ``members`` of a view, the owners of partitions, and the topics that they subscribe to."""
 
     members: tuple[MemberLoad, ...]
-    assigned: frozenset[Partition]
+    holders: Holders
     subscribed: frozenset[str]
 
 
@@ -47,11 +50,14 @@ class FollowedPartitions:
     _asked_at: dict[str, float] = field(default_factory=dict)
     _found: dict[str, frozenset[Partition]] = field(default_factory=dict)
     _read: dict[str, _Members] = field(default_factory=dict)
+    _known: set[str] = field(default_factory=set)
 
     def choose(
-        self, views: Iterable[GroupView], topics: Mapping[str, int], commits: CommittedOffsets
+        self, views: Iterable[GroupView], topics: Mapping[str, int], commits: CommittedOffsets, *, all_read: bool
     ) -> tuple[_Chosen, _Chosen]:
         """The partitions that have an owner, and all to follow, by group. ``topics``: partition counts of all topics.
+
+        ``all_read``: whether all existing records were read, so that views from records are of the present.
 
         Members may report any name, and one invalid topic name makes librdkafka's whole request fail; so only
         partitions that exist are chosen.
@@ -59,28 +65,42 @@ class FollowedPartitions:
         followed = [view for view in views if view.group_type is not GroupType.SHARE and self.follows(view.group)]
         self._look_for([view.group for view in followed if not view.members and not commits.offsets(view.group)])
         self._read = {view.group: self._members(view) for view in followed}
+        self._known = {
+            view.group for view in followed if (all_read or view.source is Source.ADMIN) and _all_known(view)
+        }
         owned: _Chosen = {}
         chosen: _Chosen = {}
         for view in followed:
-            _, assigned, subscribed = self._read[view.group]
-            before = set(commits.offsets(view.group)) - assigned
+            _, holders, subscribed = self._read[view.group]
+            before = set(commits.offsets(view.group)) - holders.keys()
             if view.members:  # commits of other topics are left over from an earlier subscription
                 before = {pair for pair in before if pair[0] in subscribed}
             else:
                 before |= self._found.get(view.group, frozenset())
-            had = _existing(assigned, topics)
+            had = _existing(holders, topics)
             if partitions := had | _existing(before, topics):
                 chosen[view.group], owned[view.group] = partitions, had
         return owned, chosen
+
+    def holders(self, group: str) -> Holders | None:
+        """The owners of the group's partitions at the last `choose`; None if they are unknown.
+
+        Of unchanged members it is the same object.
+        """
+        return self._read[group].holders if group in self._known else None
 
     def _members(self, view: GroupView) -> _Members:
         """The members' partitions and topics, computed again only if the view has changed."""
         read = self._read.get(view.group)
         if read and read.members is view.members:
             return read
-        assigned = frozenset[Partition]().union(*(pairs(member.assigned or {}) for member in view.members))
+        holders: dict[Partition, frozenset[str]] = {}
+        for member in view.members:
+            names = frozenset((identity(member),))
+            for partition in pairs(member.assigned or {}):
+                holders[partition] = holders[partition] | names if partition in holders else names
         subscribed = frozenset[str]().union(*(member.topics or () for member in view.members))
-        return _Members(view.members, assigned, subscribed)
+        return _Members(view.members, holders, subscribed)
 
     def _look_for(self, groups: Collection[str]) -> None:
         """Ask for the offsets of groups without members that have no known one; each is asked again now and then."""
@@ -96,6 +116,10 @@ class FollowedPartitions:
         except ClusterError:
             return  # its lag stays unknown; what else fails, the poll itself reports
         self._found |= {group: frozenset(offsets) for group, offsets in answers.items()}
+
+
+def _all_known(view: GroupView) -> bool:
+    return all(member.assigned is not None for member in view.members)
 
 
 def _existing(partitions: Iterable[Partition], topics: Mapping[str, int]) -> frozenset[Partition]:

@@ -7,8 +7,9 @@ from itertools import accumulate
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rebalance_agent.tracking.patterns.end_offsets import AGE_MAX_S, SAMPLES_MAX, EndOffsets
-from rebalance_agent.tracking.patterns.group_lag import GroupProgress, group_lag, topic_lags
+from rebalance_agent.tracking.lag.catch_up import CatchUp
+from rebalance_agent.tracking.lag.end_offsets import AGE_MAX_S, SAMPLES_MAX, EndOffsets
+from rebalance_agent.tracking.lag.group_lag import GroupProgress, group_lag, topic_lags
 
 OFFSETS = st.integers(-1, 2**62)
 STEPS = st.lists(st.tuples(st.floats(0.001, 1e5), st.integers(0, 10**6)), min_size=1, max_size=60)
@@ -71,7 +72,7 @@ def test_a_groups_lag_is_never_negative_and_its_parts_add_up(rounds):
         now += passed
         ends.take(now, end)
         stuck = progress.take(now, owned, committed, ends)
-        lag = group_lag(topic_lags(PARTITIONS, committed, ends), (), stuck, has_owned=bool(owned))
+        lag = group_lag(topic_lags(PARTITIONS, committed, ends), (), stuck, CatchUp(), has_owned=bool(owned))
         assert (lag is None) == (not end.keys() & committed.keys())
         if stuck:
             assert 0 <= stuck.seconds <= min(now, AGE_MAX_S)

@@ -10,14 +10,15 @@ from rebalance_agent.api.groups_api import GroupsApi
 from rebalance_agent.api.history import EpisodeHistory
 from rebalance_agent.api.query import find_route
 from rebalance_agent.clock import FakeClock
+from rebalance_agent.tracking.lag.group_lag import NO_LAGS
 
 
-def api_of(*views, events=()):
+def api_of(*views, events=(), lags=NO_LAGS):
     """An API and its clock; the third value is the list of ``views``, which tests can change."""
     shown, clock, history = list(views), FakeClock(), EpisodeHistory()
     for event in events:
         history.on_event(event)
-    return GroupsApi(lambda: tuple(shown), history, clock), clock, shown
+    return GroupsApi(lambda: tuple(shown), history, clock, lambda: lags), clock, shown
 
 
 def ask(api, path, query=""):

@@ -20,7 +20,8 @@ from rebalance_agent.model.episode import Basis, Evidence, Source
 from rebalance_agent.model.events import Callback
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.polls.baseline_reader import Baselines
-from rebalance_agent.tracking.patterns.group_lag import GroupLag, StuckPartition, TopicLag
+from rebalance_agent.tracking.lag.catch_up import CatchUp
+from rebalance_agent.tracking.lag.group_lag import GroupLag, StuckPartition, TopicLag
 from rebalance_agent.tracking.views import Counters, StallHistogram
 from support.observer.views import EMPTY_COUNTS, NOW, assign_event, full_view, member_event
 
@@ -42,7 +43,8 @@ def observer_groups(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
 def observer_lags(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
     """A group that is behind in two topics, of which one has a series of its own."""
     topics = (TopicLag("payments", 70, 6.5), TopicLag("refunds", 5, 1.5))
-    lags = {"orders": GroupLag(75, 6.5, 2.0, topics, StuckPartition("payments", 3, 61.0), has_owned=True)}
+    stuck, catch_up = StuckPartition("payments", 3, 61.0), CatchUp(3, 6, 45.0, 150.0)
+    lags = {"orders": GroupLag(75, 6.5, 2.0, topics, stuck, catch_up, has_owned=True)}
     return LagPage(lambda: lags, 1).text(dialect)
 
 

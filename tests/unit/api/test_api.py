@@ -14,7 +14,8 @@ from rebalance_agent.clock import FakeClock
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.events import Workload
 from rebalance_agent.model.group import GroupState, GroupType
-from rebalance_agent.tracking.patterns.group_lag import GroupLag, StuckPartition, TopicLag
+from rebalance_agent.tracking.lag.catch_up import CatchUp
+from rebalance_agent.tracking.lag.group_lag import GroupLag, StuckPartition, TopicLag
 from rebalance_agent.tracking.views import GroupView
 from support.observer.api import api_of, ask
 from support.observer.fakes import generation_event
@@ -215,12 +216,14 @@ def test_a_new_measurement_of_the_lag_shows_though_the_group_is_the_same():
     assert "lag" not in ask(api, "/api/v1/groups")[1]["groups"][0]
     assert "topic_lags" not in ask(api, "/api/v1/groups/orders")[1]
     topic = TopicLag("payments", 70, 6.5)
-    lags[0] = {"orders": GroupLag(70, 6.5, 2.0, (topic,), StuckPartition("payments", 3, 61.0), has_owned=True)}
+    stuck, catch_up = StuckPartition("payments", 3, 61.0), CatchUp(3, 6, 45.0, 150.0)
+    lags[0] = {"orders": GroupLag(70, 6.5, 2.0, (topic,), stuck, catch_up, has_owned=True)}
     expected = {
         "offsets": 70,
         "seconds": 6.5,
         "appended_per_second": 2.0,
         "stuck": {"topic": "payments", "partition": 3, "seconds": 61.0},
+        "catch_up": {"partitions": 3, "moved": 6, "seconds": 45.0, "partition_seconds": 150.0},
     }
     assert ask(api, "/api/v1/groups")[1]["groups"][0]["lag"] == expected
     detail = ask(api, "/api/v1/groups/orders")[1]

@@ -14,6 +14,8 @@ from rebalance_agent.cli.screens import watch_app
 from rebalance_agent.model.episode import FailureReason, Source
 from rebalance_agent.model.events import AbortedEvent, MemberSnapshot
 from rebalance_agent.model.group import GroupType
+from rebalance_agent.tracking.lag.catch_up import CatchUp
+from rebalance_agent.tracking.lag.group_lag import GroupLag
 from support.observer.api import api_of
 from support.observer.fakes import generation_event
 from support.observer.views import full_view
@@ -135,6 +137,15 @@ def test_explain_names_the_removed_member_that_others_shared_partitions_with(age
     api, *_ = api_of(full_view("orders", former_owner=None), events=[rebalance(1)])
     monkeypatch.setattr(explain, "agent_api", lambda _options: api)
     assert "Two owners" not in run(capsys, "explain", "orders")[1]
+
+
+def test_explain_says_how_long_moved_partitions_catch_up(capsys, monkeypatch, agent):
+    assert "catching up" not in run(capsys, "explain", "orders")[1]
+    lags = {"orders": GroupLag(70, catch_up=CatchUp(3, 6, 45.0, 150.0))}
+    api, *_ = api_of(full_view("orders"), events=[rebalance(1)], lags=lags)
+    monkeypatch.setattr(explain, "agent_api", lambda _options: api)
+    printed = run(capsys, "explain", "orders")[1]
+    assert printed.endswith("\n3 of 6 moved partitions are catching up, the slowest for 45.0 s or more.\n")
 
 
 def test_explain_as_json_has_the_text_and_the_whole_events(agent, capsys):

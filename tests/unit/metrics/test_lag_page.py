@@ -2,7 +2,8 @@ from rebalance_agent.metrics.export.dialects import Dialect
 from rebalance_agent.metrics.export.lag_page import LagPage
 from rebalance_agent.metrics.export.text import TextFormat
 from rebalance_agent.metrics.lag_rows import GROUP_LAG_SERIES, LAG_ROWS
-from rebalance_agent.tracking.patterns.group_lag import GroupLag, StuckPartition, TopicLag
+from rebalance_agent.tracking.lag.catch_up import CatchUp
+from rebalance_agent.tracking.lag.group_lag import GroupLag, StuckPartition, TopicLag
 from support.observer.scrapes import families
 
 TOPICS = (
@@ -11,7 +12,7 @@ TOPICS = (
     TopicLag("audit", 9, 1.5),
     TopicLag("calm", 0, 0.0),
 )
-LAG = GroupLag(99, 6.5, 12.0, TOPICS, StuckPartition("orders", 3, 61.0), has_owned=True)
+LAG = GroupLag(99, 6.5, 12.0, TOPICS, StuckPartition("orders", 3, 61.0), CatchUp(3, 6, 45.0, 150.5), has_owned=True)
 
 
 def series(page):
@@ -28,6 +29,9 @@ def test_a_group_has_its_sums_and_its_worst_topics():
         ("kafka_rebalance_group_lag_offsets", None): 99,
         ("kafka_rebalance_group_lag_seconds", None): 6.5,
         ("kafka_rebalance_stuck_partition_seconds", None): 61,
+        ("kafka_rebalance_catching_up_partitions", None): 3,
+        ("kafka_rebalance_catch_up_seconds", None): 45,
+        ("kafka_rebalance_catch_up_partition_seconds_total", None): 150.5,
         ("kafka_rebalance_topic_lag_offsets", "payments"): 70,
         ("kafka_rebalance_topic_lag_seconds", "payments"): 6.5,
         ("kafka_rebalance_topic_lag_offsets", "orders"): 20,
@@ -61,9 +65,11 @@ def test_what_is_unknown_is_absent():
     found = series(LagPage(lambda: {"g": GroupLag(5, None, None, (TopicLag("t", 5, None),))}, 5))
     assert found == {
         ("kafka_rebalance_group_lag_offsets", None): 5,
+        ("kafka_rebalance_catching_up_partitions", None): 0,
+        ("kafka_rebalance_catch_up_partition_seconds_total", None): 0,
         ("kafka_rebalance_topic_lag_offsets", "t"): 5,
     }
-    moving = GroupLag(0, 0.0, None, (TopicLag("t", 0, 0.0),), None, has_owned=True)
+    moving = GroupLag(0, 0.0, None, (TopicLag("t", 0, 0.0),), has_owned=True)
     assert series(LagPage(lambda: {"g": moving}, 5))["kafka_rebalance_stuck_partition_seconds", None] == 0
     assert LagPage(dict, 5).text() == b""
 

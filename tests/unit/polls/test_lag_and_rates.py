@@ -4,12 +4,14 @@ import pytest
 
 from rebalance_agent.cluster.name_filters import NameFilter
 from rebalance_agent.errors import ClusterError
+from rebalance_agent.model.episode import Source
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.offsets_topic.emit import ObservationEmitter
 from rebalance_agent.offsets_topic.group_records import GroupRecords
 from rebalance_agent.polls import followed_partitions
 from rebalance_agent.polls import lag_and_rates as module
 from rebalance_agent.polls.lag_and_rates import LoadsPoll
+from rebalance_agent.tracking.lag.catch_up import CatchUp
 from rebalance_agent.tracking.observations import GroupRecord, LoadsSeen
 from rebalance_agent.tracking.patterns.loads import GroupLoads
 from rebalance_agent.tracking.views import MemberLoad
@@ -208,6 +210,10 @@ def test_commits_are_observed_in_their_order_with_the_records_of_groups(most):
     assert bench.loads.commits.wait_read({0: 5}, 0)
 
 
+def fail(*_asked, **_how):
+    raise ClusterError("no broker")
+
+
 def lag(bench, group="g"):
     return bench.loads.lags.get(group)
 
@@ -262,9 +268,6 @@ def test_after_a_measurement_that_failed_no_lag_is_shown(bench):
     bench.poll()
     assert lag(bench)
 
-    def fail(_partitions):
-        raise ClusterError("no broker")
-
     bench.cluster.ends = fail
     bench.context.clock.advance(15_000)
     bench.loads.poll()
@@ -281,13 +284,79 @@ def test_while_brokers_fail_only_a_lag_is_shown_whose_commits_are_certain(bench)
     record = Shown(bench.cluster.log_end, commit_key(1, "g2"), commit_value(50))
     bench.loads.commits.on_records([record], {0: bench.cluster.log_end + 1})
 
-    def fail(_topic, _partitions, *, stable=False):
-        raise ClusterError(f"no broker for {stable}")
-
     bench.cluster.end_offsets = fail
     bench.cluster.growth = {("t", 0): 160, ("t", 1): 50}
     bench.poll()
     assert {group: lag.offsets for group, lag in bench.loads.lags.items()} == {"g": 70}
+
+
+def catching_up(bench):
+    return lag(bench).catch_up
+
+
+def test_a_partition_of_another_member_catches_up_until_its_backlog_is_committed(bench):
+    bench.cluster.growth, bench.cluster.offsets = (
+        dict.fromkeys([("t", 0), ("t", 1)], 100),
+        {"g": {("t", 0): 9, ("t", 1): 9}},
+    )
+    bench.poll()
+    assert catching_up(bench) == CatchUp()
+    bench.views = [view("g", {"t": (0,)}, {"t": (1,)})]
+    bench.poll()
+    bench.poll()
+    assert catching_up(bench) == CatchUp(1, 1, 15.0, 15.0)
+    bench.commit(1, 100)
+    bench.poll()
+    assert catching_up(bench) == CatchUp(0, 1, 15.0, 15.0)
+
+
+def test_a_static_member_that_restarts_keeps_its_partitions(bench):
+    bench.cluster.growth, bench.cluster.offsets = {("t", 0): 100}, {"g": {("t", 0): 9}}
+    for member_id in ("m-1", "m-2"):
+        bench.views = [full_view("g", members=(MemberLoad(member_id, "m", "c", "h", {"t": (0,)}),))]
+        bench.poll()
+    assert catching_up(bench) == CatchUp()
+
+
+def test_with_a_redundant_strategy_a_partition_that_keeps_one_owner_has_not_moved(bench):
+    bench.cluster.growth, bench.cluster.offsets = {("t", 0): 100}, {"g": {("t", 0): 9}}
+    for owners in ((None, 0), (0, 0), (0, None)):
+        parts = [{"t": () if part is None else (part,)} for part in owners]
+        bench.views = [view("g", *parts)]
+        bench.poll()
+    assert catching_up(bench) == CatchUp()
+
+
+def test_while_old_records_are_read_owners_are_unknown_unless_they_were_polled(bench):
+    bench.cluster.growth, bench.cluster.offsets = {("t", 0): 100}, {"g": {("t", 0): 9}}
+    bench.tailing = False
+    for source, moved in ((Source.RECORDS, 0), (Source.ADMIN, 1)):
+        for assigned in (({"t": (0,)}, {}), ({}, {"t": (0,)})):
+            bench.views = [view("g", *assigned, source=source)]
+            bench.poll()
+        assert catching_up(bench).moved == moved
+
+
+def test_members_without_a_known_assignment_are_no_change_of_owners(bench):
+    bench.cluster.growth, bench.cluster.offsets = {("t", 0): 100}, {"g": {("t", 0): 9}}
+    for assigned in ({"t": (0,)}, None, {"t": (0,)}):
+        bench.views = [view("g", assigned, {"t": (1,)}, source=Source.ADMIN)]
+        bench.poll()
+    assert catching_up(bench) == CatchUp()
+
+
+def test_commits_that_are_uncertain_add_no_time_until_the_next_ones_that_are(bench):
+    bench.cluster.growth, bench.cluster.offsets = {("t", 0): 100}, {"g": {("t", 0): 9}}
+    for assigned in (({"t": (0,)}, {}), ({}, {"t": (0,)})):
+        bench.views = [view("g", *assigned)]
+        bench.poll()
+    bench.commit(0, 100)
+    answered, bench.cluster.end_offsets = bench.cluster.end_offsets, fail
+    bench.poll()
+    assert lag(bench) is None
+    bench.cluster.end_offsets = answered
+    bench.poll()
+    assert catching_up(bench) == CatchUp(0, 1, 0.0, 0.0)
 
 
 def test_no_more_distinct_partitions_are_asked_about_than_the_bound(bench, monkeypatch):

@@ -6,8 +6,8 @@ from rebalance_agent.api.shapes import GroupList
 from rebalance_agent.api.view_shapes import build_detail, build_summary
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.group import GroupState
+from rebalance_agent.tracking.lag.group_lag import GroupLag
 from rebalance_agent.tracking.patterns.empty_groups import EmptyGroup
-from rebalance_agent.tracking.patterns.group_lag import GroupLag
 from rebalance_agent.tracking.views import RunningRebalance
 from rebalance_agent.ui.page.group_list import FleetSummary, ListQuery, listing
 from rebalance_agent.ui.page.group_page import group_content

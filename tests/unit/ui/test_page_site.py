@@ -14,6 +14,8 @@ from rebalance_agent.http.health import Readiness
 from rebalance_agent.metrics.export.member_metrics import MemberMetrics
 from rebalance_agent.model.events import Callback, MemberSnapshot
 from rebalance_agent.runtime.listeners.web import WebApp
+from rebalance_agent.tracking.lag.catch_up import CatchUp
+from rebalance_agent.tracking.lag.group_lag import NO_LAGS, GroupLag
 from rebalance_agent.tracking.views import MemberLoad
 from rebalance_agent.ui.page.group_list import group_link
 from rebalance_agent.ui.page.site import ASSETS, GroupPages, Site
@@ -24,11 +26,11 @@ from support.tracker.histories import clustered, generation, on_hosts
 TOKEN = "t" * 16
 
 
-def site(views=(), events=(), readiness=None):
+def site(views=(), events=(), readiness=None, lags=NO_LAGS):
     history, clock = EpisodeHistory(), FakeClock(NOW)
     for event in events:
         history.on_event(event)
-    api = GroupsApi(lambda: tuple(views), history, clock)
+    api = GroupsApi(lambda: tuple(views), history, clock, lambda: lags)
     return Site(readiness or Readiness(), groups=GroupPages(api, history, clock))
 
 
@@ -49,6 +51,13 @@ class Tags(HTMLParser):
 
     def handle_starttag(self, tag, attrs):
         self.seen.append((tag, *(name for name, _ in attrs)))
+
+
+def test_a_group_shows_how_long_its_moved_partitions_catch_up():
+    lags = {"g": GroupLag(70, catch_up=CatchUp(3, 6, 45.0, 150.0))}
+    said = "3 of 6 moved partitions are catching up, the slowest for 45.0 s or more."
+    assert said in get(site([full_view("g")], lags=lags), "group?name=g")[2]
+    assert "catching up" not in get(site([full_view("g")]), "group?name=g")[2]
 
 
 def test_a_group_shows_its_story():

@@ -8,8 +8,8 @@ from rebalance_agent.assignors.hosts.topic_hosts import HostSpread
 from rebalance_agent.model.episode import Basis, Stall, Trigger
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.tracking.evidence.doubly_owned import FormerOwner
+from rebalance_agent.tracking.lag.group_lag import GroupLag, StuckPartition
 from rebalance_agent.tracking.patterns.empty_groups import EmptyGroup
-from rebalance_agent.tracking.patterns.group_lag import GroupLag, StuckPartition
 from rebalance_agent.tracking.views import RunningRebalance
 from rebalance_agent.ui.page.trouble import (
     HOUR_MS,

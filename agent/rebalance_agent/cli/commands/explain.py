@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from rebalance_agent.advice import RecordedHistory, advise, history_of
 from rebalance_agent.api.group_source import GroupSource
 from rebalance_agent.api.query import NotKnownError
-from rebalance_agent.api.shapes import RebalanceDetail, RebalanceKind
+from rebalance_agent.api.shapes import GroupSummary, RebalanceDetail, RebalanceKind
 from rebalance_agent.cli.command_parser import add_command, whole_number
 from rebalance_agent.cli.inputs.groups_access import (
     add_access_flags,
@@ -24,7 +24,7 @@ from rebalance_agent.cli.inputs.groups_access import (
 from rebalance_agent.errors import RebalanceAgentError
 from rebalance_agent.model.event_json import event_to_json, value_to_json
 from rebalance_agent.model.events import Event
-from rebalance_agent.tracking.evidence.doubly_owned import FormerOwner
+from rebalance_agent.ui.sentences.catch_up_text import catch_up_text
 from rebalance_agent.ui.sentences.explanation import LAST_MAX, last_rebalances, paragraphs, whole_rebalances
 from rebalance_agent.ui.sentences.former_owner import former_owner_text
 from rebalance_agent.ui.words import plural, printable, wrapped
@@ -54,14 +54,15 @@ exit codes: 0 done, 1 the group is unknown, 2 wrong usage, or no answer
 class _GroupPast:
     """Rebalances newest first and rollouts of a group, where they are from, in words, and the whole ``history``.
 
-    ``former_owner``: known to an agent alone, since it follows from members' reports and records together.
+    ``now``: the group's present state, which only an agent has: it has measured the lag, and read members' reports
+    together with records.
     """
 
     source: str
     details: Sequence[RebalanceDetail]
     rollouts: Sequence[Event]
     history: RecordedHistory
-    former_owner: FormerOwner | None = None
+    now: GroupSummary | None = None
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -83,8 +84,7 @@ def run(options: argparse.Namespace) -> int:
     hosts = host_names(options)
     past = _from_cluster(options) if wants_direct(options) else _from_agent(agent_api(options), options)
     texts = paragraphs(past.details, past.rollouts, options.last, advise(past.history, hosts=hosts))
-    if past.former_owner:
-        texts.append(wrapped(f"Two owners: {former_owner_text(past.former_owner)}."))
+    texts += _present(past.now) if past.now else []
     if options.json:
         print(json.dumps(_as_json(options, past, texts)))
         return 0
@@ -98,14 +98,24 @@ def _from_agent(groups: GroupSource, options: argparse.Namespace) -> _GroupPast:
     remembered = groups.rebalances(options.group)
     details = last_rebalances(groups, remembered, LAST_MAX)
     history = history_of(event for detail in details for event in detail.events)
-    former = groups.group(options.group).summary.former_owner
-    return _GroupPast("the agent's observations since its start", details, remembered.rollouts, history, former)
+    now = groups.group(options.group).summary
+    return _GroupPast("the agent's observations since its start", details, remembered.rollouts, history, now)
 
 
 def _from_cluster(options: argparse.Namespace) -> _GroupPast:
     past = past_in_cluster(options)
     details, rollouts = whole_rebalances(past.events, options.last)
     return _GroupPast(past.source, details, rollouts, history_of(past.events))
+
+
+def _present(group: GroupSummary) -> list[str]:
+    """Sentences on partitions of the group: those with two owners, and those that moved and catch up."""
+    texts = []
+    if group.former_owner:
+        texts.append(wrapped(f"Two owners: {former_owner_text(group.former_owner)}."))
+    if group.lag and (text := catch_up_text(group.lag.catch_up)):
+        texts.append(wrapped(f"{text}."))
+    return texts
 
 
 def _completed(details: Sequence[RebalanceDetail]) -> list[RebalanceDetail]:

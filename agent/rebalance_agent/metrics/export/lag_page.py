@@ -9,6 +9,9 @@ from rebalance_agent.metrics.export.dialects import Dialect
 from rebalance_agent.metrics.export.text import TextFormat
 from rebalance_agent.metrics.group_metric import FOLDED, Sample
 from rebalance_agent.metrics.lag_rows import (
+    CATCH_UP_PARTITION_SECONDS,
+    CATCH_UP_SECONDS,
+    CATCHING_UP,
     GROUP_LAG_OFFSETS,
     GROUP_LAG_SECONDS,
     LAG_ROWS,
@@ -17,7 +20,7 @@ from rebalance_agent.metrics.lag_rows import (
     TOPIC_LAG_SECONDS,
 )
 from rebalance_agent.metrics.metric import Metric
-from rebalance_agent.tracking.patterns.group_lag import GroupLag, TopicLag
+from rebalance_agent.tracking.lag.group_lag import GroupLag, TopicLag
 
 __all__ = ["LagPage"]
 
@@ -93,6 +96,10 @@ def _samples(
         yield GROUP_LAG_SECONDS, Sample((group,), lag.seconds)
     if lag.has_owned:
         yield STUCK_SECONDS, Sample((group,), lag.stuck.seconds if lag.stuck else 0)
+    yield CATCHING_UP, Sample((group,), lag.catch_up.partitions)
+    if lag.catch_up.seconds is not None:
+        yield CATCH_UP_SECONDS, Sample((group,), lag.catch_up.seconds)
+    yield CATCH_UP_PARTITION_SECONDS, Sample((group,), lag.catch_up.partition_seconds)
     for topic in (*shown, *([_sum(rest)] if rest else [])):
         labels = (group, topic.topic)
         yield TOPIC_LAG_OFFSETS, Sample(labels, topic.offsets)

@@ -37,7 +37,7 @@ from rebalance_agent.runtime.sinks.sinks import ClusterEvents
 from rebalance_agent.runtime.watch.cluster_watch import ClusterWatch, watch_context, watch_parts
 from rebalance_agent.runtime.watch.episode_log import EpisodeLog
 from rebalance_agent.runtime.watch.reachability import CLUSTER, identify_cluster
-from rebalance_agent.tracking.patterns.group_lag import NO_LAGS, GroupLag
+from rebalance_agent.tracking.lag.group_lag import NO_LAGS, GroupLag
 from rebalance_agent.tracking.views import GroupView
 from rebalance_agent.ui.page.site import GroupPages, Site
 

@@ -34,9 +34,9 @@ from rebalance_agent.runtime.watch.core import Core
 from rebalance_agent.runtime.watch.event_sinks import EventSink, ReportedEvents
 from rebalance_agent.runtime.watch.observer_share import ObserverShare, share_parts
 from rebalance_agent.runtime.watch.poll_triggers import PollTriggers
+from rebalance_agent.tracking.lag.group_lag import NO_LAGS, GroupLag
 from rebalance_agent.tracking.observations import MemberReported
 from rebalance_agent.tracking.patterns.copartition import Copartitioned
-from rebalance_agent.tracking.patterns.group_lag import NO_LAGS, GroupLag
 from rebalance_agent.tracking.patterns.group_stalls import GroupStallLimits
 from rebalance_agent.tracking.tracker import REBALANCING, Tracker
 from rebalance_agent.tracking.views import GroupView

@@ -21,7 +21,7 @@ from rebalance_agent.runtime.scheduling.schedule import Schedule
 from rebalance_agent.runtime.settings.roles import ObserverSettings
 from rebalance_agent.runtime.watch.cluster_watch import ClusterWatch, watch_context, watch_parts
 from rebalance_agent.runtime.watch.reachability import CLUSTER, identify_cluster
-from rebalance_agent.tracking.patterns.group_lag import NO_LAGS, GroupLag
+from rebalance_agent.tracking.lag.group_lag import NO_LAGS, GroupLag
 from rebalance_agent.tracking.views import GroupView
 
 __all__ = ["InProcessWatch"]

@@ -11,6 +11,7 @@ from rebalance_agent.ui.page.owners_timeline import timeline
 from rebalance_agent.ui.page.page_frame import ago, cells, chips, note, notes, unknown
 from rebalance_agent.ui.page.timeline_columns import TimelineColumn
 from rebalance_agent.ui.page.trouble import ONE_HOST_RATIO_MAX
+from rebalance_agent.ui.sentences.catch_up_text import catch_up_text
 from rebalance_agent.ui.sentences.empty_text import empty_text, urgency
 from rebalance_agent.ui.sentences.explanation import Explanation, Paragraph
 from rebalance_agent.ui.sentences.group_detail import (
@@ -128,6 +129,8 @@ def _unknowns(detail: GroupDetail) -> Iterator[str]:
         # Coordinators do not report which member they wait for; the slowest one before is the first suspect.
         rebalance = "previous rebalance" if detail.summary.running else "last rebalance"
         yield note(f"The {rebalance} waited longest for {client}: {span(slowest.lower_seconds, slowest.seconds)}.")
+    if detail.summary.lag and (text := catch_up_text(detail.summary.lag.catch_up)):
+        yield note(f"{text}.")
     spread = detail.summary.host_spread
     if spread and spread.clustered_ratio > ONE_HOST_RATIO_MAX:
         yield note(f"{escaped(one_host_text(spread))}, although members on others subscribe.", "critical")

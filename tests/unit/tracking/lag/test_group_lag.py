@@ -1,7 +1,8 @@
 """The lag of a group by topic, and partitions that make no progress."""
 
-from rebalance_agent.tracking.patterns.end_offsets import EndOffsets
-from rebalance_agent.tracking.patterns.group_lag import (
+from rebalance_agent.tracking.lag.catch_up import CatchUp
+from rebalance_agent.tracking.lag.end_offsets import EndOffsets
+from rebalance_agent.tracking.lag.group_lag import (
     GroupLag,
     GroupProgress,
     StuckPartition,
@@ -10,6 +11,7 @@ from rebalance_agent.tracking.patterns.group_lag import (
     topic_lags,
 )
 
+NONE = CatchUp()
 T0, T1, U0 = ("t", 0), ("t", 1), ("u", 0)
 
 
@@ -23,7 +25,9 @@ class Group:
         self.now += 10
         self.ends.take(self.now, end)
         stuck = self.progress.take(self.now, set(owned), committed, self.ends)
-        return group_lag(topic_lags((T0, T1, U0), committed, self.ends), (None, 2.0, 3.0), stuck, has_owned=bool(owned))
+        return group_lag(
+            topic_lags((T0, T1, U0), committed, self.ends), (None, 2.0, 3.0), stuck, NONE, has_owned=bool(owned)
+        )
 
 
 def test_topics_with_the_most_offsets_come_first_and_a_topic_without_commits_is_left_out():
@@ -41,7 +45,9 @@ def test_topics_with_the_most_offsets_come_first_and_a_topic_without_commits_is_
 
 def test_a_lag_of_which_no_age_is_known_has_no_seconds_and_no_lag_has_zero():
     group = Group()
-    assert group.measure({T0: 100}, {T0: 50}) == GroupLag(50, None, 5.0, (TopicLag("t", 50, None),), None, True)
+    assert group.measure({T0: 100}, {T0: 50}) == GroupLag(
+        50, None, 5.0, (TopicLag("t", 50, None),), None, NONE, has_owned=True
+    )
     assert group.measure({T0: 100}, {T0: 100}).seconds == 0
     assert group.measure({T0: 100}, {U0: 100}) is None
 

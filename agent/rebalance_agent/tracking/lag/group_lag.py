@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
 
 from rebalance_agent.model.generation_diff import Partition
-from rebalance_agent.tracking.patterns.end_offsets import EndOffsets
+from rebalance_agent.tracking.lag.catch_up import CatchUp
+from rebalance_agent.tracking.lag.end_offsets import EndOffsets
 
 __all__ = ["NO_LAGS", "GroupLag", "GroupProgress", "StuckPartition", "TopicLag", "group_lag", "topic_lags"]
 
@@ -41,7 +42,7 @@ class GroupLag:
     ``offsets``: between committed and end offsets, in sum. ``seconds``: as in `TopicLag`. ``appended_per_second``: by
     which the end offsets grow; None before two measurements. ``topics``: the most offsets first. ``stuck``: of the
     partitions with an owner that are stuck (see `GroupProgress`), the one that has been so for the longest time.
-    ``has_owned``: whether any partition has an owner.
+    ``catch_up``: of its moved partitions. ``has_owned``: whether any partition has an owner.
     """
 
     offsets: int
@@ -49,6 +50,7 @@ class GroupLag:
     appended_per_second: float | None = None
     topics: tuple[TopicLag, ...] = ()
     stuck: StuckPartition | None = None
+    catch_up: CatchUp = field(default_factory=CatchUp)
     has_owned: bool = False
 
 
@@ -114,7 +116,12 @@ def topic_lags(partitions: Iterable[Partition], committed: Mapping[Partition, in
 
 
 def group_lag(
-    topics: list[TopicLag], rates: Iterable[float | None], stuck: StuckPartition | None, *, has_owned: bool
+    topics: list[TopicLag],
+    rates: Iterable[float | None],
+    stuck: StuckPartition | None,
+    catch_up: CatchUp,
+    *,
+    has_owned: bool,
 ) -> GroupLag | None:
     """Return the lag of a group with these ``topics``; None without any. ``rates``: of its partitions, in records/s."""
     if not topics:
@@ -128,5 +135,6 @@ def group_lag(
         sum(known) if known else None,
         tuple(topics),
         stuck,
+        catch_up,
         has_owned,
     )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rebalance_agent.tracking.patterns.end_offsets import AGE_MAX_S, SAMPLES_MAX, EndOffsets
+from rebalance_agent.tracking.lag.end_offsets import AGE_MAX_S, SAMPLES_MAX, EndOffsets
 
 P = ("t", 0)
 

@@ -1,0 +1,117 @@
+"""Moved partitions that have not caught up with what was appended until their new owner was seen. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from rebalance_agent.model.generation_diff import Partition
+from rebalance_agent.tracking.lag.end_offsets import EndOffsets
+
+__all__ = ["UNREAD_MAX", "CatchUp", "CatchUps", "Holders"]
+
+UNREAD_MAX = 2
+"""Offsets below its target at which a partition has caught up: the markers of transactions have offsets, too, and some
+consumers never commit past the last ones."""
+
+Holders = Mapping[Partition, frozenset[str]]
+"""Partition -> the identities (instance id, or else member id) of its owners: several with a redundant strategy."""
+
+
+@dataclass(frozen=True, slots=True)
+class CatchUp:
+    """The partitions of a group that moved and catch up. Times are lower bounds, short by up to two measurements.
+
+    A catch-up begins when partitions move while none is catching up, and ends when none is any more; partitions that
+    move meanwhile belong to it.
+
+    ``partitions``: the number that catch up now. ``moved``: that moved in the current catch-up or, if it is over, the
+    last one. ``seconds``: the longest time of one of these; None before the first one. ``partition_seconds``: the sum
+    over all partitions since the group is measured; it never falls.
+    """
+
+    partitions: int = 0
+    moved: int = 0
+    seconds: float | None = None
+    partition_seconds: float = 0.0
+
+
+class _Behind(NamedTuple):
+    """A partition that catches up since ``since`` (monotonic seconds), until ``target`` is committed."""
+
+    target: int
+    since: float
+
+
+class CatchUps:
+    """Which partitions of one group catch up, from one measurement to the next.
+
+    A partition has moved if none of its owners was one at the last measurement, and if it has a committed offset: what
+    was never read has no backlog of a move. Its target is the end offset of the measurement that first shows its new
+    owner, and it catches up from then on, until the measurement before the one that shows the target committed. So
+    every second of it is certain, and a partition that is behind at one measurement only costs nothing.
+    """
+
+    def __init__(self) -> None:
+        """Start without owners: the first ones that are known are not moves."""
+        self._holders: Holders | None = None
+        self._behind: dict[Partition, _Behind] = {}
+        self._at = 0.0
+        self._moved = set[Partition]()
+        self._seconds: float | None = None
+        self._partition_seconds = 0.0
+
+    def take(self, at: float, holders: Holders | None, committed: Mapping[Partition, int], ends: EndOffsets) -> CatchUp:
+        """Take the owners and ``committed`` offsets at ``at`` (monotonic seconds), and return who catches up.
+
+        ``holders``: None while the owners are unknown; then they are taken as unchanged.
+
+        A partition that moves again before it has caught up gets a new target and keeps its start: it has been behind
+        all the time. One that has no owner, no committed offset, or a fallen end offset (its topic was created anew) is
+        dropped: what it had counted stays, and nothing is added.
+        """
+        before = self._holders
+        self._holders = now = before if holders is None else holders
+        behind = {} if now is None else self._still_behind(now, committed, ends)
+        self._partition_seconds += len(behind) * (at - self._at)
+        moved = {} if before is None or now is None or now is before else _targets(before, now, committed, ends)
+        if moved and not behind:
+            self._moved, self._seconds = set(), 0.0
+        self._moved |= moved.keys()
+        for partition, target in moved.items():
+            if _is_behind(committed[partition], target, target):
+                since = behind[partition].since if partition in behind else at
+                behind[partition] = _Behind(target, since)
+        self._behind, self._at = behind, at
+        for each in behind.values():
+            self._seconds = max(self._seconds or 0.0, at - each.since)
+        return CatchUp(len(behind), len(self._moved), self._seconds, self._partition_seconds)
+
+    def _still_behind(
+        self, now: Holders, committed: Mapping[Partition, int], ends: EndOffsets
+    ) -> dict[Partition, _Behind]:
+        return {
+            partition: each
+            for partition, each in self._behind.items()
+            if partition in now and _is_behind(committed.get(partition), each.target, ends.end(partition))
+        }
+
+
+def _is_behind(offset: int | None, target: int, end: int | None) -> bool:
+    fallen = end is not None and end < target
+    return offset is not None and offset < target - UNREAD_MAX and not fallen
+
+
+def _targets(
+    before: Holders, now: Holders, committed: Mapping[Partition, int], ends: EndOffsets
+) -> dict[Partition, int]:
+    """The end offsets of the partitions that moved, as far as known."""
+    nobody = frozenset[str]()
+    return {
+        partition: end
+        for partition, names in now.items()
+        if names.isdisjoint(before.get(partition, nobody))
+        and partition in committed
+        and (end := ends.end(partition)) is not None
+    }

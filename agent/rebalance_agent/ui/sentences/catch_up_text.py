@@ -1,0 +1,26 @@
+"""Moved partitions that catch up, or have caught up, in one sentence. Pure."""
+
+from __future__ import annotations
+
+from rebalance_agent.tracking.lag.catch_up import CatchUp
+from rebalance_agent.ui.words import UNKNOWN, bounds_text, plural
+
+__all__ = ["catch_up_text"]
+
+
+def catch_up_text(catch_up: CatchUp) -> str:
+    """``3 of 6 moved partitions are catching up, the slowest for 45.0 s or more``; of a past catch-up how long it took.
+
+    Empty if none catches up and the last catch-up has no time.
+    """
+    time = bounds_text(catch_up.seconds or 0.0, None)
+    which = "" if catch_up.moved == 1 else "the slowest "
+    if catch_up.partitions:
+        verb = "is" if catch_up.partitions == 1 else "are"
+        so_far = "" if time == UNKNOWN else f", {which}for {time}"
+        return f"{catch_up.partitions:,} of {plural(catch_up.moved, 'moved partition')} {verb} catching up{so_far}"
+    if time == UNKNOWN:
+        return ""
+    subject = "partition that moved last was" if catch_up.moved == 1 else "partitions that moved last were"
+    number = "" if catch_up.moved == 1 else f"{catch_up.moved:,} "
+    return f"The {number}{subject} catching up, {which}for {time}"
