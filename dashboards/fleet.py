@@ -255,14 +255,16 @@ AGES = Panel(
 STORMS = Panel(
     12,
     "Storms",
-    "Does a group rebalance more often than in a deploy? Rebalances of the last 15 minutes divided by twice the "
-    f"number of members (at least {STORM_MIN}): above 1 is a storm. A rolling deploy of all members stays below 1.",
+    "Does a group rebalance too often? Rebalances of the last 15 minutes divided by twice the number of members (at "
+    f"least {STORM_MIN}): above 1 is a storm. A deploy is none, so a group has no line while its members are replaced "
+    "one by one and 15 minutes longer, unless something fails.",
     (
         Query(
             worst(
                 10,
-                f"{count_in(COMPLETED, GROUP, window=STORM)} "
-                f"/ clamp_min({STORM_PER_MEMBER} * {gauge('kafka_rebalance_members', GROUP)}, {STORM_MIN})",
+                f"({count_in(COMPLETED, GROUP, window=STORM)} "
+                f"/ clamp_min({STORM_PER_MEMBER} * {gauge('kafka_rebalance_members', GROUP)}, {STORM_MIN}) "
+                f"unless {gauge('kafka_rebalance_rollout_in_progress', GROUP)} == 1)",
                 went_up(COMPLETED, GROUP),
             ),
             NAME,

@@ -30,6 +30,7 @@ STORIES = {
     "cooperative": lambda: lines(clustered(4, name="cooperative-sticky", topics=3)),
     "restarts": lambda: lines(clustered(10, name="sticky", topics=3, away_s=1, stops=(0.1, 0.1))),
     "hosts": lambda: lines(on_hosts(rebalances=5)),
+    "cured": lambda: lines(on_hosts("shuffled-roundrobin", hosts=2, each=2, partitions=2, rebalances=5, late=1)),
     "captured": lambda: CAPTURED.read_bytes().replace(b'"group":"coordinated"', b'"group":"g"'),
 }
 

@@ -9,11 +9,13 @@ from rebalance_agent.advice.recommendation import _better
 from rebalance_agent.advice.replay.eligible_strategies import refusal
 from rebalance_agent.advice.replay.implementations import LIBRARY, verdict
 from rebalance_agent.advice.replay.strategy_replay import replay_rebalances
+from rebalance_agent.advice.worth import CLUSTERED_MIN
 from rebalance_agent.assignors import STRATEGIES, judge
+from rebalance_agent.assignors.measure_quality import judgement
 from rebalance_agent.model.subscription import GroupAssignment, GroupSubscription, MemberSubscription, TopicMetadata
 from support.assignors.walks import Walk
 from support.examples import examples
-from support.tracker.histories import moved, walked
+from support.tracker.histories import moved, on_hosts, walked
 
 SEEDS = st.integers(0, 2**32)
 REPEATED = [
@@ -102,6 +104,36 @@ def test_no_recommendation_is_worse_than_what_there_is(seed, recorded):
     best = next(each for each in found.outcomes if each.strategy == advice.strategy)
     assert _better(best.figures, found.predicted)
     assert not _better(found.predicted, best.figures)
+
+
+EVEN = ("cooperative-sticky", "range", "roundrobin", "shuffled-roundrobin", "sticky")
+
+
+def clustered_anew(name, event):
+    """The share of topics on one host if the members of ``event`` all stopped and started again."""
+    members = tuple(MemberSubscription(each.member_id, each.topics) for each in event.members)
+    group = GroupSubscription({topic: TopicMetadata(count) for topic, count in event.topics.items()}, members)
+    hosts = {each.member_id: each.host for each in event.members}
+    spread = judgement(group, STRATEGIES[name].assign(group), STRATEGIES[name], hosts).host_spread
+    return spread.clustered_ratio if spread else 0.0
+
+
+@settings(max_examples=examples(50))
+@given(
+    recorded=st.sampled_from(EVEN),
+    hosts=st.integers(2, 3),
+    each=st.integers(1, 3),
+    partitions=st.integers(2, 4),
+    rebalances=st.integers(2, 4),
+    late=st.integers(0, 2),
+)
+def test_no_recommendation_puts_more_topics_on_one_host_when_all_members_start_anew(recorded, late, **shape):
+    late = min(late, shape["hosts"] * shape["each"] - 1)
+    events = on_hosts(recorded, topics=24, late=late, **shape)
+    advice = recommend(what_if(history_of(events), EVEN))
+    if advice.strategy is not None:
+        own, other = (clustered_anew(name, events[-1]) for name in (recorded, advice.strategy))
+        assert other - own < CLUSTERED_MIN, advice.sentence
 
 
 @settings(max_examples=examples(25))

@@ -110,12 +110,17 @@ _SUMS = tuple(field.name for field in fields(Figures) if field.name != "skew_max
 
 @dataclass(frozen=True, slots=True)
 class StrategyOutcome:
-    """The figures of one strategy for a history, or why it was ``refused``."""
+    """The figures of one strategy for a history, or why it was ``refused``.
+
+    ``spread_anew``: of its assignment if all members of the last rebalance started anew; None where the members are on
+    one host, or no topic could be on several.
+    """
 
     strategy: str
     protocol: RebalanceProtocol
     figures: Figures = Figures()
     refused: str | None = None
+    spread_anew: HostSpread | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +133,8 @@ class WhatIf:
     the end, several topics of equal partition counts were on the same members, number by number. ``assignor`` None: no
     assignor ran; ``group_type``: the type in the end. ``clients``: what the members may be, and ``partitions``: how
     many were assigned, both in the end. ``slow``: the member that the others waited for most. ``host_spread``: of the
-    last recorded assignment.
+    last recorded assignment. ``spread_anew``: as in `StrategyOutcome`, of the group's own strategy; None where that
+    cannot be replayed.
     """
 
     cluster_id: str
@@ -145,6 +151,7 @@ class WhatIf:
     slow: SlowMember | None = None
     recorded_upper: float | None = None
     host_spread: HostSpread | None = None
+    spread_anew: HostSpread | None = None
 
 
 def merged(parts: Sequence[WhatIf]) -> WhatIf:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 from rebalance_agent.advice.client_kinds import possible_clients
 from rebalance_agent.advice.figures import Figures, Replayed, StrategyOutcome, WhatIf, added
-from rebalance_agent.advice.replay.eligible_strategies import ReplaySettings, family, refusal
+from rebalance_agent.advice.replay.eligible_strategies import ReplaySettings, family, library_strategy, refusal
 from rebalance_agent.advice.replay.move_counts import Assignment, count_moves
 from rebalance_agent.advice.replay.predicted_stalls import Behaviour, behaviour_of, predict_stall
 from rebalance_agent.advice.replay.recorded_history import RecordedHistory, owned_by, since_last_assignor
 from rebalance_agent.advice.replay.recorded_spread import recorded_spread
-from rebalance_agent.advice.replay.strategy_replay import ReplayedRebalance, replay_rebalances
+from rebalance_agent.advice.replay.strategy_replay import ReplayedRebalance, replay_rebalances, spread_anew
 from rebalance_agent.advice.restarts import AvoidableRebalances, avoidable
 from rebalance_agent.advice.slow_members import slow_member
 from rebalance_agent.assignors import Strategy, find_strategy, known_strategies, strategy
 from rebalance_agent.assignors.assignment_facts import copartition_breaks, owners_of
-from rebalance_agent.assignors.hosts.host_names import HostNames
+from rebalance_agent.assignors.hosts.topic_hosts import HostSpread
 from rebalance_agent.errors import AssignmentError, StrategyFailedError
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import count_partitions
@@ -54,7 +55,10 @@ def what_if(
     history = since_last_assignor(history)
     restarts = avoidable(history)
     behaviours = _behaviours(history)
-    families: dict[str, dict[RebalanceProtocol, Figures] | str] = {}
+    spreads = _spreads(history, settings)
+    last = history.decided[-1] if history.decided else None
+    host_spread = spreads[id(last)] if last else None
+    families: dict[str, _Found | str] = {}
     outcomes = []
     for name in known_strategies() if names is None else names:
         chosen = find_strategy(name) or strategy(name)
@@ -63,18 +67,20 @@ def what_if(
             continue
         if family(name) not in families:
             try:
-                families[family(name)] = _both(history, chosen, settings, behaviours, restarts)
+                families[family(name)] = _Found(
+                    _both(history, chosen, settings, behaviours, restarts),
+                    spread_anew(history, chosen, settings) if host_spread else None,
+                )
             except StrategyFailedError as error:
                 families[family(name)] = str(error)
         found = families[family(name)]
         outcomes.append(
             StrategyOutcome(name, chosen.protocol, refused=found)
             if isinstance(found, str)
-            else StrategyOutcome(name, chosen.protocol, found[chosen.protocol])
+            else StrategyOutcome(name, chosen.protocol, found.figures[chosen.protocol], spread_anew=found.spread_anew)
         )
-    hosts = (settings or ReplaySettings()).hosts
-    recorded, recorded_upper, predicted = _recorded(history, behaviours, restarts, hosts)
-    last = history.decided[-1].closing if history.decided else None
+    recorded, recorded_upper, predicted = _recorded(history, behaviours, restarts, spreads)
+    members = last.closing.members if last else ()
     return WhatIf(
         cluster_id=history.cluster_id,
         group=history.group,
@@ -85,12 +91,46 @@ def what_if(
         outcomes=tuple(outcomes),
         copartitioned=_copartitioned(history),
         group_type=history.group_type,
-        clients=possible_clients(last) if last else (),
-        partitions=sum(count_partitions(member.assigned) for member in last.members) if last else 0,
+        clients=possible_clients(last.closing) if last else (),
+        partitions=sum(count_partitions(member.assigned) for member in members),
         slow=slow_member(history),
         recorded_upper=recorded_upper,
-        host_spread=recorded_spread(history.decided[-1], hosts) if history.decided else None,
+        host_spread=host_spread,
+        spread_anew=_own_anew(history, settings, families) if host_spread else None,
     )
+
+
+class _Found(NamedTuple):
+    """The figures of both forms of a strategy, by protocol, and its spread over hosts if all members started anew."""
+
+    figures: Mapping[RebalanceProtocol, Figures]
+    spread_anew: HostSpread | None
+
+
+def _own_anew(
+    history: RecordedHistory, settings: ReplaySettings | None, families: Mapping[str, _Found | str]
+) -> HostSpread | None:
+    """Return the spread over hosts of the group's own strategy if all members started anew; None if it is not known."""
+    own = library_strategy(history.assignor)
+    if own is None or refusal(history, own, settings):
+        return None
+    found = families.get(family(own.name))
+    if found is not None:
+        return None if isinstance(found, str) else found.spread_anew
+    try:
+        return spread_anew(history, own, settings)
+    except StrategyFailedError:
+        return None
+
+
+def _spreads(history: RecordedHistory, settings: ReplaySettings | None) -> Mapping[int, HostSpread | None]:
+    """Return the recorded spread over hosts of the rebalances that count, and of the last one."""
+    hosts = (settings or ReplaySettings()).hosts
+    return {
+        id(each): recorded_spread(each, hosts)
+        for each in history.decided
+        if history.counts(each.closing) or each is history.decided[-1]
+    }
 
 
 def _copartitioned(history: RecordedHistory) -> bool:
@@ -154,7 +194,7 @@ def _recorded(
     history: RecordedHistory,
     behaviours: Mapping[int, Behaviour | None],
     restarts: AvoidableRebalances,
-    hosts: HostNames,
+    spreads: Mapping[int, HostSpread | None],
 ) -> tuple[Figures, float | None, Figures]:
     """Return the measured figures, the upper bounds of their stalls, and the same moves with predicted stalls."""
     indexes = _indexes(history)
@@ -172,7 +212,7 @@ def _recorded(
         stalled_seconds = closing.stall.partition_seconds if closing.stall else None
         classic = closing.group_type is GroupType.CLASSIC  # the model is of classic groups
         stalled = predict_stall(behaviour, given, closing.protocol) if classic else None
-        spread = recorded_spread(rebalance, hosts)
+        spread = spreads[id(rebalance)]
         line = Replayed(
             generation=closing.generation,
             timestamp_ms=closing.timestamp_ms,

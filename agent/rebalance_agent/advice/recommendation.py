@@ -6,11 +6,15 @@ Order of criteria for strategies: those that keep the purpose of the group's own
 lowest skew, since an overloaded member is slow all the time; the fewest topics that are wholly on one host; the
 shortest stalls; and where no stall is known, the fewest moves. Small differences count as none, and the group's own
 strategy wins ties.
+
+A strategy that moves little keeps topics on several hosts, but may not bring them there, which a replay does not show
+if it begins with few members. So its assignment to members that all start anew counts, too.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from rebalance_agent.advice.client_kinds import can_be_static, usable
 from rebalance_agent.advice.figures import Figures, StrategyOutcome, WhatIf
@@ -52,11 +56,9 @@ def recommend(what_if: WhatIf) -> Recommendation:
     # Of a classic group the recorded moves, with stalls of the same model as for all others.
     figures = what_if.predicted if what_if.group_type is GroupType.CLASSIC else what_if.recorded
     own = StrategyOutcome(what_if.assignor or "", what_if.protocol, figures)
-    best = own
-    for outcome in sorted(_candidates(what_if), key=_order):
-        # Small differences may add up on the way, so each must be better than the group's own, too.
-        if _better(outcome.figures, best.figures) and (best is own or _better(outcome.figures, own.figures)):
-            best = outcome
+    candidates = [_with_lasting_spread(each, own.figures) for each in _candidates(what_if)]
+    best = _best(own, [each for each in candidates if not _clusters_more(each, what_if)])
+    preferred = _best(own, candidates)
     better = best is not own
     static = _static_saves(best.figures) and can_be_static(what_if.clients)
     saved = own.figures.stalled_partition_seconds - best.figures.stalled_partition_seconds
@@ -64,6 +66,8 @@ def recommend(what_if: WhatIf) -> Recommendation:
     if static:
         saved += best.figures.avoided_partition_seconds - best.figures.waited_partition_seconds
     slow = what_if.slow if what_if.slow and what_if.slow.partition_seconds >= WORTH_PARTITION_SECONDS else None
+    rejected = preferred if _clusters_more(preferred, what_if) else None
+    choice = Choice(own, best if better else None, slow, static=static, rejected=rejected)
     return Recommendation(
         cluster_id=what_if.cluster_id,
         group=what_if.group,
@@ -72,7 +76,7 @@ def recommend(what_if: WhatIf) -> Recommendation:
         static_membership=static,
         saved_partition_seconds=saved if (better or static) and own.figures.stalls else None,
         saved_moves=saved_moves if better else None,
-        sentence=sentence(what_if, Choice(own, best if better else None, slow, static=static)),
+        sentence=sentence(what_if, choice),
         slow_member=slow.name if slow else None,
         clustered=is_clustered(what_if),
     )
@@ -85,6 +89,36 @@ def keeps_purpose(name: str, own_name: str | None) -> bool:
         return False
     general = general_families()
     return family(name) in general if own in general else family(name) == own
+
+
+def _best(own: StrategyOutcome, candidates: Iterable[StrategyOutcome]) -> StrategyOutcome:
+    best = own
+    for outcome in sorted(candidates, key=_order):
+        # Small differences may add up on the way, so each must be better than the group's own, too.
+        if _better(outcome.figures, best.figures) and (best is own or _better(outcome.figures, own.figures)):
+            best = outcome
+    return best
+
+
+def _with_lasting_spread(outcome: StrategyOutcome, own: Figures) -> StrategyOutcome:
+    """Return the outcome as if topics on one host remained, as far as they came back when all members started anew.
+
+    So only what lasts counts as better than the group's ``own`` topics on one host.
+    """
+    figures, anew = outcome.figures, outcome.spread_anew
+    lasting = min(anew.clustered_ratio if anew else 0.0, own.clustered_mean or 0.0)
+    if lasting <= (figures.clustered_mean or 0.0):
+        return outcome
+    return replace(outcome, figures=replace(figures, clustered_sum=lasting * figures.spreads))
+
+
+def _clusters_more(outcome: StrategyOutcome, what_if: WhatIf) -> bool:
+    """Return whether clearly more topics would be on one host than with the group's own, if all members started anew.
+
+    Where the group's own strategy cannot be replayed, its last assignment is what counts.
+    """
+    own, anew = what_if.spread_anew or what_if.host_spread, outcome.spread_anew
+    return own is not None and anew is not None and anew.clustered_ratio - own.clustered_ratio >= CLUSTERED_MIN
 
 
 def _candidates(what_if: WhatIf) -> list[StrategyOutcome]:

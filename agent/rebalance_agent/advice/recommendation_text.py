@@ -26,17 +26,21 @@ _KEEPS_NUMBERS = "range"
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A recommendation: ``own`` is the group's strategy, ``best`` a better one, ``slow`` a slow member."""
+    """A recommendation: ``own`` is the group's strategy, ``best`` a better one, ``slow`` a slow member.
+
+    ``rejected``: one that would be the best, but would put more topics on one host if all members started anew.
+    """
 
     own: StrategyOutcome
     best: StrategyOutcome | None
     slow: SlowMember | None
     static: bool
+    rejected: StrategyOutcome | None = None
 
 
 def sentence(what_if: WhatIf, choice: Choice) -> str:
     """Return the recommendation in sentences: the change, its steps, its savings, and its confidence."""
-    parts = (_main(what_if, choice), *_how(what_if, choice), *_doubts(what_if, choice))
+    parts = (_main(what_if, choice), *_how(what_if, choice), *_rejected(what_if, choice), *_doubts(what_if, choice))
     return " ".join([*_slow(choice.slow), *_clustered(what_if, choice), *parts])
 
 
@@ -115,6 +119,20 @@ def _how(what_if: WhatIf, choice: Choice) -> Iterator[str]:
         if impossible:
             kind = "cooperative assignor" if is_cooperative(new) else "such assignor"
             yield f"{_joined(impossible)}: no {kind}."
+
+
+def _rejected(what_if: WhatIf, choice: Choice) -> Iterator[str]:
+    """Yield why a strategy with better figures is not recommended."""
+    if choice.rejected is None or (anew := choice.rejected.spread_anew) is None:
+        return
+    if own := what_if.spread_anew:
+        instead = f"instead of {own.clustered} with {what_if.assignor}"
+    else:
+        instead = f"instead of {what_if.host_spread.clustered if what_if.host_spread else 0} now"
+    yield (
+        f"{choice.rejected.strategy} is not recommended: if all members stopped and started again, {anew.clustered} of "
+        f"{anew.topics} topics would be wholly on one host, {instead}."
+    )
 
 
 def _doubts(what_if: WhatIf, choice: Choice) -> Iterator[str]:

@@ -28,6 +28,7 @@ __all__ = [
     "GroupDetail",
     "GroupList",
     "GroupMember",
+    "GroupStall",
     "GroupSummary",
     "HostSpreadSummary",
     "LagSummary",
@@ -93,6 +94,15 @@ class HostSpreadSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupStall:
+    """The stall of a group as a whole: a share of its partitions (setting `stall_limits`) surely stands still."""
+
+    since_ms: Annotated[int, "since when"]
+    warning_seconds: Annotated[float, "length at which `KafkaGroupStalled` counts it"]
+    critical_seconds: Annotated[float, "length at which `KafkaGroupStalledLong` counts it"]
+
+
+@dataclass(frozen=True, slots=True)
 class GroupSummary:
     """One line of the list of groups."""
 
@@ -113,6 +123,8 @@ class GroupSummary:
     flapping: Annotated[tuple[str, ...], "members that repeatedly leave and return, by instance or client id"]
     rollout_in_progress: Annotated[bool, "its members are being replaced in a deploy, and nothing fails"]
     running: Annotated[RunningRebalance | None, "the rebalance that runs now"]
+    stalled: Annotated[GroupStall | None, "its stall as a whole in the rebalance that runs now, if there is one"]
+    rebalance_timeout_seconds: Annotated[float | None, "largest of the members' rebalance timeouts"]
     empty: Annotated[EmptyGroup | None, "since when it has no members, if it had some; not for `empty_groups_allow`"]
     lag: Annotated[LagSummary | None, "its lag at the last measurement, where `lag_groups` names it"]
     rebalances: Annotated[int, "completed since this process first saw the group"]

@@ -14,6 +14,7 @@ from rebalance_agent.api.shapes import (
     GroupCounters,
     GroupDetail,
     GroupMember,
+    GroupStall,
     GroupSummary,
     HostSpreadSummary,
     LagSummary,
@@ -45,6 +46,7 @@ def build_summary(view: GroupView, lag: GroupLag | None = None) -> GroupSummary:
         rebalances=sum(view.counters.completed.values()),
         aborted=view.counters.aborted,
         host_spread=view.host_spread and _shaped(HostSpreadSummary, view.host_spread),
+        stalled=_stall_now(view),
         lag=lag and _shaped(LagSummary, lag),
         last=view.last_episode and _shaped(LastRebalance, view.last_episode),
     )
@@ -143,6 +145,13 @@ def _shaped(shape: type[_Shape], source: object, /, **others: object) -> _Shape:
 def _member(member: MemberLoad) -> GroupMember:
     partitions = None if member.assigned is None else count_partitions(member.assigned)
     return _shaped(GroupMember, member, host=member.host.removeprefix("/"), partitions=partitions)
+
+
+def _stall_now(view: GroupView) -> GroupStall | None:
+    stalled = view.stalled_time
+    if view.running is None or stalled.since_ms is None:
+        return None
+    return GroupStall(stalled.since_ms, stalled.limits.warning_seconds, stalled.limits.critical_seconds)
 
 
 def _slowest_of(events: Sequence[GenerationEvent]) -> SlowestMember | None:

@@ -89,15 +89,18 @@ def without_hints(event):
     return replace(event, members=tuple(replace(each, owned={}) for each in event.members))
 
 
-def on_hosts(name="roundrobin", *, hosts=4, each=3, topics=80, partitions=3, rebalances=1):
-    """Consumers with the client id of their host subscribe to many topics; one of them restarts at each rebalance."""
+def on_hosts(name="roundrobin", *, hosts=4, each=3, topics=80, partitions=3, rebalances=1, late=0):
+    """Consumers with the client id of their host subscribe to many topics; one of each host restarts at each rebalance.
+
+    ``late``: so many of them join in the second rebalance.
+    """
     strategy, counts = STRATEGIES[name], {f"t{number:02}": partitions for number in range(topics)}
     places = [(host, place) for host in range(1, hosts + 1) for place in range(each)]
     events, had = [], {}
     for number in range(1, rebalances + 1):
         ids = {
             f"application{host:02}-{uuid.UUID(int=100 * host + place + (0 if place else 10 * number), version=4)}": host
-            for host, place in places
+            for host, place in (places if number > 1 else places[late:])
         }
         members = tuple(MemberSubscription(each, tuple(counts)) for each in ids)
         group = GroupSubscription({topic: TopicMetadata(count) for topic, count in counts.items()}, members)

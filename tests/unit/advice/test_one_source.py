@@ -57,11 +57,19 @@ HISTORIES = {
     "cooperative": clustered(8, name="cooperative-sticky", topics=3),
     "broker": of_the_broker(clustered(8, away_s=1)),
     "hosts": on_hosts(topics=20, rebalances=5),
+    "cured": on_hosts("shuffled-roundrobin", hosts=2, each=2, topics=20, partitions=2, rebalances=5, late=1),
     "foreign": [replace(each, assignor="theirs") for each in clustered(8)],
 }
 
 
-STRATEGY = {"aiokafka": "sticky", "hosts": "shuffled-roundrobin", "cooperative": None, "broker": None, "foreign": None}
+STRATEGY = {
+    "aiokafka": "sticky",
+    "hosts": "shuffled-roundrobin",
+    "cured": None,
+    "cooperative": None,
+    "broker": None,
+    "foreign": None,
+}
 
 
 def printed(capsys, *arguments):
@@ -120,4 +128,5 @@ def test_all_four_give_the_same_advice(name, capsys, monkeypatch):
     assert explained(capsys) == advice
     assert on_the_page(events) == advice
     assert report.strategy == STRATEGY.get(name, "cooperative-sticky")
-    assert report.advises is (name != "cooperative")
+    assert report.advises is (name not in {"cooperative", "cured"})
+    assert ("cooperative-sticky is not recommended: " in report.sentence) is (name == "cured")

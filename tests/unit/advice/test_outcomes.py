@@ -1,10 +1,11 @@
 """The rebalances that count in histories with gaps or in parts."""
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
 
-from rebalance_agent.advice import fidelity, history_of, merged, recommend, what_if
+from rebalance_agent.advice import fidelity, history_of, merged, outcomes, recommend, what_if
 from rebalance_agent.advice.figures import Figures, Replayed
 from rebalance_agent.advice.replay.eligible_strategies import ReplaySettings
 from rebalance_agent.assignors import STRATEGIES, judgement, strategy
@@ -114,6 +115,38 @@ def test_the_spread_over_hosts_is_that_of_the_records_and_of_each_strategy():
     assert (found.recorded.clustered_mean, found.predicted.clustered_mean) == (1, 1)
     assert [each.figures.clustered_mean for each in found.outcomes] == [1, 0]
     assert merged([found, found]).recorded.spreads == 6
+
+
+def test_the_spread_if_all_started_anew_is_measured_apart_from_replays():
+    events = on_hosts("shuffled-roundrobin", hosts=2, each=2, partitions=2, rebalances=5, late=1)
+    found = what_if(history_of(events), ["cooperative-sticky", "sticky"])
+    assert [each.figures.clustered_mean for each in found.outcomes] == [0, 0]
+    assert [each.spread_anew.clustered for each in found.outcomes] == [80, 80]
+    assert found.spread_anew.clustered == 0  # of the own strategy, although it was not asked for
+    assert merged([found, found]).outcomes[0].spread_anew == found.outcomes[0].spread_anew
+    one_host = ReplaySettings(hosts=HostNames.parse("g=(application).*"))
+    other = what_if(history_of(events), ["sticky", "shuffled-roundrobin"], one_host)
+    assert [each.spread_anew for each in other.outcomes] == [None, None]
+    assert other.spread_anew is None
+    assert what_if(history_of([replace(each, assignor="theirs") for each in events])).spread_anew is None
+
+
+def test_each_recorded_spread_is_measured_once_and_each_strategy_anew_once(monkeypatch):
+    counts = Counter()
+
+    def counted(name):
+        wrapped = getattr(outcomes, name)
+
+        def count(*arguments):
+            counts[name] += 1
+            return wrapped(*arguments)
+
+        monkeypatch.setattr(outcomes, name, count)
+
+    counted("recorded_spread")
+    counted("spread_anew")
+    what_if(history_of(on_hosts(rebalances=3)), ["cooperative-sticky", "sticky", "roundrobin"])
+    assert counts == {"recorded_spread": 3, "spread_anew": 2}
 
 
 @pytest.mark.parametrize("name", STRATEGIES)

@@ -63,6 +63,58 @@ def test_topics_on_one_host_are_said_and_what_helps_if_no_strategy_does():
     assert "member ids" not in cured.sentence
 
 
+def with_anew(history, **clustered):
+    """The what-if, with so many of 80 topics on one host of two if all started anew; ``own``: of the own strategy."""
+    anew = {name.replace("_", "-"): HostSpread(80, count, 2, 0.5, 1e-9) for name, count in clustered.items()}
+    outcomes = tuple(replace(each, spread_anew=anew.get(each.strategy)) for each in history.outcomes)
+    return replace(history, outcomes=outcomes, host_spread=HostSpread(80, 0, 2, 1.0, 1.0), spread_anew=anew.get("own"))
+
+
+def test_a_strategy_that_only_keeps_topics_on_several_hosts_is_not_recommended():
+    own, better = figures(spreads=10, stalled=90), figures(spreads=10, stalled=1)
+    history = found(
+        own, assignor="shuffled-roundrobin", sticky=figures(spreads=10, stalled=50), cooperative_sticky=better
+    )
+    assert recommend(history).strategy == "cooperative-sticky"
+    advice = recommend(with_anew(history, own=0, sticky=80, cooperative_sticky=80))
+    assert (advice.strategy, advice.advises) == (None, False)
+    assert advice.sentence == (
+        "No strategy better than shuffled-roundrobin is known for this group. cooperative-sticky is not recommended: "
+        "if all members stopped and started again, 80 of 80 topics would be wholly on one host, instead of 0 with "
+        "shuffled-roundrobin."
+    )
+    unknown = recommend(with_anew(history, sticky=80, cooperative_sticky=80))
+    assert (unknown.strategy, "host, instead of 0 now." in unknown.sentence) == (None, True)
+    second = recommend(with_anew(history, own=0, sticky=0, cooperative_sticky=80))
+    assert (second.strategy, "cooperative-sticky is not recommended: " in second.sentence) == ("sticky", True)
+
+
+@pytest.mark.parametrize(("own", "other", "strategy"), [(80, 80, "sticky"), (0, 19, "sticky"), (0, 20, None)])
+def test_a_strategy_may_put_as_many_topics_on_one_host_as_the_own_one_and_a_few_more(own, other, strategy):
+    history = found(figures(spreads=10), assignor="roundrobin", sticky=figures(spreads=10, stalled=1))
+    advice = recommend(with_anew(history, own=own, sticky=other))
+    assert advice.strategy == strategy
+    assert ("is not recommended" in advice.sentence) is (strategy is None)
+
+
+def test_a_strategy_that_is_not_better_anyway_is_not_mentioned():
+    history = found(figures(spreads=10), assignor="roundrobin", sticky=figures(spreads=10))
+    assert "sticky" not in recommend(with_anew(history, own=0, sticky=80)).sentence
+
+
+def test_topics_that_would_be_on_one_host_again_are_no_cure():
+    """A replay that begins with few members may keep topics on several hosts that all members anew would not have."""
+    own, kept = figures(spreads=10, clustered_sum=10), figures(spreads=10, stalled=1)
+    history = found(own, assignor="roundrobin", cooperative_sticky=kept, shuffled_roundrobin=figures(spreads=10))
+    assert recommend(history).strategy == "cooperative-sticky"
+    advice = recommend(with_anew(history, own=80, cooperative_sticky=80, shuffled_roundrobin=0))
+    assert advice.strategy == "shuffled-roundrobin"
+    assert "0% of the topics would have been wholly on one host instead of 100%" in advice.sentence
+    alone = replace(history, outcomes=history.outcomes[:1])
+    advice = recommend(with_anew(alone, own=80, cooperative_sticky=80))
+    assert (advice.strategy, "on one host" in advice.sentence) == ("cooperative-sticky", False)
+
+
 @pytest.mark.parametrize("spread", [None, HostSpread(80, 40, 4, 0.5, 1e-9), HostSpread(80, 80, 4, 0.5, 1e-5)])
 def test_fewer_topics_or_chance_are_not_said(spread):
     assert not recommend(replace(found(figures()), host_spread=spread)).advises

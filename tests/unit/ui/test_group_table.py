@@ -7,6 +7,7 @@ from rebalance_agent.api.shapes import GroupList
 from rebalance_agent.api.view_shapes import build_summary
 from rebalance_agent.model.episode import Basis, Source, Stall
 from rebalance_agent.model.group import GroupState, GroupType
+from rebalance_agent.tracking.patterns.group_stalls import Limit, StalledTime
 from rebalance_agent.tracking.views import GroupView, RunningRebalance
 from rebalance_agent.ui.sentences.group_table import COLUMNS, group_rows, groups_text, matching
 from support.observer.views import NOW, full_view
@@ -31,6 +32,22 @@ def test_what_rebalances_now_is_on_top_whatever_the_order():
     assert [row.group for row in group_rows(FLEET)] == ["billing", "audit", "orders"]
     assert [row.group for row in group_rows(FLEET, "-group")] == ["billing", "orders", "audit"]
     assert [row.running for row in group_rows(FLEET)] == [True, False, False]
+
+
+def test_groups_that_are_stalled_as_a_whole_come_first_by_the_level_of_the_alert():
+    def busy(name, stalled_seconds=None):
+        since_ms = None if stalled_seconds is None else NOW - round(stalled_seconds * 1000)
+        return full_view(name, running=RunningRebalance(NOW - 200_000, 6), stalled_time=StalledTime(since_ms=since_ms))
+
+    rows = group_rows(groups(busy("a"), busy("b", 30.9), busy("c", 31), busy("d", 91), full_view("e", running=None)))
+    assert [(row.group, row.stall) for row in rows] == [
+        ("d", Limit.CRITICAL),
+        ("c", Limit.WARNING),
+        ("a", None),
+        ("b", None),
+        ("e", None),
+    ]
+    assert [row.styles[0] for row in rows] == ["bold red", *["bold yellow"] * 3, ""]
 
 
 def test_the_order_is_the_one_that_was_asked_for():

@@ -2,14 +2,16 @@ from dataclasses import replace
 
 import pytest
 
-from rebalance_agent.api.shapes import RebalanceKind, SlowestMember
+from rebalance_agent.api.shapes import GroupStall, RebalanceKind, SlowestMember
 from rebalance_agent.api.view_shapes import build_rebalance, build_summary
 from rebalance_agent.assignors.hosts.topic_hosts import HostSpread
+from rebalance_agent.metrics.group_values import group_stalls
 from rebalance_agent.model.episode import Basis, Stall, Trigger
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.tracking.evidence.doubly_owned import FormerOwner
 from rebalance_agent.tracking.lag.group_lag import GroupLag, StuckPartition
 from rebalance_agent.tracking.patterns.empty_groups import EmptyGroup
+from rebalance_agent.tracking.patterns.group_stalls import StalledTime, StallLimits
 from rebalance_agent.tracking.views import RunningRebalance
 from rebalance_agent.ui.page.trouble import (
     HOUR_MS,
@@ -41,8 +43,8 @@ def former(ago_ms, **changes):
     return replace(FormerOwner("id", "one", "h", 2, 14.5, NOW - ago_ms), **changes)
 
 
-def judged(storm=0, stalled=None, lost=0, **changes):
-    return trouble(replace(WELL, **changes), RecentRebalances(storm, storm, lost, stalled), NOW)
+def judged(storm=0, longest=None, lost=0, **changes):
+    return trouble(replace(WELL, **changes), RecentRebalances(storm, storm, lost, longest), NOW)
 
 
 def test_a_calm_group_is_well():
@@ -56,8 +58,27 @@ def test_a_calm_group_is_well():
         (
             {"running": RunningRebalance(NOW - 60_001, 1)},
             0,
-            Level.CRITICAL,
+            Level.WARNING,
             "rebalancing for more than 60\u00a0s, 1 part",
+        ),
+        ({"running": RunningRebalance(NOW - 330_000, 1)}, 0, Level.WARNING, "rebalancing for more than 60\u00a0s"),
+        (
+            {"running": RunningRebalance(NOW - 330_001, 1)},
+            0,
+            Level.CRITICAL,
+            "rebalancing for longer than the members' rebalance timeout, 1 part",
+        ),
+        (
+            {"running": RunningRebalance(NOW - 330_001, 0), "rebalance_timeout_seconds": None},
+            0,
+            Level.CRITICAL,
+            "rebalancing for longer",
+        ),
+        (
+            {"running": RunningRebalance(NOW - 330_001, 0), "rebalance_timeout_seconds": 301.0},
+            0,
+            Level.WARNING,
+            "rebalancing for more than",
         ),
         ({"running": RunningRebalance(NOW, 0)}, 0, Level.WARNING, "rebalancing, no partition is stalled"),
         ({"unassigned": 1}, 0, Level.CRITICAL, "1 partition without an owner"),
@@ -106,6 +127,55 @@ def test_what_hurts_is_named(changes, storm, level, word):
     assert bool(found.why) is bool(word)
 
 
+@pytest.mark.parametrize(
+    ("seconds", "limits", "level", "text"),
+    [
+        (30.999, (30, 90), Level.WARNING, "rebalancing, 6 partitions are stalled"),
+        (
+            31,
+            (30, 90),
+            Level.WARNING,
+            "rebalancing, stalled as a whole for more than 30\u00a0s, 6 partitions are stalled",
+        ),
+        (
+            90.999,
+            (30, 90),
+            Level.WARNING,
+            "rebalancing for more than 60\u00a0s, stalled as a whole for more than 30\u00a0s, 6 partitions are stalled",
+        ),
+        (
+            91,
+            (30, 90),
+            Level.CRITICAL,
+            "rebalancing for more than 60\u00a0s, stalled as a whole for more than 90\u00a0s, 6 partitions are stalled",
+        ),
+        (
+            11,
+            (5, 10),
+            Level.CRITICAL,
+            "rebalancing, stalled as a whole for more than 10\u00a0s, 6 partitions are stalled",
+        ),
+        (59, (60, 600), Level.WARNING, "rebalancing, 6 partitions are stalled"),
+    ],
+)
+def test_a_stall_of_the_whole_group_has_the_level_of_the_alert_on_it(seconds, limits, level, text):
+    """At the moment when the counter of the alert begins to rise, by the group's own limits."""
+    since_ms = NOW - round(seconds * 1000)
+    time = StalledTime(StallLimits(0.5, *limits), since_ms=since_ms)
+    view = full_view(running=RunningRebalance(since_ms, 6), stalled_time=time)
+    found = trouble(build_summary(view), RecentRebalances(), NOW)
+    assert (found.level, found.why) == (level, (text,))
+    counted = dict(group_stalls(view, NOW))
+    assert bool(counted["critical",]) is (level is Level.CRITICAL)
+    assert bool(counted["warning",]) is ("as a whole" in text)
+
+
+def test_a_stalled_group_comes_before_one_that_only_rebalances_for_longer():
+    running = {"running": RunningRebalance(NOW - 60_000, 6)}
+    stalled_too = judged(**running, stalled=GroupStall(NOW - 40_000, 30.0, 90.0))
+    assert stalled_too.weight > judged(running=RunningRebalance(NOW - 320_000, 6)).weight
+
+
 @pytest.mark.parametrize(("seconds", "level"), [(900.0, Level.OK), (900.1, Level.CRITICAL)])
 def test_a_partition_that_makes_no_progress_is_named(seconds, level):
     lag = GroupLag(5, 9.0, 1.0, stuck=StuckPartition("orders", 3, seconds), has_owned=True)
@@ -139,12 +209,12 @@ def test_rebalances_and_what_was_lost_are_counted_for_their_time():
 def test_a_long_stall_is_reported_with_its_reason_and_who_was_waited_for():
     line = replace(stalled(14.0), trigger=Trigger.MEMBER_JOINED)
     slow = SlowestMember("orders-90", "h", "m", 7.0, None)
-    assert judged(stalled=replace(line, slowest=None)).why == ("stalled for 14.0 s: member joined",)
-    assert judged(stalled=replace(line, slowest=slow)).why[0].endswith(": member joined, waiting for orders-90")
-    assert "waiting" not in judged(stalled=replace(line, slowest=replace(slow, seconds=6.9))).why[0]
-    assert "waiting" not in judged(stalled=replace(line, slowest=replace(slow, lower_seconds=6.9))).why[0]
-    assert "waiting" not in judged(stalled=replace(line, slowest=replace(slow, seconds=None))).why[0]
-    assert judged(stalled=line).level is Level.WARNING
+    assert judged(longest=replace(line, slowest=None)).why == ("stalled for 14.0 s: member joined",)
+    assert judged(longest=replace(line, slowest=slow)).why[0].endswith(": member joined, waiting for orders-90")
+    assert "waiting" not in judged(longest=replace(line, slowest=replace(slow, seconds=6.9))).why[0]
+    assert "waiting" not in judged(longest=replace(line, slowest=replace(slow, lower_seconds=6.9))).why[0]
+    assert "waiting" not in judged(longest=replace(line, slowest=replace(slow, seconds=None))).why[0]
+    assert judged(longest=line).level is Level.WARNING
 
 
 def test_the_worst_of_several_decides_and_all_are_reported():

@@ -23,7 +23,7 @@ from rebalance_agent.errors import DecodeError
 from rebalance_agent.model.partitions import TopicPartitions, count_partitions
 from rebalance_agent.model.subscription import MemberUserData
 
-__all__ = ["ReplayedRebalance", "replay_rebalances"]
+__all__ = ["ReplayedRebalance", "replay_rebalances", "spread_anew"]
 
 USER_DATA_MAX = 10_000
 """Decoded user data in the cache. Some changes with every generation, most does not."""
@@ -69,6 +69,23 @@ def replay_rebalances(
             if rebalance.before is None:
                 replay.begin()
             yield replay.decide(rebalance)
+
+
+def spread_anew(
+    history: RecordedHistory, strategy: Strategy, settings: ReplaySettings | None = None
+) -> HostSpread | None:
+    """Return the spread over hosts if all members of the last rebalance started anew, so that none owned a partition.
+
+    A replay does not show it: a strategy that moves little keeps the spread that its first rebalances led to. None as
+    in `host_spread`, and where no assignor ever ran.
+
+    Raises:
+        AssignmentError: a setting is not valid.
+    """
+    if not history.decided:
+        return None
+    replay = _Replay(strategy, settings or ReplaySettings(), library_strategy(history.assignor))
+    return replay.decide(history.decided[-1]).host_spread
 
 
 class _Replay:

@@ -42,9 +42,14 @@ class HostSpread:
         return self.on_one_host / self.topics
 
     @property
+    def clustered(self) -> int:
+        """How many topics are wholly on one host; 0 where a random distribution could explain it."""
+        return self.on_one_host if self.chance <= CHANCE_MAX else 0
+
+    @property
     def clustered_ratio(self) -> float:
-        """The share of topics that are wholly on one host; 0 where a random distribution could explain it."""
-        return self.one_host_ratio if self.chance <= CHANCE_MAX else 0.0
+        """The share of topics that are ``clustered``."""
+        return self.clustered / self.topics
 
 
 def host_spread(

@@ -44,7 +44,8 @@ columns:
   SKEW     the most loaded member's partitions divided by the share that its assignor promises: the mean over all
            rebalances, 1 is best; WORST is the worst rebalance
   ONE HOST the share of topics that are wholly on one host although others could own partitions (the mean; 0 % where
-           chance explains it); only if members are on several hosts
+           chance explains it); ANEW is the number of such topics if all members stopped and started again, so that
+           none owned a partition. Both only if members are on several hosts
   MOVED    partitions that moved from one member to another; EXCESS is the number of moves that the balance did not need
   STALLED  partition-seconds without a consumer: predicted from when each member stopped and joined, and measured in the
            recorded line

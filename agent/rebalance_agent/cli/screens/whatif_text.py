@@ -8,13 +8,15 @@ from dataclasses import asdict
 from rebalance_agent.advice import Fidelity, Figures, Recommendation, StrategyOutcome, WhatIf
 from rebalance_agent.advice.figures import STALLS_FIELDS
 from rebalance_agent.advice.replay.eligible_strategies import family
+from rebalance_agent.assignors.hosts.topic_hosts import HostSpread
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.ui.words import UNKNOWN, bounds_text, plural, printable, table_text, wrapped
 
 __all__ = ["as_json", "text"]
 
-_HEADINGS = ("STRATEGY", "PROTOCOL", "SKEW", "WORST", "ONE HOST", "MOVED", "EXCESS", "STALLED")
+_HEADINGS = ("STRATEGY", "PROTOCOL", "SKEW", "WORST", "ONE HOST", "ANEW", "MOVED", "EXCESS", "STALLED")
 _ONE_HOST = _HEADINGS.index("ONE HOST")
+_AFTER_HOSTS = _HEADINGS.index("MOVED")
 _NAMES = 2
 """Columns with names, which are aligned to the left; the others are numbers."""
 
@@ -46,9 +48,14 @@ def as_json(what_if: WhatIf, fidelity: Fidelity, advice: Recommendation, source:
         "recorded": _figures(what_if.recorded)
         | {"upper_stalled_partition_seconds": what_if.recorded_upper if what_if.recorded.stalls else None},
         "predicted": _figures(what_if.predicted),
+        "clustered_anew": _clustered(what_if.spread_anew),
         "strategies": [
             {"strategy": each.strategy, "protocol": each.protocol.value, "refused": each.refused}
-            | (_figures(each.figures) if each.refused is None else {})
+            | (
+                _figures(each.figures) | {"clustered_anew": _clustered(each.spread_anew)}
+                if each.refused is None
+                else {}
+            )
             for each in what_if.outcomes
         ],
         "fidelity": {
@@ -68,10 +75,12 @@ def _table(what_if: WhatIf) -> str:
     rows: list[tuple[str, ...]] = []
     if what_if.recorded.generations:
         name = f"{what_if.assignor or UNKNOWN} (recorded)"
-        *row, stalled = _row(name, what_if.protocol.value, what_if.recorded)
+        *row, stalled = _row(name, what_if.protocol.value, what_if.recorded, what_if.spread_anew)
         rows.append((*row, _recorded_stalls(what_if) if what_if.recorded.stalls else stalled))
     rows += [
-        _row(each.strategy, each.protocol.value, each.figures) for each in what_if.outcomes if each.refused is None
+        _row(each.strategy, each.protocol.value, each.figures, each.spread_anew)
+        for each in what_if.outcomes
+        if each.refused is None
     ]
     headings: tuple[str, ...] = _HEADINGS
     if all(row[_ONE_HOST] == UNKNOWN for row in rows):  # the members are on one host
@@ -80,7 +89,7 @@ def _table(what_if: WhatIf) -> str:
 
 
 def _without(row: tuple[str, ...]) -> tuple[str, ...]:
-    return row[:_ONE_HOST] + row[_ONE_HOST + 1 :]
+    return row[:_ONE_HOST] + row[_AFTER_HOSTS:]
 
 
 def _recorded_stalls(what_if: WhatIf) -> str:
@@ -88,7 +97,7 @@ def _recorded_stalls(what_if: WhatIf) -> str:
     return bounds_text(what_if.recorded.stalled_partition_seconds, what_if.recorded_upper, "{:.1f}".format)
 
 
-def _row(name: str, protocol: str, figures: Figures) -> tuple[str, ...]:
+def _row(name: str, protocol: str, figures: Figures, anew: HostSpread | None) -> tuple[str, ...]:
     skew, clustered = figures.skew_mean, figures.clustered_mean
     return (
         printable(name),
@@ -96,6 +105,7 @@ def _row(name: str, protocol: str, figures: Figures) -> tuple[str, ...]:
         UNKNOWN if skew is None else f"{skew:.2f}",
         f"{figures.skew_max:.2f}",
         UNKNOWN if clustered is None else f"{clustered:.0%}",
+        UNKNOWN if anew is None else str(anew.clustered),
         str(figures.moved),
         str(figures.excess),
         f"{figures.stalled_partition_seconds:.1f}" if figures.stalls else UNKNOWN,
@@ -139,6 +149,10 @@ def _fidelity(fidelity: Fidelity) -> Iterator[str]:
                 f"{plural(line.not_comparable, 'decision')} of {name} ({line.implementation}) cannot be compared "
                 f"with a replay: {printable(line.reason or '')}; {line.agreeing} had the same result."
             )
+
+
+def _clustered(anew: HostSpread | None) -> int | None:
+    return None if anew is None else anew.clustered
 
 
 def _figures(figures: Figures) -> dict[str, object]:

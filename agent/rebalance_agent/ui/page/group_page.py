@@ -8,7 +8,7 @@ from rebalance_agent.api.shapes import GroupDetail, HostSpreadSummary
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.ui.page.owners_timeline import timeline
-from rebalance_agent.ui.page.page_frame import ago, cells, chips, note, notes, unknown
+from rebalance_agent.ui.page.page_frame import ago, cells, chips, note, notes, since, unknown
 from rebalance_agent.ui.page.timeline_columns import TimelineColumn
 from rebalance_agent.ui.page.trouble import ONE_HOST_RATIO_MAX
 from rebalance_agent.ui.sentences.catch_up_text import catch_up_text
@@ -22,6 +22,7 @@ from rebalance_agent.ui.sentences.group_detail import (
     moves_title,
     rebalance_rows,
 )
+from rebalance_agent.ui.sentences.group_stall import stall_limit
 from rebalance_agent.ui.svg.pieces import trigger_name
 from rebalance_agent.ui.words import escaped, one_host_text, plural, printable, shortened, span, stalled_partitions_text
 
@@ -72,10 +73,12 @@ def _now(detail: GroupDetail) -> str:
     if summary.running is None:
         kind = ("", "warning", "critical")[urgency(summary, detail.now_ms)]
         return note(escaped(f"{empty_text(summary, detail.now_ms)}."), kind) if summary.empty else ""
-    since = f'<span data-since="{summary.running.started_ms}"></span>'
+    whole = f", stalled as a whole {since(summary.stalled.since_ms)}" if summary.stalled else ""
+    limit = stall_limit(summary, detail.now_ms)
     return note(
-        f"Rebalancing now ({escaped(summary.state)}) {since}: {escaped(stalled_partitions_text(summary.running))}.",
-        "busy",
+        f"Rebalancing now ({escaped(summary.state)}) {since(summary.running.started_ms)}: "
+        f"{escaped(stalled_partitions_text(summary.running))}{whole}.",
+        str(limit) if limit else "busy",
     )
 
 

@@ -21,6 +21,7 @@ __all__ = [
     "note",
     "notes",
     "script",
+    "since",
     "style",
     "unknown",
 ]
@@ -83,6 +84,12 @@ def script() -> bytes:
 def ago(at_ms: int) -> str:
     """A moment as HTML; the script replaces the text by how long ago it was."""
     return f'<time data-ago="{at_ms}">{escaped(moment_to_second(at_ms))}</time>'
+
+
+def since(at_ms: int, kind: str = "") -> str:
+    """A moment as HTML; the script replaces the text by how long it has lasted. ``kind``: its CSS class."""
+    classes = f' class="{kind}"' if kind else ""
+    return f'<span{classes} data-since="{at_ms}">since {escaped(moment_to_second(at_ms))}</span>'
 
 
 def unknown() -> str:

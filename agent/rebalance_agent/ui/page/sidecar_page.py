@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rebalance_agent.metrics.export.clients_seen import ConsumerStatus
-from rebalance_agent.ui.page.page_frame import cells, chips, note, unknown
+from rebalance_agent.ui.page.page_frame import cells, chips, note, since, unknown
 from rebalance_agent.ui.sentences.named_members import partitions_text
-from rebalance_agent.ui.words import escaped, moment_to_second, plural, printable, shortened
+from rebalance_agent.ui.words import escaped, plural, printable, shortened
 
 __all__ = ["CONSUMERS_SHOWN", "OWNED_SHOWN", "beside_content"]
 
@@ -49,11 +49,6 @@ def _row(consumer: ConsumerStatus) -> list[str]:
         unknown() if consumer.generation < 0 else f"{consumer.generation:,}",
         f"{consumer.partitions:,}",
         unknown() if consumer.skew is None else f"{consumer.skew:.2f}",
-        "no" if consumer.stalled_ms is None else _since(consumer.stalled_ms),
+        "no" if consumer.stalled_ms is None else since(consumer.stalled_ms, "critical"),
         escaped(shortened(partitions_text(consumer.owned), OWNED_SHOWN)) or "nothing",
     ]
-
-
-def _since(at_ms: int) -> str:
-    """A moment as HTML; the script replaces the text by how long it has lasted."""
-    return f'<span class="critical" data-since="{at_ms}">since {escaped(moment_to_second(at_ms))}</span>'

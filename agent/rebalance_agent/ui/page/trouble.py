@@ -12,8 +12,11 @@ from typing import NamedTuple
 from rebalance_agent.api.shapes import GroupSummary, Rebalance, RebalanceKind
 from rebalance_agent.model.episode import Stall
 from rebalance_agent.model.group import GroupState
+from rebalance_agent.tracking.patterns.group_stalls import Limit
+from rebalance_agent.tracking.views import RunningRebalance
 from rebalance_agent.ui.sentences.empty_text import Urgency, empty_text, urgency
 from rebalance_agent.ui.sentences.former_owner import former_owner_text
+from rebalance_agent.ui.sentences.group_stall import long_stall_text, stall_limit
 from rebalance_agent.ui.svg.pieces import trigger_name
 from rebalance_agent.ui.words import (
     TIMES,
@@ -32,6 +35,7 @@ __all__ = [
     "LONG_SECONDS_MIN",
     "NAMED_MAX",
     "ONE_HOST_RATIO_MAX",
+    "OVERDUE_SECONDS_MIN",
     "SKEW_MEMBERS_MAX",
     "SKEW_RATIO_MAX",
     "STALLED_SECONDS_MIN",
@@ -39,6 +43,7 @@ __all__ = [
     "STORM_PER_MEMBER",
     "STORM_SECONDS",
     "STUCK_SECONDS_MIN",
+    "TIMEOUT_SECONDS",
     "Level",
     "RecentRebalances",
     "Trouble",
@@ -50,7 +55,13 @@ HOUR_MS = 3_600_000
 """Milliseconds of the recent past that the list evaluates."""
 
 LONG_SECONDS_MIN = 60.0
-"""Seconds after which a running rebalance is critical; those of a rolling restart take a few seconds."""
+"""Seconds after which the text says so of a running rebalance; those of a rolling restart take a few seconds."""
+
+OVERDUE_SECONDS_MIN = 30.0
+"""Seconds beyond the members' rebalance timeout after which a running rebalance is critical: it does not end."""
+
+TIMEOUT_SECONDS = 300.0
+"""The members' rebalance timeout where it is unknown: the default of Kafka's clients."""
 
 ONE_HOST_RATIO_MAX = 0.5
 """Share of the topics that are wholly on one host above which a group gets a warning."""
@@ -168,11 +179,7 @@ def _reasons(group: GroupSummary, recent: RecentRebalances, now_ms: int) -> Iter
 def _unread(group: GroupSummary, now_ms: int) -> Iterator[Trouble]:
     """Reasons why records are not consumed now: a rebalance, no members, or partitions without an owner."""
     if group.running:
-        # Without the number of seconds: the page would change with every refresh.
-        seconds = max(0, now_ms - group.running.started_ms) / 1000
-        level = Level.CRITICAL if seconds > LONG_SECONDS_MIN else Level.WARNING
-        long = f" for more than {rounded_duration(LONG_SECONDS_MIN)}" if seconds > LONG_SECONDS_MIN else ""
-        yield Trouble(level, 1_000 + seconds, (f"rebalancing{long}, {stalled_partitions_text(group.running)}",))
+        yield _running(group, group.running, now_ms)
     elif empty := urgency(group, now_ms):
         level = Level.CRITICAL if empty is Urgency.NOW else Level.WARNING
         yield Trouble(level, 10_000, (empty_text(group, now_ms),))
@@ -184,6 +191,25 @@ def _unread(group: GroupSummary, now_ms: int) -> Iterator[Trouble]:
         where = f"{shortened(printable(stuck.topic), 60)}-{stuck.partition}"
         text = f"{where} makes no progress: records are appended, but its committed offset does not change"
         yield Trouble(Level.CRITICAL, 950, (text,))
+
+
+def _running(group: GroupSummary, running: RunningRebalance, now_ms: int) -> Trouble:
+    """The running rebalance: critical if the group has been stalled as a whole for long, or if it does not end."""
+    # Without the number of seconds: the page would change with every refresh.
+    seconds = max(0, now_ms - running.started_ms) / 1000
+    overdue = seconds > (group.rebalance_timeout_seconds or TIMEOUT_SECONDS) + OVERDUE_SECONDS_MIN
+    how_long = ""
+    if overdue:
+        how_long = " for longer than the members' rebalance timeout"
+    elif seconds > LONG_SECONDS_MIN:
+        how_long = f" for more than {rounded_duration(LONG_SECONDS_MIN)}"
+    stall = stall_limit(group, now_ms)
+    texts = (f"rebalancing{how_long}", long_stall_text(group, now_ms), stalled_partitions_text(running))
+    return Trouble(
+        Level.CRITICAL if overdue or stall is Limit.CRITICAL else Level.WARNING,
+        (2_000 if stall else 1_000) + seconds,
+        (", ".join(filter(None, texts)),),
+    )
 
 
 def _stall(rebalance: Rebalance, stall: Stall) -> str:

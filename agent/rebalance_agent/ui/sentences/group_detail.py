@@ -10,6 +10,7 @@ from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.member_changes import identity
 from rebalance_agent.model.partitions import claimed_partitions, to_ranges
 from rebalance_agent.ui.sentences.empty_text import empty_text
+from rebalance_agent.ui.sentences.group_stall import group_stall_text
 from rebalance_agent.ui.sentences.named_members import member_names, moves, partitions_text
 from rebalance_agent.ui.words import (
     UNKNOWN,
@@ -66,9 +67,10 @@ def headline(close_up: GroupCloseUp) -> str:
     parts = (summary.group_type, summary.assignor and printable(summary.assignor), summary.protocol)
     kind = ", ".join(str(part) for part in parts if part)
     running = summary.running
+    stall = group_stall_text(summary, close_up.detail.now_ms)
     state = (
         f"{summary.state} for {duration(max(0, close_up.detail.now_ms - running.started_ms) / 1000)}, "
-        f"{stalled_partitions_text(running)}"
+        f"{stalled_partitions_text(running)}{f', {stall}' if stall else ''}"
         if running
         else (empty_text(summary, close_up.detail.now_ms) if summary.empty else str(summary.state))
     )

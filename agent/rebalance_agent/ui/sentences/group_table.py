@@ -9,7 +9,9 @@ from dataclasses import dataclass
 
 from rebalance_agent.api.query import GroupQuery
 from rebalance_agent.api.shapes import GroupList, GroupSummary
+from rebalance_agent.tracking.patterns.group_stalls import Limit
 from rebalance_agent.ui.sentences.empty_text import empty_text, urgency
+from rebalance_agent.ui.sentences.group_stall import stall_limit
 from rebalance_agent.ui.words import UNKNOWN, duration, printable, stall_text, table_text
 
 __all__ = ["COLUMNS", "TableColumn", "WatchRow", "empty_lines", "group_rows", "groups_text", "matching"]
@@ -52,18 +54,20 @@ _STATES = {"Stable": "green", "Empty": "dim"}
 class WatchRow:
     """One group: ``cells`` under `COLUMNS`, safe to print; ``running``: whether it is rebalancing now.
 
-    ``empty``: a sentence about a group that lost all its members lately; else an empty text.
+    ``empty``: a sentence about a group that lost all its members lately; else an empty text. ``stall``: the highest
+    limit of a stall of the group as a whole that it has reached.
     """
 
     group: str
     cells: tuple[str, ...]
     running: bool
     empty: str = ""
+    stall: Limit | None = None
 
     @property
     def styles(self) -> tuple[str, ...]:
         """The style of each cell on a terminal, as `rich` names it."""
-        if self.empty:
+        if self.empty or self.stall is Limit.CRITICAL:
             return ("bold red",) * len(self.cells)
         if self.running:
             return ("bold yellow",) * len(self.cells)
@@ -73,11 +77,16 @@ class WatchRow:
 def group_rows(groups: GroupList, sort: str = "group") -> list[WatchRow]:
     """Rows ordered by ``sort`` (an order of the API, reversed by a ``-`` in front).
 
-    On top are groups that lost all their members lately, then rebalancing ones.
+    On top are groups that lost all their members lately, then rebalancing ones: first those that have been stalled as a
+    whole up to the critical limit, then those up to the warning limit.
     """
     ordered = GroupQuery(sort=sort).ordered(list(groups.groups))
-    ordered.sort(key=lambda group: (-urgency(group, groups.now_ms), group.running is None))
-    return [_row(group, groups.now_ms) for group in ordered]
+
+    def place(group: GroupSummary) -> tuple[int, int, bool]:
+        stall = (Limit.CRITICAL, Limit.WARNING, None).index(stall_limit(group, groups.now_ms))
+        return -urgency(group, groups.now_ms), stall, group.running is None
+
+    return [_row(group, groups.now_ms) for group in sorted(ordered, key=place)]
 
 
 def matching(rows: Sequence[WatchRow], text: str) -> list[WatchRow]:
@@ -119,7 +128,7 @@ def _row(group: GroupSummary, now_ms: int) -> WatchRow:
         last.trigger if last else UNKNOWN,
     )
     empty = empty_text(group, now_ms) if urgency(group, now_ms) else ""
-    return WatchRow(group.group, tuple(map(str, cells)), group.running is not None, empty)
+    return WatchRow(group.group, tuple(map(str, cells)), group.running is not None, empty, stall_limit(group, now_ms))
 
 
 def _number(value: int | None) -> str:

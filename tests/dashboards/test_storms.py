@@ -1,0 +1,60 @@
+"""The panel Storms of the board Fleet counts no deploy, as the alert on storms."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+import yaml
+from alerts.rebalances import ROLLOUT
+
+from support.charts.boards import boards, filled, questions
+from support.charts.promtool import PROMTOOL
+
+FLEET = "rebalance-fleet"
+(STORMS,) = (each for each in questions(FLEET, boards()[FLEET]) if each.panel == "Storms")
+
+
+def shown(at, expected, folder):
+    """What promtool objects to, if the panel has these points (group -> value) at this minute.
+
+    Two groups of two members rebalance once a minute; one of them is deployed until minute 30.
+    """
+    series = {
+        f'{name}{{job="a", instance="b", consumergroup="{group}"{more}}}': values
+        for group, rollout in (("storm", "0x60"), ("deployed", "1x30 0x29"))
+        for name, more, values in (
+            ("kafka_rebalance_completed_total", ', trigger="member_joined"', "0+1x60"),
+            ("kafka_rebalance_members", "", "2x60"),
+            ("kafka_rebalance_rollout_in_progress", "", rollout),
+        )
+    }
+    test = {
+        "interval": "1m",
+        "input_series": [{"series": name, "values": values} for name, values in series.items()],
+        "promql_expr_test": [
+            {
+                "expr": filled(STORMS.expression, 1_200, 60),
+                "eval_time": f"{at}m",
+                "exp_samples": [
+                    {"labels": f'{{consumergroup="{group}"}}', "value": value} for group, value in expected.items()
+                ],
+            }
+        ],
+    }
+    path = folder / "storms.yaml"
+    path.write_text(yaml.safe_dump({"evaluation_interval": "1m", "tests": [test]}), encoding="utf-8")
+    done = subprocess.run([PROMTOOL, "test", "rules", path], capture_output=True, check=False, text=True)
+    return done.stdout + done.stderr if done.returncode else ""
+
+
+@pytest.mark.skipif(PROMTOOL is None, reason="promtool was not found")
+@pytest.mark.parametrize(("at", "expected"), [(30, {"storm": 2.5}), (31, {"storm": 2.5, "deployed": 2.5})])
+def test_a_deploy_is_no_storm_until_the_metric_says_that_it_is_over(at, expected, tmp_path):
+    assert shown(at, expected, tmp_path) == ""
+
+
+def test_the_panel_has_the_condition_of_the_alert_that_inhibits_storms():
+    condition = " ".join(ROLLOUT.expression.split())
+    selected = 'job=~"$job", instance=~"$instance", cluster=~"$cluster", consumergroup=~"$consumergroup"'
+    assert f"unless {condition.replace('in_progress)', f'in_progress{{{selected}}})')}" in STORMS.expression
