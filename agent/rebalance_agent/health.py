@@ -1,4 +1,4 @@
-"""How a part of the process reports whether it works; `rebalance_agent.http.health.Readiness` keeps these reports."""
+"""The interface by which parts of a process report whether they work; `rebalance_agent.http.health` keeps them."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@
   distinguishes it from failures, and whether it goes on without any.
 - ``replacements``: which member replaced which; ``unpaired_members``: those that wait for their counterpart.
 - ``loads``: skew of a group by lag and by rate; ``produce_rates``: growth of partitions.
-- ``end_offsets``: when end offsets were reached; ``group_lag``: lag in offsets and seconds, and stuck partitions.
+- ``end_offsets``: samples of end offsets over time; ``group_lag``: lag in offsets and seconds, and stuck partitions.
 - ``empty_groups``: groups that lost all their members, and partitions without an owner.
 - ``group_stalls``: the times in which a group as a whole stood still, by their length.
 - ``copartition``: topics that are declared co-partitioned, and where the assignment breaks that.
