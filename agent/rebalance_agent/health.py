@@ -1,4 +1,4 @@
-"""The interface by which parts of a process report whether they work; `rebalance_agent.http.health` keeps them."""
+"""The interface by which parts of a process report whether they work; `http.health` keeps the reports."""
 
 from __future__ import annotations
 
