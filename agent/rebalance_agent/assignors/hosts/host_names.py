@@ -22,7 +22,7 @@ _REPORTED = ("pod", "node")
 
 @dataclass(frozen=True, slots=True)
 class HostRule:
-    """How the host of a member is named.
+    """A rule that names the host of a member.
 
     ``client_id``: an expression of the whole client id, whose first group is the host. ``attribute``: the attribute of
     `Workload` that is the host. Without both, and for a member that has neither, it is the member's address.

@@ -20,7 +20,7 @@ class MemberTopics:
         self._counts: dict[str, int] | None = None
 
     def join(self) -> None:
-        """Join with the wanted topics; who leads is not known yet."""
+        """Join with the wanted topics; the leader is not known yet."""
         self.joined, self._counts = self.wanted, None
 
     def lead(self, topics: Iterable[str]) -> None:
