@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from http.client import HTTPException
 from pathlib import Path
 
-from chaos.programs import ENVIRONMENT, LEASHED
+from chaos.programs import ENVIRONMENT, EXIT_WITH_PARENT
 from rebalance_agent.clock import SystemClock
 from support.observer.observing import PATIENCE_S
 
@@ -77,7 +77,7 @@ class Life:
         if role == "observe":
             flags.append(f"--events-file={self.events}")
         self._process = subprocess.Popen(
-            [*LEASHED, "support.observer.stepped_clock", str(clock_file), role, *flags],
+            [*EXIT_WITH_PARENT, "support.observer.stepped_clock", str(clock_file), role, *flags],
             env=ENVIRONMENT,
             stdin=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
 MODULE = (sys.executable, "-W", "ignore", "-m")
-LEASHED = (*MODULE, "rebalance_agent.demo.processes.leash")
+EXIT_WITH_PARENT = (*MODULE, "rebalance_agent.demo.processes.exit_with_parent")
 """What is started by this ends when its standard input does: however the run ends."""
 
 ENVIRONMENT = {

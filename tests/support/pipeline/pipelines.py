@@ -96,8 +96,8 @@ class Ingest:
         spark = ["--master", "local[1]", "--driver-memory", "512m", "--records", "300"]
         for name, value in SHORT_LIVED.items():
             spark += ["--spark", f"{name}={value}"]
-        # On a leash: it ends with these tests, however they end.
-        program = ["rebalance_agent.demo.processes.leash", "rebalance_agent.cli.main", "pipeline", "ingest"]
+        # It ends with these tests, however they end.
+        program = ["rebalance_agent.demo.processes.exit_with_parent", "rebalance_agent.cli.main", "pipeline", "ingest"]
         command = [sys.executable, "-m", *program, *arguments, *spark]
         with log.open("ab") as file:
             self.process = subprocess.Popen(
