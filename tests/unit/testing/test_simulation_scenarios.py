@@ -19,11 +19,11 @@ from rebalance_agent.testing.simulation import (
     restart,
     simulate,
 )
-from rebalance_agent.testing.simulation.agenda import Agenda
-from rebalance_agent.testing.simulation.chronicle import Chronicle
+from rebalance_agent.testing.simulation.action_queue import Agenda
 from rebalance_agent.testing.simulation.group_coordinator import Coordinator
 from rebalance_agent.testing.simulation.group_messages import JoinRequest, SyncRequest
 from rebalance_agent.testing.simulation.stalled_partitions import StalledPartitions
+from rebalance_agent.testing.simulation.timeline_recorder import Chronicle
 
 AT_ONCE = SimulationSettings(initial_rebalance_delay_ms=0)
 STICKY, COOPERATIVE = "weighted-sticky", "cooperative-weighted-sticky"

@@ -1,6 +1,6 @@
 """The simulated group coordinator: handles members' requests like Kafka's classic ``GroupMetadataManager``.
 
-Methods are named after the requests; the join and sync phases that they start are in ``rounds``.
+Methods are named after the requests; the join and sync phases that they start are in ``group_phases``.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from functools import partial
 from rebalance_agent.clients.negotiation import explain_inconsistent_protocols
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.group import GroupState
-from rebalance_agent.testing.simulation.agenda import Agenda
-from rebalance_agent.testing.simulation.chronicle import Chronicle
+from rebalance_agent.testing.simulation.action_queue import Agenda
 from rebalance_agent.testing.simulation.group_messages import GroupError, JoinReply, JoinRequest, Party, SyncRequest
+from rebalance_agent.testing.simulation.group_phases import Rounds
 from rebalance_agent.testing.simulation.member_registry import Registered
-from rebalance_agent.testing.simulation.rounds import Rounds
 from rebalance_agent.testing.simulation.script import SimulationSettings
+from rebalance_agent.testing.simulation.timeline_recorder import Chronicle
 
 __all__ = ["Coordinator"]
 
@@ -28,7 +28,7 @@ class Coordinator:
     """The coordinator of one group."""
 
     def __init__(self, agenda: Agenda, settings: SimulationSettings, chronicle: Chronicle) -> None:
-        """A group without members; ``chronicle`` records what happens."""
+        """A group without members; ``timeline_recorder`` records what happens."""
         self._agenda = agenda
         self._settings = settings
         self._chronicle = chronicle

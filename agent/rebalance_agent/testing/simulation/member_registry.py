@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from rebalance_agent.clients.negotiation import select_strategy
 from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.subscription import MemberSubscription
-from rebalance_agent.testing.simulation.agenda import Appointment, cancel
+from rebalance_agent.testing.simulation.action_queue import Appointment, cancel
 from rebalance_agent.testing.simulation.group_messages import JoinRequest, Party
 
 __all__ = ["Registered", "Registry"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rebalance_agent.model.episode import Trigger
-from rebalance_agent.testing.simulation.world import World
+from rebalance_agent.testing.simulation.shared_state import World
 
 __all__ = ["MemberTopics"]
 

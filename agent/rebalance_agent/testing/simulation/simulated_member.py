@@ -18,8 +18,8 @@ from rebalance_agent.testing.simulation.group_messages import GroupError, JoinRe
 from rebalance_agent.testing.simulation.heartbeat_times import HeartbeatTimes
 from rebalance_agent.testing.simulation.member_topics import MemberTopics
 from rebalance_agent.testing.simulation.script import SimulatedMember
+from rebalance_agent.testing.simulation.shared_state import World
 from rebalance_agent.testing.simulation.stalled_partitions import minus
-from rebalance_agent.testing.simulation.world import World
 
 __all__ = ["MemberProcess"]
 

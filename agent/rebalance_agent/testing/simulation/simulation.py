@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from rebalance_agent.model.subscription import TopicMetadata
-from rebalance_agent.testing.simulation.agenda import Agenda
-from rebalance_agent.testing.simulation.chronicle import Chronicle
+from rebalance_agent.testing.simulation.action_queue import Agenda
 from rebalance_agent.testing.simulation.group_coordinator import Coordinator
 from rebalance_agent.testing.simulation.script import (
     Crash,
@@ -19,10 +18,11 @@ from rebalance_agent.testing.simulation.script import (
     TopicGrows,
     check_script,
 )
+from rebalance_agent.testing.simulation.shared_state import World
 from rebalance_agent.testing.simulation.simulated_member import MemberProcess
 from rebalance_agent.testing.simulation.stalled_partitions import StalledPartitions
 from rebalance_agent.testing.simulation.timeline import Timeline
-from rebalance_agent.testing.simulation.world import World
+from rebalance_agent.testing.simulation.timeline_recorder import Chronicle
 
 __all__ = ["Simulation", "simulate"]
 

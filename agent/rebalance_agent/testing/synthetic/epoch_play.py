@@ -27,7 +27,7 @@ from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.partitions import topic_partitions
 from rebalance_agent.testing.simulation import Crash, Join, Leave, Step, TopicGrows
-from rebalance_agent.testing.simulation.agenda import Agenda
+from rebalance_agent.testing.simulation.action_queue import Agenda
 from rebalance_agent.testing.synthetic.calendar_members import CalendarMembers, PlannedMember
 from rebalance_agent.testing.synthetic.fleet_plan import FleetPlan, GroupPlan, stable_id
 from rebalance_agent.testing.synthetic.reported_events import MemberReporter

@@ -11,11 +11,11 @@ from functools import partial
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.model.subscription import GroupAssignment
-from rebalance_agent.testing.simulation.agenda import Agenda, Appointment, cancel
-from rebalance_agent.testing.simulation.chronicle import Chronicle
+from rebalance_agent.testing.simulation.action_queue import Agenda, Appointment, cancel
 from rebalance_agent.testing.simulation.group_messages import GroupError, JoinReply, Party
 from rebalance_agent.testing.simulation.member_registry import Registered, Registry
 from rebalance_agent.testing.simulation.script import SimulationSettings
+from rebalance_agent.testing.simulation.timeline_recorder import Chronicle
 
 __all__ = ["Rounds"]
 
@@ -30,7 +30,7 @@ class Rounds:
     def __init__(
         self, agenda: Agenda, settings: SimulationSettings, chronicle: Chronicle, expire: Callable[[Registered], None]
     ) -> None:
-        """An empty group. ``expire`` is called when a member's session ends; ``chronicle`` records what happens."""
+        """An empty group. ``expire`` is called when a member's session ends; ``timeline_recorder`` records what happens."""
         self._agenda = agenda
         self._settings = settings
         self._chronicle = chronicle

@@ -10,7 +10,7 @@ from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.subscription import GroupAssignment
-from rebalance_agent.testing.simulation.agenda import Agenda
+from rebalance_agent.testing.simulation.action_queue import Agenda
 from rebalance_agent.testing.simulation.member_registry import Registry
 from rebalance_agent.testing.simulation.stalled_partitions import StalledPartitions
 from rebalance_agent.testing.simulation.timeline import (
@@ -30,7 +30,7 @@ class Chronicle:
     """Records generations, refusals and states of one group. Stalls are recorded by `StalledPartitions`."""
 
     def __init__(self, agenda: Agenda, stalled: StalledPartitions) -> None:
-        """Start without entries; ``agenda`` has the time."""
+        """Start without entries; ``action_queue`` has the time."""
         self._agenda = agenda
         self._stalled = stalled
         self._generations: list[SimulatedGeneration] = []

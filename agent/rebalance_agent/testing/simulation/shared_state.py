@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from rebalance_agent.model.subscription import TopicMetadata
-from rebalance_agent.testing.simulation.agenda import Agenda
-from rebalance_agent.testing.simulation.chronicle import Chronicle
+from rebalance_agent.testing.simulation.action_queue import Agenda
 from rebalance_agent.testing.simulation.group_coordinator import Coordinator
 from rebalance_agent.testing.simulation.stalled_partitions import StalledPartitions
+from rebalance_agent.testing.simulation.timeline_recorder import Chronicle
 
 __all__ = ["World"]
 
