@@ -5,10 +5,10 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 
-__all__ = ["Agenda", "Appointment", "cancel"]
+__all__ = ["ActionQueue", "PlannedAction", "cancel"]
 
 
-class Appointment:
+class PlannedAction:
     """A planned action that can be cancelled."""
 
     __slots__ = ("action",)
@@ -18,39 +18,39 @@ class Appointment:
         self.action: Callable[[], None] | None = action
 
 
-def cancel(appointment: Appointment | None) -> None:
-    """Cancel the action of an appointment, if there is one; no effect after it has run."""
-    if appointment is not None:
-        appointment.action = None
+def cancel(planned: PlannedAction | None) -> None:
+    """Cancel a planned action, if there is one; no effect after it has run."""
+    if planned is not None:
+        planned.action = None
 
 
-class Agenda:
-    """Appointments in the order of their time; those of the same time in the order in which they were made."""
+class ActionQueue:
+    """Planned actions in the order of their time; those of the same time in the order in which they were made."""
 
     def __init__(self) -> None:
-        """Start at time zero without appointments."""
+        """Start at time zero without planned actions."""
         self.now_ms = 0
-        self._heap: list[tuple[int, int, Appointment]] = []
+        self._heap: list[tuple[int, int, PlannedAction]] = []
         self._made = 0
 
-    def at(self, at_ms: int, action: Callable[[], None]) -> Appointment:
+    def at(self, at_ms: int, action: Callable[[], None]) -> PlannedAction:
         """Plan ``action`` for the time ``at_ms``, or for now if that has passed."""
-        appointment = Appointment(action)
+        planned = PlannedAction(action)
         self._made += 1
-        heapq.heappush(self._heap, (max(at_ms, self.now_ms), self._made, appointment))
-        return appointment
+        heapq.heappush(self._heap, (max(at_ms, self.now_ms), self._made, planned))
+        return planned
 
-    def after(self, delay_ms: int, action: Callable[[], None]) -> Appointment:
+    def after(self, delay_ms: int, action: Callable[[], None]) -> PlannedAction:
         """Plan ``action`` for ``delay_ms`` from now."""
         return self.at(self.now_ms + delay_ms, action)
 
-    def run(self, until_ms: int, appointments_max: int) -> bool:
-        """Run the appointments up to ``until_ms``, ``appointments_max`` at most; True if none is left then."""
-        for _ in range(appointments_max):
+    def run(self, until_ms: int, actions_max: int) -> bool:
+        """Run the planned actions up to ``until_ms``, ``actions_max`` at most; True if none is left then."""
+        for _ in range(actions_max):
             if not self._heap or self._heap[0][0] > until_ms:
                 break
-            self.now_ms, _made, appointment = heapq.heappop(self._heap)
-            action, appointment.action = appointment.action, None
+            self.now_ms, _made, planned = heapq.heappop(self._heap)
+            action, planned.action = planned.action, None
             if action is not None:
                 action()
-        return all(appointment.action is None for _, _, appointment in self._heap)
+        return all(planned.action is None for _, _, planned in self._heap)
