@@ -19,13 +19,13 @@ PLAIN = {"Accept-Encoding": "identity"}  # this client asks for gzip, and cannot
 
 
 def app():
-    """The read-only listener over a group that has a history, one that is named to do harm, and one of little."""
+    """The read-only listener with a group with a history, one with a hostile name, and one without data."""
     views = (full_view("g"), full_view('a/b?c=d&e <%>"\n'), full_view("poor", members=(), running=None))
     return WebApp((), Readiness(), api=api_of(*views, events=EVENTS)[0])
 
 
 def wsgi(application):
-    """The application as schemathesis can ask it, without the listener's own bounds."""
+    """The application as WSGI for schemathesis, without the listener's own bounds."""
 
     def asked(environ, start_response):
         headers = {name[5:].lower().replace("_", "-"): environ[name] for name in environ if name.startswith("HTTP_")}

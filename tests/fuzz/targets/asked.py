@@ -36,7 +36,7 @@ def site():
 
 
 def take_question(data):
-    """A path, a question mark and a query, as the server hands them on: Latin-1 for whatever bytes came."""
+    """A path, a question mark and a query, as the server passes them on: any bytes as Latin-1."""
     path, _, query = data.decode("latin-1").partition("?")
     status, kind, body = api()(path, query)
     assert kind == "application/json"

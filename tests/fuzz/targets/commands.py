@@ -84,7 +84,7 @@ def _closer(closer):
 
 @cache
 def usual():
-    """A group that goes with any rebalance."""
+    """A group that fits any rebalance."""
     return api_of(full_view("g"))[0].group("g")
 
 

@@ -29,7 +29,7 @@ WORDS = (
 
 
 class Faults(logging.Handler):
-    """What the servers log as an exception: no request may cause one."""
+    """Exceptions that the servers log: no request may cause one."""
 
     def __init__(self):
         super().__init__(logging.ERROR)
