@@ -63,7 +63,7 @@ def test_the_text_is_the_golden_one(story, quiet, capsys):
 
 
 def test_hostile_names_do_not_reach_the_terminal(quiet, capsys):
-    """An assignor is called what a group's members say."""
+    """The assignor's name comes from the group's members."""
     group, assignor = "g\x1b[2J\u202e", "a\x1b]0;x\x07\nRecommendation: forged"
     events = [replace(each, group=group, assignor=assignor) for each in clustered(8)]
     Path("events.ndjson").write_bytes(lines(events))
