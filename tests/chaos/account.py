@@ -68,16 +68,16 @@ class Account:
             if "process" in act and act["do"] in ("close", "ended"):
                 ends.setdefault((act["group"], act["process"]), {}).setdefault(act["do"], act["at"])
         return {
-            tuple(member.who.values()): _lines(member.heard, topic, ends.get(tuple(member.who.values()), {}))
+            tuple(member.who.values()): _lines(member.lines, topic, ends.get(tuple(member.who.values()), {}))
             for member in self._members
         }
 
 
-def _lines(heard, topic, ends):
+def _lines(lines, topic, ends):
     """A member's lines. A callback takes no time here: it only prints its line."""
     closed = {"close": "closing", "ended": "closed"} if "close" in ends else {}
     found = [{"at": ends[do], "what": what} for do, what in closed.items() if do in ends]
-    for word, at_ms, numbers in heard:
+    for word, at_ms, numbers in lines:
         if word == "read":
             name = f"{topic}-{numbers[0]}"
             found.append({"at": at_ms, "what": word, "first": {name: at_ms}, "last": {name: at_ms}})

@@ -195,9 +195,9 @@ class Life:
                 log.write(line)
                 log.flush()
                 if not self._past.is_set():
-                    self._hear(line)
+                    self._take_line(line)
 
-    def _hear(self, line):
+    def _take_line(self, line):
         reported = _said(line)
         if reported.get("event") == "listening":
             self.port = reported["port"]

@@ -44,12 +44,12 @@ class Member(member_lines.ProcessMember):
         program = PROGRAMS.get(config["client"], "chaos.member")
         super().__init__([*MODULE, program, json.dumps(config)], ENVIRONMENT)
 
-    def hear(self, word, at_ms, *numbers):
+    def take_line(self, word, at_ms, *numbers):
         """Process a line of the member's output."""
         if word == "late":
             self.late.append((at_ms, numbers))
         else:
-            super().hear(word, at_ms, *numbers)
+            super().take_line(word, at_ms, *numbers)
 
 
 class Crowd:

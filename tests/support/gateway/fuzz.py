@@ -70,7 +70,7 @@ async def fuzz(seed, connections):
         parse_rules(RULES), events.append, SystemClock(), count=lambda each: report.outcomes.update([each])
     )
     broker = await HostileBroker(seed).start()
-    with heard(report.faults):
+    with logged_errors(report.faults):
         async with through(broker.port, groups=groups.for_connection) as gateway:
             port, done = gateway.port, asyncio.Event()
             neighbour = asyncio.create_task(live(port, done, report))
@@ -98,7 +98,7 @@ async def fuzz(seed, connections):
 
 
 @contextlib.contextmanager
-def heard(faults):
+def logged_errors(faults):
     """Add the gateway's errors in the log to ``faults``."""
 
     class Listening(logging.Handler):

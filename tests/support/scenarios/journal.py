@@ -109,7 +109,7 @@ class Journal:
         numbers = [rest.number for rest in self.rests(group) if rest.clients and rest.timestamp_ms <= until_ms]
         return [number for place, number in enumerate(numbers) if number not in numbers[max(0, place - 1) : place]]
 
-    def heard(self, group, client_id, kind, since_ms):
+    def has_report(self, group, client_id, kind, since_ms):
         """Whether a member has reported such a callback with this end or a later one, within a millisecond."""
         return any(
             event["kind"] == "member"

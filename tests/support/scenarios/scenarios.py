@@ -219,19 +219,21 @@ class _Troupe:
         known = None in held or sum(held) == wanted
         return (
             known
-            and self._heard()
+            and self._reports_arrived()
             and (rest.partitions == wanted or (self._scenario.client == "share" and rest.partitions > wanted))
         )
 
-    def _heard(self):
-        """Whether what its members have to report has arrived: of one that is killed before, nobody knows anything."""
+    def _reports_arrived(self):
+        """Whether the reports of its members have arrived; a killed member sends no more."""
         last = [
             next((call for call in reversed(member.calls()) if call.partitions), None)
             for name, member in self._members.items()
             if self._joins[name].settings.get("client", self._scenario.client) in REPORTING
         ]
         return all(
-            self._stage.journal.heard(self._group, call.member, call.kind, call.returned_ms) for call in last if call
+            self._stage.journal.has_report(self._group, call.member, call.kind, call.returned_ms)
+            for call in last
+            if call
         )
 
     def __str__(self):
