@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, settings
 from rebalance_agent.http.health import Readiness
 from rebalance_agent.http.messages import Request
 from rebalance_agent.runtime.listeners.web import WebApp
-from support.observer.api import api_of
-from support.observer.asked import joined
+from support.http.api import api_of
+from support.http.asked import joined
 from support.observer.views import full_view
 from support.tracker.histories import clustered
 

@@ -146,7 +146,7 @@ def test_the_help_teaches(capsys):
 
 
 def test_an_agents_memory_is_asked_the_same(quiet, capsys, monkeypatch):
-    from support.observer.api import api_of  # noqa: PLC0415
+    from support.http.api import api_of  # noqa: PLC0415
     from support.observer.views import full_view  # noqa: PLC0415
 
     events = [replace(each, group="orders") for each in clustered(6)]
@@ -159,7 +159,7 @@ def test_an_agents_memory_is_asked_the_same(quiet, capsys, monkeypatch):
 
 
 def test_what_the_agent_forgets_meanwhile_is_left_out(quiet, capsys, monkeypatch):
-    from support.observer.api import api_of  # noqa: PLC0415
+    from support.http.api import api_of  # noqa: PLC0415
     from support.observer.views import full_view  # noqa: PLC0415
 
     api, *_ = api_of(full_view("orders"), events=[replace(each, group="orders") for each in clustered(6)])

@@ -18,7 +18,7 @@ from support.cluster.files import PAUSE, Place
 from support.cluster.kafka import kafka_for_pods
 from support.cluster.machine import BusyError, reserved
 from support.cluster.node import Node
-from support.cluster.release import IMAGE, PIPELINE_IMAGE, Release
+from support.helm.release import IMAGE, PIPELINE_IMAGE, Release
 from support.observer.observing import eventually
 from support.runner import tools
 

@@ -8,7 +8,7 @@ import pytest
 
 from rebalance_agent import __version__
 from support.cluster import images
-from support.cluster.release import IMAGE, PIPELINE_IMAGE
+from support.helm.release import IMAGE, PIPELINE_IMAGE
 
 BYTES_MAX = 60_000_000
 """Bytes that we add to the base image: the agent with its packages. 46 MB when this was written."""

@@ -6,7 +6,7 @@ import json
 
 from rebalance_agent import __version__
 from support.cluster.consumers import SECONDS_MAX, events, samples
-from support.cluster.release import CHART, Release
+from support.helm.release import CHART, Release
 from support.observer.observing import eventually, http
 
 

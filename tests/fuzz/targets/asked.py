@@ -12,7 +12,7 @@ from rebalance_agent.http.health import Readiness
 from rebalance_agent.metrics.export.dialects import accepts_gzip, choose_dialect
 from rebalance_agent.ui.page.site import GroupPages, Site
 from support.browsers.webpages import well_formed
-from support.observer.api import api_of
+from support.http.api import api_of
 from support.observer.views import NOW, full_view
 from support.tracker.histories import clustered
 

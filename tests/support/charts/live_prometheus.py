@@ -25,7 +25,7 @@ import pytest
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.testing.kafka.broker_settings import HOST, free_ports
 from support.charts.live_rules import written
-from support.observer.servers import LOOPBACK, Server
+from support.http.servers import LOOPBACK, Server
 from support.runner import tools
 
 ROOT = Path(__file__).parents[3]

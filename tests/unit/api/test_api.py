@@ -16,7 +16,7 @@ from rebalance_agent.model.events import Workload
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.tracking.patterns.group_lag import GroupLag, StuckPartition, TopicLag
 from rebalance_agent.tracking.views import GroupView
-from support.observer.api import api_of, ask
+from support.http.api import api_of, ask
 from support.observer.fakes import generation_event
 from support.observer.views import NOW, full_view
 

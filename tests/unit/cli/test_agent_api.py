@@ -16,7 +16,7 @@ from rebalance_agent.http.messages import Response
 from rebalance_agent.http.server import HttpServer
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.runtime.listeners.web import WebApp
-from support.observer.api import api_of
+from support.http.api import api_of
 from support.observer.fakes import generation_event
 from support.observer.views import full_view
 

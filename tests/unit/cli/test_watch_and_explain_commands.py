@@ -14,7 +14,7 @@ from rebalance_agent.cli.screens import watch_app
 from rebalance_agent.model.episode import FailureReason, Source
 from rebalance_agent.model.events import AbortedEvent, MemberSnapshot
 from rebalance_agent.model.group import GroupType
-from support.observer.api import api_of
+from support.http.api import api_of
 from support.observer.fakes import generation_event
 from support.observer.views import full_view
 

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from support.cluster.kube_tools import program
-from support.cluster.rendered import CHART, objects
+from support.helm.rendered import CHART, objects
 
 EVERYTHING = ("--api-versions", "monitoring.coreos.com/v1", "--api-versions", "sparkoperator.k8s.io/v1beta2")
 """Of a cluster that has both operators."""

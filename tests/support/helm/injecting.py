@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from support.cluster.control_plane import ControlPlane, RefusedError
-from support.cluster.rendered import CHART
+from support.helm.rendered import CHART
 from support.observer.observing import eventually
 
 INJECT = "rebalance-agent/inject"
