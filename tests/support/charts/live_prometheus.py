@@ -33,7 +33,7 @@ ROOT = Path(__file__).parents[3]
 SCRAPE_SECONDS = 2
 DEMO_SECONDS = 70
 DEMO_SECONDS_MAX = 240
-"""With the broker's start and the end, on a machine that others use as well."""
+"""Maximum seconds of the demo, with the broker's start and the end, on a busy machine."""
 
 ANSWER_SECONDS_MAX = 60
 

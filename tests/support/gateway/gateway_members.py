@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 LONG_S = 120
-"""For what waits for the brokers to choose new leaders, or for a Java program to start."""
+"""Seconds for brokers to elect new leaders, or for a Java program to start."""
 
 ASSIGNORS = {"range": RangePartitionAssignor, "cooperative-sticky": CooperativeStickyAssignor}
 

@@ -29,7 +29,7 @@ GO_MEMBER = HERE / "go_member"
 KAFKAJS_MEMBER = HERE / "kafkajs_member"
 WORDS = {"assign": "assigned", "revoke": "revoked", "lost": "lost"}
 BUILD_S = 600
-"""Three modules are downloaded and built."""
+"""Maximum seconds of the build, which downloads three modules."""
 
 
 class Lines:

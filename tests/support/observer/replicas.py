@@ -16,7 +16,7 @@ from rebalance_agent.groupprotocol.records import decode_record, record_kind
 from support.observer.observing import PATIENCE_S, Watched, everything, members
 
 SESSION_MS = 6_000
-"""The shortest that brokers allow by default: how long a dead replica goes unnoticed."""
+"""The shortest session timeout that brokers allow by default: a killed replica is noticed after it."""
 
 
 @contextmanager

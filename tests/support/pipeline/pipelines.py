@@ -19,7 +19,7 @@ from support.observer.observing import eventually
 
 LINES = (Path(__file__).parents[2] / "golden" / "captured_topic_events.ndjson").read_bytes().splitlines()
 START_S = 300
-"""Java, Spark, Delta and a first batch, on a machine where all of it runs at once."""
+"""Maximum seconds to start Java, Spark and Delta and to end a first batch, on a busy machine."""
 AGENT = Path(__file__).parents[3] / "agent"
 SHORT_LIVED = {
     # Compiling Java and generated code takes three quarters of the time that the tests' few rows take.
@@ -167,7 +167,7 @@ EQUAL = (
     "cluster_id", "group", "group_type", "timestamp_ms", "generation", "previous_generation", "assignor", "protocol",
     "topics", "moved", "revoked", "assigned", "unassigned", "noop", "skew_ratio", "imbalance",
 )  # fmt: skip
-"""What each source says of a generation; start, stall and trigger may be weaker."""
+"""Fields of a generation that both sources have alike; start, stall and trigger may be weaker."""
 
 
 def generations(reported):

@@ -56,7 +56,7 @@ class Journal:
         self._thread.start()
 
     def _partitions(self, topic):
-        """Its partitions; none as long as a broker has not heard of a new topic."""
+        """The partitions of a topic; none while a broker does not know the new topic."""
         return list(self._consumer.list_topics(topic, PATIENCE_S).topics[topic].partitions)
 
     def __enter__(self):

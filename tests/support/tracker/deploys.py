@@ -53,7 +53,7 @@ class Group:
         self._write()
 
     def abort(self):
-        """A generation is begun and comes to nothing: its number will be missing."""
+        """Begin a generation that never completes: its number will be missing."""
         self._generation += 1
 
     def wait(self, seconds):
