@@ -300,7 +300,7 @@ ANSWERS = (
     lambda _, frame: b"",
     lambda _, frame: None,
 )
-"""Ways to answer: correct, damaged, with a wrong length, twice, noise, with another length field, far too long, none, closed."""
+"""Ways to answer: correct, damaged, with a wrong length, twice, noise, another length field, too long, none, closed."""
 
 
 if __name__ == "__main__":
