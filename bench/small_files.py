@@ -54,14 +54,14 @@ def main(scale: float = 1.0) -> None:
         stream = events_of_topic(spark, {"bootstrap.servers": kafka.bootstrap_servers}, TOPIC, records_max=EVENTS)
         ends = [perf_counter()]
 
-        def tell(_done: Ingested) -> None:
+        def passed(_done: Ingested) -> None:
             ends.append(perf_counter())
             if len(ends) % REPORTED_EVERY == 0:
                 say(f"{len(ends) - 1:,} of {batches:,} batches, {ends[-1] - ends[0]:.0f} s")
 
         stop = threading.Event()
         with stop_on_signals(stop):  # what was streamed until then is counted
-            ingest_stream(tables, stream, StreamSettings(f"{folder}/checkpoint"), SystemClock(), stop, tell)
+            ingest_stream(tables, stream, StreamSettings(f"{folder}/checkpoint"), SystemClock(), stop, passed)
         _show([after - before for before, after in pairwise(ends[1:])])  # the first makes the table
         table(
             ("", "files of the table", "files on disk", "of its log", "of the checkpoint"), _rows(tables, Path(folder))

@@ -1,4 +1,4 @@
-"""How a part of the process reports whether it works; `rebalance_agent.http.health.Readiness` keeps these reports."""
+"""The interface by which parts of a process report whether they work; `http.health` keeps the reports."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def _options(arguments):
 
 
 def _each(options):
-    """A run of its own for each seed; the exit code."""
+    """Run once for each seed; return the exit code."""
     ended = {}
     for seed in options.seeds:
         options.seed = seed

@@ -1,4 +1,4 @@
-"""The members' account: what each of them lived through, written down as `tests/judge` reads it.
+"""Writes the members' callbacks and the run's actions on them in the form that `tests/judge` reads.
 
 The ledger compares events with records. Of how long partitions stood still records say little: so the callbacks of all
 members, with their times, are the truth that every bound of every event has to contain.
@@ -23,24 +23,24 @@ from support.observer.observing import everything
 
 OBSERVER = "observer"
 SLACK_S = 1.0
-"""Processes here are starved: a callback and the record of it may be as far apart as one is not scheduled."""
+"""Seconds between a callback and the record of it: processes may not be scheduled for that long here."""
 
 COMMIT_MS, SESSION_MS = 1_000, 6_000
 CLOCK, CLOCK_MS = "clock set", 60_000
-"""So long before and after its clock was wrong an observer cannot say when a rebalance that it polled began."""
+"""How long before and after its clock was wrong an observer cannot date the start of a polled rebalance."""
 
 SHOWN = 3
 
 
 class Account:
-    """What was done to members, and who they are: ``acts`` in order."""
+    """The actions on members (``acts``, in order) and the members."""
 
     def __init__(self):
         self.acts, self._members = [], []
         self._counts, self._lock, self._clock = Counter(), threading.Lock(), SystemClock()
 
     def start(self, kind, name, begin):
-        """Begin a member by ``begin``, and take it into the account."""
+        """Start a member by ``begin``, and record it."""
         with self._lock:
             self._counts[name] += 1
             process = f"{name}.{self._counts[name]}"
@@ -52,7 +52,7 @@ class Account:
         return member
 
     def note(self, do, **more):
-        """What is done, at the moment before it is."""
+        """Record an action just before it is done."""
         self.acts.append({"at": self._clock.now_ms(), "do": do, **more})
 
     def end(self, member, do, how):
@@ -68,16 +68,16 @@ class Account:
             if "process" in act and act["do"] in ("close", "ended"):
                 ends.setdefault((act["group"], act["process"]), {}).setdefault(act["do"], act["at"])
         return {
-            tuple(member.who.values()): _lines(member.heard, topic, ends.get(tuple(member.who.values()), {}))
+            tuple(member.who.values()): _lines(member.lines, topic, ends.get(tuple(member.who.values()), {}))
             for member in self._members
         }
 
 
-def _lines(heard, topic, ends):
-    """A member's lines. A callback is one moment: it does nothing but say so."""
+def _lines(lines, topic, ends):
+    """A member's lines. A callback takes no time here: it only prints its line."""
     closed = {"close": "closing", "ended": "closed"} if "close" in ends else {}
     found = [{"at": ends[do], "what": what} for do, what in closed.items() if do in ends]
-    for word, at_ms, numbers in heard:
+    for word, at_ms, numbers in lines:
         if word == "read":
             name = f"{topic}-{numbers[0]}"
             found.append({"at": at_ms, "what": word, "first": {name: at_ms}, "last": {name: at_ms}})
@@ -124,7 +124,7 @@ def write_records(bootstrap, path):
 
 
 def judged(folder):
-    """The verdict on the bounds, of the evidence in a folder."""
+    """The judge's verdict on the bounds, from the evidence in a folder."""
     found = judgement(folder)
     observer = found["observers"][OBSERVER]
     wrong = [case for case in observer["cases"] if not _beside_wrong_clock(case, folder)]

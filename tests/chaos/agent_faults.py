@@ -13,10 +13,10 @@ from support.observer.observing import PATIENCE_S, eventually, http
 
 MEMORY_BYTES = 4 << 20
 HELD_S, GOES_ON_S = (0.3, 2.0), (0.02, 0.1)
-"""A process that is slow: it is held up for so long, and then gets so much done."""
+"""Seconds for which a slow process is stopped, and then runs, in turn."""
 
 MOMENT = 0.02
-"""Of the fault's length: within so long an observer reads no more than a part of the past."""
+"""Part of the fault's length in which an observer reads only some of the old records."""
 
 WRONG_CLOCK_S = 3
 
@@ -31,7 +31,7 @@ def _agent_killed(stage, fault):
 
 
 def _agent_killed_early(stage, fault):
-    """While it reads the past: as soon as it has begun to, for that takes no longer than a moment."""
+    """Kill an observer as soon as it has begun to read old records, which takes only a moment."""
     stage.observer.life.kill()
     for _ in range(2):
         stage.observer.start()

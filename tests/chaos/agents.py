@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from http.client import HTTPException
 from pathlib import Path
 
-from chaos.programs import ENVIRONMENT, LEASHED
+from chaos.programs import ENVIRONMENT, EXIT_WITH_PARENT
 from rebalance_agent.clock import SystemClock
 from support.observer.observing import PATIENCE_S
 
@@ -33,7 +33,7 @@ class Agent:
         self._clock_file.write_text("0")
 
     def start(self):
-        """Another process. It need not get ready."""
+        """Start another process, without waiting until it is ready."""
         self.lives.append(Life(self.folder, self._role, len(self.lives) + 1, self._flags, self._clock_file))
 
     @property
@@ -42,7 +42,7 @@ class Agent:
         return self.lives[-1]
 
     def set_clock(self, milliseconds):
-        """Its clock is wrong by so much."""
+        """Set the error of its clock."""
         whole = self._clock_file.with_suffix(".new")
         whole.write_text(str(round(milliseconds)))
         whole.replace(self._clock_file)  # it is being read all the time
@@ -77,7 +77,7 @@ class Life:
         if role == "observe":
             flags.append(f"--events-file={self.events}")
         self._process = subprocess.Popen(
-            [*LEASHED, "support.observer.stepped_clock", str(clock_file), role, *flags],
+            [*EXIT_WITH_PARENT, "support.observer.stepped_clock", str(clock_file), role, *flags],
             env=ENVIRONMENT,
             stdin=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -92,17 +92,17 @@ class Life:
 
     @property
     def running(self):
-        """Whether it is there."""
+        """Whether the process runs."""
         return self._process.poll() is None
 
     @property
     def lived_s(self):
-        """How long, until now or its end."""
+        """Seconds from its start until now or its end."""
         return self._clock.monotonic() - self._began if self._lived_s is None else self._lived_s
 
     @property
     def died(self):
-        """Whether it ended by itself or otherwise than SIGTERM asks for, and how; None if it did not."""
+        """How it ended, if that was by itself or not as after SIGTERM; None otherwise."""
         if self.running or self.killed:
             return None
         # Before it listens it may still be importing what it needs, without a handler of its own.
@@ -114,7 +114,7 @@ class Life:
 
     @property
     def pid(self):
-        """Its process."""
+        """The process id."""
         return self._process.pid
 
     def peak_mib(self):
@@ -133,13 +133,13 @@ class Life:
         return self._past.wait(seconds)
 
     def kill(self):
-        """No goodbye; who had ended before stays one that ended by itself."""
+        """Send SIGKILL; a process that had ended before still counts as ended by itself."""
         self.killed = self.killed or self.running
         self._process.kill()
         self._wait()
 
     def stop(self):
-        """SIGTERM, and its end."""
+        """Send SIGTERM and wait for the end."""
         self.stopped = self.running
         self._process.send_signal(signal.SIGCONT)
         self._process.terminate()
@@ -152,7 +152,7 @@ class Life:
         self._wait()
 
     def send(self, number):
-        """A signal."""
+        """Send a signal."""
         self._process.send_signal(number)
 
     def limit_memory(self, more):
@@ -168,7 +168,7 @@ class Life:
             resource.prlimit(self.pid, resource.RLIMIT_AS, (most, resource.RLIM_INFINITY))
 
     def scrape(self):
-        """Ask for /metrics now. What one says that had no memory, or stops and closed its file, is not kept."""
+        """Scrape /metrics. A scrape of a process without memory, or one that stops and closed its file, is not kept."""
         at_ms, written = self._clock.now_ms(), self.events.stat().st_size if self.events.exists() else 0
         text = self._get("/metrics")
         if text is not None and not self._starved and not self.stopped:
@@ -195,9 +195,9 @@ class Life:
                 log.write(line)
                 log.flush()
                 if not self._past.is_set():
-                    self._hear(line)
+                    self._take_line(line)
 
-    def _hear(self, line):
+    def _take_line(self, line):
         reported = _said(line)
         if reported.get("event") == "listening":
             self.port = reported["port"]
@@ -218,7 +218,7 @@ class Life:
 
 
 def _said(line):
-    """A line of the log; nothing where it is none: a traceback, or the last one of who was killed."""
+    """A parsed line of the log; empty for other lines: tracebacks, or the last line of a killed process."""
     try:
         found = json.loads(line)
     except ValueError:

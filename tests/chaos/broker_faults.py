@@ -36,7 +36,7 @@ def _broker_stopped(stage, fault):
 
 
 def _broker_stopped_in_bursts(stage, fault):
-    """As a disk that stands still again and again."""
+    """Pause a broker repeatedly, like a disk that stops again and again."""
     hold_up_again(stage, stage.kafka.pid(fault.broker), fault.seconds, BURSTS_S, BURSTS_S)
 
 
@@ -55,7 +55,7 @@ def _one_coordinator_moved(stage, _fault):
 
 
 def _move(stage, chosen):
-    """Partitions of the offsets topic, ``chosen`` of all, are led by the next of their replicas."""
+    """Make the next replica the leader of the ``chosen`` partitions of the offsets topic."""
     admin = AdminClient({"bootstrap.servers": stage.kafka.bootstrap_servers, "log_level": 0})
     partitions = admin.list_topics(OFFSETS, 30).topics[OFFSETS].partitions
     replicas = {number: partitions[number].replicas for number in chosen(partitions)}

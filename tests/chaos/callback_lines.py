@@ -16,7 +16,7 @@ from rebalance_agent.clock import SystemClock
 POLL_S = 0.1
 SAID_EVERY_S = 1.0
 LEAVING_S = 80.0
-"""Longer it does not take to leave: with the run all brokers may be gone, and librdkafka waits for one."""
+"""Maximum seconds for leaving: at the end of the run all brokers may be gone, and librdkafka waits for one."""
 
 
 class Polls:
@@ -27,7 +27,7 @@ class Polls:
         self._late_us, self._said_at = [], self._clock.monotonic()
 
     def say(self, word, *numbers):
-        """One line, at once: none is lost with the process."""
+        """Print one line at once, so that none is lost with the process."""
         sys.stdout.write(" ".join(map(str, (word, self._clock.now_ms(), *numbers))) + "\n")
         sys.stdout.flush()
 
@@ -37,7 +37,7 @@ class Polls:
 
     @contextmanager
     def poll(self):
-        """The block is a poll, which should take `POLL_S` at most."""
+        """Measure the block, a poll, which should take `POLL_S` at most."""
         asked = self._clock.monotonic()
         yield
         ended = self._clock.monotonic()
@@ -49,7 +49,7 @@ class Polls:
 
 
 def act_as(member):
-    """Be, by the function ``member``, what the first argument describes, until standard input ends."""
+    """Run the function ``member`` with the configuration in the first argument, until standard input ends."""
     config, stop = json.loads(sys.argv[1]), threading.Event()
     threading.Thread(target=_end, args=(stop,), daemon=True).start()
     member(config, Polls(), stop)

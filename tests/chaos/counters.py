@@ -13,18 +13,18 @@ from rebalance_agent.model.events import AbortedEvent, GenerationEvent, GroupGon
 from rebalance_agent.runtime.watch.audit_source import scraped
 
 LASTING_S = 40
-"""Who lived so long was scraped: it listens in ten seconds, is held up for eight at most, and asked each second."""
+"""A process that ran for this long was scraped: it listens in ten seconds, stops for eight, is scraped each second."""
 
 COUNTED_SHARE = 0.25
-"""Of all that was reported: so much the last scrapes must hold, or they say too little. In a life of half a minute the
-first ten seconds show little, and the last ten may be too new: where one group's event waits for its follow-up."""
+"""Share of all reported events that the last scrapes must cover. Of a process that ran for half a minute, the first ten
+seconds show little, and the last ten may be too new: a group's event may wait for its follow-up."""
 
 AWAY_MS = 60_000
-"""Longer than brokers are away. Where reading began anew, an observer publishes what came meanwhile uncounted."""
+"""Longer than brokers are down. An observer that starts reading anew publishes events of that time uncounted."""
 
 
 def compared(lives, report):
-    """Each life's counters into the ``report``; how many of them there were, and of how much of what they reported."""
+    """Add each process's counters to ``report``; return their number, and the share of events that they cover."""
     done, wrong = Counter(), []
     for life in lives:
         reported = facts(life.events, wrong, killed=life.killed)
@@ -61,7 +61,7 @@ def compared(lives, report):
 
 
 def facts(path, wrong, *, killed):
-    """What one life reported of groups, in its first version: (bytes of its file up to its end, event) each.
+    """The events of groups that one process reported, in their first version, with the bytes of its file up to each.
 
     Lines that are no events are ``wrong``, but for one that breaks off because its writer was ``killed``.
     """

@@ -19,17 +19,17 @@ from support.members import member_lines
 from support.observer.observing import PATIENCE_S
 
 MEMBERS = 2, 3
-"""Fewer are joined by another one, and never are there more."""
+"""Minimum and maximum number of members."""
 
 KILLED = 0.3
-"""So many of those who go do not say goodbye, if they are processes."""
+"""Share of the members that are killed instead of leaving, if they are processes."""
 
 PROGRAMS = {"share": "chaos.share_member", "streams": "chaos.streams_member"}
-"""Of the clients that are not Python's, which are all `chaos.member`."""
+"""Programs of clients that are not Python's; those of Python are `chaos.member`."""
 
 
 def configure(bootstrap, group, settings):
-    """Give a group, which need not be there yet, ``settings`` of its own."""
+    """Give a group ``settings`` of its own, before or after it exists."""
     entries = [ConfigEntry(*each, incremental_operation=AlterConfigOpType.SET) for each in settings.items()]
     resource = ConfigResource(ResourceType.GROUP, group, incremental_configs=entries)
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
@@ -37,19 +37,19 @@ def configure(bootstrap, group, settings):
 
 
 class Member(member_lines.ProcessMember):
-    """A program of ours, in a process; ``late``: (epoch ms, microseconds), what it says of its polls."""
+    """A member's program in a process; ``late``: its reports of late polls (epoch ms, microseconds)."""
 
     def __init__(self, config):
         self.late = []
         program = PROGRAMS.get(config["client"], "chaos.member")
         super().__init__([*MODULE, program, json.dumps(config)], ENVIRONMENT)
 
-    def hear(self, word, at_ms, *numbers):
+    def take_line(self, word, at_ms, *numbers):
         """Process a line of the member's output."""
         if word == "late":
             self.late.append((at_ms, numbers))
         else:
-            super().hear(word, at_ms, *numbers)
+            super().take_line(word, at_ms, *numbers)
 
 
 class Crowd:
@@ -79,7 +79,7 @@ class Crowd:
         self.calm()
 
     def calm(self):
-        """Everybody leaves."""
+        """Make all members leave."""
         self._stop.set()
         for thread in self._threads:
             thread.join(4 * PATIENCE_S)
@@ -109,14 +109,14 @@ class Crowd:
 
     @contextlib.contextmanager
     def _noted(self, kind):
-        """What fails in the block is among the ``errors``, which are shown at the end."""
+        """Add exceptions of the block to ``errors``, which are shown at the end."""
         try:
             yield
         except Exception as error:  # noqa: BLE001 - as it says
             self.errors.append(f"{kind.name}: {error!r}")
 
     def _join(self, troop, number):
-        """A new member in each of its groups, none of which is always the first."""
+        """Start a new member in each of the groups; each time another group is the first."""
         first = number % len(troop)
         return [self._begin(kind, number) for kind in (*troop[first:], *troop[:first])]
 
@@ -147,7 +147,7 @@ class Crowd:
         return member
 
     def _leave(self, members, *, kill=False):
-        """All at once, each on its own: leaving takes a while."""
+        """Make members leave at the same time, each in its own thread: leaving takes a while."""
         with ThreadPoolExecutor(len(members)) as pool:
             for end in [pool.submit(self._end, each, kill=kill) for each in members]:
                 end.result()
@@ -160,7 +160,7 @@ class Crowd:
 
 
 def _kill(member):
-    """No goodbye. Who had ended before did so by itself: an error, which nobody would see any more."""
+    """Send SIGKILL. A process that had ended before did so by itself, which is an error."""
     code = member._process.poll()
     member.kill()
     assert code is None, f"a member had ended by itself with exit code {code}: {member.errors}"

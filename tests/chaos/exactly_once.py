@@ -10,7 +10,7 @@ SHOWN = 3
 
 
 def unlike(rows, published):
-    """How the table's ``rows`` (id, revision, body) differ from the topic's values: each event once, at its best."""
+    """Differences between the ``rows`` (id, revision, body) and the topic: each event once, in its last revision."""
     best, bodies = {}, defaultdict(set)
     for value in published:
         event = event_from_json(json_object(value))
@@ -31,5 +31,5 @@ def unlike(rows, published):
 
 
 def refused(values):
-    """What of these ``values`` was put aside: there is nothing in the topic but events."""
+    """The ``values`` that were rejected: the topic has nothing but events, so there must be none."""
     return [f"{len(values)} records were refused, such as {values[0][:200]!r}"] if values else []

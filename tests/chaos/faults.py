@@ -9,7 +9,7 @@ DELAY_S, LOSS = (0.05, 0.6), (0.05, 0.4)
 
 
 def inflict(stage, fault):
-    """Do it, for as long as it lasts, and undo it."""
+    """Inject the fault for its duration, and undo it."""
     DOINGS[fault.name](stage, fault)
 
 

@@ -22,7 +22,7 @@ from rebalance_agent.model.events import Callback, MemberEvent
 
 POSTERS, ASKERS = 8, 4
 HELD = 300
-"""More connections than a listener takes at a time (`http.connection.Limits`)."""
+"""Number of open connections: more than a listener accepts at a time (`http.connection.Limits`)."""
 
 EVENTS_A_POST = 500
 TIMEOUT_S = 5.0
@@ -31,7 +31,7 @@ CLOCK = SystemClock()
 
 
 def post():
-    """A body that the endpoint may take, if it is not the next one too many."""
+    """A body that the endpoint accepts within its rate limit."""
     return b"\n".join(json_line(_event(number)) for number in range(EVENTS_A_POST))
 
 
@@ -71,7 +71,7 @@ class Flood:
         self._lock = threading.Lock()
 
     def run(self):
-        """All at once, until the time is over."""
+        """Run all attacks at the same time, until the time is over."""
         work = [self._post] * POSTERS + [self._ask] * ASKERS + [self._hold, self._babble]
         threads = [threading.Thread(target=each, daemon=True) for each in work]
         for thread in threads:
@@ -105,7 +105,7 @@ class Flood:
             connection.close()
 
     def _hold(self):
-        """Half a request on each of many connections, the oldest of which makes room for the next one."""
+        """Send half a request on each of many connections; the listener closes the oldest for the next one."""
         held = deque()
         try:
             while not self._over.wait(PAUSE_S if len(held) > HELD else 0):
@@ -136,7 +136,7 @@ def _connected(address):
 
 
 def main():
-    """Flood, and say how it was taken."""
+    """Flood, and print the answers."""
     events, web, seconds = sys.argv[1:]
     flood = Flood(events, web, float(seconds))
     flood.run()

@@ -13,12 +13,12 @@ COOPERATIVE = {**SESSION, "partition.assignment.strategy": "cooperative-sticky"}
 CONSUMER = {"group.protocol": "consumer"}
 PYTHON = {"session_timeout_ms": 10_000, "heartbeat_interval_ms": 500}
 SHARED_FROM_START = {"share.auto.offset.reset": "earliest", "share.delivery.count.limit": "10"}
-"""Kafka gives up a record that was handed out too often, as to members who are killed. No group may have more tries."""
+"""Settings of share groups. Kafka gives a record up after ten deliveries at most, of which killed members use some."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A group: its client, its members' settings, and how long it rests between changes (seconds).
+    """A group: its client, its members' settings, and the pause between changes (seconds).
 
     ``process``: members have one each, of a program of ours; ``instrumented``: by us, with the sidecar that is
     tormented; ``group``: the group's own configuration.
@@ -52,13 +52,13 @@ KINDS = (
 
 
 def troops(kinds):
-    """Those whose members come and go at the same moments, and each of the others for itself."""
+    """Groups whose members join and leave at the same moments; each other group alone."""
     tried = tuple(each for each in kinds if each.name in TRIED)
     return [each for each in (tried, *((each,) for each in kinds if each not in tried)) if each]
 
 
 def group_name(kind):
-    """The group of a `Kind`. All that are compared have one coordinator, as their names have it."""
+    """The group of a `Kind`. The names of compared groups give all of them the same coordinator."""
     return f"chaos-{kind.name}"
 
 

@@ -16,16 +16,16 @@ BARE, ALSO_BARE, INSTRUMENTED = TRIED = ("eager-bare", "eager-bare-also", "eager
 WINDOW_MS = 30_000
 WINDOWS_MIN = 3
 POLLS_MIN = 100
-"""Of a group in a window: fewer have no 99th percentile to speak of."""
+"""Minimum polls of a group in a window: fewer have no meaningful 99th percentile."""
 
 NOISE_SHARE = 0.9
-"""Of the windows: so many have bare groups that differ by no more than what is called noise."""
+"""Share of the windows in which the bare groups differ by no more than the noise."""
 
 CHANCE = 0.001
-"""Of being the latest of three alike in so many windows or more: what is likelier is no finding."""
+"""Probability of being the latest of three equal groups in as many windows, above which a result is no finding."""
 
 FELT_US = 1_000
-"""Nobody feels less, whatever a ratio of small numbers is. A poll of these waits for 100 ms."""
+"""Microseconds below which a difference does not matter, whatever the ratio. A poll of these waits for 100 ms."""
 
 
 def compared(late):
@@ -43,7 +43,7 @@ def compared(late):
 
 
 def _windows(late):
-    """Of each window that has enough: what was late in each group."""
+    """Return the late polls of each group, for each window with enough of them."""
     found = defaultdict(lambda: defaultdict(list))
     for name in TRIED:
         for at_ms, late_us in late.get(name, ()):
@@ -56,7 +56,7 @@ def _percentiles(window, percent):
 
 
 def _judged(name, rows):
-    """In words, and whether instrumented ones are later than noise explains."""
+    """Return a text, and whether instrumented consumers are later than the noise explains."""
     noise = [math.log(also / bare) for bare, also, _ in rows]
     most = sorted(map(abs, noise))[math.ceil(NOISE_SHARE * len(noise)) - 1]
     more = statistics.median(math.log(tried / math.sqrt(bare * also)) for bare, also, tried in rows)
@@ -72,6 +72,6 @@ def _judged(name, rows):
 
 
 def _by_chance(latest, windows):
-    """How likely one of three alike is the latest so often, or oftener."""
+    """Return the probability that one of three equal groups is the latest as often, or more often."""
     ways = sum(math.comb(windows, often) * 2 ** (windows - often) for often in range(latest, windows + 1))
     return ways / 3**windows

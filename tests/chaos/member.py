@@ -9,13 +9,13 @@ import warnings
 from chaos.callback_lines import POLL_S, act_as
 
 STOPPING_S = 20.0
-"""Twice its session: it is gone from its group by then."""
+"""Twice its session timeout: the group has removed it by then."""
 
 WORDS = {"assign": "assigned", "revoke": "revoked", "lost": "lost"}
 
 
 def librdkafka(config, polls, stop):
-    """confluent-kafka's consumer as it is, or ours around it."""
+    """Run confluent-kafka's own consumer, or our adapter of it."""
     settings = {
         "bootstrap.servers": config["bootstrap"],
         "group.id": config["group"],
@@ -47,7 +47,7 @@ def librdkafka(config, polls, stop):
 
 
 def kafka_python(config, polls, stop):
-    """Ours around kafka-python's consumer."""
+    """Run our adapter of kafka-python's consumer."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         from kafka import ConsumerRebalanceListener  # noqa: PLC0415
@@ -64,7 +64,7 @@ def kafka_python(config, polls, stop):
 
 
 def aiokafka(config, polls, stop):
-    """Ours around aiokafka's consumer, in an event loop."""
+    """Run our adapter of aiokafka's consumer, in an event loop."""
     asyncio.run(_aiokafka(config, polls, stop))
 
 
@@ -87,7 +87,7 @@ async def _aiokafka(config, polls, stop):
 
 
 def _settings(config):
-    """By the names that kafka-python and aiokafka have."""
+    """The settings by the names of kafka-python and aiokafka."""
     return {
         "bootstrap_servers": config["bootstrap"],
         "group_id": config["group"],

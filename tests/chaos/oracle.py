@@ -18,12 +18,12 @@ from support.observer.observing import PATIENCE_S, answered, eventually
 
 GRACE_MS = 20_000
 SETTLED_S = (GRACE_MS + FOLLOWUP_MS) / 1000 + 60
-"""From when everybody left: the sessions of those who were killed expire, and no fact is too new to be reported."""
+"""Seconds after all members left: sessions of killed members have expired, and all facts are old enough."""
 UNJUDGED_SHARE = 0.05
 
 
 def balance(bootstrap, topic, since_ms, groups):
-    """The ledger over the whole run; once more from the beginning where the cluster did not answer in time."""
+    """Audit the whole run; repeat it from the beginning if the cluster did not answer in time."""
     return answered(lambda: _balance(bootstrap, topic, since_ms, groups))
 
 
@@ -40,7 +40,7 @@ def _balance(bootstrap, topic, since_ms, groups):
 
 
 def judged(report, lives, groups):
-    """Whether each group was judged, and little left: who begins to read without a snapshot knows nothing of before."""
+    """Check that each group was judged, and few facts were not: an observer without a snapshot cannot know the past."""
     left, without = sum(report.unjudged.values()), sum(some < of for life in lives for some, of in life.readings())
     may_be = max(without * len(groups), int(UNJUDGED_SHARE * report.agreed))
     what = f"not judged: {left} facts; observers began {without} times to read without a snapshot of every partition"
@@ -56,7 +56,7 @@ def judged(report, lives, groups):
 
 
 def rebalances(published, groups, wanted):
-    """Whether there were enough: generations and epochs of ``groups``, without copies, aborted ones and deletions."""
+    """Check the number of generations and epochs of ``groups``, without copies, aborted ones and deletions."""
     published = (
         event for event in map(_event, published) if isinstance(event, GenerationEvent) and event.group in groups
     )
@@ -66,7 +66,7 @@ def rebalances(published, groups, wanted):
 
 
 def read_at_least_once(crowd, written):
-    """Every record that Kafka acknowledged was read by each group whose members report what they read."""
+    """Check that each group whose members report their reads has read every acknowledged record."""
     if not written:
         return [Verdict("no record was acknowledged", ("no record was acknowledged, so none can have been lost",))]
     verdicts = []
@@ -86,11 +86,11 @@ def read_at_least_once(crowd, written):
 
 
 def reported(crowd, published):
-    """Whether members that are instrumented were heard by a sidecar that is well again."""
+    """Check that the sidecar, which works again, has received events of instrumented members."""
     published = Counter(event.group for event in map(_event, published) if isinstance(event, MemberEvent))
     groups = [group_name(kind) for kind in crowd.kinds if kind.instrumented]
     what = "reports of members: " + (
-        ", ".join(f"{each} {published[each]}" for each in groups) or "nobody is instrumented"
+        ", ".join(f"{each} {published[each]}" for each in groups) or "no member is instrumented"
     )
     return Verdict(
         what, tuple(f"nothing that members of {each} report was published" for each in groups if not published[each])
@@ -98,7 +98,7 @@ def reported(crowd, published):
 
 
 def back(agents, patience_s=PATIENCE_S):
-    """Whether each `Agent` is well in the end, and the most memory that it took."""
+    """Check that each `Agent` works in the end; report its highest memory."""
     well = {each.life.name: _well(each.life, patience_s) for each in agents}
     took = ", ".join(f"{each.life.name} {each.life.peak_mib():.0f} MiB" for each in agents)
     return Verdict(
@@ -107,7 +107,7 @@ def back(agents, patience_s=PATIENCE_S):
 
 
 def ended(agents):
-    """Whether no process of each `Agent` ended but as it was made to: those that others followed, and the last."""
+    """Check that no process of an `Agent` ended by itself."""
     lives = [life for agent in agents for life in agent.lives]
     return Verdict(f"{len(lives)} lives of agents", tuple(filter(None, (each.died for each in lives))))
 

@@ -82,7 +82,7 @@ def _play(kafka, options, faults, folder):
 
 
 def _set(stack, kafka, options, folder):
-    """Agents behind their own network, and the stream: all begun."""
+    """Start the agents behind a network of their own, and the stream."""
     fronts, behind = (kafka.address("AGENT", behind=each).split(",") for each in (False, True))
     ways = [tuple(int(each.rpartition(":")[2]) for each in way) for way in zip(fronts, behind, strict=True)]
     network = stack.enter_context(Network(ways, options.seed))
@@ -103,7 +103,7 @@ def _set(stack, kafka, options, folder):
 
 
 def _go_wrong(stage, faults, minutes, acts):
-    """How often each was done, and undone."""
+    """Inject the faults in order; return how often each was injected and undone."""
     began, done, left = stage.clock.monotonic(), Counter(), 0
     for fault in faults:
         stage.wait(max(0.0, fault.at_s - (stage.clock.monotonic() - began)))
@@ -141,7 +141,7 @@ def _judge(stage, crowd, source, since_ms, options, done, folder):
 
 
 def _settled(stage, since_ms, groups):
-    """The balance as soon as nothing is wrong or pending, or what is left; only for what is pending it waits longer."""
+    """The audit's report once nothing is wrong or pending; it waits longer only for pending facts."""
     began = stage.clock.monotonic()
     while True:
         waited_s = stage.clock.monotonic() - began
@@ -154,7 +154,7 @@ def _settled(stage, since_ms, groups):
 
 
 def _verdicts(stage, crowd, source, options, folder):
-    """On all but the ledger and the faults, one after the other."""
+    """The verdicts on all but the audit and the faults, in order."""
     yield from oracle.read_at_least_once(crowd, source.written)
     if set(latency.TRIED) <= crowd.members.keys():
         yield latency.compared(crowd.late())
@@ -174,7 +174,7 @@ def _verdicts(stage, crowd, source, options, folder):
 
 
 def _keep(bootstrap, folder):
-    """Both topics as files, for ``rebalance-agent verify``; as far as the brokers are there."""
+    """Write both topics to files for ``rebalance-agent verify``, as far as the brokers answer."""
     with contextlib.suppress(AssertionError, KafkaException, KeyError):
         _write(bootstrap, folder)
 

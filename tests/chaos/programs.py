@@ -8,8 +8,8 @@ from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
 MODULE = (sys.executable, "-W", "ignore", "-m")
-LEASHED = (*MODULE, "rebalance_agent.demo.processes.leash")
-"""What is started by this ends when its standard input does: however the run ends."""
+EXIT_WITH_PARENT = (*MODULE, "rebalance_agent.demo.processes.exit_with_parent")
+"""Start of a command line whose process ends with its standard input, however the run ends."""
 
 ENVIRONMENT = {
     **os.environ,

@@ -14,7 +14,7 @@ DESERIALIZER = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
 
 
 def run(config, polls, stop):
-    """Take records, and acknowledge them with the next poll, until ``stop``; then leave."""
+    """Read records, and acknowledge them with the next poll, until ``stop``; then leave."""
     start_java()
     properties = jpype.JClass("java.util.Properties")()
     for name, value in {

@@ -34,7 +34,7 @@ class Source:
         self.stop()
 
     def stop(self):
-        """Nothing more is written."""
+        """Stop writing."""
         self._stop.set()
         self._thread.join(PATIENCE_S)
         self._producer.flush(PATIENCE_S)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Stage:
-    """Who is there. ``events``: address of the sidecar's endpoint."""
+    """The brokers, network, agents and stream of a run. ``events``: address of the sidecar's endpoint."""
 
     kafka: EmbeddedKafka
     network: Network
@@ -34,7 +34,7 @@ class Stage:
     clock: SystemClock = field(default_factory=SystemClock)
 
     def wait(self, seconds, then=lambda: None):
-        """Time passes; ``then`` is done however that ends."""
+        """Wait, then call ``then``, also after an exception."""
         try:
             self.pause.wait(seconds)
         finally:
@@ -42,13 +42,13 @@ class Stage:
 
 
 def hold_up(stage, pid, seconds):
-    """A process stands still."""
+    """Stop a process for a while (SIGSTOP)."""
     _signal(pid, signal.SIGSTOP)
     stage.wait(seconds, then=lambda: _signal(pid, signal.SIGCONT))
 
 
 def hold_up_again(stage, pid, seconds, held_s, goes_on_s):
-    """It does again and again, for ``held_s`` each time; between that it has ``goes_on_s`` (both from, to)."""
+    """Stop it repeatedly, for ``held_s`` each time; in between it runs for ``goes_on_s`` (both: from, to)."""
     until = stage.clock.monotonic() + seconds
     while stage.clock.monotonic() < until:
         hold_up(stage, pid, stage.chance.uniform(*held_s))

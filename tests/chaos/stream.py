@@ -18,7 +18,7 @@ from support.pipeline.pipelines import SHORT_LIVED, Ingest, commits
 
 EVERY_S = 10
 NICE = 10
-"""Spark takes what brokers and consumers leave of the processors: a start alone is half a minute of one."""
+"""Spark's niceness, below brokers and consumers: its start alone takes half a minute of a processor."""
 
 RECORDS = 50_000
 
@@ -47,7 +47,7 @@ class Stream:
             self.start()
 
     def kill(self):
-        """SIGKILL, whatever it is at; Python and Java. One that was dead already ended by itself."""
+        """Send SIGKILL to Python and Java. A process that had ended before did so by itself."""
         if self._ingest.alive():
             self._killed_after.append(commits(self._tables))
         else:
@@ -55,7 +55,7 @@ class Stream:
         self.end()
 
     def end(self):
-        """It is not needed any more."""
+        """End the stream, which is not needed any more."""
         if self._ingest is not None:
             self._ingest.kill()
             self._ingest = None

@@ -41,7 +41,7 @@ def _processors(polls):
 
 
 def run(config, polls, stop):
-    """Be a member until ``stop``, then leave."""
+    """Run a member until ``stop``, then leave."""
     start_java()
     settings = {"commit.interval.ms": "1000", **config["settings"]}
     be_member({**config, "settings": settings}, [([config["topic"]], _processors(polls))], stop)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from chaos.verdict import Verdict
 
 QUIET_S = 10
-"""At the beginning and at the end nothing goes wrong: groups form, and what is late comes."""
+"""Seconds without faults at the beginning and at the end: groups form, and late events arrive."""
 
 PAUSES_S = (1.0, 6.0)
-"""Between the end of a fault and the next one."""
+"""Seconds between the end of a fault and the next one (from, to)."""
 
 BROKERS = 3
 
@@ -50,7 +50,7 @@ is killed while it starts: `agent_faults.MOMENT` of that after it began to read.
 STREAM = "stream killed"
 
 WHOLE_MINUTES = 10
-"""So long a run has each kind, however long each lasts, and with what it takes brokers to start."""
+"""Minutes in which a run has every kind of fault, with their durations and the start of the brokers."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def timetable(seed, minutes, only=(), without=()):
 
 
 def happened(done, options):
-    """On ``done``, how often each kind was; each must have been that was asked for, and in a whole run all of them."""
+    """The verdict on ``done``, how often each kind was injected: all requested ones, and in a whole run all kinds."""
     never = [name for name in FAULTS if not done[name] and (options.spark or name != STREAM)]
     what = "faults: " + ", ".join(f"{name} {done[name]}" for name in FAULTS if done[name])
     if never:

@@ -15,7 +15,7 @@ from rebalance_agent.model.events import AbortedEvent, MemberSnapshot, Workload
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.model.rollout import RolloutEvent
 from rebalance_agent.tracking.views import GroupView
-from support.observer.api import api_of, ask, problems
+from support.http.api import api_of, ask, problems
 from support.observer.fakes import generation_event
 from support.observer.views import NOW, full_view, member_event
 

@@ -1,4 +1,4 @@
-"""Folders and files stay small, imports stay in their rooms, names are unique, and pure packages have no effects.
+"""Folders and files stay small, imports stay in their packages, names are unique, and pure packages have no effects.
 
 Every rule is a function over (path, text) pairs, so that the last tests can show what each of them refuses.
 """
@@ -242,6 +242,11 @@ def homonyms(files):
 
 def test_no_folder_has_more_files_than_one_can_overlook():
     assert crowded(FILES) == {}
+
+
+def test_no_folder_of_the_tests_helpers_has_more_files_than_one_can_overlook():
+    support = ROOT.parents[1] / "tests" / "support"
+    assert crowded([path.relative_to(support) for path in support.rglob("*.py")]) == {}
 
 
 def test_no_file_is_long_unless_it_is_a_table():

@@ -28,24 +28,24 @@ __all__ = ["HAS_ATHERIS", "damaged", "inputs_of", "plainly"]
 HAS_ATHERIS = importlib.util.find_spec("atheris") is not None
 
 WEIGHED_EVERY = 256
-"""One input in so many has its memory looked at."""
+"""Number of inputs of which the memory of one is measured."""
 
 LIBFUZZERS_OWN = 0.2
-"""Share of damage that is libFuzzer's own, which knows what was compared with what."""
+"""Share of mutations by libFuzzer itself, which knows the compared values."""
 
 WHOLE, FEWER_OR_MORE = 0.15, 0.1
-"""Shares of damage to an input of several pieces that looks at none of them, and that is to their number."""
+"""Shares of mutations of an input of several pieces: of the whole, and of the number of pieces."""
 
 RSS_MAX_MIB = 2_048
 
 
 def inputs_of(target: Target) -> list[bytes]:
-    """What is tried first: real inputs, and those that were faults once."""
+    """The inputs that are tried first: real ones, and those that once caused faults."""
     return [*kept_inputs(target.name), *target.seeds()]
 
 
 def damaged(chance: random.Random, target: Target, data: bytes, known: Sequence[bytes]) -> bytes:
-    """An input that follows on ``data``: one of its pieces damaged, or left out, or all of it as it comes."""
+    """A mutation of ``data``: one of its pieces damaged or left out, or the whole damaged."""
     at = target.framed_from
     if at is None or chance.random() < WHOLE:
         return mutated(chance, data, known, target.words, text=target.text)
@@ -93,7 +93,7 @@ def plainly(
 
 
 def by_coverage(name: str, seed: int, inputs: int, seconds: float, folder: Path) -> None:
-    """The same by atheris, which ends the process; what it did is reported by libFuzzer in lines of its own."""
+    """The same by atheris, which ends the process; libFuzzer reports the numbers in its own lines."""
     import atheris  # noqa: PLC0415 - where it is installed
 
     with atheris.instrument_imports(include=["rebalance_agent"]):

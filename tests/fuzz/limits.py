@@ -14,7 +14,7 @@ from fuzz.target import MB, Target
 __all__ = ["HANGING_S", "TooDearError", "in_time", "taken"]
 
 HANGING_S = 120
-"""A wall-clock end for what never comes back; `Target.seconds_max` is the limit that is meant."""
+"""Wall-clock limit for an input that never returns; `Target.seconds_max` is the actual limit."""
 
 HEADROOM_BYTES = 64 * MB
 """By how much the process may grow for what an input is not to blame for: code that is loaded at first use, freed
@@ -22,11 +22,11 @@ memory that the allocator keeps, what the fuzzer itself remembers."""
 
 
 class TooDearError(AssertionError):
-    """An input took more than its target allows."""
+    """An input used more time or memory than its target allows."""
 
 
 def taken(target: Target, data: bytes, *, weigh: bool = False) -> None:
-    """Give ``data`` to the target, and hold it to its limits.
+    """Pass ``data`` to the target, and check its limits.
 
     Memory: no input lets the process grow beyond what it ever was by more than its bound and `HEADROOM_BYTES`;
     ``weigh``: nor allocates more than its bound, which takes long to see.
@@ -48,7 +48,7 @@ def taken(target: Target, data: bytes, *, weigh: bool = False) -> None:
 
 
 def _peak_bytes() -> int:
-    """The most resident memory that the process ever had, as Linux counts."""
+    """The highest resident memory of the process so far, as Linux counts it."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
@@ -71,7 +71,7 @@ def _weighed(target: Target, data: bytes) -> None:
 
 @contextmanager
 def in_time(seconds: float) -> Iterator[None]:
-    """Ends the block after so long; in the main thread alone. An alarm from before it (a test's) goes on behind it.
+    """Ends the block after a time limit; in the main thread only. An alarm from before it (a test's) goes on behind it.
 
     Raises:
         TooDearError: it took longer.

@@ -18,20 +18,20 @@ NUMBERS = {
     4: (0, 1, 5, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFE, 0xFFFF_FFFF, 0x00FF_FFFF),
     8: (0, 1, 0x7FFF_FFFF_FFFF_FFFF, 0x8000_0000_0000_0000, 0xFFFF_FFFF_FFFF_FFFF, 1 << 53),
 }
-"""What stands in a field of so many bytes where it hurts."""
+"""Size of a number field in bytes -> critical values for it."""
 
 TEXTS = (
     b"", b"\0", b"\xff\xfe", b"\xed\xa0\x80", b'"', b"\\", b"\n", b"<script>alert(1)</script>", b"'; rm -rf / #",
     b"${x}", b"\x1b[2J", "\u202e\u2028ä".encode(), b"%00%", b"../..", b"{{.}}", b"a" * 300,
 )  # fmt: skip
-"""Names as a hostile client gives itself."""
+"""Names that a hostile client may use."""
 
 VALUES: tuple[object, ...] = (
     None, True, False, 0, -1, 1, 2**31, 2**63 - 1, 2**63, -(2**63) - 1, 10**400, 1e308, -1e308, 0.1, float("nan"),
     float("inf"), "", "0", "0-999999", "5-1", "0,0", "-", "a" * 2_000, "\ud800", "\u0000", "\n", [], {}, [[]], [None],
     {"": ""}, {"t": "0-99999"}, [1] * 50, "<b>", "'$(x)'", "https://x/?a=1#b", "2026-01-01",
 )  # fmt: skip
-"""What stands in JSON where something else is wanted."""
+"""JSON values of wrong types."""
 
 
 def mutated(
@@ -101,7 +101,7 @@ def _word(chance, data, _others, words):
 
 
 def _sized(chance, data, _others, words):
-    """Content behind a length in place of another: the frame stays whole, which is how damage gets deep."""
+    """Replace content and its length: the frame stays valid, so that the damage reaches inner parsers."""
     for _ in range(8):
         size = chance.choice((2, 4))
         at = _place(chance, data)

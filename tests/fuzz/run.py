@@ -104,7 +104,7 @@ def _fuzzed(name: str, folder: Path, seconds: float, options: argparse.Namespace
 
 
 def _run(command: list[str], path: str, seconds: float) -> tuple[str, str]:
-    """What it wrote, and how it ended if that was not well."""
+    """The output, and how the process ended if it failed."""
     try:
         done = subprocess.run(
             command,

@@ -18,7 +18,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class Target:
-    """``take`` is given any bytes; whatever it raises is a fault, and so is what one input costs beyond the bounds.
+    """``take`` accepts any bytes; any exception is a fault, and so is an input that exceeds the limits.
 
     ``seeds``: real inputs to begin from. ``words``: texts that mean something. ``seconds_max`` (of the thread's own
     CPU; of the process's, where it is ``threaded``) and ``bytes_max`` plus ``bytes_per_byte`` of the input bound it;
@@ -59,7 +59,7 @@ def joined(*pieces: bytes | None) -> bytes:
 
 
 def parts(data: bytes) -> list[bytes | None]:
-    """The byte strings of an input, whatever it is: a length that is too large takes all that is left."""
+    """The byte strings of any input: a length that is too large takes all remaining bytes."""
     found: list[bytes | None] = []
     at = 0
     while at < len(data):
@@ -71,5 +71,5 @@ def parts(data: bytes) -> list[bytes | None]:
 
 
 def kept_inputs(name: str) -> list[bytes]:
-    """Inputs of this target that were faults once, and stay to be tried first."""
+    """Inputs that once caused faults in this target; they are tried first."""
     return [path.read_bytes() for path in sorted((_CORPUS / name).glob("*"))]

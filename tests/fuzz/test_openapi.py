@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, settings
 from rebalance_agent.http.health import Readiness
 from rebalance_agent.http.messages import Request
 from rebalance_agent.runtime.listeners.web import WebApp
-from support.observer.api import api_of
-from support.observer.asked import joined
+from support.http.api import api_of
+from support.http.asked import joined
 from support.observer.views import full_view
 from support.tracker.histories import clustered
 
@@ -19,13 +19,13 @@ PLAIN = {"Accept-Encoding": "identity"}  # this client asks for gzip, and cannot
 
 
 def app():
-    """The read-only listener over a group that has a history, one that is named to do harm, and one of little."""
+    """The read-only listener with a group with a history, one with a hostile name, and one without data."""
     views = (full_view("g"), full_view('a/b?c=d&e <%>"\n'), full_view("poor", members=(), running=None))
     return WebApp((), Readiness(), api=api_of(*views, events=EVENTS)[0])
 
 
 def wsgi(application):
-    """The application as schemathesis can ask it, without the listener's own bounds."""
+    """The application as WSGI for schemathesis, without the listener's own bounds."""
 
     def asked(environ, start_response):
         headers = {name[5:].lower().replace("_", "-"): environ[name] for name in environ if name.startswith("HTTP_")}

@@ -28,17 +28,17 @@ OUT = Path(__file__).with_name("captured_records.ndjson")
 TOPIC = "clicks"
 PARTITIONS = 4
 EVENTS = "events"
-"""The journal reads one; nothing is in it."""
+"""Name of an events topic, which stays empty; the journal needs one."""
 
 STATIC = {"group.instance.id": "static-1", "client.rack": "rack-a"}
 REGEX = {"topics": ["^cl.*"]}
 
 
 class Troupe:
-    """Members of one group that come and go; every step waits until the group rests with who is there then."""
+    """Members of one group that join and leave; every step waits until the group is stable with its members."""
 
     def __init__(self, kafka: EmbeddedKafka, journal: Journal, group: str, client: str, **settings: Any) -> None:
-        """Nobody is there yet. ``settings`` are every member's."""
+        """Start without members; ``settings`` are those of every member."""
         self._config = {
             "bootstrap": kafka.bootstrap_servers,
             "group": group,
@@ -52,14 +52,14 @@ class Troupe:
         self._members: dict[str, Any] = {}
 
     def join(self, name: str, **settings: Any) -> None:
-        """One more member; ``topics`` among its settings are what it subscribes to."""
+        """Start one more member; it subscribes to ``topics`` among its settings."""
         topics = settings.pop("topics", self._config["topics"])
         config = {**self._config, "name": name, "topics": topics, "settings": {**self._settings, **settings}}
         self._members[name] = cast(self._kafka, config)
         self._settle()
 
     def leave(self, *names: str) -> None:
-        """These close."""
+        """Close these members."""
         for name in names:
             self._members.pop(name).close()
         self._settle()
@@ -70,7 +70,7 @@ class Troupe:
         self.join(name, **settings)
 
     def delete(self) -> None:
-        """Everybody goes, and then the group with everything that it committed."""
+        """Close all members, then delete the group with its offsets."""
         self.leave(*self._members)
         group, admin = self._config["group"], AdminClient({"bootstrap.servers": self._config["bootstrap"]})
         admin.delete_consumer_groups([group])[group].result()
@@ -106,7 +106,7 @@ def cluster() -> Iterator[EmbeddedKafka]:
 
 
 def play(kafka: EmbeddedKafka, journal: Journal) -> None:
-    """Every group in turn."""
+    """Run every group in turn."""
 
     def troupe(group: str, client: str, **settings: Any) -> Troupe:
         return Troupe(kafka, journal, group, client, **settings)
@@ -136,7 +136,7 @@ def play(kafka: EmbeddedKafka, journal: Journal) -> None:
 
 
 def classic(eager: Troupe, cooperative: Troupe) -> None:
-    """A static member and one that is not, the one of them with the old protocol and the other with the newer one."""
+    """A static and a dynamic member, one with the older and one with the newer protocol."""
     for group in (eager, cooperative):
         group.join("first")
         group.join("second", **STATIC, topics=[TOPIC, STREAMS_INPUT])
@@ -159,7 +159,7 @@ def coordinated(group: Troupe, bootstrap: str) -> None:
 
 
 def migrated(group: Troupe) -> None:
-    """From classic to consumer and back."""
+    """A group that migrates from classic to consumer and back."""
     group.join("old-1", **EAGER)
     group.join("new-1", **CONSUMER)
     group.leave("old-1")

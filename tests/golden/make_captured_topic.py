@@ -35,7 +35,7 @@ COORDINATED = {"group.protocol": "consumer"}
 
 
 class Member:
-    """A consumer that its owner polls."""
+    """A consumer that is polled by the script."""
 
     def __init__(self, bootstrap: str, group: str, client: str, **properties: Any) -> None:
         """Subscribe to the topic of the group's name."""
@@ -44,26 +44,26 @@ class Member:
         self.consumer.subscribe([group])
 
     def owned(self) -> int:
-        """How many partitions it has, after it had a chance to hear of others."""
+        """The number of its partitions, after it has polled, so that it knows of a rebalance."""
         self.consumer.poll(0.02)
         return len(self.consumer.assignment())
 
 
 class Group:
-    """Members of one group that come and go, each step awaited."""
+    """Members of one group that join and leave; every step waits until it is complete."""
 
     def __init__(self, bootstrap: str, name: str) -> None:
-        """Nobody is there yet."""
+        """Start without members."""
         self._bootstrap, self._name = bootstrap, name
         self._members: dict[str, Member] = {}
 
     def join(self, client: str, **properties: Any) -> None:
-        """One more member; returns when all have an equal share."""
+        """Start one more member; return when all have an equal share."""
         self._members[client] = Member(self._bootstrap, self._name, client, **properties)
         self._settle()
 
     def leave(self, client: str) -> None:
-        """One member closes; returns when the others have its share."""
+        """Close one member; return when the others have its share."""
         member = self._members.pop(client)
         member.consumer.close()
         self._settle()
@@ -85,7 +85,7 @@ def cluster() -> Iterator[tuple[str, AdminClient]]:
 
 
 def play(bootstrap: str, admin: AdminClient) -> None:
-    """A start, a join, a leave and an end for each kind of group, and a migration there and back."""
+    """A start, a join, a leave and an end for each kind of group, and a migration to another type and back."""
     for name, properties in (("eager", EAGER), ("cooperative", COOPERATIVE), ("coordinated", COORDINATED)):
         group = Group(bootstrap, name)
         group.join("first", **properties)

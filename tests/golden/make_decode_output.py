@@ -25,7 +25,7 @@ def line(key: bytes, value: bytes | None) -> str:
 
 
 def lines() -> list[str]:
-    """Kafka's own records, then everything that is not quite one."""
+    """Kafka's own records, then malformed ones."""
     golden = json.loads((FOLDER / "kafkas_own_bytes.json").read_text(encoding="utf-8"))
     rows = [json.dumps({"key": row["key"], "value": row["value"], "timestamp": TIMESTAMP}) for row in golden["records"]]
     offset_key = OFFSET_COMMIT.key.encode(1, {"group": "orders", "topic": "clicks", "partition": 7})

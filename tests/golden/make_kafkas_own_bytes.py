@@ -168,7 +168,7 @@ def assignment(version: int) -> bytes:
 
 
 def sticky_user_data() -> bytes:
-    """What ``StickyAssignor`` sends after it was given partitions in generation 6."""
+    """The user data of ``StickyAssignor`` after an assignment in generation 6."""
     assignor = jpype.JClass(f"{CLIENTS}.StickyAssignor")()
     given = jpype.JClass(f"{CLIENTS}.ConsumerPartitionAssignor$Assignment")(partitions())
     generation = jpype.JClass(f"{CLIENTS}.ConsumerGroupMetadata")(
@@ -179,7 +179,7 @@ def sticky_user_data() -> bytes:
 
 
 def cooperative_sticky_user_data() -> bytes:
-    """What ``CooperativeStickyAssignor`` sends after it was given partitions in generation 6."""
+    """The user data of ``CooperativeStickyAssignor`` after an assignment in generation 6."""
     assignor = jpype.JClass(f"{CLIENTS}.CooperativeStickyAssignor")()
     given = jpype.JClass(f"{CLIENTS}.ConsumerPartitionAssignor$Assignment")(partitions())
     generation = jpype.JClass(f"{CLIENTS}.ConsumerGroupMetadata")(

@@ -29,7 +29,7 @@ DELAY_MS = 5
 
 
 def observed(row, *, live=True):
-    """What a row says of a group; None for the other records."""
+    """The observation of a group in a row; None for the other records."""
     key = base64.b64decode(row["key"])
     if record_kind(key) not in GROUP_FACT_KINDS:
         return None

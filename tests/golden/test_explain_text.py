@@ -23,7 +23,7 @@ FOLDER = Path(__file__).parent / "explain"
 
 
 def reported(*observations, settle_ms=1_000):
-    """What a tracker concludes, and what members reported, in order."""
+    """The events of a tracker, and the members' reports, in order."""
     tracker, events = Tracker("cluster", settle_ms=settle_ms), []
     for each in observations:
         events += tracker.observe(each)
@@ -37,7 +37,7 @@ def in_pod(report, pod):
 
 
 def slow_callback():
-    """All report; b's revoked callback takes five seconds."""
+    """All members report; b's revoked callback takes five seconds."""
     a, b, c = "aaaa", "bbbb", "cccc"
     return reported(
         topics(0, t=6),
@@ -60,7 +60,7 @@ def slow_callback():
 
 
 def cooperative():
-    """A member joins: what it gets is given up first, and handed on by a follow-up."""
+    """A member joins: its partitions are revoked first, and assigned by a follow-up."""
     name = "cooperative-sticky"
     before = (member("a", [0, 1, 2], owned=[0, 1, 2]), member("b", [3, 4, 5], owned=[3, 4, 5]))
     return reported(
@@ -88,7 +88,7 @@ def cooperative():
 
 
 def restart():
-    """Nobody reports; one of two goes and comes back; the group is eager, and the second time it moves too much."""
+    """No member reports; one of two leaves and returns; the group is eager, and the second rebalance moves too much."""
     return reported(
         topics(0, t=6),
         record(1_000, 1, member("a1", [0, 1, 2], client="a"), member("b1", [3, 4, 5], client="b")),

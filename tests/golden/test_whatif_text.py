@@ -64,7 +64,7 @@ def test_the_text_is_the_golden_one(story, quiet, capsys):
 
 
 def test_hostile_names_do_not_reach_the_terminal(quiet, capsys):
-    """An assignor is called what a group's members say."""
+    """The assignor's name comes from the group's members."""
     group, assignor = "g\x1b[2J\u202e", "a\x1b]0;x\x07\nRecommendation: forged"
     events = [replace(each, group=group, assignor=assignor) for each in clustered(8)]
     Path("events.ndjson").write_bytes(lines(events))
@@ -147,7 +147,7 @@ def test_the_help_teaches(capsys):
 
 
 def test_an_agents_memory_is_asked_the_same(quiet, capsys, monkeypatch):
-    from support.observer.api import api_of  # noqa: PLC0415
+    from support.http.api import api_of  # noqa: PLC0415
     from support.observer.views import full_view  # noqa: PLC0415
 
     events = [replace(each, group="orders") for each in clustered(6)]
@@ -160,7 +160,7 @@ def test_an_agents_memory_is_asked_the_same(quiet, capsys, monkeypatch):
 
 
 def test_what_the_agent_forgets_meanwhile_is_left_out(quiet, capsys, monkeypatch):
-    from support.observer.api import api_of  # noqa: PLC0415
+    from support.http.api import api_of  # noqa: PLC0415
     from support.observer.views import full_view  # noqa: PLC0415
 
     api, *_ = api_of(full_view("orders"), events=[replace(each, group="orders") for each in clustered(6)])

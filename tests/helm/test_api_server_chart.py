@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from support.cluster.control_plane import documents
-from support.cluster.rendered import CHART, EXAMPLES, SPARK, bare_pods, chosen, example_name, objects
+from support.helm.rendered import CHART, EXAMPLES, SPARK, bare_pods, chosen, example_name, objects
 
 RELEASE = "one"
 CONNECTED = ("--validate", "--dry-run=server")  # which versions of APIs there are is the server's to say

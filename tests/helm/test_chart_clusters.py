@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from support.cluster.chart import EVERYTHING, helm, one
-from support.cluster.rendered import CHART, objects
+from support.helm.chart import EVERYTHING, helm, one
+from support.helm.rendered import CHART, objects
 
 ONCE = ("monitoring.prometheusRule.enabled=false", "monitoring.dashboards.enabled=false")
 """Of all releases but one."""

@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from rebalance_agent.cli.main import main
-from support.cluster.chart import EVERYTHING, HelmError, helm, one
-from support.cluster.rendered import CHART
+from support.helm.chart import EVERYTHING, HelmError, helm, one
+from support.helm.rendered import CHART
 
 ROOT = Path(__file__).parents[2]
 OPERATE, INJECT = (

@@ -7,7 +7,7 @@ from helm.definitions import OF_THE_CHART
 
 from rebalance_agent.runtime.settings.kafka_config import SECRET_PROPERTIES
 from rebalance_agent.runtime.settings.roles import ObserverSettings
-from support.cluster.chart import HelmError, template
+from support.helm.chart import HelmError, template
 
 WRONG = {
     "an unknown key": ({"obsever": {}}, "'obsever'"),

@@ -8,10 +8,10 @@ from dashboards.boards import FOLDER
 
 from rebalance_agent.runtime.settings.roles import ObserverSettings
 from rebalance_agent.runtime.settings.settings_sources import load
-from support.cluster.chart import EVERYTHING, helm, one, template
-from support.cluster.kube_schemas import LOCATION, write_schemas
 from support.cluster.kube_tools import kubernetes_schemas, operator_definitions, program, spark_definitions
-from support.cluster.rendered import CHART, EXAMPLES, SPARK, chosen, example_name, objects
+from support.helm.chart import EVERYTHING, helm, one, template
+from support.helm.kube_schemas import LOCATION, write_schemas
+from support.helm.rendered import CHART, EXAMPLES, SPARK, chosen, example_name, objects
 
 examples = pytest.mark.parametrize("example", EXAMPLES, ids=example_name)
 INJECTION = ("--set", "injection.apiVersion=admissionregistration.k8s.io/v1beta1")

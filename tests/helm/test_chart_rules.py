@@ -6,7 +6,7 @@ from alerts.files import rule_files
 from alerts.values import load
 from helm.copies import thresholds
 
-from support.cluster.chart import EVERYTHING, one, template
+from support.helm.chart import EVERYTHING, one, template
 
 DEFAULTS = thresholds()
 ALERTS = [name for name in DEFAULTS if name != "shared"]

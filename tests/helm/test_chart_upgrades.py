@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from support.cluster.chart import one, template
-from support.cluster.rendered import CHART
+from support.helm.chart import one, template
+from support.helm.rendered import CHART
 
 
 @pytest.fixture

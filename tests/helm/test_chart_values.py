@@ -6,8 +6,8 @@ from functools import reduce
 import pytest
 import yaml
 
-from support.cluster.chart import EVERYTHING, HelmError, template
-from support.cluster.rendered import CHART
+from support.helm.chart import EVERYTHING, HelmError, template
+from support.helm.rendered import CHART
 
 SCHEMA = json.loads((CHART / "values.schema.json").read_text(encoding="utf-8"))
 DEFAULTS = yaml.safe_load((CHART / "values.yaml").read_text(encoding="utf-8"))

@@ -13,7 +13,7 @@ from rebalance_agent.http.health import Readiness
 from rebalance_agent.http.server import HttpServer
 from rebalance_agent.http.server_tls import ServerTls, TlsFiles
 from rebalance_agent.runtime.listeners.web import WebApp
-from support.cluster.rendered import CHART
+from support.helm.rendered import CHART
 from support.kafka.certificates import Authority, needs_openssl
 
 PROGRAM = (CHART / "files" / "tests" / "observer.py").read_text(encoding="utf-8")

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from support.cluster.injecting import (
+from support.helm.injecting import (
     ADDRESS,
     IMAGE,
     INJECT,

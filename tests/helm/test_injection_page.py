@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from support.cluster.control_plane import RefusedError
-from support.cluster.injecting import INJECT, annotated, container, injecting, pod
-from support.cluster.rendered import CHART
+from support.helm.injecting import INJECT, annotated, container, injecting, pod
+from support.helm.rendered import CHART
 
 PAGE = (Path(__file__).parents[2] / "docs" / "inject-a-sidecar.md").read_text(encoding="utf-8")
 

@@ -6,7 +6,7 @@ import pytest
 
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
 from rebalance_agent.runtime.settings.settings_sources import load, misspelt_environment
-from support.cluster.injecting import SETTINGS, SIDECAR, annotated, environment, injecting, pod, sidecar
+from support.helm.injecting import SETTINGS, SIDECAR, annotated, environment, injecting, pod, sidecar
 from support.observer.observing import eventually
 
 KAFKA = "REBALANCE_AGENT_KAFKA__"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from support.cluster.injecting import ADDRESS, SIDECAR, injecting, sidecar
-from support.cluster.rendered import CHART, bare_pods, objects
+from support.helm.injecting import ADDRESS, SIDECAR, injecting, sidecar
+from support.helm.rendered import CHART, bare_pods, objects
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = Path("examples") / "helm" / "consumer"

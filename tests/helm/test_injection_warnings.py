@@ -5,7 +5,7 @@ import copy
 import pytest
 
 from support.cluster.control_plane import RefusedError
-from support.cluster.injecting import INJECT, SETTINGS, annotated, container, injecting, pod, sidecar
+from support.helm.injecting import INJECT, SETTINGS, annotated, container, injecting, pod, sidecar
 
 MALFORMED = ["", " ", "a\nb", "ä", "x" * 5000, "a b:"]
 """What no annotation may say."""

@@ -18,7 +18,7 @@ from support.cluster.files import PAUSE, Place
 from support.cluster.kafka import kafka_for_pods
 from support.cluster.machine import BusyError, reserved
 from support.cluster.node import Node
-from support.cluster.release import IMAGE, PIPELINE_IMAGE, Release
+from support.helm.release import IMAGE, PIPELINE_IMAGE, Release
 from support.observer.observing import eventually
 from support.runner import tools
 
@@ -27,7 +27,7 @@ RUN_SECONDS_MAX = 300
 
 @pytest.fixture(scope="session")
 def machine():
-    """This machine, if it can have a node, for this run alone: before anything is built, which takes minutes."""
+    """Reserve this machine for the run, if it can have a node; before anything is built, which takes minutes."""
     if missing := needs.missing():
         assert os.environ.get("CI") != "true", missing
         pytest.skip(missing)
@@ -53,7 +53,7 @@ def archives(machine, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def node(archives, tmp_path_factory):
-    """A node that knows the images, and the resources of the Prometheus operator."""
+    """A node with the images, and with the resources of the Prometheus operator."""
     definitions = kube_tools.operator_definitions()
     java_runtime()  # the node's network has no way out: what comes from outside is here before
     pause = images.pause_image(PAUSE, tmp_path_factory.mktemp("pause") / "pause.tar")
@@ -89,7 +89,7 @@ def consumers(node, kafka, release, request):
 
 @pytest.fixture
 def run(node):
-    """What a container prints that runs as the profile `restricted` wants it, with nothing to write to but /tmp."""
+    """The output of a container that runs under the profile `restricted`, with only /tmp writable."""
     made = []
 
     def run(name, image=IMAGE, **container):

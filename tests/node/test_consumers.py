@@ -8,10 +8,10 @@ from support.cluster.consumers import PARTITIONS, SECONDS_MAX, events, ready, sa
 from support.observer.observing import eventually
 
 LEAKED_BYTES = 2 << 30
-"""How much a consumer may leak before memory counts as short: far more than what else comes and goes on the node."""
+"""Bytes that a consumer leaks before memory counts as short: far more than other programs on the node use."""
 
 GONE = ("member_failed", "member_gone", "member_left")
-"""Triggers of a rebalance because somebody is there no longer."""
+"""Triggers of a rebalance after a member is gone."""
 
 
 def sidecar(pod) -> str:
@@ -24,7 +24,7 @@ def partitions(pod) -> float:
 
 
 def shared(consumers, count: int) -> bool:
-    """Whether so many pods have all partitions among them, as seen by their own sidecars."""
+    """Whether this number of pods have all partitions together, by their own sidecars."""
     pods = [pod for pod in consumers.pods() if ready(pod)]
     return len(pods) == count and sum(map(partitions, pods)) == PARTITIONS and all(map(partitions, pods))
 

@@ -8,13 +8,13 @@ import pytest
 
 from rebalance_agent import __version__
 from support.cluster import images
-from support.cluster.release import IMAGE, PIPELINE_IMAGE
+from support.helm.release import IMAGE, PIPELINE_IMAGE
 
 BYTES_MAX = 60_000_000
-"""Of what we add to the base: the agent with all that it imports. 46 MB when this was written."""
+"""Bytes that we add to the base image: the agent with its packages. 46 MB when this was written."""
 
 START_CPU_SECONDS_MAX = 3
-"""Until it listens, and to its end: processor time, for time by the clock is whose the machine is. 0.74 s when this
+"""Processor time from its start to its end; wall-clock time depends on the machine's load. 0.74 s when this
 was written."""
 
 ABSENT = ("cc", "curl", "gcc", "make", "pip", "pip3")

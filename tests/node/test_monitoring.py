@@ -9,7 +9,7 @@ import pytest
 from rebalance_agent.clock import SystemClock
 from support.charts.live_prometheus import Prometheus, server
 from support.cluster.consumers import PARTITIONS, SECONDS_MAX
-from support.cluster.prometheus import targets
+from support.helm.prometheus import targets
 from support.observer.observing import eventually
 
 

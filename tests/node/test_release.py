@@ -6,7 +6,7 @@ import json
 
 from rebalance_agent import __version__
 from support.cluster.consumers import SECONDS_MAX, events, samples
-from support.cluster.release import CHART, Release
+from support.helm.release import CHART, Release
 from support.observer.observing import eventually, http
 
 
@@ -55,7 +55,7 @@ def test_a_chart_of_an_older_version_is_upgraded_as_documented(node, kafka, cons
 
 
 def older(node, folder):
-    """The chart as it would be had it been published before; none was yet."""
+    """The chart under an older version, as if it had been published before."""
     node.plane.helm("package", str(CHART), "--version=0.0.1", "--app-version=0.0.1", f"--destination={folder}")
     return folder / "rebalance-agent-0.0.1.tgz"
 

@@ -28,7 +28,7 @@ def java_sticky():
 
 
 def reported(subject):
-    """The members of ``subject`` as eager sticky clients: what they own travels in user data."""
+    """The members of ``subject`` as eager sticky clients, with owned partitions in user data."""
     members = (
         replace(each, owned={}, user_data=STICKY.user_data({}, each.owned, each.generation) if each.owned else None)
         for each in subject.members

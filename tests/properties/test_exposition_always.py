@@ -21,7 +21,7 @@ from rebalance_agent.model.group import STATES, GroupType
 from rebalance_agent.tracking.patterns.empty_groups import EmptyGroup, UnownedPartitions, UnownedReason, UnownedTime
 from rebalance_agent.tracking.patterns.group_stalls import Limit, StalledTime
 from rebalance_agent.tracking.views import MemberLoad
-from support.observer.asked import ask
+from support.http.asked import ask
 from support.observer.scrapes import families
 from support.observer.views import NOW, full_view, member_event
 

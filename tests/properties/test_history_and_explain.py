@@ -14,7 +14,7 @@ from rebalance_agent.model.episode import Basis, FailureReason, Source, Stall, T
 from rebalance_agent.model.events import AbortedEvent, Callback, GroupGoneEvent, MemberEvent, MemberSnapshot, Workload
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from support.examples import examples
-from support.observer.api import api_of
+from support.http.api import api_of
 from support.observer.explaining import explain
 from support.observer.fakes import generation_event
 from support.observer.views import full_view

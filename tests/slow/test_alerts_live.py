@@ -37,7 +37,7 @@ ALERTS = {
 
 
 class Watch:
-    """What fires now, and what did."""
+    """The alerts that fire now, and those that fired."""
 
     def __init__(self, prometheus):
         self._prometheus = prometheus
@@ -94,7 +94,7 @@ def place(kafka):
 
 @contextmanager
 def unpolled(bootstrap, topic, group):
-    """A member that joins, and then does not poll until it has to: it heartbeats, and lets nobody rebalance."""
+    """A member that joins and then does not poll: it sends heartbeats, and no rebalance can end."""
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap,
@@ -144,7 +144,7 @@ def test_a_member_that_does_not_let_go_makes_a_rebalance_slow_and_then_stuck(kaf
 
 
 class SlowRange(RangePartitionAssignor):
-    """An assignor whose leader answers only when it may."""
+    """An assignor that returns only when the test allows it."""
 
     may_answer = threading.Event()
 
@@ -156,7 +156,7 @@ class SlowRange(RangePartitionAssignor):
 
 @contextmanager
 def led_slowly(bootstrap, topic, group):
-    """A member that joins, and that is the leader of all who join after it."""
+    """A member that joins first, so that it leads the group."""
     SlowRange.may_answer.set()
     consumer = KafkaConsumer(
         topic,
@@ -186,7 +186,7 @@ def led_slowly(bootstrap, topic, group):
 
 
 def test_a_leader_that_assigns_slowly_stalls_the_whole_group(kafka, watching, place):
-    """No member reports: that all of them stand still follows from records and polls."""
+    """No member reports: records and polls show that all of them stand still."""
     topic, group = place[0], f"led-{place[1]}"
     with led_slowly(kafka.bootstrap_servers, topic, group) as may_answer:
         may_answer.clear()

@@ -28,7 +28,7 @@ PATIENCE = 180.0
 
 
 class Load:
-    """Records for every partition in turn, until it is stopped."""
+    """Produces records to every partition in turn, until it is stopped."""
 
     def __init__(self, servers, topic):
         self._producer = Producer({"bootstrap.servers": servers})
@@ -51,7 +51,7 @@ class Load:
 
 
 class Members:
-    """The processes, and what they wrote."""
+    """The members' processes, and their output."""
 
     def __init__(self, config, topic, directory):
         self._config = config
@@ -92,7 +92,7 @@ class Members:
 
 
 class Soak:
-    """What is done to the members, by chance and with a seed."""
+    """The actions on the members, random by a seed."""
 
     def __init__(self, members):
         self.members = members
@@ -101,7 +101,7 @@ class Soak:
         self._chance = random.Random(848)
 
     def step(self):
-        """Something happens to somebody, whether or not the step before has been digested."""
+        """Do something to a random member, whether or not the previous step is complete."""
         threading.Event().wait(self._chance.uniform(0.3, 1.5))
         act = self._chance.choices(["join", "leave", "kill", "slow", "busy"], [50, 30, 8, 8, 4])[0]
         running = self.members.running
@@ -189,7 +189,7 @@ def test_every_record_is_processed_and_none_of_a_partition_that_is_gone(kafka, t
 
 
 def produced(servers, topic):
-    """(partition, offset) of every record that is there."""
+    """(partition, offset) of every record in the topic."""
     consumer = Consumer({"bootstrap.servers": servers, "group.id": "watermarks"})
     try:
         return {

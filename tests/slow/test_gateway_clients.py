@@ -156,7 +156,7 @@ def word_topics(three):
 
 
 def counted(consumer, counts):
-    """Take what the word count has written into ``counts``; the same, for conditions."""
+    """Add the word count's output to ``counts``; return ``counts``, for conditions."""
     for message in consumer.consume(1_000, 0.2):
         if not message.error():
             counts[message.key().decode()] = int.from_bytes(message.value(), "big")

@@ -21,17 +21,17 @@ CONNECTIONS = 3_000
 CLIENTS = 100
 GROWN_BYTES_MAX = 16 * 2**20
 OBJECTS_MAX = 5_000
-"""Of Python's, more than before: one connection takes some dozens."""
+"""Python objects more than before: one connection takes some dozens."""
 
 HELD_BYTES_MAX = 40 * 2**20
-"""Of the whole process while 100 clients push and the broker takes nothing; sockets hold theirs in the kernel."""
+"""Memory of the process while 100 clients send and the broker reads nothing; sockets' buffers are in the kernel."""
 
 LIST_OFFSETS = 2
 CHUNK = bytes(2**20)
 
 
 class Footprint:
-    """What this process holds once all that is free has been given back."""
+    """The memory of this process after free memory was returned to the system."""
 
     def __init__(self):
         gc.collect()

@@ -35,7 +35,7 @@ def guarded():
 
 
 def allow(kafka, group, topic):
-    """What Kafka's own tool gives a consumer: Read and Describe on its topic, Read on its group."""
+    """Grant the rights that Kafka's own tool grants consumers: Read and Describe on the topic, Read on the group."""
     words = ["--add", "--allow-principal", "User:app", "--consumer", "--topic", topic, "--group", group]
     done = kafka.run_tool("org.apache.kafka.tools.AclCommand", "--bootstrap-server", kafka.bootstrap_servers, *words)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -158,7 +158,7 @@ def secured(tmp_path_factory):
 
 
 def of_the_client(kind):
-    """What a client behind the gateway sets: its own login, and no TLS."""
+    """The properties of a client behind the gateway: its own login, and no TLS."""
     if kind not in SASL:
         return {}
     login = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": SASL[kind]}
@@ -168,13 +168,13 @@ def of_the_client(kind):
 
 
 def of_the_gateway(properties):
-    """What the gateway sets: TLS to the brokers where they have it, and no login."""
+    """The properties of the gateway: TLS to the brokers where they have it, and no login."""
     protocol = "SSL" if properties["security.protocol"].endswith("SSL") else "PLAINTEXT"
     return {name: value for name, value in properties.items() if "sasl" not in name} | {"security.protocol": protocol}
 
 
 def tls_to_clients(secured):
-    """What the gateway and what its clients set for TLS between them, with certificates on both sides."""
+    """The properties of the gateway and of its clients for TLS between them, with certificates on both sides."""
     served, client, signer = secured.authority.issue("served"), secured.authority.issue("client"), secured.authority
     files = {"cert": served.chain, "key": served.key, "client_ca": signer.certificate.chain}
     trusted = {"ssl.ca.location": str(signer.certificate.chain)}

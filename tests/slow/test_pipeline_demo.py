@@ -26,11 +26,11 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:unclosed <soc
 
 TOPIC = "rebalance-events"
 DEMO_S = 300
-"""Until all steps are over: they take 90 seconds on a machine that has nothing else to do."""
+"""Seconds for all steps: they take 90 on an idle machine."""
 
 
 class Demo:
-    """The demo that goes on until it has to end, and what it has said."""
+    """The demo, which runs until it is ended, and its output."""
 
     def __init__(self, log):
         self._log = log
@@ -55,7 +55,7 @@ def performing(folder):
 
 
 def best(bootstrap):
-    """The highest revision of each event that is in the topic now."""
+    """The highest revision of each event in the topic."""
     found = {}
     for message in everything(bootstrap, TOPIC):
         event = json.loads(message.value())
@@ -77,7 +77,7 @@ def spark():
 
 @pytest.fixture(scope="module")
 def performed(folder, spark):
-    """Tables of what was ingested and of what the coordinator's log holds; what was in the topic before and after."""
+    """The tables from ingest and from the coordinator's log, and the topic's events before and after."""
     ingested, found = folder / "ingested", DeltaTables(spark, str(folder / "found"))
     with performing(folder) as demo:
         properties = {"bootstrap.servers": demo.bootstrap}

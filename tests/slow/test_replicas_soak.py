@@ -57,7 +57,7 @@ def _owned(watched):
 
 
 def _has_part(watched):
-    # What nobody has written down yet dies with its only witness: that is what the first snapshot is waited for.
+    # Before the first snapshot, a killed replica's knowledge would be lost: so the test waits for that snapshot.
     return _owned(watched) and watched.metric("rebalance_agent_last_snapshot_timestamp_seconds")
 
 

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 GROUPS = 10_000
 MEMORY_MAX_BYTES = 1 << 30
 PATIENCE_S = 300
-"""Each of the 10,000 rebalances is settled and published: milliseconds, and more where others want the processor."""
+"""Seconds to wait: each of the 10,000 rebalances is settled and published in milliseconds, more on a busy machine."""
 
 GENERATIONS = "kafka_rebalance_generation{"
 
@@ -29,12 +29,12 @@ def _views(watched):
 
 
 def _breathe():
-    """So many groups are not to be asked for without a pause: the observer lives in this process, too."""
+    """Pause between requests about many groups: the observer runs in this process, too."""
     threading.Event().wait(0.5)
 
 
 def _group():
-    """The name of a real group, whose partition nobody else writes to."""
+    """The name of a real group, to whose partition no other program writes."""
     return next(name for name in map("real-{}".format, range(100)) if slot(name) != SPARED)
 
 

@@ -22,7 +22,7 @@ pytestmark = [
 
 
 class Once:
-    """A barrier at which the first comer stops these processes for a while."""
+    """A barrier at which the first thread stops these processes for a while."""
 
     def __init__(self, processes):
         self._processes = list(processes)

@@ -39,7 +39,7 @@ def command(tmp_path):
 
 
 def _rebalanced(bootstrap):
-    """Members of each group come, more come and go, all go; and each step is reported before the next."""
+    """Members of each group join, more join and leave, all leave; each step is reported before the next."""
     with observing(bootstrap):
         for count in (1, 2, 1, 0):
             with ExitStack() as stack:
@@ -50,7 +50,7 @@ def _rebalanced(bootstrap):
 
 
 def _sizes(bootstrap):
-    """How many members each group had in the generation that was reported last."""
+    """Group -> number of members in its last reported generation."""
     return {each["group"]: len(each["members"]) for each in _generations(bootstrap).values()}
 
 

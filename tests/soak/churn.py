@@ -25,11 +25,11 @@ from rebalance_agent.clock import Clock
 __all__ = ["Churn"]
 
 STEP_S = 0.02
-"""What is due is written so often."""
+"""Seconds between two writes of what is due."""
 
 MEMBERS_MAX = 12
 COMMITS = 10
-"""For each generation."""
+"""Offset commits for each generation."""
 
 GONE = 0.1
 """Share of rebalances that are a group's deletion; its next is a birth. So that a group lives for minutes, and what is
@@ -40,7 +40,7 @@ class Churn:
     """Writes ``rate`` generations a second in turn for ``groups`` groups, in a thread of its own."""
 
     def __init__(self, bootstrap: str, groups: int, rate: float, seed: int, clock: Clock) -> None:
-        """Nothing is written before `start`."""
+        """Write nothing before `start`."""
         self.rebalances = 0
         self._groups, self._rate, self._clock = groups, rate, clock
         self._chance = random.Random(seed)
@@ -56,7 +56,7 @@ class Churn:
         self._producer.flush()
 
     def start(self) -> None:
-        """Begin."""
+        """Start writing."""
         self._thread.start()
 
     @property
@@ -65,7 +65,7 @@ class Churn:
         return self._thread.is_alive()
 
     def stop(self) -> None:
-        """End, with everything written."""
+        """Stop after everything is written."""
         self._stop.set()
         self._thread.join()
         self._producer.flush()
@@ -77,7 +77,7 @@ class Churn:
         return name_of(0), self._numbers[0]
 
     def hurry(self, rebalances: int, rate: float) -> None:
-        """Write this many rebalances at ``rate`` per second, in the calling thread."""
+        """Write this number of rebalances at ``rate`` per second, in the calling thread."""
         self._at(rate, rebalances)
         self._producer.flush()
 
@@ -120,7 +120,7 @@ class Churn:
 
 
 def _age(chance: random.Random) -> int:
-    """The generation of a group that has always churned.
+    """The generation of a group whose members have changed since long ago.
 
     Were all groups of one age, their members' subscriptions, which name the generation, would be the same bytes and
     kept once, and memory would grow for hours as the groups' ages come to differ.

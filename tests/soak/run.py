@@ -31,7 +31,7 @@ from soak.samples import MEASURES, Sample, sampled  # noqa: E402
 from soak.slopes import fitted  # noqa: E402
 
 WARM = 0.1
-"""Share of the time before samples count: until what was hurried through is worked off."""
+"""Share of the time before samples count: the observer first works off the groups that were written at once."""
 
 FILLED_MAX = 25_000
 """Rebalances that fill the history of any number of groups: it is bounded in bytes."""
@@ -39,18 +39,18 @@ FILLED_MAX = 25_000
 HURRIED_RATE = 300.0
 
 SAMPLES = 240
-"""Over the whole time, but none more often than every `EVERY_MIN_S`."""
+"""Samples over the whole time, at intervals of at least `EVERY_MIN_S`."""
 
 EVERY_MIN_S = 2.0
 
 INTERRUPTED = 128 + signal.SIGINT
 
 HOURS_MIN = 0.01
-"""Less has no slope: a sample every `EVERY_MIN_S`."""
+"""Minimum hours: a shorter run has too few samples for a slope."""
 
 
 def main() -> int:
-    """Soak, and judge."""
+    """Run the soak, and judge it; return the exit code."""
     parser = argparse.ArgumentParser(
         "make soak", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -88,7 +88,7 @@ def main() -> int:
 
 
 def _soaked(hours: float, groups: int, rate: float, seed: int) -> tuple[list[Sample], int, bool]:
-    """What was seen, how many rebalances there were meanwhile, and whether the observer ended when asked to."""
+    """The samples, the number of rebalances meanwhile, and whether the observer ended on SIGTERM."""
     samples: list[Sample] = []
     rebalances = 0
     try:
@@ -101,7 +101,7 @@ def _soaked(hours: float, groups: int, rate: float, seed: int) -> tuple[list[Sam
 
 
 def _observed(hours: float, groups: int, rate: float, seed: int) -> Iterator[tuple[Sample, int]]:
-    """Samples as time goes, each with how many rebalances there were since the first."""
+    """Yield samples over time, each with the number of rebalances since the first."""
     clock, quiet = SystemClock(), threading.Event()
     every_s = max(EVERY_MIN_S, hours * 3600 / SAMPLES)
     with offsets_broker() as (kafka, _), contextlib.ExitStack() as stack:

@@ -27,7 +27,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Measure:
-    """What is said of one column of samples; ``allowed``: so much more at the end is of no account, however sure."""
+    """One column of the samples; ``allowed``: a growth of less than this does not matter, even if it is certain."""
 
     name: str
     title: str
@@ -47,7 +47,7 @@ assert {each.name for each in MEASURES} == {each.name for each in fields(Sample)
 
 
 def sampled(watching: Observer, clock: Clock, begun: float, cpu_before: tuple[float, float]) -> Sample:
-    """Look now; ``cpu_before``: when it was looked before, and CPU seconds by then."""
+    """Take a sample now; ``cpu_before``: time and CPU seconds of the sample before."""
     process = psutil.Process(watching.process.pid)
     before = clock.monotonic()
     page = watching.metrics()

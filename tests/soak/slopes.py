@@ -11,10 +11,10 @@ from itertools import pairwise
 __all__ = ["Slope", "fitted"]
 
 SURE = 3.0
-"""Standard errors that a slope must be away from nothing: of a thousand flat series three or so seem to grow."""
+"""Standard errors by which a slope must exceed 0: of a thousand flat series, about three then seem to grow."""
 
 BLOCKS = 24
-"""Samples are averaged in so many pieces first: neighbours resemble each other, and would pass for more evidence."""
+"""Number of pieces in which samples are averaged first: neighbouring samples are alike, not independent evidence."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Slope:
         return self.per_hour > SURE * self.error
 
     def grows(self, allowed: float) -> bool:
-        """Whether it surely goes up, and by more in all than is of any account."""
+        """Whether it certainly rises, and by more than is allowed."""
         return self.sure and self.end - self.start > allowed
 
 

@@ -24,14 +24,14 @@ Version = tuple[str, str]
 
 @dataclass(frozen=True)
 class Answers:
-    """What is known, a line each, against each version that was answered for; and why others were not."""
+    """Known vulnerabilities of each version, a line each, and the reason for versions without an answer."""
 
     known: Mapping[Version, Sequence[str]]
     said: str = ""
 
 
 def ask(python: str, versions: Iterable[Version], options: Sequence[str] = ()) -> Answers:
-    """Have pip-audit ask for all of them; ``options`` are its own, such as ``--vulnerability-service osv``."""
+    """Run pip-audit for all of them; ``options`` are its own, such as ``--vulnerability-service osv``."""
     known, said = {}, ""
     for content in requirements(versions):
         some = _ask(python, content, options)

@@ -14,7 +14,7 @@ RUNTIME = ("agent", "pipeline")
 
 
 def bill(python: str, lock: Path, *, validated: bool = True) -> str:
-    """The bill as JSON. ``validated``: held against CycloneDX's own schema, which takes some seconds.
+    """The bill as JSON. ``validated``: checked with CycloneDX's own schema, which takes some seconds.
 
     Raises:
         RuntimeError: cyclonedx-py failed; says what it said.

@@ -19,7 +19,7 @@ class Package:
 
 
 def packages(text: str) -> list[Package]:
-    """All that a lock names, for whatever Python and system; a name comes again where these have other versions.
+    """All packages of a lock, for any Python and system; a name occurs again where these have other versions.
 
     Raises:
         ValueError: an entry is not pinned, or has no hash.
@@ -41,5 +41,5 @@ def locked(name: str) -> list[Package]:
 
 
 def names() -> list[str]:
-    """Which locks there are."""
+    """The names of all locks."""
     return sorted(path.stem for path in FOLDER.glob("*.lock"))

@@ -1,6 +1,6 @@
 """Installs pip-audit and cyclonedx-py of ``requirements/audit.lock`` into the cache of tools.
 
-They bring some 50 packages, which would else be among those that they look at.
+They install some 50 packages, which would otherwise be among the checked ones.
 """
 
 from __future__ import annotations

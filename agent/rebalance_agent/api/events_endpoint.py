@@ -21,7 +21,7 @@ __all__ = ["EventsApp"]
 PROCESS_ID = re.compile(r"[0-9A-Za-z-]{1,64}")
 
 DIGITS_MAX = 15
-"""Most digits of a number in a header: enough for any count; parsing longer ones costs quadratic time."""
+"""Maximum number of digits of a number in a header: enough for any count; parsing longer ones costs quadratic time."""
 
 _Answer = dict[str, object]
 

@@ -34,7 +34,7 @@ __all__ = ["GroupsApi"]
 JSON = "application/json"
 
 DETAILS_MAX = 64
-"""Most groups whose detail is kept as text: those that a few people look at, some megabytes."""
+"""Maximum number of groups whose detail is kept as text: those that a few people look at, some megabytes."""
 
 
 class _Line(NamedTuple):

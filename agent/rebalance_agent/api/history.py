@@ -30,7 +30,7 @@ from rebalance_agent.model.rollout import RolloutEvent
 __all__ = ["EpisodeHistory", "HistoryLimits"]
 
 OPEN_MAX = 32
-"""Most generations of a rebalance that has not closed: twice as many as the tracker allows one."""
+"""Maximum number of generations of a rebalance that has not closed: twice as many as the tracker allows one."""
 
 LINE_BYTES = 1_500
 """Approximate bytes of a rebalance's line of the list, without its events."""
@@ -120,7 +120,7 @@ class EpisodeHistory:
                 self._bound(event.group)
 
     def rebalances(self, group: str) -> RebalanceList | None:
-        """A group's remembered rebalances and rollouts, newest first; None where there is nothing of it."""
+        """A group's remembered rebalances and rollouts, newest first; None if nothing of it is remembered."""
         with self._lock:
             entry = self._groups.get(group)
             if entry is None:

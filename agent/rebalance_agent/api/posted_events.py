@@ -12,13 +12,13 @@ from rebalance_agent.model.partitions import count_partitions
 __all__ = ["LABEL_MAX", "LINE_BYTES_MAX", "POST_PARTITIONS_MAX", "LineError", "parse_events"]
 
 LINE_BYTES_MAX = 256 * 1024
-"""Most bytes of one event: a member that owns thousands of topics as ranges needs less."""
+"""Maximum number of bytes of one event: a member that owns thousands of topics as ranges needs less."""
 
 LABEL_MAX = 1_024
-"""Most characters of a text that becomes a label: topic names have at most 249, group names are about as long."""
+"""Maximum number of characters of a text that becomes a label: topic names have up to 249, group names hardly more."""
 
 POST_PARTITIONS_MAX = 1_000_000
-"""Most partitions in all events of a post, 40 MB of memory: a range of many takes only a few bytes of the post."""
+"""Maximum number of partitions in all events of a post, 40 MB of memory: a range of many has few bytes in a post."""
 
 _LABELS = ("group", "client_id", "assignor")
 _KINDS = {MemberEvent.KIND: MemberEvent, AssignEvent.KIND: AssignEvent}

@@ -25,7 +25,7 @@ from rebalance_agent.model.group import GroupState, GroupType
 __all__ = ["QUERY_MAX", "GroupQuery", "NotKnownError", "find_route", "parse_query"]
 
 QUERY_MAX = 8_192
-"""Most characters of a query string: ten patterns of `MATCH_MAX` characters, percent-encoded."""
+"""Maximum number of characters of a query string: ten patterns of `MATCH_MAX` characters, percent-encoded."""
 
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 

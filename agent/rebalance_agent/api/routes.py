@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 LIMIT_MAX = 10_000
-"""Most groups of one answer, some megabytes of JSON; more are read in pages."""
+"""Maximum number of groups of one answer, some megabytes of JSON; more are read in pages."""
 
 LIMIT_DEFAULT = 1_000
 """Groups of one answer where the request names no limit."""
@@ -36,10 +36,10 @@ OFFSET_MAX = 1_000_000
 """Largest ``offset``: more groups than any cluster has."""
 
 MATCH_MAX = 200
-"""Most characters of a pattern: a group's name is rarely longer."""
+"""Maximum number of characters of a pattern: a group's name is rarely longer."""
 
 MATCHES_MAX = 10
-"""Most patterns, states or types of one request."""
+"""Maximum number of patterns, states or types of one request."""
 
 _Key = Callable[[GroupSummary], str | float | None]
 

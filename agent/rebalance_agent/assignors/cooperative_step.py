@@ -34,7 +34,7 @@ def withhold(roster: Roster, target: Plan) -> tuple[Plan, Plan]:
                 unclaimed[topic] = frozenset(
                     () if topic in ownership_index.disputed else ownership_index.gaps[topic_index[topic]]
                 )
-            # Most partitions that a member gains had no owner; that is cheaper to check than who holds them.
+            # Most partitions that a member gains had no owner; that is cheaper to check than their holders.
             if unclaimed[topic].issuperset(numbers if not had else set(numbers).difference(had)):
                 continue
             if topic not in held:

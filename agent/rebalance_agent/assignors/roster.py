@@ -140,7 +140,7 @@ def prepare_roster(
     """Order and check ``group``, and read its members' user data with ``reader``.
 
     User data that does not decode affects only its member, which gets configured or default settings, owns what its
-    subscription claims, and is named in ``user_data_errors``. Of members with equal ids one counts, whatever their
+    subscription claims, and is named in ``user_data_errors``. Of members with equal ids one counts, the same in any
     order. ``believe_owned``: whether ownership is read from user data; under the cooperative protocol only the
     subscription counts (KIP-429). ``only_owned``: user data contains nothing but ownership, so it is not read where the
     subscription states ownership and generation.

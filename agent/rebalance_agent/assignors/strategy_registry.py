@@ -67,7 +67,7 @@ _PLUGINS = Plugins(STRATEGIES)
 
 
 def strategy(name: str) -> Strategy:
-    """Return the strategy that somebody chose by its name.
+    """Return the strategy that a user chose by its name.
 
     Raises:
         AssignmentError: there is none, and the message lists the names; it cannot be used; or several packages,
@@ -89,7 +89,7 @@ def strategy(name: str) -> Strategy:
 def find_strategy(name: str) -> Strategy | None:
     """Return the strategy of the name that a group uses; None if there is none, or none that can be used.
 
-    A name of this package is its own, whatever others declare: that is how its groups have always been read.
+    A name of this package always means its own strategy, even if another package declares the name.
     """
     return STRATEGIES.get(name) or _PLUGINS.usable(name)
 

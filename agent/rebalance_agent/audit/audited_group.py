@@ -68,13 +68,14 @@ class AuditedMember:
 class Totals(NamedTuple):
     """Sums over members that can be added over the parts of an event, in any order.
 
-    Counts of members and partitions, and digests: ``who`` the members are, what they want, and what they hold, compared
-    by topic name (``named``), by partition numbers per topic (``shaped``), and by partition numbers (``numbered``).
+    Counts of members and partitions, and digests: of the members' ``ids``, of what they want, and of what they hold,
+    compared by topic name (``named``), by partition numbers per topic (``shaped``), and by partition numbers
+    (``numbered``).
     """
 
     members: int = 0
     partitions: int = 0
-    who: int = 0
+    ids: int = 0
     details: int = 0
     named: int = 0
     shaped: int = 0

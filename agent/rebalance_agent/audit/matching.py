@@ -216,7 +216,7 @@ def _members(now: AuditedGroup, published: PublishedEvent, names: Mapping[str, s
         yield f"only {len(published.parts_seen)} of {published.parts} parts were published"
         return
     recorded = totals(now.members, names)
-    if (recorded.members, recorded.who) != (published.totals.members, published.totals.who):
+    if (recorded.members, recorded.ids) != (published.totals.members, published.totals.ids):
         by_both = f"{recorded.members} by the record, {published.totals.members} by the event"
         yield f"members are {by_both}, or have other ids"
         return

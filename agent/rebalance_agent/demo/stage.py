@@ -102,9 +102,9 @@ class Stage:
             self._run_agent(gateway_name(member.name), "gateway", *flags(group, member, ports))
 
     def _run_agent(self, name: str, command: str, *arguments: str) -> None:
-        # Through leash: a sidecar does not watch its standard input and would outlive the demo.
+        # Through exit_with_parent: a sidecar does not watch its standard input and would outlive the demo.
         self._children.start(
-            *(name, "rebalance_agent.demo.processes.leash", "rebalance_agent.cli.main", command),
+            *(name, "rebalance_agent.demo.processes.exit_with_parent", "rebalance_agent.cli.main", command),
             *("--bootstrap-servers", self._bootstrap, *arguments),
         )
 

@@ -19,10 +19,10 @@ from rebalance_agent.gateway.transport.close_reason import CloseReason, RefusedE
 from rebalance_agent.gateway.transport.frame_forwarder import FrameForwarder
 from rebalance_agent.gateway.transport.frame_memory import FrameMemoryBudget
 from rebalance_agent.gateway.transport.kafka_messages import open_frame
-from rebalance_agent.gateway.transport.links import Link
 from rebalance_agent.gateway.transport.produce_acks import PRODUCE, wants_no_answer
 from rebalance_agent.gateway.transport.request_head import HEAD_BYTES_MIN, RequestHead, read_head
 from rebalance_agent.gateway.transport.splice import Pipes
+from rebalance_agent.gateway.transport.tcp_connections import PeerConnection
 
 __all__ = [
     "IN_FLIGHT_MAX",
@@ -78,11 +78,11 @@ class _Sent:
 class ConnectionRelay:
     """Forwards frames until both sides have ended. No bytes of this connection affect other connections.
 
-    It owns both links, and closes them.
+    It owns both connections, and closes them.
     """
 
-    client: Link
-    broker: Link
+    client: PeerConnection
+    broker: PeerConnection
     interceptor: ConnectionInterceptor
     pipes: Pipes
     memory: FrameMemoryBudget
@@ -99,11 +99,11 @@ class ConnectionRelay:
         self._answered = False
 
     async def run(self) -> None:
-        """Forward frames until both links end.
+        """Forward frames until both connections end.
 
         Raises:
-            RefusedError: the gateway had to close the connection; both links are aborted.
-            ConnectionError: one link broke; both are aborted.
+            RefusedError: the gateway had to close the connection; both connections are aborted.
+            ConnectionError: one connection broke; both are aborted.
         """
         requests = asyncio.create_task(self._requests())
         answers = asyncio.create_task(self._answers())

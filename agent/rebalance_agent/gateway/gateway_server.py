@@ -22,8 +22,14 @@ from rebalance_agent.gateway.transport.broker_listeners import AcceptLoop, Broke
 from rebalance_agent.gateway.transport.close_reason import CloseReason, RefusedError
 from rebalance_agent.gateway.transport.frame_memory import FrameMemoryBudget
 from rebalance_agent.gateway.transport.free_ports import listening_socket
-from rebalance_agent.gateway.transport.links import COPY_BYTES, Link, PlainLink, TlsLink, tuned
 from rebalance_agent.gateway.transport.splice import Pipes
+from rebalance_agent.gateway.transport.tcp_connections import (
+    COPY_BYTES,
+    PeerConnection,
+    PlainConnection,
+    TlsConnection,
+    tuned,
+)
 from rebalance_agent.health import Health
 
 __all__ = ["CONNECTIONS_MAX", "Gateway", "ListenAddresses"]
@@ -188,10 +194,10 @@ class Gateway:
         interceptor = ConnectionInterceptor(self._listeners, self._groups())
         await ConnectionRelay(client, broker, interceptor, self._pipes, self._memory, self._counts, self._clock).run()
 
-    async def _client(self, sock: socket.socket, peer: str) -> Link:
+    async def _client(self, sock: socket.socket, peer: str) -> PeerConnection:
         tuned(sock)
         if self._addresses.from_clients is None:
-            return PlainLink(sock, peer)
+            return PlainConnection(sock, peer)
         reader = asyncio.StreamReader(limit=COPY_BYTES)
         protocol = asyncio.StreamReaderProtocol(reader)
         loop = asyncio.get_running_loop()
@@ -204,15 +210,15 @@ class Gateway:
             )
         except (OSError, ssl.SSLError) as error:
             raise RefusedError(CloseReason.TLS, f"no TLS handshake: {error}") from None
-        return TlsLink(reader, asyncio.StreamWriter(transport, protocol, reader, loop), peer)
+        return TlsConnection(reader, asyncio.StreamWriter(transport, protocol, reader, loop), peer)
 
-    async def _broker(self, listener: BrokerListener | None) -> Link:
+    async def _broker(self, listener: BrokerListener | None) -> PeerConnection:
         if listener:
             return await connect(listener.address, self._addresses.to_brokers)
         servers = tuple(self._bootstrap)  # a copy: other connections rotate the list meanwhile
         for number, address in enumerate(servers):
             try:
-                link = await connect(address, self._addresses.to_brokers)
+                connection = await connect(address, self._addresses.to_brokers)
             except RefusedError as error:
                 if number == len(servers) - 1:
                     self._report(BOOTSTRAP, str(error))
@@ -221,7 +227,7 @@ class Gateway:
             self._report(BOOTSTRAP)
             # The next client begins with the server that accepted this one.
             self._bootstrap[:] = servers[number:] + servers[:number]
-            return link
+            return connection
         raise RefusedError(CloseReason.UNREACHABLE, "no bootstrap servers are set")
 
     def _report(self, part: str, problem: str = "") -> None:

@@ -7,6 +7,6 @@ It is the only package that imports ``h11``.
 - ``connections``: threads take turns to wait for all connections; each answers the request it read.
 - ``open_connections``: what the waiting thread does with each ``connection``: accept, read a head, end.
 - ``server_tls``, ``reloaded_files``: the server's TLS context, made anew when its files change.
-- ``bearer``, ``loopback``, ``token_bucket``: who may send a request, and how many a second.
+- ``bearer``, ``loopback``, ``token_bucket``: which requests are allowed, and how many a second.
 - ``health``: which parts of the process work.
 """

@@ -10,7 +10,7 @@ from enum import Enum
 __all__ = ["HEAD_BYTES_MAX", "Connection", "Limits", "Phase", "cut", "refusal"]
 
 HEAD_BYTES_MAX = 16 * 1024
-"""Most bytes of a request's line and headers: room for a bearer token and for what proxies add."""
+"""Maximum number of bytes of a request's line and headers: room for a bearer token and for what proxies add."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from rebalance_agent.http.messages import CHUNK_BYTES, Application, Request, Res
 __all__ = ["answer_request"]
 
 TEXT_MAX = 200
-"""Most characters of a refusal's text: h11 quotes what the client sent."""
+"""Maximum number of characters of a refusal's text: h11 quotes what the client sent."""
 
 _END_OF_HEAD = b"\r\n\r\n"
 _FOLDED_OR_WITHOUT_CR = re.compile(rb"\n[ \t]|(?<!\r)\n")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 __all__ = ["REASON_MAX", "STARTING", "Readiness"]
 
 REASON_MAX = 500
-"""Most characters of a reason: one line for a person; client libraries report paragraphs."""
+"""Maximum number of characters of a reason: one line for a person; client libraries report paragraphs."""
 
 STARTING = "starting"
 """Reason of a part that has not reported yet."""

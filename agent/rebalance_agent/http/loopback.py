@@ -1,4 +1,4 @@
-"""Whether an address is a loopback address, which the network cannot reach."""
+"""Recognises loopback addresses, which the network cannot reach."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from rebalance_agent.http.server_tls import ServerTls
 __all__ = ["HttpServer"]
 
 BACKLOG_MAX = 128
-"""Most connections that the kernel holds until they are accepted, which takes a moment."""
+"""Maximum number of connections that the kernel holds until they are accepted, which takes a moment."""
 
 STOP_SECONDS = 2.0
 """Longest wait at stop for answers that are being sent."""

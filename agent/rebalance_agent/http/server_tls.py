@@ -24,7 +24,7 @@ _EXPIRED, _NOT_YET_VALID = 10, 9
 """X509_V_ERR_CERT_HAS_EXPIRED and X509_V_ERR_CERT_NOT_YET_VALID of OpenSSL."""
 
 _FLIGHTS_MAX = 10
-"""Most rounds of a handshake in memory: TLS 1.3 needs two, TLS 1.2 three."""
+"""Maximum number of rounds of a handshake in memory: TLS 1.3 needs two, TLS 1.2 three."""
 
 _log = logging.getLogger(__name__)
 

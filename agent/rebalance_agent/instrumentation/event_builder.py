@@ -168,7 +168,7 @@ class EventBuilder:
 
     def _reprocessed(self, callback: Callback, partitions: Collection[HasTopicPartition]) -> int | None:
         if self._progress is not None:
-            with quietly("count what is consumed once more"):
+            with quietly("count the records that are consumed again"):
                 if callback is Callback.ASSIGNED:
                     return self._progress.take()
                 return self._progress.given_up([(each.topic, each.partition) for each in partitions])

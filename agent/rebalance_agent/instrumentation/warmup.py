@@ -33,7 +33,7 @@ def warm_up() -> None:
     The event codecs are derived from type hints on first use, and Python loads the encoding that members are sorted by
     on first use. Both take 3 ms, as much as ten callbacks.
     """
-    with quietly("warm_up"):
+    with quietly("warm up the instrumentation"):
         builder = EventBuilder("", "", Membership, _EncodingReporter())
         builder.callback_ended(Callback.ASSIGNED, (), Membership(), 0, 0)
         group = GroupSubscription({"t": TopicMetadata(1)}, (MemberSubscription("m", ("t",)),))

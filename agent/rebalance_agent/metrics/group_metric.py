@@ -67,12 +67,12 @@ class SeriesLimits:
 
 
 Owners = dict[tuple[str, str], tuple[int | None, int]]
-"""(client id, host) -> of the members with these labels the most partitions of one (None where some member's are not
-known), and their number. Tuples, since groups have thousands of members."""
+"""(client id, host) -> the highest number of partitions of one member with these labels (None if some are not known),
+and the number of these members. Tuples, since groups have thousands of members."""
 
 
 Topics = dict[str, tuple[int, int]]
-"""Topic -> the number of members that own partitions of it, and of these partitions."""
+"""Topic -> the number of members that own partitions of it, and the number of these partitions."""
 
 
 class ExportedGroup:

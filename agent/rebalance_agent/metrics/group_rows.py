@@ -1,8 +1,8 @@
 """Metrics of groups, from the coordinator's records, or from polls if the records may not be read.
 
-A row says what its metric is and how its value is read from a group's view; nothing else lists it. What the source
-cannot know has no sample. What a group can ever count is there at 0 from first sight: a counter that is born at 1 never
-shows in ``increase()``. Gauges of one group aggregate with ``max``, counters with ``sum by (consumergroup)
+A row describes a metric and has the function that reads its value from a group's view; no other list names it. A value
+that the source cannot know has no sample. Counters begin at 0 with a group's first view: ``increase()`` never shows a
+counter that begins at 1. Gauges of one group aggregate with ``max``, counters with ``sum by (consumergroup)
 (increase(...))``. `GROUP_ROWS` has the rows in the order in which they stand here.
 """
 
@@ -392,7 +392,7 @@ METADATA_BYTES = gauge(
 )
 
 GROUP_ROWS: tuple[GroupMetric, ...] = tuple(row for row in list(globals().values()) if isinstance(row, GroupMetric))
-"""In the order of the page and of the documentation: the order in which they stand above."""
+"""All rows above, in the order of /metrics and of the documentation."""
 
 GROUP_SERIES_MAX = max(sum(row.series(group_type) for row in GROUP_ROWS) for group_type in GroupType)
 """The most series that one group exports. Half of them are one for each trigger, state or bucket.

@@ -1,4 +1,4 @@
-"""From a group's view to the samples of its metrics, as `group_rows` reads them."""
+"""Makes the samples of a group's metrics from its view, by the rows of `group_rows`."""
 
 from __future__ import annotations
 

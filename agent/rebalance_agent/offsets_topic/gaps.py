@@ -1,4 +1,4 @@
-"""Where offsets are missing in what the tail reads. Pure.
+"""Finds gaps in the offsets that the tail reads. Pure.
 
 Compaction and transaction markers both leave gaps in the offsets, which look the same.
 """

@@ -27,9 +27,9 @@ OWNERSHIP_PART = "ownership"
 """The part's name in readiness."""
 
 CLASSIC_TUNING = {
-    # Only partitions that change their owner move; all others are read on.
+    # Only partitions that change their owner move; the others are read without a pause.
     "partition.assignment.strategy": "cooperative-sticky",
-    # Longest time, in ms, in which nobody reads the partitions of a dead replica; it is made up for afterwards.
+    # Longest time, in ms, in which no replica reads the partitions of one that failed; their records are read later.
     "session.timeout.ms": "10000",
     "heartbeat.interval.ms": "2000",
 }

@@ -1,4 +1,4 @@
-"""Which records of the tail are read again after a snapshot. Pure."""
+"""Recognises records that the tail reads again after a snapshot. Pure."""
 
 from __future__ import annotations
 

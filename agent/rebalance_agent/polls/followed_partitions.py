@@ -23,7 +23,7 @@ ASKED_MAX = 200
 """Groups without members that are asked for their committed offsets in one period: 0.2 s of the coordinators' time."""
 
 ASK_AGAIN_S = 300.0
-"""Seconds until a group without members and without commits is asked again: somebody may have set its offsets."""
+"""Seconds until a group without members and without commits is asked again: a tool may have set its offsets."""
 
 
 class _Members(NamedTuple):

@@ -58,7 +58,7 @@ class RunningRebalance:
     """A rebalance that has started and is not closed.
 
     ``stalled_partitions``: the number of partitions that surely stand still. ``unsure_partitions``: the number of those
-    that may stand still as well: in an eager group, members stop when they hear of the rebalance and poll.
+    that may stand still as well: in an eager group, members stop when they learn of the rebalance and poll.
     """
 
     started_ms: int

@@ -27,7 +27,7 @@ from support.observer.views import NOW
 __all__ = ["TARGETS"]
 
 URL = "http://127.0.0.1:1"
-"""There is no broker: each connection leads to what answers it, see `answering`."""
+"""An address without a broker: each connection gets the answer of `answering`."""
 
 LINES = [b"{}", b"[]", b"0"]
 
@@ -44,7 +44,7 @@ def listener():
 
 
 def answering(answer, stack):
-    """Every connection that is made within ``stack`` has this answer waiting; who made one, in order."""
+    """Every connection within ``stack`` gets this answer; yields the callers in order."""
     connect, made = socket.create_connection, []
 
     def connected(address, timeout=None, *_others, **_more):
@@ -61,14 +61,14 @@ def answering(answer, stack):
 
 
 def take_http_answer(data):
-    """The first byte chooses who asked; the rest is what came back, to each time that they ask."""
+    """The first byte chooses the client; the rest is the answer to each of its requests."""
     ask = (_of_webhook, _of_sidecar, _of_agent)[data[0] % 3 if data else 0]
     with ExitStack() as stack:
         ask(answering(data[1:], stack))
 
 
 def _of_webhook(made):
-    """As soon as it would wait its time is over; of a line that is named as wrong, it does not wait."""
+    """Its time is over as soon as it would wait; it does not wait if the answer names a wrong line."""
     clock = FakeClock(NOW)
     webhook = Webhook(webhook_target(URL), clock, seconds=1.0, backoff=lambda: Backoff(first_s=9.0))
     delivered = range(len(LINES))
@@ -81,7 +81,7 @@ def _of_webhook(made):
 
 
 def _of_sidecar(made):
-    """Nothing is raised in a consumer, and its log gets a line and no more."""
+    """Nothing is raised in the consumer, and its log gets one line only."""
     answer = Endpoint("127.0.0.1", 1).post(Batch(b"{}\n", 1, 0))
     assert answer.reason.isprintable(), answer
     assert len(made) == 1
@@ -96,7 +96,7 @@ def _of_agent(made):
 
 
 def take_librdkafka(data):
-    """Statistics, then after a zero byte what it calls opaque."""
+    """Statistics, then after a zero byte the result of `consumer_group_metadata`."""
     text, _, opaque = data.partition(b"\0")
     statistics = Statistics(str.encode)
     for _ in range(2):

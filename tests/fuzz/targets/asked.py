@@ -12,7 +12,7 @@ from rebalance_agent.http.health import Readiness
 from rebalance_agent.metrics.export.dialects import accepts_gzip, choose_dialect
 from rebalance_agent.ui.page.site import GroupPages, Site
 from support.browsers.webpages import well_formed
-from support.observer.api import api_of
+from support.http.api import api_of
 from support.observer.views import NOW, full_view
 from support.tracker.histories import clustered
 
@@ -36,7 +36,7 @@ def site():
 
 
 def take_question(data):
-    """A path, a question mark and a query, as the server hands them on: Latin-1 for whatever bytes came."""
+    """A path, a question mark and a query, as the server passes them on: any bytes as Latin-1."""
     path, _, query = data.decode("latin-1").partition("?")
     status, kind, body = api()(path, query)
     assert kind == "application/json"

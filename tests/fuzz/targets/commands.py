@@ -23,8 +23,8 @@ from rebalance_agent.ui.sentences.group_detail import (
     rebalance_rows,
 )
 from rebalance_agent.ui.sentences.group_table import group_rows, groups_text
+from support.http.api import api_of, ask
 from support.kafka.captured import CAPTURED
-from support.observer.api import api_of, ask
 from support.observer.views import full_view
 from support.tracker.histories import clustered
 
@@ -84,7 +84,7 @@ def _closer(closer):
 
 @cache
 def usual():
-    """A group that goes with any rebalance."""
+    """A group that fits any rebalance."""
     return api_of(full_view("g"))[0].group("g")
 
 

@@ -57,7 +57,7 @@ def take_file(data):
 
 
 def take_environment(data):
-    """Lines of NAME=VALUE; the names get our prefix."""
+    """Lines of NAME=VALUE; our prefix is added to the names."""
     pairs = [line.partition(b"=") for line in data.replace(b"\0", b"").split(b"\n")]
     given = {ENV_PREFIX + os.fsdecode(name): os.fsdecode(value) for name, equals, value in pairs if name and equals}
     with mock.patch.dict(os.environ, given):
@@ -75,7 +75,7 @@ def take_grammar(data):
 
 
 def take_address(data):
-    """Where an instrumented consumer, a command and a webhook's sink are to go; a token may follow in a second line."""
+    """The addresses for an instrumented consumer, a command and a webhook's sink; a second line may have a token."""
     url, _, token = data.decode("utf-8", "surrogateescape").partition("\n")
     with contextlib.suppress(InvalidInputError):
         Endpoint.of(environ={URL_VARIABLE: url, TOKEN_VARIABLE: token})
@@ -105,7 +105,7 @@ def grammars():
 
 
 def addresses():
-    """Not of https: whom to trust is read anew for each, which is not what is tried here."""
+    """Addresses without https, which would read the trusted certificates for each input."""
     return [b"http://127.0.0.1:29309/v1/events\nsecret", b"http://[::1%25lo]:1", b"http://b\xc3\xbccher.example/?a=b#c"]
 
 

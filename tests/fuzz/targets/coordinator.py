@@ -34,7 +34,7 @@ from support.tracker.tracking import feed
 __all__ = ["TARGETS"]
 
 RECORDS_MAX = 24
-"""Of one story."""
+"""Maximum number of records in one input."""
 
 WORDS = (b"consumer", b"range", b"clicks", b"eager", b"/127.0.0.1")
 
@@ -54,7 +54,7 @@ def take_record(data):
 
 
 def take_story(data):
-    """Keys and values in turn: everything that an observer shows, publishes and ingests of what they say.
+    """Keys and values in turn, through everything that an observer shows, publishes and ingests of them.
 
     Nothing of it may fail; what is published must read back, and be taken in by the pipeline.
     """
@@ -90,7 +90,7 @@ def _is_shown(views, events, now_ms):
 
 
 def records():
-    """One of each kind and version: the longest, and a tombstone."""
+    """One record of each kind and version, the longest, and a tombstone."""
     by_length = sorted(CAPTURED, key=lambda pair: len(pair[1] or b""))
     longest = {(key[1], (value or b"")[:2]): (key, value) for key, value in by_length}
     return [joined(*pair) for pair in longest.values()]

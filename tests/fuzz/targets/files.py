@@ -28,7 +28,7 @@ from support.kafka.record_batches import COLUMNS
 __all__ = ["TARGETS"]
 
 RECORDS_MAX = 24
-"""Of one backfill."""
+"""Maximum number of records in one backfill."""
 
 INT32 = range(-(2**31), 2**31)
 
@@ -55,7 +55,7 @@ def take_backfill(data):
 
 
 def _columns(raw):
-    """As Spark reads such a line."""
+    """The columns that Spark reads from such a line."""
     partition = raw.partition or 0
     partition = partition if partition in INT32 else 0  # what is no int is null to it, and null is the first
     at_ms = raw.timestamp or 0

@@ -49,7 +49,7 @@ asked itself."""
 
 
 class Listeners:
-    """Every broker has one here."""
+    """Nodes in which every broker has a listener."""
 
     async def local(self, nodes, *, complete=False):
         return dict.fromkeys(nodes, ("gateway", 9092))
@@ -87,7 +87,7 @@ def take_answer(data):
 
 
 def _handler(head):
-    """Who opens it, of the versions that are known; it has no connection, for opening asks for none."""
+    """The handler that decodes the frame, for known versions; it has no connection, since decoding needs none."""
     kind = HANDLERS.get(head.api_key)
     return kind.__new__(kind) if kind is not None and 0 <= head.api_version <= kind.VERSION_MAX else None
 

@@ -19,7 +19,7 @@ from rebalance_agent.runtime.watch.audit_source import scraped
 __all__ = ["TARGETS"]
 
 RECORDS_MAX = 12
-"""Of those that the events were captured with: the first group's."""
+"""Number of records of the first captured group that the events are compared with."""
 
 SCRAPE = (
     b'kafka_rebalance_completed_total{consumergroup="eager",trigger="member_joined"} 2\n'
@@ -62,7 +62,7 @@ def take_reported(data):
 
 
 def take_scrape(data):
-    """Text of metrics: refused, or held against events."""
+    """Text of metrics: refused, or compared with events."""
     text = data.decode(errors="replace")
     scrape = read_or_refused(scraped, text, InvalidInputError)
     if scrape is not None:

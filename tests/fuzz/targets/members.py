@@ -62,7 +62,7 @@ USER_DATA = (
     (decode_standby_subscription, encode_standby_subscription),
     (decode_standby_assignment, lambda found: encode_standby_assignment(*found)),
 )
-"""How each is read, and written again."""
+"""Strategy -> decoder and encoder of its user data."""
 
 KAFKA_STREAMS = json.loads((Path(__file__).parents[2] / "golden" / "streams_user_data.json").read_text("utf-8"))
 
@@ -85,7 +85,7 @@ def read_twice(decode, encode, data):
 
 
 def both_readers_agree(message, data):
-    """The fast reader gives up, or reads the same as the tables."""
+    """The fast decoder returns None, or the same as the schema's reader."""
     try:
         by_table = message._decode_by_table(data)
     except DecodeError:
@@ -112,7 +112,7 @@ def take_user_data(data):
 
 
 def take_streams_user_data(data):
-    """Only Kafka Streams writes it."""
+    """Decode user data of Kafka Streams, which this package does not write."""
     read_or_refused(decode_process_id, data, DecodeError)
     read_or_refused(decode_streams_assignment, data, DecodeError)
 

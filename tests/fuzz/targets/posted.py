@@ -19,7 +19,7 @@ from rebalance_agent.tracking.observations import MemberReported, Tick
 from rebalance_agent.tracking.tracker import Tracker
 from rebalance_agent.ui.page.site import Site
 from support.browsers.webpages import well_formed
-from support.observer.asked import ask
+from support.http.asked import ask
 from support.observer.fakes import generation_event
 from support.observer.scrapes import families
 from support.observer.views import NOW, assign_event, member_event

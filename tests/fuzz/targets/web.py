@@ -14,7 +14,7 @@ from rebalance_agent.http.health import Readiness
 from rebalance_agent.http.server import HttpServer
 from rebalance_agent.model.events_post import ALIVE_HEADER, DROPPED_HEADER
 from rebalance_agent.runtime.listeners.web import HEALTH_PATHS, WebApp
-from support.observer.api import api_of
+from support.http.api import api_of
 from support.observer.views import full_view
 
 __all__ = ["TARGETS"]
@@ -29,7 +29,7 @@ WORDS = (
 
 
 class Faults(logging.Handler):
-    """What the servers log as an exception: no request may cause one."""
+    """Exceptions that the servers log: no request may cause one."""
 
     def __init__(self):
         super().__init__(logging.ERROR)

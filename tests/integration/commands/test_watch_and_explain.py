@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pytest
 
 from rebalance_agent.api.openapi import openapi_document
-from support.observer.api import problems
+from support.http.api import problems
 from support.observer.observing import create_topic, eventually, members, observing
 
 pytestmark = pytest.mark.integration

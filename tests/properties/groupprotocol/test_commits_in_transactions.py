@@ -30,7 +30,7 @@ class Agent:
     """The tail, and a poll that asks like `LoadsPoll` does, with a tail that may not have caught up."""
 
     def __init__(self):
-        self.log, self.heard, self.at = OffsetsPartition(), 0, 0
+        self.log, self.seen, self.at = OffsetsPartition(), 0, 0
         self.commits = CommittedOffsets(lambda group: group == GROUP, Calls())
         self.commits.on_records([], {0: 0})
         self.commits.follow({GROUP: frozenset(("t", number) for number in PARTITIONS)})
@@ -52,15 +52,15 @@ class Agent:
             case ("another record",):
                 self.log.something_else()
             case ("restart",):
-                self.heard, self.at = len(self.log.records), self.log.end
+                self.seen, self.at = len(self.log.records), self.log.end
                 self.commits.on_records([], {0: self.at})
         for partition in PARTITIONS:
             self.counted[partition].add(self.log.counts.get(partition))
 
     def read(self, most):
-        records = self.log.records[self.heard : self.heard + most]
-        self.heard += len(records)
-        whole = self.heard == len(self.log.records)
+        records = self.log.records[self.seen : self.seen + most]
+        self.seen += len(records)
+        whole = self.seen == len(self.log.records)
         self.at = self.log.end if whole else records[-1].offset() + 1 if records else self.at
         self.commits.on_records(records, {0: self.at})
 

@@ -22,7 +22,7 @@ KAFKAS_CLASS = {"sticky": "StickyAssignor", "cooperative-sticky": "CooperativeSt
 GROUPS = 1_000
 STEPS = 8
 NEXT_GENERATION = 1_000
-"""Newer than any generation of a walk."""
+"""A generation newer than any of a walk."""
 ROUNDS_MAX = 9
 
 

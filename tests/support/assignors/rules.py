@@ -188,7 +188,7 @@ def dated(strategy: Strategy, subscription: GroupSubscription) -> GroupSubscript
 
 
 def check(strategy: Strategy, subscription: GroupSubscription, assignment: GroupAssignment) -> None:
-    """Valid, complete, subscribed, redundant only by its own word; what members get this round nobody else holds."""
+    """Check that an assignment is valid, complete and subscribed, and gives no member what another one still holds."""
     ids = {each.member_id for each in subscription.members}
     subscribed = {each.member_id: set(each.topics) for each in subscription.members}
     wanted = {topic for topics in subscribed.values() for topic in topics}

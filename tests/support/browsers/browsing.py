@@ -33,7 +33,7 @@ FLAGS = (
 )
 
 KEY_CODES = {"Tab": 9, "Enter": 13}
-"""Keys that do what they do by their old codes only."""
+"""Keys that work only if their legacy key code is sent as well."""
 
 needs_chromium = pytest.mark.skipif(not CHROMIUM, reason="REBALANCE_AGENT_CHROMIUM names no browser (see make test)")
 

@@ -19,11 +19,11 @@ from rebalance_agent.ui.page.site import GroupPages, Site
 DAY_MS = 86_400_000
 
 EVIL = "<script>window.evil = 1</script><img src=x onerror='window.evil = 2'>"
-"""A group's name that would run, were it not escaped."""
+"""A group's name with markup that would run if it were not escaped."""
 
 NAMES = "[...document.querySelectorAll('.groups tbody th')].map((each) => each.textContent)"
 TEXT = "document.getElementById('main').innerText"
-"""Scripts that say what a page shows."""
+"""Scripts that return what a page shows."""
 
 
 class FleetPage:

@@ -10,7 +10,7 @@ __all__ = ["get", "well_formed"]
 
 VOID = {"br", "col", "hr", "img", "input", "link", "meta", "wbr"}
 OPTIONAL = {"li", "p", "td", "th", "tr", "option", "tbody", "thead", "dd", "dt"}
-"""Whose end may be left out."""
+"""Elements whose end tag may be left out."""
 
 ADDRESSES = {"href", "src", "action", "formaction", "xlink:href"}
 SCRIPTS = ["page.js"]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from rebalance_agent.testing.kafka.broker_settings import HOST, free_ports
-from support.observer.servers import LOOPBACK, Server
+from support.http.servers import LOOPBACK, Server
 from support.runner import tools
 
 AMTOOL = os.environ.get(tools.AMTOOL) or shutil.which("amtool")

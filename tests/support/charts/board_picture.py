@@ -14,7 +14,7 @@ COLUMN, UNIT, GAP = 46, 30, 6
 
 ROWS_MAX = 7
 NAMES_MAX = 6
-"""Lines of a legend; as in Grafana there may be more."""
+"""Maximum number of lines of a legend that are drawn; in Grafana it may have more."""
 
 PAPER, PANEL, EDGE, INK, FAINT = "#f4f5f5", "#ffffff", "#e0e2e5", "#24292e", "#6b7785"
 COLOURS = ("#3d8b40", "#c69300", "#3274d9", "#e0752d", "#705da0", "#5195ce", "#bf1b00", "#962d82", "#0a9396", "#7d6608")

@@ -25,7 +25,7 @@ import pytest
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.testing.kafka.broker_settings import HOST, free_ports
 from support.charts.live_rules import written
-from support.observer.servers import LOOPBACK, Server
+from support.http.servers import LOOPBACK, Server
 from support.runner import tools
 
 ROOT = Path(__file__).parents[3]
@@ -33,7 +33,7 @@ ROOT = Path(__file__).parents[3]
 SCRAPE_SECONDS = 2
 DEMO_SECONDS = 70
 DEMO_SECONDS_MAX = 240
-"""With the broker's start and the end, on a machine that others use as well."""
+"""Maximum seconds of the demo, with the broker's start and the end, on a busy machine."""
 
 ANSWER_SECONDS_MAX = 60
 
@@ -63,10 +63,10 @@ class Prometheus(Server):
     """A server in ``folder``; `watch` adds targets. Use it in a ``with``."""
 
     def __init__(self, binary: str, folder: Path, rules: Sequence[Path] = (), scrape_seconds: int = SCRAPE_SECONDS):
-        self._reported = folder / "targets.json"
+        self._targets_file = folder / "targets.json"
         self._targets: dict[str, tuple[str, list[str]]] = {}
         address = f"{HOST}:{free_ports(1)[0]}"
-        self._reported.write_text("[]")
+        self._targets_file.write_text("[]")
         config = {
             "global": {
                 "scrape_interval": f"{scrape_seconds}s",
@@ -74,7 +74,7 @@ class Prometheus(Server):
                 "evaluation_interval": f"{scrape_seconds}s",
             },
             "rule_files": [str(path) for path in rules],
-            "scrape_configs": [{"job_name": "demo", "file_sd_configs": [{"files": [str(self._reported)]}]}],
+            "scrape_configs": [{"job_name": "demo", "file_sd_configs": [{"files": [str(self._targets_file)]}]}],
         }
         (folder / "prometheus.json").write_text(json.dumps(config))  # JSON is YAML
         command = [
@@ -89,18 +89,18 @@ class Prometheus(Server):
     def watch(self, name: str, job: str, *addresses: str) -> None:
         """Add targets; `forget` removes them by name."""
         self._targets[name] = (job, list(addresses))
-        self._tell()
+        self._write_targets()
 
     def forget(self, name: str) -> None:
         """Remove targets."""
         del self._targets[name]
-        self._tell()
+        self._write_targets()
 
-    def _tell(self) -> None:
+    def _write_targets(self) -> None:
         groups = [{"targets": addresses, "labels": {"job": job}} for job, addresses in self._targets.values()]
-        unfinished = self._reported.with_suffix(".unfinished")
+        unfinished = self._targets_file.with_suffix(".unfinished")
         unfinished.write_text(json.dumps(groups))
-        unfinished.replace(self._reported)
+        unfinished.replace(self._targets_file)
 
     # -- questions -------------------------------------------------------------------------------------------------
 

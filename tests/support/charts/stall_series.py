@@ -33,7 +33,7 @@ MEMBERS = {name: tuple(range(3 * index, 3 * index + 3)) for index, name in enume
 
 
 class Story(StrEnum):
-    """How a stall comes about, and what is known of it."""
+    """The cause of a stall, and the evidence of it."""
 
     SYNC = "the leader assigns slowly, and no member reports"
     REPORTED = "one member rejoins late, and all members report"
@@ -41,7 +41,7 @@ class Story(StrEnum):
 
 
 def observations(story, began, seconds):
-    """What the observer sees of the stall."""
+    """The observer's observations of the stall."""
     begin_ms, end_ms = round(began * 1000), round((began + seconds) * 1000)
     waits = GroupState.COMPLETING_REBALANCE if story is Story.SYNC else GroupState.PREPARING_REBALANCE
     joined_ms = begin_ms if story is Story.SYNC else end_ms - 10

@@ -1,6 +1,6 @@
-"""A real Kubernetes node on this machine, in its own network, with Kafka, the chart and consumers.
+"""A real Kubernetes node on this machine, in its own network, with Kafka and consumers.
 
-`node` starts it (with `control_plane` as its control plane), of `files`, `images`, `network`, `dns` and what
-`needs` sees to; `leftovers` is how the machine gets rid of it. `kafka`, `release`, `consumers` and `prometheus` are
-what runs there. Only for Linux and root; ``make test-node``.
+`node` starts it (with `control_plane` as its control plane), from `files`, `images`, `network` and `dns`; `needs`
+checks the requirements, and `leftovers` removes what remains. `kafka` and `consumers` run on it. `kube_tools` builds
+the programs. Only for Linux and root; ``make test-node``. The chart and its release are in ``support.helm``.
 """

@@ -18,11 +18,11 @@ PAUSE_SECONDS = 0.05
 
 _ROOT = Path("/sys/fs/cgroup")
 _CONTROLLERS = ("cpu", "cpuset", "hugetlb", "memory", "pids")
-"""Those that kubelet wants its cgroup to have, as far as there are such."""
+"""Controllers that kubelet requires in its cgroup, if the machine has them."""
 
 
 def make(root: Path = _ROOT) -> None:
-    """Create it in every hierarchy, because kubelet needs it at its start."""
+    """Create the cgroup in every hierarchy, because kubelet needs it at its start."""
     for hierarchy in _hierarchies(root):
         for controller in _CONTROLLERS:
             with contextlib.suppress(OSError):  # of version 1, or not there

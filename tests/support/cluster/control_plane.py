@@ -27,10 +27,10 @@ SERVICE = "10.96.0.1"
 ISSUER = "https://kubernetes.default.svc"
 ADMIN = {"admin": "system:masters"}
 CALL_SECONDS_MAX = 300
-"""More than any time that helm has to wait for."""
+"""Maximum seconds of a call: more than helm's longest wait."""
 
 READY_SECONDS_MAX = 120
-"""It takes four; on processors that others use, too, as many times more."""
+"""Maximum seconds until it is ready: four on an idle machine, several times more on a busy one."""
 
 POLL_SECONDS = 0.1
 END_SECONDS_MAX = 20

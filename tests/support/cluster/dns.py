@@ -80,7 +80,7 @@ class Dns:
         return self
 
     def __exit__(self, *_reason: object) -> None:
-        """Listen no more."""
+        """Stop listening."""
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as last:
             last.sendto(b"", (ADDRESS, PORT))
         self._thread.join()

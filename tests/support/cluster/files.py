@@ -19,7 +19,7 @@ EVICTION_BYTES = 1 << 30
 """Kubelet evicts a pod when less memory than this is available on the node."""
 
 CNI_PLUGINS = "/usr/lib/cni"
-"""Where Debian's containernetworking-plugins are."""
+"""Folder of Debian's containernetworking-plugins."""
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ BUILD_SECONDS_MAX = 1_500
 
 _BUILDAH = ("buildah", "--storage-driver=overlay")
 _SECRETS = {"ca.pem": Path("/etc/ssl/certs/ca-certificates.crt"), "pip.conf": Path("/etc/pip.conf")}
-"""What the Dockerfile may know of the machine that builds: its certificates, and where its packages come from."""
+"""The machine's certificates and package sources, as build secrets for the Dockerfile."""
 
 _PAUSE = """\
 #include <signal.h>

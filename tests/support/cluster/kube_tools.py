@@ -44,10 +44,10 @@ PACKAGES = {
     "kube-proxy": "k8s.io/kubernetes/cmd/kube-proxy",
     "kubelet": "k8s.io/kubernetes/cmd/kubelet",
 }
-"""Where each program's ``main`` is."""
+"""Program -> the Go package with its ``main``."""
 
 CHART = ("helm", "helm-unittest", "kubeconform", "helm-docs", "etcd", "kube-apiserver", "kubectl")
-"""What ``make test`` needs, in the order in which it is built; the others make a node."""
+"""The programs for ``make test``, in the order in which they are built; the others are for the node."""
 
 COMPILED = "all=-dwarf=false"
 """Flags of the compiler: the linker drops symbols for debuggers anyway, and they take a tenth of the time. They do not
@@ -60,7 +60,7 @@ OPERATOR = (
 """Module whose files define the Prometheus operator's resources, and what all of it hashes to."""
 
 SPARK_OPERATOR = ("github.com/kubeflow/spark-operator/v2@v2.5.1", "h1:7E1iz79b5p8fEcn2zr/yJ/T3kuZtJJqj+DPvvGV3WjA=")
-"""The same of the Spark operator's."""
+"""The same for the Spark operator."""
 
 
 class UnavailableError(Exception):
@@ -158,7 +158,7 @@ def _or_skip(get, *arguments):
 
 @cache
 def _tried(get, *arguments):
-    """What ``get`` finds, or why it does not: without a network that takes its time, and only the first test's."""
+    """The result of ``get``, or the reason of its failure, cached: without a network each attempt takes long."""
     try:
         return get(*arguments)
     except UnavailableError as error:
@@ -166,7 +166,7 @@ def _tried(get, *arguments):
 
 
 def _go(*arguments: str, folder: Path = MODULE, scratch: Path | None = None) -> str:
-    """What Go prints; it depends on nothing that the user has set for other modules."""
+    """Run Go and return its output; the user's own Go settings have no effect."""
     environment = {
         **os.environ,
         "CGO_ENABLED": "0",

@@ -24,7 +24,7 @@ SYSCTLS = (
     "vm/overcommit_memory",
     "vm/panic_on_oom",
 )
-"""Those that kubelet writes at its start (``protectKernelDefaults`` would make it refuse instead)."""
+"""Sysctls that kubelet writes at its start (with ``protectKernelDefaults`` it would refuse to start instead)."""
 
 
 class Sysctls:
@@ -75,7 +75,7 @@ def _kill(process: int) -> None:
 
 
 def _mounts(place: Place) -> list[str]:
-    """The innermost first."""
+    """The mounts below a folder, the innermost first."""
     points = [line.split()[1] for line in Path("/proc/mounts").read_text(encoding="utf-8").splitlines()]
     ours = tuple(f"{folder}/" for folder in (place.root, place.run))
     return sorted((each for each in points if each.startswith(ours)), reverse=True)

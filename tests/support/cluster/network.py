@@ -15,7 +15,7 @@ __all__ = ["ADDRESS", "NAME", "Network"]
 
 NAME = "rebalance-node"
 ADDRESS = "10.99.0.1"
-"""The node's own, at which pods find what runs beside them: Kafka, DNS, the API server."""
+"""The node's own address, where pods reach Kafka, DNS and the API server."""
 
 _CLONE_NEWNET = 0x40000000  # linux/sched.h
 _LINKS = f"""\
@@ -31,7 +31,7 @@ class Network:
     """Created by `enter`, removed by `leave`, which also undoes an incomplete `enter`."""
 
     def __init__(self) -> None:
-        """Nothing is made yet."""
+        """Create nothing yet."""
         self._home: int | None = None
 
     def enter(self) -> None:

@@ -187,7 +187,7 @@ class Node:
         _end(self._kubelet)
 
     def _run(self, started: contextlib.ExitStack, name: str, *command: str | Path) -> None:
-        """Start a program that ends when this block does, or this process, however that ends."""
+        """Start a program that ends with this block, or with this process, however it ends."""
         started.callback(_end, self._process(name, *command))
 
     def _process(self, name: str, *command: str | Path) -> GuardedProcess:
@@ -205,13 +205,13 @@ class Node:
         return (self.place.root / "log" / f"{name}.log").read_text(encoding="utf-8", errors="replace")[-3_000:]
 
     def _ready(self) -> bool:
-        """Whether pods may come: to a node that is ready, under an account that controllers have made by then."""
+        """Whether pods can start: the node is ready, and controllers have created the service account."""
         conditions = [each for node in self.get("nodes")["items"] for each in node["status"]["conditions"]]
         ready = any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
         return ready and bool(self.plane.kubectl("get", "serviceaccount", "default", "--ignore-not-found"))
 
     def _remove_pods(self) -> None:
-        """With them go their networks and mounts, as long as there is a kubelet; what stays, `clean` takes away."""
+        """Delete pods while kubelet runs, which removes their networks and mounts; `clean` removes the rest."""
         with contextlib.suppress(RefusedError):
             self.plane.kubectl(
                 "delete", "pods", "--all", "--all-namespaces", "--force", "--grace-period=0", "--timeout=30s"

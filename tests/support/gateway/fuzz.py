@@ -41,12 +41,12 @@ __all__ = ["Report", "fuzz"]
 NEIGHBOUR = "neighbour"
 AT_ONCE = 20
 PLAY_S = 0.5
-"""For one hostile client; then it lets go, or stays as it is."""
+"""Seconds of one hostile client; then it closes its connection, or keeps it open."""
 
 LENGTH = struct.Struct(">i")
 LENGTHS = (-(2**31), -1, 0, 1, 7, 8, 9, 2**16, 2**24, 2**24 + 1, 2**27, 2**28, 2**28 + 1, 2**31 - 1)
 WORDS = (b"orders", b"consumer", b"range", b"localhost")
-"""Names that our own frames have."""
+"""Names in our own frames."""
 
 RULES = ".*=weighted-sticky,assignment.consumer.weight=3"
 
@@ -70,7 +70,7 @@ async def fuzz(seed, connections):
         parse_rules(RULES), events.append, SystemClock(), count=lambda each: report.outcomes.update([each])
     )
     broker = await HostileBroker(seed).start()
-    with heard(report.faults):
+    with logged_errors(report.faults):
         async with through(broker.port, groups=groups.for_connection) as gateway:
             port, done = gateway.port, asyncio.Event()
             neighbour = asyncio.create_task(live(port, done, report))
@@ -98,7 +98,7 @@ async def fuzz(seed, connections):
 
 
 @contextlib.contextmanager
-def heard(faults):
+def logged_errors(faults):
     """Add the gateway's errors in the log to ``faults``."""
 
     class Listening(logging.Handler):
@@ -300,7 +300,7 @@ ANSWERS = (
     lambda _, frame: b"",
     lambda _, frame: None,
 )
-"""Truly, damaged, misframed, twice, noise, of another length, far too long, not at all, and ended."""
+"""Ways to answer: correct, damaged, with a wrong length, twice, noise, another length field, too long, none, closed."""
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 LONG_S = 120
-"""For what waits for the brokers to choose new leaders, or for a Java program to start."""
+"""Seconds for brokers to elect new leaders, or for a Java program to start."""
 
 ASSIGNORS = {"range": RangePartitionAssignor, "cooperative-sticky": CooperativeStickyAssignor}
 
@@ -60,12 +60,12 @@ class _Thread(Lines):
         self._thread.start()
 
     def _reported(self, word, partitions):
-        self.hear(word, self._clock.now_ms(), *(each.partition for each in partitions))
+        self.take_line(word, self._clock.now_ms(), *(each.partition for each in partitions))
 
     def _took(self, records):
         for batch in records.values():
             for each in batch:
-                self.hear("read", self._clock.now_ms(), each.partition, each.offset)
+                self.take_line("read", self._clock.now_ms(), each.partition, each.offset)
 
     def close(self):
         """Leave the group; repeated calls have no effect."""
@@ -122,7 +122,7 @@ class AiokafkaMember(_Thread):
                 self._took(await consumer.getmany(timeout_ms=100))
         finally:
             await consumer.stop()
-            self.hear("revoked", self._clock.now_ms(), *self.owned)
+            self.take_line("revoked", self._clock.now_ms(), *self.owned)
 
 
 @contextlib.contextmanager

@@ -51,14 +51,14 @@ class Gateway:
 
     def __init__(self, rules="", **options):
         self.clock = FakeClock()
-        self.events, self.outcomes, self.heard = [], [], lambda: None
+        self.events, self.outcomes, self.on_event = [], [], lambda: None
         self.groups = GroupInterceptors(
-            parse_rules(rules), self._hear, self.clock, count=self.outcomes.append, **options
+            parse_rules(rules), self._keep, self.clock, count=self.outcomes.append, **options
         )
 
-    def _hear(self, event):
+    def _keep(self, event):
         self.events.append(event)
-        self.heard()
+        self.on_event()
 
     def reported(self, callback):
         return [event for event in self.events if getattr(event, "callback", None) == callback]

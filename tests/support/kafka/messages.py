@@ -21,10 +21,10 @@ MESSAGES: tuple[Message, ...] = (
     + tuple({table.key.name: table.key for table in RECORDS.values()}.values())
     + (SUBSCRIPTION, ASSIGNMENT)
 )
-"""Every table that there is."""
+"""All tables."""
 
 FUTURE = "future_"
-"""How the names of fields begin that only messages of the future have."""
+"""Prefix of the fields that only messages of the future have."""
 
 _TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
 _BASIC: dict[int, st.SearchStrategy[Any]] = {

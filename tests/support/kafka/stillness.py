@@ -18,7 +18,7 @@ from support.observer.observing import PATIENCE_S
 PAUSE_S = 0.2
 
 STILL_S = 3.0
-"""Brokers of a machine that is busy take tenths of a second."""
+"""Seconds without an answer that count as a pause; brokers of a busy machine take tenths of a second."""
 
 GIVEN_UP_S = 2 * PATIENCE_S
 

@@ -16,7 +16,7 @@ import threading
 from confluent_kafka import KafkaError, KafkaException, Message
 
 from rebalance_agent.clients.confluent_assignors import Consumer
-from rebalance_agent.demo.processes.leash import hold
+from rebalance_agent.demo.processes.exit_with_parent import watch_stdin
 
 
 class Member:
@@ -57,7 +57,7 @@ def main() -> None:
     config, topic, path = json.loads(sys.argv[1]), sys.argv[2], sys.argv[3]
     member = Member(path)
     commands: queue.Queue[list[str]] = queue.Queue()
-    hold(lambda line: commands.put(line.split()))
+    watch_stdin(lambda line: commands.put(line.split()))
     weight = {"assignment.consumer.weight": 1 + os.getpid() % 3}
     with Consumer(config, assignor_config=weight, events_url="") as consumer:
         consumer.subscribe([topic], on_assign=member.on_assign, on_revoke=member.on_revoke, on_lost=member.on_lost)

@@ -18,7 +18,7 @@ DESERIALIZER = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
 CLOCK = SystemClock()
 
 
-def tell(word, *numbers):
+def print_line(word, *numbers):
     """Print one line at once."""
     sys.stdout.write(" ".join(map(str, (word, CLOCK.now_ms(), *numbers))) + "\n")
     sys.stdout.flush()
@@ -35,15 +35,15 @@ def listener():
     class Listener:
         @jpype.JOverride
         def onPartitionsAssigned(self, partitions):  # noqa: N802
-            tell("assigned", *numbers_of(partitions))
+            print_line("assigned", *numbers_of(partitions))
 
         @jpype.JOverride
         def onPartitionsRevoked(self, partitions):  # noqa: N802
-            tell("revoked", *numbers_of(partitions))
+            print_line("revoked", *numbers_of(partitions))
 
         @jpype.JOverride
         def onPartitionsLost(self, partitions):  # noqa: N802
-            tell("lost", *numbers_of(partitions))
+            print_line("lost", *numbers_of(partitions))
 
     return Listener()
 
@@ -74,7 +74,7 @@ def main(bootstrap, group, topic, client_id, assignor, *more):
     wait = jpype.JClass("java.time.Duration").ofMillis(100)
     while not stop.is_set():
         for record in consumer.poll(wait):
-            tell("read", int(record.partition()), int(record.offset()))
+            print_line("read", int(record.partition()), int(record.offset()))
     consumer.close()
 
 

@@ -29,21 +29,21 @@ GO_MEMBER = HERE / "go_member"
 KAFKAJS_MEMBER = HERE / "kafkajs_member"
 WORDS = {"assign": "assigned", "revoke": "revoked", "lost": "lost"}
 BUILD_S = 600
-"""Three modules are downloaded and built."""
+"""Maximum seconds of the build, which downloads three modules."""
 
 
 class Lines:
     """The lines of one member, checked as they arrive. ``stale``: records of partitions that it did not own.
 
-    ``heard``: each line as (word, epoch ms, numbers).
+    ``lines``: each line as (word, epoch ms, numbers).
     """
 
     def __init__(self):
-        self.heard = []
+        self.lines = []
         self.owned, self.read, self.stale, self.changes = frozenset(), Counter(), [], []
 
-    def hear(self, word, at_ms, *numbers):
-        self.heard.append((word, at_ms, numbers))
+    def take_line(self, word, at_ms, *numbers):
+        self.lines.append((word, at_ms, numbers))
         if word == "read":
             partition, offset = numbers
             self.read[partition, offset] += 1
@@ -80,7 +80,7 @@ class ProcessMember(Lines):
     def _listen(self):
         for line in self._process.stdout:
             word, *numbers = line.split()
-            self.hear(word, *map(int, numbers))
+            self.take_line(word, *map(int, numbers))
 
     def close(self):
         """Leave the group and end; repeated calls have no effect."""
@@ -173,13 +173,13 @@ class LibrdkafkaMember(Lines):
         self._thread.start()
 
     def _callback(self, word):
-        return lambda _, given: self.hear(word, self._clock.now_ms(), *(each.partition for each in given))
+        return lambda _, given: self.take_line(word, self._clock.now_ms(), *(each.partition for each in given))
 
     def _run(self):
         while not self._stop.is_set():
             message = self._consumer.poll(0.1)
             if message is not None and message.error() is None:
-                self.hear("read", self._clock.now_ms(), message.partition(), message.offset())
+                self.take_line("read", self._clock.now_ms(), message.partition(), message.offset())
         self._consumer.close()
 
     def close(self):

@@ -19,7 +19,7 @@ from rebalance_agent.runtime.settings.kafka_config import client_properties
 from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings
 
 PATIENCE_S = 90
-"""Longer than a machine was ever seen to get nothing done (`stillness`): a test that only waits does not fail by it."""
+"""Maximum seconds of a wait: longer than any observed pause of a machine (`stillness`)."""
 
 
 def eventually(condition, seconds=PATIENCE_S, *, between=lambda: None, waiting_for=None):

@@ -123,7 +123,7 @@ def _fields(fact):
 
 
 def _named(fact):
-    """Of consumer and share groups, the fields of both: partitions stand under their topics' ids."""
+    """The fields of consumer and share groups: partitions are keyed by topic id."""
     match fact:
         case MemberTarget():
             more = {"topic_partitions": _rows("topic_id", fact.assigned)}
@@ -146,7 +146,7 @@ def _named(fact):
 
 
 def _streams(fact):
-    """Of streams groups: tasks, by their subtopologies."""
+    """The fields of streams groups: tasks by subtopology."""
     match fact:
         case MemberTarget():
             more = _tasks(active=fact.assigned, standby=fact.standbys)

@@ -16,7 +16,7 @@ from rebalance_agent.groupprotocol.records import decode_record, record_kind
 from support.observer.observing import PATIENCE_S, Watched, everything, members
 
 SESSION_MS = 6_000
-"""The shortest that brokers allow by default: how long a dead replica goes unnoticed."""
+"""The shortest session timeout that brokers allow by default: a killed replica is noticed after it."""
 
 
 @contextmanager
@@ -24,8 +24,8 @@ def replica(bootstrap, **settings):
     """``rebalance-agent observe`` as a `Watched` with its ``process``; it is killed at the end."""
     chosen = {"listen": "127.0.0.1:0", "log_format": "json", "settle_seconds": 1, **settings}
     flags = [f"--{name.replace('_', '-')}={value}" for name, value in chosen.items()]
-    leash = "rebalance_agent.demo.processes.leash"  # it ends with these tests, however they end
-    command = [sys.executable, "-m", leash, "rebalance_agent.cli.main", "observe", "--bootstrap-servers", bootstrap]
+    runner = "rebalance_agent.demo.processes.exit_with_parent"  # it ends with these tests, however they end
+    command = [sys.executable, "-m", runner, "rebalance_agent.cli.main", "observe", "--bootstrap-servers", bootstrap]
     command += ["--kafka", f"session.timeout.ms={SESSION_MS}", *flags]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         watched = Watched(SimpleNamespace(port=_port(process)))

@@ -19,7 +19,7 @@ from support.observer.observing import eventually
 
 LINES = (Path(__file__).parents[2] / "golden" / "captured_topic_events.ndjson").read_bytes().splitlines()
 START_S = 300
-"""Java, Spark, Delta and a first batch, on a machine where all of it runs at once."""
+"""Maximum seconds to start Java, Spark and Delta and to end a first batch, on a busy machine."""
 AGENT = Path(__file__).parents[3] / "agent"
 SHORT_LIVED = {
     # Compiling Java and generated code takes three quarters of the time that the tests' few rows take.
@@ -96,8 +96,8 @@ class Ingest:
         spark = ["--master", "local[1]", "--driver-memory", "512m", "--records", "300"]
         for name, value in SHORT_LIVED.items():
             spark += ["--spark", f"{name}={value}"]
-        # On a leash: it ends with these tests, however they end.
-        program = ["rebalance_agent.demo.processes.leash", "rebalance_agent.cli.main", "pipeline", "ingest"]
+        # It ends with these tests, however they end.
+        program = ["rebalance_agent.demo.processes.exit_with_parent", "rebalance_agent.cli.main", "pipeline", "ingest"]
         command = [sys.executable, "-m", *program, *arguments, *spark]
         with log.open("ab") as file:
             self.process = subprocess.Popen(
@@ -167,7 +167,7 @@ EQUAL = (
     "cluster_id", "group", "group_type", "timestamp_ms", "generation", "previous_generation", "assignor", "protocol",
     "topics", "moved", "revoked", "assigned", "unassigned", "noop", "skew_ratio", "imbalance",
 )  # fmt: skip
-"""What each source says of a generation; start, stall and trigger may be weaker."""
+"""Fields of a generation that both sources have alike; start, stall and trigger may be weaker."""
 
 
 def generations(reported):

@@ -19,7 +19,7 @@ from support.observer.observing import PATIENCE_S, create_topic
 
 PARTITIONS = 8
 SPARED = 0
-"""The partition without real groups."""
+"""A partition of the offsets topic without real groups."""
 
 PAUSE_S = 0.5
 

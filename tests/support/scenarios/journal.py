@@ -56,7 +56,7 @@ class Journal:
         self._thread.start()
 
     def _partitions(self, topic):
-        """Its partitions; none as long as a broker has not heard of a new topic."""
+        """The partitions of a topic; none while a broker does not know the new topic."""
         return list(self._consumer.list_topics(topic, PATIENCE_S).topics[topic].partitions)
 
     def __enter__(self):
@@ -109,7 +109,7 @@ class Journal:
         numbers = [rest.number for rest in self.rests(group) if rest.clients and rest.timestamp_ms <= until_ms]
         return [number for place, number in enumerate(numbers) if number not in numbers[max(0, place - 1) : place]]
 
-    def heard(self, group, client_id, kind, since_ms):
+    def has_report(self, group, client_id, kind, since_ms):
         """Whether a member has reported such a callback with this end or a later one, within a millisecond."""
         return any(
             event["kind"] == "member"

@@ -33,10 +33,10 @@ class Call:
 class Timed:
     """The callbacks of one member; ``slow_s``: how long its revoked callback takes."""
 
-    def __init__(self, name, tell):
+    def __init__(self, name, report):
         self.slow_s = 0.0
         self._name = name
-        self._tell = tell
+        self._report = report
         self._clock = SystemClock()
 
     def call(self, kind, partitions):
@@ -44,7 +44,7 @@ class Timed:
         if kind == "revoked" and partitions and self.slow_s:
             threading.Event().wait(self.slow_s)
         taken = tuple(sorted((each.topic, each.partition) for each in partitions or ()))
-        self._tell(Call(self._name, kind, entered_ms, self._clock.now_ms(), taken))
+        self._report(Call(self._name, kind, entered_ms, self._clock.now_ms(), taken))
 
 
 def run(config, timed, stop):
@@ -119,12 +119,12 @@ def act_as(member):
     """Run the function ``member`` with the configuration in the first argument."""
     config, lock = json.loads(sys.argv[1]), threading.Lock()
 
-    def tell(call):
+    def report(call):
         with lock:
             sys.stdout.write(json.dumps(asdict(call)) + "\n")
             sys.stdout.flush()
 
-    timed, stop = Timed(config["name"], tell), threading.Event()
+    timed, stop = Timed(config["name"], report), threading.Event()
 
     def obey():
         for line in sys.stdin:

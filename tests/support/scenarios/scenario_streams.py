@@ -23,7 +23,7 @@ LOCK = HERE.parent / "kafka" / "kafka-streams-4.3.0.lock"
 STREAMS = "org.apache.kafka.streams"
 FLAGS = ("-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 LEAVING_S = 60
-"""Longer it does not wait for brokers, which may be gone for good."""
+"""Maximum seconds to wait for brokers, which may be gone for good."""
 
 SERDE = "org.apache.kafka.common.serialization.Serdes$ByteArraySerde"
 

@@ -24,7 +24,7 @@ from support.scenarios.played import Played, Standstill
 from support.scenarios.script import EAGER, REPORTING, Grow, Join, Kill, Leave, Meet, Restart, Scenario, Slow, act
 
 AT_ONCE = 4
-"""Scenarios that are played at a time: more of them only wait for each other on a machine of two processors."""
+"""Number of scenarios at the same time: more would wait for each other on two processors."""
 
 KINDS = ("generation", "aborted", "group_gone")
 
@@ -33,7 +33,7 @@ class Stage:
     """A cluster with its observer and its journal."""
 
     def __init__(self, kafka, stack, scenarios, *, suits=lambda _group: True, **settings):
-        """Create the scenarios' topics, well before members come: else a coordinator notices them one by one.
+        """Create the scenarios' topics long before members join: otherwise a coordinator notices them one by one.
 
         ``suits`` says whether a name will do for a group.
         """
@@ -123,7 +123,7 @@ class Stage:
         return results
 
     def _curtain(self):
-        """Wait until a group that comes after all others has its event: theirs were published before."""
+        """Wait for the event of a group that joins after all others: their events were published before."""
         self.play(self._last)
         events = lambda: self.journal.events(self.group(self._last))  # noqa: E731
         eventually(lambda: any(each["kind"] == "generation" for each in events()), waiting_for="the last group's event")
@@ -210,7 +210,7 @@ class _Troupe:
         }
 
     def _rests(self, since_ms):
-        """Whether exactly the members that should be there share all partitions, and know it themselves."""
+        """Whether exactly the expected members have all partitions, also by their own callbacks."""
         rest = self._stage.journal.resting(self._group)
         wanted = self._partitions * self._scenario.each
         if rest is None or rest.timestamp_ms < since_ms or rest.clients != tuple(sorted(self._members)):
@@ -219,19 +219,21 @@ class _Troupe:
         known = None in held or sum(held) == wanted
         return (
             known
-            and self._heard()
+            and self._reports_arrived()
             and (rest.partitions == wanted or (self._scenario.client == "share" and rest.partitions > wanted))
         )
 
-    def _heard(self):
-        """Whether what its members have to report has arrived: of one that is killed before, nobody knows anything."""
+    def _reports_arrived(self):
+        """Whether the reports of its members have arrived; a killed member sends no more."""
         last = [
             next((call for call in reversed(member.calls()) if call.partitions), None)
             for name, member in self._members.items()
             if self._joins[name].settings.get("client", self._scenario.client) in REPORTING
         ]
         return all(
-            self._stage.journal.heard(self._group, call.member, call.kind, call.returned_ms) for call in last if call
+            self._stage.journal.has_report(self._group, call.member, call.kind, call.returned_ms)
+            for call in last
+            if call
         )
 
     def __str__(self):

@@ -25,7 +25,7 @@ BROKER = {
     "group.streams.initial.rebalance.delay.ms": "0",
     "group.consumer.heartbeat.interval.ms": "1500",
 }
-"""Server properties with which a scenario takes seconds: what a member that is gone costs is a session timeout.
+"""Server properties that shorten a scenario to seconds: a member that is gone costs a session timeout.
 
 librdkafka 2.16 gives up a heartbeat that is not answered within its interval and half a second, and then goes on as if
 nothing had happened: if the lost answer asked it for partitions, it is never asked again, and the rebalance waits for

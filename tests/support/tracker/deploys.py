@@ -53,7 +53,7 @@ class Group:
         self._write()
 
     def abort(self):
-        """A generation is begun and comes to nothing: its number will be missing."""
+        """Begin a generation that never completes: its number will be missing."""
         self._generation += 1
 
     def wait(self, seconds):
@@ -61,7 +61,7 @@ class Group:
         end = self.at + seconds
         while self.at < end:
             self.at = min(end, self.at + 10)
-            self._tell(tick(self.at * 1_000))
+            self._observe(tick(self.at * 1_000))
 
     def runs(self, name, image, workload="orders", process=None):
         """The member's sidecar reports where it runs."""
@@ -69,7 +69,7 @@ class Group:
         reported = assigned(self.there[name], at_ms, at_ms, self._generation, [0])
         where = Workload(f"pod-{name}", "node", workload, image)
         process = process or f"process-{self.there[name]}"
-        self._tell(MemberReported(reported.at_ms, replace(reported.event, where=where, process=process)))
+        self._observe(MemberReported(reported.at_ms, replace(reported.event, where=where, process=process)))
 
     def _come(self, name):
         self._incarnations[name] = self._incarnations.get(name, 0) + 1
@@ -88,11 +88,11 @@ class Group:
             for place, name in enumerate(names)
         ]
         at_ms = self.at * 1_000
-        self._tell(listed(at_ms + 10))
-        self._tell(listed(at_ms + 100, "g"))
-        self._tell(record(at_ms + 500, self._generation, *members))
+        self._observe(listed(at_ms + 10))
+        self._observe(listed(at_ms + 100, "g"))
+        self._observe(record(at_ms + 500, self._generation, *members))
 
-    def _tell(self, observation):
+    def _observe(self, observation):
         self.reported.append(observation)
         self.events += self.tracker.observe(observation)
 

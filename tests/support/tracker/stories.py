@@ -46,7 +46,7 @@ def _shares(draw, had):
 
 
 def _member(name, share, owned, lives, static):
-    """Under an id of its own in each of its lives."""
+    """A member with another id after each restart."""
     life = lives.get(name, 0)
     named = f"{name}-{life}" if life else name
     return member(named, share, owned=owned.get(name, ()), instance=f"i{name}" if static else None, client=name)

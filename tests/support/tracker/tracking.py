@@ -27,9 +27,9 @@ T0 = 1_700_000_000_000
 SESSION_MS = 15_000
 REBALANCE_MS = 30_000
 SILENT_MS = SESSION_MS + REBALANCE_MS
-"""How long a member may have stood still when it is removed."""
+"""How long (ms) a member may have stood still when it is removed."""
 WHOLE = Backfilled(T0, frozenset({0}))
-"""All that there was of the groups has been read."""
+"""The observation that all records of the groups were read."""
 
 
 def member(name, assigned=(), *, owned=(), topics=("t",), instance=None, user_data=None, client=None, topic="t"):
@@ -129,7 +129,7 @@ TWO_EAGER = (
     record(1_000, 0),
     record(4_000, 1, member("a", (0, 1)), member("b", (2, 3)), joined=3_990),
 )
-"""A group of two eager members is complete at 4 s."""
+"""Records of a group of two eager members, which is complete at 4 s."""
 
 B_GONE = (
     listed(80_000),
@@ -137,7 +137,7 @@ B_GONE = (
     listed(82_990, "g"),
     record(83_000, 2, member("a", (0, 1, 2, 3)), joined=82_990),
 )
-"""b is gone: polls show the rebalance from 80.2 s on, and a has everything at 83 s."""
+"""Observations after b is gone: polls show the rebalance from 80.2 s on, and a has all partitions at 83 s."""
 
 
 def feed(tracker, *observations, commits=True):

@@ -19,8 +19,8 @@ from rebalance_agent.model.event_json import json_line, value_to_json
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.runtime.listeners.web import WebApp
 from rebalance_agent.ui.page.site import GroupPages, Site
-from support.observer.api import api_of
-from support.observer.asked import ask
+from support.http.api import api_of
+from support.http.asked import ask
 from support.observer.views import NOW, full_view
 from support.tracker.histories import clustered, on_hosts
 

@@ -17,7 +17,7 @@ from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.tracking.lag.catch_up import CatchUp
 from rebalance_agent.tracking.lag.group_lag import GroupLag, StuckPartition, TopicLag
 from rebalance_agent.tracking.views import GroupView
-from support.observer.api import api_of, ask
+from support.http.api import api_of, ask
 from support.observer.fakes import generation_event
 from support.observer.views import NOW, full_view
 

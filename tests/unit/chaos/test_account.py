@@ -49,10 +49,10 @@ class Clock:
         return BEGAN + self.now
 
 
-def heard(*lines):
+def member_with(*lines):
     member = Lines()
     for at_ms, word, *numbers in lines:
-        member.hear(word, BEGAN + at_ms, *numbers)
+        member.take_line(word, BEGAN + at_ms, *numbers)
     return member
 
 
@@ -68,10 +68,10 @@ def verdict(tmp_path, monkeypatch):
     def reported(lower, upper, *, kinds=(KIND,), fault=None):
         account = Account()
         account._clock = clock = Clock()
-        first = heard((1_100, "assigned", 0, 1), (9_500, "revoked", 0, 1), (11_490, "assigned", 0))
+        first = member_with((1_100, "assigned", 0, 1), (9_500, "revoked", 0, 1), (11_490, "assigned", 0))
         account.start(KIND, "k-0", lambda: first)
         clock.now = 9_000
-        account.start(KIND, "k-1", lambda: heard((11_500, "assigned", 1)))
+        account.start(KIND, "k-1", lambda: member_with((11_500, "assigned", 1)))
         if fault:
             clock.now = 10_000
             account.note("fault", name=fault)
@@ -124,8 +124,10 @@ def test_members_that_say_nothing_prove_nothing(verdict):
 def test_how_members_end_is_part_of_the_account():
     account = Account()
     account._clock = clock = Clock()
-    leaves = account.start(KIND, "k-0", lambda: heard((100, "assigned", 0), (200, "read", 0, 7), (600, "revoked", 0)))
-    dies = account.start(KIND, "k-0", lambda: heard((700, "assigned", 0)))
+    leaves = account.start(
+        KIND, "k-0", lambda: member_with((100, "assigned", 0), (200, "read", 0, 7), (600, "revoked", 0))
+    )
+    dies = account.start(KIND, "k-0", lambda: member_with((700, "assigned", 0)))
 
     def ends():
         clock.now += 300

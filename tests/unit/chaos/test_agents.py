@@ -31,7 +31,7 @@ def agent(tmp_path, monkeypatch):
 
     def make(code, *, listens=True, by_itself=False):
         text = f"[{'null' if code is None else code}, {str(listens).lower()}, {str(by_itself).lower()}]"
-        monkeypatch.setattr(agents, "LEASHED", (sys.executable, "-c", PROGRAM, text))
+        monkeypatch.setattr(agents, "EXIT_WITH_PARENT", (sys.executable, "-c", PROGRAM, text))
         made = Agent(tmp_path, "sidecar", [])
         made.start()
         eventually(lambda: made.life.log.exists() and made.life.log.read_text().endswith("\n"))

@@ -24,7 +24,7 @@ WRITTEN = {(0, 0), (0, 1), (1, 0)}
 def member(*records):
     lines = Lines()
     for each in records:
-        lines.hear("read", 1, *each)
+        lines.take_line("read", 1, *each)
     return lines
 
 

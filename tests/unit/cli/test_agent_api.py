@@ -16,7 +16,7 @@ from rebalance_agent.http.messages import Response
 from rebalance_agent.http.server import HttpServer
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.runtime.listeners.web import WebApp
-from support.observer.api import api_of
+from support.http.api import api_of
 from support.observer.fakes import generation_event
 from support.observer.views import full_view
 
@@ -54,10 +54,10 @@ def test_what_the_api_says_arrives_as_the_same_values(group):
 
 
 def test_a_token_is_sent_and_missed_where_there_is_none(tmp_path):
-    heard = []
+    received = []
 
     def app(request):
-        heard.append(request.headers.get("authorization"))
+        received.append(request.headers.get("authorization"))
         return answering("401 Unauthorized", b'{"error": "a bearer token is required"}')(request)
 
     with served(app) as url:
@@ -65,14 +65,14 @@ def test_a_token_is_sent_and_missed_where_there_is_none(tmp_path):
             AgentApi(url).groups()
         with pytest.raises(AgentError):
             AgentApi(url, token="secret").groups()
-    assert heard == [None, "Bearer secret"]
+    assert received == [None, "Bearer secret"]
 
 
 def test_a_redirect_gets_no_token():
-    heard = []
+    received = []
 
     def elsewhere(request):
-        heard.append(request)
+        received.append(request)
         return answering("200 OK", b"{}")(request)
 
     with (
@@ -81,7 +81,7 @@ def test_a_redirect_gets_no_token():
         pytest.raises(AgentError, match="302"),
     ):
         AgentApi(url, token="secret").groups()
-    assert heard == []
+    assert received == []
 
 
 @pytest.mark.parametrize("location", ["http://[", "file:///etc/passwd"])

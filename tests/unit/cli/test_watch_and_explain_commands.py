@@ -16,7 +16,7 @@ from rebalance_agent.model.events import AbortedEvent, MemberSnapshot
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.tracking.lag.catch_up import CatchUp
 from rebalance_agent.tracking.lag.group_lag import GroupLag
-from support.observer.api import api_of
+from support.http.api import api_of
 from support.observer.fakes import generation_event
 from support.observer.views import full_view
 

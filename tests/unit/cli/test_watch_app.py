@@ -14,7 +14,7 @@ from rebalance_agent.cli.screens.watch_group import GroupScreen
 from rebalance_agent.model.events import MemberSnapshot, Workload
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.tracking.views import RunningRebalance
-from support.observer.api import api_of
+from support.http.api import api_of
 from support.observer.fakes import generation_event
 from support.observer.views import NOW, full_view
 

@@ -29,7 +29,7 @@ from rebalance_agent.groupprotocol.consumer_protocol import (
 from rebalance_agent.groupprotocol.standby_user_data import decode_standby_subscription
 from rebalance_agent.model.events import Callback
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription, MemberSubscription
-from support.observer.witnessed import Witnessed
+from support.observer.recorded_instrumentation import RecordedInstrumentation
 
 WEIGHTED = strategy("weighted-sticky")
 SUBSCRIPTION = encode_subscription(ConsumerSubscription(3, ("t",), b"data", {"t": (1,)}, 7, "r1"))
@@ -212,7 +212,7 @@ class Knowing(Users):
     ],
 )
 def test_who_is_in_no_generation_has_lost_what_it_had(users, joined, reported, called):
-    seen = Witnessed()
+    seen = RecordedInstrumentation()
     listener = AiokafkaListener(seen.hooks.listener(users), lambda: joined)
     listener.on_partitions_revoked({TP("t", 1)})
     assert [event.callback for event in seen.events] == [reported]
@@ -220,7 +220,7 @@ def test_who_is_in_no_generation_has_lost_what_it_had(users, joined, reported, c
 
 
 def test_before_the_first_join_nothing_is_lost():
-    users, seen = Knowing(), Witnessed()
+    users, seen = Knowing(), RecordedInstrumentation()
     AiokafkaListener(seen.hooks.listener(users), lambda: False).on_partitions_revoked(set())
     assert users.calls == [("revoked", set())]
     assert seen.events == []
@@ -231,7 +231,7 @@ def test_coroutines_of_the_users_go_on_to_aiokafka():
         async def on_partitions_assigned(self, assigned):
             return assigned
 
-    seen = Witnessed()
+    seen = RecordedInstrumentation()
     result = AiokafkaListener(seen.hooks.listener(Async()), lambda: True).on_partitions_assigned({TP("t", 1)})
     assert asyncio.iscoroutine(result)
     assert asyncio.run(result) == {TP("t", 1)}

@@ -13,7 +13,7 @@ from rebalance_agent.clients.confluent_kafka.group_position import generation_in
 from rebalance_agent.clients.confluent_kafka.statistics import SECTION_MAX, Statistics
 from rebalance_agent.instrumentation import Membership
 from rebalance_agent.model.events import Callback
-from support.observer.witnessed import Witnessed
+from support.observer.recorded_instrumentation import RecordedInstrumentation
 
 METADATA = b"CGMDv2:" + struct.pack("=i", 7) + b"group\0member\0\1"
 
@@ -100,7 +100,7 @@ class TP:
 
 
 def test_a_reason_sends_the_event_again_with_a_revision():
-    seen = Witnessed()
+    seen = RecordedInstrumentation()
     seen.hooks.listener().on_partitions_revoked([TP])
     seen.hooks.explained("x" * 2_000)
     seen.hooks.explained("a second one")
@@ -111,7 +111,7 @@ def test_a_reason_sends_the_event_again_with_a_revision():
 
 
 def test_a_reason_of_losses_only_is_none_of_a_revocation():
-    seen = Witnessed()
+    seen = RecordedInstrumentation()
     seen.hooks.listener().on_partitions_revoked([TP])
     seen.hooks.explained("old", (Callback.LOST,))
     seen.hooks.listener().on_partitions_lost([TP])

@@ -55,13 +55,13 @@ class FakeCluster:
 
 def test_a_list_answer_says_what_was_asked_when_and_only_of_groups_that_are_shown():
     context = fake_context(FakeCluster(), shows=NameFilter(".*", "secret"))
-    heard = []
-    list_poll("list", REBALANCING, context, heard.extend)()
+    received = []
+    list_poll("list", REBALANCING, context, received.extend)()
     (listed,) = context.inbox.take(9, 0)
     assert isinstance(listed, GroupsListed)
     assert (listed.asked_ms, listed.answered_ms) == (context.clock.now_ms(),) * 2
     assert listed.states == REBALANCING
-    assert [group.group for group in listed.groups] == heard == ["a"]
+    assert [group.group for group in listed.groups] == received == ["a"]
     assert context.health.made == [("ready", "list")]
 
 
@@ -102,12 +102,12 @@ def test_a_fault_of_our_own_is_reported_and_does_not_end_the_polling():
 
 
 def test_topics_are_passed_to_those_that_follow_them():
-    context, heard = fake_context(FakeCluster()), []
-    topics = TopicsPoll(context, [heard.append])
+    context, received = fake_context(FakeCluster()), []
+    topics = TopicsPoll(context, [received.append])
     assert topics.unknown(["t"])
     topics.poll()
     assert context.inbox.take(1, 0) == [TopicsSeen(context.clock.now_ms(), {"t": 3}, {"t": "id of t"})]
-    assert heard == [{"t": 3}]
+    assert received == [{"t": 3}]
     assert not topics.unknown(["t"])
     assert topics.unknown(["t", "new"])
 

@@ -14,7 +14,7 @@ import pytest
 from rebalance_agent.demo.errors import DemoError
 from rebalance_agent.demo.processes.children import Children, tail
 
-LEASH = "rebalance_agent.demo.processes.leash"
+EXIT_WITH_PARENT = "rebalance_agent.demo.processes.exit_with_parent"
 ENDS_WITHIN = 20
 
 
@@ -56,9 +56,9 @@ def wait_for_log(child, text):
     raise AssertionError(child.log.read_text())
 
 
-def test_any_module_runs_on_the_leash_with_its_arguments(tmp_path, sleeper):
+def test_any_module_exits_with_its_parent_and_gets_its_arguments(tmp_path, sleeper):
     with Children(tmp_path) as children:
-        child = children.start("one", LEASH, sleeper, "a", "--b")
+        child = children.start("one", EXIT_WITH_PARENT, sleeper, "a", "--b")
         wait_for_log(child, "arguments ['a', '--b']")
     assert not psutil.pid_exists(child.process.pid)
 
@@ -74,7 +74,7 @@ def test_the_end_of_the_block_ends_even_a_process_that_ignores_sigterm(tmp_path,
         """,
     )
     with Children(tmp_path) as children:
-        child = children.start("one", LEASH, name)
+        child = children.start("one", EXIT_WITH_PARENT, name)
         wait_for_log(child, "ready")
     assert child.process.returncode == -signal.SIGKILL
 
@@ -90,14 +90,14 @@ def test_a_process_gets_the_time_for_a_clean_end(tmp_path, modules):
         """,
     )
     with Children(tmp_path) as children:
-        child = children.start("one", LEASH, name)
+        child = children.start("one", EXIT_WITH_PARENT, name)
         wait_for_log(child, "ready")
     assert child.process.returncode == 7
 
 
 def test_a_child_that_ends_by_itself_is_a_failure_with_the_end_of_its_log(tmp_path, modules):
     with Children(tmp_path) as children:
-        child = children.start("one", LEASH, modules("broken", "print('last words'); raise SystemExit(3)"))
+        child = children.start("one", EXIT_WITH_PARENT, modules("broken", "print('last words'); raise SystemExit(3)"))
         child.process.wait(ENDS_WITHIN)
         with pytest.raises(DemoError, match=r"one ended with 3; (?s:.)*last words"):
             children.require_alive()
@@ -105,7 +105,7 @@ def test_a_child_that_ends_by_itself_is_a_failure_with_the_end_of_its_log(tmp_pa
 
 def test_a_child_that_was_asked_to_end_is_no_failure(tmp_path, sleeper):
     with Children(tmp_path) as children:
-        children.start("one", LEASH, sleeper)
+        children.start("one", EXIT_WITH_PARENT, sleeper)
         children.kill("one")
         children.require_alive()
         assert children.pids == {}
@@ -113,11 +113,11 @@ def test_a_child_that_was_asked_to_end_is_no_failure(tmp_path, sleeper):
 
 def test_a_name_can_be_started_again_once_its_process_has_ended(tmp_path, sleeper):
     with Children(tmp_path) as children:
-        first = children.start("one", LEASH, sleeper)
+        first = children.start("one", EXIT_WITH_PARENT, sleeper)
         with pytest.raises(DemoError, match="one is already running"):
-            children.start("one", LEASH, sleeper)
+            children.start("one", EXIT_WITH_PARENT, sleeper)
         children.kill("one")
-        second = children.start("one", LEASH, sleeper)
+        second = children.start("one", EXIT_WITH_PARENT, sleeper)
         assert children.pids == {"one": second.process.pid} != {"one": first.process.pid}
 
 
@@ -126,9 +126,9 @@ def test_orders_reach_the_child_and_one_that_has_ended_does_not_mind(tmp_path, m
         "listener",
         """
         import threading
-        from rebalance_agent.demo.processes import leash
+        from rebalance_agent.demo.processes import exit_with_parent
         leave = threading.Event()
-        leash.hold(lambda line: (print("got", line, flush=True), line == "leave" and leave.set()))
+        exit_with_parent.watch_stdin(lambda line: (print("got", line, flush=True), line == "leave" and leave.set()))
         leave.wait()
         """,
     )
@@ -152,7 +152,7 @@ def test_nothing_stays_when_the_parent_is_killed(tmp_path, sleeper):
                 from pathlib import Path
                 from rebalance_agent.demo.processes.children import Children
                 children = Children(Path({str(tmp_path)!r}))
-                pids = [children.start(name, {LEASH!r}, {sleeper!r}).process.pid for name in ("one", "two")]
+                pids = [children.start(name, {EXIT_WITH_PARENT!r}, {sleeper!r}).process.pid for name in ("one", "two")]
                 print(*pids, flush=True)
                 threading.Event().wait()
                 """

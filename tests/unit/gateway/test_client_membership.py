@@ -314,8 +314,8 @@ def test_what_a_fenced_process_hears_is_not_reported_of_the_one_that_took_its_pl
         await assigned(old, {"t": (0,)})
         broker.generation -= 1  # a static member comes back into the same one
         await assigned(new, {"t": (0,)})
-        (seat,) = old.gateway.groups.entries
-        seat.membership.member_id = new.member_id = "another"  # as a coordinator says
+        (entry,) = old.gateway.groups.entries
+        entry.membership.member_id = new.member_id = "another"  # as a coordinator says
         for kind in (HeartbeatRequest, SyncGroupRequest, JoinGroupRequest):
             broker.errors[kind] = 82
         await old.heartbeat()
@@ -323,14 +323,14 @@ def test_what_a_fenced_process_hears_is_not_reported_of_the_one_that_took_its_pl
         await old.join()
         broker.errors.clear()
         await new.heartbeat()
-        return seat
+        return entry
 
-    seat = asyncio.run(go())
+    entry = asyncio.run(go())
     assert [event.callback for event in old.gateway.events if isinstance(event, MemberEvent)] == [
         Callback.ASSIGNED,
         Callback.ASSIGNED,
     ]
-    assert list(old.gateway.groups.entries) == [seat]
+    assert list(old.gateway.groups.entries) == [entry]
 
 
 def test_who_is_gone_without_a_word_is_not_waited_for_for_ever():
@@ -358,7 +358,7 @@ def test_our_assignment_is_reported_under_its_own_generation_though_the_next_has
         await one.sync()
         await one.join()
         reported = asyncio.Event()
-        one.gateway.heard = reported.set
+        one.gateway.on_event = reported.set
         begun.set()
         await reported.wait()
 
@@ -410,7 +410,7 @@ def test_our_own_assignment_is_reported_with_its_quality():
     async def go():
         await one.join()
         reported = asyncio.Event()
-        one.gateway.heard = reported.set
+        one.gateway.on_event = reported.set
         await one.sync()
         await reported.wait()
 
@@ -493,17 +493,17 @@ def test_who_is_given_no_bytes_owns_nothing():
 
 
 def test_the_longest_silent_seats_are_forgotten():
-    seats = MemberEntries(2)
+    entries = MemberEntries(2)
     for name in "abc":
-        seats.put("g", name, None, MemberEntry(ClientMembership("g", name, None, FakeClock(), print)))
-        seats.find("g", "a", None)
-    assert [seats.find("g", name, None) is not None for name in "abc"] == [True, False, True]
+        entries.put("g", name, None, MemberEntry(ClientMembership("g", name, None, FakeClock(), print)))
+        entries.find("g", "a", None)
+    assert [entries.find("g", name, None) is not None for name in "abc"] == [True, False, True]
 
 
 def test_a_dynamic_member_is_not_taken_for_a_static_one_of_the_same_name():
-    seats = MemberEntries()
-    seats.put("g", "x", None, MemberEntry(ClientMembership("g", "x", None, FakeClock(), print)))
-    assert seats.find("g", "", "x") is None
+    entries = MemberEntries()
+    entries.put("g", "x", None, MemberEntry(ClientMembership("g", "x", None, FakeClock(), print)))
+    assert entries.find("g", "", "x") is None
 
 
 def test_a_heartbeat_that_cannot_be_read_goes_on():

@@ -213,7 +213,7 @@ def test_a_process_whose_place_was_taken_does_not_take_it_back():
     late = one.send(2, instance_id="i")
     Member(one.gateway).beat(0, {"member_epoch": 2, "member_id": "n"}, member_id="n", **names)
     one.answer(late, {"member_epoch": 2})
-    assert [seat.membership.member_id for seat in one.gateway.groups.entries] == ["n"]
+    assert [entry.membership.member_id for entry in one.gateway.groups.entries] == ["n"]
 
 
 def test_a_list_of_topics_that_cannot_be_read_is_no_fault_of_ours():

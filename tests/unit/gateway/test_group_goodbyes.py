@@ -285,15 +285,15 @@ def test_an_answer_under_way_belongs_to_the_process_that_asked_though_another_ha
         await new.join()
         await new.sync({})
         await new.heartbeat()
-        (seat,) = old.gateway.groups.entries
-        seat.membership.member_id = "another"  # as a coordinator says
+        (entry,) = old.gateway.groups.entries
+        entry.membership.member_id = "another"  # as a coordinator says
         broker.errors[kind] = 82
         await flying.land()
-        return seat
+        return entry
 
-    seat = asyncio.run(go())
-    assert seat.membership.generation == new.generation
-    assert seat.membership.owned == new.owned
+    entry = asyncio.run(go())
+    assert entry.membership.generation == new.generation
+    assert entry.membership.owned == new.owned
     processes = {}
     for event in old.gateway.events:
         if hasattr(event, "callback"):

@@ -19,7 +19,7 @@ from fuzz.mutations import mutated
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.gateway import connection_relay as relay
 from rebalance_agent.gateway.transport import frame_forwarder as lane
-from rebalance_agent.gateway.transport import links
+from rebalance_agent.gateway.transport import tcp_connections
 from rebalance_agent.gateway.transport.close_reason import CloseReason
 from rebalance_agent.gateway.transport.splice import Pipes
 from support.gateway.transport import (
@@ -222,15 +222,17 @@ async def test_a_peer_that_vanished_is_a_broken_connection_and_no_fault_of_ours(
 
     monkeypatch.setattr(os, "splice", vanished, raising=False)
     ours, theirs = socket.socketpair()
-    link = links.PlainLink(Vanished(fileno=ours.detach()), "peer")
+    connection = tcp_connections.PlainConnection(Vanished(fileno=ours.detach()), "peer")
     theirs.send(b"x")
     with theirs, pytest.raises(ConnectionError, match="timed out"):
         await {
-            "read": lambda: link.read(1),
-            "write": lambda: link.write(b"x"),
-            "splice": lambda: links.move(link, link, links.SPLICE_BYTES_MIN, Pipes(), lambda: None),
+            "read": lambda: connection.read(1),
+            "write": lambda: connection.write(b"x"),
+            "splice": lambda: tcp_connections.move(
+                connection, connection, tcp_connections.SPLICE_BYTES_MIN, Pipes(), lambda: None
+            ),
         }[way]()
-    await link.close()
+    await connection.close()
 
 
 @run

@@ -38,17 +38,17 @@ def _hidden_groups():
 
 
 def _commits():
-    heard = CommittedOffsets(lambda _group: False, fake_context().meters)
-    return lambda number: heard.on_records([Shown(number, commit_key(0, f"{LONG}{number}"), b"")], {})
+    received = CommittedOffsets(lambda _group: False, fake_context().meters)
+    return lambda number: received.on_records([Shown(number, commit_key(0, f"{LONG}{number}"), b"")], {})
 
 
 @pytest.mark.parametrize("made", [_filtered, _hidden_groups, _commits])
 def test_long_names_of_groups_that_are_not_shown_are_not_kept(made):
-    hear = made()
+    receive = made()
     tracemalloc.start()
     try:
         for number in range(MANY):
-            hear(number)
+            receive(number)
         kept, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -41,18 +41,18 @@ hooks = Instrumentation(
     positions=lambda partitions: dict.fromkeys(partitions, 7),
     events_url=sys.argv[1],
 )
-listener, assignor, heard = hooks.listener(), hooks.assignor(Assignor()), []
+listener, assignor, received = hooks.listener(), hooks.assignor(Assignor()), []
 
-def hear(event, arguments):
+def receive(event, arguments):
     if event in ("import", "compile", "exec", "open"):
-        heard.append(f"{event} {arguments[0]}")
+        received.append(f"{event} {arguments[0]}")
 
-sys.addaudithook(hear)
+sys.addaudithook(receive)
 FIRST
 for thread in threading.enumerate():
     if thread.name == "rebalance-agent-events":
         thread.join()
-print(json.dumps(heard))
+print(json.dumps(received))
 """
 """A whole life up to FIRST, and from there everything that any thread imports, compiles or opens."""
 

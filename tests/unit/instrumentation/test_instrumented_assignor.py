@@ -10,7 +10,7 @@ from kafka.protocol.consumer.metadata import ConsumerProtocolSubscription
 
 from rebalance_agent.instrumentation import Instrumentation
 from rebalance_agent.instrumentation import assign_decision as decision
-from support.observer.witnessed import Witnessed
+from support.observer.recorded_instrumentation import RecordedInstrumentation
 
 
 class Cluster:
@@ -36,7 +36,7 @@ def member(name, *topics, owned=()):
 
 @pytest.fixture
 def seen():
-    return Witnessed()
+    return RecordedInstrumentation()
 
 
 def test_anybodys_assignor_is_timed_and_judged_and_its_answer_is_unchanged(seen):

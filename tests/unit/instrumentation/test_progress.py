@@ -8,7 +8,7 @@ from rebalance_agent.instrumentation import Instrumentation
 from rebalance_agent.instrumentation import consumer_progress as progress
 from rebalance_agent.instrumentation.consumer_progress import ConsumerProgress
 from rebalance_agent.model.events import Callback
-from support.observer.witnessed import Witnessed
+from support.observer.recorded_instrumentation import RecordedInstrumentation
 
 P, Q = ("t", 0), ("t", 1)
 
@@ -139,7 +139,7 @@ def test_memory_is_bounded(monkeypatch):
     assert len(watched._left) == 2
 
 
-class Reading(Witnessed):
+class Reading(RecordedInstrumentation):
     """A consumer that reads from 0 to 9 of what it is assigned."""
 
     def __init__(self, positions=None):
@@ -191,9 +191,9 @@ def test_the_waits_are_in_the_event_that_follows_and_in_no_other():
 
 
 def test_a_client_that_cannot_say_how_far_it_is_says_nothing():
-    witnessed = Witnessed()
-    witnessed.hooks.listener().on_partitions_revoked([Partition])
-    assert witnessed.events[0].reprocessed_records is None
+    recorded = RecordedInstrumentation()
+    recorded.hooks.listener().on_partitions_revoked([Partition])
+    assert recorded.events[0].reprocessed_records is None
 
 
 @pytest.mark.parametrize("broken", [lambda _partitions: 1 / 0, lambda _partitions: {P: "?"}])

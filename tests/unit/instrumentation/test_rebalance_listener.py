@@ -8,7 +8,7 @@ import pytest
 from rebalance_agent.instrumentation import Instrumentation, Membership
 from rebalance_agent.instrumentation.rebalance_listener import AsyncRebalanceListener
 from rebalance_agent.model.events import Callback
-from support.observer.witnessed import JOINED, Witnessed
+from support.observer.recorded_instrumentation import JOINED, RecordedInstrumentation
 
 
 class TP(NamedTuple):
@@ -22,7 +22,7 @@ CALLBACKS = ["on_partitions_revoked", "on_partitions_assigned", "on_partitions_l
 
 @pytest.fixture
 def seen():
-    return Witnessed()
+    return RecordedInstrumentation()
 
 
 class Slow:
@@ -153,7 +153,7 @@ def test_partitions_that_the_listener_takes_out_of_the_set_are_reported_all_the_
 
 
 def test_a_client_that_cannot_say_where_it_stands_does_not_hurt(caplog):
-    seen = Witnessed()
+    seen = RecordedInstrumentation()
 
     def broken():
         raise RuntimeError("closed")

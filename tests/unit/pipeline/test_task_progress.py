@@ -22,27 +22,27 @@ def spark(stages):
 
 
 def test_tasks_of_all_that_runs_are_reported_until_it_ends():
-    heard, once = [], threading.Event()
+    received, once = [], threading.Event()
 
-    def tell(text):
-        heard.append(text)
+    def receive(text):
+        received.append(text)
         once.set()
 
-    with report_tasks(spark(STAGES.get), tell, every_s=0.001):
+    with report_tasks(spark(STAGES.get), receive, every_s=0.001):
         assert once.wait(30)
-    assert set(heard) == {"1,000 of 1,500 tasks"}
+    assert set(received) == {"1,000 of 1,500 tasks"}
     assert not [each for each in threading.enumerate() if each.name == "spark-tasks"]
 
 
 def test_where_nothing_runs_nothing_is_reported():
-    heard, asked = [], threading.Semaphore(0)
+    received, asked = [], threading.Semaphore(0)
 
     def nothing(_number):
         asked.release()
 
-    with report_tasks(spark(nothing), heard.append, every_s=0.001):
+    with report_tasks(spark(nothing), received.append, every_s=0.001):
         assert all(asked.acquire(timeout=30) for _ in range(10))
-    assert heard == []
+    assert received == []
 
 
 def test_a_spark_that_has_ended_is_asked_no_more():

@@ -14,16 +14,16 @@ class Bench:
     """Commits that follow one group, beside one partition of the offsets topic."""
 
     def __init__(self):
-        self.log, self.meters, self.heard = OffsetsPartition(), Calls(), 0
+        self.log, self.meters, self.seen = OffsetsPartition(), Calls(), 0
         self.commits = CommittedOffsets(lambda group: group == GROUP, self.meters)
         self.commits.on_records([], {0: 0})
         self.commits.follow({GROUP: WANTED})
         self.commits.fetched(GROUP, {})
 
-    def hear(self):
+    def read(self):
         """The tail reads up to the end."""
-        self.commits.on_records(self.log.records[self.heard :], {0: self.log.end})
-        self.heard = len(self.log.records)
+        self.commits.on_records(self.log.records[self.seen :], {0: self.log.end})
+        self.seen = len(self.log.records)
 
     def judge(self):
         assert self.commits.to_judge() <= {0}
@@ -44,10 +44,10 @@ def test_plain_commits_and_tombstones_are_believed_without_asking(bench):
     bench.log.commit(0, 10)
     bench.log.commit(1, 20)
     bench.log.commit(0, 11)
-    bench.hear()
+    bench.read()
     assert bench.judge() == {0: 11, 1: 20}
     bench.log.commit(1, None)
-    bench.hear()
+    bench.read()
     assert bench.judge() == {0: 11}
     assert not bench.doubtful()
 
@@ -55,13 +55,13 @@ def test_plain_commits_and_tombstones_are_believed_without_asking(bench):
 def test_a_commit_of_an_open_transaction_is_not_believed_and_stays_in_doubt(bench):
     bench.log.commit(0, 10)
     bench.log.commit(0, 99, "tx")
-    bench.hear()
+    bench.read()
     for known in ({}, {0: 10}):
         assert bench.judge() == known
         assert bench.doubtful()
         bench.commits.fetched(GROUP, {("t", 0): 10})
     bench.log.finish("tx", commit=False)
-    bench.hear()
+    bench.read()
     assert bench.judge() == {0: 10}
     assert bench.doubtful()
 
@@ -70,12 +70,12 @@ def test_a_commit_behind_which_some_transaction_ended_is_asked_for(bench):
     bench.log.something_else()
     bench.log.commit(0, 10, "tx")
     bench.log.finish("tx", commit=False)
-    bench.hear()
+    bench.read()
     assert bench.judge() == {}
     assert bench.doubtful()
     bench.commits.fetched(GROUP, {})
     bench.log.commit(0, 11)
-    bench.hear()
+    bench.read()
     assert bench.judge() == {0: 11}
     assert not bench.doubtful()
 
@@ -83,14 +83,14 @@ def test_a_commit_behind_which_some_transaction_ended_is_asked_for(bench):
 def test_a_commit_before_anothers_open_transaction_is_plain(bench):
     bench.log.commit(0, 10)
     bench.log.commit(1, 99, "tx")
-    bench.hear()
+    bench.read()
     assert bench.judge() == {0: 10}
     assert bench.doubtful()
 
 
 def test_nothing_is_believed_before_the_end_was_read(bench):
     bench.log.commit(0, 10, "tx")
-    bench.hear()
+    bench.read()
     bench.log.finish("tx", commit=False)
     assert bench.judge() == {}
     assert bench.doubtful()
@@ -98,7 +98,7 @@ def test_nothing_is_believed_before_the_end_was_read(bench):
 
 def test_nothing_is_believed_where_an_end_is_not_known(bench):
     bench.log.commit(0, 10)
-    bench.hear()
+    bench.read()
     bench.commits.to_judge()
     bench.commits.judge({0: 1}, {})
     assert (bench.commits.offsets(GROUP), bench.doubtful()) == ({}, True)
@@ -106,7 +106,7 @@ def test_nothing_is_believed_where_an_end_is_not_known(bench):
 
 def test_a_piece_that_was_not_read_is_a_doubt(bench):
     bench.log.commit(0, 10)
-    bench.hear()
+    bench.read()
     bench.commits.on_records([], {0: 500})
     bench.commits.to_judge()
     bench.commits.judge({0: 500}, {0: 500})
@@ -115,7 +115,7 @@ def test_a_piece_that_was_not_read_is_a_doubt(bench):
 
 def test_waiting_ends_when_the_tail_has_read_so_far(bench):
     assert not bench.commits.wait_read({0: 1}, 0)
-    reader = threading.Thread(target=bench.hear)
+    reader = threading.Thread(target=bench.read)
     bench.log.commit(0, 10)
     reader.start()
     assert bench.commits.wait_read({0: 1}, 30)
@@ -164,7 +164,7 @@ def test_malformed_records_are_counted_and_change_nothing(bench):
         Shown(1, commit_key(0), b"\0\3short"),
     ]
     bench.log.end = 2
-    bench.hear()
+    bench.read()
     assert bench.judge() == {0: 5}
     assert bench.meters.of("decode_error") == [(1,), (1,)]
 
@@ -172,7 +172,7 @@ def test_malformed_records_are_counted_and_change_nothing(bench):
 def test_values_of_a_later_version_are_asked_for(bench):
     bench.log.records.append(Shown(0, commit_key(0), b"\0\x63" + bytes(40)))
     bench.log.end = 1
-    bench.hear()
+    bench.read()
     assert bench.judge() == {}
     assert bench.doubtful()
     assert bench.meters.of("unknown_record") == [("value_version",)]

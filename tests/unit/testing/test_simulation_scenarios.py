@@ -19,11 +19,11 @@ from rebalance_agent.testing.simulation import (
     restart,
     simulate,
 )
-from rebalance_agent.testing.simulation.agenda import Agenda
-from rebalance_agent.testing.simulation.chronicle import Chronicle
+from rebalance_agent.testing.simulation.action_queue import ActionQueue
 from rebalance_agent.testing.simulation.group_coordinator import Coordinator
 from rebalance_agent.testing.simulation.group_messages import JoinRequest, SyncRequest
 from rebalance_agent.testing.simulation.stalled_partitions import StalledPartitions
+from rebalance_agent.testing.simulation.timeline_recorder import TimelineRecorder
 
 AT_ONCE = SimulationSettings(initial_rebalance_delay_ms=0)
 STICKY, COOPERATIVE = "weighted-sticky", "cooperative-weighted-sticky"
@@ -340,8 +340,8 @@ def test_a_member_that_waits_for_its_assignment_is_not_missed_before_it_is_there
 
 
 def test_only_the_leader_rebalances_by_joining_again_with_nothing_new():
-    agenda = Agenda()
-    coordinator = Coordinator(agenda, AT_ONCE, chronicle := Chronicle(agenda, StalledPartitions()))
+    actions = ActionQueue()
+    coordinator = Coordinator(actions, AT_ONCE, recorder := TimelineRecorder(actions, StalledPartitions()))
     offers = {"range": MemberSubscription("", ("t",))}
     parties = {name: Recorder(name) for name in "ab"}
     states = []
@@ -349,8 +349,8 @@ def test_only_the_leader_rebalances_by_joining_again_with_nothing_new():
     def join(name, member_id, instance_id):
         request = JoinRequest(member_id, instance_id, offers, 10_000, 10_000, Trigger.REJOIN)
         coordinator.join(request, parties[name])
-        agenda.run(agenda.now_ms, 1_000)
-        states.extend(chronicle.take(settled=True).states)
+        actions.run(actions.now_ms, 1_000)
+        states.extend(recorder.take(settled=True).states)
         return states[-1].state
 
     join("a", "", "i-a")

@@ -19,7 +19,7 @@ from rebalance_agent.tracking.lag.group_lag import NO_LAGS, GroupLag
 from rebalance_agent.tracking.views import MemberLoad
 from rebalance_agent.ui.page.group_list import group_link
 from rebalance_agent.ui.page.site import ASSETS, GroupPages, Site
-from support.observer.asked import ask
+from support.http.asked import ask
 from support.observer.views import NOW, full_view, member_event
 from support.tracker.histories import clustered, generation, on_hosts
 

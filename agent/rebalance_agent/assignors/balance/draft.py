@@ -126,7 +126,7 @@ class _DraftState:
         self.loads = [target - lack for target, lack in zip(goal, lacking, strict=True)]
 
     def swap(self, goal: Sequence[int]) -> None:
-        """Where all subscribers of a gap are at their goal, one takes it and hands on another partition it just got."""
+        """Fill gaps whose subscribers are all at their goal: one takes it and gives up another one it just got."""
         below = self._below(goal)
         if not (below and any(self.gaps)):
             return

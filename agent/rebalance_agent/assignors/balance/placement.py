@@ -1,4 +1,4 @@
-"""How many partitions of each topic every member gets, so that a promise is kept and most partitions stay in place.
+"""Computes how many partitions of each topic every member gets: a promise is kept, and most partitions stay in place.
 
 Partitions of one topic differ only in their owners, so all is decided on counts. With equal subscriptions that is
 arithmetic. With mixed ones, a `draft` that is proven best is used; otherwise the search of `exact`, which is slower.

@@ -1,4 +1,4 @@
-"""What members above their load give up, with equal subscriptions: any of their partitions will do."""
+"""Takes surplus partitions from members above their load, with equal subscriptions: any of their partitions will do."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Hosts of members, as the records and the members' reports show them.
 
-- ``host_names``: what counts as the host of a member.
-- ``topic_hosts``: on how many hosts the partitions of each topic are.
+- ``host_names``: the rules that name the host of a member.
+- ``topic_hosts``: counts the hosts of each topic's partitions.
 
-Not here: what a strategy knows of hosts, which is only the members' ids (``strategies``).
+Not here: strategies, which know no more of hosts than the members' ids.
 """

@@ -1,4 +1,4 @@
-"""What counts as the host of a member: its address, its pod or node, or a part of its client id. Pure."""
+"""Rules that name the host of a member: by its address, its pod or node, or a part of its client id. Pure."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from rebalance_agent.model.events import Workload
 __all__ = ["CLIENT_ID_MAX", "RULES_MAX", "HostNames", "HostRule"]
 
 RULES_MAX = 100
-"""Rules at most, since each is matched against every group."""
+"""Maximum number of rules, since each is matched against every group."""
 
 CLIENT_ID_MAX = 256
-"""Characters of a client id that a rule's expression reads: clients choose their ids, and matching takes time."""
+"""Maximum number of characters of a client id that an expression reads: clients choose ids, and matching takes time."""
 
 _ADDRESS = "address"
 _REPORTED = ("pod", "node")
@@ -22,7 +22,7 @@ _REPORTED = ("pod", "node")
 
 @dataclass(frozen=True, slots=True)
 class HostRule:
-    """How the host of a member is named.
+    """A rule that names the host of a member.
 
     ``client_id``: an expression of the whole client id, whose first group is the host. ``attribute``: the attribute of
     `Workload` that is the host. Without both, and for a member that has neither, it is the member's address.

@@ -1,4 +1,4 @@
-"""On how many hosts the partitions of each topic are, and whether a random distribution could explain that. Pure.
+"""Counts the hosts of each topic's partitions, and computes whether a random distribution could explain them. Pure.
 
 A topic can lie wholly on one host by chance, and in a group of few topics all of them can. So the number of such topics
 is compared with what a random distribution over the same hosts would give.
@@ -17,8 +17,8 @@ __all__ = ["CHANCE_MAX", "HostSpread", "host_spread"]
 CHANCE_MAX = 1e-6
 """Highest probability of an assignment that counts as clustered: thousands of groups are measured all the time."""
 
-_LEAST = 1e-300
-"""Probabilities below this one count as this one, so that their logarithm exists."""
+_PROBABILITY_MIN = 1e-300
+"""Smaller probabilities count as this one, so that their logarithm exists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +57,9 @@ def host_spread(
 ) -> HostSpread | None:
     """Measure ``plan`` (partitions of each member); ``targets`` and ``hosts`` go by member, too.
 
-    A host could own partitions of a topic if one of its members subscribes to it and has room: its target exceeds what
-    it owns of topics with other subscribers. So the passive members of a failover group, or those that others' topics
-    fill, are no possible owners. None where no topic could be on several hosts.
+    A host could own partitions of a topic if one of its members subscribes to it and has capacity: its target exceeds
+    what it owns of topics with other subscribers. So the passive members of a failover group, or those that others'
+    topics fill, are no possible owners. None where no topic could be on several hosts.
     """
     if len(set(hosts)) < 2:  # noqa: PLR2004 - one host
         return None
@@ -74,17 +74,17 @@ def host_spread(
     others = _LoadOfOthers(roster, plan, index_of)
     for subscribers in roster.subscribers:
         if (key := id(subscribers)) not in shares:
-            room: dict[str, int] = {}
+            capacity: dict[str, int] = {}
             for member in subscribers:
                 if (left := targets[member] - others.of(member, key)) > 0:
-                    room[hosts[member]] = room.get(hosts[member], 0) + left
-            total = sum(room.values())
-            shares[key] = {host: part / total for host, part in room.items()}
+                    capacity[hosts[member]] = capacity.get(hosts[member], 0) + left
+            total = sum(capacity.values())
+            shares[key] = {host: part / total for host, part in capacity.items()}
     return _measured(on, [shares[id(subscribers)] for subscribers in roster.subscribers])
 
 
 class _LoadOfOthers:
-    """How many partitions a member owns of topics with other subscribers than some (named by the id of their tuple)."""
+    """How many partitions members own of topics with other subscribers; subscribers are keyed by their tuple's id."""
 
     def __init__(
         self, roster: Roster, plan: Sequence[Mapping[str, Sequence[int]]], index_of: Mapping[str, int]
@@ -138,7 +138,7 @@ def _chance(topics: int, found: float, expected: float) -> float:
     """
     if found <= expected:
         return 1.0
-    divergence = found * math.log(found / max(expected, _LEAST))
+    divergence = found * math.log(found / max(expected, _PROBABILITY_MIN))
     if found < 1:
         divergence += (1 - found) * math.log((1 - found) / (1 - expected))
     return math.exp(-topics * divergence)

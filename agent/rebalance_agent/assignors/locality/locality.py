@@ -19,7 +19,7 @@ __all__ = ["Locality", "MemberKind", "Preference", "locality_of", "racks_known"]
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """What partitions prefer in their owner. ``subscribers`` is who may own them, as in the roster.
+    """The racks and labels that partitions prefer. ``subscribers``: the members that may own them, as in the roster.
 
     ``racks`` have replicas, ``labels`` are preferred; None where that makes no difference between the subscribers.
     """

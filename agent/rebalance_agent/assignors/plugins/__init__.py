@@ -2,5 +2,5 @@
 
 - ``installed_plugins``: which packages declare a strategy, and how one is loaded or why it cannot be used.
 - ``guarded_strategy``: a strategy whose failures are errors of this package, and whose results are checked.
-- ``result_checks``: what these results must be.
+- ``result_checks``: the checks of these results.
 """

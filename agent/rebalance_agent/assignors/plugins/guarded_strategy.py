@@ -1,7 +1,7 @@
-"""A strategy of another package, guarded: what it raises is an error of this package, and what it returns is checked.
+"""Guards a strategy of another package: its exceptions become errors of this package, and its results are checked.
 
-Code that handles the errors of this package's strategies so handles those of all strategies, and no plan is used that
-leaves a partition without an owner or gives it to too many members.
+So the same code handles the errors of all strategies, and no plan is used that leaves a partition without an owner or
+gives it to too many members.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from rebalance_agent.errors import DecodeError, InvalidInputError, RebalanceAgen
 __all__ = ["TEXT_SHOWN_MAX", "Guard", "error_text", "guarded"]
 
 TEXT_SHOWN_MAX = 500
-"""Characters of another package's error that an error of this package repeats."""
+"""Maximum number of characters of another package's error that an error of this package repeats."""
 
 _Check = Callable[..., object]
 """Takes a result and the arguments that led to it; raises ``ValueError`` if the result breaks the contract."""

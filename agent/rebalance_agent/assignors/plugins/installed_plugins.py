@@ -27,7 +27,7 @@ OUR_PACKAGE = "kafka-rebalance-agent"
 """The distribution of this package."""
 
 SETTING_PREFIX = "assignment."
-"""Settings of strategies begin so: that is how the rules of a gateway find where one ends and the next begins."""
+"""The start of every strategy's settings; a gateway's rules find by it where one setting ends and the next begins."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _logger = logging.getLogger(__name__)
@@ -58,7 +58,7 @@ class EntryPoint(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """A declared strategy. ``package``: its distribution with the version, of several all of them.
+    """A declared strategy. ``package``: its distribution with the version, or all of them if several declare it.
 
     ``strategy``: its eager form, guarded; None where it cannot be used, and ``problem`` says why and what to do.
     """
@@ -69,7 +69,7 @@ class Plugin:
     problem: str = ""
 
     def __str__(self) -> str:
-        """The plugin in an error."""
+        """Format the plugin for an error: its name, its package, and its problem."""
         problem = f" cannot be used: {self.problem}" if self.problem else ""
         return f"strategy {self.name!r} of {self.package}{problem}"
 

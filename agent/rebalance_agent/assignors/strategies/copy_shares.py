@@ -1,8 +1,8 @@
-"""How many copies every member gets when each partition goes to several: as evenly as subscriptions allow, exactly.
+"""Computes how many copies every member gets when each partition goes to several: as even as subscriptions allow.
 
 A member takes no partition twice, so of a topic at most all partitions once. Within that, the highest number of copies
-is as low as possible, then the next highest, and so on. All numbers rise in step; a member that cannot take one more at
-some point never can again (Megiddo, 1974), and the others go on.
+is as low as possible, then the next highest, and so on; the result is exact. All numbers rise in step; a member that
+cannot take one more at some point never can again (Megiddo, 1974), and the others go on.
 """
 
 from __future__ import annotations

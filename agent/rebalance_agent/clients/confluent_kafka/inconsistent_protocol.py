@@ -17,7 +17,7 @@ TIMEOUT_SECONDS = 10.0
 """How long the coordinator may take to describe the group."""
 
 _CONNECTION = ("bootstrap.", "metadata.broker.list", "security.", "sasl.", "ssl.", "socket.", "broker.", "oauth_cb")
-"""How the names of settings begin that a connection needs; a client of another kind refuses those of consumers."""
+"""Prefixes of the settings that a connection needs; an admin client refuses those of consumers."""
 
 
 def why_refused(settings: Mapping[str, Any], group: str, offered: Sequence[str]) -> str:

@@ -1,8 +1,7 @@
 """Starts the demo's child processes, sends them lines, and ends them all.
 
 Each child has its own session, so a Ctrl-C in the terminal reaches only the demo, which ends the children in order.
-Each one also watches its standard input (`rebalance_agent.demo.processes.leash`), so it ends even if the demo gets
-SIGKILL.
+Each one also watches its standard input (`exit_with_parent`), so it ends even if the demo gets SIGKILL.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ class Children(AbstractContextManager["Children"]):
         self.stop_all()
 
     def start(self, name: str, module: str, *arguments: str) -> Child:
-        """Run ``python -m module arguments``; ``module`` must call `leash.hold`, or be run by `leash`.
+        """Run ``python -m module arguments``; ``module`` calls `watch_stdin`, or is run by `exit_with_parent`.
 
         Raises:
             DemoError: a process with that name is running, or the system cannot start another one.

@@ -10,7 +10,7 @@ import argparse
 import logging
 from collections.abc import Sequence
 
-from rebalance_agent.demo.processes import leash
+from rebalance_agent.demo.processes import exit_with_parent
 from rebalance_agent.demo.processes.orders import Orders
 from rebalance_agent.demo.stories import SLOW_SECONDS
 from rebalance_agent.demo.story_types import ClientLibrary
@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _parse(argv)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s.%(msecs)03d %(message)s", datefmt="%H:%M:%S")
     orders = Orders()
-    leash.hold(orders.take)
+    exit_with_parent.watch_stdin(orders.take)
     handled = (_kafka_python if options.client == ClientLibrary.KAFKA_PYTHON else _confluent)(options, orders)
     logging.getLogger(__name__).info("left after %d records", handled)
     return 0

@@ -11,7 +11,7 @@ SLOW_SECONDS_MAX = 60.0
 
 
 class Orders:
-    """The commands received so far; written by the thread of `leash`, read by the consumer's thread."""
+    """The commands received so far; written by the thread of `exit_with_parent`, read by the consumer's thread."""
 
     def __init__(self) -> None:
         """Start without a command."""

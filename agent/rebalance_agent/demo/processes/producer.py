@@ -14,7 +14,7 @@ from contextlib import suppress
 
 from confluent_kafka import KafkaException, Producer
 
-from rebalance_agent.demo.processes import leash
+from rebalance_agent.demo.processes import exit_with_parent
 
 __all__ = ["main"]
 
@@ -27,13 +27,13 @@ QUEUE_MAX = 1_000
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Produce until the demo ends, and with it this process (see `leash`)."""
+    """Produce until the demo ends, and with it this process (see `exit_with_parent`)."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--bootstrap-servers", required=True)
     parser.add_argument("--topics", type=re.compile, required=True)
     parser.add_argument("--rate", type=float, default=50.0, help="records per second over all topics")
     options = parser.parse_args(argv)
-    leash.hold()
+    exit_with_parent.watch_stdin()
     producer = Producer(
         {
             "bootstrap.servers": options.bootstrap_servers,

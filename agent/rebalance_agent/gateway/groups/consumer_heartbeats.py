@@ -100,7 +100,7 @@ class ConsumerHeartbeatHandler(FrameHandler):
             return False
         membership.member_id = message["member_id"] or membership.member_id
         names = memory.group, membership.member_id, memory.instance_id
-        # Of a static member another process may have taken the entry, while this one's last heartbeat was under way.
+        # Another process of the same static member may have taken the entry during this one's last heartbeat.
         if memory.epoch == JOINING or self._shared.entries.vacant(*names):
             self._shared.entries.put(*names, entry)
         if message["assignment"] is None and entry.pending_target is None:

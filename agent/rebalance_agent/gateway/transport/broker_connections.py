@@ -9,7 +9,13 @@ import ssl
 
 from rebalance_agent.gateway.transport.addresses import Address
 from rebalance_agent.gateway.transport.close_reason import CloseReason, RefusedError
-from rebalance_agent.gateway.transport.links import COPY_BYTES, Link, PlainLink, TlsLink, tuned
+from rebalance_agent.gateway.transport.tcp_connections import (
+    COPY_BYTES,
+    PeerConnection,
+    PlainConnection,
+    TlsConnection,
+    tuned,
+)
 
 __all__ = ["CONNECT_SECONDS_MAX", "connect"]
 
@@ -17,8 +23,8 @@ CONNECT_SECONDS_MAX = 10.0
 """Longest connect to one host, TLS included, as in Kafka's clients (socket.connection.setup.timeout.ms)."""
 
 
-async def connect(address: Address, tls: ssl.SSLContext | None) -> Link:
-    """A link to ``address``.
+async def connect(address: Address, tls: ssl.SSLContext | None) -> PeerConnection:
+    """A connection to ``address``.
 
     Raises:
         RefusedError: it accepts no connection; the text says why.
@@ -36,7 +42,7 @@ async def connect(address: Address, tls: ssl.SSLContext | None) -> Link:
     raise RefusedError(CloseReason.UNREACHABLE, problem)
 
 
-async def _connect_host(host: str, port: int, tls: ssl.SSLContext | None) -> Link:
+async def _connect_host(host: str, port: int, tls: ssl.SSLContext | None) -> PeerConnection:
     loop = asyncio.get_running_loop()
     resolved = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     # Each IP address gets a share of the time: one that does not answer would be tried first again next time.
@@ -47,7 +53,7 @@ async def _connect_host(host: str, port: int, tls: ssl.SSLContext | None) -> Lin
             try:
                 async with asyncio.timeout(seconds):
                     await loop.sock_connect(sock, address)
-                    link = await _with_tls(sock, host, port, tls)
+                    connection = await _with_tls(sock, host, port, tls)
             except ssl.SSLError:
                 raise  # the host answers, and its other IP addresses would answer alike
             except OSError:
@@ -55,12 +61,12 @@ async def _connect_host(host: str, port: int, tls: ssl.SSLContext | None) -> Lin
                     raise
             else:
                 unless_linked.pop_all()
-                return link
+                return connection
     raise OSError(f"{host} has no address")
 
 
-async def _with_tls(sock: socket.socket, host: str, port: int, tls: ssl.SSLContext | None) -> Link:
+async def _with_tls(sock: socket.socket, host: str, port: int, tls: ssl.SSLContext | None) -> PeerConnection:
     if tls is None:
-        return PlainLink(sock, f"{host}:{port}")
+        return PlainConnection(sock, f"{host}:{port}")
     streams = await asyncio.open_connection(sock=sock, ssl=tls, server_hostname=host, limit=COPY_BYTES)
-    return TlsLink(*streams, f"{host}:{port}")
+    return TlsConnection(*streams, f"{host}:{port}")

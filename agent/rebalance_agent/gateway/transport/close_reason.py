@@ -1,4 +1,4 @@
-"""Why the gateway closes a connection: a closed set, for a metric's label and a line of the log."""
+"""The reasons for which the gateway closes a connection: a closed set, for a metric's label and for the log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forwards one direction of a connection: frames from one link to another, in order, most of them unread."""
+"""Forwards frames in one direction between a client and a broker, in order, most of them unread."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from collections.abc import Callable
 from rebalance_agent.clock import Clock
 from rebalance_agent.gateway.gateway_counters import Direction
 from rebalance_agent.gateway.transport.close_reason import CloseReason, RefusedError
-from rebalance_agent.gateway.transport.links import Link, move
 from rebalance_agent.gateway.transport.splice import Pipes
+from rebalance_agent.gateway.transport.tcp_connections import PeerConnection, move
 
 __all__ = ["READ_BYTES", "WHOLE_SECONDS_MAX", "FrameForwarder"]
 
 READ_BYTES = 64 * 1024
-"""Bytes per read of a link: dozens of small frames, or the beginning of a large one that is then moved."""
+"""Bytes per read of a connection: dozens of small frames, or the beginning of a large one that is then moved."""
 
 WHOLE_SECONDS_MAX = 30.0
 """Longest time for a whole frame to arrive, which takes memory meanwhile. Clients' request timeouts are as long."""
@@ -29,7 +29,9 @@ class FrameForwarder:
     `put` may be called by any task, and writes between two frames; all other methods are for one task.
     """
 
-    def __init__(self, source: Link, target: Link, pipes: Pipes, direction: Direction, clock: Clock) -> None:
+    def __init__(
+        self, source: PeerConnection, target: PeerConnection, pipes: Pipes, direction: Direction, clock: Clock
+    ) -> None:
         """``direction`` counts bytes that were written, and how long after their arrival."""
         self._source, self._target, self._pipes, self._direction = source, target, pipes, direction
         self._clock = clock

@@ -43,5 +43,5 @@ class Heartbeat:
     def _run(self) -> None:
         pause = threading.Event()
         while not pause.wait(self._period_seconds):
-            with quietly("say that the consumer lives"):
+            with quietly("report that the process is alive"):
                 self._beat()

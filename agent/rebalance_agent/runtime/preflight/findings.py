@@ -17,7 +17,7 @@ class FindingStatus(StrEnum):
     """A right is missing: the agent runs degraded without it."""
     FAILED = "failed"
     SKIPPED = "skipped"
-    """It is not needed, or cannot be checked now."""
+    """The right, server or file is not needed, or cannot be checked now."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
 __all__ = ["gateway_findings"]
 
 GROUPS_MAX = 20
-"""Most groups that are checked, of all rules together: those of one pod are a few."""
+"""Maximum number of groups that are checked, of all rules together: those of one pod are a few."""
 
 ANSWER_SECONDS = 5.0
 """Longest wait for a broker's ApiVersions answer, in seconds."""

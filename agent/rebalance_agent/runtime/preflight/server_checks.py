@@ -27,10 +27,10 @@ from rebalance_agent.runtime.settings.text_types import split_server
 __all__ = ["SERVERS_MAX", "ReachableServers", "other_brokers", "reach", "servers_of"]
 
 SERVERS_MAX = 50
-"""Most servers that are tried; in a larger cluster the rest are left out, and the report says so."""
+"""Maximum number of servers that are tried; in a larger cluster the rest are left out, and the report says so."""
 
 AT_ONCE = 8
-"""Most servers that are tried at the same time."""
+"""Maximum number of servers that are tried at the same time."""
 
 ANSWER_S = 6.0
 """Longest wait for one server, in seconds: its TLS handshake, login and answer."""

@@ -22,7 +22,7 @@ from rebalance_agent.clock import Clock
 __all__ = ["THREADS_MAX", "Schedule"]
 
 THREADS_MAX = 3
-"""Most calls at a time. A poll that waits for a broker that hangs has a timeout of seconds, and few do at once."""
+"""Maximum number of calls at a time. A poll of a broker that hangs has a timeout of seconds, and few do at once."""
 
 LOOK_S = 1.0
 """Seconds between two comparisons of the clocks: the longest pause of all calls after the wall clock is set back."""

@@ -52,7 +52,7 @@ SECRET_PROPERTIES = frozenset(
 SERVERS = "bootstrap.servers"
 
 SECRET_BYTES_MAX = 1 << 20
-"""Most bytes of a file with a secret: a key with its certificate chain has some kilobytes."""
+"""Maximum number of bytes of a file with a secret: a key with its certificate chain has some kilobytes."""
 
 _PROPERTIES_MAX = 200  # librdkafka knows fewer
 

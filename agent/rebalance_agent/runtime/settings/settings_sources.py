@@ -21,12 +21,12 @@ from rebalance_agent.runtime.settings.roles import ENV_PREFIX, AgentSettings, Ob
 __all__ = ["FILE_BYTES_MAX", "SettingsErrors", "load", "misspelt_environment"]
 
 FILE_BYTES_MAX = 1 << 20
-"""Most bytes of a settings file, which usually has some kilobytes."""
+"""Maximum number of bytes of a settings file, which usually has some kilobytes."""
 
 _Settings = TypeVar("_Settings", bound=AgentSettings)
 
 SIMILAR = 0.9
-"""Least similarity (0 to 1) of a name to a variable for a misspelling: one or two letters differ."""
+"""Minimum similarity (0 to 1) of a name to a variable for a misspelling: one or two letters differ."""
 
 
 _OF_A_SERVICE = re.compile(r"(tcp|udp|sctp)://")

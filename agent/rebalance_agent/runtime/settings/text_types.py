@@ -41,10 +41,10 @@ KAFKA_PORT = 9092
 """Kafka's port, which librdkafka uses where none is given."""
 
 TEXT_MAX = 1_000
-"""Most characters of a text setting: a longer one is a mistake."""
+"""Maximum number of characters of a text setting: a longer one is a mistake."""
 
 DECLARATIONS_TEXT_MAX = 10_000
-"""Most characters of declarations for groups: some dozens of lines."""
+"""Maximum number of characters of declarations for groups: some dozens of lines."""
 
 TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
 

@@ -16,10 +16,10 @@ from rebalance_agent.model.events import AssignEvent, Event, MemberEvent, Worklo
 __all__ = ["HELD_BYTES_MAX", "HELD_MAX", "PendingEvents"]
 
 HELD_MAX = 10_000
-"""Most events held until the cluster answers: days of one pod's rebalances."""
+"""Maximum number of events held until the cluster answers: days of one pod's rebalances."""
 
 HELD_BYTES_MAX = 64 * 1024 * 1024
-"""Most bytes of their lines, as many as the publisher keeps. In memory an event may be a thousand times its line."""
+"""Maximum number of bytes of their lines, as in the publisher. In memory an event may have a thousand times as many."""
 
 
 class PendingEvents:

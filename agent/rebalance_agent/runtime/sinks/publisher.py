@@ -31,7 +31,7 @@ EVENTS_PARTITIONS = 6
 
 QUEUE_MAX = 100_000
 QUEUE_KILOBYTES_MAX = 64 * 1024
-"""Most events, and kilobytes of them, that wait for the brokers: hours of rebalances of some hundred groups."""
+"""Maximum number of events, and of their kilobytes, in the queue: hours of rebalances of some hundred groups."""
 
 POLL_S = 0.5
 """Longest wait of one poll for acknowledgements, in seconds."""

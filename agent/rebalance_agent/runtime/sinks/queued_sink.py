@@ -18,11 +18,11 @@ __all__ = ["BATCH_BYTES_MAX", "BATCH_MAX", "QUEUE_BYTES_MAX", "QUEUE_MAX", "Deli
 
 QUEUE_MAX = 10_000
 QUEUE_BYTES_MAX = 64 * 1024 * 1024
-"""Most waiting events, and bytes of their lines: hours of rebalances of some hundred groups."""
+"""Maximum number of waiting events, and of the bytes of their lines: hours of rebalances of some hundred groups."""
 
 BATCH_MAX = 500
 BATCH_BYTES_MAX = 1024 * 1024
-"""Most events, and bytes, of one delivery; a larger event is delivered alone."""
+"""Maximum number of events, and of bytes, in one delivery; a larger event is delivered alone."""
 
 ABANDON_S = 1.0
 """Longest wait at stop, in seconds, for a delivery to notice that it was given up."""

@@ -12,7 +12,7 @@ from rebalance_agent.model.group_event import event_id
 __all__ = ["MESSAGE_BYTES_MAX", "event_lines", "whole_events"]
 
 MESSAGE_BYTES_MAX = 900_000
-"""Most bytes of an event's line: brokers take 1,048,588 bytes by default, of which key and headers need some."""
+"""Maximum number of bytes of an event's line: brokers take 1,048,588 by default, of which key and headers need some."""
 
 
 def event_lines(event: Event, size_max: int = MESSAGE_BYTES_MAX) -> list[tuple[Event, bytes]]:

@@ -28,7 +28,7 @@ ATTEMPT_SECONDS = 10.0
 """Longest time for one POST with its answer, in seconds, whatever the server does."""
 
 ANSWER_BYTES_MAX = 64 * 1024
-"""Most bytes read of an answer's body, which matters only for the line that a 400 names."""
+"""Maximum number of bytes that are read of an answer's body; only the line that a 400 names is needed."""
 
 WAIT_MAX_S = 30.0
 """Longest pause between attempts, in seconds, also where the answer asks for a longer one (``Retry-After``)."""

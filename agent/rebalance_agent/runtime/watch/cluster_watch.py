@@ -44,7 +44,7 @@ from rebalance_agent.tracking.views import GroupView
 __all__ = ["ClusterWatch", "watch_context", "watch_parts"]
 
 TAIL_CHECK_S = 2.0
-"""Seconds between comparisons of the tail's position with the topic's end: how soon a dead tail is noticed."""
+"""Seconds between comparisons of the tail's position with the topic's end: how soon a tail that stopped is noticed."""
 
 JOIN_S = 2.0
 """Longest wait at stop for a thread, in seconds: each one checks its stop signal several times a second."""
@@ -138,7 +138,7 @@ class ClusterWatch:
             refresh=refresh,
         )
 
-        # What is called when.
+        # The intervals of repeated calls.
         listing = list_poll("list", REBALANCING, context)
         self._ticker = Ticker(settings.list_interval_ms / 1000, listing, "list", context.clock)
         every = self._schedule.every

@@ -22,11 +22,11 @@ TICK_S = 0.1
 """Longest time between two ticks of the tracker, in seconds: how late a settled stall may show."""
 
 BATCH_MAX = 500
-"""Most observations between two updates of the changed views: some milliseconds of work."""
+"""Maximum number of observations between two updates of the changed views: some milliseconds of work."""
 
 JUDGED_AT_ONCE = 20
-"""Most new groups of one batch whose first view is judged at once, at some 0.3 ms each. Where thousands appear at once,
-as at a start, they are shown unjudged first."""
+"""Maximum number of new groups of one batch whose first view is judged at once, at some 0.3 ms each. If thousands
+appear at once, as at a start, they are shown unjudged first."""
 
 REFRESH_S = 1.0
 """Seconds between two calls of ``refresh`` while more than `JUDGED_AT_ONCE` groups change at once, as at a start: each

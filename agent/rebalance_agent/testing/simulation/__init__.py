@@ -5,11 +5,11 @@ partition stalls, refused members. It is deterministic and has no clock, thread 
 ``testing.synthetic``; contracts in ``pyproject.toml`` keep other packages from importing it.
 
 - ``script``: members and steps, the input; ``timeline``: the output; ``simulation``: `simulate`.
-- ``agenda``: simulated time and planned actions.
-- ``group_coordinator``: handles requests; ``rounds``: its join and sync phases; ``member_registry``: its members.
+- ``action_queue``: simulated time and planned actions.
+- ``group_coordinator``: handles requests; ``group_phases``: its join and sync phases; ``member_registry``: its members.
 - ``simulated_member``: a consumer; ``heartbeat_times``: its heartbeats and polls; ``member_topics``: its subscription.
-- ``group_messages``: requests and responses between member and coordinator; ``world``: what all members share.
-- ``chronicle``: records generations; ``stalled_partitions``: records stalls.
+- ``group_messages``: requests and responses between member and coordinator; ``shared_state``: what all members share.
+- ``timeline_recorder``: records generations; ``stalled_partitions``: records stalls.
 
 What is modelled and what is left out: ``docs/coordinator-model.md``.
 """

@@ -11,7 +11,7 @@ from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.subscription import GroupAssignment, MemberSubscription
 
-__all__ = ["GroupError", "JoinReply", "JoinRequest", "Party", "SyncRequest"]
+__all__ = ["GroupError", "JoinReply", "JoinRequest", "ResponseReceiver", "SyncRequest"]
 
 
 class GroupError(StrEnum):
@@ -69,7 +69,7 @@ class SyncRequest:
     plan: GroupAssignment | None
 
 
-class Party(Protocol):
+class ResponseReceiver(Protocol):
     """A member's process as the coordinator sees it: receives responses."""
 
     @property

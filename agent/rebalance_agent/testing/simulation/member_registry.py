@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from rebalance_agent.clients.negotiation import select_strategy
 from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.subscription import MemberSubscription
-from rebalance_agent.testing.simulation.agenda import Appointment, cancel
-from rebalance_agent.testing.simulation.group_messages import JoinRequest, Party
+from rebalance_agent.testing.simulation.action_queue import PlannedAction, cancel
+from rebalance_agent.testing.simulation.group_messages import JoinRequest, ResponseReceiver
 
 __all__ = ["Registered", "Registry"]
 
@@ -25,13 +25,13 @@ class Registered:
 
     member_id: str
     request: JoinRequest
-    party: Party
+    receiver: ResponseReceiver
     joined_ms: int | None = None
     syncing: bool = False
     is_new: bool = True
     silent: bool = False
     assignment: TopicPartitions = field(default_factory=dict)
-    expiry: Appointment | None = None
+    expiry: PlannedAction | None = None
 
     @property
     def static(self) -> bool:
@@ -134,4 +134,4 @@ class Registry:
 
     def offers(self) -> Mapping[str, tuple[str, ...]]:
         """Member name -> the strategies that it offers."""
-        return {member.party.name: tuple(member.request.offers) for member in self.members.values()}
+        return {member.receiver.name: tuple(member.request.offers) for member in self.members.values()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rebalance_agent.model.episode import Trigger
-from rebalance_agent.testing.simulation.world import World
+from rebalance_agent.testing.simulation.shared_state import SharedState
 
 __all__ = ["MemberTopics"]
 
@@ -13,19 +13,19 @@ __all__ = ["MemberTopics"]
 class MemberTopics:
     """The topics that a member wants, those that it joined with, and, of a leader, their partition counts then."""
 
-    def __init__(self, topics: tuple[str, ...], world: World) -> None:
+    def __init__(self, topics: tuple[str, ...], shared: SharedState) -> None:
         """Start with a subscription to ``topics``."""
         self.wanted = self.joined = topics
-        self._world = world
+        self._shared = shared
         self._counts: dict[str, int] | None = None
 
     def join(self) -> None:
-        """Join with the wanted topics; who leads is not known yet."""
+        """Join with the wanted topics; the leader is not known yet."""
         self.joined, self._counts = self.wanted, None
 
     def lead(self, topics: Iterable[str]) -> None:
         """Remember the partition counts of all ``topics`` of the group: only its leader watches them."""
-        self._counts = self._world.counts(topics)
+        self._counts = self._shared.counts(topics)
 
     @property
     def changed(self) -> bool:
@@ -39,9 +39,9 @@ class MemberTopics:
             return Trigger.SUBSCRIPTION_CHANGED
         if self._counts is None or not self._counts_changed:
             return Trigger.REJOIN
-        new = any(now and not self._counts[topic] for topic, now in self._world.counts(self._counts).items())
+        new = any(now and not self._counts[topic] for topic, now in self._shared.counts(self._counts).items())
         return Trigger.TOPICS_CHANGED if new else Trigger.PARTITIONS_CHANGED
 
     @property
     def _counts_changed(self) -> bool:
-        return self._counts is not None and self._counts != self._world.counts(self._counts)
+        return self._counts is not None and self._counts != self._shared.counts(self._counts)

@@ -18,8 +18,8 @@ from rebalance_agent.testing.simulation.group_messages import GroupError, JoinRe
 from rebalance_agent.testing.simulation.heartbeat_times import HeartbeatTimes
 from rebalance_agent.testing.simulation.member_topics import MemberTopics
 from rebalance_agent.testing.simulation.script import SimulatedMember
+from rebalance_agent.testing.simulation.shared_state import SharedState
 from rebalance_agent.testing.simulation.stalled_partitions import minus
-from rebalance_agent.testing.simulation.world import World
 
 __all__ = ["MemberProcess"]
 
@@ -39,14 +39,14 @@ class MemberProcess:
     ``_held`` are the partitions that it processes; ``_assigned`` is its last assignment, which it sends to the leader.
     """
 
-    def __init__(self, spec: SimulatedMember, world: World) -> None:
+    def __init__(self, spec: SimulatedMember, shared: SharedState) -> None:
         """A process that has not started."""
         self._spec = spec
-        self._world = world
+        self._shared = shared
         self._eager = spec.protocol is RebalanceProtocol.EAGER
         self._phase = _Phase.JOINING
         self._member_id, self._generation = "", UNKNOWN_GENERATION
-        self._topics = MemberTopics(spec.topics, world)
+        self._topics = MemberTopics(spec.topics, shared)
         self._held: TopicPartitions = {}
         self._assigned: TopicPartitions = {}
         self._reason = Trigger.MEMBER_JOINED
@@ -90,10 +90,10 @@ class MemberProcess:
     def joined(self, reply: JoinReply) -> None:
         """Handle the response to the JoinGroup."""
         if self._phase is not _Phase.JOINING:
-            self._world.coordinator.silence(reply.member_id, self._world.now_ms)
+            self._shared.coordinator.silence(reply.member_id, self._shared.now_ms)
         elif reply.answer is GroupError.NONE:
             self._member_id, self._generation = reply.member_id, reply.generation
-            self._heartbeats.beats_since_ms = self._world.now_ms
+            self._heartbeats.beats_since_ms = self._shared.now_ms
             self._change_pending = self._fenced = False
             self._phase = _Phase.SYNCING
             self._sync(reply)
@@ -123,7 +123,7 @@ class MemberProcess:
         self._change_pending = True
         if self._phase in {_Phase.CALLBACK, _Phase.POLLING} and not self._beat_planned:
             self._beat_planned = True
-            self._world.agenda.at(self._heartbeats.next_beat_ms(self._world.now_ms), self._beat)
+            self._shared.actions.at(self._heartbeats.next_beat_ms(self._shared.now_ms), self._beat)
 
     def expelled(self) -> None:
         """Lose all partitions; the next heartbeat reports it."""
@@ -162,25 +162,25 @@ class MemberProcess:
             rebalance_timeout_ms=self._spec.rebalance_timeout_ms,
             reason=self._reason,
         )
-        self._world.send(partial(self._world.coordinator.join, request, self))
+        self._shared.send(partial(self._shared.coordinator.join, request, self))
 
     def _sync(self, reply: JoinReply) -> None:
         plan, delay_ms = None, 0
         if reply.members is not None:
             self._topics.lead({topic for member in reply.members for topic in member.topics})
             if not reply.skip:
-                group = GroupSubscription(dict(self._world.topics), reply.members, config=self._spec.config)
+                group = GroupSubscription(dict(self._shared.topics), reply.members, config=self._spec.config)
                 plan, delay_ms = strategy(reply.strategy).assign(group), self._spec.assign_ms
         self._later(delay_ms, partial(self._send_sync, plan))
 
     def _send_sync(self, plan: GroupAssignment | None) -> None:
         request = SyncRequest(self._member_id, self._spec.instance_id, self._generation, plan)
-        self._world.send(partial(self._world.coordinator.sync, request, self))
+        self._shared.send(partial(self._shared.coordinator.sync, request, self))
 
     def _apply(self, partitions: TopicPartitions) -> None:
         """Apply an assignment: run the revoked callback, then the assigned one, each only if it has partitions."""
         self._phase = _Phase.CALLBACK
-        self._heartbeats.beats_since_ms = self._world.now_ms
+        self._heartbeats.beats_since_ms = self._shared.now_ms
         if self._change_pending:
             self.rebalancing()
         if any(topic not in self._topics.wanted for topic in partitions):
@@ -197,7 +197,7 @@ class MemberProcess:
 
     def _take_over(self, added: TopicPartitions) -> None:
         if not self._fenced:
-            self._world.stalled.resumed(self._world.now_ms, self.name, added)
+            self._shared.stalled.resumed(self._shared.now_ms, self.name, added)
             self._held = self._assigned
         self._poll_on()
 
@@ -207,7 +207,7 @@ class MemberProcess:
         self._beat_planned = False
         if self._phase not in {_Phase.CALLBACK, _Phase.POLLING}:
             return
-        answer = self._world.coordinator.heartbeat(self._member_id, self._generation, self._spec.instance_id)
+        answer = self._shared.coordinator.heartbeat(self._member_id, self._generation, self._spec.instance_id)
         if answer is GroupError.FENCED_INSTANCE_ID:
             self._end(answer)
         elif answer is not GroupError.NONE:
@@ -218,7 +218,7 @@ class MemberProcess:
     def _poll_on(self) -> None:
         """Go on polling after the callbacks."""
         self._phase = _Phase.POLLING
-        self._heartbeats.polls_since_ms = self._world.now_ms
+        self._heartbeats.polls_since_ms = self._shared.now_ms
         if self._wants_to_join():
             self._rejoin()
         elif self._spec.processing_ms > self._spec.rebalance_timeout_ms:
@@ -226,7 +226,7 @@ class MemberProcess:
 
     def _plan_poll(self) -> None:
         if self._phase is _Phase.POLLING and self._wants_to_join():
-            now_ms = self._world.now_ms
+            now_ms = self._shared.now_ms
             self._later(self._heartbeats.next_poll_ms(now_ms) - now_ms, self._poll)
 
     def _poll(self) -> None:
@@ -241,35 +241,35 @@ class MemberProcess:
         if self._phase is not _Phase.POLLING or self._heartbeats.polls_since_ms != polled_ms or self._lost:
             return
         if self._spec.instance_id is None:
-            self._world.coordinator.leave(self._member_id)
+            self._shared.coordinator.leave(self._member_id)
             self._let_go(self._held)
             self._forget()
             self._rejoin_wanted = True
             self._plan_poll()
         else:
-            silent_ms = self._heartbeats.last_beat_ms(self._world.now_ms)
+            silent_ms = self._heartbeats.last_beat_ms(self._shared.now_ms)
             if silent_ms + self._spec.session_timeout_ms < polled_ms + self._spec.processing_ms:
-                self._world.coordinator.silence(self._member_id, silent_ms)
+                self._shared.coordinator.silence(self._member_id, silent_ms)
 
     # -- ends --------------------------------------------------------------------------------------------------
 
     def _depart(self) -> None:
         if self._spec.instance_id is None:
             self._phase = _Phase.GONE
-            self._world.send(partial(self._world.coordinator.leave, self._member_id))
+            self._shared.send(partial(self._shared.coordinator.leave, self._member_id))
         else:
             self._go_silent()
 
     def _go_silent(self) -> None:
         self._phase = _Phase.GONE
-        self._world.coordinator.silence(self._member_id, self._heartbeats.last_beat_ms(self._world.now_ms))
+        self._shared.coordinator.silence(self._member_id, self._heartbeats.last_beat_ms(self._shared.now_ms))
 
     def _end(self, answer: GroupError, explanation: str = "") -> None:
         """End after an error that the application does not survive."""
         self.crash()
         if answer is GroupError.FENCED_INSTANCE_ID:
             explanation = f"another member has joined with group.instance.id {self._spec.instance_id}"
-        self._world.chronicle.refused(self.name, explanation)
+        self._shared.recorder.refused(self.name, explanation)
 
     def _forget_if_unknown(self, answer: GroupError) -> None:
         if answer is not GroupError.REBALANCE_IN_PROGRESS:
@@ -288,10 +288,10 @@ class MemberProcess:
 
     def _let_go(self, partitions: TopicPartitions) -> None:
         if partitions:
-            self._world.stalled.stopped(self._world.now_ms, self.name, partitions)
+            self._shared.stalled.stopped(self._shared.now_ms, self.name, partitions)
             self._held = minus(self._held, partitions)
 
     def _later(self, delay_ms: int, action: Callable[[], None]) -> None:
         """Run ``action`` after ``delay_ms``, if the process is in the same phase then."""
         phase = self._phase
-        self._world.agenda.after(delay_ms, lambda: action() if self._phase is phase else None)
+        self._shared.actions.after(delay_ms, lambda: action() if self._phase is phase else None)

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from rebalance_agent.model.subscription import TopicMetadata
-from rebalance_agent.testing.simulation.agenda import Agenda
-from rebalance_agent.testing.simulation.chronicle import Chronicle
+from rebalance_agent.testing.simulation.action_queue import ActionQueue
 from rebalance_agent.testing.simulation.group_coordinator import Coordinator
 from rebalance_agent.testing.simulation.script import (
     Crash,
@@ -19,14 +18,15 @@ from rebalance_agent.testing.simulation.script import (
     TopicGrows,
     check_script,
 )
+from rebalance_agent.testing.simulation.shared_state import SharedState
 from rebalance_agent.testing.simulation.simulated_member import MemberProcess
 from rebalance_agent.testing.simulation.stalled_partitions import StalledPartitions
 from rebalance_agent.testing.simulation.timeline import Timeline
-from rebalance_agent.testing.simulation.world import World
+from rebalance_agent.testing.simulation.timeline_recorder import TimelineRecorder
 
 __all__ = ["Simulation", "simulate"]
 
-APPOINTMENTS_MAX = 20_000_000
+ACTIONS_MAX = 20_000_000
 """Maximum number of actions of one `Simulation.play`: a group that never gets stable must not run for hours."""
 
 
@@ -36,11 +36,11 @@ class Simulation:
     def __init__(self, topics: Mapping[str, TopicMetadata], settings: SimulationSettings | None = None) -> None:
         """A group without members, in a cluster with ``topics``."""
         self._settings = settings or SimulationSettings()
-        self._agenda, self._stalled = Agenda(), StalledPartitions()
-        self._chronicle = Chronicle(self._agenda, self._stalled)
-        coordinator = Coordinator(self._agenda, self._settings, self._chronicle)
+        self._actions, self._stalled = ActionQueue(), StalledPartitions()
+        self._recorder = TimelineRecorder(self._actions, self._stalled)
+        coordinator = Coordinator(self._actions, self._settings, self._recorder)
         latency_ms = self._settings.latency_ms
-        self._world = World(self._agenda, self._stalled, self._chronicle, coordinator, latency_ms, dict(topics))
+        self._shared = SharedState(self._actions, self._stalled, self._recorder, coordinator, latency_ms, dict(topics))
         self._members: dict[str, MemberProcess] = {}
         self._present: set[str] = set()
 
@@ -53,11 +53,11 @@ class Simulation:
             InvalidInputError, AssignmentError: as `simulate`.
         """
         for step in check_script(script, self._settings, self._present):
-            self._agenda.at(step.at_ms, partial(_take, step, self._world, self._members))
-        settled = self._agenda.run(until_ms, APPOINTMENTS_MAX)
+            self._actions.at(step.at_ms, partial(_take, step, self._shared, self._members))
+        settled = self._actions.run(until_ms, ACTIONS_MAX)
         if ends:
             self._stalled.close()
-        return self._chronicle.take(settled=settled)
+        return self._recorder.take(settled=settled)
 
 
 def simulate(
@@ -74,10 +74,10 @@ def simulate(
     return Simulation(topics, settings).play(script, last_ms + settings.patience_ms, ends=True)
 
 
-def _take(step: Step, world: World, members: dict[str, MemberProcess]) -> None:
+def _take(step: Step, shared: SharedState, members: dict[str, MemberProcess]) -> None:
     """Carry out ``step``."""
     if isinstance(step, Join):
-        members[step.member.name] = MemberProcess(step.member, world)
+        members[step.member.name] = MemberProcess(step.member, shared)
         members[step.member.name].start()
     elif isinstance(step, Leave):
         members.pop(step.name).close()
@@ -86,8 +86,8 @@ def _take(step: Step, world: World, members: dict[str, MemberProcess]) -> None:
     elif isinstance(step, Subscribe):
         members[step.name].subscribe(step.topics)
     elif isinstance(step, TopicGrows):
-        world.topics[step.topic] = TopicMetadata(step.partitions)
+        shared.topics[step.topic] = TopicMetadata(step.partitions)
         for member in members.values():
             member.metadata_changed()
     else:
-        world.coordinator.delete()
+        shared.coordinator.delete()

@@ -27,7 +27,7 @@ from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.partitions import topic_partitions
 from rebalance_agent.testing.simulation import Crash, Join, Leave, Step, TopicGrows
-from rebalance_agent.testing.simulation.agenda import Agenda
+from rebalance_agent.testing.simulation.action_queue import ActionQueue
 from rebalance_agent.testing.synthetic.calendar_members import CalendarMembers, PlannedMember
 from rebalance_agent.testing.synthetic.fleet_plan import FleetPlan, GroupPlan, stable_id
 from rebalance_agent.testing.synthetic.reported_events import MemberReporter
@@ -45,7 +45,7 @@ SESSION_MS = 45_000
 ASSIGN_MS = 1_000
 """Delay between a change of the group and its new assignment, during which further changes are collected."""
 
-_APPOINTMENTS_MAX = 20_000_000
+_ACTIONS_MAX = 20_000_000
 
 
 @dataclass(slots=True)
@@ -78,7 +78,7 @@ class EpochPlay:
         self._calendar_members = calendar_members
         self._rng = rng
         self._reporter = MemberReporter(fleet, plan, rng) if plan.reports else None
-        self._agenda = Agenda()
+        self._actions = ActionQueue()
         self._counts = dict(plan.topics)
         self._ids = {topic: stable_id(fleet.seed, plan.name, topic) for topic in plan.topics}
         self._epoch = self._target_epoch = 0
@@ -96,8 +96,8 @@ class EpochPlay:
     def play(self, steps: Sequence[Step], until_ms: int) -> list[Observation]:
         """The observations of ``steps``, in the order in which they happened."""
         for step in steps:
-            self._agenda.at(step.at_ms, partial(self._take, step))
-        self._agenda.run(until_ms, _APPOINTMENTS_MAX)
+            self._actions.at(step.at_ms, partial(self._take, step))
+        self._actions.run(until_ms, _ACTIONS_MAX)
         observations, self._observations = self._observations, []
         return observations
 
@@ -110,16 +110,16 @@ class EpochPlay:
             member = self._members[self._by_name.pop(step.name)]
             member.alive = False
             last_ms = self._next_beat_ms(member) - HEARTBEAT_MS
-            self._agenda.at(max(last_ms, member.beats_ms) + SESSION_MS, partial(self._remove, member))
+            self._actions.at(max(last_ms, member.beats_ms) + SESSION_MS, partial(self._remove, member))
         elif isinstance(step, TopicGrows):
             self._counts[step.topic] = step.partitions
-            self._observations.append(self._topics(self._agenda.now_ms))
+            self._observations.append(self._topics(self._actions.now_ms))
             self._bump()
 
     # Joining and leaving
 
     def _join(self, planned: PlannedMember) -> None:
-        now_ms = self._agenda.now_ms
+        now_ms = self._actions.now_ms
         member = _Member(stable_id(planned.name, now_ms), planned, now_ms, self._target_epoch)
         if not self._members and self._plan.group_type is GroupType.STREAMS:
             self._write(Topology({str(number): (topic,) for number, topic in enumerate(self._counts)}, 0))
@@ -163,7 +163,7 @@ class EpochPlay:
         self._write(GroupEpoch(self._epoch, validated))
         if not self._assigning:
             self._assigning = True
-            self._agenda.after(ASSIGN_MS, self._assign)
+            self._actions.after(ASSIGN_MS, self._assign)
 
     def _assign(self) -> None:
         self._assigning = False
@@ -175,7 +175,7 @@ class EpochPlay:
         self._write(TargetEpoch(self._epoch))
         for member in self._members.values():
             if member.alive:
-                self._agenda.at(self._next_beat_ms(member), partial(self._beat, member, self._target_epoch))
+                self._actions.at(self._next_beat_ms(member), partial(self._beat, member, self._target_epoch))
 
     def _new_targets(self) -> Targets:
         members = sorted(self._members)
@@ -187,7 +187,7 @@ class EpochPlay:
         return uniform(partitions, members, self._targets)
 
     def _next_beat_ms(self, member: _Member) -> int:
-        since_ms = self._agenda.now_ms - member.beats_ms
+        since_ms = self._actions.now_ms - member.beats_ms
         return member.beats_ms + (since_ms // HEARTBEAT_MS + 1) * HEARTBEAT_MS
 
     def _beat(self, member: _Member, epoch: int) -> None:
@@ -204,11 +204,11 @@ class EpochPlay:
             pause_ms = self._rng.randrange(member.planned.spec.processing_ms + 1) + member.planned.spec.revoked_ms + 1
             if self._reporter:
                 self._report(Callback.REVOKED, member, surplus, pause_ms)
-            self._agenda.after(pause_ms, partial(self._beat, member, epoch))
+            self._actions.after(pause_ms, partial(self._beat, member, epoch))
             return
         self._take_free(member, target)
         if member.state is not MemberState.STABLE:
-            self._agenda.at(self._next_beat_ms(member), partial(self._beat, member, epoch))
+            self._actions.at(self._next_beat_ms(member), partial(self._beat, member, epoch))
 
     def _take_free(self, member: _Member, target: set[Partition]) -> None:
         before = (member.epoch, member.state, set(member.assigned))
@@ -228,7 +228,7 @@ class EpochPlay:
 
     def _report(self, callback: Callback, member: _Member, partitions: set[Partition], took_ms: int) -> None:
         if self._reporter:
-            span_ms = (self._agenda.now_ms, self._agenda.now_ms + took_ms)
+            span_ms = (self._actions.now_ms, self._actions.now_ms + took_ms)
             named = topic_partitions(partitions)
             self._observations.append(
                 self._reporter.report_callback(callback, member.planned, member.member_id, member.epoch, span_ms, named)
@@ -246,7 +246,7 @@ class EpochPlay:
         self._record(type(value), value, subject)
 
     def _record(self, kind: type[EpochFact], value: EpochFact | None, subject: str) -> None:
-        at_ms = self._since_ms + self._agenda.now_ms
+        at_ms = self._since_ms + self._actions.now_ms
         self._observations.append(
             EpochRecord(self._plan.name, at_ms, at_ms + 5, self._plan.group_type, kind, value, subject)
         )

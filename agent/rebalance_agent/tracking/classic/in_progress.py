@@ -79,7 +79,7 @@ class InProgress:
         """The number of partitions that surely stand still.
 
         Those whose owners report it; under an eager protocol all others, too, once all members have rejoined. Before,
-        a member consumes until it hears of the rebalance and polls again.
+        a member consumes until it learns of the rebalance and polls again.
         """
         rejoined = self.state is GroupState.COMPLETING_REBALANCE
         return sum(member.reported + member.silent * rejoined for member in self._stalled.values())

@@ -95,7 +95,7 @@ class EpochGroupRecords:
 
     @property
     def patterns(self) -> dict[str, tuple[tuple[str, ...], str]]:
-        """What the members that subscribe to a pattern subscribe to: topics and the pattern, by member id."""
+        """Topics and pattern of each member that subscribes to a pattern, by member id."""
         if not self._subscribed_patterns:
             return {}
         return {
@@ -106,7 +106,7 @@ class EpochGroupRecords:
 
     @property
     def metadata(self) -> TopicMetadataSeen:
-        """What the coordinator based the newest epoch on."""
+        """The topics' metadata that the coordinator based the newest epoch on."""
         return TopicMetadataSeen(self.epoch.metadata_hash if self.epoch else 0, frozenset(self._keys))
 
     @property

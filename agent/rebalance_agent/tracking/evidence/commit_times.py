@@ -1,4 +1,4 @@
-"""When the partitions of all groups were committed: signs of life of members that report nothing.
+"""Keeps the times of offset commits of all groups: they show that members without reports were alive.
 
 The coordinator accepts a commit only from a current member, so it shows that the member was alive. That the member
 consumed as well is certain only until the last commit but one: a member that leaves commits at the end of its revoked
@@ -87,7 +87,7 @@ class CommitTimes:
         self._seen: dict[bytes, _Seen] = {}
         self._awaited: dict[bytes, _Awaited] = {}
         self._checked_ms = 0
-        # The keys of each group in either of them, each once: lists, since a set of twenty takes 2 KB.
+        # The keys of each group in these two, each once: lists, since a set of twenty takes 2 KB.
         self._keys: dict[bytes, list[bytes]] = {}
 
     def update(self, commits: Mapping[bytes, Commit | None]) -> None:
@@ -127,12 +127,12 @@ class CommitTimes:
             first.later_ms[awaited.partition] = at_ms
 
     def _add(self, key: bytes) -> None:
-        """To be called before the key is put into either of them."""
+        """Add the key to its group's keys. To be called before it is put into ``_seen`` or ``_awaited``."""
         if key not in self._seen and key not in self._awaited:
             self._keys.setdefault(committing_group(key), []).append(key)
 
     def _forget_keys(self, dropped: Iterable[bytes]) -> None:
-        """To be called after keys were dropped: once for many, since it reads all keys of their groups."""
+        """Remove dropped keys from their groups' keys. One call for many keys: it reads all keys of their groups."""
         for name in set(map(committing_group, dropped)):
             keys = [key for key in self._keys.pop(name) if key in self._seen or key in self._awaited]
             if keys:
@@ -159,10 +159,10 @@ class CommitTimes:
         self._drop_overdue(after_ms)
 
     def release(self, name: str, partitions: Iterable[Partition], at_ms: int) -> None:
-        """Take from their owners the group's ``partitions``, which they had to give up at ``at_ms`` at the earliest.
+        """Record that the owners had to give up these ``partitions`` of the group, at ``at_ms`` at the earliest.
 
-        Of one whose first commit is still awaited, no commit of others that the owner makes later shows that it was
-        consumed.
+        If a partition's first commit is still awaited, later commits of its owner's other partitions do not show that
+        it was consumed.
         """
         for partition in partitions:
             if awaited := self._awaited.get(commit_key(name, *partition)):

@@ -51,8 +51,8 @@ def changed_since(at_ms: int, changes: Iterable[CoordinatorChange]) -> bool:
 def last_contact_ms(removed_ms: int, session_timeout_ms: int, changes: Iterable[CoordinatorChange]) -> int:
     """Return the earliest time of the last contact of a member that was removed at ``removed_ms`` (epoch ms).
 
-    That is one session timeout before its removal; where the coordinator changed since, one before the last record of
-    the coordinator before, which still took the member for alive.
+    That is one session timeout before its removal; if the coordinator changed since, one before the last record of
+    the former coordinator, which had not removed the member yet.
     """
     contact_ms = removed_ms - session_timeout_ms
     for change in sorted(changes, key=lambda change: change.until_ms, reverse=True):

@@ -1,4 +1,4 @@
-"""How a member departed, by its commits and timeouts: the records of a leave and of an expiry are the same. Pure.
+"""Infers from commits and timeouts how a member departed: the records of a leave and of an expiry are equal. Pure.
 
 A member that commits is alive, so it is removed one session timeout later at the earliest, unless it leaves. A member
 that committed regularly, stopped, and was removed when that timeout was over, failed.

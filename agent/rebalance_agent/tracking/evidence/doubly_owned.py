@@ -2,14 +2,14 @@
 
 Such a member does not know that the coordinator removed it: it stood still, or did not poll, for too long. It may
 process records that the new owner processes as well. Only its own report shows it, and only afterwards: the client
-calls back with ``lost`` or ``revoked`` when it hears of its removal, and held the partitions until then. A process that
-died reports nothing, so nothing is counted for it.
+calls the lost or revoked callback when it learns of its removal, and held the partitions until then. A process that
+ended reports nothing, so nothing is counted for it.
 
 The time is a lower bound. It begins with the record that gives the partition to another member and ends when the
 callback is entered, the one by the coordinator's clock and the other by the member's. So it is taken by both clocks as
 they are, and by durations alone: how long the member held the partition since an assigned callback, without the time
 between the records of that generation and of the new owner, which was no longer. The smaller one counts. A wrong clock
-makes neither too large, unless somebody sets it wrong in that very time.
+makes neither too large, unless it is set wrong during that time.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ KEPT_MS = 3_600_000
 """How long (ms) a removed member's report is awaited; by then a suspended process was noticed otherwise."""
 
 DRIFT = 10_000
-"""A clock that nobody sets gains at most 1 ms in this many (100 ppm, several times what quartz does)."""
+"""A clock that is not set gains at most 1 ms in this many ms (100 ppm, several times what quartz does)."""
 
 _STOPS = (Callback.LOST, Callback.REVOKED)
 

@@ -1,4 +1,4 @@
-"""What evidence shows of one group: times, between bounds or up to a moment, and how members departed. Values."""
+"""Values that evidence of one group leads to: times and their bounds, outages, and how members departed."""
 
 from __future__ import annotations
 

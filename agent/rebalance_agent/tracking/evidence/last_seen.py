@@ -1,4 +1,4 @@
-"""When departed members were last active, and how they left, as far as records show it.
+"""Infers from records when departed members were last active, and how they left.
 
 Times are the records'. An offset commit shows activity: the coordinator accepts it only from a current member.
 """

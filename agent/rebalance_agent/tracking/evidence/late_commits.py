@@ -1,4 +1,4 @@
-"""What coordinators answer late, while brokers are away or after a change of coordinator.
+"""Bounds of times while coordinators answer late: while brokers are down, or after a change of coordinator.
 
 A coordinator answers when the other replicas have its record. While brokers are away, commits wait for that, and
 clients send all that waited, and each again: offsets of several seconds have nearly one time.
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from rebalance_agent.tracking.evidence.commit_times import COMMIT_DELAY_MS
 from rebalance_agent.tracking.evidence.known_times import CoordinatorChange, Outage
 
-__all__ = ["COMMITS_LATE_MAX_MS", "WRITE_TIMEOUT_MS", "answered_ms", "heard_ms", "surely_worked_ms"]
+__all__ = ["COMMITS_LATE_MAX_MS", "WRITE_TIMEOUT_MS", "answered_ms", "removal_noticed_ms", "surely_worked_ms"]
 
 COMMITS_LATE_MAX_MS = 300_000
 """How long (ms) commits may be late after a broker went away. A cluster that lacks it for longer works without it."""
@@ -24,7 +24,7 @@ default of ``offsets.commit.timeout.ms``."""
 def surely_worked_ms(
     worked_ms: int | None, changes: Iterable[CoordinatorChange], outages: Iterable[Outage]
 ) -> int | None:
-    """Return until when a member surely worked, if its commits show ``worked_ms``; a new coordinator takes old ones."""
+    """Return until when a member surely worked, if its commits show ``worked_ms``: late ones may hold old offsets."""
     late = [(change.after_ms, change.until_ms) for change in changes]
     late += [(away.after_ms, min(away.until_ms, away.after_ms + COMMITS_LATE_MAX_MS)) for away in outages]
     for after_ms, until_ms in sorted(late, reverse=True):
@@ -34,15 +34,15 @@ def surely_worked_ms(
 
 
 def answered_ms(given_ms: int, outages: Iterable[Outage]) -> int:
-    """Return when a member had the assignment of ``given_ms`` at the latest, or an error: then it joins again."""
+    """Return when a member had received the assignment of ``given_ms`` at the latest, or an error and rejoined."""
     ends = (outage.until_ms for outage in outages if outage.until_ms > given_ms)
     return max((until_ms + WRITE_TIMEOUT_MS for until_ms in ends), default=given_ms)
 
 
-def heard_ms(removed_ms: int, session_ms: int, outages: Iterable[Outage]) -> int:
-    """Return when a member that worked on heard at the latest that it was removed: at once, if brokers were there.
+def removal_noticed_ms(removed_ms: int, session_ms: int, outages: Iterable[Outage]) -> int:
+    """Return when a member that went on working noticed its removal at the latest: at once, without an outage.
 
-    Else within its session timeout (``session_ms``) after they are back.
+    During an outage: within its session timeout (``session_ms``) after the brokers are back.
     """
     back_ms = [
         max(removed_ms, away.until_ms)

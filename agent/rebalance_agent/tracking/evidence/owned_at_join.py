@@ -25,7 +25,7 @@ def claimed_partitions(generation: Generation) -> Mapping[str, set[Partition]]:
 
 
 def given_and_unowned(before: Generation | None, generation: Generation) -> tuple[set[Partition], set[Partition]]:
-    """Return the partitions that members of a classic group got, or got back, and those that nobody has any more."""
+    """Return the partitions that members of a classic group got, or got back, and those that no member owns now."""
     had, has = owners(before.value if before else None), owners(generation.value)
     unowned = had.keys() - has.keys()
     if before is None or (generation.protocol is not RebalanceProtocol.COOPERATIVE and not generation.returned):

@@ -1,4 +1,4 @@
-"""When end offsets were reached: a few samples (time, end offset) of each partition, from which lag in seconds follows.
+"""Keeps a few samples (time, end offset) of each partition, from which lag in seconds follows.
 
 No record is read for it. A record's age is taken from the two samples that its offset lies between, as if records had
 been appended at a constant rate in between; of a record older than all samples, from their mean rate. Samples that are

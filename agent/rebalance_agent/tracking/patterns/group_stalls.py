@@ -25,7 +25,7 @@ _VALUES = re.compile(r"\s*([0-9.]+)\s*,\s*([0-9.]+)\s*,\s*([0-9.]+)\s*")
 
 
 class Limit(StrEnum):
-    """Which length a stall of a group has reached; the severity of the alert on it."""
+    """A length that a stall of a group can reach: the severity of the alert on it."""
 
     WARNING = "warning"
     CRITICAL = "critical"

@@ -1,4 +1,4 @@
-"""Whether a group is in a rollout in which nothing fails: only then alerts on many rebalances are silenced."""
+"""Follows whether a group is in a rollout in which nothing fails: only then alerts on many rebalances are silenced."""
 
 from __future__ import annotations
 

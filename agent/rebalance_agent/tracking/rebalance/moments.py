@@ -1,4 +1,4 @@
-"""When each partition of a rebalance stopped and was consumed again, as far as reports, records and commits show it.
+"""Bounds when each partition of a rebalance stopped and was consumed again, by reports, records and commits.
 
 Without reports, commits show how long an old owner worked at least, and when a new owner's callback had returned.
 """
@@ -15,7 +15,7 @@ from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.completed_generation import Episode, Generation, PartitionHandover, announces_followup
 from rebalance_agent.tracking.evidence.coordinators import changed_since, last_contact_ms
 from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, Departure, LastSeen, TimeBounds
-from rebalance_agent.tracking.evidence.late_commits import answered_ms, heard_ms, surely_worked_ms
+from rebalance_agent.tracking.evidence.late_commits import answered_ms, removal_noticed_ms, surely_worked_ms
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
 from rebalance_agent.tracking.evidence.owned_at_join import claimed_partitions
 from rebalance_agent.tracking.rebalance.diff_cache import difference
@@ -83,7 +83,7 @@ class StepMoments:
         return partition not in self._claimed.get(owner.member_id, {partition})
 
     def _given_up(self, owner: Member) -> Moment:
-        """Return when it had lost the partition: since its last work, if it had lost all."""
+        """Return when the owner lost a partition before it joined: after its last work, if it had lost all of them."""
         worked_ms = self._worked_ms(owner)
         if worked_ms is None or self._claimed[owner.member_id]:
             worked_ms = self._before.timestamp_ms if self._before else self._joined_ms
@@ -97,7 +97,7 @@ class StepMoments:
         if handover.released_ms is not None:
             if owner.member_id in self._alive and not handover.departed:
                 return Moment(self._start().earliest_ms, handover.released_ms)
-            return self._last_active(owner, handover.released_ms, self._heard_ms(owner, handover.released_ms))
+            return self._last_active(owner, handover.released_ms, self._noticed_ms(owner, handover.released_ms))
         if generation.returned:
             # A member away for longer than its session timeout would have been removed.
             return self._last_active(owner, generation.timestamp_ms, generation.timestamp_ms)
@@ -142,14 +142,14 @@ class StepMoments:
         worked_ms = generation.last_seen.get(owner.member_id, LastSeen()).worked_ms
         return surely_worked_ms(worked_ms, generation.coordinator_changes, generation.outages)
 
-    def _heard_ms(self, owner: Member, removed_ms: int) -> int:
-        """Return when a removed member stopped at the latest: a live one learns of it within its session timeout.
+    def _noticed_ms(self, owner: Member, removed_ms: int) -> int:
+        """Return when a removed member stopped at the latest: a live one notices within its session timeout.
 
-        That is one that did not revoke in time, or that brokers could not hear; it learns of it when they are back.
+        A live one did not revoke in time, or could not reach the brokers; then it notices when they are back.
         """
         generation, session_ms = self._generation, owner.session_timeout_ms
         expelled = generation.departures.get(owner.member_id) is Departure.EXPELLED
-        return max(removed_ms + session_ms * expelled, heard_ms(removed_ms, session_ms, generation.outages))
+        return max(removed_ms + session_ms * expelled, removal_noticed_ms(removed_ms, session_ms, generation.outages))
 
     def _unless_outage(self, owner: Member, stopped: Moment) -> Moment:
         """Return when the owner stopped, if it may have stopped already when brokers went away."""

@@ -17,7 +17,7 @@ from rebalance_agent.tracking.rebalance.diff_cache import difference
 __all__ = ["METADATA_AGE_MAX_MS", "episode_causes", "generation_causes", "in_precedence", "partitions_shown"]
 
 METADATA_AGE_MAX_MS = 300_000
-"""How long (ms) after its creation a member may hear of a topic: Kafka's default of ``metadata.max.age.ms``."""
+"""How long (ms) after its creation a member may learn of a topic: Kafka's default of ``metadata.max.age.ms``."""
 
 _BY_DEPARTURE = {
     Departure.LEFT: Trigger.MEMBER_LEFT,

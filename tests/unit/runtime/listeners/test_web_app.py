@@ -11,7 +11,7 @@ from rebalance_agent.http.messages import Request
 from rebalance_agent.metrics.export.dialects import Dialect
 from rebalance_agent.runtime.listeners.web import WebApp
 from rebalance_agent.ui.page.site import Site
-from support.observer.asked import ask
+from support.http.asked import ask
 
 BODY = b"# HELP x X.\n# TYPE x gauge\nx 1\n" * 10_000
 

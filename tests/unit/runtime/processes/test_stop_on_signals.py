@@ -34,18 +34,18 @@ def test_one_that_another_thread_was_given_is_heard_while_the_main_thread_waits(
 
 def test_who_wants_to_hear_of_it_does_once_and_may_do_anything():
     """In a thread of its own: what the main thread was interrupted in, printing for example, cannot be done within."""
-    stop, heard, reported = threading.Event(), [], threading.Event()
+    stop, received, reported = threading.Event(), [], threading.Event()
 
-    def hear():
-        heard.append(threading.current_thread())
+    def receive():
+        received.append(threading.current_thread())
         reported.set()
 
-    with stop_on_signals(stop, hear):
+    with stop_on_signals(stop, receive):
         signal.raise_signal(signal.SIGTERM)
         assert reported.wait(SOON_S)
         signal.raise_signal(signal.SIGINT)
-    assert len(heard) == 1
-    assert heard[0] is not threading.main_thread()
+    assert len(received) == 1
+    assert received[0] is not threading.main_thread()
 
 
 def test_a_second_one_ends_the_process_at_once():

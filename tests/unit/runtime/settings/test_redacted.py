@@ -27,7 +27,7 @@ from rebalance_agent.runtime.settings.kafka_config import SECRET_PROPERTIES, cli
 from rebalance_agent.runtime.settings.redacted import REDACTED, shown_settings
 from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings
 from rebalance_agent.runtime.settings.settings_sources import load
-from support.observer.asked import joined
+from support.http.asked import joined
 
 LOGS = {"log_level": "debug", "log_format": "json"}
 EXAMPLE = "s3cr3t0123456789"

@@ -62,22 +62,22 @@ def _record(group, *, live=True):
 
 
 def _run(*observations):
-    tracker, inbox, published, heard = FakeTracker(), Inbox(), Calls(), Calls()
-    core = Core(tracker, inbox, FakeClock(), [published], [heard])
+    tracker, inbox, published, received = FakeTracker(), Inbox(), Calls(), Calls()
+    core = Core(tracker, inbox, FakeClock(), [published], [received])
     for observation in observations:
         inbox.put(observation)
     core.start()
     inbox.close()
     core.join(PATIENCE_S)
-    return core, tracker, published, heard
+    return core, tracker, published, received
 
 
 def test_observations_are_worked_off_in_order_to_the_last_also_at_stop():
     observations = [_record(f"g{number}") for number in range(1_234)]
-    core, tracker, published, heard = _run(*observations)
+    core, tracker, published, received = _run(*observations)
     assert [each for each in tracker.seen if not isinstance(each, Tick)] == observations
     assert [event.group for (event,) in published.of("on_event")] == [each.group for each in observations]
-    assert [observation for (observation,) in heard.of("on_observation")] == observations
+    assert [observation for (observation,) in received.of("on_observation")] == observations
     assert len(core.views()) == len(observations)
 
 
@@ -94,12 +94,12 @@ def test_one_observation_that_cannot_be_worked_off_stops_no_other():
 
 
 def test_a_tracker_that_is_behind_is_given_the_time_again_at_once_and_between_batches():
-    tracker, inbox, clock, heard = FakeTracker(), Inbox(), FakeClock(), Calls()
+    tracker, inbox, clock, received = FakeTracker(), Inbox(), FakeClock(), Calls()
     tracker.late = 3
-    core = Core(tracker, inbox, clock, [Calls()], [heard])
+    core = Core(tracker, inbox, clock, [Calls()], [received])
     inbox.put(_record("a"))
     core.start()
-    heard.wait_for(lambda calls: len(calls.of("on_observation")) >= 4)
+    received.wait_for(lambda calls: len(calls.of("on_observation")) >= 4)
     inbox.close()
     core.join(PATIENCE_S)
     assert tracker.seen == [_record("a"), *3 * [Tick(clock.now_ms())]]

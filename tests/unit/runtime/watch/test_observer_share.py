@@ -28,11 +28,11 @@ def made(**settings):
 
 def listed(share):
     """The groups of a list, as the tracker gets them."""
-    heard = []
-    list_poll("list_all", (), share.context, heard.extend)()
+    received = []
+    list_poll("list_all", (), share.context, received.extend)()
     (poll,) = share.context.inbox.take(9, 0)
-    assert [each.group for each in poll.groups] == heard
-    return set(heard)
+    assert [each.group for each in poll.groups] == received
+    return set(received)
 
 
 def test_a_replica_hears_of_the_groups_of_its_partitions_alone_and_reads_all_that_they_hold():

@@ -11,29 +11,33 @@ from functools import partial
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.model.subscription import GroupAssignment
-from rebalance_agent.testing.simulation.agenda import Agenda, Appointment, cancel
-from rebalance_agent.testing.simulation.chronicle import Chronicle
-from rebalance_agent.testing.simulation.group_messages import GroupError, JoinReply, Party
+from rebalance_agent.testing.simulation.action_queue import ActionQueue, PlannedAction, cancel
+from rebalance_agent.testing.simulation.group_messages import GroupError, JoinReply, ResponseReceiver
 from rebalance_agent.testing.simulation.member_registry import Registered, Registry
 from rebalance_agent.testing.simulation.script import SimulationSettings
+from rebalance_agent.testing.simulation.timeline_recorder import TimelineRecorder
 
-__all__ = ["Rounds"]
+__all__ = ["GroupPhases"]
 
 
-class Rounds:
-    """State, generation and members of a group. Responses are sent through the agenda, never at once.
+class GroupPhases:
+    """State, generation and members of a group. Responses are planned actions, never sent at once.
 
     ``newcomers``: member ids that were assigned to dynamic members which have not joined with them yet -> session
     timeout. A join phase waits for them.
     """
 
     def __init__(
-        self, agenda: Agenda, settings: SimulationSettings, chronicle: Chronicle, expire: Callable[[Registered], None]
+        self,
+        actions: ActionQueue,
+        settings: SimulationSettings,
+        recorder: TimelineRecorder,
+        expire: Callable[[Registered], None],
     ) -> None:
-        """An empty group. ``expire`` is called when a member's session ends; ``chronicle`` records what happens."""
-        self._agenda = agenda
+        """An empty group. ``expire`` is called when a member's session ends; ``recorder`` records what happens."""
+        self._actions = actions
         self._settings = settings
-        self._chronicle = chronicle
+        self._recorder = recorder
         self._expire = expire
         self.generation = 0
         self.strategy = ""
@@ -43,14 +47,14 @@ class Rounds:
         self._missed: list[str] = []
         self._first_round = False
         self._joined_in_first_round = False
-        self._join_end: Appointment | None = None
-        self._sync_end: Appointment | None = None
+        self._join_end: PlannedAction | None = None
+        self._sync_end: PlannedAction | None = None
         self.enter(GroupState.EMPTY)
 
     def enter(self, state: GroupState) -> None:
         """Change to ``state``."""
         self.state = state
-        self._chronicle.entered(state)
+        self._recorder.entered(state)
 
     # -- the join phase ----------------------------------------------------------------------------------------
 
@@ -63,7 +67,7 @@ class Rounds:
                 self.complete_join_if_all_wait()
             return
         if self.state is GroupState.COMPLETING_REBALANCE:
-            self._chronicle.aborted()
+            self._recorder.aborted()
             for member in list(self.registry.members.values()):
                 member.assignment = {}
                 if member.syncing:
@@ -72,7 +76,7 @@ class Rounds:
         self._joined_in_first_round = False
         self._missed.clear()
         cancel(self._sync_end)
-        self._chronicle.began(Trigger.GROUP_STARTED if self._first_round else trigger, cause)
+        self._recorder.began(Trigger.GROUP_STARTED if self._first_round else trigger, cause)
         self.enter(GroupState.PREPARING_REBALANCE)
         if self._first_round:
             delay_ms = self._settings.initial_rebalance_delay_ms
@@ -81,7 +85,7 @@ class Rounds:
             return
         for member in self.registry.members.values():
             if member.joined_ms is None:
-                member.party.rebalancing()
+                member.receiver.rebalancing()
         self._plan_join_end(self.registry.rebalance_timeout_ms(), self._complete_join)
         self.complete_join_if_all_wait()
 
@@ -105,10 +109,10 @@ class Rounds:
         """End the join phase. Members that have not joined are removed, unless they are static."""
         cancel(self._join_end)
         for member in [each for each in self.registry.members.values() if each.joined_ms is None]:
-            self._missed.append(member.party.name)
+            self._missed.append(member.receiver.name)
             if not member.static:
                 self.registry.remove(member)
-                member.party.expelled()
+                member.receiver.expelled()
         if self.registry.members and not self.registry.elect():
             # Only static members, none of which has joined: wait until their sessions end.
             self._missed.clear()
@@ -117,19 +121,19 @@ class Rounds:
         self._first_round = False
         self.generation += 1
         self.strategy = self.registry.select() if self.registry.members else ""
-        self._chronicle.joined(self.generation, self.strategy, self.registry, tuple(self._missed))
+        self._recorder.joined(self.generation, self.strategy, self.registry, tuple(self._missed))
         if not self.registry.members:
             self.enter(GroupState.EMPTY)
             return
         self.enter(GroupState.COMPLETING_REBALANCE)
         self._unsynced = set(self.registry.members)
         timeout_ms = self.registry.rebalance_timeout_ms()
-        self._sync_end = self._agenda.after(timeout_ms, partial(self._expire_sync, self.generation))
+        self._sync_end = self._actions.after(timeout_ms, partial(self._expire_sync, self.generation))
         for member in self.registry.members.values():
             member.is_new = False
             if member.joined_ms is None:
-                self.expire_at(member, self._agenda.now_ms + member.request.session_timeout_ms)
-                member.party.expelled()
+                self.expire_at(member, self._actions.now_ms + member.request.session_timeout_ms)
+                member.receiver.expelled()
             else:
                 self.reply_joined(member)
 
@@ -139,7 +143,7 @@ class Rounds:
         """Store the leader's assignment; the group is stable then."""
         for member in self.registry.members.values():
             member.assignment = plan.members.get(member.member_id, {})
-        self._chronicle.synced({each.member_id: each.assignment for each in self.registry.members.values()}, plan)
+        self._recorder.synced({each.member_id: each.assignment for each in self.registry.members.values()}, plan)
         self.enter(GroupState.STABLE)
         for member in self.registry.members.values():
             if member.syncing:
@@ -158,9 +162,9 @@ class Rounds:
         missing = [member for key, member in self.registry.members.items() if key in self._unsynced]
         for member in missing:
             self.registry.remove(member)
-            member.party.expelled()
+            member.receiver.expelled()
         self._unsynced.clear()
-        self.rebalance(Trigger.MEMBER_FAILED, missing[0].party.name)
+        self.rebalance(Trigger.MEMBER_FAILED, missing[0].receiver.name)
 
     # -- answers and timers ------------------------------------------------------------------------------------
 
@@ -169,7 +173,7 @@ class Rounds:
         leads = member.member_id == self.registry.leader
         self.registry.answered(member)
         self.reply(
-            member.party,
+            member.receiver,
             JoinReply(
                 GroupError.NONE,
                 member.member_id,
@@ -180,29 +184,29 @@ class Rounds:
             ),
         )
 
-    def reply(self, party: Party, reply: JoinReply) -> None:
+    def reply(self, receiver: ResponseReceiver, reply: JoinReply) -> None:
         """Send the response to a JoinGroup."""
-        self.send(partial(party.joined, reply))
+        self.send(partial(receiver.joined, reply))
 
     def send(self, answer: Callable[[], None]) -> None:
         """Deliver a response after the latency."""
-        self._agenda.after(self._settings.latency_ms, answer)
+        self._actions.after(self._settings.latency_ms, answer)
 
     def answer_sync(self, member: Registered, answer: GroupError) -> None:
         """Answer the member's SyncGroup, with its assignment unless ``answer`` is an error."""
         member.syncing = False
         partitions = member.assignment if answer is GroupError.NONE else {}
-        self.send(partial(member.party.synced, answer, partitions))
+        self.send(partial(member.receiver.synced, answer, partitions))
         if member.silent:
-            self.expire_at(member, self._agenda.now_ms + member.request.session_timeout_ms)
+            self.expire_at(member, self._actions.now_ms + member.request.session_timeout_ms)
         else:
             cancel(member.expiry)
 
     def expire_at(self, member: Registered, at_ms: int) -> None:
         """Plan the end of the member's session for ``at_ms``."""
         cancel(member.expiry)
-        member.expiry = self._agenda.at(at_ms, partial(self._expire, member))
+        member.expiry = self._actions.at(at_ms, partial(self._expire, member))
 
     def _plan_join_end(self, delay_ms: int, action: Callable[[], None]) -> None:
         cancel(self._join_end)
-        self._join_end = self._agenda.after(delay_ms, action)
+        self._join_end = self._actions.after(delay_ms, action)

@@ -6,21 +6,21 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from rebalance_agent.model.subscription import TopicMetadata
-from rebalance_agent.testing.simulation.agenda import Agenda
-from rebalance_agent.testing.simulation.chronicle import Chronicle
+from rebalance_agent.testing.simulation.action_queue import ActionQueue
 from rebalance_agent.testing.simulation.group_coordinator import Coordinator
 from rebalance_agent.testing.simulation.stalled_partitions import StalledPartitions
+from rebalance_agent.testing.simulation.timeline_recorder import TimelineRecorder
 
-__all__ = ["World"]
+__all__ = ["SharedState"]
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class SharedState:
     """Time, coordinator, recorders, and the current topics of a simulation."""
 
-    agenda: Agenda
+    actions: ActionQueue
     stalled: StalledPartitions
-    chronicle: Chronicle
+    recorder: TimelineRecorder
     coordinator: Coordinator
     latency_ms: int
     topics: dict[str, TopicMetadata]
@@ -28,11 +28,11 @@ class World:
     @property
     def now_ms(self) -> int:
         """The simulated time."""
-        return self.agenda.now_ms
+        return self.actions.now_ms
 
     def send(self, request: Callable[[], None]) -> None:
         """Deliver a request after the latency."""
-        self.agenda.after(self.latency_ms, request)
+        self.actions.after(self.latency_ms, request)
 
     def counts(self, topics: Iterable[str]) -> dict[str, int]:
         """Topic -> current number of partitions, 0 for a topic that does not exist."""

@@ -8,10 +8,10 @@ from typing import Any
 import yaml
 
 from support.cluster.kube_tools import program
-from support.cluster.rendered import CHART, objects
+from support.helm.rendered import CHART, objects
 
 EVERYTHING = ("--api-versions", "monitoring.coreos.com/v1", "--api-versions", "sparkoperator.k8s.io/v1beta2")
-"""Of a cluster that has both operators."""
+"""API versions of a cluster that has both operators."""
 
 
 class HelmError(Exception):

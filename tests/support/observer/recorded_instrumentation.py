@@ -18,7 +18,7 @@ class Recorder:
         self.events.append(build("process", len(self.events) + 1))
 
 
-class Witnessed:
+class RecordedInstrumentation:
     """An `Instrumentation` with access to its events and its clock."""
 
     def __init__(self) -> None:

@@ -38,7 +38,7 @@ def problems(document, path, answer, status=200):
 
 
 def _strict(schema):
-    """The document lets answers grow; a test wants to know of every field that has grown already."""
+    """The document without the permission for further fields, so that a test finds undocumented ones."""
     if isinstance(schema, list):
         return [_strict(each) for each in schema]
     if not isinstance(schema, dict):

@@ -10,7 +10,7 @@ from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.subscription import GroupAssignment
-from rebalance_agent.testing.simulation.agenda import Agenda
+from rebalance_agent.testing.simulation.action_queue import ActionQueue
 from rebalance_agent.testing.simulation.member_registry import Registry
 from rebalance_agent.testing.simulation.stalled_partitions import StalledPartitions
 from rebalance_agent.testing.simulation.timeline import (
@@ -21,17 +21,17 @@ from rebalance_agent.testing.simulation.timeline import (
     Timeline,
 )
 
-__all__ = ["Chronicle"]
+__all__ = ["TimelineRecorder"]
 
 _Entry = TypeVar("_Entry")
 
 
-class Chronicle:
+class TimelineRecorder:
     """Records generations, refusals and states of one group. Stalls are recorded by `StalledPartitions`."""
 
-    def __init__(self, agenda: Agenda, stalled: StalledPartitions) -> None:
-        """Start without entries; ``agenda`` has the time."""
-        self._agenda = agenda
+    def __init__(self, actions: ActionQueue, stalled: StalledPartitions) -> None:
+        """Start without entries; ``actions`` has the time."""
+        self._actions = actions
         self._stalled = stalled
         self._generations: list[SimulatedGeneration] = []
         self._aborted: list[SimulatedGeneration] = []
@@ -44,24 +44,24 @@ class Chronicle:
 
     def entered(self, state: GroupState) -> None:
         """The group has changed to ``state``."""
-        self._states.append(StateChange(self._agenda.now_ms, state))
+        self._states.append(StateChange(self._actions.now_ms, state))
 
     def began(self, trigger: Trigger, cause: str) -> None:
         """A join phase begins because of ``trigger``; ``cause`` names a member, or is empty."""
-        self._beginning = (trigger, cause, self._agenda.now_ms)
+        self._beginning = (trigger, cause, self._actions.now_ms)
         if trigger is Trigger.GROUP_STARTED:
-            self._started_ms = self._agenda.now_ms
+            self._started_ms = self._actions.now_ms
 
     def joined(self, number: int, strategy: str, registry: Registry, expelled: tuple[str, ...]) -> None:
         """The join phase of generation ``number`` ended with the members of ``registry``, maybe none."""
-        now_ms, members = self._agenda.now_ms, registry.members
+        now_ms, members = self._actions.now_ms, registry.members
         generation = SimulatedGeneration(
             number,
             *self._beginning,
             joined_ms=now_ms,
             strategy=strategy or None,
             leader=registry.leader,
-            members={member_id: member.party.name for member_id, member in members.items()},
+            members={member_id: member.receiver.name for member_id, member in members.items()},
             joins={key: member.joined_ms for key, member in members.items() if member.joined_ms is not None},
             expelled=expelled,
             subscriptions={key: member.request.offers[strategy] for key, member in members.items()},
@@ -74,7 +74,7 @@ class Chronicle:
 
     def synced(self, assignment: Mapping[str, TopicPartitions], plan: GroupAssignment) -> None:
         """The leader's ``plan`` arrived, and was stored as ``assignment``."""
-        now_ms = self._agenda.now_ms
+        now_ms = self._actions.now_ms
         if self._running is not None:
             self._generations.append(replace(self._running, synced_ms=now_ms, assignment=assignment))
         self._running = None
@@ -90,12 +90,12 @@ class Chronicle:
     def replaced(self, member: str, generation: int, old_member_id: str, member_id: str) -> None:
         """A static member returned under a new id without a rebalance."""
         self._replacements.append(
-            SimulatedReplacement(self._agenda.now_ms, member, generation, old_member_id, member_id)
+            SimulatedReplacement(self._actions.now_ms, member, generation, old_member_id, member_id)
         )
 
     def refused(self, member: str, explanation: str) -> None:
         """The coordinator refused ``member``, whose process ends."""
-        self._refusals.append(Refusal(self._agenda.now_ms, member, explanation))
+        self._refusals.append(Refusal(self._actions.now_ms, member, explanation))
 
     def take(self, *, settled: bool) -> Timeline:
         """Return, and forget, the entries since the last call."""
@@ -108,7 +108,7 @@ class Chronicle:
             replacements=_drained(self._replacements),
             states=_drained(self._states),
             settled=settled,
-            end_ms=self._agenda.now_ms,
+            end_ms=self._actions.now_ms,
         )
 
 

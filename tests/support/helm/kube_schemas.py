@@ -20,7 +20,7 @@ CUSTOM = ("servicemonitors", "podmonitors", "prometheusrules", "scheduledsparkap
 
 
 class _Loader(yaml.CSafeLoader):
-    """Takes a bare ``=``, which YAML once meant something by, for the text that it is."""
+    """Reads a bare ``=``, which had a meaning in old YAML, as text."""
 
 
 _Loader.add_constructor("tag:yaml.org,2002:value", yaml.SafeLoader.construct_yaml_str)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from rebalance_agent.gateway.transport.splice import Pipe, Pipes
 
-__all__ = ["COPY_BYTES", "SPLICE_BYTES_MIN", "Link", "PlainLink", "TlsLink", "move", "tuned"]
+__all__ = ["COPY_BYTES", "SPLICE_BYTES_MIN", "PeerConnection", "PlainConnection", "TlsConnection", "move", "tuned"]
 
 COPY_BYTES = 256 * 1024
 """Bytes per read where bytes are copied: with fewer, system calls cost more than copying."""
@@ -49,7 +49,7 @@ def tuned(sock: socket.socket) -> socket.socket:
     return sock
 
 
-class PlainLink:
+class PlainConnection:
     """A TCP connection without TLS."""
 
     def __init__(self, sock: socket.socket, peer: str) -> None:
@@ -175,8 +175,8 @@ class PlainLink:
             (self._loop.remove_reader if way == "reader" else self._loop.remove_writer)(self._fd)
 
 
-class TlsLink:
-    """A TLS connection by asyncio's streams, with the methods of a `PlainLink`."""
+class TlsConnection:
+    """A TLS connection by asyncio's streams, with the methods of a `PlainConnection`."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, peer: str) -> None:
         """Take over the streams of a connection after its handshake."""
@@ -185,14 +185,14 @@ class TlsLink:
         self._writer = writer
 
     async def read(self, size_max: int) -> bytes:
-        """See `PlainLink`."""
+        """See `PlainConnection`."""
         try:
             return await self._reader.read(size_max)
         except OSError as error:  # includes ssl.SSLError
             raise ConnectionResetError(str(error)) from None
 
     async def write(self, data: bytes | bytearray | memoryview) -> None:
-        """See `PlainLink`."""
+        """See `PlainConnection`."""
         try:
             self._writer.write(data)
             await self._writer.drain()
@@ -200,19 +200,19 @@ class TlsLink:
             raise ConnectionResetError(str(error)) from None
 
     def end(self) -> None:
-        """See `PlainLink`; TLS has no half-close, so this closes both directions."""
+        """See `PlainConnection`; TLS has no half-close, so this closes both directions."""
         self._writer.close()
 
     def abort(self) -> None:
-        """See `PlainLink`."""
+        """See `PlainConnection`."""
         self._writer.transport.abort()
 
     def hung_up(self) -> bool:
-        """See `PlainLink`; only asyncio knows it for TLS."""
+        """See `PlainConnection`; only asyncio knows it for TLS."""
         return self._reader.at_eof() or self._writer.transport.is_closing()
 
     async def close(self) -> None:
-        """See `PlainLink`."""
+        """See `PlainConnection`."""
         self._writer.close()
         try:
             async with asyncio.timeout(CLOSE_SECONDS_MAX):
@@ -221,17 +221,19 @@ class TlsLink:
             self._writer.transport.abort()
 
 
-Link = PlainLink | TlsLink
+PeerConnection = PlainConnection | TlsConnection
 """One connection. A read and a write may wait at the same time, but not two reads or two writes."""
 
 
-async def move(source: Link, target: Link, size: int, pipes: Pipes, came: Callable[[], None]) -> int:
+async def move(
+    source: PeerConnection, target: PeerConnection, size: int, pipes: Pipes, came: Callable[[], None]
+) -> int:
     """Move the next ``size`` bytes, buffering at most a pipe's or `COPY_BYTES` bytes; return how many were moved.
 
     That is less than ``size`` only if ``source`` ended. ``came`` is called whenever some bytes have arrived. Raises
     ConnectionError when a connection broke.
     """
-    if size >= SPLICE_BYTES_MIN and isinstance(source, PlainLink) and isinstance(target, PlainLink):
+    if size >= SPLICE_BYTES_MIN and isinstance(source, PlainConnection) and isinstance(target, PlainConnection):
         with pipes.pipe() as pipe:
             if pipe:
                 try:
@@ -254,7 +256,9 @@ def _break(error: OSError) -> ConnectionError:
     return error if isinstance(error, ConnectionError) else ConnectionResetError(error.errno, error.strerror)
 
 
-async def _spliced(source: PlainLink, target: PlainLink, size: int, pipe: Pipe, came: Callable[[], None]) -> int:
+async def _spliced(
+    source: PlainConnection, target: PlainConnection, size: int, pipe: Pipe, came: Callable[[], None]
+) -> int:
     moved = 0
     while moved < size:
         count = pipe.fill(source.fileno(), size - moved)

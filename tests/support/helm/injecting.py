@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from support.cluster.control_plane import ControlPlane, RefusedError
-from support.cluster.rendered import CHART
+from support.helm.rendered import CHART
 from support.observer.observing import eventually
 
 INJECT = "rebalance-agent/inject"
@@ -24,7 +24,7 @@ ADDRESS = {"name": "REBALANCE_AGENT_EVENTS_URL", "value": "http://127.0.0.1:2930
 NUMBERS = itertools.count(1)
 
 SETTINGS = yaml.safe_load((CHART / "files" / "injection.yaml").read_text())
-"""What annotations may say."""
+"""Settings that annotations may have."""
 
 RESTRICTED = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
 

@@ -1,0 +1,1 @@
+"""The Helm chart in tests: rendered, checked, and released on a node (``support.cluster``)."""
