@@ -29,6 +29,9 @@ class RecordRouter:
         if record.live and not record.replayed:
             outage = self._context.outages.running
             self._context.offset.learn(record.timestamp_ms, record.seen_ms, outage=outage)
+            if self._context.offset.ms is not None:
+                written_ms = record.timestamp_ms + self._context.offset.ms
+                self._context.outages.take_record(written_ms, record.seen_ms)
         state = self._groups.get(record.group)
         if state and record.live and record.replayed and 0 <= record.offset <= state.history.offset:
             return  # the tail was restarted: this record was observed before

@@ -102,7 +102,8 @@ class CoordinatorChange:
 class Outage:
     """Some broker did not answer ListGroups between two polls that all brokers answered (epoch ms).
 
-    Members may have been unable to consume meanwhile.
+    Or a record became readable late, because other replicas did not have it. Members may have been unable to consume
+    meanwhile.
     """
 
     after_ms: int

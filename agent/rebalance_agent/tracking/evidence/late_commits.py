@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from rebalance_agent.tracking.evidence.commit_times import COMMIT_DELAY_MS
 from rebalance_agent.tracking.evidence.known_times import CoordinatorChange, Outage
 
-__all__ = ["COMMITS_LATE_MAX_MS", "WRITE_TIMEOUT_MS", "answered_ms", "removal_noticed_ms", "surely_worked_ms"]
+__all__ = ["COMMITS_LATE_MAX_MS", "WRITE_TIMEOUT_MS", "removal_noticed_ms", "surely_worked_ms"]
 
 COMMITS_LATE_MAX_MS = 300_000
 """How long (ms) commits may be late after a broker went away. A cluster that lacks it for longer works without it."""
@@ -31,12 +31,6 @@ def surely_worked_ms(
         if worked_ms is not None and after_ms < worked_ms <= until_ms:
             worked_ms = after_ms - COMMIT_DELAY_MS
     return worked_ms
-
-
-def answered_ms(given_ms: int, outages: Iterable[Outage]) -> int:
-    """Return when a member had received the assignment of ``given_ms`` at the latest, or an error and rejoined."""
-    ends = (outage.until_ms for outage in outages if outage.until_ms > given_ms)
-    return max((until_ms + WRITE_TIMEOUT_MS for until_ms in ends), default=given_ms)
 
 
 def removal_noticed_ms(removed_ms: int, session_ms: int, outages: Iterable[Outage]) -> int:

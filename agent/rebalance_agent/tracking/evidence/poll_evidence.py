@@ -9,6 +9,7 @@ from collections import deque
 
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.tracking.evidence.known_times import Outage, TimeBounds
+from rebalance_agent.tracking.evidence.late_commits import WRITE_TIMEOUT_MS
 
 __all__ = [
     "CLOCK_JUMP_MS",
@@ -70,7 +71,7 @@ class ClockOffset:
 
 
 class Outages:
-    """The times in which some broker did not answer ListGroups, by the observer's clock."""
+    """The times in which some broker did not answer ListGroups or replicate, by the observer's clock."""
 
     def __init__(self) -> None:
         """Start without polls."""
@@ -86,6 +87,19 @@ class Outages:
             self._complete_ms, self._since_ms = asked_ms, None
         elif self._since_ms is None:
             self._since_ms = asked_ms if self._complete_ms is None else self._complete_ms
+
+    def take_record(self, written_ms: int, read_ms: int) -> None:
+        """Take the times of a live record: a coordinator answers with an error if replicas have its record too late.
+
+        Brokers may answer polls and not replicate yet. A tail that reads late looks the same.
+        """
+        if read_ms - written_ms <= WRITE_TIMEOUT_MS:
+            return
+        last = self._spans[-1] if self._spans else None
+        if last and last.until_ms >= written_ms:
+            self._spans[-1] = Outage(min(last.after_ms, written_ms), max(last.until_ms, read_ms))
+        else:
+            self._spans.append(Outage(written_ms, read_ms))
 
     @property
     def running(self) -> bool:

@@ -14,13 +14,13 @@ from rebalance_agent.model.group import GroupType, Member, RebalanceProtocol
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.completed_generation import Episode, Generation, PartitionHandover, announces_followup
 from rebalance_agent.tracking.evidence.coordinators import changed_since, last_contact_ms
-from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, Departure, LastSeen, TimeBounds
-from rebalance_agent.tracking.evidence.late_commits import answered_ms, removal_noticed_ms, surely_worked_ms
+from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, Departure, LastSeen, Outage, TimeBounds
+from rebalance_agent.tracking.evidence.late_commits import removal_noticed_ms, surely_worked_ms
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
 from rebalance_agent.tracking.evidence.owned_at_join import claimed_partitions
 from rebalance_agent.tracking.rebalance.diff_cache import difference
 from rebalance_agent.tracking.rebalance.moment import Moment, UnknownMomentError
-from rebalance_agent.tracking.rebalance.open_stall import LEAVING_MS, OpenStall
+from rebalance_agent.tracking.rebalance.open_stall import OpenStall
 
 __all__ = ["StepMoments"]
 
@@ -49,6 +49,11 @@ class StepMoments:
         """Return the recorded handovers in which the partition was stalled; at least one, which may be empty."""
         handover = self._generation.handovers.get(partition, _NO_HANDOVER)
         return handover.earlier if handover.earlier and not handover.left_unowned else (*handover.earlier, handover)
+
+    @property
+    def outages(self) -> tuple[Outage, ...]:
+        """The recent outages of brokers, up to the generation's record."""
+        return self._generation.outages
 
     # Stops
 
@@ -218,10 +223,8 @@ class StepMoments:
 
     def open_stall(self, owner: Member, handover: PartitionHandover, since_ms: int) -> OpenStall:
         """Return the stall of a partition that its new ``owner`` has not been seen to consume."""
-        given_ms, timeout_ms = self._given_ms(handover), owner.rebalance_timeout_ms
-        left_ms = answered_ms(given_ms, self._generation.outages) + timeout_ms + LEAVING_MS
-        until_ms = left_ms if timeout_ms >= 0 else FOREVER_MS
-        return OpenStall(since_ms, until_ms, self._generation.first_commits, self._given_since(given_ms, owner))
+        given_ms, first = self._given_ms(handover), self._generation.first_commits
+        return OpenStall(since_ms, given_ms, owner.rebalance_timeout_ms, first, self._given_since(given_ms, owner))
 
     def _given_ms(self, handover: PartitionHandover) -> int:
         return self._generation.timestamp_ms if handover.given_ms is None else handover.given_ms

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from rebalance_agent.model.generation_diff import Partition
-from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, FirstCommits
+from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, FirstCommits, Outage
+from rebalance_agent.tracking.evidence.late_commits import WRITE_TIMEOUT_MS
 
 __all__ = ["LEAVING_MS", "OpenStall", "with_names"]
 
@@ -18,25 +19,40 @@ LEAVING_MS = 2_000
 class OpenStall:
     """A stall that began at ``since_ms`` (-`FOREVER_MS`: unknown) at the earliest, and has not been shown to be over.
 
-    It is over when the owner commits a partition of ``given_with`` (see `FirstCommits`), and at ``until_ms`` at the
-    latest: an owner that does not poll for its rebalance timeout (``max.poll.interval.ms``) is removed. Time in which
-    its coordinator could not answer it does not count.
+    It is over when the owner commits a partition of ``given_with`` (see `FirstCommits`). It is also over if the owner
+    stays a member for ``timeout_ms`` (-1: unknown) after the partition was assigned to it at ``given_ms``: an owner
+    that does not poll for its rebalance timeout (``max.poll.interval.ms``) is removed.
     """
 
     since_ms: int
-    until_ms: int
+    given_ms: int
+    timeout_ms: int
     first: FirstCommits
     given_with: frozenset[Partition]
 
-    def over(self, partition: Partition, at_ms: int, *, member_ms: int) -> bool:
+    def over(self, partition: Partition, at_ms: int, *, member_ms: int, outages: Iterable[Outage]) -> bool:
         """Whether the stall of this ``partition`` was certainly over at ``at_ms``.
 
-        ``member_ms``: until when the owner was not removed.
+        ``member_ms``: until when the owner was not removed. ``outages``: all that are known now.
         """
         commits, owned_until_ms = self.first.at_ms, min(at_ms, self.first.released_ms.get(partition, FOREVER_MS))
-        return member_ms > self.until_ms or any(
+        return member_ms > self._left_ms(outages) or any(
             commits.get(other, FOREVER_MS) <= owned_until_ms for other in self.given_with
         )
+
+    def _left_ms(self, outages: Iterable[Outage]) -> int:
+        """Return when an owner that never polled was removed at the latest.
+
+        An owner that an outage of brokers interrupts begins anew after it: its coordinator did not answer it, or could
+        not remove it.
+        """
+        if self.timeout_ms < 0:
+            return FOREVER_MS
+        left_ms = self.given_ms + self.timeout_ms + LEAVING_MS
+        for outage in sorted(outages, key=lambda outage: outage.after_ms):
+            if outage.after_ms < left_ms and self.given_ms < outage.until_ms:
+                left_ms = max(left_ms, outage.until_ms + WRITE_TIMEOUT_MS + self.timeout_ms + LEAVING_MS)
+        return left_ms
 
 
 def with_names(

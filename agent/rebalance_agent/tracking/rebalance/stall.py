@@ -92,11 +92,11 @@ def measure_stall(
 def _not_over(stalls: Mapping[Partition, OpenStall], episode: Episode) -> Mapping[Partition, OpenStall]:
     """Return those that may go on, of the topics that the group still subscribes to."""
     last = episode.last
-    topics = last.topics.keys() | subscribed_topics(last.value)
+    at_ms, topics = last.timestamp_ms, last.topics.keys() | subscribed_topics(last.value)
     return {
         partition: stalled
         for partition, stalled in stalls.items()
-        if partition[0] in topics and not stalled.over(partition, last.timestamp_ms, member_ms=last.timestamp_ms)
+        if partition[0] in topics and not stalled.over(partition, at_ms, member_ms=at_ms, outages=last.outages)
     }
 
 
@@ -172,7 +172,7 @@ def _partition_stalls(
 
 def _unowned(episode: Episode, since_ms: int) -> OpenStall:
     """Return the stall of a partition that has no owner after the episode; no commit ends it."""
-    return OpenStall(since_ms, FOREVER_MS, episode.last.first_commits, frozenset())
+    return OpenStall(since_ms, since_ms, -1, episode.last.first_commits, frozenset())
 
 
 def _stopped(
@@ -190,7 +190,7 @@ def _stopped(
     if carried is None:
         return stopped
     member_ms = -FOREVER_MS if owner is None else step.member_ms(owner, handover)
-    over = carried.over(partition, stopped.latest_ms, member_ms=member_ms)
+    over = carried.over(partition, stopped.latest_ms, member_ms=member_ms, outages=step.outages)
     return stopped if over else stopped.not_after(carried.since_ms)
 
 

@@ -171,6 +171,29 @@ def test_a_stall_goes_on_over_all_rebalances_of_an_outage_whose_members_got_no_a
     assert stall.seconds == 104.0 - 44.5  # half a second before b's last commit but one
 
 
+def test_a_stall_goes_on_if_brokers_went_away_before_its_owner_would_have_been_removed():
+    """b is removed, c gets its partitions and hears nothing until brokers are back; an outage hides 79 to 120 s."""
+    away = [listed(at, complete=not 79_000 < at < 120_000) for at in range(5_000, 121_000, 250)]
+    work = [committed(at, 0, 1, 2, 3) for at in range(5_000, 60_000, 5_000)]
+    rounds = [
+        record(at, number, *map(_impatient, "ac", [(0, 1), (2, 3)]), joined=at - 10, delay=delay)
+        for at, number, delay in ((76_000, 2, 0), (85_000, 3, 35_000), (100_000, 4, 20_000))
+    ]
+    stall = stall_of(*work, *away, *rounds, committed(124_000, 0, 1, 2, 3))
+    assert stall.seconds >= 124.0 - 76.0
+
+
+def test_a_stall_goes_on_while_records_are_not_replicated():
+    """All brokers answer polls, but a coordinator's records have no replica: it answers members with an error."""
+    work = [committed(at, 0, 1, 2, 3) for at in range(5_000, 60_000, 5_000)]
+    rounds = [
+        record(at, number, *map(_impatient, "ac", [(0, 1), (2, 3)]), joined=at - 10, delay=99_900 - at)
+        for at, number in ((76_000, 2), (87_000, 3), (98_000, 4))
+    ]
+    stall = stall_of(*work, *rounds, committed(104_000, 0, 1, 2, 3))
+    assert stall.seconds >= 104.0 - 76.0
+
+
 def _impatient(name, assigned):
     return replace(member(name, assigned), rebalance_timeout_ms=8_000)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rebalance_agent.tracking.evidence.poll_evidence import CLOCK_JUMP_MS, ClockOffset, PollEvidence
+from rebalance_agent.tracking.evidence.known_times import Outage
+from rebalance_agent.tracking.evidence.poll_evidence import CLOCK_JUMP_MS, ClockOffset, Outages, PollEvidence
 
 PERIOD_MS = 250
 BACK_MS = 60_000
@@ -45,3 +46,13 @@ def test_an_outage_that_was_there_from_the_start_hides_no_difference():
     offset.doubt()
     offset.learn(2_000, 2_700, outage=True)
     assert offset.ms == 700
+
+
+def test_a_record_that_was_not_replicated_in_time_is_evidence_of_an_outage():
+    outages = Outages()
+    outages.take_record(10_000, 15_000)  # the coordinator waited for the replicas
+    assert outages.spans(20_000, 0) == ()
+    outages.take_record(20_000, 25_001)
+    outages.take_record(24_000, 40_000)
+    outages.take_record(60_000, 66_000)
+    assert outages.spans(70_000, 1_000) == (Outage(19_000, 39_000), Outage(59_000, 65_000))
