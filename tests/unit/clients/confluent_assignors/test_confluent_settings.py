@@ -236,7 +236,7 @@ def test_oauth_cb_serves_both_connections():
 
 
 def test_the_page_lists_every_setting_that_is_translated_carried_out_or_refused():
-    page = (Path(__file__).parents[3] / "docs" / "confluent-kafka.md").read_text()
+    page = (Path(__file__).parents[4] / "docs" / "confluent-kafka.md").read_text()
     listed = dict(re.findall(r"^\| `([a-z_.]+)` \| (.*) \|$", page, re.MULTILINE))
     tables = (settings.MEMBERSHIP, settings.OURS, settings.REFUSED, security.TLS, security.SASL, security.REFUSED)
     for table in tables:
