@@ -12,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from rebalance_agent.cli.main import main
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 
-GOLDEN = Path(__file__).parents[1] / "golden"
+GOLDEN = Path(__file__).parents[2] / "golden"
 LINES = (GOLDEN / "captured_topic_events.ndjson").read_bytes().splitlines()
 CONSECUTIVE = "generations are consecutive except aborted ones"
 

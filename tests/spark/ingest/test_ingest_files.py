@@ -15,7 +15,7 @@ from rebalance_agent.model.event_json import event_from_json, json_line, json_ob
 from rebalance_agent.pipeline.ingest.ingest_events import Ingested, events_of_files, ingest_batch, retry_rejected
 from rebalance_agent.pipeline.tables.schemas import EVENTS
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "captured_topic_events.ndjson"
+GOLDEN = Path(__file__).parents[2] / "golden" / "captured_topic_events.ndjson"
 LINES = GOLDEN.read_bytes().splitlines()
 FIRST = event_from_json(json_object(LINES[0]))
 

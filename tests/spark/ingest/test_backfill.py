@@ -26,7 +26,7 @@ from rebalance_agent.tracking.log_replay import LogFacts
 from support.observer.observing import create_topic, events, eventually, everything, members, observing
 from support.pipeline.pipelines import generations, stored
 
-GOLDEN = Path(__file__).parents[1] / "golden"
+GOLDEN = Path(__file__).parents[2] / "golden"
 HEADER, *ROWS = map(json.loads, (GOLDEN / "captured_topic.ndjson").read_text().splitlines())
 WATCHED = [json.loads(line) for line in (GOLDEN / "captured_topic_events.ndjson").read_text().splitlines()]
 FACTS = LogFacts("captured", HEADER["topics"], HEADER["ids"])

@@ -22,7 +22,7 @@ from rebalance_agent.runtime.sinks.split_events import event_lines
 from support.pipeline import aggregates
 from support.pipeline.event_rows import MONDAY_MS, events_frame, generation, member, random_history
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "captured_topic_events.ndjson"
+GOLDEN = Path(__file__).parents[2] / "golden" / "captured_topic_events.ndjson"
 
 
 def reported(frame):

@@ -15,7 +15,7 @@ from rebalance_agent.cli.main import main
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.pipeline.tables.group_hours import group_hours
 
-GOLDEN = Path(__file__).parents[1] / "golden"
+GOLDEN = Path(__file__).parents[2] / "golden"
 LINES = (GOLDEN / "captured_topic_events.ndjson").read_text(encoding="utf-8").splitlines()
 RECORDS = (GOLDEN / "captured_topic.ndjson").read_text(encoding="utf-8").splitlines()[1:]
 GENERATIONS = sum(json.loads(line)["kind"] == "generation" for line in LINES)
