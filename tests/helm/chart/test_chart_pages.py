@@ -12,7 +12,7 @@ from rebalance_agent.cli.main import main
 from support.helm.chart import EVERYTHING, HelmError, helm, one
 from support.helm.rendered import CHART
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 OPERATE, INJECT = (
     (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in ("operate", "inject-a-sidecar")
 )

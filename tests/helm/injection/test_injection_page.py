@@ -10,7 +10,7 @@ from support.cluster.control_plane import RefusedError
 from support.helm.injecting import INJECT, annotated, container, injecting, pod
 from support.helm.rendered import CHART
 
-PAGE = (Path(__file__).parents[2] / "docs" / "inject-a-sidecar.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "inject-a-sidecar.md").read_text(encoding="utf-8")
 
 
 def settings_named():

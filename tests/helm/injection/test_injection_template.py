@@ -10,7 +10,7 @@ import pytest
 from support.helm.injecting import ADDRESS, SIDECAR, injecting, sidecar
 from support.helm.rendered import CHART, bare_pods, objects
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 EXAMPLE = Path("examples") / "helm" / "consumer"
 
 
