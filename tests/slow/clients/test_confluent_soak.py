@@ -23,7 +23,7 @@ REBALANCES = 200
 MEMBERS = 5
 PARTITIONS = 20
 RECORDS_PER_SECOND = 400
-SCRIPT = Path(__file__).parent.parent / "support" / "members" / "confluent_member.py"
+SCRIPT = Path(__file__).parents[2] / "support" / "members" / "confluent_member.py"
 PATIENCE = 180.0
 
 

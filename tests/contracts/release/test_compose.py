@@ -22,7 +22,7 @@ from rebalance_agent.runtime.settings.settings_sources import load
 from support.charts.promtool import PROMTOOL
 from support.cluster.kube_tools import module
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
 SERVICES = COMPOSE["services"]
 AGENTS = {"observe": (observe, ObserverSettings), "sidecar": (sidecar, SidecarSettings)}

@@ -9,7 +9,7 @@ import pytest
 
 import rebalance_agent
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 LOCKS = ("agent", "build", "pipeline")
 ONLY_OF_THE_IMAGE = {"setuptools", "wheel"}  # pip brings its own to who develops
 

@@ -12,7 +12,7 @@ from rebalance_agent.pipeline.spark.kafka_options import OWN_GROUPS
 from rebalance_agent.runtime.settings.rights import agent_rights
 from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings
 
-PAGE = Path(__file__).parents[2] / "docs" / "operate.md"
+PAGE = Path(__file__).parents[3] / "docs" / "operate.md"
 
 OF_THE_PIPELINE = {
     ("group", OWN_GROUPS, "prefix", "Read"),

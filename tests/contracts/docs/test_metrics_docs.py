@@ -10,7 +10,7 @@ from rebalance_agent.metrics.metric import ExporterRole, MetricType
 from support.observer import pages
 from support.observer.scrapes import families, promtool_says
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 
 SCRAPES = {
     ExporterRole.OBSERVER: pages.observer_groups()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 BLOCK = re.compile(r"^( *)```python[^\n]*\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
 BLOCKS = [
     pytest.param(page.name, textwrap.dedent(found[2]), id=f"{page.relative_to(ROOT)}-{number}")

@@ -8,7 +8,7 @@ import pytest
 from rebalance_agent.assignors import STRATEGIES
 from rebalance_agent.assignors.strategy import COOPERATIVE_PREFIX
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 NAMES = sorted({name.removeprefix(COOPERATIVE_PREFIX) for name in STRATEGIES})
 
 sys.path.insert(0, str(DOCS / "developers" / "pictures"))

@@ -24,7 +24,7 @@ from support.pipeline.pipelines import SHORT_LIVED
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SPARK = Path(pyspark.__file__).parent
 BARE_PYTHON = Path(sys.base_prefix, "bin", "python3")
 MAIN = "import sys\nfrom rebalance_agent.cli.main import main\nsys.exit(main())\n"

@@ -17,7 +17,7 @@ ALERTS = load().alerts
 STALL = StallLimits()
 """The defaults of the setting `stall_limits`, by which the tracker counts the stalls for these two alerts."""
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "page.md"
 
 

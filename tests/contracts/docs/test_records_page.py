@@ -8,7 +8,7 @@ from pathlib import Path
 from rebalance_agent.groupprotocol.tables import RECORDS
 from rebalance_agent.metrics.catalogue import BY_NAME
 
-PAGE = (Path(__file__).parents[2] / "docs" / "offsets-topic.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "offsets-topic.md").read_text(encoding="utf-8")
 
 
 def test_the_kinds_are_those_of_the_tables():

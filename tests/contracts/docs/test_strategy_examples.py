@@ -11,7 +11,7 @@ import pytest
 
 from rebalance_agent.cli.main import main
 
-PAGES = {page.stem: page for page in (Path(__file__).parents[2] / "docs" / "strategies").glob("*.md")}
+PAGES = {page.stem: page for page in (Path(__file__).parents[3] / "docs" / "strategies").glob("*.md")}
 SESSIONS = ("lag-aware", "rack-aware-sticky", "redundant", "sticky")
 """Pages that show a console: ``cat group.json``, then commands whose answers ``jq`` cuts."""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PACKAGE = ROOT / "agent" / "rebalance_agent"
 PAGE = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
 TABLE = PAGE.partition("### Defences")[2].partition("\n\nRemaining risks")[0]

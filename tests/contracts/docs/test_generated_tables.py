@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from docs.developers.writers.tables import TABLES, replace_tables
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 
 
 @pytest.mark.parametrize("name", TABLES)

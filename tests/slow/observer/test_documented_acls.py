@@ -14,7 +14,7 @@ from rebalance_agent.testing import EmbeddedKafka, Listener
 
 pytestmark = pytest.mark.slow
 
-PAGE = Path(__file__).parents[2] / "docs" / "security.md"
+PAGE = Path(__file__).parents[3] / "docs" / "security.md"
 PASSWORD = "not-a-secret"
 ROLES = ("observer", "sidecar")
 

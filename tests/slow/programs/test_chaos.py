@@ -10,7 +10,7 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
-CHAOS = Path(__file__).parents[1] / "chaos"
+CHAOS = Path(__file__).parents[2] / "chaos"
 SEED = "7"
 
 

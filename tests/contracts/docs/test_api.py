@@ -19,7 +19,7 @@ from support.http.api import api_of, ask, problems
 from support.observer.fakes import generation_event
 from support.observer.views import NOW, full_view, member_event
 
-PAGE = Path(__file__).parents[2] / "docs" / "api.md"
+PAGE = Path(__file__).parents[3] / "docs" / "api.md"
 
 MEMBERS = (MemberSnapshot("m", None, "c", "/h", ("t",), {}, {"t": (0, 1, 3)}, user_data=b"\0", where=Workload("pod")),)
 EVENTS = (

@@ -14,7 +14,7 @@ from rebalance_agent.model.episode import Phases, Stall
 from rebalance_agent.model.event_json import event_from_json
 from rebalance_agent.model.events import EVENT_KINDS, GenerationEvent, MemberSnapshot, Workload
 
-PAGE = (Path(__file__).parents[2] / "docs" / "events.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs" / "events.md").read_text()
 PARTS = {"generation": (MemberSnapshot, Phases, Stall, Workload), "member": (Workload,), "assign": (AssignmentQuality,)}
 
 

@@ -10,7 +10,7 @@ import pytest
 from rebalance_agent.model.baseline import GroupBaseline, HourBaseline, baseline_from_json
 from rebalance_agent.pipeline.tables.schemas import TABLES
 
-PAGE = (Path(__file__).parents[2] / "docs" / "pipeline-tables.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "pipeline-tables.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## `(\w+)`\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
 
 

@@ -12,7 +12,7 @@ from soak.samples import MEASURES
 
 pytestmark = pytest.mark.slow
 
-RUN = (sys.executable, str(Path(__file__).parents[1] / "soak" / "run.py"))
+RUN = (sys.executable, str(Path(__file__).parents[2] / "soak" / "run.py"))
 
 
 def test_a_soak_reports_every_measure(tmp_path):

@@ -14,7 +14,7 @@ import pytest
 from rebalance_agent.testing.kafka.kafka_lock import locked_artifacts
 from supply.locks import locked
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PROCESSES = (
     "rebalance_agent.artifacts.maven",
     "rebalance_agent.cli.commands.demo",
