@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from chaos.latency import ALSO_BARE, BARE, INSTRUMENTED, POLLS_MIN, TRIED, WINDOW_MS, WINDOWS_MIN, compared
+from chaos.verdict.latency import ALSO_BARE, BARE, INSTRUMENTED, POLLS_MIN, TRIED, WINDOW_MS, WINDOWS_MIN, compared
 
 WINDOWS = 20
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from chaos.agent_faults import AGENT_FAULTS
-from chaos.broker_faults import BROKER_FAULTS
+from chaos.faults.agent_faults import AGENT_FAULTS
+from chaos.faults.broker_faults import BROKER_FAULTS
 
 DELAY_S, LOSS = (0.05, 0.6), (0.05, 0.4)
 

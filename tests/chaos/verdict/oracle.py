@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import suppress
 
-from chaos.kinds import group_name
-from chaos.verdict import Verdict
+from chaos.members.kinds import group_name
+from chaos.verdict.verdict import Verdict
 from rebalance_agent.audit.audit_report import UNREADABLE
 from rebalance_agent.audit.ledger import FOLLOWUP_MS, AuditWindow, Ledger
 from rebalance_agent.clock import SystemClock

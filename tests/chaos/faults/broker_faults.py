@@ -6,7 +6,7 @@ import json
 
 from confluent_kafka.admin import AdminClient
 
-from chaos.stage import hold_up, hold_up_again
+from chaos.processes.stage import hold_up, hold_up_again
 from rebalance_agent.testing import BrokerError
 from support.observer.observing import eventually
 

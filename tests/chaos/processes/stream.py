@@ -7,8 +7,8 @@ from contextlib import suppress
 
 import psutil
 
-from chaos.exactly_once import refused, unlike
-from chaos.verdict import Verdict
+from chaos.verdict.exactly_once import refused, unlike
+from chaos.verdict.verdict import Verdict
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.pipeline.ingest.ingest_events import checkpoint_of, events_of_topic
 from rebalance_agent.pipeline.ingest.streaming import StreamSettings, ingest_stream

@@ -7,7 +7,7 @@ import threading
 
 from confluent_kafka import Producer
 
-from chaos.kinds import PARTITIONS
+from chaos.members.kinds import PARTITIONS
 from support.observer.observing import PATIENCE_S
 
 RECORDS_PER_S = 20

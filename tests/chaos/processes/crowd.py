@@ -11,10 +11,10 @@ from functools import partial
 
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
-from chaos.account import Account
-from chaos.kinds import KINDS, group_name, librdkafkas, troops
-from chaos.latency import TRIED
-from chaos.programs import ENVIRONMENT, MODULE
+from chaos.members.kinds import KINDS, group_name, librdkafkas, troops
+from chaos.processes.programs import ENVIRONMENT, MODULE
+from chaos.verdict.account import Account
+from chaos.verdict.latency import TRIED
 from support.members import member_lines
 from support.observer.observing import PATIENCE_S
 
@@ -24,8 +24,8 @@ MEMBERS = 2, 3
 KILLED = 0.3
 """Share of the members that are killed instead of leaving, if they are processes."""
 
-PROGRAMS = {"share": "chaos.share_member", "streams": "chaos.streams_member"}
-"""Programs of clients that are not Python's; those of Python are `chaos.member`."""
+PROGRAMS = {"share": "chaos.members.share_member", "streams": "chaos.members.streams_member"}
+"""Programs of clients that are not Python's; those of Python are `chaos.members.member`."""
 
 
 def configure(bootstrap, group, settings):
@@ -41,7 +41,7 @@ class Member(member_lines.ProcessMember):
 
     def __init__(self, config):
         self.late = []
-        program = PROGRAMS.get(config["client"], "chaos.member")
+        program = PROGRAMS.get(config["client"], "chaos.members.member")
         super().__init__([*MODULE, program, json.dumps(config)], ENVIRONMENT)
 
     def take_line(self, word, at_ms, *numbers):

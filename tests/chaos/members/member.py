@@ -1,4 +1,7 @@
-"""A Python consumer, bare or instrumented, as a process: ``python -m chaos.member JSON``; see `callback_lines`."""
+"""A Python consumer, bare or instrumented, as a process: ``python -m chaos.members.member JSON``.
+
+See `callback_lines`.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import asyncio
 import contextlib
 import warnings
 
-from chaos.callback_lines import POLL_S, act_as
+from chaos.members.callback_lines import POLL_S, act_as
 
 STOPPING_S = 20.0
 """Twice its session timeout: the group has removed it by then."""

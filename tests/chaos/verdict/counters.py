@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from chaos.verdict import Verdict
+from chaos.verdict.verdict import Verdict
 from rebalance_agent.audit.lifetime_counters import LifetimeCounters, check_lifetime
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.episode import Source

@@ -1,4 +1,4 @@
-"""A member of a streams group, in a process: ``python -m chaos.streams_member JSON``; see `callback_lines`.
+"""A member of a streams group, in a process: ``python -m chaos.members.streams_member JSON``; see `callback_lines`.
 
 Kafka Streams has no callbacks for partitions, but the processor of a task is initialised when the task begins and
 closed when it is given up; it reads what it is given to process.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import jpype
 
-from chaos.callback_lines import act_as
+from chaos.members.callback_lines import act_as
 from support.scenarios.scenario_streams import STREAMS, be_member, start_java
 
 

@@ -1,4 +1,4 @@
-"""A member of a share group, in a process: ``python -m chaos.share_member JSON``; see `callback_lines`.
+"""A member of a share group, in a process: ``python -m chaos.members.share_member JSON``; see `callback_lines`.
 
 It has no partitions of its own, and so no callbacks to report.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import jpype
 
-from chaos.callback_lines import POLL_S, act_as
+from chaos.members.callback_lines import POLL_S, act_as
 from support.scenarios.scenario_streams import start_java
 
 DESERIALIZER = "org.apache.kafka.common.serialization.ByteArrayDeserializer"

@@ -10,7 +10,7 @@ import math
 import statistics
 from collections import defaultdict
 
-from chaos.verdict import Verdict
+from chaos.verdict.verdict import Verdict
 
 BARE, ALSO_BARE, INSTRUMENTED = TRIED = ("eager-bare", "eager-bare-also", "eager-instrumented")
 WINDOW_MS = 30_000

@@ -10,13 +10,13 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from chaos.agents import Agent
+from chaos.processes.agents import Agent
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.testing import EmbeddedKafka
 from support.kafka.network import Network
 
 if TYPE_CHECKING:
-    from chaos.stream import Stream
+    from chaos.processes.stream import Stream
 
 
 @dataclass

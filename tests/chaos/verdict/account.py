@@ -14,8 +14,8 @@ from shutil import copyfile
 
 from confluent_kafka.admin import AdminClient
 
-from chaos.kinds import group_name
-from chaos.verdict import Verdict
+from chaos.members.kinds import group_name
+from chaos.verdict.verdict import Verdict
 from judge.play.topic_ids import topic_ids
 from judge.verdict.judgement import judgement
 from rebalance_agent.clock import SystemClock

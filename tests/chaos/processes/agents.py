@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from http.client import HTTPException
 from pathlib import Path
 
-from chaos.programs import ENVIRONMENT, EXIT_WITH_PARENT
+from chaos.processes.programs import ENVIRONMENT, EXIT_WITH_PARENT
 from rebalance_agent.clock import SystemClock
 from support.observer.observing import PATIENCE_S
 

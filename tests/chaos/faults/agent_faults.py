@@ -6,9 +6,9 @@ import contextlib
 import subprocess
 from http.client import HTTPException
 
-from chaos.flood import post
-from chaos.programs import ENVIRONMENT, MODULE
-from chaos.stage import hold_up, hold_up_again
+from chaos.faults.flood import post
+from chaos.processes.programs import ENVIRONMENT, MODULE
+from chaos.processes.stage import hold_up, hold_up_again
 from support.observer.observing import PATIENCE_S, eventually, http
 
 MEMORY_BYTES = 4 << 20
@@ -86,7 +86,7 @@ def _sidecar_flooded(stage, fault):
     """A hostile client floods the sidecar; afterwards it must work as before."""
     eventually(lambda: stage.sidecar.life.port, waiting_for="the sidecar, which has only just begun")
     web = f"127.0.0.1:{stage.sidecar.life.port}"
-    command = [*MODULE, "chaos.flood", stage.events, web, str(fault.seconds)]
+    command = [*MODULE, "chaos.faults.flood", stage.events, web, str(fault.seconds)]
     done = subprocess.run(command, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True, check=True, timeout=PATIENCE_S)
     print(f"           flooded: {done.stdout.strip()}", flush=True)
     # While it is flooded it may refuse everything; afterwards, nothing for long.

@@ -1,4 +1,4 @@
-"""A hostile client on loopback: ``python -m chaos.flood EVENTS_ADDRESS WEB_ADDRESS SECONDS``.
+"""A hostile client on loopback: ``python -m chaos.faults.flood EVENTS_ADDRESS WEB_ADDRESS SECONDS``.
 
 Posts without end to ``/v1/events`` (events of nobody, nonsense, too much, no HTTP at all), questions to the web port,
 and hundreds of connections that begin a request and never end it. At the end: what was answered how often, as JSON.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from chaos.latency import ALSO_BARE, BARE, INSTRUMENTED, TRIED
+from chaos.verdict.latency import ALSO_BARE, BARE, INSTRUMENTED, TRIED
 
 PARTITIONS = 6
 SESSION = {"session.timeout.ms": 6_000, "heartbeat.interval.ms": 500, "max.poll.interval.ms": 20_000}

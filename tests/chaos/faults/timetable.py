@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from chaos.verdict import Verdict
+from chaos.verdict.verdict import Verdict
 
 QUIET_S = 10
 """Seconds without faults at the beginning and at the end: groups form, and late events arrive."""
