@@ -11,7 +11,7 @@ from confluent_kafka import KafkaException
 
 from chaos.faults.faults import inflict
 from chaos.faults.timetable import BROKERS, WHOLE_MINUTES, happened
-from chaos.members.kinds import KINDS, PARTITIONS, group_name
+from chaos.members.kinds import KINDS, PARTITIONS, TRIED, group_name
 from chaos.processes.agents import Agent
 from chaos.processes.crowd import Crowd
 from chaos.processes.source import Source
@@ -156,7 +156,7 @@ def _settled(stage, since_ms, groups):
 def _verdicts(stage, crowd, source, options, folder):
     """The verdicts on all but the audit and the faults, in order."""
     yield from oracle.read_at_least_once(crowd, source.written)
-    if set(latency.TRIED) <= crowd.members.keys():
+    if set(TRIED) <= crowd.members.keys():
         yield latency.compared(crowd.late())
     agents = stage.observer, stage.sidecar
     yield oracle.back(agents)

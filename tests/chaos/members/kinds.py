@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from chaos.verdict.latency import ALSO_BARE, BARE, INSTRUMENTED, TRIED
-
 PARTITIONS = 6
 SESSION = {"session.timeout.ms": 6_000, "heartbeat.interval.ms": 500, "max.poll.interval.ms": 20_000}
 EAGER = {**SESSION, "partition.assignment.strategy": "range"}
@@ -14,6 +12,9 @@ CONSUMER = {"group.protocol": "consumer"}
 PYTHON = {"session_timeout_ms": 10_000, "heartbeat_interval_ms": 500}
 SHARED_FROM_START = {"share.auto.offset.reset": "earliest", "share.delivery.count.limit": "10"}
 """Settings of share groups. Kafka gives a record up after ten deliveries at most, of which killed members use some."""
+
+BARE, ALSO_BARE, INSTRUMENTED = TRIED = ("eager-bare", "eager-bare-also", "eager-instrumented")
+"""The groups whose poll latency is compared, by `chaos.verdict.latency`."""
 
 
 @dataclass(frozen=True)

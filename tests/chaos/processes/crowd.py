@@ -11,10 +11,9 @@ from functools import partial
 
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
-from chaos.members.kinds import KINDS, group_name, librdkafkas, troops
+from chaos.members.kinds import KINDS, TRIED, group_name, librdkafkas, troops
 from chaos.processes.programs import ENVIRONMENT, MODULE
 from chaos.verdict.account import Account
-from chaos.verdict.latency import TRIED
 from support.members import member_lines
 from support.observer.observing import PATIENCE_S
 

@@ -10,9 +10,9 @@ import math
 import statistics
 from collections import defaultdict
 
+from chaos.members.kinds import TRIED
 from chaos.verdict.verdict import Verdict
 
-BARE, ALSO_BARE, INSTRUMENTED = TRIED = ("eager-bare", "eager-bare-also", "eager-instrumented")
 WINDOW_MS = 30_000
 WINDOWS_MIN = 3
 POLLS_MIN = 100
