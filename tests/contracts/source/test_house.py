@@ -244,9 +244,9 @@ def test_no_folder_has_more_files_than_one_can_overlook():
     assert crowded(FILES) == {}
 
 
-def test_no_folder_of_the_tests_helpers_has_more_files_than_one_can_overlook():
-    support = ROOT.parents[1] / "tests" / "support"
-    assert crowded([path.relative_to(support) for path in support.rglob("*.py")]) == {}
+def test_no_folder_of_the_tests_has_more_files_than_one_can_overlook():
+    tests = ROOT.parents[1] / "tests"
+    assert crowded([path.relative_to(tests) for path in tests.rglob("*.py")]) == {}
 
 
 def test_no_file_is_long_unless_it_is_a_table():
