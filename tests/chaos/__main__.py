@@ -18,9 +18,9 @@ TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS.parent / "agent"), str(TESTS)]
 warnings.simplefilter("ignore", DeprecationWarning)
 
-from chaos.kinds import KINDS  # noqa: E402 - found by the path above
+from chaos.faults.timetable import FAULTS, STREAM, timetable  # noqa: E402 - found by the path above
+from chaos.members.kinds import KINDS  # noqa: E402
 from chaos.play import play  # noqa: E402
-from chaos.timetable import FAULTS, STREAM, timetable  # noqa: E402
 
 INTERRUPTED = 128 + signal.SIGINT
 EPILOG = """\

@@ -9,15 +9,15 @@ from contextlib import ExitStack
 
 from confluent_kafka import KafkaException
 
-from chaos import account, counters, latency, oracle
-from chaos.agents import Agent
-from chaos.crowd import Crowd
-from chaos.faults import inflict
-from chaos.kinds import KINDS, PARTITIONS, group_name
-from chaos.source import Source
-from chaos.stage import Stage
-from chaos.stream import Stream
-from chaos.timetable import BROKERS, WHOLE_MINUTES, happened
+from chaos.faults.faults import inflict
+from chaos.faults.timetable import BROKERS, WHOLE_MINUTES, happened
+from chaos.members.kinds import KINDS, PARTITIONS, TRIED, group_name
+from chaos.processes.agents import Agent
+from chaos.processes.crowd import Crowd
+from chaos.processes.source import Source
+from chaos.processes.stage import Stage
+from chaos.processes.stream import Stream
+from chaos.verdict import account, counters, latency, oracle
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.testing import EmbeddedKafka, Listener
 from rebalance_agent.testing.kafka.broker_settings import free_ports
@@ -156,7 +156,7 @@ def _settled(stage, since_ms, groups):
 def _verdicts(stage, crowd, source, options, folder):
     """The verdicts on all but the audit and the faults, in order."""
     yield from oracle.read_at_least_once(crowd, source.written)
-    if set(latency.TRIED) <= crowd.members.keys():
+    if set(TRIED) <= crowd.members.keys():
         yield latency.compared(crowd.late())
     agents = stage.observer, stage.sidecar
     yield oracle.back(agents)

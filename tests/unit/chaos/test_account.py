@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from chaos import account as accounts
-from chaos.account import Account, judged, write
-from chaos.kinds import Kind
+from chaos.members.kinds import Kind
+from chaos.verdict import account as accounts
+from chaos.verdict.account import Account, judged, write
 from support.judge.records import generation, group_key
 from support.members.member_lines import Lines
 

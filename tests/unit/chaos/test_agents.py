@@ -8,9 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from chaos import agents
-from chaos.agents import Agent
-from chaos.oracle import ended
+from chaos.processes import agents
+from chaos.processes.agents import Agent
+from chaos.verdict.oracle import ended
 from support.observer.observing import eventually
 
 PROGRAM = """\

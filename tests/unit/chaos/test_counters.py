@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from chaos.agents import Life, Scraped
-from chaos.counters import AWAY_MS, LASTING_S, compared, facts, reported_until
+from chaos.processes.agents import Life, Scraped
+from chaos.verdict.counters import AWAY_MS, LASTING_S, compared, facts, reported_until
 from rebalance_agent.audit.audit_report import AuditReport
 from rebalance_agent.model.event_json import json_line
 from rebalance_agent.tracking.tracker import Tracker

@@ -8,10 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from chaos.crowd import MEMBERS, PROGRAMS, Crowd
-from chaos.kinds import KINDS, group_name, troops
-from chaos.latency import INSTRUMENTED, TRIED
-from chaos.member import CLIENTS
+from chaos.members.kinds import INSTRUMENTED, KINDS, TRIED, group_name, troops
+from chaos.members.member import CLIENTS
+from chaos.processes.crowd import MEMBERS, PROGRAMS, Crowd
 from rebalance_agent.groupprotocol.coordinator_partition import offsets_partition
 from rebalance_agent.testing.kafka.broker_settings import OFFSETS_PARTITIONS
 from support.members.member_lines import ProcessMember

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from chaos.exactly_once import refused, unlike
+from chaos.verdict.exactly_once import refused, unlike
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.events import GroupGoneEvent

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from chaos import agent_faults, broker_faults
-from chaos.agent_faults import MEMORY_BYTES, MOMENT
-from chaos.faults import inflict
-from chaos.timetable import Fault
+from chaos.faults import agent_faults, broker_faults
+from chaos.faults.agent_faults import MEMORY_BYTES, MOMENT
+from chaos.faults.faults import inflict
+from chaos.faults.timetable import Fault
 
 
 class Watched:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chaos.flood import EVENTS_A_POST, HELD, post
+from chaos.faults.flood import EVENTS_A_POST, HELD, post
 from rebalance_agent.api.events_settings import EventsSettings
 from rebalance_agent.api.posted_events import parse_events
 from rebalance_agent.http.connection import Limits

@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from chaos.latency import ALSO_BARE, BARE, INSTRUMENTED, POLLS_MIN, TRIED, WINDOW_MS, WINDOWS_MIN, compared
+from chaos.members.kinds import ALSO_BARE, BARE, INSTRUMENTED, TRIED
+from chaos.verdict.latency import POLLS_MIN, WINDOW_MS, WINDOWS_MIN, compared
 
 WINDOWS = 20
 

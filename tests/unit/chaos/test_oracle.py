@@ -6,10 +6,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from chaos import oracle
-from chaos.flood import post
-from chaos.kinds import Kind
-from chaos.oracle import back, judged, read_at_least_once, rebalances, reported
+from chaos.faults.flood import post
+from chaos.members.kinds import Kind
+from chaos.verdict import oracle
+from chaos.verdict.oracle import back, judged, read_at_least_once, rebalances, reported
 from rebalance_agent.audit.audit_report import UNREADABLE, AuditReport
 from rebalance_agent.errors import ClusterError
 from rebalance_agent.model.event_json import json_line

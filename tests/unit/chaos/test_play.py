@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from chaos import oracle
 from chaos import play as whole
+from chaos.verdict import oracle
 from rebalance_agent.audit.audit_report import AuditReport, Difference
 
 CLEAN, PENDING = AuditReport(), AuditReport(pending=1)

@@ -8,8 +8,8 @@ import pytest
 
 from chaos import __main__ as program
 from chaos import play as whole
-from chaos.account import Account
-from chaos.timetable import WHOLE_MINUTES, Fault
+from chaos.faults.timetable import WHOLE_MINUTES, Fault
+from chaos.verdict.account import Account
 
 RUN = """\
 import os, signal, sys

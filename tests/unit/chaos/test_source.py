@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 from confluent_kafka import KafkaError
 
-from chaos import source as module
-from chaos.source import Source
+from chaos.processes import source as module
+from chaos.processes.source import Source
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from chaos import stream as module
-from chaos.stream import Stream
+from chaos.processes import stream as module
+from chaos.processes.stream import Stream
 
 
 @pytest.mark.parametrize(("alive", "killed_after", "ended"), [(True, [7], 0), (False, [], 1)])

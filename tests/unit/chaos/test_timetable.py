@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from chaos.faults import DOINGS
-from chaos.timetable import FAULTS, QUIET_S, STREAM, Fault, happened, timetable
+from chaos.faults.faults import DOINGS
+from chaos.faults.timetable import FAULTS, QUIET_S, STREAM, Fault, happened, timetable
 
 
 def test_the_same_seed_gives_the_same_and_another_one_another():

@@ -1,0 +1,153 @@
+"""Faults of the observer and the sidecar."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+from http.client import HTTPException
+
+from chaos.faults.flood import post
+from chaos.processes.programs import ENVIRONMENT, MODULE
+from chaos.processes.stage import hold_up, hold_up_again
+from support.observer.observing import PATIENCE_S, eventually, http
+
+MEMORY_BYTES = 4 << 20
+HELD_S, GOES_ON_S = (0.3, 2.0), (0.02, 0.1)
+"""Seconds for which a slow process is stopped, and then runs, in turn."""
+
+MOMENT = 0.02
+"""Part of the fault's length in which an observer reads only some of the old records."""
+
+WRONG_CLOCK_S = 3
+
+
+# The observer
+
+
+def _agent_killed(stage, fault):
+    stage.observer.life.kill()
+    stage.wait(fault.seconds)
+    stage.observer.start()
+
+
+def _agent_killed_early(stage, fault):
+    """Kill an observer as soon as it has begun to read old records, which takes only a moment."""
+    stage.observer.life.kill()
+    for _ in range(2):
+        stage.observer.start()
+        life = stage.observer.life
+        begun = life.reads_past()
+        stage.wait(fault.seconds * MOMENT if begun else 0)
+        print(f"           killed when it was {'' if life.ready() else 'not yet '}ready", flush=True)
+        life.kill()
+    stage.observer.start()
+
+
+def _agent_stopped(stage, fault):
+    hold_up(stage, stage.observer.life.pid, fault.seconds)
+
+
+def _agent_restarted(stage, fault):
+    stage.observer.life.stop()
+    stage.wait(fault.seconds)
+    stage.observer.start()
+
+
+def _agent_starved(stage, fault):
+    _starve(stage, stage.observer, fault.seconds)
+
+
+def _clock_forward(stage, fault):
+    _set_clock(stage, stage.observer, fault.seconds)
+
+
+def _clock_back(stage, fault):
+    _set_clock(stage, stage.observer, -fault.seconds)
+
+
+# The sidecar
+
+
+def _sidecar_gone(stage, fault):
+    stage.sidecar.life.kill()
+    stage.wait(fault.seconds)
+    stage.sidecar.start()
+
+
+def _sidecar_hangs(stage, fault):
+    hold_up(stage, stage.sidecar.life.pid, fault.seconds)
+
+
+def _sidecar_slow(stage, fault):
+    hold_up_again(stage, stage.sidecar.life.pid, fault.seconds, HELD_S, GOES_ON_S)
+
+
+def _sidecar_flooded(stage, fault):
+    """A hostile client floods the sidecar; afterwards it must work as before."""
+    eventually(lambda: stage.sidecar.life.port, waiting_for="the sidecar, which has only just begun")
+    web = f"127.0.0.1:{stage.sidecar.life.port}"
+    command = [*MODULE, "chaos.faults.flood", stage.events, web, str(fault.seconds)]
+    done = subprocess.run(command, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True, check=True, timeout=PATIENCE_S)
+    print(f"           flooded: {done.stdout.strip()}", flush=True)
+    # While it is flooded it may refuse everything; afterwards, nothing for long.
+    eventually(
+        lambda: stage.sidecar.life.ready() and _takes(stage.events), waiting_for="the sidecar, which was flooded"
+    )
+
+
+def _takes(events):
+    """Whether the endpoint accepts posts."""
+    with contextlib.suppress(OSError, HTTPException):
+        return http(f"http://{events}/v1/events", post())[0] in range(200, 300)
+    return False
+
+
+def _sidecar_starved(stage, fault):
+    _starve(stage, stage.sidecar, fault.seconds)
+
+
+def _sidecar_clock_forward(stage, fault):
+    _set_clock(stage, stage.sidecar, fault.seconds)
+
+
+def _sidecar_clock_back(stage, fault):
+    _set_clock(stage, stage.sidecar, -fault.seconds)
+
+
+# Both
+
+
+def _starve(stage, agent, seconds):
+    """Deny more memory to the process, and restart it afterwards in any case."""
+    life = agent.life
+    life.limit_memory(MEMORY_BYTES)
+    stage.wait(seconds)
+    how = "went on" if life.running else "ended"
+    print(f"           {how} with {MEMORY_BYTES >> 20} MiB more at most", flush=True)
+    life.limit_memory(None)
+    # Who ran out of memory once may be in any state: what an orchestrator does is to start it anew.
+    life.kill()
+    agent.start()
+
+
+def _set_clock(stage, agent, seconds):
+    agent.set_clock(seconds * 1000)
+    stage.wait(WRONG_CLOCK_S, then=lambda: agent.set_clock(0))
+
+
+AGENT_FAULTS = {
+    "agent killed": _agent_killed,
+    "agent killed while it starts": _agent_killed_early,
+    "agent stopped": _agent_stopped,
+    "agent restarted": _agent_restarted,
+    "agent out of memory": _agent_starved,
+    "clock set forward": _clock_forward,
+    "clock set back": _clock_back,
+    "sidecar gone": _sidecar_gone,
+    "sidecar hangs": _sidecar_hangs,
+    "sidecar slow": _sidecar_slow,
+    "sidecar flooded": _sidecar_flooded,
+    "sidecar out of memory": _sidecar_starved,
+    "sidecar clock set forward": _sidecar_clock_forward,
+    "sidecar clock set back": _sidecar_clock_back,
+}

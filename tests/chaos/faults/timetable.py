@@ -1,0 +1,99 @@
+"""The faults with their start and duration, drawn from a seed: the same seed gives the same timetable."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from chaos.verdict.verdict import Verdict
+
+QUIET_S = 10
+"""Seconds without faults at the beginning and at the end: groups form, and late events arrive."""
+
+PAUSES_S = (1.0, 6.0)
+"""Seconds between the end of a fault and the next one (from, to)."""
+
+BROKERS = 3
+
+FAULTS = {
+    # weight, shortest and longest duration in seconds
+    "broker killed": (3, 3, 9),
+    "broker stopped": (2, 2, 8),
+    "broker stopped in bursts": (2, 4, 10),
+    "brokers restarted in turn": (1, 0, 0),
+    "coordinators moved": (2, 0, 0),
+    "one coordinator moved": (2, 0, 0),
+    "network cut": (2, 2, 12),
+    "network frozen": (2, 2, 12),
+    "network slow": (2, 4, 10),
+    "network loses": (2, 4, 10),
+    "connections reset": (2, 0, 0),
+    "agent killed": (4, 0, 6),
+    "agent killed while it starts": (2, 0.3, 2),
+    "agent stopped": (2, 2, 8),
+    "agent restarted": (2, 0, 3),
+    "agent out of memory": (1, 2, 6),
+    "clock set forward": (1, 2, 900),
+    "clock set back": (1, 2, 900),
+    "sidecar gone": (2, 2, 8),
+    "sidecar hangs": (2, 2, 8),
+    "sidecar slow": (2, 4, 10),
+    "sidecar flooded": (2, 2, 6),
+    "sidecar out of memory": (1, 2, 6),
+    "sidecar clock set forward": (1, 2, 900),
+    "sidecar clock set back": (1, 2, 900),
+    "stream killed": (2, 0, 5),
+}
+"""Fault -> how often it is drawn, and how long it lasts. Of clocks: by how many seconds they are set; of an agent that
+is killed while it starts: `agent_faults.MOMENT` of that after it began to read."""
+
+STREAM = "stream killed"
+
+WHOLE_MINUTES = 10
+"""Minutes in which a run has every kind of fault, with their durations and the start of the brokers."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault that starts at ``at_s`` seconds, or when the previous ones are over."""
+
+    at_s: float
+    name: str
+    seconds: float
+    broker: int
+
+    @property
+    def what(self):
+        """The fault in words."""
+        lasts = f" ({self.seconds:.1f} s)" if self.seconds else ""
+        return f"{self.name.replace('broker ', f'broker {self.broker} ', 1)}{lasts}"
+
+    def __str__(self):
+        return f"{self.at_s:6.1f} s  {self.what}"
+
+
+def timetable(seed, minutes, only=(), without=()):
+    """Faults in order. Each kind comes once before any comes by its weight."""
+    chance = random.Random(seed)
+    names = [name for name in FAULTS if name not in without and (not only or name in only)]
+    first = chance.sample(names, len(names))
+    at_s, end_s, faults = float(QUIET_S), minutes * 60 - QUIET_S, []
+    while at_s < end_s:
+        name = first.pop() if first else chance.choices(names, [FAULTS[each][0] for each in names])[0]
+        _, shortest, longest = FAULTS[name]
+        fault = Fault(at_s, name, chance.uniform(shortest, longest), chance.randrange(BROKERS) + 1)
+        faults.append(fault)
+        lasts_s = 0 if "clock" in name else fault.seconds
+        at_s += lasts_s + chance.uniform(*PAUSES_S)
+    return faults
+
+
+def happened(done, options):
+    """The verdict on ``done``, how often each kind was injected: all requested ones, and in a whole run all kinds."""
+    never = [name for name in FAULTS if not done[name] and (options.spark or name != STREAM)]
+    what = "faults: " + ", ".join(f"{name} {done[name]}" for name in FAULTS if done[name])
+    if never:
+        what += f"; never: {', '.join(never)}"
+    whole = options.minutes >= WHOLE_MINUTES and not (options.only or options.kinds)
+    wanted = FAULTS if whole else options.only or ()
+    return Verdict(what, tuple(f"there was no fault '{name}'" for name in never if name in wanted))

@@ -1,0 +1,72 @@
+"""The groups of a run, and the programs of their members."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+PARTITIONS = 6
+SESSION = {"session.timeout.ms": 6_000, "heartbeat.interval.ms": 500, "max.poll.interval.ms": 20_000}
+EAGER = {**SESSION, "partition.assignment.strategy": "range"}
+COOPERATIVE = {**SESSION, "partition.assignment.strategy": "cooperative-sticky"}
+CONSUMER = {"group.protocol": "consumer"}
+PYTHON = {"session_timeout_ms": 10_000, "heartbeat_interval_ms": 500}
+SHARED_FROM_START = {"share.auto.offset.reset": "earliest", "share.delivery.count.limit": "10"}
+"""Settings of share groups. Kafka gives a record up after ten deliveries at most, of which killed members use some."""
+
+BARE, ALSO_BARE, INSTRUMENTED = TRIED = ("eager-bare", "eager-bare-also", "eager-instrumented")
+"""The groups whose poll latency is compared, by `chaos.verdict.latency`."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A group: its client, its members' settings, and the pause between changes (seconds).
+
+    ``process``: members have one each, of a program of ours; ``instrumented``: by us, with the sidecar that is
+    tormented; ``group``: the group's own configuration.
+    """
+
+    name: str
+    client: str
+    settings: dict = field(default_factory=dict)
+    rest_s: tuple[float, float] = (1.0, 6.0)
+    static: bool = False
+    process: bool = False
+    instrumented: bool = False
+    group: dict = field(default_factory=dict)
+
+
+KINDS = (
+    Kind("eager", "librdkafka", EAGER),
+    Kind(BARE, "librdkafka", EAGER, process=True),
+    Kind(ALSO_BARE, "librdkafka", EAGER, process=True),
+    Kind(INSTRUMENTED, "librdkafka", EAGER, process=True, instrumented=True),
+    Kind("cooperative", "librdkafka", COOPERATIVE),
+    Kind("static", "librdkafka", COOPERATIVE, static=True),
+    Kind("consumer", "librdkafka", CONSUMER),
+    Kind("consumer-static", "librdkafka", CONSUMER, static=True),
+    Kind("python", "kafka-python", PYTHON, (3.0, 10.0), process=True, instrumented=True),
+    Kind("aiokafka", "aiokafka", PYTHON, (3.0, 10.0), process=True, instrumented=True),
+    Kind("java", "java", {"session.timeout.ms": "6000"}, (6.0, 20.0)),
+    Kind("share", "share", {}, (8.0, 25.0), process=True, group=SHARED_FROM_START),
+    Kind("streams", "streams", {}, (8.0, 25.0), process=True),
+)
+
+
+def troops(kinds):
+    """Groups whose members join and leave at the same moments; each other group alone."""
+    tried = tuple(each for each in kinds if each.name in TRIED)
+    return [each for each in (tried, *((each,) for each in kinds if each not in tried)) if each]
+
+
+def group_name(kind):
+    """The group of a `Kind`. The names of compared groups give all of them the same coordinator."""
+    return f"chaos-{kind.name}"
+
+
+def librdkafkas(kind):
+    """A `Kind`'s settings where librdkafka's consumer is a thread of the run."""
+    if "group.protocol" in kind.settings:
+        # Not a classic group's settings: these are the brokers' with this protocol.
+        none = ("partition.assignment.strategy", "heartbeat.interval.ms", "session.timeout.ms")
+        return {**kind.settings, **dict.fromkeys(none)}
+    return kind.settings

@@ -1,0 +1,226 @@
+"""The observer and the sidecar under test, as processes that can be killed, paused, starved and restarted."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import resource
+import signal
+import subprocess
+import threading
+import urllib.request
+from dataclasses import dataclass, field
+from http.client import HTTPException
+from pathlib import Path
+
+from chaos.processes.programs import ENVIRONMENT, EXIT_WITH_PARENT
+from rebalance_agent.clock import SystemClock
+from support.observer.observing import PATIENCE_S
+
+SCRAPE_S = 1.0
+LOADED = "snapshots_loaded"
+PEAK = re.compile(r"^VmHWM:\s+(\d+) kB", re.MULTILINE)
+
+
+class Agent:
+    """One role as a process; ``lives`` are its processes so far, the last one perhaps running."""
+
+    def __init__(self, folder, role, flags):
+        self.folder, self.lives = folder, []
+        self._role, self._flags = role, flags
+        self._clock_file = folder / f"{role}.clock"
+        self._clock_file.write_text("0")
+
+    def start(self):
+        """Start another process, without waiting until it is ready."""
+        self.lives.append(Life(self.folder, self._role, len(self.lives) + 1, self._flags, self._clock_file))
+
+    @property
+    def life(self):
+        """The process that was started last."""
+        return self.lives[-1]
+
+    def set_clock(self, milliseconds):
+        """Set the error of its clock."""
+        whole = self._clock_file.with_suffix(".new")
+        whole.write_text(str(round(milliseconds)))
+        whole.replace(self._clock_file)  # it is being read all the time
+
+    def end(self):
+        """Stop it as an operator does."""
+        if self.lives and self.life.running:
+            self.life.stop()
+
+
+@dataclass(frozen=True)
+class Scraped:
+    """The text of /metrics, and when it was asked for (epoch ms).
+
+    ``written``: bytes of the file of events when the scrape before this one was asked for: all of that is counted here.
+    """
+
+    at_ms: int
+    text: str = field(repr=False)
+    written: int
+
+
+class Life:
+    """One process; ``scrapes`` are the last two of its /metrics; ``killed`` or ``stopped`` by whom it was started."""
+
+    def __init__(self, folder, role, number, flags, clock_file):
+        self.name = f"{role}-{number}"
+        self.events, self.log = folder / f"{self.name}.ndjson", folder / f"{self.name}.log"
+        self.scrapes, self.port, self.killed, self.stopped = [], None, False, False
+        self._written, self._starved, self._lived_s = 0, False, None
+        flags = [*flags, "--listen=127.0.0.1:0", "--log-format=json"]
+        if role == "observe":
+            flags.append(f"--events-file={self.events}")
+        self._process = subprocess.Popen(
+            [*EXIT_WITH_PARENT, "support.observer.stepped_clock", str(clock_file), role, *flags],
+            env=ENVIRONMENT,
+            stdin=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        self._clock, self._ended, self._past = SystemClock(), threading.Event(), threading.Event()
+        self._began = self._clock.monotonic()
+        self._threads = [threading.Thread(target=each, daemon=True) for each in (self._read, self._scrape)]
+        for thread in self._threads:
+            thread.start()
+
+    @property
+    def running(self):
+        """Whether the process runs."""
+        return self._process.poll() is None
+
+    @property
+    def lived_s(self):
+        """Seconds from its start until now or its end."""
+        return self._clock.monotonic() - self._began if self._lived_s is None else self._lived_s
+
+    @property
+    def died(self):
+        """How it ended, if that was by itself or not as after SIGTERM; None otherwise."""
+        if self.running or self.killed:
+            return None
+        # Before it listens it may still be importing what it needs, without a handler of its own.
+        code, fine = self._process.returncode, (0, -signal.SIGTERM) if self.port is None else (0,)
+        if self.stopped and code in fine:
+            return None
+        how = "on SIGTERM" if self.stopped else "by itself"
+        return f"{self.name} ended {how} with exit code {code}: see {self.log}"
+
+    @property
+    def pid(self):
+        """The process id."""
+        return self._process.pid
+
+    def peak_mib(self):
+        """The most resident memory that it ever had (MiB); 0 where it has ended."""
+        with contextlib.suppress(OSError):
+            if found := PEAK.search(Path(f"/proc/{self.pid}/status").read_text()):
+                return int(found[1]) / 1024
+        return 0.0
+
+    def ready(self):
+        """Whether it reports that it is ready."""
+        return self.running and self.port is not None and self._get("/readyz") is not None
+
+    def reads_past(self, seconds=PATIENCE_S):
+        """Wait until an observer has begun to read the records from before its start; return whether it has."""
+        return self._past.wait(seconds)
+
+    def kill(self):
+        """Send SIGKILL; a process that had ended before still counts as ended by itself."""
+        self.killed = self.killed or self.running
+        self._process.kill()
+        self._wait()
+
+    def stop(self):
+        """Send SIGTERM and wait for the end."""
+        self.stopped = self.running
+        self._process.send_signal(signal.SIGCONT)
+        self._process.terminate()
+        try:
+            self._process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            self.send(signal.SIGABRT)  # on which faulthandler writes into the log what each thread does
+            self._wait()
+            raise AssertionError(f"{self.name} did not end on SIGTERM within {PATIENCE_S} s: see {self.log}") from None
+        self._wait()
+
+    def send(self, number):
+        """Send a signal."""
+        self._process.send_signal(number)
+
+    def limit_memory(self, more):
+        """Limit the process to this many more bytes of address space than it has now; None: no limit."""
+        if not self.running:
+            return
+        most = resource.RLIM_INFINITY
+        if more is not None:
+            self.killed = self._starved = True  # however it ends is not its own doing
+            pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[0])
+            most = pages * resource.getpagesize() + more
+        with contextlib.suppress(ProcessLookupError):  # it has ended since
+            resource.prlimit(self.pid, resource.RLIMIT_AS, (most, resource.RLIM_INFINITY))
+
+    def scrape(self):
+        """Scrape /metrics. A scrape of a process without memory, or one that stops and closed its file, is not kept."""
+        at_ms, written = self._clock.now_ms(), self.events.stat().st_size if self.events.exists() else 0
+        text = self._get("/metrics")
+        if text is not None and not self._starved and not self.stopped:
+            self.scrapes = [*self.scrapes[-1:], Scraped(at_ms, text, self._written)]
+            self._written = written
+
+    def readings(self):
+        """Each start of reading by an observer: the partitions with a snapshot, and all partitions."""
+        reported = (_said(line) for line in self.log.read_text().splitlines() if LOADED in line)
+        return [(each["partitions"], each["of"]) for each in reported if each.get("event") == LOADED]
+
+    def _wait(self):
+        self._process.wait(PATIENCE_S)
+        self._lived_s = self.lived_s
+        self._ended.set()
+        for thread in self._threads:
+            thread.join(PATIENCE_S)
+        self._process.stdin.close()
+        self._process.stderr.close()
+
+    def _read(self):
+        with self.log.open("w") as log:
+            for line in self._process.stderr:
+                log.write(line)
+                log.flush()
+                if not self._past.is_set():
+                    self._take_line(line)
+
+    def _take_line(self, line):
+        reported = _said(line)
+        if reported.get("event") == "listening":
+            self.port = reported["port"]
+        elif reported.get("event") == LOADED:
+            self._past.set()
+
+    def _scrape(self):
+        while not self._ended.wait(SCRAPE_S):
+            if self.port is not None and self.running:
+                self.scrape()
+
+    def _get(self, path):
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=5) as answer:
+                return answer.read().decode()
+        except (OSError, HTTPException, ValueError):  # gone in the middle of an answer, too
+            return None
+
+
+def _said(line):
+    """A parsed line of the log; empty for other lines: tracebacks, or the last line of a killed process."""
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,60 @@
+"""The targets of faults, and how a process is paused."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from chaos.processes.agents import Agent
+from rebalance_agent.clock import SystemClock
+from rebalance_agent.testing import EmbeddedKafka
+from support.kafka.network import Network
+
+if TYPE_CHECKING:
+    from chaos.processes.stream import Stream
+
+
+@dataclass
+class Stage:
+    """The brokers, network, agents and stream of a run. ``events``: address of the sidecar's endpoint."""
+
+    kafka: EmbeddedKafka
+    network: Network
+    observer: Agent
+    sidecar: Agent
+    events: str
+    stream: Stream | None  # none without Spark
+    chance: random.Random
+    pause: threading.Event = field(default_factory=threading.Event)
+    clock: SystemClock = field(default_factory=SystemClock)
+
+    def wait(self, seconds, then=lambda: None):
+        """Wait, then call ``then``, also after an exception."""
+        try:
+            self.pause.wait(seconds)
+        finally:
+            then()
+
+
+def hold_up(stage, pid, seconds):
+    """Stop a process for a while (SIGSTOP)."""
+    _signal(pid, signal.SIGSTOP)
+    stage.wait(seconds, then=lambda: _signal(pid, signal.SIGCONT))
+
+
+def hold_up_again(stage, pid, seconds, held_s, goes_on_s):
+    """Stop it repeatedly, for ``held_s`` each time; in between it runs for ``goes_on_s`` (both: from, to)."""
+    until = stage.clock.monotonic() + seconds
+    while stage.clock.monotonic() < until:
+        hold_up(stage, pid, stage.chance.uniform(*held_s))
+        stage.wait(stage.chance.uniform(*goes_on_s))
+
+
+def _signal(pid, number):
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)

@@ -1,0 +1,33 @@
+"""The page about events documents every kind and field, and its example is valid."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from rebalance_agent.model.assignment_quality import AssignmentQuality
+from rebalance_agent.model.episode import Phases, Stall
+from rebalance_agent.model.event_json import event_from_json
+from rebalance_agent.model.events import EVENT_KINDS, GenerationEvent, MemberSnapshot, Workload
+
+PAGE = (Path(__file__).parents[3] / "docs" / "events.md").read_text()
+PARTS = {"generation": (MemberSnapshot, Phases, Stall, Workload), "member": (Workload,), "assign": (AssignmentQuality,)}
+
+
+@pytest.mark.parametrize("kind", EVENT_KINDS)
+def test_every_field_is_named(kind):
+    head = PAGE[: PAGE.index("\n## ")]
+    section = re.search(rf"^## `{kind}`.*?(?=^## |\Z)", PAGE, re.DOTALL | re.MULTILINE).group()
+    fields = {field.name for part in (EVENT_KINDS[kind], *PARTS.get(kind, ())) for field in dataclasses.fields(part)}
+    common = {"cluster_id", "group", "timestamp_ms"}
+    missing = {name for name in fields - common if not re.search(rf'[`"]{name}["`]', head + section)}
+    assert missing == set()
+
+
+def test_the_example_is_an_event():
+    example = re.search(r"```json\n(.*?)```", PAGE, re.DOTALL).group(1)
+    assert isinstance(event_from_json(json.loads(example)), GenerationEvent)

@@ -1,0 +1,48 @@
+"""The files and tests that docs/security.md names exist."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+PACKAGE = ROOT / "agent" / "rebalance_agent"
+PAGE = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+TABLE = PAGE.partition("### Defences")[2].partition("\n\nRemaining risks")[0]
+ROWS = [row.strip("| ").split(" | ") for row in TABLE.splitlines() if row.startswith("| ")][2:]
+TESTS = re.findall(r"`(tests/[\w/.]+)::([\w:]+)`", PAGE)
+
+
+@cache
+def collected(path):
+    """The file's tests under the names by which pytest runs one: ``test_that``, ``TestThis::test_that``."""
+    return set(_tests(ast.parse((ROOT / path).read_text(encoding="utf-8")).body))
+
+
+def _tests(body, within=""):
+    for each in body:
+        if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef) and each.name.startswith("test"):
+            yield within + each.name
+        elif isinstance(each, ast.ClassDef) and each.name.startswith("Test"):
+            yield from _tests(each.body, f"{within}{each.name}::")
+
+
+@pytest.mark.parametrize(("path", "name"), TESTS)
+def test_pytest_finds_a_test_by_the_name_that_is_given(path, name):
+    assert name in collected(path)
+
+
+def test_every_row_names_a_test_and_no_test_without_its_name():
+    assert len(ROWS) > 20
+    assert [row[0] for row in ROWS if not re.search(r"`tests/[\w/.]+::[\w:]+`", row[2])] == []
+    assert re.findall(r"`tests/[\w/.]+`", PAGE) == []
+
+
+def test_files_that_enforce_something_are_there():
+    named = {each for row in ROWS for each in re.findall(r"`([\w/]+(?:\.py|/))`", row[1])}
+    assert len(named) > 15
+    assert {each for each in named if not (PACKAGE / each).exists()} == set()

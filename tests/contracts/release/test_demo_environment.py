@@ -1,0 +1,119 @@
+"""`make demo` has a small environment that is complete and has the versions that the tests use."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from rebalance_agent.testing.kafka.kafka_lock import locked_artifacts
+from supply.locks import locked
+
+ROOT = Path(__file__).parents[3]
+PROCESSES = (
+    "rebalance_agent.artifacts.maven",
+    "rebalance_agent.cli.commands.demo",
+    "rebalance_agent.cli.commands.gateway",
+    "rebalance_agent.cli.commands.observe",
+    "rebalance_agent.cli.commands.sidecar",
+    "rebalance_agent.clients.kafka_python",
+    "rebalance_agent.demo.processes.member",
+    "rebalance_agent.demo.processes.orders",
+    "rebalance_agent.demo.processes.producer",
+)
+"""What the demo and its processes import."""
+
+WITH_NOTHING_ELSE = """
+import importlib, importlib.metadata, re, sys
+
+modules, locked = sys.argv[1].split(), set(sys.argv[2].split())
+packages = {
+    name: {re.sub("[-_.]+", "-", each).lower() for each in distributions}
+    for name, distributions in importlib.metadata.packages_distributions().items()
+}
+
+class Locked:
+    def find_spec(self, name, path=None, target=None):
+        top = name.partition(".")[0]
+        if top != "rebalance_agent" and top in packages and not packages[top] & locked:
+            raise ModuleNotFoundError(f"{top} is not in demo.lock", name=top)
+
+sys.meta_path.insert(0, Locked())
+for module in modules:
+    importlib.import_module(module)
+"""
+"""Import the modules that the first argument names where only the packages of the second are installed."""
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A fresh checkout, as far as the Makefile looks at it."""
+    for name in ("Makefile", "pyproject.toml", "requirements/demo.lock", "requirements/dev.lock"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+def commands(checkout: Path, goal: str) -> str:
+    """What ``make GOAL`` would run."""
+    command = [shutil.which("make") or "make", "--dry-run", "--no-print-directory", goal]
+    return subprocess.run(command, cwd=checkout, check=True, capture_output=True, text=True).stdout
+
+
+def names(requirements: list[str]) -> set[str]:
+    return {re.match(r"[\w.-]+", each)[0].lower() for each in requirements}
+
+
+def test_it_has_what_the_extra_asks_for_and_nothing_of_the_other_extras():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    asked = names(extras["agent"] + extras["kafka-python"] + extras["testing"] + extras["demo"])
+    asked.remove("kafka-rebalance-agent")
+    packages = {package.name for package in locked("demo")}
+    assert asked <= packages
+    assert not (names(extras["pipeline"] + extras["aiokafka"] + extras["watch"]) - asked) & packages
+
+
+def test_it_has_the_versions_and_files_that_are_tested():
+    assert set(locked("demo")) <= set(locked("dev"))
+
+
+def test_it_is_enough_for_what_the_demos_processes_import():
+    packages = " ".join(package.name for package in locked("demo"))
+    command = [sys.executable, "-P", "-c", WITH_NOTHING_ELSE, " ".join(PROCESSES), packages]
+    done = subprocess.run(command, capture_output=True, check=False, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_fresh_checkout_gets_the_small_environment(checkout):
+    run = commands(checkout, "demo")
+    assert "-m venv --without-pip .venv-demo " in run
+    assert "-r requirements/demo.lock" in run
+    assert "dev.lock" not in run
+    assert ".venv-demo/bin/python -P -m rebalance_agent.cli.main demo" in run
+
+
+def test_the_complete_environment_is_used_where_there_is_one(checkout):
+    (checkout / ".venv").mkdir()
+    (checkout / ".venv" / ".complete").touch()
+    run = commands(checkout, "demo")
+    assert "pip install" not in run
+    assert ".venv/bin/python -P -m rebalance_agent.cli.main demo" in run
+
+
+def test_it_is_cleaned_up_and_in_no_commit(checkout):
+    assert " .venv-demo " in commands(checkout, "clean")
+    assert ".venv-demo/" in (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/demo.md"])
+def test_the_docs_say_how_much_is_downloaded(page):
+    jars = sum(artifact.size for artifact in locked_artifacts()) / 1e6
+    (packages,) = re.findall(r"-demo,(\d+) MB\)", (ROOT / "Makefile").read_text(encoding="utf-8"))
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert re.search(rf"\b{packages} MB\b", text)
+    assert re.search(rf"\b{jars:.0f} MB\b", text)

@@ -1,0 +1,141 @@
+"""ARCHITECTURE.md maps every package in the order of the import contract, and all its paths exist.
+
+The same is asked of the paths in CONTRIBUTING.md. Every rule is a function over a text, so that the last tests can show
+what each of them refuses.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+PACKAGE = ROOT / "agent" / "rebalance_agent"
+ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+PACKAGES = {str(path.parent.relative_to(PACKAGE)) for path in PACKAGE.rglob("*/__init__.py")}
+
+SUFFIXES = "cfg|ci|html|json|lock|md|ndjson|py|svg|toml|txt|yaml"
+PATHS = re.compile(rf"`((?:[\w.<>*-]+/)+[\w.<>*-]*|[\w.-]+\.(?:{SUFFIXES}))`|(?<![\w/])(tests/[\w./-]+\w)")
+"""A text in backticks with a slash in it or a file's ending, and paths of tests in commands."""
+
+WRITTEN_BY_USERS = {"report.html"}
+NO_FILES = {"text/plain"}
+
+
+def section(text, title):
+    """What stands under a heading."""
+    return re.search(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)[1]
+
+
+def drawn(text):
+    """The picture's lines, each as the names that stand on it."""
+    (picture,) = re.findall(r"^```text\n(.*?)^```$", section(text, "Picture"), re.DOTALL | re.MULTILINE)
+    return [re.split(r" {2,}", line)[0].split(" | ") for line in picture.splitlines()]
+
+
+def mapped(text):
+    """The packages of the map's rows, in their order, with the sentence that each has."""
+    return re.findall(r"^\| \[`([\w/]+)`\]\(agent/rebalance_agent/\1\) \| (.+) \|$", section(text, "Map"), re.MULTILINE)
+
+
+def contract(wanted):
+    """The first import contract that is ``wanted``."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    return next(each for each in settings["tool"]["importlinter"]["contracts"] if wanted(each))
+
+
+def layers():
+    """The first import contract's layers, each as the names that share it."""
+    rooms = contract(lambda each: each["type"] == "layers" and "rebalance_agent.cli" in each["layers"])
+    return [[name.removeprefix("rebalance_agent.") for name in layer.split(" | ")] for layer in rooms["layers"]]
+
+
+def lost(text, *, below=()):
+    """Paths that the text names and that are neither in the repository nor in one of the folders ``below`` it."""
+    for match in PATHS.finditer(text):
+        path = match[1] or match[2]
+        pattern = re.sub(r"<[^>]*>", "*", path.rstrip("/"))
+        if path not in {*WRITTEN_BY_USERS, *NO_FILES} and not any(
+            next(iter(folder.glob(pattern)), None) for folder in (ROOT, *below)
+        ):
+            yield path
+
+
+def test_every_package_is_in_the_map_once_and_no_row_names_a_package_that_is_gone():
+    assert sorted(package for package, _ in mapped(ARCHITECTURE)) == sorted(PACKAGES)
+
+
+def test_every_row_of_the_map_has_a_sentence():
+    assert [package for package, sentence in mapped(ARCHITECTURE) if not re.fullmatch(r"[A-Z].*\.", sentence)] == []
+
+
+def test_the_picture_has_the_layers_of_the_import_contract_in_their_order():
+    assert drawn(ARCHITECTURE) == layers()
+
+
+def test_every_package_and_module_at_the_top_is_in_the_picture():
+    top = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert {name for line in drawn(ARCHITECTURE) for name in line} == top - {"__init__"}
+
+
+def test_http_may_import_of_the_package_only_errors_clock_and_health():
+    forbidden = set(contract(lambda each: each["name"].startswith("HTTP knows"))["forbidden_modules"])
+    everything = {f"rebalance_agent.{name}" for line in layers() for name in line}
+    assert everything - forbidden == {f"rebalance_agent.{name}" for name in ("http", "errors", "clock", "health")}
+
+
+@pytest.mark.parametrize(
+    ("text", "below"),
+    [(ARCHITECTURE, (PACKAGE,)), (CONTRIBUTING, ())],
+    ids=["architecture", "contributing"],
+)
+def test_every_path_that_is_named_is_there(text, below):
+    assert list(lost(text, below=below)) == []
+    assert len(PATHS.findall(text)) > 50
+
+
+def test_a_walk_leads_through_files_only():
+    walks = [
+        part for part in re.split(r"^## ", ARCHITECTURE, flags=re.MULTILINE) if " becomes a " in part.partition("\n")[0]
+    ]
+    assert len(walks) == 3
+    for walk in walks:
+        steps = re.split(r"^\d+\. ", walk.partition("\n")[2], flags=re.MULTILINE)[1:]
+        assert len(steps) >= 8
+        assert [step for step in steps if not re.search(r"\[`[\w/]+\.py`\]\(agent/rebalance_agent/", step)] == []
+
+
+def test_the_files_of_a_change_are_those_of_contributing():
+    parts = re.split(
+        r"^\*\*To add .*#([\w-]+)\)\*\*$", section(ARCHITECTURE, "The files of a change"), flags=re.MULTILINE
+    )
+    titles = [title for title in re.findall(r"^## (.*)$", CONTRIBUTING, re.MULTILINE) if title.startswith("Add a")]
+    assert parts[1::2] == [title.lower().replace(" ", "-") for title in titles]
+    for title, files in zip(titles, parts[2::2], strict=True):
+        paths = re.findall(r"\]\(([^)]+)\)|`([^`]*<[^`]*)`", files)
+        assert len(paths) >= 5
+        steps = section(CONTRIBUTING, title)
+        assert [path or pattern for path, pattern in paths if (path or pattern) not in steps] == [], title
+
+
+def test_a_package_that_is_gone_and_one_without_a_row_are_noticed():
+    text = (
+        "## Map\n\n| [`api`](agent/rebalance_agent/api) | It. |\n| [`gone`](agent/rebalance_agent/gone) | Is gone. |\n"
+    )
+    assert mapped(text) == [("api", "It."), ("gone", "Is gone.")]
+    assert mapped("## Map\n\n| [`api`](agent/rebalance_agent/ui) | Leads elsewhere. |\n") == []
+
+
+def test_another_order_is_noticed():
+    assert drawn("## Picture\n\n```text\nb | c    words\na        words\n```\n") == [["b", "c"], ["a"]]
+    assert drawn(re.sub(r"^demo\b.*\n", "", ARCHITECTURE, flags=re.MULTILINE)) != layers()
+
+
+def test_a_path_that_is_gone_is_noticed():
+    text = "`docs/gone.md` `docs/events.md` `alerts/<name>.py` `alerts/<gone>.go` `gone.py` `Makefile` tests/gone"
+    assert list(lost(text)) == ["docs/gone.md", "alerts/<gone>.go", "gone.py", "tests/gone"]
+    assert list(lost("`tracker.py` `tracking/tracker.py`", below=[PACKAGE])) == ["tracker.py"]

@@ -1,0 +1,87 @@
+"""The named template adds the same sidecar to other charts as the injection adds to pods."""
+
+import copy
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from support.helm.injecting import ADDRESS, SIDECAR, injecting, sidecar
+from support.helm.rendered import CHART, bare_pods, objects
+
+ROOT = Path(__file__).parents[3]
+EXAMPLE = Path("examples") / "helm" / "consumer"
+
+
+@pytest.fixture(scope="module")
+def example(api_server, tmp_path_factory):
+    """The example with its dependency, which it finds where it says."""
+    clone = tmp_path_factory.mktemp("clone")
+    shutil.copytree(CHART, clone / CHART.relative_to(ROOT))
+    shutil.copytree(ROOT / EXAMPLE, clone / EXAMPLE)
+    api_server.helm("dependency", "build", clone / EXAMPLE)
+    return clone / EXAMPLE
+
+
+@pytest.fixture(scope="module")
+def release(api_server):
+    with injecting(api_server, "sidecar.settings.log_level=warning") as release:
+        yield release
+
+
+@pytest.fixture
+def render(api_server, example):
+    def rendered(*values):
+        settings = [part for value in values for part in ("--set", value)]
+        return objects(api_server.helm("template", "orders", example, *settings))
+
+    return rendered
+
+
+def the_pod(rendered):
+    (only,) = bare_pods(rendered)
+    return only
+
+
+def test_the_example_brings_its_consumer_and_nothing_else(render):
+    assert [each["kind"] for each in render()] == ["Deployment"]
+
+
+def test_the_sidecar_is_the_one_that_is_injected(release, render):
+    namespace = release.namespace()
+    own = the_pod(render())
+    own["spec"]["automountServiceAccountToken"] = False  # its volume has another name each time
+    bare = copy.deepcopy(own)
+    del bare["spec"]["initContainers"]
+    bare["metadata"]["annotations"] = {
+        f"{SIDECAR}/workload": "orders",
+        f"{SIDECAR}/bootstrap-servers": "kafka.kafka.svc:9092",
+    }
+    made, injected = release.admitted(namespace, own), release.admitted(namespace, bare)
+    assert sidecar(made) == sidecar(injected)
+    assert made["spec"]["containers"][0]["env"][-1] == ADDRESS
+    assert "annotations" not in made["metadata"]
+
+
+def test_its_secrets_are_mounted(release, render):
+    tls = ("tls.enabled=true", "tls.ca.secretName=ca", "tls.certificate.secretName=orders")
+    made = release.admitted(release.namespace(), the_pod(render(*(f"rebalance-agent.kafka.{each}" for each in tls))))
+    mount = {"name": SIDECAR, "mountPath": "/etc/rebalance-agent", "readOnly": True}
+    assert mount in sidecar(made)["volumeMounts"]
+    (volume,) = [each for each in made["spec"]["volumes"] if each["name"] == SIDECAR]
+    paths = [item["path"] for source in volume["projected"]["sources"] for item in source["secret"]["items"]]
+    assert sorted(paths) == ["kafka/ca.crt", "kafka/user.crt", "kafka/user.key"]
+    assert json.dumps("/etc/rebalance-agent/kafka/user.crt") in json.dumps(sidecar(made)["env"])
+
+
+def test_it_listens_for_ipv6_where_that_is_wanted(render):
+    (reported,) = [
+        each for each in sidecar(the_pod(render("rebalance-agent.listenHost=[::]")))["env"] if "LISTEN" in each["name"]
+    ]
+    assert reported == {"name": "REBALANCE_AGENT_LISTEN", "value": "[::]:29308"}
+
+
+def test_behind_its_gateway_the_consumer_is_not_reported_twice(render):
+    made = the_pod(render("rebalance-agent.sidecar.settings.gateway_groups=orders=weighted-sticky"))
+    assert made["spec"]["containers"][0]["env"][-1] == {**ADDRESS, "value": ""}

@@ -1,0 +1,176 @@
+"""`rebalance-agent verify --tables` with tables from a captured topic's events, correct and damaged."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
+
+from rebalance_agent.cli.inputs import pipeline_flags, verify_tables
+from rebalance_agent.cli.main import main
+from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
+from rebalance_agent.pipeline.tables.group_hours import group_hours
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+LINES = (GOLDEN / "captured_topic_events.ndjson").read_text(encoding="utf-8").splitlines()
+RECORDS = (GOLDEN / "captured_topic.ndjson").read_text(encoding="utf-8").splitlines()[1:]
+GENERATIONS = sum(json.loads(line)["kind"] == "generation" for line in LINES)
+ONE = next(each for each in map(json.loads, LINES) if each["group"] == "eager" and each.get("moved"))
+"""An event with moves."""
+WHERE = f"event_id = '{ONE['event_id']}'"
+
+
+@pytest.fixture(scope="module")
+def made(spark, tmp_path_factory):
+    """Tables as the pipeline makes them of all events, and the records that these are about."""
+    folder = tmp_path_factory.mktemp("made")
+    (folder / "events").mkdir()
+    _write(folder / "events" / "events.ndjson", LINES)
+    _write(folder / "records.ndjson", RECORDS)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pipeline_flags, "open_session", lambda *_: nullcontext(spark))
+        tables = ("--tables", str(folder / "tables"))
+        assert main(["pipeline", "ingest", *tables, "--events", str(folder / "events")]) == 0
+        assert main(["pipeline", "aggregate", *tables]) == 0
+    return folder
+
+
+@pytest.fixture
+def folder(made, tmp_path):
+    shutil.copytree(made, tmp_path / "own")
+    return tmp_path / "own"
+
+
+@pytest.fixture
+def verify(spark, folder, monkeypatch, capsys):
+    monkeypatch.setattr(verify_tables, "open_session", lambda *_: nullcontext(spark))
+
+    def run(*flags):
+        capsys.readouterr()
+        files = ("--records", str(folder / "records.ndjson"), "--tables", str(folder / "tables"))
+        code = main(["verify", *files, "--grace-seconds", "0", *flags])  # all that is captured took seconds
+        reported = capsys.readouterr()
+        return code, reported.out, reported.err
+
+    return run
+
+
+def _write(path, lines):
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _differences(found, table):
+    report = found if table == "events" else found["tables"][table]
+    return [(each["group"], each["generation"], each["what"]) for each in report["differences"]]
+
+
+def test_what_the_pipeline_made_is_clean(verify):
+    code, out, err = verify()
+    assert code == 0
+    assert out == (
+        "table events: no difference; 24 facts of 4 groups are correct and published once; "
+        "not judged: 2 without a known predecessor\n"
+        f"table generations: no difference; {GENERATIONS} facts of 4 groups are correct and published once; "
+        "4 hours are the sums of their generations; not judged: 2 without a known predecessor\n"
+    )
+    assert [line for line in err.splitlines() if line.startswith("verify: ")] == [
+        f"verify: table {name}" for name in ("events", "generations", "members", "group_hours")
+    ]
+
+
+MOVED = f"replace(body, '\"moved\":{ONE['moved']}', '\"moved\":1')"
+SOMEBODY = f"member_id = '{ONE['members'][0]['member_id']}'"
+LIES = {
+    f"DELETE FROM generations WHERE {WHERE}": "has no event",
+    f"INSERT INTO generations SELECT * FROM generations WHERE {WHERE}": "was published twice",
+    f"UPDATE generations SET moved = moved + 1 WHERE {WHERE}": "moved is",
+    f"UPDATE generations SET body = '{{}}' WHERE {WHERE}": "its body is not an event",
+    f"UPDATE generations SET moved = 1, body = {MOVED} WHERE {WHERE}": "by the records, 1 by the event",
+    f"DELETE FROM members WHERE {WHERE} AND {SOMEBODY}": "rows of members",
+    f"UPDATE members SET partitions = partitions + 1 WHERE {WHERE}": "rows of members",
+}
+
+
+@pytest.mark.parametrize("lie", LIES, ids=lambda lie: " ".join(lie.split()[:5]))
+def test_a_damaged_table_is_named(lie, verify, spark, folder):
+    spark.sql(re.sub(r"(FROM|INTO|UPDATE) (\w+)", rf"\1 delta.`{folder}/tables/\2`", lie))
+    code, out, _ = verify("--json")
+    found = json.loads(out)
+    assert (code, found["clean"], _differences(found, "events")) == (1, False, [])
+    reported = _differences(found, "generations")
+    assert any(LIES[lie] in what for _, _, what in reported), reported
+    assert ("eager", ONE["generation"]) in [each[:2] for each in reported]
+
+
+@pytest.mark.parametrize(
+    ("lie", "reported"),
+    [
+        ("UPDATE {} SET moved = moved + 1", "moved is"),
+        ("UPDATE {} SET by_trigger = CAST(map() AS MAP<STRING, BIGINT>)", "by_trigger is {}, but "),
+        ("DELETE FROM {}", "it has no row"),
+    ],
+)
+def test_a_damaged_hour_is_named(lie, reported, verify, spark, folder):
+    spark.sql(lie.format(f"delta.`{folder}/tables/group_hours`") + " WHERE `group` = 'eager'")
+    code, out, _ = verify("--json")
+    found = json.loads(out)
+    ((group, _, what),) = _differences(found, "generations")
+    assert (code, group, _differences(found, "events")) == (1, "eager", [])
+    assert re.fullmatch(rf"in the hour \d{{4}}-\d\d-\d\dT\d\d:00Z {re.escape(reported)}.*", what)
+
+
+def test_an_event_that_is_not_in_the_table_is_named_and_so_is_one_that_is_there_twice(verify, spark, folder):
+    events = f"delta.`{folder}/tables/events`"
+    spark.sql(f"INSERT INTO {events} SELECT * FROM {events} WHERE kind = 'group_gone'")
+    spark.sql(f"DELETE FROM {events} WHERE {WHERE}")
+    code, out, _ = verify("--json")
+    reported = _differences(json.loads(out), "events")
+    assert code == 1
+    assert ("eager", ONE["generation"], f"generation {ONE['generation']} has no event") in reported
+    assert any(what == "deletion was published twice" for _, _, what in reported)
+
+
+def test_what_came_after_the_tables_were_made_is_not_wanted_of_them(verify, spark, folder):
+    """`ingest` ran since, and `aggregate` did not."""
+    events, since = f"delta.`{folder}/tables/events`", f"timestamp_millis({ONE['timestamp_ms']})"
+    for name in ("generations", "members"):
+        spark.sql(f"DELETE FROM delta.`{folder}/tables/{name}` WHERE completed_at >= {since}")
+    tables = DeltaTables(spark, str(folder / "tables"))
+    before = tables.read("events").where(f"timestamp < {since}")
+    tables.overwrite("group_hours", group_hours(tables.read("generations"), before))
+    assert verify()[0] == 1
+    later = f"timestamp >= {since}"
+    spark.sql(f"UPDATE {events} SET ingested_at = ingested_at + INTERVAL 1 DAY WHERE {later}")
+    code, out, _ = verify()
+    assert code == 0
+    assert "table generations: no difference" in out
+    assert " are too new to be published" in out.splitlines()[1]
+
+
+@pytest.mark.parametrize(
+    ("tables", "flags", "reported"),
+    [
+        (
+            "elsewhere",
+            (),
+            "must have events of only one cluster, or of the cluster of --bootstrap-servers; it has no events",
+        ),
+        ("tables", ("--groups", "copo.*"), "--groups: no record and no event belongs to a group that matches 'copo.*'"),
+    ],
+)
+def test_nothing_to_judge_is_no_success(tables, flags, reported, verify, folder):
+    code, out, err = verify("--tables", str(folder / tables), *flags)
+    assert (code, out) == (2, "")
+    assert reported in err
+
+
+def test_tables_of_two_clusters_are_of_none_without_a_cluster(verify, spark, folder):
+    events = f"delta.`{folder}/tables/events`"
+    spark.sql(f"UPDATE {events} SET cluster_id = 'other' WHERE {WHERE}")
+    code, _, err = verify()
+    assert code == 2
+    assert "its events are of captured, other" in err

@@ -1,0 +1,157 @@
+"""Files of events become rows, each once; other lines are stored beside them with the reason."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rebalance_agent.clock import FakeClock
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.model.event_json import event_from_json, json_line, json_object
+from rebalance_agent.pipeline.ingest.ingest_events import Ingested, events_of_files, ingest_batch, retry_rejected
+from rebalance_agent.pipeline.tables.schemas import EVENTS
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "captured_topic_events.ndjson"
+LINES = GOLDEN.read_bytes().splitlines()
+FIRST = event_from_json(json_object(LINES[0]))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    folder = tmp_path / "events"
+    folder.mkdir()
+    return folder
+
+
+def ingest(tables, folder, origin="files"):
+    return ingest_batch(tables, events_of_files(tables.spark, str(folder)), origin, FakeClock())
+
+
+def rows(tables, name="events"):
+    return [row.asDict() for row in tables.read(name).collect()]
+
+
+def test_every_event_is_a_row_once_however_often_it_is_read(tables, folder):
+    (folder / "events-1.ndjson").write_bytes(b"\n".join(LINES) + b"\n\n")
+    (folder / "events-2.ndjson.gz").write_bytes(gzip.compress(b"\n".join(LINES[:5])))
+    (folder / "notes.txt").write_bytes(b"not looked at")
+    assert ingest(tables, folder) == Ingested(len(LINES) + 5, 0)
+    ingest(tables, folder)
+    found = {row["event_id"]: row for row in rows(tables)}
+    assert len(found) == tables.read("events").count() == len(LINES)
+    for line in LINES:
+        data = json.loads(line)
+        row = found[data["event_id"]]
+        assert row["body"].encode() == line
+        assert (row["kind"], row["group"], row["origin"]) == (data["kind"], data["group"], "files")
+        assert row["generation"] == data.get("generation")
+    assert tables.read("events_rejected").count() == 0
+
+
+def test_a_table_has_the_schema_that_is_written_down(tables, folder):
+    (folder / "events.ndjson").write_bytes(LINES[0])
+    ingest(tables, folder)
+    stored = tables.spark.read.format("delta").load(tables.path("events")).schema
+    assert [(each.name, each.dataType, each.nullable) for each in stored] == [
+        (each.name, each.dataType, each.nullable) for each in EVENTS.schema
+    ]
+
+
+STORIES = {
+    "in order": [("ingest", 0), ("ingest", 1), ("ingest", 2)],
+    "late": [("ingest", 2), ("ingest", 1), ("ingest", 0)],
+    "twice": [("ingest", 1), ("ingest", 2), ("ingest", 2)],
+    "the past is replaced": [("backfill", 9), ("ingest", 0), ("backfill", 9)],
+    "the past reported twice": [("backfill", 0), ("backfill", 0), ("backfill", 0)],
+}
+"""What comes of one event, in this order: origin and revision."""
+STAYS = {"in order": 2, "late": 0, "twice": 1, "the past is replaced": 1, "the past reported twice": 0}
+
+
+def test_better_evidence_replaces_and_worse_or_equal_never_does(tables, folder):
+    for step in range(3):
+        for origin in ("ingest", "backfill"):
+            lines = [
+                json_line(replace(FIRST, event_id=name, revision=reported[step][1], moved=step))
+                for name, reported in STORIES.items()
+                if reported[step][0] == origin
+            ]
+            (folder / "events.ndjson").write_bytes(b"\n".join(lines))
+            if lines:
+                ingest(tables, folder, origin)
+    found = {
+        row["event_id"]: (row["origin"], row["revision"], json.loads(row["body"])["moved"]) for row in rows(tables)
+    }
+    assert found == {name: (*STORIES[name][step], step) for name, step in STAYS.items()}
+
+
+def test_of_several_in_one_reading_the_best_stays(tables, folder):
+    lines = [json_line(replace(FIRST, revision=revision)) for revision in (0, 2, 1)]
+    (folder / "events.ndjson").write_bytes(b"\n".join(lines))
+    ingest(tables, folder)
+    assert [row["revision"] for row in rows(tables)] == [2]
+
+
+def test_a_rollout_that_ended_on_the_next_day_is_still_one_row(tables, folder):
+    rollout = {
+        "kind": "rollout", "schema_version": 1, "event_id": "a" * 32, "cluster_id": "c", "group": "g",
+        "source": "records", "group_type": "classic", "started_ms": 1795219199000, "timestamp_ms": 1795219199000,
+        "first_generation": 1, "last_generation": 2, "closed": False, "rebalances": 1, "members": 2,
+        "members_replaced": 1, "stalled_partition_seconds": 1.0,
+    }  # fmt: skip
+    for more in ({}, {"timestamp_ms": 1795219201000, "closed": True, "revision": 1}):
+        (folder / "events.ndjson").write_text(json.dumps(rollout | more))
+        ingest(tables, folder)
+    assert [(row["revision"], str(row["day"])) for row in rows(tables)] == [(1, "2026-11-21")]
+
+
+MALFORMED = {
+    b"no JSON": "malformed: is not JSON",
+    b'{"kind": "generation"': "malformed: is not JSON",
+    b"\xff\xfe{}": "malformed: is not UTF-8",
+    b"[]": "malformed: an event must be a JSON object",
+    b'{"kind":"generation","schema_version":1}': "malformed: ",
+    LINES[0].replace(b'"schema_version":1', b'"schema_version":2'): "newer_schema: schema_version 2",
+    LINES[0].replace(b'"kind":"generation"', b'"kind":"quota"'): "unknown_kind: kind 'quota'",
+    LINES[0].replace(b'"timestamp_ms":', b'"timestamp_ms":9'): "malformed: timestamp_ms",
+}
+
+
+def test_what_is_no_event_is_kept_with_its_bytes_and_the_reason_and_stops_nothing(tables, folder):
+    (folder / "events.ndjson").write_bytes(b"\n".join((*MALFORMED, *LINES)))
+    assert ingest(tables, folder) == Ingested(len(LINES), len(MALFORMED))
+    ingest(tables, folder)
+    found = {bytes(row["value"]): row["reason"] for row in rows(tables, "events_rejected")}
+    assert found.keys() == MALFORMED.keys()
+    assert tables.read("events_rejected").count() == len(MALFORMED)
+    for value, reason in MALFORMED.items():
+        assert found[value].startswith(reason)
+
+
+def test_what_was_too_new_is_read_by_the_release_that_knows_it(tables, folder, monkeypatch):
+    newer = LINES[0].replace(b'"schema_version":1', b'"schema_version":2')
+    (folder / "events.ndjson").write_bytes(b"\n".join((newer, b"no JSON")))
+    assert ingest(tables, folder) == Ingested(0, 2)
+    assert retry_rejected(tables, FakeClock()) == Ingested(0, 1)
+    # As if somebody had upgraded: what stands in the table is now of a version that is known.
+    rejected = tables.read("events_rejected")
+    known = rejected.selectExpr(
+        "rejected_id", "reason", "ingested_at", "key",
+        "encode(replace(decode(value, 'UTF-8'), '\"schema_version\":2', '\"schema_version\":1'), 'UTF-8') AS value",
+        "topic", "partition", "offset", "file",
+    )  # fmt: skip
+    known = tables.spark.createDataFrame(known.collect(), rejected.schema)
+    tables.overwrite("events_rejected", known)
+    assert retry_rejected(tables, FakeClock()) == Ingested(1, 0)
+    assert [row["event_id"] for row in rows(tables)] == [FIRST.event_id]
+    assert [row["reason"] for row in rows(tables, "events_rejected")] == ["malformed: is not JSON in UTF-8"]
+
+
+def test_no_such_files_are_said(tables, folder):
+    for wanted in (folder, folder / "nowhere"):
+        with pytest.raises(InvalidInputError, match="has no files of events"):
+            events_of_files(tables.spark, str(wanted))

@@ -1,0 +1,186 @@
+"""Generations and members: one row each, with the values of their events."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from rebalance_agent.model.episode import Source
+from rebalance_agent.model.event_json import event_from_json, json_line, json_object
+from rebalance_agent.model.events import GenerationEvent, Workload
+from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.group_event import event_id
+from rebalance_agent.model.rollout import RolloutEvent
+from rebalance_agent.pipeline.tables import generations as module
+from rebalance_agent.pipeline.tables.generations import generations
+from rebalance_agent.pipeline.tables.members import members
+from rebalance_agent.runtime.sinks.split_events import event_lines
+from support.pipeline import aggregates
+from support.pipeline.event_rows import MONDAY_MS, events_frame, generation, member, random_history
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "captured_topic_events.ndjson"
+
+
+def reported(frame):
+    """Rows as dictionaries, times in epoch milliseconds."""
+    times = [name for name, kind in frame.dtypes if kind == "timestamp"]
+    millis = frame.selectExpr(
+        *(f"unix_millis(`{name}`) AS `{name}`" if name in times else f"`{name}`" for name in frame.columns)
+    )
+    return [row.asDict(recursive=True) for row in millis.collect()]
+
+
+def as_expected(row, expected):
+    return {name: row[name] for name in expected}
+
+
+def rollout(started, ended, first, last, **fields):
+    usual = {
+        "event_id": event_id("rollout", "deploys", "g", GroupType.CLASSIC, first, started),
+        "cluster_id": "deploys",
+        "group": "g",
+        "timestamp_ms": ended,
+        "source": Source.RECORDS,
+        "group_type": GroupType.CLASSIC,
+        "started_ms": started,
+        "first_generation": first,
+        "last_generation": last,
+        "closed": True,
+        "rebalances": 2,
+        "members": 2,
+        "members_replaced": 2,
+        "stalled_partition_seconds": 1.0,
+    }
+    return RolloutEvent(**{**usual, **fields})
+
+
+DEPLOY = rollout(MONDAY_MS + 1_500, MONDAY_MS + 4_000, 2, 4)
+
+
+def deploys():
+    """Seven generations, the last of a group that was made anew; a deploy reported under two ids, one elsewhere."""
+    one = [member("a", (0,))]
+    for second, number in enumerate((1, 2, 3, 4, 5, 6), 1):
+        yield generation(MONDAY_MS + second * 1_000, number, one, cluster_id="deploys")
+    yield generation(MONDAY_MS + 90_000, 3, one, cluster_id="deploys")
+    yield DEPLOY
+    yield dataclasses.replace(DEPLOY, event_id="later", started_ms=MONDAY_MS + 2_500, first_generation=3)
+    yield dataclasses.replace(DEPLOY, event_id="other", group="h", last_generation=9)
+
+
+def large(number, **fields):
+    members = [member(f"m{each}", (each,)) for each in range(40)]
+    return generation(MONDAY_MS + number, number, members, cluster_id="parts", **fields)
+
+
+def split(event):
+    """At least three parts, in no order."""
+    parts = [part for part, _ in event_lines(event, len(json_line(event)) * 2 // 5)]
+    assert len(parts) >= 3
+    random.Random(1).shuffle(parts)
+    return parts
+
+
+def numbered(parts, *numbers):
+    return [part for part in parts if part.part in numbers]
+
+
+WHOLE, MISSING, OLD = large(1), large(2), large(3)
+NEW = dataclasses.replace(OLD, revision=1, moved=5)
+PARTS = [*split(WHOLE), *numbered(split(MISSING), 0, 1), *numbered(split(NEW), 0), *numbered(split(OLD), 1, 2, 3)]
+
+WHERE = Workload("pod-1", "node-1", "orders", "orders:7")
+REPORTED = generation(
+    MONDAY_MS,
+    1,
+    [
+        member("a", (0, 1, 2, 7), instance_id="a-1", rack="r1", where=WHERE, session_timeout_ms=45_000),
+        member("b", (), rack=""),
+    ],
+    cluster_id="reported",
+)
+
+
+@pytest.fixture(scope="module")
+def history():
+    """Recorded events, and drawn ones of many groups, with what else a stream of events has."""
+    recorded = [event_from_json(json_object(line)) for line in GOLDEN.read_bytes().splitlines()]
+    drawn = [event for seed in range(30) for event in random_history(seed, group=f"g{seed}")]
+    return [*recorded, *drawn, *deploys(), REPORTED]
+
+
+@pytest.fixture(scope="module")
+def frame(spark, history):
+    frame = generations(events_frame(spark, [*history, *PARTS])).cache()
+    yield frame
+    frame.unpersist()
+
+
+@pytest.fixture(scope="module")
+def rows(frame):
+    return {row["event_id"]: row for row in reported(frame)}
+
+
+@pytest.fixture(scope="module")
+def member_rows(frame):
+    return {(row["event_id"], row["member_id"]): row for row in reported(members(frame))}
+
+
+def test_each_generation_is_a_row_that_says_what_its_event_says(rows, history):
+    events = {event.event_id: event for event in history if isinstance(event, GenerationEvent)}
+    assert len(events) > 500
+    assert rows.keys() == events.keys() | {WHOLE.event_id}
+    for identity, event in events.items():
+        expected = aggregates.generation_row(event)
+        assert as_expected(rows[identity], expected) == expected
+        assert event_from_json(json_object(rows[identity]["body"].encode())) == event
+
+
+def test_each_member_is_a_row(member_rows, history):
+    expected = {
+        (row["event_id"], row["member_id"]): row
+        for event in (*history, WHOLE)
+        if isinstance(event, GenerationEvent)
+        for row in aggregates.member_rows(event)
+    }
+    assert {key: as_expected(row, expected[key]) for key, row in member_rows.items()} == expected
+
+
+def test_what_only_sidecars_know_of_a_member_is_there(member_rows):
+    first, second = (member_rows[REPORTED.event_id, name] for name in "ab")
+    expected = {"instance_id": "a-1", "rack": "r1", "pod": "pod-1", "node": "node-1", "workload": "orders"}
+    expected |= {"image": "orders:7", "partitions": 4, "session_timeout_ms": 45_000, "topics": ["t"]}
+    assert as_expected(first, expected) == expected
+    nothing = {"instance_id": None, "rack": None, "pod": None, "partitions": 0, "owned": 0}
+    assert as_expected(second, nothing) == nothing
+
+
+def test_parts_are_joined_under_the_first_ones_id_whatever_order_they_come_in(rows):
+    row, expected = rows[WHOLE.event_id], aggregates.generation_row(WHOLE)
+    assert as_expected(row, expected) == expected
+    assert event_from_json(json_object(row["body"].encode())) == WHOLE
+
+
+def test_an_event_of_which_a_part_is_missing_or_of_another_revision_is_left_out(rows):
+    assert [identity for identity, row in rows.items() if row["cluster_id"] == "parts"] == [WHOLE.event_id]
+
+
+def test_a_generation_knows_the_deploy_that_it_belongs_to(rows):
+    of_group = [row for row in rows.values() if row["cluster_id"] == "deploys"]
+    found = {(row["completed_at"] - MONDAY_MS) // 1_000: row["rollout"] for row in of_group}
+    assert found == {second: DEPLOY.event_id if second in (2, 3, 4) else None for second in (1, 2, 3, 4, 5, 6, 90)}
+
+
+def test_fields_that_this_release_does_not_know_stay_in_a_joined_body():
+    parts = [
+        {"members": [{"member_id": name, "news": 1}], "part": number, "later": "é\ud800"}
+        for number, name in enumerate("ab")
+    ]
+    whole = json.loads(module.joined_body([json.dumps(part) for part in parts]))
+    assert whole["members"] == [{"member_id": "a", "news": 1}, {"member_id": "b", "news": 1}]
+    assert (whole["part"], whole["parts"]) == (0, 1)
+    assert whole["later"].startswith("é")
