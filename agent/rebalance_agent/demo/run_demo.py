@@ -13,14 +13,14 @@ from pathlib import Path
 
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.demo.errors import DemoError
-from rebalance_agent.demo.observed.coordinator_words import ONE_OFFSETS_PARTITION
+from rebalance_agent.demo.observed.coordinator_state import ONE_OFFSETS_PARTITION
 from rebalance_agent.demo.observed.summary import Summary, to_json
-from rebalance_agent.demo.performance import Performance
 from rebalance_agent.demo.processes.children import Children
 from rebalance_agent.demo.processes.interrupts import EXIT_INTERRUPTED, orderly_end
-from rebalance_agent.demo.screens.model_words import HEADINGS, model_rows
+from rebalance_agent.demo.run_on_broker import Performance
+from rebalance_agent.demo.scenario import GROUPS, STEPS, TOPICS
+from rebalance_agent.demo.screens.model_rows import HEADINGS, model_rows
 from rebalance_agent.demo.screens.screen import Screen
-from rebalance_agent.demo.stories import GROUPS, STEPS, TOPICS
 from rebalance_agent.errors import RebalanceAgentError
 from rebalance_agent.testing import EmbeddedKafka
 

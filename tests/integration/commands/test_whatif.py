@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from rebalance_agent.demo.stories import group_named
+from rebalance_agent.demo.scenario import group_named
 from rebalance_agent.testing.simulation import SimulatedMember
 from support.members.coordinating import Consumer
 from support.observer.observing import create_topic, eventually, observing

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from rebalance_agent.api.shapes import HostSpreadSummary
 from rebalance_agent.api.view_shapes import build_summary
-from rebalance_agent.demo.observed.claims_check import CoordinatorView, SeenStep
+from rebalance_agent.demo.observed.differences import CoordinatorView, SeenStep
 from rebalance_agent.demo.observed.gauges import GroupGauges
 from rebalance_agent.demo.observed.summary import summarise
-from rebalance_agent.demo.story_types import ClientLibrary, Expected, SlowDown, StoryGroup, StoryMember, StoryStep
+from rebalance_agent.demo.scenario_types import ClientLibrary, Expected, SlowDown, StoryGroup, StoryMember, StoryStep
 from rebalance_agent.model.episode import Basis, Evidence, Phases, Source, Stall, Trigger
 from rebalance_agent.model.events import GenerationEvent, MemberSnapshot
 from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol

@@ -4,11 +4,11 @@ from itertools import pairwise
 
 import pytest
 
+from rebalance_agent.demo.demo_processes import choose_ports
 from rebalance_agent.demo.errors import DemoError
 from rebalance_agent.demo.processes.gateways import GatewayPorts, behind_gateways, flags
-from rebalance_agent.demo.stage import choose_ports
-from rebalance_agent.demo.stories import GROUPS
-from rebalance_agent.demo.story_types import ClientLibrary, StoryGroup, StoryMember
+from rebalance_agent.demo.scenario import GROUPS
+from rebalance_agent.demo.scenario_types import ClientLibrary, StoryGroup, StoryMember
 from rebalance_agent.gateway.groups import parse_rules
 
 WEIGHT = "assignment.consumer.weight"
@@ -38,7 +38,7 @@ def test_without_free_ports_there_is_no_demo(monkeypatch):
     def none(count):
         raise OSError(f"fewer than {count} ports are free")
 
-    monkeypatch.setattr("rebalance_agent.demo.stage.free_ports", none)
+    monkeypatch.setattr("rebalance_agent.demo.demo_processes.free_ports", none)
     with pytest.raises(DemoError, match="fewer than 6 ports are free"):
         choose_ports(
             (StoryGroup("g", "", ClientLibrary.CONFLUENT, "sticky", "t", (StoryMember("a"),), configured="range"),)

@@ -8,9 +8,9 @@ from rich.console import Console
 
 from rebalance_agent.api.shapes import GroupList
 from rebalance_agent.demo import run_demo
+from rebalance_agent.demo.scenario_types import StoryStep
 from rebalance_agent.demo.screens.screen import Board, Screen, draw
-from rebalance_agent.demo.story_types import StoryStep
-from rebalance_agent.demo.timetable import StepRun, StepStatus
+from rebalance_agent.demo.step_schedule import StepRun, StepStatus
 from support.observer.demo_events import EVENT, SPREAD, group_summary, summary
 
 JOIN = StoryStep("join", "two joins", (), ())

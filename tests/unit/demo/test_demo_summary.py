@@ -3,10 +3,10 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from rebalance_agent.demo.observed.claims_check import slowest_client
+from rebalance_agent.demo.observed.differences import slowest_client
 from rebalance_agent.demo.observed.summary import seen_steps, summarise, to_json
-from rebalance_agent.demo.story_types import StoryStep
-from rebalance_agent.demo.timetable import StepRun
+from rebalance_agent.demo.scenario_types import StoryStep
+from rebalance_agent.demo.step_schedule import StepRun
 from support.observer.demo_events import (
     EVENT,
     GAUGES,

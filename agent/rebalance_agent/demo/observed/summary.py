@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rebalance_agent.demo.observed.claims_check import (
+from rebalance_agent.demo.observed.differences import (
     CoordinatorView,
     SeenStep,
     group_differences,
@@ -20,8 +20,8 @@ from rebalance_agent.demo.observed.claims_check import (
     strategy_differences,
 )
 from rebalance_agent.demo.observed.gauges import GroupGauges
-from rebalance_agent.demo.story_types import SlowDown, StoryGroup
-from rebalance_agent.demo.timetable import StepRun
+from rebalance_agent.demo.scenario_types import SlowDown, StoryGroup
+from rebalance_agent.demo.step_schedule import StepRun
 from rebalance_agent.model.events import GenerationEvent
 
 __all__ = [

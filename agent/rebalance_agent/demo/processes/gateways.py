@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rebalance_agent.demo.story_types import StoryGroup, StoryMember
+from rebalance_agent.demo.scenario_types import StoryGroup, StoryMember
 from rebalance_agent.testing.kafka.broker_settings import HOST
 
 __all__ = ["PORTS", "GatewayPorts", "behind_gateways", "flags", "gateway_name"]

@@ -11,9 +11,9 @@ import logging
 from collections.abc import Sequence
 
 from rebalance_agent.demo.processes import exit_with_parent
-from rebalance_agent.demo.processes.orders import Orders
-from rebalance_agent.demo.stories import SLOW_SECONDS
-from rebalance_agent.demo.story_types import ClientLibrary
+from rebalance_agent.demo.processes.member_commands import Orders
+from rebalance_agent.demo.scenario import SLOW_SECONDS
+from rebalance_agent.demo.scenario_types import ClientLibrary
 
 __all__ = ["main"]
 

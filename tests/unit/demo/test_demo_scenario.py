@@ -8,8 +8,8 @@ from rebalance_agent.assignors import strategy
 from rebalance_agent.assignors.hosts.host_names import HostNames
 from rebalance_agent.assignors.strategy_registry import STRATEGIES
 from rebalance_agent.demo.processes.gateways import behind_gateways, gateway_name
-from rebalance_agent.demo.stories import GROUPS, STEPS, TOPICS, group_named
-from rebalance_agent.demo.story_types import (
+from rebalance_agent.demo.scenario import GROUPS, STEPS, TOPICS, group_named
+from rebalance_agent.demo.scenario_types import (
     AddPartitions,
     ClientLibrary,
     CreateTopic,

@@ -12,8 +12,8 @@ from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic  # type: 
 from rebalance_agent.demo.errors import DemoError
 from rebalance_agent.demo.processes.children import Children
 from rebalance_agent.demo.processes.gateways import PORTS, GatewayPorts, behind_gateways, flags, gateway_name
-from rebalance_agent.demo.stories import group_named
-from rebalance_agent.demo.story_types import (
+from rebalance_agent.demo.scenario import group_named
+from rebalance_agent.demo.scenario_types import (
     Action,
     AddPartitions,
     ClientLibrary,

@@ -6,8 +6,8 @@ import pytest
 from confluent_kafka import Consumer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from rebalance_agent.demo.observed.claims_check import group_differences
-from rebalance_agent.demo.observed.coordinator_words import ONE_OFFSETS_PARTITION, ask
+from rebalance_agent.demo.observed.coordinator_state import ONE_OFFSETS_PARTITION, ask
+from rebalance_agent.demo.observed.differences import group_differences
 from rebalance_agent.demo.observed.gauges import GroupGauges
 from rebalance_agent.testing import EmbeddedKafka
 from support.observer.demo_events import generation_event, snapshot

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from rebalance_agent.clock import FakeClock
-from rebalance_agent.demo.story_types import Expected, KillMember, StartMember, StoryStep
-from rebalance_agent.demo.timetable import CALM_SECONDS, PAUSE_SECONDS_MAX, STEP_SECONDS_MAX, Timetable
+from rebalance_agent.demo.scenario_types import Expected, KillMember, StartMember, StoryStep
+from rebalance_agent.demo.step_schedule import CALM_SECONDS, PAUSE_SECONDS_MAX, STEP_SECONDS_MAX, Timetable
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.tracking.views import RunningRebalance

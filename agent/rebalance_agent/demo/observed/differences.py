@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from rebalance_agent.api.shapes import GroupSummary, HostSpreadSummary
 from rebalance_agent.demo.observed.gauges import GroupGauges
-from rebalance_agent.demo.story_types import SlowDown, StoryStep
+from rebalance_agent.demo.scenario_types import SlowDown, StoryStep
 from rebalance_agent.model.episode import Basis
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.partitions import TopicPartitions, count_partitions, pairs, to_ranges, topic_partitions

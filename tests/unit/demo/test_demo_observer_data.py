@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from rebalance_agent.api.history import HistoryLimits
 from rebalance_agent.demo.observed.gauges import GroupGauges
-from rebalance_agent.demo.observed.watching import DemoObserver
+from rebalance_agent.demo.observed.observer_data import DemoObserver
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.events import GroupGoneEvent
 from rebalance_agent.model.group import GroupType

@@ -6,16 +6,16 @@ import threading
 from collections.abc import Callable, Mapping
 
 from rebalance_agent.clock import Clock
+from rebalance_agent.demo.demo_processes import SETTLE_SECONDS, Stage, choose_ports
 from rebalance_agent.demo.errors import DemoError
-from rebalance_agent.demo.observed.claims_check import CoordinatorView
-from rebalance_agent.demo.observed.coordinator_words import ask
+from rebalance_agent.demo.observed.coordinator_state import ask
+from rebalance_agent.demo.observed.differences import CoordinatorView
+from rebalance_agent.demo.observed.observer_data import DemoObserver, answers
 from rebalance_agent.demo.observed.summary import Summary, seen_steps, summarise
-from rebalance_agent.demo.observed.watching import DemoObserver, answers
 from rebalance_agent.demo.processes.children import Children
+from rebalance_agent.demo.scenario import GROUPS, STEPS, TOPICS
 from rebalance_agent.demo.screens.screen import Board, Screen
-from rebalance_agent.demo.stage import SETTLE_SECONDS, Stage, choose_ports
-from rebalance_agent.demo.stories import GROUPS, STEPS, TOPICS
-from rebalance_agent.demo.timetable import StepRun, Timetable, stable
+from rebalance_agent.demo.step_schedule import StepRun, Timetable, stable
 from rebalance_agent.testing import EmbeddedKafka
 
 __all__ = ["Performance"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rebalance_agent.demo.story_types import (
+from rebalance_agent.demo.scenario_types import (
     AddPartitions,
     ClientLibrary,
     CreateTopic,

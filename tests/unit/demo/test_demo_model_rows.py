@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from rebalance_agent.demo.screens.model_words import HEADINGS, model_rows
-from rebalance_agent.demo.stories import GROUPS, STEPS, TOPICS
-from rebalance_agent.demo.story_types import ClientLibrary, StartMember, StoryGroup, StoryMember, StoryStep
+from rebalance_agent.demo.scenario import GROUPS, STEPS, TOPICS
+from rebalance_agent.demo.scenario_types import ClientLibrary, StartMember, StoryGroup, StoryMember, StoryStep
+from rebalance_agent.demo.screens.model_rows import HEADINGS, model_rows
 
 PEERS = StoryGroup(
     "g", "", ClientLibrary.KAFKA_PYTHON, "sticky", "t", (StoryMember("a"), StoryMember("b"), StoryMember("c"))

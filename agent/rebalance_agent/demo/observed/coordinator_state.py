@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-d
 
 from rebalance_agent.cluster.admin_answers import AdminAnswers
 from rebalance_agent.demo.errors import DemoError
-from rebalance_agent.demo.observed.claims_check import CoordinatorView
+from rebalance_agent.demo.observed.differences import CoordinatorView
 from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
 from rebalance_agent.model.partitions import TopicPartitions, topic_partitions
 from rebalance_agent.testing import EmbeddedKafka

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from rebalance_agent.demo.observed.claims_check import (
+from rebalance_agent.demo.observed.differences import (
     SeenStep,
     group_differences,
     owned_counts,
@@ -12,7 +12,7 @@ from rebalance_agent.demo.observed.claims_check import (
     strategy_differences,
 )
 from rebalance_agent.demo.observed.gauges import GroupGauges
-from rebalance_agent.demo.story_types import Expected, SlowDown, StoryStep
+from rebalance_agent.demo.scenario_types import Expected, SlowDown, StoryStep
 from rebalance_agent.model.episode import Basis, Stall, Trigger
 from support.observer.demo_events import EVENT, GAUGES, SPREAD, WORDS, generation_event, group_summary, snapshot
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from rebalance_agent.assignors.strategy_registry import STRATEGIES
-from rebalance_agent.demo.story_types import StartMember, StoryGroup, StoryStep
+from rebalance_agent.demo.scenario_types import StartMember, StoryGroup, StoryStep
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.model.subscription import TopicMetadata
 from rebalance_agent.testing.simulation import Join, SimulatedMember, SimulationSettings, Timeline, simulate

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.demo.processes.orders import Orders
+from rebalance_agent.demo.processes.member_commands import Orders
 
 
 def seconds_taken(orders):

@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from rebalance_agent.api.shapes import GroupSummary
 from rebalance_agent.clock import Clock
-from rebalance_agent.demo.story_types import Action, StoryStep
+from rebalance_agent.demo.scenario_types import Action, StoryStep
 from rebalance_agent.model.group import GroupState
 
 __all__ = ["StepRun", "StepStatus", "Timetable", "stable"]
