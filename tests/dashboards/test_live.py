@@ -1,4 +1,4 @@
-"""Every query of every board, against a real Prometheus that scraped real agents during the demo's timetable."""
+"""Every query of every board, against a real Prometheus that scraped real agents during the demo's steps."""
 
 from __future__ import annotations
 

@@ -5,8 +5,8 @@ the topic ``rebalance-events``. Its members are consumers of ``kafka`` and ``con
 imports this package.
 
 - ``scenario``: topics, groups and steps, as data; ``scenario_types``: their types.
-- ``run_demo``: the whole demo; ``run_on_broker``: one run on a broker; ``demo_processes``: starts processes and carries
-  out actions; ``step_schedule``: decides when each step begins and ends.
+- ``run_demo``: the whole demo; ``run_on_broker``: one run on a broker; ``demo_processes``: starts processes and
+  executes actions; ``step_schedule``: decides when each step begins and ends.
 - ``processes``: the child processes. ``observed``: reads metrics, events and the coordinator, and compares them.
 - ``screens``: shows progress and the closing tables.
 - ``errors``: `DemoError`.

@@ -99,7 +99,7 @@ class Screen:
 
 
 def draw(board: Board) -> RenderableType:
-    """Return the board as a rich renderable: addresses, the groups as in `watch`, timetable."""
+    """Return the board as a rich renderable: addresses, the groups as in `watch`, steps."""
     addresses = Columns([Text(f"{name} {url}", "dim") for name, url in board.addresses.items()], padding=(0, 2))
     columns = (
         Column(column.title, justify="right" if column.right else "left", no_wrap=column.title == "group")
