@@ -20,9 +20,9 @@ from confluent_kafka.admin import AdminClient, NewPartitions
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.testing import EmbeddedKafka
 from support.observer.observing import commit, create_topic, eventually, everything
-from support.scenarios.cast import STREAMS_INPUT, STREAMS_OUTPUT, cast
-from support.scenarios.journal import OFFSETS, Journal
-from support.scenarios.script import BROKER, CONSUMER, COOPERATIVE, EAGER, kafka_python
+from support.scenarios.scenario_parts import BROKER, CONSUMER, COOPERATIVE, EAGER, kafka_python
+from support.scenarios.start_member import STREAMS_INPUT, STREAMS_OUTPUT, cast
+from support.scenarios.topic_records import OFFSETS, Journal
 
 OUT = Path(__file__).with_name("captured_records.ndjson")
 TOPIC = "clicks"

@@ -17,7 +17,7 @@ from support.gateway.running import gateway
 from support.members.member_lines import LibrdkafkaMember, go_member, go_program, java_member, kafkajs_member
 from support.members.threads import Load
 from support.observer.observing import create_topic, eventually
-from support.scenarios.cast import STREAMS_INPUT, STREAMS_OUTPUT, cast
+from support.scenarios.start_member import STREAMS_INPUT, STREAMS_OUTPUT, cast
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 

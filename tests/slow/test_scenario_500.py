@@ -7,8 +7,7 @@ from contextlib import ExitStack
 import pytest
 
 from rebalance_agent.testing import EmbeddedKafka
-from support.scenarios.scenarios import Stage
-from support.scenarios.script import (
+from support.scenarios.scenario_parts import (
     BROKER,
     CONSUMER,
     COOPERATIVE,
@@ -20,6 +19,7 @@ from support.scenarios.script import (
     act,
     kafka_python,
 )
+from support.scenarios.scenario_runner import Stage
 
 pytestmark = [
     pytest.mark.slow,

@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.testing import EmbeddedKafka
 from support.observer.observing import create_topic, eventually, everything, members, observing
-from support.scenarios.hostile import PARTITIONS, SPARED, slot, write
+from support.scenarios.foreign_records import PARTITIONS, SPARED, slot, write
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 

@@ -11,9 +11,9 @@ import pytest
 
 from rebalance_agent.testing import EmbeddedKafka
 from support.kafka.stillness import STILL_S
-from support.scenarios.played import compared
-from support.scenarios.scenarios import Stage
-from support.scenarios.script import BROKER, EAGER, Episode, Join, Leave, Meet, Scenario, act
+from support.scenarios.scenario_parts import BROKER, EAGER, Episode, Join, Leave, Meet, Scenario, act
+from support.scenarios.scenario_runner import Stage
+from support.scenarios.step_results import compared
 
 pytestmark = [
     pytest.mark.slow,

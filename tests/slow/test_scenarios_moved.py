@@ -13,10 +13,21 @@ from confluent_kafka.admin import AdminClient
 
 from rebalance_agent.testing import EmbeddedKafka
 from support.observer.observing import eventually
-from support.scenarios.hostile import open_transactions
-from support.scenarios.played import compared, misjudged
-from support.scenarios.scenarios import Stage
-from support.scenarios.script import BROKER, CONSUMER, COOPERATIVE, EAGER, Episode, Join, Leave, Meet, Scenario, act
+from support.scenarios.foreign_records import open_transactions
+from support.scenarios.scenario_parts import (
+    BROKER,
+    CONSUMER,
+    COOPERATIVE,
+    EAGER,
+    Episode,
+    Join,
+    Leave,
+    Meet,
+    Scenario,
+    act,
+)
+from support.scenarios.scenario_runner import Stage
+from support.scenarios.step_results import compared, misjudged
 
 pytestmark = pytest.mark.slow
 

@@ -37,10 +37,8 @@ from bench.synthetic import generation
 
 from rebalance_agent.testing import EmbeddedKafka
 from support.observer.observing import eventually
-from support.scenarios.hostile import PARTITIONS, SPARED, open_transactions, slot, vandalised, write
-from support.scenarios.played import compared, misjudged
-from support.scenarios.scenarios import Stage
-from support.scenarios.script import (
+from support.scenarios.foreign_records import PARTITIONS, SPARED, open_transactions, slot, vandalised, write
+from support.scenarios.scenario_parts import (
     BROKER,
     CLASSIC,
     CONSUMER,
@@ -58,6 +56,8 @@ from support.scenarios.script import (
     act,
     kafka_python,
 )
+from support.scenarios.scenario_runner import Stage
+from support.scenarios.step_results import compared, misjudged
 
 pytestmark = [
     pytest.mark.integration,

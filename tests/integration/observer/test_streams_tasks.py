@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 
 from support.observer.observing import create_topic, events, eventually, observing
-from support.scenarios.cast import cast
+from support.scenarios.start_member import cast
 
 pytestmark = pytest.mark.integration
 

@@ -15,7 +15,7 @@ from support.observer.posted import ledger_of, posted
 from support.observer.restarts import TICK_MS, Observed, numbered
 from support.tracker.epoch_model import EpochCoordinator
 from support.tracker.epochs import ID, named
-from support.tracker.stories import stories
+from support.tracker.random_groups import stories
 from support.tracker.tracking import REBALANCE_MS, T0, feed
 
 PARTITIONS = 4

@@ -16,7 +16,7 @@ from support.examples import examples
 from support.observer.posted import ledger_of, posted
 from support.tracker.epoch_model import EpochCoordinator
 from support.tracker.epochs import ID, named
-from support.tracker.stories import stories
+from support.tracker.random_groups import stories
 from support.tracker.tracking import T0, WHOLE, feed, topics
 
 PARTITIONS = 5

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from support.examples import examples
 from support.observer.restarts import TICK_MS, Observed, numbered, reported_together
-from support.tracker.stories import stories
+from support.tracker.random_groups import stories
 from support.tracker.tracking import REBALANCE_MS, T0
 
 END_MS = REBALANCE_MS + 20_000

@@ -6,8 +6,8 @@ import itertools
 import math
 from dataclasses import dataclass, field, replace
 
-from support.scenarios.journal import plain
-from support.scenarios.script import Act, Episode
+from support.scenarios.scenario_parts import Act, Episode
+from support.scenarios.topic_records import plain
 
 SILENT = ("share", "streams")
 """Clients whose members do not report their callbacks."""

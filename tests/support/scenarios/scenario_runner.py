@@ -18,10 +18,22 @@ from confluent_kafka.admin import AdminClient, NewPartitions
 from rebalance_agent.clock import SystemClock
 from support.kafka.stillness import Stillness
 from support.observer.observing import PATIENCE_S, beside, create_topic, eventually, observing
-from support.scenarios.cast import STREAMS_INPUT, STREAMS_OUTPUT, cast
-from support.scenarios.journal import Journal
-from support.scenarios.played import Played, Standstill
-from support.scenarios.script import EAGER, REPORTING, Grow, Join, Kill, Leave, Meet, Restart, Scenario, Slow, act
+from support.scenarios.scenario_parts import (
+    EAGER,
+    REPORTING,
+    Grow,
+    Join,
+    Kill,
+    Leave,
+    Meet,
+    Restart,
+    Scenario,
+    Slow,
+    act,
+)
+from support.scenarios.start_member import STREAMS_INPUT, STREAMS_OUTPUT, cast
+from support.scenarios.step_results import Played, Standstill
+from support.scenarios.topic_records import Journal
 
 AT_ONCE = 4
 """Number of scenarios at the same time: more would wait for each other on two processors."""
