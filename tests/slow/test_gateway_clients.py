@@ -17,7 +17,7 @@ from support.gateway.running import gateway
 from support.members.member_lines import LibrdkafkaMember, go_member, go_program, java_member, kafkajs_member
 from support.members.threads import Load
 from support.observer.observing import create_topic, eventually
-from support.scenarios.start_member import STREAMS_INPUT, STREAMS_OUTPUT, cast
+from support.scenarios.start_member import STREAMS_INPUT, STREAMS_OUTPUT, start_member
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -174,7 +174,7 @@ def test_kafka_streams_counts_words_as_without_a_gateway(three, word_topics, tmp
             if protocol == "classic":
                 settings["session.timeout.ms"] = "10000"  # its members do not leave: they are away when this is over
             config = {"client": "streams", "group": group, "name": name, "bootstrap": through.bootstrap}
-            member = cast(three, {**config, "directory": tmp_path, "settings": settings})
+            member = start_member(three, {**config, "directory": tmp_path, "settings": settings})
             stack.callback(member.close)
             return member
 

@@ -1,4 +1,4 @@
-"""The result of a scenario, with the expectations of its table and its members' measurements."""
+"""The results of a scenario's steps, compared with the expected episodes and with the members' measurements."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import itertools
 import math
 from dataclasses import dataclass, field, replace
 
-from support.scenarios.scenario_parts import Act, Episode
+from support.scenarios.scenario_parts import Episode, Step
 from support.scenarios.topic_records import plain
 
 SILENT = ("share", "streams")
@@ -17,12 +17,12 @@ TOLERANCE_S = 0.1
 
 
 @dataclass
-class Played:
-    """The result of one act: the events and callbacks of its time, and the stable group at its end."""
+class StepResult:
+    """The result of one step: the events and callbacks in its time, and when the group was stable again."""
 
-    act: Act
+    step: Step
     started_ms: int
-    rested_ms: int = 0
+    stable_ms: int = 0
     events: list = field(default_factory=list)
     calls: list = field(default_factory=list)
 
@@ -33,11 +33,11 @@ class Played:
 
     @property
     def episodes(self):
-        """The published episodes in the table's terms, without the values that the act leaves open."""
+        """The published episodes in the form of the expected ones, without the optional one before."""
         episodes = tuple(map(_episode, self.closing))
-        return episodes[1:] if episodes[:1] == (self.act.before,) else episodes
+        return episodes[1:] if episodes[:1] == (self.step.before,) else episodes
 
-    def standstills(self):
+    def stalls(self):
         """The stall of each stopped partition, by its members' own callbacks."""
         stopped, found = {}, []
         for call in sorted(self.calls, key=lambda each: each.returned_ms):
@@ -45,12 +45,12 @@ class Played:
                 if call.kind != "assigned":
                     stopped.setdefault(partition, call.entered_ms)
                 elif partition in stopped:
-                    found.append(Standstill(partition, stopped.pop(partition), call.returned_ms))
+                    found.append(PartitionStall(partition, stopped.pop(partition), call.returned_ms))
         return found
 
 
 @dataclass(frozen=True)
-class Standstill:
+class PartitionStall:
     """The stall of a partition from the start of a callback to the end of the next owner's callback."""
 
     partition: tuple[str, int]
@@ -75,43 +75,44 @@ def _episode(event):
     )
 
 
-def compared(played):
-    """(expected, published without optional values) of a whole scenario, as lines."""
+def compare_episodes(results):
+    """(expected, published) episodes of a whole scenario, as lines; published ones without values that may differ."""
     expected, published = [], []
-    for each in played:
-        steps = ", ".join(map(str, each.act.steps))
-        expected += [f"{steps}: {episode}" for episode in each.act.episodes]
-        for wanted, episode in itertools.zip_longest(each.act.episodes, each.episodes):
+    for each in results:
+        actions = ", ".join(map(str, each.step.actions))
+        expected += [f"{actions}: {episode}" for episode in each.step.episodes]
+        for wanted, episode in itertools.zip_longest(each.step.episodes, each.episodes):
             if episode is not None:
-                open_ = wanted is not None and wanted.slow is None
-                published.append(f"{steps}: {replace(episode, slow=None) if open_ else episode}")
+                any_slowest = wanted is not None and wanted.slow is None
+                published.append(f"{actions}: {replace(episode, slow=None) if any_slowest else episode}")
     return expected, published
 
 
-def misjudged(stage, scenario, played):
-    """Published stalls of an act that differ from its members' measurements, as lines.
+def stall_differences(runner, scenario, results):
+    """Published stalls of steps that differ from the members' measurements, as lines.
 
-    Where members do not report their callbacks, the records stand in: how long nobody had a partition.
+    If members do not report their callbacks, the records are used instead: how long a partition had no owner.
 
-    Where nobody reports, the upper bound must hold for what the coordinator can know: it learns a little late
-    that a static member goes for a while, and not when the client of the new owner has called it.
+    Without reports to the sidecar, the upper bound must hold for what the coordinator's records can show: it learns
+    a little late that a static member leaves for a while, and not when the new owner's callback returns.
 
-    Brokers that have no time to answer have none to see a session's end either: so much later may it be seen.
+    Busy brokers notice the end of a session late: the tolerance grows with the delay of their answers.
     """
     reported, compared = scenario.client not in SILENT, 0
-    for each in played:
-        standstills = each.standstills() if reported else stage.unheld(scenario, each)
-        if not standstills:
+    for each in results:
+        stalls = each.stalls() if reported else runner.unowned(scenario, each)
+        if not stalls:
             continue
         compared += 1
         stall = each.closing[-1]["stall"] if each.closing else {"basis": None, "lower_seconds": 0, "seconds": 0}
         bound = stall["basis"] == "bound"
-        measured = max(one.seconds for one in standstills)
-        known = max(stage.known(scenario, one).seconds for one in standstills) if bound and reported else measured
-        late = stage.stillness.late_s(each.started_ms, each.rested_ms)
+        measured = max(one.seconds for one in stalls)
+        recorded = max(runner.recorded(scenario, one).seconds for one in stalls) if bound and reported else measured
+        late = runner.stillness.late_s(each.started_ms, each.stable_ms)
         tolerance = TOLERANCE_S if late <= TOLERANCE_S else TOLERANCE_S + late
         upper = stall.get("seconds", math.inf)  # unknown where members have nothing to commit
-        if not (stall["lower_seconds"] - tolerance <= measured and known <= upper + tolerance):
-            yield f"{each.act.steps}: measured {measured}, {known} known, published {stall}, answers {late} s late"
+        if not (stall["lower_seconds"] - tolerance <= measured and recorded <= upper + tolerance):
+            seconds = f"measured {measured}, recorded {recorded}"
+            yield f"{each.step.actions}: {seconds}, published {stall}, answers {late} s late"
     if not compared:
-        yield "nothing stood still, so nothing was compared"
+        yield "no partition stalled, so nothing was compared"
