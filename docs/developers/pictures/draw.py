@@ -9,7 +9,7 @@ from xml.sax.saxutils import escape
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from stories import STORIES, Member, Scene, Story, play
+from pictured_groups import STORIES, Member, Scene, Story, play
 
 IMAGES = Path(__file__).parents[2] / "images" / "strategies"
 COLOURS = ("#2f6fde", "#d9762b", "#2f9e6e", "#8a56c9")
