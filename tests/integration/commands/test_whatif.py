@@ -72,7 +72,7 @@ class Life:
 
 @contextmanager
 def living(bootstrap, watched, topics, strategy):
-    """The demo's members, as long as nobody has gone for good: how they end is another story each time."""
+    """The demo's members until one leaves for good: how members end differs between runs."""
     names = [member.client_id for member in CLUSTERED.members]
     life = Life(bootstrap, watched, topics, strategy)
     try:

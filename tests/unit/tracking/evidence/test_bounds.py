@@ -146,12 +146,12 @@ def test_ids_of_deleted_topics_are_forgotten_in_the_end():
     assert catalogue.name(f"id-{oldest}") == f"id-{oldest}"
 
 
-def _cost(story):
+def _cost(history):
     """Seconds of processor time, without those of a garbage collection, which visits what all other tests left."""
     gc.disable()
     try:
         begun = time.process_time()
-        tracker, _ = watch(*story)
+        tracker, _ = watch(*history)
         return time.process_time() - begun, tracker
     finally:
         gc.enable()

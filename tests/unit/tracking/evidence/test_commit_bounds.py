@@ -479,6 +479,6 @@ def test_a_member_of_an_epoch_group_that_worked_after_an_outage_had_not_stopped_
     ]
     before = [committed(at, 0, 1, 2, 3) for at in (5_000, 10_000)]
     for after, upper in (([], 21.5), ([committed(at, 0, 1) for at in (50_000, 55_000)], 1.2)):
-        story = [*group_of_two((0, 1), (2, 3)), *before, *away, *after, *moves]
-        _, events = watch(*story, tick(150_000), commits=False)
+        history = [*group_of_two((0, 1), (2, 3)), *before, *away, *after, *moves]
+        _, events = watch(*history, tick(150_000), commits=False)
         assert closing(events)[-1].stall.seconds == pytest.approx(upper, abs=0.01)  # the observer's clock is 3 ms ahead

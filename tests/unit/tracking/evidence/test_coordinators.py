@@ -64,8 +64,8 @@ def test_a_commit_that_a_new_coordinator_took_may_have_been_sent_long_before(lea
     """Clients send it again until somebody takes it; the old coordinator wrote its last record at 60 s."""
     commits = [committed(at, 2, 3) for at in (105_000, 110_000, 115_000)]
     left = record(123_000, 2, member("a", (0, 1, 2, 3)), joined=122_990)
-    story = [*written_by(3, *JOINED, ANOTHER), *commits, *written_by(leader_epoch, *REMOVED[:-1], left)]
-    assert stall_of(*story).seconds == pytest.approx(123 - worked)
+    history = [*written_by(3, *JOINED, ANOTHER), *commits, *written_by(leader_epoch, *REMOVED[:-1], left)]
+    assert stall_of(*history).seconds == pytest.approx(123 - worked)
 
 
 def test_members_of_an_epoch_group_may_have_been_silent_since_then_as_well():

@@ -158,8 +158,8 @@ def test_nothing_follows_from_the_time_since_a_commit_if_the_coordinator_changed
 
 def test_a_commit_to_the_new_coordinator_shows_how_a_member_departed():
     another = record(40_000, 1, member("x", ()), group="other")
-    story = *written_by(3, *TWO_EAGER), *written_by(4, another, *B_GONE)
-    assert reported(*commits_of_b(65_000), known=story) == (Trigger.MEMBER_FAILED, 2, 2, 2)
+    history = *written_by(3, *TWO_EAGER), *written_by(4, another, *B_GONE)
+    assert reported(*commits_of_b(65_000), known=history) == (Trigger.MEMBER_FAILED, 2, 2, 2)
 
 
 def test_the_one_that_the_others_waited_for_may_have_died_under_a_new_coordinator():
@@ -214,6 +214,6 @@ def test_nothing_follows_of_members_of_such_groups_either_if_the_coordinator_cha
             current(removed + 500, "b", 4, (0, 1, 2, 3)),
         ]
         for leader_epoch, expected in ((3, f"member_{how}"), (4, "member_gone")):
-            story = *written_by(3, *BOTH, *work, *asked), *written_by(leader_epoch, *records)
-            events = feed(Tracker("cluster", settle_ms=1_000), *story, tick(200_000), commits=False)
+            history = *written_by(3, *BOTH, *work, *asked), *written_by(leader_epoch, *records)
+            events = feed(Tracker("cluster", settle_ms=1_000), *history, tick(200_000), commits=False)
             assert closing(events)[-1].trigger == expected

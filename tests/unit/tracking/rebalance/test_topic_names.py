@@ -217,8 +217,10 @@ JOINED_BY_ID = (WHOLE, topics(0, t=4), *STARTS, *JOINED)
 )
 def test_commits_end_the_stall_of_a_topic_whose_name_comes_late(commits, first):
     """Commits have the name, and records of assignments the id; A had 2 and 3 until 2.1 s, asked at 2.0 s."""
-    story = in_time(*JOINED_BY_ID, committed(1_500, 0, 1, 2, 3), *(committed(at, 2, 3) for at in commits), named(2_800))
-    _, events = watch(*story, tick(20_000), settle_ms=SETTLE_MS, commits=False)
+    history = in_time(
+        *JOINED_BY_ID, committed(1_500, 0, 1, 2, 3), *(committed(at, 2, 3) for at in commits), named(2_800)
+    )
+    _, events = watch(*history, tick(20_000), settle_ms=SETTLE_MS, commits=False)
     stall = closing(events)[-1].stall
     assert (stall.lower_seconds, stall.seconds) == (pytest.approx(0.1), (first - 2_000) / 1_000)
 
@@ -233,6 +235,6 @@ def test_an_open_stall_of_a_topic_goes_on_when_its_name_is_known():
         committed(41_000, 2, 3),
     ]
     for by_name, since in (((), 1.0), ([committed(39_000, 2, 3)], 2.2)):
-        story = in_time(*JOINED_BY_ID, tick(UNNAMED_UNTIL + 5_000), named(30_000), *by_name, *taken)
-        _, events = watch(*story, tick(90_000), settle_ms=SETTLE_MS, commits=False)
+        history = in_time(*JOINED_BY_ID, tick(UNNAMED_UNTIL + 5_000), named(30_000), *by_name, *taken)
+        _, events = watch(*history, tick(90_000), settle_ms=SETTLE_MS, commits=False)
         assert closing(events)[-1].stall.seconds == pytest.approx(41.0 - since)
