@@ -86,7 +86,7 @@ GROUPS = st.sampled_from(["g", "h", "i"])
 
 
 @st.composite
-def _stories(draw):
+def _histories(draw):
     """Records, polls and reports of some groups, in the order of time; a report may be late."""
     generations, written = dict.fromkeys("ghi", 0), dict.fromkeys("ghi", 0)
     at, history = 0, [topics(0, t=4)]
@@ -124,7 +124,7 @@ def _reported(history, period_ms, most):
 
 @pytest.mark.no_cover  # many times over what others count
 @settings(max_examples=40)
-@given(_stories(), st.sampled_from([1_000, 3_000, 11_000]))
+@given(_histories(), st.sampled_from([1_000, 3_000, 11_000]))
 def test_how_often_time_is_given_and_how_much_is_done_at_a_time_changes_nothing(history, period_ms):
     assert _reported(history, period_ms, 1) == _reported(history, LATE_MAX_MS, DUE_MAX)
 
