@@ -118,7 +118,7 @@ def test_a_go_client_gets_what_the_weights_promise(three, topic, joined, own, st
         }
 
 
-def test_kafkajs_gets_what_the_weights_promise_though_its_only_assignor_is_nobody_elses(three, topic, joined):
+def test_kafkajs_gets_its_share_by_weight_with_its_own_assignor(three, topic, joined):
     group = f"group-of-{topic}"
     with (
         weighted(three, group, "weighted-sticky", 300) as heavy,

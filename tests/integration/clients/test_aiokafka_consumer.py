@@ -410,7 +410,7 @@ def test_subscriptions_of_others_that_end_early_or_cannot_be_read_do_not_end_the
     assert "its subscription cannot be read" in caplog.text
 
 
-def test_topics_that_cannot_be_are_nobodys_and_end_nothing(crew, topic, sidecar):
+def test_topics_with_invalid_names_are_not_assigned_and_end_no_member(crew, topic, sidecar):
     class Odd(RangePartitionAssignor):
         @classmethod
         def metadata(cls, topics):
@@ -426,7 +426,7 @@ def test_topics_that_cannot_be_are_nobodys_and_end_nothing(crew, topic, sidecar)
     assert arrives(sidecar, 2, kind="assign")[-1]["partitions"] == 100
 
 
-def test_a_leader_that_forgets_a_member_leaves_it_idle_and_not_dead(crew, topic, caplog):
+def test_a_member_without_an_assignment_from_the_leader_is_idle_and_continues(crew, topic, caplog):
     class Forgetful(RangePartitionAssignor):
         @classmethod
         def assign(cls, cluster, members):

@@ -278,7 +278,7 @@ def test_pause_resume_seek_and_position_are_confluents(single, topic, producer):
     assert topic in consumer.list_topics(topic, timeout=10).topics
 
 
-def test_stored_offsets_are_committed_at_the_interval_with_a_word_to_on_commit(single, topic, producer, kafka, group):
+def test_stored_offsets_are_committed_at_the_interval_and_on_commit_is_called(single, topic, producer, kafka, group):
     produce(producer, topic, 5)
     reported = []
     consumer = single(

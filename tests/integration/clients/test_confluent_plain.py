@@ -216,7 +216,7 @@ def test_without_a_sidecar_nothing_changes(kafka, topic):
         crew.until(lambda: shares(crew) == [5, 5])
 
 
-def test_a_consumer_that_nobody_knows_any_more_goes_at_once(kafka, sidecar):
+def test_an_unreferenced_consumer_is_freed_at_once(kafka, sidecar):
     consumer = Consumer({"bootstrap.servers": kafka.bootstrap_servers, "group.id": "gone"}, events_url=sidecar.url)
     consumer.subscribe(["some"])
     gone = weakref.ref(consumer)

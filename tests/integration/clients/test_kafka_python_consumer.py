@@ -284,7 +284,7 @@ def mute():
     [absent, mute, failing, malformed, lambda: answering(b"\xff\x00nonsense")],
     ids=["absent", "silent", "500", "400", "garbage"],
 )
-def test_a_consumer_lives_its_whole_life_beside_a_sidecar_that_is_ill(join, topic, sick):
+def test_a_consumer_works_beside_a_failing_sidecar(join, topic, sick):
     with sick() as url:
         first = join(topic, partition_assignment_strategy="weighted-sticky", events_url=url)
         until(lambda: len(first.owned) == 100)

@@ -182,7 +182,7 @@ def test_partitions_of_a_new_topic_are_looked_up_at_once(kafka, names):
             eventually(lambda: watched.metric("kafka_rebalance_partitions", consumergroup=group) == 7)
 
 
-def test_an_observer_of_nothing_is_ready_and_says_so():
+def test_an_observer_without_groups_is_ready():
     with observing(None) as watched:
         assert watched.metric("rebalance_agent_configured") == 0
         assert watched.parts() == {}

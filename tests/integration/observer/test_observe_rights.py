@@ -185,7 +185,7 @@ def test_a_topic_that_is_missing_and_may_not_be_created_is_the_mode_without_even
         assert "Create on Topic 'absent-" in watched.get("/readyz")[1]
 
 
-def test_who_may_see_no_group_in_any_way_is_not_ready(kafka):
+def test_an_observer_that_may_see_no_group_is_not_ready(kafka):
     blind = {"admin-only", "groups-hidden"}
     give(kafka, "User:observer", [right for right in NEEDED if right.mode not in blind])
     with observer(kafka, wait=False) as watched:

@@ -50,7 +50,7 @@ def test_the_brokers_own_need_not_be_repeated():
     assert "broker" in line.reason
 
 
-def test_an_assignor_that_nobody_here_knows_need_not_be_either():
+def test_an_unknown_assignor_is_not_comparable():
     line = only([event(1, (A, (0, 1, 2, 3)), assignor="mine")])
     assert (line.not_comparable, line.reason) == (1, "mine is no strategy of this library")
 

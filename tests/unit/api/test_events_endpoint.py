@@ -61,7 +61,7 @@ def test_a_drop_count_that_is_none_is_refused(text):
     assert sidecar.accepted == []
 
 
-def test_a_process_that_only_says_that_it_lives_is_heard():
+def test_a_heartbeat_without_events_is_accepted():
     sidecar = Sidecar()
     assert sidecar.post(x_rebalance_agent_alive="0af3")[:2] == (200, {"accepted": 0})
     assert sidecar.alive == ["0af3"]

@@ -155,7 +155,7 @@ def test_the_cache_is_where_the_environment_says(monkeypatch, tmp_path):
     assert cache_directory() == tmp_path / "own"
 
 
-def test_progress_is_one_line_where_nobody_watches(tmp_path):
+def test_progress_is_one_line_if_the_output_is_no_terminal(tmp_path):
     stream = io.StringIO()
     with download_progress("kafka", 2, 3_000_000, tmp_path, stream) as advance:
         advance(1_000_000)

@@ -61,7 +61,7 @@ def test_nothing_is_more_that_the_bare_ones_differ_by_in_either_direction(factor
     assert (found.verdict, found.seen) == (UNKNOWN, False)
 
 
-def test_a_slow_round_slows_all_of_it_and_is_nobodys_fault():
+def test_a_slow_round_affects_all_variants_and_is_no_difference():
     slowed = [1.0, 3.0] * 5 + [1.0]
     bare, again, instrumented = (
         [{"took": row["took"] * by} for row, by in zip(rounds(seed=seed), slowed, strict=True)] for seed in (1, 2, 3)
@@ -73,7 +73,7 @@ def test_a_slow_round_slows_all_of_it_and_is_nobodys_fault():
     ("factor", "count", "verdict"),
     [(9, 2, UNKNOWN), (9, 6, UNKNOWN), (9, 7, MORE), (1, 2, UNKNOWN), (1, 6, UNKNOWN), (1, 7, SAME)],
 )
-def test_few_rounds_say_nothing(factor, count, verdict):
+def test_few_rounds_are_not_judged(factor, count, verdict):
     bare, again = rounds(seed=2, count=count), rounds(seed=3, count=count)
     assert finding(rounds(factor=factor, count=count), bare=bare, again=again).verdict == verdict
 

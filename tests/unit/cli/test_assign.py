@@ -328,7 +328,7 @@ def test_a_reader_that_has_enough_is_no_error():
         assert process.stderr.read() == b""
 
 
-def test_ctrl_c_is_quiet():
+def test_ctrl_c_prints_no_traceback():
     with _process() as process:
         process.stdin.write(json.dumps(GROUP).encode() + b"\n")
         process.stdin.flush()

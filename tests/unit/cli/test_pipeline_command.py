@@ -127,7 +127,7 @@ def test_what_records_do_not_say_is_read_from_a_file():
     ],
     ids=range(7),
 )
-def test_such_a_file_that_says_something_else_is_refused_in_a_line(text, what):
+def test_a_file_with_other_content_is_refused_with_one_line(text, what):
     with pytest.raises(InvalidInputError) as refused:
         facts_in(text, "c")
     assert what in str(refused.value)

@@ -101,7 +101,7 @@ def test_nothing_to_judge_is_no_success(verify, cluster):
     assert err.startswith(f"{start}. Check the cluster, the events' topic and the rights.")
 
 
-def test_records_of_somebody_else_alone_prove_nothing(verify, cluster):
+def test_a_topic_without_any_event_is_an_error(verify, cluster):
     """So it is with the wrong topic."""
     code, out, err = cluster(unread=7)
     assert (code, out) == (2, "")

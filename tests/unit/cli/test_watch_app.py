@@ -212,7 +212,7 @@ def test_a_source_that_never_answered_is_shown_as_that():
     drive(interact, source)
 
 
-def test_what_has_not_been_read_is_said():
+def test_the_app_shows_what_has_not_been_read():
     source, *_ = fleet()
 
     async def interact(app, pilot):

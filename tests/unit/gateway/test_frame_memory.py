@@ -41,7 +41,7 @@ async def settled():
 
 
 @run
-async def test_who_finds_no_room_waits_in_order_and_small_frames_do_not():
+async def test_large_frames_wait_in_order_for_memory_and_small_ones_do_not():
     room = FrameMemoryBudget(2 * LARGE)
     holders = [Holder(room, size) for size in (LARGE, LARGE, LARGE, LARGE, SMALL_BYTES)]
     await settled()
@@ -71,7 +71,7 @@ async def test_one_frame_alone_may_be_larger_than_all_room():
 
 
 @run
-async def test_who_gives_up_leaves_no_gap(monkeypatch):
+async def test_a_waiter_that_times_out_or_is_cancelled_blocks_no_other(monkeypatch):
     monkeypatch.setattr(module, "WAIT_SECONDS_MAX", 0.05)
     room = FrameMemoryBudget(LARGE)
     holder = Holder(room, LARGE)
@@ -139,7 +139,7 @@ async def test_clients_that_hold_back_the_end_of_large_frames_leave_room_for_sma
 
 
 @run
-async def test_who_has_room_keeps_it_until_others_wait_for_it(monkeypatch):
+async def test_a_holder_keeps_its_memory_until_others_wait_for_it(monkeypatch):
     monkeypatch.setattr(module, "HOLD_SECONDS_MAX", 0.1)
     room = FrameMemoryBudget(LARGE)
     stuck = Holder(room, LARGE)

@@ -170,7 +170,7 @@ def test_a_cooperative_strategy_is_not_offered_to_an_eager_client(names):
 @pytest.mark.parametrize(
     "fields", [{"names": ("stream",)}, {"protocol_type": "connect"}, {"names": ("range", "my-own")}, {"names": ()}]
 )
-def test_streams_connect_and_strangers_pass_as_they_came(fields):
+def test_joins_of_streams_connect_and_unknown_protocols_pass_unchanged(fields):
     one = client(HEAVY, ToyCoordinator(1), **fields)
     frame = one.line.framed(one.join_request())
     head = RequestHead(11, 9, 1)
@@ -436,7 +436,7 @@ def test_a_frame_that_breaks_its_schema_is_refused():
         asyncio.run(one.line.talk.request(RequestHead(11, 9, 1), frame[:-3], one.line.ask))
 
 
-def test_answers_that_nobody_waits_for_pass():
+def test_answers_without_a_known_request_pass_unchanged():
     talk = Gateway(HEAVY).groups.for_connection()
     assert talk.response(RequestHead(11, 9, 7), b"anything") == b"anything"
 

@@ -98,7 +98,7 @@ def test_plain_http_on_a_tls_port_gets_an_error(certificate):
         connection.close()
 
 
-def test_handshakes_that_never_come_keep_nobody_from_being_served(authority, certificate):
+def test_unfinished_handshakes_do_not_delay_other_clients(authority, certificate):
     with serving(files(certificate), workers=1, head_seconds=60) as server:
         slow = [socket.create_connection(("127.0.0.1", server.port), timeout=10) for _ in range(150)]
         for connection in slow[::2]:

@@ -51,7 +51,7 @@ def test_the_groups_offset_is_where_the_next_owner_begins():
     assert consumer.progress.given_up([P]) == 12
 
 
-def test_who_would_begin_at_the_end_consumes_nothing_again():
+def test_with_auto_offset_reset_latest_no_records_are_reprocessed():
     consumer = Consumer()
     consumer.progress.fetched([P], {}, from_start=False)
     consumer.reads(P, 10, 19)

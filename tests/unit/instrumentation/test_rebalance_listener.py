@@ -203,7 +203,7 @@ def test_leaving_is_reported_after_it_was_done_with_what_went_without_a_callback
     assert event.timestamp_ms - event.started_ms == 40
 
 
-def test_who_is_in_no_generation_has_nothing_to_leave(seen):
+def test_a_consumer_without_a_generation_reports_no_leave(seen):
     seen.hooks.listener().on_partitions_assigned(SOME)
     seen.now = Membership(-1, "member-7")
     with seen.hooks.leaving():

@@ -37,7 +37,7 @@ def test_groups_that_are_reported_have_what_is_normal_now():
     assert setup.samples() == {("g", "p50"): 0.5, ("g", "p95"): 1.5, ("g", "p99"): 9.0}
 
 
-def test_it_changes_at_the_hour_and_is_absent_where_nobody_knows():
+def test_the_baseline_changes_at_the_hour_and_is_absent_if_unknown():
     setup = BaselinesSetup("g")
     setup.known.put(baseline("g", (0, 0.5, 1.5, 9.0), (1, 0.75, 2.0), (167, 4.0)))
     setup.clock.advance(3_599_999)

@@ -158,7 +158,7 @@ def test_members_with_equal_labels_fold_into_their_maximum_and_number():
     assert samples(view, rows.OWNER_MEMBERS) == {("c", "h"): 2, ("d", "h"): 1}
 
 
-def test_members_of_which_nobody_knows_what_they_have_are_counted_and_that_is_all():
+def test_members_with_unknown_partitions_are_only_counted():
     view = bare(members=(load("c", "h", 2), load("c", "h", None), load("d", "h", 0), load("e", "h", None)))
     assert samples(view, rows.OWNER_PARTITIONS) == {("d", "h"): 0}
     assert samples(view, rows.OWNER_MEMBERS) == {("c", "h"): 2, ("d", "h"): 1, ("e", "h"): 1}
@@ -190,7 +190,7 @@ def test_both_halves_of_the_slo_advance_while_a_rebalance_runs():
     assert before[rows.PARTITION_SECONDS] >= 3600.0
 
 
-def test_a_group_whose_partitions_nobody_knows_has_no_slo():
+def test_a_group_with_unknown_partitions_has_no_slo_series():
     shown = {rows.IN_PROGRESS, rows.EMPTY_SECONDS, rows.SLOWEST_MEMBER}
     assert running(full_view(partitions=None)).keys() == shown
 

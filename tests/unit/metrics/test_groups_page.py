@@ -141,7 +141,7 @@ def test_ages_and_partition_seconds_advance_between_changes(clock, rendered):
     }
 
 
-def test_the_order_does_not_depend_on_who_came_first(clock):
+def test_groups_are_sorted_by_name(clock):
     names = ["b", "a", "c"]
     one = GroupsPage(lambda: [full_view(name) for name in names], clock).text()
     page = GroupsPage(lambda: [full_view(name) for name in names], clock)

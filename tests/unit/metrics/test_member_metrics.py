@@ -147,7 +147,7 @@ def test_a_client_that_leaves_takes_its_gauges_along_and_not_its_totals():
     assert sidecar.metrics.text() == b""
 
 
-def test_the_silent_go_and_the_others_stay():
+def test_clients_without_events_are_removed_and_others_stay():
     sidecar = Sidecar(silent_seconds=60)
     sidecar.take(member_event(), assign_event(2), member_event(process="p2", group="other", partitions={"t": (0,)}))
     sidecar.clock.advance(40_000)
@@ -158,7 +158,7 @@ def test_the_silent_go_and_the_others_stay():
     assert sidecar.value("partitions", "other", "consumer-1") == 2
 
 
-def test_who_says_that_it_lives_stays_and_goes_soon_after_its_last_word():
+def test_a_client_with_heartbeats_stays_and_is_removed_soon_after_the_last_one():
     sidecar = Sidecar(silent_seconds=3_600, lifeless_seconds=60)
     sidecar.take(member_event(), member_event(process="p2", group="other", partitions={"t": (0,)}))
     for _ in range(100):
@@ -173,7 +173,7 @@ def test_who_says_that_it_lives_stays_and_goes_soon_after_its_last_word():
     assert sidecar.metrics.text() == b""
 
 
-def test_a_stranger_that_lives_is_no_consumer():
+def test_a_heartbeat_of_an_unknown_process_adds_no_consumer():
     sidecar = Sidecar()
     sidecar.metrics.alive("p1")
     assert sidecar.metrics.text() == b""

@@ -58,7 +58,7 @@ def test_a_group_that_never_rests_lets_go_of_what_was_reported():
     assert groups.covered() == 1
 
 
-def test_nobody_begins_in_the_middle_of_a_rebalance_that_was_reported():
+def test_coverage_never_ends_within_a_reported_rebalance():
     groups = RecordedGroups()
     groups.record("a", 1)
     groups.record("b", 2)

@@ -48,7 +48,7 @@ def test_it_is_well_only_if_nothing_is_known_against_each_of_them():
     assert verdict(VERSIONS, Answers(NOTHING_KNOWN)) == (0, ["audit: nothing is known against 3 versions"])
 
 
-def test_an_audit_of_nothing_is_no_good_news():
+def test_an_audit_without_locked_versions_fails():
     assert verdict([], Answers({})) == (
         UNANSWERED,
         ["audit: no version is locked in requirements/*.lock"],

@@ -122,7 +122,7 @@ def test_what_runs_alone_is_not_held_back(capfd):
 
 
 @pytest.mark.parametrize(("end", "number"), [(os.killpg, signal.SIGINT), (os.kill, signal.SIGTERM)])
-def test_who_ends_the_runner_ends_all_and_sees_what_they_said(tmp_path, end, number):
+def test_ending_the_runner_ends_all_jobs_and_shows_their_output(tmp_path, end, number):
     places = tmp_path / "a", tmp_path / "b"
     paths = os.pathsep.join(str(Path(__file__).parents[up] / room) for up, room in ((2, ""), (3, "agent")))
     with subprocess.Popen(

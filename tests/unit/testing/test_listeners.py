@@ -29,7 +29,7 @@ def test_a_secured_listener_stands_beside_the_plain_one():
     assert own["max.connections"] == "9"
 
 
-def test_who_comes_by_the_plain_listener_has_every_right():
+def test_clients_of_the_plain_listener_have_every_right():
     node = BrokerNode(1, 20_001, 21_001, Path("/d"))
     assert "authorizer.class.name" not in server_properties(node, [node], {})
     properties = server_properties(node, [node], {}, authorizer=True)

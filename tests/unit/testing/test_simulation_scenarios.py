@@ -95,7 +95,7 @@ def test_a_member_learns_of_a_rebalance_by_its_heartbeat_and_joins_at_its_next_p
     assert timeline.generations[1].joins == {"a-1": 20_000, "b-1": 14_000}
 
 
-def test_who_joined_early_stands_still_until_the_slowest_has_joined():
+def test_a_member_that_joined_early_stalls_until_the_slowest_has_joined():
     slow = member("a", processing_ms=10_000)
     timeline = run(Join(0, slow), Join(100, member("b")), Join(34_000, member("c")))
     b_noticed = 34_000 - (34_000 - 10_000) % 3_000 + 3_000 if (34_000 - 10_000) % 3_000 else 34_000
@@ -150,7 +150,7 @@ def test_a_member_that_does_not_join_in_time_is_expelled_and_comes_back_as_a_new
     assert timeline.generations[2].start_ms == 28_000
 
 
-def test_who_is_expelled_while_its_callback_runs_does_not_take_what_it_was_assigned():
+def test_a_member_removed_during_its_callback_does_not_take_its_assignment():
     stuck = member("a", assigned_ms=60_000, rebalance_timeout_ms=10_000)
     timeline = run(Join(0, stuck), Join(1_000, member("b", rebalance_timeout_ms=10_000)), Leave(70_000, "a"))
     assert next((each.at_ms, each.took) for each in timeline.handovers if each.member == "b") == (11_000, True)
@@ -302,7 +302,7 @@ def test_a_static_member_that_does_not_join_in_time_keeps_its_place_but_its_work
     assert timeline.settled
 
 
-def test_who_never_asks_for_its_assignment_is_removed_after_the_rebalance_timeout_static_or_not():
+def test_a_member_that_never_sends_sync_is_removed_after_the_rebalance_timeout():
     stuck = member("a", instance_id="i", revoked_ms=60_000, rebalance_timeout_ms=10_000, session_timeout_ms=45_000)
     timeline = run(Join(0, stuck), Join(1_000, member("b", rebalance_timeout_ms=10_000)), Leave(40_000, "b"))
     # The join phase ends at 11 s with a, as it is; the sync phase at 21 s without it.
@@ -468,7 +468,7 @@ def test_a_topic_that_appears_is_distinguished_from_one_that_grows():
 
 
 @pytest.mark.parametrize("strategy", [STICKY, COOPERATIVE])
-def test_what_nobody_subscribes_to_any_more_does_not_stand_still_for_ever(strategy):
+def test_the_stall_of_a_partition_without_subscribers_ends(strategy):
     timeline = run(Join(0, member("a", strategy, topics="t u", revoked_ms=50)), Subscribe(9_000, "a", ("u",)), t=2, u=2)
     assert [
         (each.stopped_ms, each.resumed_ms, each.next_owner) for each in timeline.stalls if "t" in each.partitions

@@ -77,7 +77,7 @@ def test_a_snapshot_does_not_say_which_groups_there_are():
     assert list(tracker.groups()) == ["g"]
 
 
-def test_a_group_that_vanished_from_its_coordinator_goes_without_a_word_and_counts_anew_if_it_comes_back():
+def test_a_vanished_group_is_removed_without_an_event_and_its_counters_start_again():
     classic = record(100, 1, member("a", (0, 1)), group="classic")
     tracker, _ = watch(WHOLE, named(), *FIRST, classic, tick(20_000))
     tracker.changed()

@@ -115,7 +115,7 @@ def test_a_list_of_topics_that_was_overtaken_is_ignored():
     assert (tracker.view("g").partitions, tracker.view("g").unassigned) == (6, 2)
 
 
-def test_what_nobody_listed_is_not_called_unassigned():
+def test_unassigned_partitions_are_unknown_before_topics_are_listed():
     tracker, _ = watch(record(4_000, 1, member("a", ALL)))
     assert (tracker.view("g").partitions, tracker.view("g").unassigned) == (4, None)
 

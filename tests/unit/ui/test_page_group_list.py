@@ -73,7 +73,7 @@ def test_a_page_of_two_thousand_groups_stays_small():
     assert len(drawn(groups, ListQuery())) < 100_000
 
 
-def test_what_nobody_knows_is_said_so():
+def test_unknown_values_are_shown_as_unknown():
     polled = named("polled", skew_ratio=None, last=None, source=Source.ADMIN)
     html = drawn([polled], ListQuery())
     assert '<span class="unknown">unknown</span>' in html

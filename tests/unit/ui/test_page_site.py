@@ -60,7 +60,7 @@ def test_a_group_shows_how_long_its_moved_partitions_catch_up():
     assert "catching up" not in get(site([full_view("g")]), "group?name=g")[2]
 
 
-def test_a_group_shows_its_story():
+def test_the_page_of_a_group_shows_its_history():
     events = clustered()
     status, headers, page = get(site([full_view("g", running=None)], events), "group?name=g")
     assert (status, headers["Content-Type"]) == (200, "text/html; charset=utf-8")

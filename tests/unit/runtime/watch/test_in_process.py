@@ -17,7 +17,7 @@ def test_a_cluster_that_does_not_answer_is_said_with_its_reason_and_can_be_left(
         assert "cluster: " in watch.missing()
 
 
-def test_who_looks_takes_nothing_from_the_observers_and_writes_nothing():
+def test_an_in_process_watch_joins_no_replicas_and_writes_no_state():
     settings = ObserverSettings(kafka=NOBODY, replicas_group="rebalance-agent-replicas", state_topic="state")
     watch = InProcessWatch(settings, NOBODY)
     assert (watch.settings.replicas_group, watch.settings.state_topic) == ("", "")

@@ -172,7 +172,7 @@ def test_slow_callbacks_name_the_member_that_held_the_others_up():
     assert event.noop
 
 
-def test_nobody_is_blamed_when_the_slow_one_does_not_report():
+def test_no_slowest_member_is_named_if_the_slow_one_does_not_report():
     before = record(23_000, 2, member("a", (0, 1)), member("b", (2, 3)))
     after = record(43_000, 3, member("a", (0, 1)), member("b", (2, 3)), joined=42_990)
     _, events = watch(
@@ -223,7 +223,7 @@ def test_how_a_member_went_is_reported_by_what_it_said(reports, trigger, lost):
     assert (event.trigger, event.lost) == (trigger, lost)
 
 
-def test_a_left_members_partitions_stop_when_it_says_goodbye():
+def test_the_partitions_of_a_member_that_leaves_stop_at_its_leave():
     _, events = watch(
         *START,
         *JOIN,

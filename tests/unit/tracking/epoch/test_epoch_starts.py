@@ -77,7 +77,7 @@ def test_a_task_beyond_the_size_of_one_of_its_topics_is_of_the_larger_ones():
     assert closing(events)[-1].members[0].assigned == {"large": (0, 1, 2, 3), "small": (0, 1)}
 
 
-def test_of_a_member_that_is_gone_nobody_knows_when_it_stopped():
+def test_the_stop_of_a_removed_member_is_unknown():
     one, kind = range(4), GroupType.CONSUMER
     joins = fact(9_000, kind, EpochMember("other", "/10.0.0.2", topics=("t",)), "b")
     gone = [

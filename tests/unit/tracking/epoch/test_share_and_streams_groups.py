@@ -78,7 +78,7 @@ def test_a_partition_moves_when_none_of_its_members_keeps_it():
 
 
 @pytest.mark.parametrize(("at", "seconds"), [(20_000, 19.0), (50_000, 45.0)])
-def test_a_partition_whose_only_member_went_stood_still_since_that_was_heard_of_or_for_its_session(at, seconds):
+def test_the_stall_after_the_only_member_left_is_at_most_one_session(at, seconds):
     _, events = followed(*ALONE, *share(at, 3, leaves="a", joins="c", c=(0, 1)))
     stall = closing(events)[-1].stall
     assert (stall.lower_seconds, stall.seconds, stall.partition_seconds) == (0, seconds, 0)

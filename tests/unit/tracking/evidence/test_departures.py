@@ -70,7 +70,7 @@ def test_a_member_that_was_removed_one_poll_interval_after_regular_commits_faile
         commits_of_b(65_000, every=30_000),  # seldom: the same
     ],
 )
-def test_silence_alone_is_no_failure(commits):
+def test_missing_commits_alone_are_no_failure(commits):
     assert reported(*commits, *B_GONE) == (Trigger.MEMBER_GONE, None, 0, 0)
     assert reported(*REPORT, *B_GONE) == (Trigger.MEMBER_GONE, None, 0, 0)
 
@@ -122,7 +122,7 @@ def test_the_member_that_was_expelled_by_its_own_report_is_named():
     assert (closing(events)[-1].slowest_client_id, closing(events)[-1].slowest_seconds) == ("client-b", 2.99)
 
 
-def test_of_several_that_are_gone_nobody_is_named():
+def test_no_slowest_member_is_named_if_several_are_gone():
     three = (member("a", (0, 1)), member("b", (2, 3)), member("c", (4, 5)))
     known = (topics(0, t=6), listed(500), record(1_000, 0), record(4_000, 1, *three, joined=3_990))
     late = record(110_300, 2, member("a", tuple(range(6))), joined=110_250)

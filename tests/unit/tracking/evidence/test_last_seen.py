@@ -156,7 +156,7 @@ def test_a_member_of_such_a_group_was_alive_when_it_came_to_what_it_has_and_when
     assert (with_commit.seconds, with_commit.upper_partition_seconds) == (10.0, 20.0)
 
 
-def test_who_did_not_give_up_in_time_what_it_was_asked_for_failed():
+def test_a_member_that_did_not_revoke_within_its_rebalance_timeout_failed():
     asked = [
         fact(10_000, GroupEpoch(3)),
         target(10_000, "a", 0),
@@ -171,7 +171,7 @@ def test_who_did_not_give_up_in_time_what_it_was_asked_for_failed():
         assert closing(events)[-1].lost == (2 if trigger is Trigger.MEMBER_FAILED else None)
 
 
-def test_a_static_member_that_said_goodbye_and_did_not_come_back_left():
+def test_a_static_member_that_left_for_a_while_and_did_not_return_left():
     away = fact(10_000, CurrentAssignment(-2, 2, MemberState.STABLE, {}), "a")
     events = reported(away, *gone(55_000, "a"), *taken_over(55_000, 3))
     assert triggers(events)[-1] is Trigger.MEMBER_LEFT
@@ -203,7 +203,7 @@ def test_the_last_work_of_a_member_that_gave_up_partitions_is_known_when_it_depa
     assert seen == {"x": LastSeen(T0 + 3_000, T0 + (later or 2_000))}
 
 
-def test_members_that_went_while_nobody_read_are_not_remembered():
+def test_members_removed_in_old_records_are_not_stored():
     tracker, at = Tracker("cluster"), 2_000
     sizes = []
     feed(tracker, *BOTH)

@@ -66,7 +66,7 @@ def test_a_partition_is_stuck_while_records_come_and_its_committed_offset_stays(
     assert group.measure({T0: 140}, {T0: 101}).stuck is None
 
 
-def test_records_that_nobody_appends_to_do_not_make_a_partition_stuck():
+def test_unread_records_without_new_ones_do_not_make_a_partition_stuck():
     """A transaction's marker, or the last record of a topic, may stay unread for ever."""
     group = Group()
     group.measure({T0: 50}, {T0: 40})

@@ -298,7 +298,7 @@ def deployed(group, members=FIVE):
     return group
 
 
-def test_it_is_over_when_nobody_was_replaced_for_five_minutes_and_remembered_for_fifteen():
+def test_a_rollout_is_over_after_five_minutes_without_a_replacement_and_shown_for_fifteen():
     group = deployed(Group(*FIVE))
     group.wait(6 * MINUTE)
     assert (group.view.rollout_in_progress, group.view.rollout.closed) == (True, True)

@@ -49,7 +49,7 @@ def test_many_groups_that_are_due_at_once_are_settled_some_at_a_time():
     assert tracker.observe(tick(20_000)) == ()
 
 
-def test_a_group_that_is_due_is_settled_before_anything_else_is_heard_of_it():
+def test_a_due_group_settles_before_its_next_observation_is_processed():
     tracker, _ = watch(*ALL_AT_ONCE)
     last = NAMES[-1]
     (event,) = feed(tracker, record(20_000, 2, member("a", (0, 1)), member("b", (2, 3)), group=last))

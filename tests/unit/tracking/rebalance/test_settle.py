@@ -69,7 +69,7 @@ def test_a_rebalance_began_after_the_one_before_it_ended():
     assert closing(events)[-1].phases.started_ms == T0 + 4_000
 
 
-def test_a_join_phase_that_ended_before_the_rebalance_is_not_believed():
+def test_a_join_phase_that_ended_before_the_rebalance_is_ignored():
     _, events = watch(*START, listed(20_000), record(23_000, 2, member("a", ALL), joined=3_000), tick(60_000))
     phases = closing(events)[-1].phases
     assert (phases.joined_ms, phases.join_seconds, phases.sync_seconds) == (None, None, None)

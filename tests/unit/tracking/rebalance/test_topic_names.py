@@ -72,7 +72,7 @@ def test_what_waits_to_be_reported_is_reported_by_names_that_came_meanwhile():
     assert [event.topics for event in closing(late)] == [{"t": 4}, {"t": 4}]
 
 
-def test_names_are_waited_for_when_brokers_are_slow_to_say_them():
+def test_reporting_waits_for_the_names_of_topics():
     tracker, nothing = followed(*STARTS, *JOINED, topics(1_500, t=4), tick(UNNAMED_UNTIL - 1))
     assert nothing == []
     assert tracker.unsettled("g")
@@ -80,7 +80,7 @@ def test_names_are_waited_for_when_brokers_are_slow_to_say_them():
     assert [event.members[0].assigned for event in events] == [{"t": (0, 1, 2, 3)}, {"t": (0, 1)}]
 
 
-def test_what_nobody_can_name_is_reported_by_its_id_and_once_more_when_it_has_a_name():
+def test_a_topic_without_a_name_is_reported_by_its_id_and_again_with_its_name():
     tracker, events = followed(*STARTS, topics(1_500, t=4), tick(UNNAMED_UNTIL))
     (by_id,) = closing(events)
     assert by_id.members[0].assigned == {ID: (0, 1, 2, 3)}
@@ -155,7 +155,7 @@ def test_a_group_that_became_another_type_is_reported_once_more_however_little_o
     assert replace(by_name, revision=0) == closing(early)[-1]
 
 
-def test_what_everybody_had_put_down_is_named_too():
+def test_partitions_that_all_members_revoked_are_reported_with_their_names():
     nobody = [
         fact(2_400, GroupEpoch(4)),
         target(2_400, "a"),
