@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 
 from judge.members.account import now_ms
 from judge.play.readers import survivors
-from judge.play.stage import OFFSETS, OFFSETS_PARTITIONS
+from judge.play.run_context import OFFSETS, OFFSETS_PARTITIONS
 from judge.play.transactions import ANSWER_S, open_transaction
 from rebalance_agent.testing import BrokerError
 

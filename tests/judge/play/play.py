@@ -13,8 +13,8 @@ from judge.play.faults import Faults
 from judge.play.lives import Life, begin_all, end_all
 from judge.play.observers import Observer
 from judge.play.readers import Reader
+from judge.play.run_context import BROKER, OFFSETS, OFFSETS_PARTITIONS, Stage
 from judge.play.source import Source
-from judge.play.stage import BROKER, OFFSETS, OFFSETS_PARTITIONS, Stage
 from judge.play.timetable import FAULTS
 from judge.play.topic_ids import topic_ids
 from rebalance_agent.testing import EmbeddedKafka
