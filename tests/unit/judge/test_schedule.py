@@ -29,7 +29,7 @@ FAULTS_S = {
 
 
 class Time:
-    """The stage of one thread, in which time passes only while it waits."""
+    """The context of one thread, in which time passes only while it waits."""
 
     def __init__(self, seed, minutes=MINUTES):
         self.seed, self.over, self.acts, self.done = seed, self, self, Counter()
@@ -53,26 +53,26 @@ class Time:
 class Member:
     """A member that obeys each command at once, and needs some time to leave."""
 
-    def __init__(self, _group, name, stage, _instance, _settings):
-        self.name, self.running, self._stage = name, True, stage
-        stage.note("start")
+    def __init__(self, _group, name, context, _instance, _settings):
+        self.name, self.running, self._context = name, True, context
+        context.note("start")
 
     def send(self, do, **_more):
-        self._stage.note(do)
+        self._context.note(do)
 
     def stop(self):
-        self._stage.note("stop")
+        self._context.note("stop")
 
     def go_on(self):
         pass
 
     def kill(self):
-        self._stage.note("kill")
+        self._context.note("kill")
         self.running = False
 
     def close(self):
-        self._stage.note("close")
-        self._stage.wait(CLOSES_S)
+        self._context.note("close")
+        self._context.wait(CLOSES_S)
         self.running = False
 
 
@@ -81,15 +81,15 @@ def run(seed, monkeypatch):
     monkeypatch.setattr("judge.play.lives.Member", Member)
     changes, done = Counter(), Counter()
     for group in GROUPS:
-        stage = Time(seed)
-        life = Life(group, stage)
+        context = Time(seed)
+        life = Life(group, context)
         life._changes()
         changes += life.played
-        done += stage.done
+        done += context.done
     counts = Counter()
     for lane in lanes():
-        stage = Time(seed)
-        faults = Faults(stage, lambda name, _chance, stage=stage: stage.wait(FAULTS_S[name]))
+        context = Time(seed)
+        faults = Faults(context, lambda name, _chance, context=context: context.wait(FAULTS_S[name]))
         faults.play(lane)
         counts += faults.played
     wanted = {change for group in GROUPS for change in group.changes} | set(FAULTS)
