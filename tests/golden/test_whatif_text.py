@@ -63,7 +63,7 @@ def test_the_text_equals_the_golden_file(history, quiet, capsys):
     assert out == golden.read_text(encoding="utf-8")
 
 
-def test_hostile_names_do_not_reach_the_terminal(quiet, capsys):
+def test_control_characters_in_names_are_not_printed(quiet, capsys):
     """The assignor's name comes from the group's members."""
     group, assignor = "g\x1b[2J\u202e", "a\x1b]0;x\x07\nRecommendation: forged"
     events = [replace(each, group=group, assignor=assignor) for each in clustered(8)]

@@ -160,7 +160,7 @@ def test_a_tied_vote_ends_as_in_a_real_group(both, member, tied):
     assert rows == modelled(timeline)
 
 
-def test_a_member_that_shares_no_strategy_is_refused_and_the_error_names_who_offers_what(both, member):
+def test_a_member_that_shares_no_strategy_is_refused_with_the_strategies_of_each_member(both, member):
     rows, _, errors, timeline = both(
         join(member("a", "range", "roundrobin")), join(member("b", "range")), join(member("c", "weighted-sticky"))
     )

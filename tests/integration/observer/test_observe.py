@@ -188,7 +188,7 @@ def test_an_observer_without_groups_is_ready():
         assert watched.parts() == {}
 
 
-def test_an_observer_whose_brokers_cannot_be_reached_says_why():
+def test_an_observer_whose_brokers_cannot_be_reached_is_not_ready_with_the_reason():
     with observing("127.0.0.1:1", wait=False) as watched:
         eventually(lambda: "refused" in watched.parts()["cluster"])
         # All of them from the first moment: a part that is not yet known about must not look ready.

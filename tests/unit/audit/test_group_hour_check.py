@@ -56,14 +56,14 @@ def test_a_table_shows_its_generations_in_any_order_of_every_group():
     assert differences(EVENTS[::-1], [])[0][0][1] == 10
 
 
-def test_a_storm_is_of_the_hour_in_which_it_began():
+def test_a_series_of_rebalances_counts_in_the_hour_in_which_it_began():
     events = [generation(MONDAY_MS + HOUR_MS + 1_000 * at, 3 + at, PEOPLE) for at in range(-2, 3)]
     rows = rows_of(events)
     assert [each["storms"] for each in rows.values()] == [1, 0, 0, 0]
     assert differences(events, rows.values()) == ([], 4)
 
 
-def test_more_cannot_stand_still_than_there_was():
+def test_partition_seconds_below_the_stalled_ones_are_a_difference():
     rows = rows_of(EVENTS)
     rows[FIRST]["partition_seconds"] = 9_599.0
     (more,), _ = differences(EVENTS, rows.values())

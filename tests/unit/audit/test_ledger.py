@@ -40,7 +40,7 @@ def said(found):
     return [(each.group, each.number, each.what) for each in found.differences]
 
 
-def test_what_is_right_is_counted_and_said_in_one_line():
+def test_correct_events_are_counted_and_reported_in_one_line():
     found = report(reported(*EAGER), EAGER)
     assert (found.clean, found.agreed, found.copies, found.pending, found.unjudged) == (True, 3, 0, 0, {})
     assert found.summary() == "no difference; 3 facts of 1 groups are correct and published once"

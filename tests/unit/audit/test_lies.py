@@ -162,7 +162,7 @@ def test_whatever_is_reported_twice_under_two_ids_is_invented(kind):
 
 
 @pytest.mark.parametrize("kind", HISTORIES)
-def test_whatever_stands_twice_in_a_table_is_named(kind):
+def test_each_doubled_row_of_a_table_is_a_difference(kind):
     for event in reported(kind):
         (difference,) = judged(kind, [*reported(kind), event], once=True).differences
         assert difference.what.endswith("was published twice")
@@ -279,7 +279,7 @@ def test_a_wrong_member_is_named(kind):
 
 
 @pytest.mark.parametrize("kind", HISTORIES)
-def test_partitions_that_two_members_are_said_to_have_of_each_other_are_named(kind):
+def test_exchanged_partitions_of_two_members_are_a_difference(kind):
     right = shared_out(kind)
     one, two = right.members
     swapped = (replace(one, assigned=two.assigned), replace(two, assigned=one.assigned))

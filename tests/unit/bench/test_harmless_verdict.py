@@ -89,7 +89,7 @@ def test_an_interval_is_the_narrowest_that_is_sure_enough(count, low, high, sure
     assert found.median == (count - 1) / 2
 
 
-def test_a_median_lies_in_its_interval_as_often_as_is_said():
+def test_the_interval_contains_the_median_with_its_stated_probability():
     chance, tries = random.Random(1), 2_000
     outside = sum(not found.low < 0 < found.high for found in _drawn(chance, tries))
     assert outside / tries == pytest.approx(1 - interval(range(ROUNDS)).sure, abs=0.01)

@@ -138,7 +138,7 @@ def test_generation_decides_between_claims(assign):
 
 
 @pytest.mark.parametrize("form", [["weighted-sticky", "--protocol", "cooperative"], ["cooperative-weighted-sticky"]])
-def test_cooperative_form_says_what_is_revoked_first(assign, form):
+def test_the_cooperative_form_shows_what_is_revoked_first(assign, form):
     data = {
         "topics": {"t": {"partitions": 2}},
         "members": [{"id": "m1", "topics": ["t"], "owned": {"t": [0, 1]}}, {"id": "m2", "topics": ["t"]}],

@@ -180,7 +180,7 @@ def test_an_expelled_member_has_lost_what_it_had(error, name):
     assert lost.reason.endswith("in the answer to Heartbeat")
 
 
-def test_a_late_answer_to_an_old_heartbeat_says_nothing():
+def test_a_late_answer_to_an_old_heartbeat_is_ignored():
     broker = ToyCoordinator(1)
     one = member(broker)
 
@@ -462,7 +462,7 @@ def test_a_clock_that_is_set_back_makes_no_event_end_before_it_began():
     assert events[0].timestamp_ms == events[0].started_ms
 
 
-def test_a_member_whose_heartbeats_pass_is_said_to_live_now_and_then():
+def test_heartbeats_of_a_member_are_passed_on_at_intervals():
     lives = []
     gateway = Gateway(alive=lives.append)
     one = Client(Line(gateway, ToyCoordinator(1)))

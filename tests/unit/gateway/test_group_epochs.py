@@ -174,14 +174,14 @@ def test_a_refused_leave_is_not_reported(error, callback):
     assert [reported[0] for reported in one.reported()] == [Callback.ASSIGNED, callback]
 
 
-def test_a_static_member_says_that_it_leaves_for_a_while():
+def test_a_static_member_that_leaves_for_a_while_is_reported():
     one = Member()
     given(one, t=(0,))
     one.beat(-2, {})
     assert (one.reported()[-1][0], one.gateway.events[-1].reason) == (Callback.LEFT, "for a while")
 
 
-def test_what_a_member_still_says_that_it_has_is_not_given_up():
+def test_partitions_in_a_members_heartbeat_are_not_reported_as_revoked():
     one = Member()
     given(one, t=(0, 1), u=(3,))
     one.beat(2, {"member_epoch": 3, "assignment": {"topic_partitions": parts(t=(0, 2), u=(3,))}})
@@ -216,7 +216,7 @@ def test_a_process_whose_place_was_taken_does_not_take_it_back():
     assert [entry.membership.member_id for entry in one.gateway.groups.entries] == ["n"]
 
 
-def test_a_list_of_topics_that_cannot_be_read_is_no_fault_of_ours():
+def test_an_unreadable_list_of_topics_raises_nothing():
     async def broken(_):
         raise DecodeError("Metadata v12 breaks its schema")
 
@@ -274,7 +274,7 @@ def test_what_gets_its_name_later_was_given_when_the_answer_came():
     assert event.timestamp_ms - event.started_ms == 300
 
 
-def test_a_member_begins_when_it_says_that_it_has_what_it_was_given():
+def test_an_assignment_is_reported_when_the_members_heartbeat_confirms_it():
     one = Member()
     one.beat(0, {"member_epoch": 2, "assignment": {"topic_partitions": parts(t=(0,))}}, subscribed_topic_names=["t"])
     one.gateway.clock.advance(700)

@@ -201,7 +201,7 @@ def test_a_leave_is_reported_once_if_the_member_joins_again_before_the_answer():
     assert [callback for callback, _ in reported(one)] == [Callback.ASSIGNED, Callback.LEFT]
 
 
-def test_why_a_member_joined_stands_with_what_it_was_given():
+def test_an_assignment_is_reported_with_the_reason_of_the_join():
     one = member()
     long = "metadata has changed " * 100
 
@@ -256,7 +256,7 @@ def test_refused_commits_of_transactions_are_counted_where_they_name_their_membe
 
 
 @pytest.mark.parametrize("kind", [HeartbeatRequest, SyncGroupRequest, JoinGroupRequest])
-def test_an_answer_under_way_belongs_to_the_process_that_asked_though_another_has_its_seat(kind):
+def test_a_pending_answer_belongs_to_its_process_after_another_took_the_instance_id(kind):
     broker = ToyCoordinator(1)
     old = member(broker, "orders=weighted-sticky", instance_id="i")
     new = Client(Line(old.gateway, broker), instance_id="i")

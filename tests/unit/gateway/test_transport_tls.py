@@ -154,7 +154,7 @@ def where(servers="b:1", **settings):
     return listen_addresses(GatewaySettings(**settings), properties, SystemClock())
 
 
-def test_the_gateway_stays_on_this_machine_unless_a_flag_says_otherwise():
+def test_the_gateway_listens_on_loopback_unless_a_flag_allows_more():
     assert where().listen == ("127.0.0.1", 29092)
     for host in ("0.0.0.0", "192.0.2.1", "[::]", "gateway.example"):
         with pytest.raises(InvalidInputError, match=r"gateway_listen: .*gateway_beyond_loopback"):

@@ -29,7 +29,7 @@ partitions = st.dictionaries(
 )
 
 
-def test_what_members_say_is_as_specified_to_the_byte():
+def test_subscriptions_have_the_specified_bytes():
     assert encode_standby_subscription(SAID) == SUBSCRIPTION
     assert decode_standby_subscription(SUBSCRIPTION) == SAID
 

@@ -119,7 +119,7 @@ def test_a_handshake_has_the_deadline_of_a_head(certificate):
         assert slow.recv(100) == b""
 
 
-def test_garbage_after_the_handshake_begins_is_quiet(authority, certificate, caplog):
+def test_garbage_during_the_handshake_is_not_logged(authority, certificate, caplog):
     with serving(files(certificate)) as server:
         caplog.clear()
         with (

@@ -39,7 +39,7 @@ def seen():
     return RecordedInstrumentation()
 
 
-def test_anybodys_assignor_is_timed_and_judged_and_its_answer_is_unchanged(seen):
+def test_an_assignor_of_any_library_is_timed_and_judged_and_its_answer_is_unchanged(seen):
     inner = RangePartitionAssignor()
     members = [member("a", "t"), member("b", "t", owned=[("t", (0, 1))])]
     expected = inner.assign(Cluster(t=5), members)

@@ -152,7 +152,7 @@ def test_partitions_that_the_listener_takes_out_of_the_set_are_reported_all_the_
     assert seen.events[0].partitions == {"s": (5,), "t": (0, 1)}
 
 
-def test_a_client_that_cannot_say_where_it_stands_does_not_hurt(caplog):
+def test_an_error_of_the_client_about_its_membership_raises_nothing(caplog):
     seen = RecordedInstrumentation()
 
     def broken():

@@ -100,7 +100,7 @@ def beats(sidecar):
     return [headers[ALIVE_HEADER.lower()] for headers in sidecar.headers if ALIVE_HEADER.lower() in headers]
 
 
-def test_a_quiet_reporter_says_that_its_process_lives_until_its_consumer_leaves():
+def test_a_reporter_without_events_sends_heartbeats_until_its_consumer_leaves():
     with Sidecar() as sidecar:
         sending = reporter_to(sidecar.url)
         sending.beat()

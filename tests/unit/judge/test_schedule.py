@@ -98,7 +98,7 @@ def run(seed, monkeypatch):
 
 
 @pytest.mark.parametrize("seeds", SEEDS)
-def test_three_runs_play_each_fault_often_and_change_members_often(seeds, monkeypatch):
+def test_three_runs_have_each_fault_and_membership_changes_often_enough(seeds, monkeypatch):
     reports = [run(seed, monkeypatch) for seed in seeds]
     counts = played(reports)
     assert {name: each for name, each in counts.items() if sum(each) < PLAYED_MIN} == {}
@@ -111,7 +111,7 @@ def test_the_same_seed_gives_the_same_run(monkeypatch):
     assert run(7, monkeypatch) != run(8, monkeypatch)
 
 
-def test_three_whole_runs_that_play_each_fault_enough_have_each_often():
+def test_three_whole_runs_have_each_fault_often_enough():
     assert 3 * enough(MINUTES) >= PLAYED_MIN
     assert (enough(2), enough(MINUTES)) == (1, 7)
 
@@ -133,7 +133,7 @@ def test_a_fault_that_is_refused_does_not_count():
     assert not Faults(SimpleNamespace(seed=1), refuses, []).few(minutes=2)
 
 
-def test_a_run_goes_on_until_each_fault_was_played_often_enough():
+def test_a_run_continues_until_each_fault_came_often_enough():
     faults = Faults(Time(1), None, ["outage", "open transactions"])
     faults.played.update({"outage": 7, "open transactions": 6})
     assert faults.few(MINUTES)

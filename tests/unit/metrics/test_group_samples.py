@@ -95,7 +95,7 @@ def test_the_state_is_one_of_those_that_the_type_can_have(group_type):
     assert states == {(state,): int(state is GroupState.STABLE) for state in STATES[group_type]}
 
 
-def test_info_says_what_the_group_runs():
+def test_info_has_group_type_assignor_protocol_and_source():
     assert samples(full_view(), rows.INFO) == {("classic", "range", "eager", "records"): 1}
 
 
@@ -209,7 +209,7 @@ def test_a_clock_that_steps_back_lowers_no_counter():
     assert values[rows.IN_PROGRESS] == 0
 
 
-def test_the_slowest_member_is_forgotten_after_an_hour():
+def test_the_slowest_member_is_shown_for_an_hour():
     view, completed = full_view(), NOW - 60_000
     assert running(view, completed + 3_599_999)[rows.SLOWEST_MEMBER] == 4.2
     assert rows.SLOWEST_MEMBER not in running(view, completed + 3_600_000)

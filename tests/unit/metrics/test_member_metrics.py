@@ -33,7 +33,7 @@ def quality(skew):
     return AssignmentQuality(0, 1.0, skew, 0, 0, 0, 0)
 
 
-def test_nothing_is_said_before_the_first_event():
+def test_the_page_is_empty_before_the_first_event():
     assert MemberMetrics(FakeClock()).text() == b""
 
 
@@ -220,7 +220,7 @@ def test_of_what_a_gateway_saw_no_callback_is_timed():
     assert sidecar.value("callback_seconds_count", "orders", "revoked") == 1
 
 
-def test_nothing_that_a_client_says_makes_a_total_fall():
+def test_no_event_of_a_client_decreases_a_total():
     sidecar = Sidecar()
     fields = {"evidence": Evidence.GATEWAY, "stop_seconds": -1.0, "join_seconds": -1.0, "rejected_commits": -3}
     sidecar.take(member_event(Callback.REVOKED, 1, reprocessed_records=-2, **fields))
@@ -275,7 +275,7 @@ def test_memory_of_partitions_is_bounded(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ['a"b\\\n', "a\0b", "x" * 1_000])
-def test_hostile_names_are_label_values(name):
+def test_names_with_special_characters_are_label_values(name):
     sidecar = Sidecar()
     sidecar.take(member_event(group=name, client_id=name), assign_event(2, group=name, assignor=name))
     text = sidecar.metrics.text()

@@ -36,7 +36,7 @@ def test_where_nothing_is_going_on_all_is_covered():
     assert groups.covered() == 1
 
 
-def test_the_oldest_record_that_something_is_still_to_be_said_of_holds_back():
+def test_coverage_ends_before_the_oldest_record_of_an_unsettled_rebalance():
     groups = RecordedGroups()
     groups.record("quiet", 1, unsettled=False)
     groups.record("a", 2)
@@ -119,7 +119,7 @@ def test_very_many_records_of_a_rebalance_are_let_go_together():
     assert groups.covered() == groups.offset
 
 
-def test_very_many_rebalances_behind_one_that_holds_back_are_remembered_more_coarsely():
+def test_very_many_rebalances_behind_an_unsettled_one_are_stored_more_coarsely():
     groups = RecordedGroups()
     groups.record("slow", 0)
     for at in range(0, 4 * SPANS_MAX, 4):

@@ -148,7 +148,7 @@ def test_a_record_that_was_lost_is_written_again_before_anybody_builds_on_the_re
     assert [each.offset() for each in Stored(stored.topic).begin().records] == [5]
 
 
-def test_what_was_said_of_an_earlier_time_with_the_partition_counts_for_nothing():
+def test_coverage_of_an_earlier_ownership_of_the_partition_is_ignored():
     stored = Stored()
     stored.begin(_record(3))
     stored.cover(4)

@@ -57,7 +57,7 @@ class Short:
 @pytest.mark.parametrize(
     ("refused", "age_ms", "used"), [(False, 1_000, True), (False, 1_001, False), (True, 1_001, True)]
 )
-def test_the_topics_own_setting_says_how_long_tombstones_stay(monkeypatch, refused, age_ms, used):
+def test_tombstones_stay_for_the_time_in_the_topics_setting(monkeypatch, refused, age_ms, used):
     context = fake_context(Short(refused))
     marker = SimpleNamespace(made_from="here", position=10, written_ms=context.clock.now_ms() - age_ms, series=1)
     assembly = SimpleNamespace(keys=lambda _: frozenset(), marker=lambda _: marker, records=lambda *_: ())

@@ -88,7 +88,7 @@ def test_a_lane_that_is_full_holds_no_other_lane_up(tmp_path):
     ) == [0, 0, 0, 0]
 
 
-def test_a_job_is_as_far_below_the_runners_priority_as_its_lane_says():
+def test_a_job_runs_at_the_priority_of_its_lane():
     own = os.nice(0)
     lower = min(own + 7, LOWEST_PRIORITY)
     # The priority is lowered as soon as the process is there, which may be a moment after it began.

@@ -11,7 +11,7 @@ from rebalance_agent.testing.kafka.listeners import LISTENERS_MAX, MECHANISMS
 TLS = Tls("certificate", "hush", "authority")
 
 
-def test_a_secured_listener_stands_beside_the_plain_one():
+def test_a_broker_has_a_secured_listener_beside_the_plain_one():
     node = BrokerNode(1, 20_001, 21_001, Path("/d"), {"SECURE": 22_001})
     listeners = {"SECURE": Listener.sasl("PLAIN", {"me": "pw"}, TLS)}
     properties = server_properties(node, [node], {"listener.name.secure.max.connections": "9"}, listeners)

@@ -79,7 +79,7 @@ def test_reset_it_lets_the_next_one_in(way):
         assert answer(client) == b"hello"
 
 
-def test_frozen_it_says_nothing_and_loses_nothing(way):
+def test_a_frozen_network_delivers_nothing_and_loses_nothing(way):
     network, connect = way
     with connect() as client:
         answer(client)

@@ -182,7 +182,7 @@ def test_a_member_that_works_for_longer_than_its_max_poll_interval_leaves_until_
     assert [str(each.trigger) for each in timeline.generations[1:3]] == ["member_joined"] * 2
 
 
-def test_a_group_that_never_comes_to_rest_says_so():
+def test_a_group_that_never_becomes_stable_is_not_settled():
     timeline = run(Join(0, member("a", processing_ms=60_000, rebalance_timeout_ms=10_000)))
     assert not timeline.settled
     assert timeline.end_ms <= 900_000
@@ -196,7 +196,7 @@ def test_a_crash_is_noticed_a_session_after_the_last_heartbeat_and_stalls_from_t
     assert stalls(timeline, 10_000) == [((0, 1, 2), 10_000, 54_000, "a", "b")]
 
 
-def test_partitions_whose_first_owner_dies_before_it_takes_them_wait_since_the_group_started():
+def test_partitions_whose_first_owner_fails_before_its_callback_stall_from_the_groups_start():
     timeline = run(Join(0, member("a", assigned_ms=10_000)), Crash(5_000, "a"), Join(20_000, member("b")))
     assert stalls(timeline) == [((0, 1, 2, 3, 4, 5), 0, 48_000, None, "b")]
 
@@ -206,7 +206,7 @@ def test_new_partitions_wait_since_the_record_that_shows_them():
     assert ((6, 7), 9_000, 9_070, None, "a") in stalls(timeline)
 
 
-def test_a_static_member_that_works_for_too_long_goes_silent_and_is_missed():
+def test_a_static_member_that_processes_for_too_long_stops_heartbeats_and_fails():
     slow = member("a", instance_id="i", processing_ms=60_000, rebalance_timeout_ms=10_000, session_timeout_ms=10_000)
     timeline = run(Join(0, slow), settings=SimulationSettings(0, 0, patience_ms=65_000))
     # Its last heartbeat is at 9 s.
@@ -432,7 +432,7 @@ def test_members_that_list_both_kinds_behave_eagerly_whichever_is_chosen():
     ]
 
 
-def test_a_client_that_shares_no_strategy_is_refused_and_the_error_names_who_offers_what():
+def test_a_client_that_shares_no_strategy_is_refused_with_the_strategies_of_each_member():
     timeline = run(Join(0, member("a", "range", "roundrobin")), Join(1_000, member("b", STICKY)), Leave(2_000, "b"))
     (refusal,) = timeline.refusals
     assert (refusal.at_ms, refusal.member) == (1_000, "b")
@@ -485,7 +485,7 @@ def test_a_dynamic_member_needs_a_second_request_with_the_id_that_it_was_given()
     assert rebalances(static)[0][3] == 10
 
 
-def test_one_that_dies_between_its_two_requests_holds_the_others_up_for_a_session():
+def test_a_member_that_fails_between_join_and_sync_delays_the_others_for_a_session():
     settings = SimulationSettings(0, latency_ms=1_000)
     dying = member("dies", session_timeout_ms=10_000)
     timeline = run(

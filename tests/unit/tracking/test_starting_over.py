@@ -71,7 +71,7 @@ def test_a_group_without_a_record_in_all_that_is_read_anew_is_no_more():
     assert set(tracker.groups()) == set(names[:4])
 
 
-def test_a_snapshot_does_not_say_which_groups_there_are():
+def test_a_group_missing_in_a_snapshot_is_not_removed():
     tracker, _ = watch(PartitionsOwned(T0, frozenset({0}), 1), record(100, 1, member("a", (0,))), tick(20_000))
     feed(tracker, PartitionsOwned(T0 + 30_000, frozenset({0}), 1), Backfilled(T0 + 30_001, frozenset({0})))
     assert list(tracker.groups()) == ["g"]

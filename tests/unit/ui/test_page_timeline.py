@@ -103,7 +103,7 @@ def test_many_members_are_bounded_and_counted():
     assert len(html) < 60_000
 
 
-def test_on_a_narrow_screen_each_name_stands_over_its_bars_and_all_is_in_it():
+def test_on_a_narrow_screen_each_name_is_above_its_bars():
     names = [f"{'orders-' * 9}{number}" for number in range(3)]
     html = slim([column(number, dict.fromkeys(names, 4)) for number in range(1, 5)], RunningRebalance(NOW, 4))
     boxes = re.findall(r'<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)" class="(\w+)', html)

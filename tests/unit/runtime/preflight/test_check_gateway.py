@@ -196,7 +196,7 @@ def test_rules_that_do_not_fit_their_groups_as_they_are_fail(cluster):
     assert code == 1
 
 
-def test_groups_that_are_not_seen_are_not_passed_over_in_silence(cluster):
+def test_groups_that_are_not_visible_are_reported(cluster):
     cluster.groups = (group("other", "range"),)  # groups that one may not describe are not listed to one at all
     with broker() as port:
         found, code = checked(port, gateway_groups="orders=sticky")

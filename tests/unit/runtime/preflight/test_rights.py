@@ -76,7 +76,7 @@ def verdicts(rights, brokers):
 
 
 @pytest.mark.parametrize("rights", [OBSERVER, SIDECAR], ids=["observer", "sidecar"])
-def test_with_every_right_check_says_so_and_creation_is_not_needed_where_the_topic_exists(rights):
+def test_check_passes_with_every_right_and_needs_no_right_to_create_existing_topics(rights):
     found = verdicts(rights, Brokers(rights))
     assert {verdict for name, verdict in found.items() if name.startswith("Create")} == {ProbeResult.UNUSED}
     assert {verdict for name, verdict in found.items() if not name.startswith("Create")} == {ProbeResult.HELD}
@@ -220,7 +220,7 @@ def test_an_observer_without_a_right_to_any_group_is_not_ready():
     assert readiness.is_ready
 
 
-def test_a_fault_of_ours_does_not_end_the_watch_and_the_watch_ends_with_its_role():
+def test_an_exception_does_not_end_the_rights_watch_and_its_role_does():
     readiness = Readiness()
     health = LoggedHealth(readiness, lambda: None)
     with capture_logs() as logs:

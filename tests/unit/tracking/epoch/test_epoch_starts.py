@@ -139,7 +139,7 @@ def test_a_group_that_is_created_while_the_past_is_read_starts_when_that_is_know
     assert [event.trigger for event in closing(after)] == [Trigger.GROUP_STARTED, Trigger.MEMBER_JOINED]
 
 
-def test_what_is_left_of_an_earlier_life_does_not_make_a_group_old():
+def test_records_of_an_earlier_group_of_that_name_do_not_make_a_group_old():
     ended = EpochRecord("g", T0 + 500, T0 + 500, GroupType.CONSUMER, EpochMember, None, "c")
     _, after = _while_reading(*_created(1_000), old=[ended])
     assert [event.trigger for event in closing(after)] == [Trigger.GROUP_STARTED, Trigger.MEMBER_JOINED]

@@ -135,7 +135,7 @@ def test_what_a_member_gave_up_stood_still_even_if_the_same_member_has_it_again(
     assert event.stall.upper_partition_seconds == pytest.approx(6.0)
 
 
-def test_what_was_there_before_makes_no_events_and_nothing_is_said_before_it_is_known():
+def test_a_group_older_than_the_observer_is_shown_after_the_backfill_without_events():
     tracker = Tracker("cluster", settle_ms=1_000)
     old = [
         EpochRecord(**{name: getattr(each, name) for name in each.__slots__} | {"live": False})

@@ -136,7 +136,7 @@ def test_a_generation_that_was_under_way_when_the_group_migrated_was_never_one()
     assert len(closing(events)) == 4
 
 
-def test_totals_age_and_what_members_said_go_on():
+def test_a_migration_keeps_counters_age_and_members_reports():
     tracker, _ = followed(*CLASSIC, assigned("b", 9_001, 9_002, 3, (0, 1, 2, 3)), tick(19_000))
     seen, first = [tracker.view("g")], tracker.view("g").first_seen_ms
     for observation in (*THERE, *ALL_NEW, *BACK):

@@ -63,7 +63,7 @@ def test_a_second_member_of_the_same_partitions_moves_nothing_and_stops_nothing(
     assert (view.partitions, view.unassigned, view.idle_members) == (2, 0, 0)
 
 
-def test_how_many_partitions_a_member_shares_says_nothing_of_its_load():
+def test_the_number_of_partitions_in_a_share_group_is_no_load():
     tracker, events = followed(*ALONE, *share(10_000, 3, joins="b", a=(0, 1), b=(1,)))
     assert (closing(events)[-1].skew_ratio, closing(events)[-1].imbalance) == (None, None)
     view = tracker.view("g")

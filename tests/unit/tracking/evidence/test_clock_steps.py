@@ -90,7 +90,7 @@ def test_better_evidence_that_was_waited_for_is_reported_in_its_time():
     assert (revised.generation, revised.revision) == (2, 1)
 
 
-def test_a_member_that_has_been_quiet_for_long_enough_flaps_no_more():
+def test_a_member_without_returns_for_long_enough_flaps_no_more():
     tracker, _ = watch(*BEGIN, TWO)
     for time in range(3):
         feed(tracker, record(20_000 + time * 40_000, 2 + 2 * time, member("a", (0, 1, 2, 3))))

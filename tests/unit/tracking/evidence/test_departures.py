@@ -162,7 +162,7 @@ def test_a_commit_to_the_new_coordinator_shows_how_a_member_departed():
     assert reported(*commits_of_b(65_000), known=history) == (Trigger.MEMBER_FAILED, 2, 2, 2)
 
 
-def test_the_one_that_the_others_waited_for_may_have_died_under_a_new_coordinator():
+def test_the_member_that_the_others_waited_for_may_have_failed_under_a_new_coordinator():
     """It started b's session anew, and the rebalance."""
     late = record(110_300, 2, member("a", (0, 1, 2, 3)), joined=110_250)
     assert reported(*written_by(4, *WAITED, late), known=written_by(3, *TWO_EAGER)) == GONE

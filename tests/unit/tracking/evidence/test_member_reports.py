@@ -92,7 +92,7 @@ def test_reports_of_one_member_are_bounded():
     assert len(log.revocations("a", SPAN)) == 32
 
 
-def test_departed_members_are_forgotten_in_time():
+def test_reports_of_departed_members_are_removed_after_a_time():
     log = log_of(revoked("a", 20_000, 20_010, 4, (0,)), revoked("b", 20_000, 20_010, 4, (0,)))
     log.keep(["a"], T0 + 20_011)
     assert (log.knows("a"), log.knows("b")) == (True, False)

@@ -69,7 +69,7 @@ def test_the_same_topics_again_do_not_wait():
     assert tracker.observe(topics(20_000, t=4)) == ()
 
 
-def test_a_leap_of_the_clock_is_no_walk_through_all_its_minutes(monkeypatch):
+def test_a_clock_step_is_processed_without_each_minute_of_it(monkeypatch):
     tracker, _ = watch(*START, tick(20_000))
     steps, pass_time = [], ClassicState.pass_time
 
