@@ -14,7 +14,7 @@ __all__ = ["stall_times"]
 
 _FILE = Path(__file__).with_suffix(".json")
 
-_STORIES = {
+_CASES = {
     "SYNC": "**Members do not report, and the stall is certain**: all have rejoined, and the leader assigns slowly.",
     "REPORTED": "**Members report** (by a sidecar or a gateway): the others wait for one member that rejoins late.",
     "JOIN": "**Members do not report, and one rejoins late**: until then it is not certain which partitions stand "
@@ -34,11 +34,11 @@ within 1.2 s after it reached the limit is counted when its rebalance settles, u
 def stall_times() -> str:
     """Return the tables, one for each way in which a group comes to stand still."""
     rows: list[Mapping[str, Any]] = json.loads(_FILE.read_text(encoding="utf-8"))
-    return "\n\n".join([_INTRODUCTION, *(f"{about}\n\n{_table(rows, story)}" for story, about in _STORIES.items())])
+    return "\n\n".join([_INTRODUCTION, *(f"{about}\n\n{_table(rows, case)}" for case, about in _CASES.items())])
 
 
-def _table(rows: list[Mapping[str, Any]], story: str) -> str:
-    own = [row for row in rows if row["story"] == story]
+def _table(rows: list[Mapping[str, Any]], case: str) -> str:
+    own = [row for row in rows if row["case"] == case]
     scrapes = sorted({row["scrape"] for row in own})
     lines = [
         f"| stall | {' | '.join(f'scraped every {scrape} s' for scrape in scrapes)} |",

@@ -7,7 +7,7 @@ with a broker. With ``CI=true`` a missing tool is an error; otherwise the tests 
 the end.
 
 Two lanes use the processors. Tests with real sockets and real time mostly wait: they run at normal priority, two
-processes at a time, or one if they follow a timetable. Tests that compute run beside them at a lower priority.
+processes at a time, or one if they follow a schedule. Tests that compute run beside them at a lower priority.
 Processes of one tier share its test files (`support.runner.shares`), so that they end at about the same time. The
 output of a command appears when it has ended. Programs that a tier needs are built in the background from the start,
 at the priority of tests that compute.
@@ -138,7 +138,7 @@ TIERS = (
     Tier(
         "integration",
         (
-            # Tests that follow a timetable or a model.
+            # Tests that follow a schedule or a model.
             pytest("tests/integration", "-m", "timed", lane=WAITING, slots=2),
             # Each process has a broker of its own.
             pytest("tests/integration", "-m", "not timed", lane=WAITING, processes=2),

@@ -1,4 +1,4 @@
-"""Alerts in a real Prometheus during the demo's timetable: exactly the expected ones fire.
+"""Alerts in a real Prometheus during the demo: exactly the expected ones fire.
 
 As they are committed, but for how often they are evaluated; and some with less patience (``pace="short"``).
 """
@@ -23,7 +23,7 @@ EXPECTED = {
     # Six seconds in its revoked callback, where others take some milliseconds.
     ("KafkaGroupRevokeCallbackSlow", "orders-weighted"): "slow consumer",
 }
-"""(alert, group) -> the step of the timetable that brings it."""
+"""(alert, group) -> the step of the demo that causes it."""
 
 POSSIBLE = {
     # On a busy machine its members start in two rebalances, and range by their random ids moves more than it needs.
@@ -32,7 +32,7 @@ POSSIBLE = {
 
 
 def firing(live: Live, pace: str) -> dict[tuple[str, str], list[float]]:
-    """(alert, group) -> when it was seen to fire, until the timetable was over."""
+    """(alert, group) -> when it was seen to fire, until the last step was over."""
     series = live.prometheus.over(f'ALERTS{{alertstate="firing", pace="{pace}"}}', live.began, live.ended)
     return {
         (each.labels["alertname"], each.labels.get("consumergroup", "")): [at for at, _ in each.points]

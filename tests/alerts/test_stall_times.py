@@ -19,7 +19,7 @@ from alerts.values import load, seconds
 from rebalance_agent.tracking.patterns.group_stalls import StallLimits
 from rebalance_agent.tracking.views import COUNTED_LATE_MS
 from support.charts.promtool import PROMTOOL, Case, Run, rule_file, run, silenced, unworded
-from support.charts.stall_series import GROUP, POLL_MS, Story, name_of, notation, scraped
+from support.charts.stall_series import GROUP, POLL_MS, StallCase, name_of, notation, scraped
 
 pytestmark = pytest.mark.skipif(PROMTOOL is None, reason="promtool was not found")
 
@@ -47,13 +47,13 @@ SETTLED = 6.0
 
 
 @cache
-def finest(story, began, length):
-    return scraped(story, began, length, SCRAPES[0], UNTIL)
+def finest(case, began, length):
+    return scraped(case, began, length, SCRAPES[0], UNTIL)
 
 
-def story_series(story, began, length, scrape):
+def case_series(case, began, length, scrape):
     """Series -> values at each scrape."""
-    return {labels: values[:: scrape // SCRAPES[0]] for labels, values in finest(story, began, length).items()}
+    return {labels: values[:: scrape // SCRAPES[0]] for labels, values in finest(case, began, length).items()}
 
 
 def firing(alert, series, scrape):
@@ -77,9 +77,9 @@ def evaluation(at):
     return math.ceil(at / EVALUATED) * EVALUATED
 
 
-def case_of(alert, story, began, length, scrape):
+def case_of(alert, case, began, length, scrape):
     """promtool's case, and after how many seconds the alert must fire."""
-    series = story_series(story, began, length, scrape)
+    series = case_series(case, began, length, scrape)
     fires = firing(alert, series, scrape)
     expect = {f"{at}s": [] for at in range(120, UNTIL, EVALUATED) if not fires or at < fires[0]}
     if fires:
@@ -87,35 +87,35 @@ def case_of(alert, story, began, length, scrape):
         expect |= {f"{at}s": [labels] for at in range(fires[0], fires[1] + 1, EVALUATED)}
         expect[f"{fires[1] + 2 * EVALUATED}s"] = []
     wanted = {name_of(labels): notation(values) for labels, values in series.items()}
-    name = f"{story.name} {length} s, scraped every {scrape} s, from {began}"
+    name = f"{case.name} {length} s, scraped every {scrape} s, from {began}"
     case = Case(alert, name, f"{EVALUATED}s", f"{scrape}s", wanted, expect)
     return silenced(case), fires and fires[0] - began
 
 
 @pytest.fixture(scope="module")
 def times(tmp_path_factory):
-    """(alert, story, length, scrape) -> after how many seconds it fires, for each phase; promtool agrees."""
+    """(alert, case, length, scrape) -> after how many seconds it fires, for each phase; promtool agrees."""
     found, cases = {}, {}
-    for story in Story:
+    for case in StallCase:
         for alert in (*LIMITS, SLOW):
             for length in LENGTHS:
                 for scrape in SCRAPES:
-                    made = [case_of(alert, story, began, length, scrape) for began in PHASES]
-                    found[alert, story, length, scrape] = [after for _, after in made]
+                    made = [case_of(alert, case, began, length, scrape) for began in PHASES]
+                    found[alert, case, length, scrape] = [after for _, after in made]
                     cases.setdefault(alert, []).extend(case for case, _ in made)
     runs = [Run(alert, unworded(rule_file(VALUES, alert)), some) for alert, some in cases.items()]
     assert run(runs, tmp_path_factory.mktemp("rules")) == dict.fromkeys(cases, "")
     return found
 
 
-@pytest.mark.parametrize("story", [Story.SYNC, Story.REPORTED])
+@pytest.mark.parametrize("case", [StallCase.SYNC, StallCase.REPORTED])
 @pytest.mark.parametrize("alert", LIMITS)
-def test_a_stall_that_reaches_the_limit_fires_at_most_one_scrape_and_one_evaluation_later(times, alert, story):
+def test_a_stall_that_reaches_the_limit_fires_at_most_one_scrape_and_one_evaluation_later(times, alert, case):
     limit = LIMITS[alert]
     for length in LENGTHS:
         late = LATE if length > limit + LATE else SETTLED
         for scrape in SCRAPES:
-            for after in times[alert, story, length, scrape]:
+            for after in times[alert, case, length, scrape]:
                 if length < limit:
                     assert after is None
                 else:
@@ -126,25 +126,25 @@ def test_a_stall_is_not_certain_while_members_may_still_rejoin(times):
     for length in LENGTHS:
         for scrape in SCRAPES:
             for alert in LIMITS:
-                assert set(times[alert, Story.JOIN, length, scrape]) == {None}
+                assert set(times[alert, StallCase.JOIN, length, scrape]) == {None}
 
 
 def test_a_rebalance_in_which_nothing_is_certain_fires_by_its_age(times):
     for scrape in SCRAPES:
-        assert None not in times[SLOW, Story.JOIN, 300, scrape]
-        assert set(times[SLOW, Story.JOIN, 90, scrape]) == {None}
+        assert None not in times[SLOW, StallCase.JOIN, 300, scrape]
+        assert set(times[SLOW, StallCase.JOIN, 90, scrape]) == {None}
 
 
 def test_the_table_of_the_documentation_is_this_one(times):
     table = [
         {
-            "story": story.name,
+            "case": case.name,
             "length": length,
             "scrape": scrape,
             "alert": alert,
             "after": [after if after is None else round(after) for after in extremes(found)],
         }
-        for (alert, story, length, scrape), found in times.items()
+        for (alert, case, length, scrape), found in times.items()
     ]
     if os.environ.get("REBALANCE_AGENT_GOLDEN") == "write":
         lines = ",\n".join(json.dumps(row) for row in table)

@@ -1,4 +1,4 @@
-"""Every query of every board, against a real Prometheus that scraped real agents during the demo's timetable."""
+"""Every query of every board, against a real Prometheus that scraped real agents during the demo's steps."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from rebalance_agent.demo.stories import GROUPS as DEMO
+from rebalance_agent.demo.scenario import GROUPS as DEMO
 from support.charts.board_picture import picture
 from support.charts.boards import ROOT, boards, filled, put_in, questions
 from support.charts.grafana_answers import answers

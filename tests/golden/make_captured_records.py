@@ -20,24 +20,24 @@ from confluent_kafka.admin import AdminClient, NewPartitions
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.testing import EmbeddedKafka
 from support.observer.observing import commit, create_topic, eventually, everything
-from support.scenarios.cast import STREAMS_INPUT, STREAMS_OUTPUT, cast
-from support.scenarios.journal import OFFSETS, Journal
-from support.scenarios.script import BROKER, CONSUMER, COOPERATIVE, EAGER, kafka_python
+from support.scenarios.scenario_parts import BROKER, CONSUMER, COOPERATIVE, EAGER, kafka_python
+from support.scenarios.start_member import STREAMS_INPUT, STREAMS_OUTPUT, start_member
+from support.scenarios.topic_records import OFFSETS, TopicRecords
 
 OUT = Path(__file__).with_name("captured_records.ndjson")
 TOPIC = "clicks"
 PARTITIONS = 4
 EVENTS = "events"
-"""Name of an events topic, which stays empty; the journal needs one."""
+"""Name of an events topic, which stays empty; `TopicRecords` needs one."""
 
 STATIC = {"group.instance.id": "static-1", "client.rack": "rack-a"}
 REGEX = {"topics": ["^cl.*"]}
 
 
-class Troupe:
+class CapturedGroup:
     """Members of one group that join and leave; every step waits until the group is stable with its members."""
 
-    def __init__(self, kafka: EmbeddedKafka, journal: Journal, group: str, client: str, **settings: Any) -> None:
+    def __init__(self, kafka: EmbeddedKafka, records: TopicRecords, group: str, client: str, **settings: Any) -> None:
         """Start without members; ``settings`` are those of every member."""
         self._config = {
             "bootstrap": kafka.bootstrap_servers,
@@ -48,14 +48,14 @@ class Troupe:
             "events_url": "http://127.0.0.1:9",
             "directory": str(kafka.directory),
         }
-        self._kafka, self._journal, self._settings = kafka, journal, settings
+        self._kafka, self._records, self._settings = kafka, records, settings
         self._members: dict[str, Any] = {}
 
     def join(self, name: str, **settings: Any) -> None:
         """Start one more member; it subscribes to ``topics`` among its settings."""
         topics = settings.pop("topics", self._config["topics"])
         config = {**self._config, "name": name, "topics": topics, "settings": {**self._settings, **settings}}
-        self._members[name] = cast(self._kafka, config)
+        self._members[name] = start_member(self._kafka, config)
         self._settle()
 
     def leave(self, *names: str) -> None:
@@ -64,7 +64,7 @@ class Troupe:
             self._members.pop(name).close()
         self._settle()
 
-    def come_back(self, name: str, **settings: Any) -> None:
+    def restart(self, name: str, **settings: Any) -> None:
         """A static member closes and returns under its instance id."""
         self._members.pop(name).close()
         self.join(name, **settings)
@@ -78,11 +78,11 @@ class Troupe:
     def _settle(self) -> None:
         wanted = tuple(sorted(self._members))
 
-        def rests() -> bool:
-            rest = self._journal.resting(self._config["group"])
-            return rest is not None and rest.clients == wanted
+        def stable() -> bool:
+            group = self._records.stable_group(self._config["group"])
+            return group is not None and group.clients == wanted
 
-        eventually(rests, waiting_for=(self._config["group"], wanted))
+        eventually(stable, waiting_for=(self._config["group"], wanted))
 
 
 @contextmanager
@@ -105,29 +105,29 @@ def cluster() -> Iterator[EmbeddedKafka]:
         yield kafka
 
 
-def play(kafka: EmbeddedKafka, journal: Journal) -> None:
+def run_groups(kafka: EmbeddedKafka, records: TopicRecords) -> None:
     """Run every group in turn."""
 
-    def troupe(group: str, client: str, **settings: Any) -> Troupe:
-        return Troupe(kafka, journal, group, client, **settings)
+    def captured_group(group: str, client: str, **settings: Any) -> CapturedGroup:
+        return CapturedGroup(kafka, records, group, client, **settings)
 
-    classic(troupe("eager", "confluent", **EAGER), troupe("cooperative", "confluent", **COOPERATIVE))
+    classic(captured_group("eager", "confluent", **EAGER), captured_group("cooperative", "confluent", **COOPERATIVE))
     # Its user data, and a name that is hard to print.
-    sticky = troupe('a "group"\nof \\ two lines', "kafka-python", **kafka_python("sticky"))
+    sticky = captured_group('a "group"\nof \\ two lines', "kafka-python", **kafka_python("sticky"))
     sticky.join("first")
     sticky.join("second")
     sticky.delete()
-    coordinated(troupe("coordinated", "confluent", **CONSUMER), kafka.bootstrap_servers)
-    java = troupe("java", "java", **{"group.protocol": "consumer", "auto.offset.reset": "earliest"})
+    coordinated(captured_group("coordinated", "confluent", **CONSUMER), kafka.bootstrap_servers)
+    java = captured_group("java", "java", **{"group.protocol": "consumer", "auto.offset.reset": "earliest"})
     java.join("first", **STATIC, **{"group.remote.assignor": "range"})
     java.delete()
-    migrated(troupe("migrated", "confluent"))
-    share = troupe("shared", "share")
+    migrated(captured_group("migrated", "confluent"))
+    share = captured_group("shared", "share")
     share.join("first")
     share.join("second")
     share.leave("first")
     share.delete()
-    streams = troupe("streams", "streams", **{"application.server": "host-1:7070", "client.rack": "rack-a"})
+    streams = captured_group("streams", "streams", **{"application.server": "host-1:7070", "client.rack": "rack-a"})
     streams.join("first")
     streams.join("second")
     streams.leave("first")
@@ -135,30 +135,30 @@ def play(kafka: EmbeddedKafka, journal: Journal) -> None:
     transactions(kafka.bootstrap_servers)
 
 
-def classic(eager: Troupe, cooperative: Troupe) -> None:
+def classic(eager: CapturedGroup, cooperative: CapturedGroup) -> None:
     """A static and a dynamic member, one with the older and one with the newer protocol."""
     for group in (eager, cooperative):
         group.join("first")
         group.join("second", **STATIC, topics=[TOPIC, STREAMS_INPUT])
-        group.come_back("second", **STATIC, topics=[TOPIC, STREAMS_INPUT])
+        group.restart("second", **STATIC, topics=[TOPIC, STREAMS_INPUT])
         group.leave("first")
     cooperative.leave("second")
     eager.delete()
 
 
-def coordinated(group: Troupe, bootstrap: str) -> None:
+def coordinated(group: CapturedGroup, bootstrap: str) -> None:
     """A topic that grows, a static member that comes back, one that subscribes to a pattern."""
     group.join("first")
     group.join("second", **STATIC)
     admin = AdminClient({"bootstrap.servers": bootstrap})
     admin.create_partitions([NewPartitions(TOPIC, PARTITIONS + 1)])[TOPIC].result()
-    group.come_back("second", **STATIC)
+    group.restart("second", **STATIC)
     group.join("third", **REGEX)
     group.leave("first")
     group.delete()
 
 
-def migrated(group: Troupe) -> None:
+def migrated(group: CapturedGroup) -> None:
     """A group that migrates from classic to consumer and back."""
     group.join("old-1", **EAGER)
     group.join("new-1", **CONSUMER)
@@ -204,7 +204,7 @@ def main() -> None:
     with cluster() as kafka, ExitStack() as stack:
         bootstrap = kafka.bootstrap_servers
         commit(bootstrap, "alone", [TopicPartition(TOPIC, number, 3, metadata="héllo") for number in range(2)])
-        play(kafka, stack.enter_context(Journal(bootstrap, EVENTS)))
+        run_groups(kafka, stack.enter_context(TopicRecords(bootstrap, EVENTS)))
         text = "".join(json.dumps(line) + "\n" for line in lines(bootstrap))
     OUT.write_text(text, encoding="utf-8")
 

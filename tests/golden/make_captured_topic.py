@@ -23,7 +23,7 @@ from support.observer.observing import create_topic, eventually, everything
 OUT = Path(__file__).with_name("captured_topic.ndjson")
 PARTITIONS = 4
 BROKER = {
-    # One partition keeps the order of everything; short intervals keep the story short.
+    # One partition keeps the order of everything; short intervals keep the file short.
     "offsets.topic.num.partitions": "1",
     "group.consumer.migration.policy": "bidirectional",
     "group.consumer.min.heartbeat.interval.ms": "100",
@@ -84,7 +84,7 @@ def cluster() -> Iterator[tuple[str, AdminClient]]:
         yield bootstrap, AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
 
 
-def play(bootstrap: str, admin: AdminClient) -> None:
+def rebalance_groups(bootstrap: str, admin: AdminClient) -> None:
     """A start, a join, a leave and an end for each kind of group, and a migration to another type and back."""
     for name, properties in (("eager", EAGER), ("cooperative", COOPERATIVE), ("coordinated", COORDINATED)):
         group = Group(bootstrap, name)
@@ -124,7 +124,7 @@ def lines(bootstrap: str) -> Iterator[dict[str, Any]]:
 def main() -> None:
     """Write the file."""
     with cluster() as (bootstrap, admin):
-        play(bootstrap, admin)
+        rebalance_groups(bootstrap, admin)
         text = "".join(json.dumps(line) + "\n" for line in lines(bootstrap))
     OUT.write_text(text, encoding="utf-8")
 

@@ -21,8 +21,8 @@ from rebalance_agent.groupprotocol.classic_group import classic_group
 from rebalance_agent.groupprotocol.records import decode_record
 from rebalance_agent.testing import EmbeddedKafka
 from support.observer.observing import create_topic, eventually, everything
-from support.scenarios.journal import OFFSETS
 from support.scenarios.scenario_streams import SERDE, STREAMS, start_java
+from support.scenarios.topic_records import OFFSETS
 
 OUT = Path(__file__).with_name("streams_user_data.json")
 ASSIGNMENT = f"{STREAMS}.processor.internals.assignment"

@@ -87,12 +87,12 @@ def reported():
 
 def test_groups_of_all_four_types_are_reported_as_they_were_played_and_the_same_again():
     events = reported()
-    story = defaultdict(list)
+    rebalances = defaultdict(list)
     for event in closing(events):
-        story[event.group, event.group_type.value].append((event.trigger.value, len(event.members)))
+        rebalances[event.group, event.group_type.value].append((event.trigger.value, len(event.members)))
     start, join, leave, end = ("group_started", 1), ("member_joined", 2), ("member_gone", 1), ("member_gone", 0)
     usual = [start, join, leave, end]
-    assert story == {
+    assert rebalances == {
         ("eager", "classic"): usual,
         ("cooperative", "classic"): usual,
         ('a "group"\nof \\ two lines', "classic"): [start, join, end],

@@ -6,13 +6,13 @@ import itertools
 
 import pytest
 
-from support.kafka.captured import EVERY_KIND, REPORTED_STORY
+from support.kafka.captured import CAPTURED_TOPIC, EVERY_KIND
 from support.observer.restarts import TICK_MS, Observed, reported_together
 
 LATER_MS = 60_000
-KILLED_EVERY_MS = {REPORTED_STORY.name: TICK_MS, EVERY_KIND.name: 5 * TICK_MS}
+KILLED_EVERY_MS = {CAPTURED_TOPIC.name: TICK_MS, EVERY_KIND.name: 5 * TICK_MS}
 CASES = [
-    *((REPORTED_STORY, *each) for each in itertools.product([0, 1_000, 5_000], [0, 3_000])),
+    *((CAPTURED_TOPIC, *each) for each in itertools.product([0, 1_000, 5_000], [0, 3_000])),
     (EVERY_KIND, 0, 0),
     (EVERY_KIND, 1_000, 3_000),
 ]
@@ -31,7 +31,7 @@ def test_wherever_it_is_killed_the_same_is_published(capture, settle_ms, away_ms
         assert reported_together([killed, successor]) == whole, killed_ms - capture.start_ms
 
 
-@pytest.mark.parametrize("capture", [REPORTED_STORY, EVERY_KIND], ids=lambda each: each.name)
+@pytest.mark.parametrize("capture", [CAPTURED_TOPIC, EVERY_KIND], ids=lambda each: each.name)
 def test_what_it_covers_comes_close_to_what_was_written(capture):
     observer = Observed(capture.log(), (capture.topics,), 1_000)
     behind = []

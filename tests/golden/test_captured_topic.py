@@ -37,7 +37,7 @@ def observed(row, *, live=True):
     return observed_record(fact, row["timestamp"], row["timestamp"] + DELAY_MS, live=live)
 
 
-def story(read_before=0):
+def captured(read_before=0):
     """The capture as an observer sees it that starts after the first ``read_before`` records."""
     yield TopicsSeen(START, HEADER["topics"], HEADER["ids"])
     past = {row["key"]: row for row in ROWS[:read_before]}
@@ -52,17 +52,17 @@ def replayed(observations):
 
 
 def test_the_events_are_the_golden_ones_byte_for_byte_and_the_same_again():
-    lines = [json_line(event) for event in replayed(story())]
+    lines = [json_line(event) for event in replayed(captured())]
     if os.environ.get("REBALANCE_AGENT_GOLDEN") == "write":
         GOLDEN.write_bytes(b"".join(line + b"\n" for line in lines))
     assert lines == GOLDEN.read_bytes().splitlines()
-    assert [json_line(event) for event in replayed(story())] == lines
+    assert [json_line(event) for event in replayed(captured())] == lines
 
 
 def test_the_published_events_are_those_of_the_captured_topic():
     reported = {}
     # The captured members commit nothing, so nothing shows how they departed.
-    for event in closing(feed(Tracker("captured"), *story(), commits=False)):
+    for event in closing(feed(Tracker("captured"), *captured(), commits=False)):
         reported.setdefault(event.group, []).append((event.group_type.value, event.trigger.value, len(event.members)))
     start, join, leave, end = ("group_started", 1), ("member_joined", 2), ("member_gone", 1), ("member_gone", 0)
     for group, group_type in (("eager", "classic"), ("cooperative", "classic"), ("coordinated", "consumer")):
@@ -81,7 +81,7 @@ BATCHES = [place for place in range(1, len(ROWS)) if ROWS[place]["timestamp"] !=
 
 @pytest.mark.parametrize("read_before", BATCHES)
 def test_an_observer_that_starts_in_the_middle_publishes_nothing_twice_and_nothing_else(read_before):
-    whole = {(event.group, event.KIND, event.event_id) for event in replayed(story())}
-    later = [(event.group, event.KIND, event.event_id) for event in replayed(story(read_before))]
+    whole = {(event.group, event.KIND, event.event_id) for event in replayed(captured())}
+    later = [(event.group, event.KIND, event.event_id) for event in replayed(captured(read_before))]
     assert len(set(later)) == len(later)
     assert set(later) <= whole

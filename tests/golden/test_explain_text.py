@@ -189,21 +189,21 @@ def rollout():
     return [*restart(), deploy]
 
 
-STORIES = (slow_callback, cooperative, restart, to_the_end, hostile, epochs, rollout)
+HISTORIES = (slow_callback, cooperative, restart, to_the_end, hostile, epochs, rollout)
 
 
-@pytest.mark.parametrize("story", STORIES, ids=lambda story: story.__name__)
-def test_the_text_is_the_golden_one(story):
-    text, golden = explain(story(), last=10), FOLDER / f"{story.__name__}.txt"
+@pytest.mark.parametrize("history", HISTORIES, ids=lambda history: history.__name__)
+def test_the_text_equals_the_golden_file(history):
+    text, golden = explain(history(), last=10), FOLDER / f"{history.__name__}.txt"
     if os.environ.get("REBALANCE_AGENT_GOLDEN") == "write":
         FOLDER.mkdir(exist_ok=True)
         golden.write_text(text, encoding="utf-8")
     assert text == golden.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("story", STORIES, ids=lambda story: story.__name__)
-def test_nothing_in_a_name_reaches_the_terminal(story):
-    assert all(line.isprintable() for line in explain(story(), last=10).splitlines())
+@pytest.mark.parametrize("history", HISTORIES, ids=lambda history: history.__name__)
+def test_control_characters_in_names_are_not_printed(history):
+    assert all(line.isprintable() for line in explain(history(), last=10).splitlines())
 
 
 def test_only_the_last_ones_are_reported_and_the_one_before_them_lends_its_names():

@@ -25,7 +25,7 @@ def lines(events):
     return b"".join(json_line(each) + b"\n" for each in events)
 
 
-STORIES = {
+HISTORIES = {
     "clustered": lambda: lines(clustered(8)),
     "cooperative": lambda: lines(clustered(4, name="cooperative-sticky", topics=3)),
     "restarts": lambda: lines(clustered(10, name="sticky", topics=3, away_s=1, stops=(0.1, 0.1))),
@@ -51,11 +51,11 @@ def quiet(monkeypatch, tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("story", STORIES)
-def test_the_text_is_the_golden_one(story, quiet, capsys):
-    Path("events.ndjson").write_bytes(STORIES[story]())
+@pytest.mark.parametrize("history", HISTORIES)
+def test_the_text_equals_the_golden_file(history, quiet, capsys):
+    Path("events.ndjson").write_bytes(HISTORIES[history]())
     code, out, err = run(capsys, "g", "--events", "events.ndjson")
-    golden = FOLDER / f"{story}.txt"
+    golden = FOLDER / f"{history}.txt"
     if os.environ.get("REBALANCE_AGENT_GOLDEN") == "write":
         golden.parent.mkdir(exist_ok=True)
         golden.write_text(out, encoding="utf-8")
@@ -63,7 +63,7 @@ def test_the_text_is_the_golden_one(story, quiet, capsys):
     assert out == golden.read_text(encoding="utf-8")
 
 
-def test_hostile_names_do_not_reach_the_terminal(quiet, capsys):
+def test_control_characters_in_names_are_not_printed(quiet, capsys):
     """The assignor's name comes from the group's members."""
     group, assignor = "g\x1b[2J\u202e", "a\x1b]0;x\x07\nRecommendation: forged"
     events = [replace(each, group=group, assignor=assignor) for each in clustered(8)]

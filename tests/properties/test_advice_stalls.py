@@ -1,4 +1,4 @@
-"""The formulas of `advice.replay.predicted_stalls` give the stalls that the coordinator model plays."""
+"""The formulas of `advice.replay.predicted_stalls` give the stalls of the coordinator model."""
 
 import pytest
 from hypothesis import example, given
@@ -19,7 +19,7 @@ MEMBERS = st.lists(st.tuples(st.integers(1, 40), st.integers(0, 3_000)), min_siz
 """For each its time between polls, in units of 500 ms, and how long its revoked callback takes."""
 
 
-def played(strategy, members, partitions, change):
+def simulated(strategy, members, partitions, change):
     """What happens when ``change`` does: the timeline, and the generations before and after it."""
     specs = [
         SimulatedMember(
@@ -38,7 +38,7 @@ def by_name(generation):
 
 
 def check(strategy, members, partitions, change, expired=()):
-    timeline, earlier, last = played(strategy, members, partitions, change)
+    timeline, earlier, last = simulated(strategy, members, partitions, change)
     first = next(each for each in timeline.generations if each.start_ms >= AT_MS)
     begun = earlier.synced_ms
     behaviour = Behaviour(

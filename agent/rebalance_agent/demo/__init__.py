@@ -4,9 +4,9 @@ It uses the product as users do: observer, sidecar and gateway processes with th
 the topic ``rebalance-events``. Its members are consumers of ``kafka`` and ``confluent_kafka``. Only the command line
 imports this package.
 
-- ``stories``: topics, groups and timetable, as data; ``story_types``: their types.
-- ``run_demo``: the whole demo; ``performance``: one run on a broker; ``stage``: starts processes and carries out
-  actions; ``timetable``: decides when each step begins and ends.
+- ``scenario``: topics, groups and steps, as data; ``scenario_types``: their types.
+- ``run_demo``: the whole demo; ``run_on_broker``: one run on a broker; ``demo_processes``: starts processes and
+  executes actions; ``step_schedule``: decides when each step begins and ends.
 - ``processes``: the child processes. ``observed``: reads metrics, events and the coordinator, and compares them.
 - ``screens``: shows progress and the closing tables.
 - ``errors``: `DemoError`.

@@ -1,4 +1,4 @@
-"""Runs the whole demo: starts Kafka, runs the performance, shows the summary and returns the exit code."""
+"""Runs the whole demo: starts Kafka, runs the scenario on it, shows the summary and returns the exit code."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from pathlib import Path
 
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.demo.errors import DemoError
-from rebalance_agent.demo.observed.coordinator_words import ONE_OFFSETS_PARTITION
+from rebalance_agent.demo.observed.coordinator_state import ONE_OFFSETS_PARTITION
 from rebalance_agent.demo.observed.summary import Summary, to_json
-from rebalance_agent.demo.performance import Performance
 from rebalance_agent.demo.processes.children import Children
 from rebalance_agent.demo.processes.interrupts import EXIT_INTERRUPTED, orderly_end
-from rebalance_agent.demo.screens.model_words import HEADINGS, model_rows
+from rebalance_agent.demo.run_on_broker import DemoRun
+from rebalance_agent.demo.scenario import GROUPS, STEPS, TOPICS
+from rebalance_agent.demo.screens.model_rows import HEADINGS, model_rows
 from rebalance_agent.demo.screens.screen import Screen
-from rebalance_agent.demo.stories import GROUPS, STEPS, TOPICS
 from rebalance_agent.errors import RebalanceAgentError
 from rebalance_agent.testing import EmbeddedKafka
 
@@ -49,7 +49,7 @@ def run(options: Options, clock: Clock | None = None) -> int:
     """
     screen = Screen(sys.stdout, live=sys.stdout.isatty() and not options.headless)
     with orderly_end(), screen, _run_directory(screen) as directory:
-        summary, interrupted = _perform(options, clock or SystemClock(), screen, directory.path)
+        summary, interrupted = _run_on_broker(options, clock or SystemClock(), screen, directory.path)
         screen.close(summary)
         screen.table(HEADINGS, model_rows(GROUPS, STEPS, TOPICS))
         _write(options.summary, summary)
@@ -59,7 +59,7 @@ def run(options: Options, clock: Clock | None = None) -> int:
     return 1 if options.check and summary.differences else 0
 
 
-def _perform(options: Options, clock: Clock, screen: Screen, logs: Path) -> tuple[Summary, bool]:
+def _run_on_broker(options: Options, clock: Clock, screen: Screen, logs: Path) -> tuple[Summary, bool]:
     screen.say("starting Apache Kafka ...")
     began = clock.monotonic()
     kafka = EmbeddedKafka(properties={**ONE_OFFSETS_PARTITION, **PATIENT_CONTROLLER})
@@ -67,8 +67,8 @@ def _perform(options: Options, clock: Clock, screen: Screen, logs: Path) -> tupl
     try:
         screen.say(f"Kafka is ready after {clock.monotonic() - began:.1f} s at {kafka.bootstrap_servers}")
         with Children(logs, clock) as children:
-            performance = Performance(options.seconds, options.check, clock, screen, kafka, children)
-            return performance.play(), performance.interrupted
+            demo_run = DemoRun(options.seconds, options.check, clock, screen, kafka, children)
+            return demo_run.run(), demo_run.interrupted
     except RebalanceAgentError:
         kafka.keep_logs = True
         screen.say(f"the broker's log is kept: {kafka.log_path(kafka.node_ids[0])}")

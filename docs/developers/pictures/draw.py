@@ -1,4 +1,4 @@
-"""Draws each story as an SVG: ``docs/images/strategies/<strategy>.svg`` (``make docs``)."""
+"""Draws each pictured group as an SVG: ``docs/images/strategies/<strategy>.svg`` (``make docs``)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from xml.sax.saxutils import escape
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from stories import STORIES, Member, Scene, Story, play
+from pictured_groups import PICTURED_GROUPS, Member, Panel, PicturedGroup, panels
 
 IMAGES = Path(__file__).parents[2] / "images" / "strategies"
 COLOURS = ("#2f6fde", "#d9762b", "#2f9e6e", "#8a56c9")
@@ -23,42 +23,42 @@ LEGEND = {
 FONT = "font-family='system-ui, sans-serif'"
 
 
-def picture(story: Story) -> str:
-    """The whole SVG of ``story``."""
-    scenes = play(story)
+def picture(group: PicturedGroup) -> str:
+    """The whole SVG of ``group``."""
+    both = panels(group)
     kinds = {
         tile[2]
-        for scene in scenes
-        for member in scene.members
+        for panel in both
+        for member in panel.members
         for line in _shown(
-            scene,
+            panel,
             member,
-            list(story.topics),
+            list(group.topics),
         )
         for tile in line
     }
-    topics = list(story.topics)
+    topics = list(group.topics)
     per_row = (MEMBER - 2 * 10 + GAP) // (TILE + GAP)
-    rows = max(_rows(scene, member, topics, per_row) for scene in scenes for member in scene.members)
+    rows = max(_rows(panel, member, topics, per_row) for panel in both for member in panel.members)
     box = 46 + rows * (TILE + GAP) + 6
-    widths = [len(scene.members) * (MEMBER + 12) - 12 for scene in scenes]
-    caption = textwrap.wrap(story.caption, max(40, (sum(widths) + 60) // 7))
+    widths = [len(panel.members) * (MEMBER + 12) - 12 for panel in both]
+    caption = textwrap.wrap(group.caption, max(40, (sum(widths) + 60) // 7))
     width = 2 * MARGIN + sum(widths) + 60
     height = 92 + box + 20 * len(caption)
     parts = [
         (
             f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width} {height}' width='{width}' height='{height}' "
-            f"role='img' aria-label='{escape(story.strategy)}: {escape(story.caption, {chr(39): '&apos;'})}'>"
+            f"role='img' aria-label='{escape(group.strategy)}: {escape(group.caption, {chr(39): '&apos;'})}'>"
         ),
         f"<rect width='{width}' height='{height}' rx='10' fill='#ffffff' stroke='#d5dbe1'/>",
         _legend(topics, kinds),
     ]
     x = MARGIN
-    for scene, scene_width in zip(scenes, widths, strict=True):
-        parts.append(_text(x, 62, scene.title, 13, FAINT))
-        for place, member in enumerate(scene.members):
-            parts.append(_member(x + place * (MEMBER + 12), 72, box, scene, member, topics, per_row))
-        x += scene_width + 60
+    for panel, panel_width in zip(both, widths, strict=True):
+        parts.append(_text(x, 62, panel.title, 13, FAINT))
+        for place, member in enumerate(panel.members):
+            parts.append(_member(x + place * (MEMBER + 12), 72, box, panel, member, topics, per_row))
+        x += panel_width + 60
     arrow = MARGIN + widths[0] + 14
     middle = 72 + box // 2
     parts.append(
@@ -82,34 +82,34 @@ def _legend(topics: list[str], kinds: set[str]) -> str:
     return "".join(parts)
 
 
-def _shown(scene: Scene, member: Member, topics: list[str]) -> list[list[tuple[str, int, str]]]:
+def _shown(panel: Panel, member: Member, topics: list[str]) -> list[list[tuple[str, int, str]]]:
     """Rows of (topic, number, kind), one list for each topic that the member has something of."""
     name = member.name
     lines = []
     for topic in topics:
         line = []
-        for number in scene.assignment.members.get(name, {}).get(topic, ()):
-            stays = not scene.had or name in scene.had.get((topic, number), ())
+        for number in panel.assignment.members.get(name, {}).get(topic, ()):
+            stays = not panel.had or name in panel.had.get((topic, number), ())
             line.append((topic, number, "kept" if stays else "new"))
-        line += [(topic, number, "gone") for number in scene.assignment.revoking.get(name, {}).get(topic, ())]
-        line += [(topic, number, "copy") for number in scene.assignment.standbys.get(name, {}).get(topic, ())]
+        line += [(topic, number, "gone") for number in panel.assignment.revoking.get(name, {}).get(topic, ())]
+        line += [(topic, number, "copy") for number in panel.assignment.standbys.get(name, {}).get(topic, ())]
         if line:
             lines.append(sorted(line, key=lambda tile: (tile[2] in {"copy", "gone"}, tile[1])))
     return lines
 
 
-def _rows(scene: Scene, member: Member, topics: list[str], per_row: int) -> int:
-    return max(1, sum(-(-len(line) // per_row) for line in _shown(scene, member, topics)))
+def _rows(panel: Panel, member: Member, topics: list[str], per_row: int) -> int:
+    return max(1, sum(-(-len(line) // per_row) for line in _shown(panel, member, topics)))
 
 
-def _member(x: int, y: int, box: int, scene: Scene, member: Member, topics: list[str], per_row: int) -> str:
+def _member(x: int, y: int, box: int, panel: Panel, member: Member, topics: list[str], per_row: int) -> str:
     parts = [
         f"<rect x='{x}' y='{y}' width='{MEMBER}' height='{box}' rx='8' fill='#f5f7f9' stroke='#d5dbe1'/>",
         _text(x + 10, y + 20, member.name, 14, INK, bold=True),
         _text(x + 10, y + 36, member.note, 11, FAINT),
     ]
     row = 0
-    for line in _shown(scene, member, topics):
+    for line in _shown(panel, member, topics):
         for place, (topic, number, kind) in enumerate(line):
             left = x + 10 + place % per_row * (TILE + GAP)
             top = y + 46 + (row + place // per_row) * (TILE + GAP)
@@ -139,10 +139,10 @@ def _text(x: float, y: float, text: str, size: int, colour: str, *, bold: bool =
 
 
 def main() -> None:
-    """Draw every story."""
+    """Draw all pictured groups."""
     IMAGES.mkdir(parents=True, exist_ok=True)
-    for story in STORIES:
-        (IMAGES / f"{story.strategy}.svg").write_text(picture(story))
+    for group in PICTURED_GROUPS:
+        (IMAGES / f"{group.strategy}.svg").write_text(picture(group))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ DOCS = Path(__file__).parents[3] / "docs"
 NAMES = sorted({name.removeprefix(COOPERATIVE_PREFIX) for name in STRATEGIES})
 
 sys.path.insert(0, str(DOCS / "developers" / "pictures"))
-from draw import IMAGES, STORIES, picture  # noqa: E402 - scripts of the documentation
+from draw import IMAGES, PICTURED_GROUPS, picture  # noqa: E402 - scripts of the documentation
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -33,10 +33,10 @@ def test_the_index_names_every_page_and_no_other():
     assert all(f"[`{name}`]({name}.md)" in index for name in NAMES)
 
 
-@pytest.mark.parametrize("story", STORIES, ids=lambda story: story.strategy)
-def test_pictures_are_current(story):
-    assert (IMAGES / f"{story.strategy}.svg").read_text(encoding="utf-8") == picture(story), "run: make docs"
+@pytest.mark.parametrize("group", PICTURED_GROUPS, ids=lambda group: group.strategy)
+def test_pictures_are_current(group):
+    assert (IMAGES / f"{group.strategy}.svg").read_text(encoding="utf-8") == picture(group), "run: make docs"
 
 
 def test_every_strategy_is_drawn():
-    assert {story.strategy for story in STORIES} >= set(NAMES)
+    assert {group.strategy for group in PICTURED_GROUPS} >= set(NAMES)

@@ -23,7 +23,7 @@ PROCESSES = (
     "rebalance_agent.cli.commands.sidecar",
     "rebalance_agent.clients.kafka_python",
     "rebalance_agent.demo.processes.member",
-    "rebalance_agent.demo.processes.orders",
+    "rebalance_agent.demo.processes.member_commands",
     "rebalance_agent.demo.processes.producer",
 )
 """What the demo and its processes import."""

@@ -1,7 +1,7 @@
 """The tracker can produce every metric of the group catalogue, with each of its closed label values.
 
-Pages that are put together by hand show what a row looks like; here nothing is: a row or a value that no story leads to
-has no place in the catalogue.
+Other tests show a row with values written by hand. Here the tracker computes the values from histories: a row or a
+label value that no history produces does not belong in the catalogue.
 """
 
 from __future__ import annotations
@@ -197,7 +197,7 @@ def held_on():
     return [*next_generation(ONE, reports=reports), late]
 
 
-STORIES = {
+HISTORIES = {
     "a first look": [topics(0, t=4), record(4_000, 7, ONE)],
     "one more, in a poll's sight": [*BEGIN, TWO, listed(9_000, "g", state=GroupState.COMPLETING_REBALANCE)],
     "stood still": [*BEGIN, TWO, listed(9_000, "g", state=GroupState.COMPLETING_REBALANCE), record(109_000, 2, ONE)],
@@ -232,10 +232,10 @@ STORIES = {
 DECLARED = Copartitioned.parse("g=t,u")
 
 
-def played(story):
+def observed(history):
     """Samples after each observation, and all events."""
     tracker, samples, events = Tracker("cluster", copartitioned=DECLARED), [], []
-    for observation in (*story, tick(700_000)):
+    for observation in (*history, tick(700_000)):
         events += feed(tracker, observation)
         if view := tracker.view("g"):
             by_metric = dict(group_samples(view, SeriesLimits(max_topic_series=9)).by_metric)
@@ -248,8 +248,8 @@ def played(story):
 def seen():
     """Metric -> its samples that say something: counted, measured, or the state that holds."""
     found = defaultdict(set)
-    for story in STORIES.values():
-        for metric, (labels, value) in played(story)[0]:
+    for history in HISTORIES.values():
+        for metric, (labels, value) in observed(history)[0]:
             counted = sum(value.counts) if isinstance(value, StallHistogram) else value
             if counted or (metric.kind is MetricType.GAUGE and not metric.values):
                 found[metric].add(labels)
@@ -257,16 +257,16 @@ def seen():
 
 
 @pytest.mark.parametrize("row", GROUP_ROWS, ids=lambda row: row.name)
-def test_some_story_leads_to_each_row_and_to_each_value_of_its_labels(row, seen):
-    assert seen[row], "no story leads to it"
+def test_a_history_produces_each_row_and_each_value_of_its_labels(row, seen):
+    assert seen[row], "no history leads to it"
     for label, closed in row.values.items():
         assert {labels[row.labels.index(label) - 1] for labels in seen[row]} == set(closed), label
 
 
-def test_each_phase_is_measured_in_some_story():
+def test_a_history_produces_each_phase():
     metrics = PhaseMetrics()
-    for story in STORIES.values():
-        for event in played(story)[1]:
+    for history in HISTORIES.values():
+        for event in observed(history)[1]:
             metrics.on_event(event)
     counts = {
         name: next(sample.value for sample in family.samples if sample.name.endswith("_count"))

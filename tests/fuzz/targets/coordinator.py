@@ -53,10 +53,10 @@ def take_record(data):
     json.dumps(record_json(record, 5))
 
 
-def take_story(data):
-    """Keys and values in turn, through everything that an observer shows, publishes and ingests of them.
+def take_observer(data):
+    """Keys and values in turn, through all that an observer shows, publishes and ingests.
 
-    Nothing of it may fail; what is published must read back, and be taken in by the pipeline.
+    Nothing may fail; published events can be decoded again and are accepted by the pipeline.
     """
     start = EVERY_KIND.start_ms
     pieces = parts(data)[: 2 * RECORDS_MAX]
@@ -96,7 +96,7 @@ def records():
     return [joined(*pair) for pair in longest.values()]
 
 
-def stories():
+def group_records():
     """Parts of each captured group's records."""
     by_group = {}
     for key, value in CAPTURED:
@@ -110,5 +110,5 @@ def stories():
 TARGETS = (
     Target("record", take_record, records, WORDS, framed_from=0),
     # Text, pages and events of a whole observer, each of which names every member.
-    Target("story", take_story, stories, WORDS, 2.0, 16 * MB, 4_000, 8 * KB, framed_from=0),
+    Target("observer", take_observer, group_records, WORDS, 2.0, 16 * MB, 4_000, 8 * KB, framed_from=0),
 )

@@ -22,7 +22,7 @@ from rebalance_agent.cli.pipeline.backfill import facts_in
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.pipeline.ingest.event_rows import EventRow, event_row
 from rebalance_agent.pipeline.ingest.log_rows import GroupPatterns, replayed_rows
-from support.kafka.captured import EVERY_KIND, REPORTED_STORY
+from support.kafka.captured import CAPTURED_TOPIC, EVERY_KIND
 from support.kafka.record_batches import COLUMNS
 
 __all__ = ["TARGETS"]
@@ -74,7 +74,7 @@ def take_lines(data):
 def backfills():
     """The topics of each capture, and some records from all parts of it."""
     made = []
-    for capture in (REPORTED_STORY, EVERY_KIND):
+    for capture in (CAPTURED_TOPIC, EVERY_KIND):
         facts = json.dumps({"topics": capture.topics.partitions, "ids": capture.topics.ids}).encode()
         for begin in range(0, len(capture.records), max(12, len(capture.records) // 12)):
             lines = [_line(each) for each in capture.records[begin : begin + 12]]

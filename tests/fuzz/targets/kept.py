@@ -21,7 +21,7 @@ from rebalance_agent.offsets_topic.snapshots.codec import (
     record_value,
 )
 from rebalance_agent.polls.baseline_reader import Baselines
-from support.kafka.captured import REPORTED_STORY
+from support.kafka.captured import CAPTURED_TOPIC
 from support.observer.views import NOW
 
 __all__ = ["TARGETS"]
@@ -52,8 +52,8 @@ def take_baseline(data):
 
 
 def snapshots():
-    story = REPORTED_STORY.records[:12]
-    records = [StoredRecord(0, each.offset(), NOW, each.key(), each.value() or b"") for each in story]
+    stored = CAPTURED_TOPIC.records[:12]
+    records = [StoredRecord(0, each.offset(), NOW, each.key(), each.value() or b"") for each in stored]
     digest = Digest(records)
     marker = Marker(VERSION, 7, records[-1].offset() + 1, len(digest.summands), digest.text, NOW, "facts")
     pieces = []

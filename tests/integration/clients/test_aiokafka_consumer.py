@@ -106,7 +106,7 @@ class Listening(aiokafka.ConsumerRebalanceListener):
 
 
 @pytest.mark.parametrize("name", EAGER)
-def test_every_eager_strategy_keeps_its_promise(admin, crew, sidecar, name):
+def test_every_eager_strategy_assigns_its_targets(admin, crew, sidecar, name):
     topics = {create(admin, 7): 7, create(admin, 4): 4}
 
     async def scenario():
@@ -238,7 +238,7 @@ def test_an_equal_newcomer_leads_and_still_leaves_the_active_its_partitions(crew
     asyncio.run(scenario())
 
 
-def test_copies_are_reported_to_their_keepers_who_take_over(crew, topic):
+def test_standbys_learn_their_copies_and_take_over(crew, topic):
     config = {
         "partition_assignment_strategy": "copartitioned-sticky",
         "assignor_config": {"assignment.num.standbys": 1, "assignment.changelog.topics": topic},
@@ -410,7 +410,7 @@ def test_subscriptions_of_others_that_end_early_or_cannot_be_read_do_not_end_the
     assert "its subscription cannot be read" in caplog.text
 
 
-def test_topics_that_cannot_be_are_nobodys_and_end_nothing(crew, topic, sidecar):
+def test_topics_with_invalid_names_are_not_assigned_and_end_no_member(crew, topic, sidecar):
     class Odd(RangePartitionAssignor):
         @classmethod
         def metadata(cls, topics):
@@ -426,7 +426,7 @@ def test_topics_that_cannot_be_are_nobodys_and_end_nothing(crew, topic, sidecar)
     assert arrives(sidecar, 2, kind="assign")[-1]["partitions"] == 100
 
 
-def test_a_leader_that_forgets_a_member_leaves_it_idle_and_not_dead(crew, topic, caplog):
+def test_a_member_without_an_assignment_from_the_leader_is_idle_and_continues(crew, topic, caplog):
     class Forgetful(RangePartitionAssignor):
         @classmethod
         def assign(cls, cluster, members):
@@ -540,7 +540,7 @@ def test_without_a_group_there_is_nothing_to_show(crew, topic, sidecar):
     assert sidecar.taken == []
 
 
-def test_the_error_of_a_member_that_the_group_refuses_names_who_offers_what(crew, topic):
+def test_the_error_of_a_refused_member_names_the_strategies_of_each_member(crew, topic):
     async def scenario():
         async with crew:
             first = await crew.join(topic, partition_assignment_strategy="range", client_id="first")

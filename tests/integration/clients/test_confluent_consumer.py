@@ -278,7 +278,7 @@ def test_pause_resume_seek_and_position_are_confluents(single, topic, producer):
     assert topic in consumer.list_topics(topic, timeout=10).topics
 
 
-def test_stored_offsets_are_committed_at_the_interval_with_a_word_to_on_commit(single, topic, producer, kafka, group):
+def test_stored_offsets_are_committed_at_the_interval_and_on_commit_is_called(single, topic, producer, kafka, group):
     produce(producer, topic, 5)
     reported = []
     consumer = single(
@@ -312,7 +312,7 @@ def test_without_auto_commit_nothing_is_committed_but_on_request(topic, producer
     assert committed(kafka, group, topic) == {0: 2, 1: 1} | dict.fromkeys(range(2, PARTITIONS), -1001)
 
 
-def test_commit_without_anything_stored_says_so(single, topic):
+def test_a_commit_without_stored_offsets_raises_no_offset(single, topic):
     consumer = single()
     consumer.subscribe([topic])
     with pytest.raises(KafkaException) as raised:

@@ -216,7 +216,7 @@ def test_without_a_sidecar_nothing_changes(kafka, topic):
         crew.until(lambda: shares(crew) == [5, 5])
 
 
-def test_a_consumer_that_nobody_knows_any_more_goes_at_once(kafka, sidecar):
+def test_an_unreferenced_consumer_is_freed_at_once(kafka, sidecar):
     consumer = Consumer({"bootstrap.servers": kafka.bootstrap_servers, "group.id": "gone"}, events_url=sidecar.url)
     consumer.subscribe(["some"])
     gone = weakref.ref(consumer)
@@ -228,7 +228,7 @@ def test_a_consumer_that_nobody_knows_any_more_goes_at_once(kafka, sidecar):
         gc.enable()
 
 
-def test_a_member_that_the_group_refuses_can_say_who_offers_what(crew, topic):
+def test_a_refused_member_can_explain_which_member_offers_which_assignor(crew, topic):
     first = crew.make({"partition.assignment.strategy": "range", "client.id": "first"})
     first.subscribe([topic])
     crew.until(first.assignment)
@@ -249,7 +249,7 @@ def test_a_member_that_the_group_refuses_can_say_who_offers_what(crew, topic):
     assert "first offers range. this consumer must list range." in text
 
 
-def test_a_refusal_that_cannot_be_explained_says_why(monkeypatch):
+def test_a_refusal_that_cannot_be_explained_has_the_reason(monkeypatch):
     monkeypatch.setattr(inconsistent_protocol, "TIMEOUT_SECONDS", 0.5)
     settings = {"bootstrap.servers": "127.0.0.1:9", "group.id": "g", "on_commit": lambda *_: None, "log_level": 0}
     with Consumer(settings, events_url="") as consumer:

@@ -146,7 +146,7 @@ def test_a_revocation_is_of_the_old_generation_and_an_assignment_of_the_new(join
     assert revoked[0]["timestamp_ms"] <= assigned[0]["started_ms"]
 
 
-def test_failover_hands_everything_over_when_the_active_member_leaves_and_says_that_it_left(join, topic, sidecar):
+def test_failover_moves_all_partitions_when_the_active_member_leaves_and_reports_the_leave(join, topic, sidecar):
     config = {"partition_assignment_strategy": "failover"}
     active = join(topic, client_id="active", assignor_config={"assignment.consumer.priority": 10}, **config)
     standby = join(topic, client_id="standby", assignor_config={"assignment.consumer.priority": 5}, **config)
@@ -284,7 +284,7 @@ def mute():
     [absent, mute, failing, malformed, lambda: answering(b"\xff\x00nonsense")],
     ids=["absent", "silent", "500", "400", "garbage"],
 )
-def test_a_consumer_lives_its_whole_life_beside_a_sidecar_that_is_ill(join, topic, sick):
+def test_a_consumer_works_beside_a_failing_sidecar(join, topic, sick):
     with sick() as url:
         first = join(topic, partition_assignment_strategy="weighted-sticky", events_url=url)
         until(lambda: len(first.owned) == 100)
@@ -296,7 +296,7 @@ def test_a_consumer_lives_its_whole_life_beside_a_sidecar_that_is_ill(join, topi
         assert (first.error, second.error) == (None, None)
 
 
-def test_unsubscribing_says_that_the_member_left_with_what_it_gave_up(join, topic, sidecar):
+def test_unsubscribing_reports_the_leave_with_the_revoked_partitions(join, topic, sidecar):
     member = join(topic, client_id="u", partition_assignment_strategy="range")
     until(lambda: len(member.owned) == 100)
     member.stop()

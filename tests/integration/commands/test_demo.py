@@ -13,7 +13,7 @@ import threading
 import psutil
 import pytest
 
-from rebalance_agent.demo.stories import GROUPS, STEPS
+from rebalance_agent.demo.scenario import GROUPS, STEPS
 from rebalance_agent.ui.words import duration
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(240)]

@@ -103,7 +103,7 @@ def test_what_was_read_and_not_committed_is_reported_when_it_goes(kafka, names, 
             assert waits >= 2
 
 
-def test_a_sidecar_hears_that_a_quiet_process_lives(kafka, names):
+def test_a_sidecar_receives_heartbeats_of_a_process_without_events(kafka, names):
     bootstrap, (topic, group, _) = kafka.bootstrap_servers, names
     create_topic(bootstrap, topic, PARTITIONS)
     beating = Heartbeat(reporter._beat_reporters, period_seconds=0.1)

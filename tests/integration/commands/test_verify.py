@@ -136,7 +136,7 @@ def test_what_an_observer_without_snapshots_did_not_see_is_named(names, verify, 
     assert missed == set(groups.values())
 
 
-def test_an_event_that_nobody_can_have_seen_is_named(names, verify, kafka):
+def test_an_invented_event_is_a_difference(names, verify, kafka):
     topic, groups, settings = names
     bootstrap, published = kafka.bootstrap_servers, settings["events_topic"]
     create_topic(bootstrap, topic, 4)

@@ -34,7 +34,7 @@ def run(*arguments, code=0, **environment):
     return done.stdout if code == 0 else done.stderr
 
 
-def test_a_groups_life_is_reported_the_same_by_the_agent_the_topic_and_the_coordinators_log(kafka):
+def test_agent_topic_and_coordinators_log_give_the_same_explanation(kafka):
     unique = uuid.uuid4().hex[:8]
     bootstrap, topic, published = kafka.bootstrap_servers, f"topic-{unique}", f"events-{unique}"
     group = f'a "group"\nwith/slashes {unique}'

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from rebalance_agent.demo.stories import group_named
+from rebalance_agent.demo.scenario import group_named
 from rebalance_agent.testing.simulation import SimulatedMember
 from support.members.coordinating import Consumer
 from support.observer.observing import create_topic, eventually, observing
@@ -72,7 +72,7 @@ class Life:
 
 @contextmanager
 def living(bootstrap, watched, topics, strategy):
-    """The demo's members, as long as nobody has gone for good: how they end is another story each time."""
+    """The demo's members until one leaves for good: how members end differs between runs."""
     names = [member.client_id for member in CLUSTERED.members]
     life = Life(bootstrap, watched, topics, strategy)
     try:

@@ -28,7 +28,7 @@ def explained(kafka, capsys, group, rules):
         ("cooperative-sticky", "weighted-sticky", 1, "weighted-sticky is eager, and a client with cooperative-sticky"),
     ],
 )
-def test_what_would_be_done_to_a_group_is_said_and_not_done(kafka, capsys, own, strategy, code, verdict):
+def test_explain_shows_the_changes_to_a_group_without_making_them(kafka, capsys, own, strategy, code, verdict):
     group = f"explained-{uuid.uuid4().hex[:8]}"
     create_topic(kafka.bootstrap_servers, group, 4)
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
@@ -52,7 +52,7 @@ def test_what_would_be_done_to_a_group_is_said_and_not_done(kafka, capsys, own, 
     assert verdict in text
 
 
-def test_a_group_that_is_not_there_is_said_to_be_none(kafka, capsys):
+def test_explain_names_a_group_that_does_not_exist(kafka, capsys):
     group = f"nobody-{uuid.uuid4().hex[:8]}"
     assert explained(kafka, capsys, group, f"{group}=sticky")[0] == 0
     code, text = explained(kafka, capsys, group, "other=sticky")

@@ -64,7 +64,7 @@ def assignor(kafka, group):
 
 
 @pytest.mark.parametrize(("own", "strategy"), PROTOCOLS)
-def test_librdkafka_gets_what_the_weights_promise(kafka, topic, started, own, strategy):
+def test_librdkafka_gets_its_share_by_weight(kafka, topic, started, own, strategy):
     group = f"group-of-{topic}"
     with weighted(kafka, group, strategy, 300) as heavy, weighted(kafka, group, strategy, 100) as light:
         properties = {"partition.assignment.strategy": own}
@@ -118,7 +118,7 @@ def test_members_with_the_library_and_members_behind_a_gateway_are_one_group_whi
     assert set(heavy.outcomes) == {FrameOutcome.OFFERED, FrameOutcome.CHOSEN, FrameOutcome.ASSIGNED}
 
 
-def test_a_restarted_gateway_causes_no_rebalance_and_knows_again_who_has_what(kafka, topic, started):
+def test_a_restarted_gateway_causes_no_rebalance_and_restores_the_owners(kafka, topic, started):
     group = f"group-of-{topic}"
     with weighted(kafka, group, "weighted-sticky", 100) as first:
         port = int(first.bootstrap.rpartition(":")[2])

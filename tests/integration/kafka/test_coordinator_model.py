@@ -18,7 +18,7 @@ from rebalance_agent.testing.simulation import (
     restart,
     simulate,
 )
-from support.members.coordinating import modelled, play, real_group
+from support.members.coordinating import modelled, real_group, run_moves
 from support.observer.observing import create_topic, eventually
 
 pytestmark = [
@@ -64,13 +64,13 @@ def member(topic):
 
 @pytest.fixture
 def both(kafka, topics, topic, group):
-    """Plays moves one after the other, really and in the model: real rows, returns, errors; and the timeline."""
+    """Executes moves one after the other, really and in the model: real rows, returns, errors; and the timeline."""
 
     def run(*moves, known=(topic,)):
         known = {name: topics[name] for name in known}
         dated = [move(place * REST_MS) for place, move in enumerate(moves)]
         timeline = simulate(known, [*itertools.chain(*dated)], SETTINGS)
-        return *play(kafka.bootstrap_servers, group, dated, known, SETTINGS), timeline
+        return *run_moves(kafka.bootstrap_servers, group, dated, known, SETTINGS), timeline
 
     return run
 
@@ -160,7 +160,7 @@ def test_a_tied_vote_ends_as_in_a_real_group(both, member, tied):
     assert rows == modelled(timeline)
 
 
-def test_a_member_that_shares_no_strategy_is_refused_and_the_error_names_who_offers_what(both, member):
+def test_a_member_that_shares_no_strategy_is_refused_with_the_strategies_of_each_member(both, member):
     rows, _, errors, timeline = both(
         join(member("a", "range", "roundrobin")), join(member("b", "range")), join(member("c", "weighted-sticky"))
     )
@@ -176,17 +176,17 @@ def test_a_member_that_is_processing_delays_the_join_of_all(kafka, topics, topic
     script = [Join(0, slow), Join(REST_MS, member("quick", "range")), Join(2 * REST_MS, member("third", "range"))]
     known = {topic: topics[topic]}
     timelines = [simulate(known, script[: place + 1], SETTINGS) for place in range(3)]
-    with real_group(kafka.bootstrap_servers, group, script) as playing:
+    with real_group(kafka.bootstrap_servers, group, script) as real:
         for step, timeline in zip(script, timelines, strict=True):
             if step is script[2]:
-                playing.members["slow"].hold()
-            playing.take(step)
+                real.members["slow"].hold()
+            real.take(step)
             if step is script[2]:
-                eventually(lambda: playing.state()[0] == "PREPARING_REBALANCING")
-                assert playing.generations()[0] == modelled(timelines[1])
-                playing.members["slow"].release()
-            playing.rest(timeline, known)
-        assert playing.generations()[0] == modelled(timelines[2])
+                eventually(lambda: real.state()[0] == "PREPARING_REBALANCING")
+                assert real.generations()[0] == modelled(timelines[1])
+                real.members["slow"].release()
+            real.rest(timeline, known)
+        assert real.generations()[0] == modelled(timelines[2])
     last = timelines[2].generations[-1]
     assert last.last_to_join == "slow"
     assert last.joined_ms - last.start_ms > 1_000
@@ -199,17 +199,17 @@ def test_a_member_that_processes_for_too_long_leaves_and_is_back_at_its_next_pol
     known = {topic: topics[topic]}
     expected = modelled(simulate(known, script, SETTINGS))[:3]
     assert [bool(owned) for _, _, owned in expected] == [True, False, True]
-    with real_group(kafka.bootstrap_servers, group, script) as playing:
-        playing.take(script[0])
-        eventually(lambda: playing.settled(("a",), PARTITIONS))
-        playing.members["a"].hold()
-        eventually(lambda: playing.state()[0] == "EMPTY")
-        playing.members["a"].release()
-        eventually(lambda: playing.settled(("a",), PARTITIONS))
-        assert playing.generations()[0] == expected
+    with real_group(kafka.bootstrap_servers, group, script) as real:
+        real.take(script[0])
+        eventually(lambda: real.settled(("a",), PARTITIONS))
+        real.members["a"].hold()
+        eventually(lambda: real.state()[0] == "EMPTY")
+        real.members["a"].release()
+        eventually(lambda: real.settled(("a",), PARTITIONS))
+        assert real.generations()[0] == expected
 
 
-@pytest.mark.no_cover  # the model is played thousands of times: to count its lines takes longer
+@pytest.mark.no_cover  # the model runs thousands of times: to count its lines takes longer
 @pytest.mark.parametrize(
     ("strategy", "in_any_order_the_same"),
     [("range", True), ("cooperative-failover", True), ("cooperative-weighted-sticky", False)],
@@ -229,11 +229,11 @@ def test_members_that_join_together_end_as_the_model_does_after_a_number_that_it
         history, assignment = _history(modelled(timeline))
         assert ends.setdefault(history, assignment) == assignment  # who came when decides who has what
     assert all(end == assignment for end in ends.values()) == in_any_order_the_same
-    with real_group(kafka.bootstrap_servers, group, [Join(0, each) for each in members]) as playing:
+    with real_group(kafka.bootstrap_servers, group, [Join(0, each) for each in members]) as real:
         for each in members:
-            playing.take(Join(0, each))
-        playing.rest(timeline, known)
-        rows, _ = playing.generations()
+            real.take(Join(0, each))
+        real.rest(timeline, known)
+        rows, _ = real.generations()
     assert {used for _, used, _ in rows} == {strategy}
     assert rows[-1][0] in numbers
     history, assignment = _history(rows)

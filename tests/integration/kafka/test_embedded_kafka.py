@@ -210,7 +210,7 @@ def test_a_given_directory_is_left_as_it_is(tmp_path):
         EmbeddedKafka(directory=tmp_path / "kafka").start()
 
 
-def test_a_failed_block_keeps_the_logs_and_says_where():
+def test_a_failed_block_keeps_the_logs_and_names_their_folder():
     with pytest.raises(ZeroDivisionError) as caught, EmbeddedKafka(offsets_topic=False) as kafka:  # noqa: PT012
         log = kafka.log_path(1)
         raise ZeroDivisionError

@@ -80,7 +80,7 @@ def test_an_observer_that_restarts_is_taken_up_again(chromium, fleet):
 
 
 @pytest.mark.parametrize("status", [200, 401, 404, 503])
-def test_what_somebody_else_answers_is_not_taken_for_the_agents_word(chromium, address, fleet, status):
+def test_the_page_ignores_answers_of_other_programs(chromium, address, fleet, status):
     chromium.open(address + group_link(fleet.views[7].group))
     chromium.run(f"window.fetch = async () => new Response('<p>default backend</p>', {{ status: {status} }})")
     chromium.run("refresh().then(() => true)")

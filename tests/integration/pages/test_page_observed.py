@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.integration, needs_chromium]
 MARKS = "[...document.querySelectorAll('.roomy .trigger')].map((each) => each.dataset.t)"
 
 
-def test_an_open_page_follows_a_groups_life(kafka):
+def test_an_open_page_shows_changes_of_a_group(kafka):
     unique = uuid.uuid4().hex[:8]
     bootstrap, topic, group = kafka.bootstrap_servers, f"topic-{unique}", f"<script>evil()</script> {unique}"
     create_topic(bootstrap, topic, 4)

@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 
 from judge.members.account import now_ms
 from judge.play.readers import survivors
-from judge.play.stage import OFFSETS, OFFSETS_PARTITIONS
+from judge.play.run_context import OFFSETS, OFFSETS_PARTITIONS
 from judge.play.transactions import ANSWER_S, open_transaction
 from rebalance_agent.testing import BrokerError
 
@@ -24,8 +24,8 @@ COMPACTED = {"segment.ms": "1000", "min.cleanable.dirty.ratio": "0.01", "max.com
 class Inflictions:
     """What each fault does. Its choices are by ``chance``, the lane's."""
 
-    def __init__(self, stage, observer):
-        self._stage, self._observer, self._looks, self._compacting = stage, observer, 0, False
+    def __init__(self, context, observer):
+        self._context, self._observer, self._looks, self._compacting = context, observer, 0, False
         # Two lanes play at once: what asks all brokers waits until they are there, and holds the next broker's fault.
         self._brokers = threading.Lock()
 
@@ -34,7 +34,7 @@ class Inflictions:
         getattr(self, "_" + name.replace(" ", "_"))(chance)
 
     def _leaders(self):
-        partitions = self._stage.admin().list_topics(OFFSETS, 30).topics[OFFSETS].partitions
+        partitions = self._context.admin().list_topics(OFFSETS, 30).topics[OFFSETS].partitions
         return {number: each.leader for number, each in partitions.items()}
 
     def _coordinator_killed(self, chance):
@@ -43,19 +43,19 @@ class Inflictions:
 
     def _kill_one(self, chance):
         broker = chance.choice(sorted(self._leaders().values()))
-        self._stage.acts.note("broker killed", broker=broker)
-        self._stage.kafka.kill_broker(broker)
-        self._stage.over.wait(chance.uniform(5, 12))
+        self._context.acts.note("broker killed", broker=broker)
+        self._context.kafka.kill_broker(broker)
+        self._context.over.wait(chance.uniform(5, 12))
         self._back([broker])
 
     def _outage(self, chance):
         """Two of three brokers are away: no controllers, no coordinators, no metadata."""
         with self._brokers:
-            gone = chance.sample(self._stage.kafka.node_ids, 2)
+            gone = chance.sample(self._context.kafka.node_ids, 2)
             for broker in gone:
-                self._stage.acts.note("broker killed", broker=broker)
-                self._stage.kafka.kill_broker(broker)
-            self._stage.over.wait(chance.uniform(4, 12))
+                self._context.acts.note("broker killed", broker=broker)
+                self._context.kafka.kill_broker(broker)
+            self._context.over.wait(chance.uniform(4, 12))
             self._back(gone)
 
     def _back(self, brokers):
@@ -65,19 +65,19 @@ class Inflictions:
         pause, until = threading.Event(), now_ms() + BACK_S * 1000
         while now_ms() < until and not all(map(self._follows, brokers)):
             pause.wait(0.2)
-        self._stage.acts.note("brokers back", brokers=brokers)
+        self._context.acts.note("brokers back", brokers=brokers)
         if self._compacting:
             self._note_survivors()
 
     def _start_broker(self, broker):
         for _ in range(STARTS_MAX):  # its former self still counts as there
             with contextlib.suppress(BrokerError):
-                self._stage.kafka.start_broker(broker)
+                self._context.kafka.start_broker(broker)
                 return
 
     def _follows(self, broker):
         """Whether a broker answers, and is in sync with every partition of the offsets topic."""
-        address = self._stage.kafka.bootstrap_servers.split(",")[broker - 1]
+        address = self._context.kafka.bootstrap_servers.split(",")[broker - 1]
         with contextlib.suppress(KafkaException):
             admin = AdminClient({"bootstrap.servers": address, "log_level": 0})
             partitions = admin.list_topics(OFFSETS, 5).topics[OFFSETS].partitions.values()
@@ -89,19 +89,19 @@ class Inflictions:
             self._move_leaders()
 
     def _move_leaders(self):
-        partitions = self._stage.admin().list_topics(OFFSETS, 30).topics[OFFSETS].partitions
+        partitions = self._context.admin().list_topics(OFFSETS, 30).topics[OFFSETS].partitions
         rows = [
             {"topic": OFFSETS, "partition": number, "replicas": [*each.replicas[1:], each.replicas[0]]}
             for number, each in partitions.items()
         ]
-        path = self._stage.folder / "moved.json"
+        path = self._context.folder / "moved.json"
         path.write_text(json.dumps({"version": 1, "partitions": rows}))
-        servers = ("--bootstrap-server", self._stage.kafka.bootstrap_servers)
+        servers = ("--bootstrap-server", self._context.kafka.bootstrap_servers)
         arguments = (*servers, "--reassignment-json-file", str(path), "--execute")
-        self._stage.kafka.run_tool(REASSIGN, *arguments, timeout=TOOL_S)
+        self._context.kafka.run_tool(REASSIGN, *arguments, timeout=TOOL_S)
         chosen = [TopicPartition(OFFSETS, number) for number in partitions]
-        self._stage.acts.note("leaders elected")
-        admin = self._stage.admin()
+        self._context.acts.note("leaders elected")
+        admin = self._context.admin()
         admin.elect_leaders(ElectionType.PREFERRED, chosen).result(TOOL_S)
 
     def _observer_killed(self, chance):
@@ -116,7 +116,7 @@ class Inflictions:
         with self._brokers:
             self._configure(COMPACTED)
             self._compacting = True
-        self._stage.over.wait(seconds)
+        self._context.over.wait(seconds)
         with self._brokers:
             self._configure(dict.fromkeys(COMPACTED))
             self._compacting = False
@@ -124,11 +124,11 @@ class Inflictions:
 
     def _note_survivors(self):
         """Which records the topic still has. What observers could not read before cannot be asked of them."""
-        left = survivors(self._stage.kafka.bootstrap_servers)
+        left = survivors(self._context.kafka.bootstrap_servers)
         self._looks += 1
-        path = self._stage.folder / f"survivors-{self._looks}.json"
+        path = self._context.folder / f"survivors-{self._looks}.json"
         path.write_text(json.dumps(left))
-        self._stage.acts.note("survivors", file=path.name)
+        self._context.acts.note("survivors", file=path.name)
 
     def _configure(self, values):
         entries = [
@@ -136,13 +136,13 @@ class Inflictions:
             for name, value in values.items()
         ]
         resource = ConfigResource(ConfigResource.Type.TOPIC, OFFSETS, incremental_configs=entries)
-        admin = self._stage.admin()
+        admin = self._context.admin()
         admin.incremental_alter_configs([resource])[resource].result(60)
 
     def _open_transactions(self, chance):
         """A transaction with offsets in every partition of the offsets topic stays open for a while."""
         with self._brokers:
-            producer = open_transaction(self._stage.kafka.bootstrap_servers, f"judge-{chance.random()}")
-        self._stage.over.wait(chance.uniform(10, 20))
+            producer = open_transaction(self._context.kafka.bootstrap_servers, f"judge-{chance.random()}")
+        self._context.over.wait(chance.uniform(10, 20))
         with self._brokers:
             producer.abort_transaction(ANSWER_S)

@@ -15,9 +15,9 @@ from rebalance_agent.testing import BrokerError
 class Faults:
     """One thread for each lane; ``played`` counts the faults."""
 
-    def __init__(self, stage, inflict, only=None):
+    def __init__(self, context, inflict, only=None):
         """``inflict`` does a fault, of a name and by chance, and undoes it."""
-        self._stage, self._inflict, self.played = stage, inflict, Counter()
+        self._context, self._inflict, self.played = context, inflict, Counter()
         self.lanes = lanes(only)
         self._threads = [threading.Thread(target=self.play, args=(lane,), daemon=True) for lane in self.lanes]
 
@@ -37,15 +37,15 @@ class Faults:
 
     def play(self, lane):
         """Play a lane until the run is over."""
-        chance = random.Random(f"{self._stage.seed} {lane[0]}")
+        chance = random.Random(f"{self._context.seed} {lane[0]}")
         for name in rounds(lane, chance):
-            if self._stage.over.wait(chance.uniform(*REST_S)):
+            if self._context.over.wait(chance.uniform(*REST_S)):
                 return
             print(f"  fault: {name}", flush=True)
-            self._stage.acts.note("fault", name=name)
+            self._context.acts.note("fault", name=name)
             try:
                 self._inflict(name, chance)
                 self.played[name] += 1
             except (BrokerError, KafkaException, OSError, TimeoutError) as error:
-                self._stage.acts.note("refused", name=name, error=str(error))
-            self._stage.acts.note("fault over", name=name)
+                self._context.acts.note("refused", name=name, error=str(error))
+            self._context.acts.note("fault over", name=name)

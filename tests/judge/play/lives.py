@@ -18,9 +18,9 @@ RACKS = ("a", "b", "c")
 class Life:
     """One group in a thread of its own. The choices follow from the seed and the group's name."""
 
-    def __init__(self, group, stage):
-        self.group, self._stage = group, stage
-        self._chance = random.Random(f"{stage.seed} {group.name}")
+    def __init__(self, group, context):
+        self.group, self._context = group, context
+        self._chance = random.Random(f"{context.seed} {group.name}")
         self._members, self._count, self._topics, self._second = [], 0, 0, False
         self._thread = threading.Thread(target=self._live, daemon=True)
         self.played, self.failed = {}, None
@@ -71,7 +71,7 @@ class Life:
                 self.played[change] = self.played.get(change, 0) + 1
 
     def _rest(self, shortest, longest):
-        return self._stage.over.wait(self._chance.uniform(shortest, longest))
+        return self._context.over.wait(self._chance.uniform(shortest, longest))
 
     def _one(self):
         return self._chance.choice(self._members)
@@ -87,7 +87,7 @@ class Life:
             self._count += 1
             name = f"{self.group.name}-{self._count}"
         instance = name if self.group.static else ""
-        self._members.append(Member(self.group, name, self._stage, instance, settings))
+        self._members.append(Member(self.group, name, self._context, instance, settings))
         if self._second:
             self._members[-1].send("subscribe", topics=self._both())
 
@@ -104,7 +104,7 @@ class Life:
     def _zombie(self):
         member = self._one()
         member.stop()
-        self._stage.over.wait(self.group.session_ms / 1000 + self._chance.uniform(*ZOMBIE_MORE_S))
+        self._context.over.wait(self.group.session_ms / 1000 + self._chance.uniform(*ZOMBIE_MORE_S))
         member.go_on()
 
     def _kick(self):
@@ -137,27 +137,27 @@ class Life:
         member = self._one()
         self._members.remove(member)
         member.kill() if self._chance.random() < 1 / 2 else member.close()
-        self._stage.over.wait(self.group.session_ms / 1000 + self._chance.uniform(*ZOMBIE_MORE_S))
+        self._context.over.wait(self.group.session_ms / 1000 + self._chance.uniform(*ZOMBIE_MORE_S))
         self._start(member.name)
 
     def _rolling(self):
-        self._stage.acts.note("rolling", group=self.group.name)
+        self._context.acts.note("rolling", group=self.group.name)
         for member in list(self._members):
             self._leave(member)
             self._rest(*WITHIN_S)
             self._start(member.name if self.group.static else None)
             self._rest(*ROLLING_REST_S)
-        self._stage.acts.note("rolled", group=self.group.name)
+        self._context.acts.note("rolled", group=self.group.name)
 
     def _partitions(self):
         (topic,) = self.group.topics
-        return self._stage.add_partitions(self.group.name, topic, PARTITIONS_MAX)
+        return self._context.add_partitions(self.group.name, topic, PARTITIONS_MAX)
 
     def _topic(self):
         if self._topics == TOPICS_MAX:
             return False
         self._topics += 1
-        return self._stage.add_topic(self.group.name, f"{self.group.name}-t-{self._topics}", MORE_PARTITIONS)
+        return self._context.add_topic(self.group.name, f"{self.group.name}-t-{self._topics}", MORE_PARTITIONS)
 
     def _both(self):
         return [*self.group.topics, f"{self.group.name}-u"] if self._second else self.group.topics

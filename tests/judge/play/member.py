@@ -31,30 +31,30 @@ class Acts:
 class Member:
     """One process. ``name`` is its client id, ``file`` has its account, ``settings`` are its own."""
 
-    def __init__(self, group, name, stage, instance="", settings=None):
-        self.group, self.name, self._acts = group, name, stage.acts
-        number = stage.number(name)
+    def __init__(self, group, name, context, instance="", settings=None):
+        self.group, self.name, self._acts = group, name, context.acts
+        number = context.number(name)
         self.process = f"{name}.{number}"
-        self.file = stage.folder / "members" / f"{group.name}~{self.process}.ndjson"
+        self.file = context.folder / "members" / f"{group.name}~{self.process}.ndjson"
         config = {
-            "bootstrap": stage.kafka.bootstrap_servers,
+            "bootstrap": context.kafka.bootstrap_servers,
             "group": group.name,
             "name": name,
             "instance": instance,
             "topics": group.topics,
             "pattern": f"^{group.name}-t.*" if group.pattern else "",
             "file": str(self.file),
-            "folder": str(stage.folder),
+            "folder": str(context.folder),
             "commit_ms": group.commit_ms,
             "settings": {**group.settings, **(settings or {})},
-            "class_path": stage.class_path,
-            "jvm": stage.jvm,
+            "class_path": context.class_path,
+            "jvm": context.jvm,
         }
         program = (
-            [stage.go_member] if group.program == "go" else [sys.executable, str(PROGRAMS / f"{group.program}.py")]
+            [context.go_member] if group.program == "go" else [sys.executable, str(PROGRAMS / f"{group.program}.py")]
         )
         self._note("start")
-        with (stage.folder / "members" / "errors.log").open("ab") as errors:
+        with (context.folder / "members" / "errors.log").open("ab") as errors:
             self._popen = subprocess.Popen(
                 [*program, json.dumps(config)],
                 env=ENVIRONMENT,

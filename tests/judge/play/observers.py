@@ -19,14 +19,14 @@ COMMAND = (sys.executable, "-c", "import sys; from rebalance_agent.cli.main impo
 class Observer:
     """``rebalance-agent observe``, its log in a file; ``topic`` gets its events."""
 
-    def __init__(self, name, stage, topic, port, *flags):
+    def __init__(self, name, context, topic, port, *flags):
         self.name, self.topic = name, topic
-        self._stage, self._log, self._url = stage, stage.folder / f"{name}.log", f"http://127.0.0.1:{port}"
+        self._context, self._log, self._url = context, context.folder / f"{name}.log", f"http://127.0.0.1:{port}"
         self._command = [
             *COMMAND,
             "observe",
             "--bootstrap-servers",
-            stage.kafka.bootstrap_servers,
+            context.kafka.bootstrap_servers,
             "--events-topic",
             topic,
             "--listen",
@@ -37,7 +37,7 @@ class Observer:
 
     def start(self):
         """Start it."""
-        self._stage.acts.note("observer started", observer=self.name)
+        self._context.acts.note("observer started", observer=self.name)
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
                 self._command,
@@ -51,7 +51,7 @@ class Observer:
 
     def _note_ready(self):
         if self.wait_ready():
-            self._stage.acts.note("observer ready", observer=self.name)
+            self._context.acts.note("observer ready", observer=self.name)
 
     def wait_ready(self):
         """Wait until /readyz is 200; whether it came to that."""
@@ -69,7 +69,7 @@ class Observer:
 
     def kill(self):
         """SIGKILL."""
-        self._stage.acts.note("observer killed", observer=self.name)
+        self._context.acts.note("observer killed", observer=self.name)
         self._process.kill()
         self._process.wait()
 
@@ -86,8 +86,8 @@ class Observer:
     def scrape(self):
         """Save /metrics."""
         text = self._get("/metrics")
-        self._stage.acts.note("scraped", observer=self.name)
-        (self._stage.folder / f"{self.name}.metrics").write_text(text or "")
+        self._context.acts.note("scraped", observer=self.name)
+        (self._context.folder / f"{self.name}.metrics").write_text(text or "")
 
     def _get(self, path):
         try:

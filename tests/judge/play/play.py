@@ -13,8 +13,8 @@ from judge.play.faults import Faults
 from judge.play.lives import Life, begin_all, end_all
 from judge.play.observers import Observer
 from judge.play.readers import Reader
+from judge.play.run_context import BROKER, OFFSETS, OFFSETS_PARTITIONS, RunContext
 from judge.play.source import Source
-from judge.play.stage import BROKER, OFFSETS, OFFSETS_PARTITIONS, Stage
 from judge.play.timetable import FAULTS
 from judge.play.topic_ids import topic_ids
 from rebalance_agent.testing import EmbeddedKafka
@@ -40,14 +40,14 @@ def play(options, groups, folder):
     """Play; evidence is in ``folder`` afterwards, also after Ctrl-C or an error."""
     properties = {**BROKER}
     with EmbeddedKafka(3, properties, startup_timeout=180, racks=("a", "b", "c")) as kafka:
-        stage = Stage(kafka, folder, options.seed)
-        groups = [group for group in groups if group.program != "go" or stage.go_member]
+        context = RunContext(kafka, folder, options.seed)
+        groups = [group for group in groups if group.program != "go" or context.go_member]
         facts = {"seed": options.seed, "groups": {group.name: _reported(group) for group in groups}, "began": now_ms()}
         chosen = FAULTS if options.faults is None else options.faults
         facts["wanted"] = sorted({change for group in groups for change in group.changes}.union(chosen))
         (folder / "run.json").write_text(json.dumps(facts, indent=1))
         try:
-            _play(stage, options, groups, folder)
+            _play(context, options, groups, folder)
         finally:
             for number, path in kafka.logs.items():
                 copyfile(path, folder / f"broker-{number}.log")
@@ -64,56 +64,56 @@ def _reported(group):
     }
 
 
-def _play(stage, options, groups, folder):
-    stage.create_topics(groups)
+def _play(context, options, groups, folder):
+    context.create_topics(groups)
     with ExitStack() as stack:
         ports = free_ports(2)
         shared = ("--groups-deny", "judge-.*|transactions-.*|__.*")
         observers = {
-            KEPT: Observer(KEPT, stage, EVENTS[KEPT], ports[0], "--state-topic", "", *shared),
-            LONE: Observer(LONE, stage, EVENTS[LONE], ports[1], *shared),
+            KEPT: Observer(KEPT, context, EVENTS[KEPT], ports[0], "--state-topic", "", *shared),
+            LONE: Observer(LONE, context, EVENTS[LONE], ports[1], *shared),
         }
         for each in observers.values():
             stack.callback(each.end)
             each.start()
         if not all(each.wait_ready() for each in observers.values()):
             raise RunError(f"an observer did not get ready: see {folder}")
-        bootstrap = stage.kafka.bootstrap_servers
+        bootstrap = context.kafka.bootstrap_servers
         records = Reader(bootstrap, OFFSETS, OFFSETS_PARTITIONS, folder / "records.ndjson")
         stack.callback(records.end)
-        events = {name: Reader(bootstrap, topic, _size(stage, topic), folder / f"events-{name}.ndjson")
+        events = {name: Reader(bootstrap, topic, _size(context, topic), folder / f"events-{name}.ndjson")
                   for name, topic in EVENTS.items()}  # fmt: skip
         for each in events.values():
             stack.callback(each.end)
-        source = Source(stage, groups)
+        source = Source(context, groups)
         stack.callback(source.end)
-        lives = [Life(group, stage) for group in groups]
-        faults = Faults(stage, Inflictions(stage, observers[LONE]).inflict, options.faults)
+        lives = [Life(group, context) for group in groups]
+        faults = Faults(context, Inflictions(context, observers[LONE]).inflict, options.faults)
         stack.callback(end_all, lives)
-        stack.callback(stage.over.set)
+        stack.callback(context.over.set)
         begin_all(lives)
         faults.begin()
-        _watch(stage, options, lives, faults, observers, events)
-        _calm(stage, lives, faults, observers, events)
-        (folder / "topics.json").write_text(json.dumps(topic_ids(stage.admin())))
+        _watch(context, options, lives, faults, observers, events)
+        _calm(context, lives, faults, observers, events)
+        (folder / "topics.json").write_text(json.dumps(topic_ids(context.admin())))
         print("  played:", json.dumps(_played(lives, faults)), flush=True)
         (folder / "played.json").write_text(json.dumps(_played(lives, faults)))
 
 
-def _size(stage, topic):
+def _size(context, topic):
     for _ in range(100):
-        found = stage.admin().list_topics(topic, 10).topics[topic]
+        found = context.admin().list_topics(topic, 10).topics[topic]
         if found.partitions and found.error is None:
             return len(found.partitions)
-        stage.over.wait(0.2)
+        context.over.wait(0.2)
     raise RunError(f"no observer made the topic {topic}")
 
 
-def _watch(stage, options, lives, faults, observers, events):
+def _watch(context, options, lives, faults, observers, events):
     """Wait for the end. On a slow machine a run is longer rather than without a fault."""
     until = now_ms() + options.minutes * 60_000
     while (left_s := (until - now_ms()) / 1000) > 0 or (left_s > -LATE_MAX_S and faults.few(options.minutes)):
-        stage.over.wait(min(PROGRESS_S, left_s) if left_s > 0 else PROGRESS_S)
+        context.over.wait(min(PROGRESS_S, left_s) if left_s > 0 else PROGRESS_S)
         members = sum(life.running for life in lives)
         played = sum(sum(life.played.values()) for life in lives)
         print(
@@ -128,21 +128,21 @@ def _watch(stage, options, lives, faults, observers, events):
             raise RunError("the observer ended by itself: see kept.log")
 
 
-def _calm(stage, lives, faults, observers, events):
+def _calm(context, lives, faults, observers, events):
     """Start nothing new, let running changes end, and wait until all their events can have arrived."""
-    stage.over.set()
+    context.over.set()
     print("  nothing new begins; waiting for the last events", flush=True)
     for each in (faults, *lives):
         each.join()
     pause, until = threading.Event(), now_ms() + QUIET_MAX_S * 1000
-    stage.acts.note("calm")
+    context.acts.note("calm")
     calm = now_ms()
     while now_ms() < until and now_ms() - max(calm, *(each.last_ms for each in events.values())) < QUIET_S * 1000:
         pause.wait(0.5)
     for each in observers.values():
         if each.running:
             each.scrape()
-    stage.acts.note("ended")
+    context.acts.note("ended")
 
 
 def _played(lives, faults):

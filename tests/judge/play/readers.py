@@ -9,7 +9,7 @@ import threading
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, TopicPartition
 
 from judge.members.account import now_ms
-from judge.play.stage import OFFSETS, OFFSETS_PARTITIONS
+from judge.play.run_context import OFFSETS, OFFSETS_PARTITIONS
 
 SURVIVORS_S = 20
 

@@ -12,8 +12,8 @@ EVERY_S = 0.4
 class Source:
     """A thread that produces to all partitions of all topics of the groups."""
 
-    def __init__(self, stage, groups):
-        self._stage, self._prefixes = stage, tuple(f"{group.name}-" for group in groups)
+    def __init__(self, context, groups):
+        self._context, self._prefixes = context, tuple(f"{group.name}-" for group in groups)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._produce, daemon=True)
         self._thread.start()
@@ -21,7 +21,7 @@ class Source:
     def _produce(self):
         producer = Producer(
             {
-                "bootstrap.servers": self._stage.kafka.bootstrap_servers,
+                "bootstrap.servers": self._context.kafka.bootstrap_servers,
                 "linger.ms": 50,
                 "message.timeout.ms": 5_000,
                 "topic.metadata.refresh.interval.ms": 3_000,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from judge.play.stage import OFFSETS_PARTITIONS, TRANSACTIONS
+from judge.play.run_context import OFFSETS_PARTITIONS, TRANSACTIONS
 
 ANSWER_S = 30
 

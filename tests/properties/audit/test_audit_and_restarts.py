@@ -15,7 +15,7 @@ from support.observer.posted import ledger_of, posted
 from support.observer.restarts import TICK_MS, Observed, numbered
 from support.tracker.epoch_model import EpochCoordinator
 from support.tracker.epochs import ID, named
-from support.tracker.stories import stories
+from support.tracker.random_groups import group_records
 from support.tracker.tracking import REBALANCE_MS, T0, feed
 
 PARTITIONS = 4
@@ -26,7 +26,7 @@ SNAPSHOT_MS = 10_000
 LIVES = st.lists(st.tuples(st.integers(0, 120), st.integers(0, 60)), min_size=1, max_size=3)
 """How long one lives and is away then, in ticks."""
 
-CLASSIC = st.tuples(stories("g"), stories("h")).map(
+CLASSIC = st.tuples(group_records("g"), group_records("h")).map(
     lambda reported: numbered(sorted(reported[0] + reported[1], key=lambda each: each[1].timestamp_ms))
 )
 STEPS = st.lists(

@@ -16,7 +16,7 @@ from support.examples import examples
 from support.observer.posted import ledger_of, posted
 from support.tracker.epoch_model import EpochCoordinator
 from support.tracker.epochs import ID, named
-from support.tracker.stories import stories
+from support.tracker.random_groups import group_records
 from support.tracker.tracking import T0, WHOLE, feed, topics
 
 PARTITIONS = 5
@@ -42,7 +42,7 @@ def _facts(events):
 
 @st.composite
 def _classic(draw):
-    log = sorted((draw(stories("g")) + draw(stories("h"))), key=lambda each: each[1].timestamp_ms)
+    log = sorted((draw(group_records("g")) + draw(group_records("h"))), key=lambda each: each[1].timestamp_ms)
     observations = [record for _, record in log]
     return observations, _reported(observations, topics(0, t=4)), {}
 

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 from support.examples import examples
 from support.observer.restarts import TICK_MS, Observed, numbered, reported_together
-from support.tracker.stories import stories
+from support.tracker.random_groups import group_records
 from support.tracker.tracking import REBALANCE_MS, T0
 
 END_MS = REBALANCE_MS + 20_000
 """A follow-up that was announced is waited for so long, anew by each successor; and all is settled then."""
-LOGS = st.tuples(stories("g"), stories("h")).map(
-    lambda stories: numbered(sorted(stories[0] + stories[1], key=lambda each: each[1].timestamp_ms))
+LOGS = st.tuples(group_records("g"), group_records("h")).map(
+    lambda groups: numbered(sorted(groups[0] + groups[1], key=lambda each: each[1].timestamp_ms))
 )
 LIVES = st.lists(st.tuples(st.integers(0, 120), st.integers(0, 60)), min_size=1, max_size=2)
 """How long one lives and is away then, in ticks."""

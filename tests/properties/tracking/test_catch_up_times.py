@@ -28,7 +28,7 @@ ROUNDS = st.lists(
 """Seconds since the round before, whether the owners are unknown, and the partitions that are different now."""
 
 
-def played(rounds):
+def simulated(rounds):
     """Each round as (seconds, owners, committed offsets, end offsets); at first, one member owns all and lags."""
     states = dict.fromkeys(PARTITIONS, (frozenset("a"), 0, 20))
     for passed, unknown, changes in [(1, False, {}), *rounds]:
@@ -39,7 +39,7 @@ def played(rounds):
 
 
 def measured(rounds):
-    """(time, owners, committed offsets, end offsets, result) of each of the played ``rounds``."""
+    """(time, owners, committed offsets, end offsets, result) of each of the ``rounds``."""
     ends, catch_ups, now = EndOffsets(), CatchUps(), 0
     for passed, owners, committed, end in rounds:
         now += passed
@@ -55,7 +55,7 @@ def only(partition, values):
 @given(rounds=ROUNDS)
 def test_no_partition_catches_up_for_longer_than_since_the_first_change_of_owners(rounds):
     before, changed_at, last = None, None, 0.0
-    for now, owners, _, _, result in measured(played(rounds)):
+    for now, owners, _, _, result in measured(simulated(rounds)):
         if before is not None and owners not in (None, before):
             changed_at = now if changed_at is None else changed_at
         before = owners if owners is not None else before
@@ -72,7 +72,7 @@ def test_the_groups_time_is_the_sum_over_its_partitions(rounds):
     def total(rounds):
         return list(measured(rounds))[-1][-1].partition_seconds
 
-    whole = list(played(rounds))
+    whole = list(simulated(rounds))
     alone = ([(passed, *(only(pair, each) for each in rest)) for passed, *rest in whole] for pair in PARTITIONS)
     assert total(whole) == sum(map(total, alone))
 
@@ -80,7 +80,8 @@ def test_the_groups_time_is_the_sum_over_its_partitions(rounds):
 @given(rounds=ROUNDS, gap=st.integers(0, UNREAD_MAX))
 def test_what_is_committed_up_to_its_end_is_not_catching_up(rounds, gap):
     read = [
-        (passed, owners, {pair: at - gap for pair, at in end.items()}, end) for passed, owners, _, end in played(rounds)
+        (passed, owners, {pair: at - gap for pair, at in end.items()}, end)
+        for passed, owners, _, end in simulated(rounds)
     ]
     for *_, result in measured(read):
         assert (result.partitions, result.partition_seconds) == (0, 0)
@@ -89,7 +90,7 @@ def test_what_is_committed_up_to_its_end_is_not_catching_up(rounds, gap):
 @given(rounds=ROUNDS)
 def test_only_partitions_with_an_owner_and_a_lag_catch_up_and_time_passes_only_for_those_before(rounds):
     owned, earlier, total, at = {}, 0, 0.0, 0
-    for now, owners, committed, end, result in measured(played(rounds)):
+    for now, owners, committed, end, result in measured(simulated(rounds)):
         owned = owned if owners is None else owners
         assert result.partitions <= sum(committed[pair] < end[pair] for pair in owned.keys() & committed.keys())
         # What was not behind at the last measurement has not been behind for certain since then.

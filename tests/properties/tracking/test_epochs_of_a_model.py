@@ -34,7 +34,7 @@ STEPS = st.lists(
 )
 
 
-def played(steps, *, settled=True):
+def simulated(steps, *, settled=True):
     coordinator = EpochCoordinator(PARTITIONS)
     for step in steps:
         coordinator.step(*step)
@@ -70,7 +70,7 @@ OVERTAKEN = [
 @given(STEPS, st.lists(st.integers(0, 200_000), max_size=10))
 @example(OVERTAKEN, [])
 def test_every_epoch_that_all_members_reach_is_reported_exactly_once_and_no_other(steps, pauses):
-    coordinator = played(steps)
+    coordinator = simulated(steps)
     tracker = observer()
     reported = sorted([*records(coordinator.batches), *map(tick, pauses)], key=_seen)
     events = feed(tracker, WHOLE, *reported, tick(coordinator.at + 1_000_000))
@@ -86,7 +86,7 @@ def test_every_epoch_that_all_members_reach_is_reported_exactly_once_and_no_othe
 @settings(max_examples=examples())
 @given(STEPS)
 def test_counters_never_fall_stalls_are_never_negative_and_a_replay_is_the_same(steps):
-    observations = [WHOLE, *records(played(steps).batches), tick(10_000_000)]
+    observations = [WHOLE, *records(simulated(steps).batches), tick(10_000_000)]
     tracker, again, before, events = observer(), observer(), {}, []
     for observation in observations:
         events += tracker.observe(observation)
@@ -113,7 +113,7 @@ def test_counters_never_fall_stalls_are_never_negative_and_a_replay_is_the_same(
 @settings(max_examples=examples())
 @given(STEPS, st.data())
 def test_an_observer_that_comes_later_says_nothing_else_and_ends_up_knowing_the_same(steps, data):
-    coordinator = played(steps)
+    coordinator = simulated(steps)
     place = data.draw(st.integers(0, len(coordinator.batches)))
     end = tick(coordinator.at + 1_000_000)
     first, second = observer(), observer()

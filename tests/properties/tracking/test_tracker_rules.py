@@ -130,7 +130,7 @@ def test_nothing_raises_no_counter_falls_and_every_replay_is_equal(observations)
             assert event.stall.basis is Basis.BOUND or event.stall.lower_seconds == event.stall.seconds
 
 
-STORY = (
+HISTORY = (
     topics(0, t=4),
     record(1_000, 0),
     record(4_000, 1, member("a", (0, 1, 2, 3)), joined=3_990),
@@ -161,7 +161,7 @@ REPORTS = (
 )
 def test_reports_in_any_order_doubled_and_late_within_the_settling_time_show_the_same(order, doubled, delays):
     def reported(reports):
-        observations = sorted([*STORY, *reports], key=_seen)
+        observations = sorted([*HISTORY, *reports], key=_seen)
         _, events = watch(*observations, tick(100_000))
         return [json_line(event) for event in events]
 
@@ -172,7 +172,7 @@ def test_reports_in_any_order_doubled_and_late_within_the_settling_time_show_the
 @settings(max_examples=examples())
 @given(st.lists(st.sampled_from(REPORTS), unique_by=lambda report: report.event.event_id), st.integers(50_000, 90_000))
 def test_later_evidence_raises_the_revision_and_only_tightens(known, at):
-    tracker, events = watch(*sorted([*STORY, *known], key=_seen), tick(49_000))
+    tracker, events = watch(*sorted([*HISTORY, *known], key=_seen), tick(49_000))
     counters = tracker.view("g").counters
     revised = feed(tracker, *(replace(report, at_ms=T0 + at) for report in REPORTS), tick(100_000))
     first = {event.event_id: event for event in events}
@@ -198,7 +198,7 @@ def test_later_evidence_raises_the_revision_and_only_tightens(known, at):
 def test_scraped_partition_seconds_never_fall(times):
     tracker = Tracker("cluster")
     scraped = []
-    steps = sorted([*STORY, *(tick(at) for at in times)], key=_seen)
+    steps = sorted([*HISTORY, *(tick(at) for at in times)], key=_seen)
     for observation in steps:
         tracker.observe(observation)
         if view := tracker.view("g"):

@@ -17,7 +17,7 @@ from support.gateway.running import gateway
 from support.members.member_lines import LibrdkafkaMember, go_member, go_program, java_member, kafkajs_member
 from support.members.threads import Load
 from support.observer.observing import create_topic, eventually
-from support.scenarios.cast import STREAMS_INPUT, STREAMS_OUTPUT, cast
+from support.scenarios.start_member import STREAMS_INPUT, STREAMS_OUTPUT, start_member
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -118,7 +118,7 @@ def test_a_go_client_gets_what_the_weights_promise(three, topic, joined, own, st
         }
 
 
-def test_kafkajs_gets_what_the_weights_promise_though_its_only_assignor_is_nobody_elses(three, topic, joined):
+def test_kafkajs_gets_its_share_by_weight_with_its_own_assignor(three, topic, joined):
     group = f"group-of-{topic}"
     with (
         weighted(three, group, "weighted-sticky", 300) as heavy,
@@ -174,7 +174,7 @@ def test_kafka_streams_counts_words_as_without_a_gateway(three, word_topics, tmp
             if protocol == "classic":
                 settings["session.timeout.ms"] = "10000"  # its members do not leave: they are away when this is over
             config = {"client": "streams", "group": group, "name": name, "bootstrap": through.bootstrap}
-            member = cast(three, {**config, "directory": tmp_path, "settings": settings})
+            member = start_member(three, {**config, "directory": tmp_path, "settings": settings})
             stack.callback(member.close)
             return member
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 import pytest
 
 from rebalance_agent.clock import FakeClock, SystemClock
-from rebalance_agent.demo.stories import GROUPS, STEPS
+from rebalance_agent.demo.scenario import GROUPS, STEPS
 from rebalance_agent.pipeline.ingest.backfill import keep, records_of_topic, replayed, topic_now
 from rebalance_agent.pipeline.spark.session import SessionSettings, open_session
 from rebalance_agent.pipeline.stages import ADVISED, advise, aggregate, fidelity_summary, judge

@@ -7,8 +7,7 @@ from contextlib import ExitStack
 import pytest
 
 from rebalance_agent.testing import EmbeddedKafka
-from support.scenarios.scenarios import Stage
-from support.scenarios.script import (
+from support.scenarios.scenario_parts import (
     BROKER,
     CONSUMER,
     COOPERATIVE,
@@ -17,9 +16,10 @@ from support.scenarios.script import (
     Join,
     Leave,
     Scenario,
-    act,
     kafka_python,
+    step,
 )
+from support.scenarios.scenario_runner import ScenarioRunner
 
 pytestmark = [
     pytest.mark.slow,
@@ -28,9 +28,10 @@ pytestmark = [
 ]
 
 REBALANCES = 500
-ANY = Episode(("member_joined",))  # what each of them is about is what the short scenarios look at
+ANY = Episode(("member_joined",))  # the short scenarios check the details of each
 
-# Name, client, settings, rounds of one coming and one going, partitions, shares of them. Java's programs take seconds.
+# Name, client, settings, rounds of one join and one leave, partitions, members' partitions for each. A round of Java's
+# programs takes seconds.
 GROUPS = [
     *((f"eager-{number}", "confluent", EAGER, 25, 6, 1) for number in range(3)),
     *((f"cooperative-{number}", "confluent", COOPERATIVE, 25, 6, 1) for number in range(2)),
@@ -43,27 +44,29 @@ GROUPS = [
 
 
 def _scenario(name, client, settings, rounds, partitions, each):
-    turns = [
-        what
+    rounds_of_steps = [
+        each_step
         for number in range(rounds)
-        for what in (act(Join(f"m{number}"), then=ANY), act(Leave(f"m{number}"), then=ANY))
+        for each_step in (step(Join(f"m{number}"), then=ANY), step(Leave(f"m{number}"), then=ANY))
     ]
-    return Scenario(name, client, (act(Join("a"), then=ANY), *turns), settings, partitions, each=each)
+    return Scenario(name, client, (step(Join("a"), then=ANY), *rounds_of_steps), settings, partitions, each=each)
 
 
 def test_no_generation_of_500_rebalances_is_missed_or_reported_twice():
     scenarios = [_scenario(*each) for each in GROUPS]
     with EmbeddedKafka(properties=BROKER) as kafka, ExitStack() as stack:
-        stage = Stage(kafka, stack, scenarios)
-        played = stage.play_all(scenarios)
-        failed = [result for result in played.values() if isinstance(result, BaseException)]
+        runner = ScenarioRunner(kafka, stack, scenarios)
+        outcomes = runner.run_all(scenarios)
+        failed = [result for result in outcomes.values() if isinstance(result, BaseException)]
         assert failed == [], "\n".join(map(str, failed))
         reported = {
-            name: [event["generation"] for part in acts for event in part.events] for name, acts in played.items()
+            name: [event["generation"] for result in results for event in result.events]
+            for name, results in outcomes.items()
         }
         held = {
-            each.name: stage.journal.numbers(stage.group(each), played[each.name][-1].rested_ms) for each in scenarios
+            each.name: runner.records.numbers(runner.group(each), outcomes[each.name][-1].stable_ms)
+            for each in scenarios
         }
         assert reported == held
         assert sum(map(len, held.values())) >= REBALANCES
-        assert stage.observer.metric("rebalance_agent_events_dropped_total", where="kafka") == 0
+        assert runner.observer.metric("rebalance_agent_events_dropped_total", where="kafka") == 0

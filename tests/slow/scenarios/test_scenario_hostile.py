@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.testing import EmbeddedKafka
 from support.observer.observing import create_topic, eventually, everything, members, observing
-from support.scenarios.hostile import PARTITIONS, SPARED, slot, write
+from support.scenarios.foreign_records import FOREIGN_PARTITION, PARTITIONS, offsets_partition, write
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -28,17 +28,17 @@ def _views(watched):
     return {view.group: view for view in watched.role.views()}
 
 
-def _breathe():
+def _pause():
     """Pause between requests about many groups: the observer runs in this process, too."""
     threading.Event().wait(0.5)
 
 
 def _group():
     """The name of a real group, to whose partition no other program writes."""
-    return next(name for name in map("real-{}".format, range(100)) if slot(name) != SPARED)
+    return next(name for name in map("real-{}".format, range(100)) if offsets_partition(name) != FOREIGN_PARTITION)
 
 
-def test_ten_thousand_groups_at_once_are_all_shown_and_nobody_else_is_lost():
+def test_ten_thousand_groups_at_once_are_all_shown_beside_a_real_group():
     properties = {"offsets.topic.num.partitions": str(PARTITIONS)}
     names = [f"synthetic-{number:05}" for number in range(GROUPS)]
     with EmbeddedKafka(properties=properties) as kafka:
@@ -48,21 +48,21 @@ def test_ten_thousand_groups_at_once_are_all_shown_and_nobody_else_is_lost():
             before = psutil.Process().memory_info().rss
             write(bootstrap, [generation(name, 1, now_ms) for name in names])
             with members(bootstrap, group, "t", 1):
-                eventually(lambda: group in _views(watched), seconds=PATIENCE_S, between=_breathe)
-                eventually(lambda: len(_views(watched)) == GROUPS + 1, seconds=PATIENCE_S, between=_breathe)
+                eventually(lambda: group in _views(watched), seconds=PATIENCE_S, between=_pause)
+                eventually(lambda: len(_views(watched)) == GROUPS + 1, seconds=PATIENCE_S, between=_pause)
                 eventually(
                     lambda: sum(_views(watched)[group].counters.completed.values()) == 1,
                     seconds=PATIENCE_S,
-                    between=_breathe,
+                    between=_pause,
                 )
                 assert sum(1 for name in watched.metrics() if name.startswith(GENERATIONS)) == GROUPS + 1
             assert psutil.Process().memory_info().rss - before < MEMORY_MAX_BYTES
             write(bootstrap, [(generation(name, 1, now_ms)[0], None) for name in names])
-            eventually(lambda: not _views(watched).keys() & set(names), seconds=PATIENCE_S, between=_breathe)
+            eventually(lambda: not _views(watched).keys() & set(names), seconds=PATIENCE_S, between=_pause)
             eventually(watched.ready)
 
 
-def test_a_topic_that_is_compacted_under_the_reader_ends_in_the_same_truth():
+def test_a_topic_that_is_compacted_while_it_is_read_gives_the_same_generations():
     eager = {
         "offsets.topic.num.partitions": str(PARTITIONS),
         "log.cleaner.backoff.ms": "100",
@@ -87,7 +87,7 @@ def test_a_topic_that_is_compacted_under_the_reader_ends_in_the_same_truth():
             eventually(lambda: set(_generations(watched, names)) == {rounds})
             eventually(lambda: _generations(watched, [group]) == [1])
             eventually(watched.ready)
-            left = lambda: sum(1 for each in everything(bootstrap, TOPIC) if each.partition() == SPARED)  # noqa: E731
+            left = lambda: sum(1 for each in everything(bootstrap, TOPIC) if each.partition() == FOREIGN_PARTITION)  # noqa: E731
             eventually(lambda: left() < rounds * len(names) // 2, waiting_for="nothing was compacted")
         with observing(bootstrap) as watched:
             eventually(lambda: set(_generations(watched, names)) == {rounds})

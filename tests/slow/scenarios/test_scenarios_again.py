@@ -11,9 +11,9 @@ import pytest
 
 from rebalance_agent.testing import EmbeddedKafka
 from support.kafka.stillness import STILL_S
-from support.scenarios.played import compared
-from support.scenarios.scenarios import Stage
-from support.scenarios.script import BROKER, EAGER, Episode, Join, Leave, Meet, Scenario, act
+from support.scenarios.scenario_parts import BROKER, EAGER, Episode, Join, Leave, Scenario, WaitAt, step
+from support.scenarios.scenario_runner import ScenarioRunner
+from support.scenarios.step_results import compare_episodes
 
 pytestmark = [
     pytest.mark.slow,
@@ -21,13 +21,13 @@ pytestmark = [
 ]
 
 
-class Once:
+class PauseOnce:
     """A barrier at which the first thread stops these processes for a while."""
 
     def __init__(self, processes):
         self._processes = list(processes)
 
-    def wait(self, _patience):
+    def wait(self, _timeout_s):
         processes, self._processes = self._processes, []
         for each in processes:
             os.kill(each, signal.SIGSTOP)
@@ -36,19 +36,19 @@ class Once:
             os.kill(each, signal.SIGCONT)
 
 
-@pytest.mark.parametrize("still", [True, False])
-def test_it_is_played_again_if_the_brokers_stood_still(still):
+@pytest.mark.parametrize("paused", [True, False])
+def test_a_scenario_is_run_again_if_the_brokers_paused(paused):
     with EmbeddedKafka(properties=BROKER) as kafka, ExitStack() as stack:
-        pause = Meet(Once(map(kafka.pid, kafka.node_ids) if still else ()))
-        acts = (
-            act(Join("a"), then=Episode(("group_started",))),
-            act(pause, Join("b"), then=Episode(("member_joined",), moved=3)),
-            act(Leave("b"), then=Episode(("member_gone",), moved=3)),
+        pause = WaitAt(PauseOnce(map(kafka.pid, kafka.node_ids) if paused else ()))
+        steps = (
+            step(Join("a"), then=Episode(("group_started",))),
+            step(pause, Join("b"), then=Episode(("member_joined",), moved=3)),
+            step(Leave("b"), then=Episode(("member_gone",), moved=3)),
         )
-        scenario = Scenario("still", "confluent", acts, EAGER)
-        stage = Stage(kafka, stack, [scenario])
-        first = stage.group(scenario)
-        played = stage.play_all([scenario], plays=2)[scenario.name]
-        assert (stage.group(scenario) != first) is still
-        expected, published = compared(played)
+        scenario = Scenario("paused", "confluent", steps, EAGER)
+        runner = ScenarioRunner(kafka, stack, [scenario])
+        first = runner.group(scenario)
+        results = runner.run_all([scenario], attempts=2)[scenario.name]
+        assert (runner.group(scenario) != first) is paused
+        expected, published = compare_episodes(results)
         assert published == expected

@@ -13,10 +13,21 @@ from confluent_kafka.admin import AdminClient
 
 from rebalance_agent.testing import EmbeddedKafka
 from support.observer.observing import eventually
-from support.scenarios.hostile import open_transactions
-from support.scenarios.played import compared, misjudged
-from support.scenarios.scenarios import Stage
-from support.scenarios.script import BROKER, CONSUMER, COOPERATIVE, EAGER, Episode, Join, Leave, Meet, Scenario, act
+from support.scenarios.foreign_records import open_transactions
+from support.scenarios.scenario_parts import (
+    BROKER,
+    CONSUMER,
+    COOPERATIVE,
+    EAGER,
+    Episode,
+    Join,
+    Leave,
+    Scenario,
+    WaitAt,
+    step,
+)
+from support.scenarios.scenario_runner import ScenarioRunner
+from support.scenarios.step_results import compare_episodes, stall_differences
 
 pytestmark = pytest.mark.slow
 
@@ -35,21 +46,21 @@ SHARE_AND_STREAMS = [
     ("share", "share", {}, 2, 1, 2),
     ("streams", "streams-timed", {}, 1, 1, 2),
 ]
-"""Name, client, settings, generations of a start and of a join, and what the third member's coming and going moves."""
+"""Name, client, settings, generations of a start and of a join, and the partitions that move with the third member."""
 
 
-def _scenarios(kinds, stopped):
-    there, gone = threading.Barrier(len(kinds)), threading.Barrier(len(kinds), action=stopped)
+def _scenarios(kinds, stop_coordinator):
+    before_stop, after_stop = threading.Barrier(len(kinds)), threading.Barrier(len(kinds), action=stop_coordinator)
     for name, client, settings, first, generations, moved in kinds:
-        said = "member_left" if name == "instrumented" else "member_gone"
-        acts = (
-            act(Join("a"), then=Episode(("group_started",), generations=first)),
-            act(Join("b"), then=Episode(("member_joined",), moved=3, generations=generations)),
-            act(Meet(there), Meet(gone), then=()),
-            act(Join("c"), then=Episode(("member_joined",), moved=moved, generations=generations)),
-            act(Leave("c"), then=Episode((said,), moved=moved)),
+        leave_cause = "member_left" if name == "instrumented" else "member_gone"
+        steps = (
+            step(Join("a"), then=Episode(("group_started",), generations=first)),
+            step(Join("b"), then=Episode(("member_joined",), moved=3, generations=generations)),
+            step(WaitAt(before_stop), WaitAt(after_stop), then=()),
+            step(Join("c"), then=Episode(("member_joined",), moved=moved, generations=generations)),
+            step(Leave("c"), then=Episode((leave_cause,), moved=moved)),
         )
-        yield Scenario(name, client, acts, settings)
+        yield Scenario(name, client, steps, settings)
 
 
 def _coordinator(bootstrap):
@@ -65,23 +76,23 @@ def _coordinator(bootstrap):
 
 
 @pytest.mark.parametrize("kinds", [CLASSIC_AND_CONSUMER, SHARE_AND_STREAMS], ids=["classic-consumer", "share-streams"])
-def test_a_coordinator_that_moves_costs_no_rebalance_and_none_after_it_is_missed(kinds):
+def test_a_moved_coordinator_causes_no_rebalance_and_later_rebalances_are_published(kinds):
     with EmbeddedKafka(3, properties=THREE) as kafka, ExitStack() as stack:
         bootstrap = kafka.bootstrap_servers
         before = _coordinator(bootstrap)
         scenarios = list(_scenarios(kinds, lambda: kafka.stop_broker(before)))
-        stage = Stage(kafka, stack, scenarios)
+        runner = ScenarioRunner(kafka, stack, scenarios)
         stack.enter_context(open_transactions(bootstrap, ["open"], replicas=3))
-        played = stage.play_all(scenarios, at_once=len(scenarios))
-        failed = [result for result in played.values() if isinstance(result, BaseException)]
+        outcomes = runner.run_all(scenarios, at_once=len(scenarios))
+        failed = [result for result in outcomes.values() if isinstance(result, BaseException)]
         assert failed == [], "\n".join(map(str, failed))
         assert _coordinator(bootstrap) != before
         for scenario in scenarios:
-            acts = played[scenario.name]
-            expected, published = compared(acts)
+            results = outcomes[scenario.name]
+            expected, published = compare_episodes(results)
             assert published == expected
-            assert list(misjudged(stage, scenario, acts)) == []
-            events = [event for part in acts for event in part.events]
+            assert list(stall_differences(runner, scenario, results)) == []
+            events = [event for result in results for event in result.events]
             assert [event["kind"] for event in events] == ["generation"] * len(events)
-            numbers = stage.journal.numbers(stage.group(scenario), acts[-1].rested_ms)
+            numbers = runner.records.numbers(runner.group(scenario), results[-1].stable_ms)
             assert [event["generation"] for event in events] == numbers

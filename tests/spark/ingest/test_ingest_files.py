@@ -61,7 +61,7 @@ def test_a_table_has_the_schema_that_is_written_down(tables, folder):
     ]
 
 
-STORIES = {
+REPORTED = {
     "in order": [("ingest", 0), ("ingest", 1), ("ingest", 2)],
     "late": [("ingest", 2), ("ingest", 1), ("ingest", 0)],
     "twice": [("ingest", 1), ("ingest", 2), ("ingest", 2)],
@@ -77,7 +77,7 @@ def test_better_evidence_replaces_and_worse_or_equal_never_does(tables, folder):
         for origin in ("ingest", "backfill"):
             lines = [
                 json_line(replace(FIRST, event_id=name, revision=reported[step][1], moved=step))
-                for name, reported in STORIES.items()
+                for name, reported in REPORTED.items()
                 if reported[step][0] == origin
             ]
             (folder / "events.ndjson").write_bytes(b"\n".join(lines))
@@ -86,7 +86,7 @@ def test_better_evidence_replaces_and_worse_or_equal_never_does(tables, folder):
     found = {
         row["event_id"]: (row["origin"], row["revision"], json.loads(row["body"])["moved"]) for row in rows(tables)
     }
-    assert found == {name: (*STORIES[name][step], step) for name, step in STAYS.items()}
+    assert found == {name: (*REPORTED[name][step], step) for name, step in STAYS.items()}
 
 
 def test_of_several_in_one_reading_the_best_stays(tables, folder):

@@ -51,16 +51,16 @@ ONE, TWO = [member("a", FOUR)], [member("a", (0, 1)), member("b", (2, 3))]
 
 
 def small_histories():
-    """Each story in a cluster of its own, whose last event is when its history ends."""
+    """Each history in its own cluster, which ends with its last event."""
 
-    def story(name):
+    def generation_of(name):
         def made(at_ms, number, members=(), **fields):
             joined = {"trigger": Trigger.MEMBER_JOINED, "causes": (Trigger.MEMBER_JOINED,)}
             return generation(at_ms, number, members, cluster_id=name, **{**joined, **fields})
 
         return made
 
-    cost = story("cost")
+    cost = generation_of("cost")
     yield cost(at(0, 30), 1, ONE, stall=(10.0, 40.0), trigger=Trigger.GROUP_STARTED, skew_ratio=1.0)
     yield cost(at(1, 15), 2, TWO, stall=(2.0, 8.0), moved=3, needed=2, slowest_member_id="a", slowest_seconds=1.5)
     yield cost(at(1, 45), 3, ONE, stall=(4.0, 16.0), moved=2, needed=2, skew_ratio=1.5, flapping=("b",), noop=True)
@@ -70,27 +70,27 @@ def small_histories():
     yield gone(at(5, 30), cluster_id="cost")
     yield aborted(at(9), 1, group="other", cluster_id="cost")
 
-    over = story("midnight")
+    over = generation_of("midnight")
     yield over(at(0), 1, ONE)
     yield over(at(2, 0, 30), 2, ONE, stall=(60 * 60 + 60.0, 3_660.0))
     yield aborted(at(3), 9, group="other", cluster_id="midnight")
 
-    folded = story("cooperative")
+    folded = generation_of("cooperative")
     yield folded(at(0), 1, ONE, stall=None)
     yield folded(at(0, 10), 2, [member("a", (0, 1)), member("b")], partitions=4, closes_episode=False, moved=2)
     yield folded(at(0, 10, 1), 3, TWO, episode_generation=2, followups=1, stall=(1.0, 2.0), moved=2, needed=2)
 
-    storm = story("storm")
+    storm = generation_of("storm")
     for begin, gap in ((at(0, 59), 60), (at(3), 60.001), (at(5), 59)):
         for number in range(5):
             yield storm(begin + round(number * gap * 1000), 1 + number, ONE)
     for number in range(4):
         yield storm(at(7, 0, number), 1 + number, ONE)
 
-    yield story("for ever")(at(0), 1, ONE)
+    yield generation_of("for ever")(at(0), 1, ONE)
     yield aborted(at(0) + 3 * 366 * 24 * HOUR_MS, 9, group="other", cluster_id="for ever")
 
-    yield story("tomorrow")(at(0), 1, ONE, stall=(1e300, 1e3))
+    yield generation_of("tomorrow")(at(0), 1, ONE, stall=(1e300, 1e3))
     yield generation(at(0) + 120_000_000 * 1000, 1, ONE, group="other", cluster_id="tomorrow")
 
 
@@ -206,7 +206,7 @@ def coop(at_ms, number, *members):
     return record(at_ms, number, *members, protocol="cooperative-sticky")
 
 
-STORIES = {
+HISTORIES = {
     "eager": [
         record(4_000, 1, tracked("a", FOUR)),
         listed(29_000, "g"),
@@ -231,10 +231,10 @@ STORIES = {
 
 def test_the_sums_are_those_that_an_observer_counts(spark):
     counted, events = {}, []
-    for name, story in STORIES.items():
+    for name, history in HISTORIES.items():
         tracker = Tracker(name)
         beginning = (topics(0, t=4), listed(900), record(1_000, 0), listed(3_800, "g"))
-        events += feed(tracker, *beginning, *story, tick(700_000))
+        events += feed(tracker, *beginning, *history, tick(700_000))
         counted[name] = tracker.view("g").counters
     found = computed(spark, events)
     for name, counters in counted.items():

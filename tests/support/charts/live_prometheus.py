@@ -138,7 +138,7 @@ def _point(pair: Sequence[Any]) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Moment:
-    """A line of the demo's timetable and its Unix time: ``> slow consumer: ...`` begins a step."""
+    """A line of the demo's output and its Unix time: ``> slow consumer: ...`` begins a step."""
 
     at: float
     text: str
@@ -163,7 +163,7 @@ class Live:
         return self.ended - self.began
 
     def step(self, name: str) -> float:
-        """The start of a step of the timetable."""
+        """The start of a step of the demo."""
         return next(moment.at for moment in self.moments if moment.text.startswith(f"> {name}: "))
 
 
@@ -184,7 +184,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    """The demo's timetable in Prometheus. The first test that uses it waits for the whole run."""
+    """The demo's run in Prometheus. The first test that uses it waits for the whole run."""
     binary = server()
     if binary is None:
         assert os.environ.get("CI") != "true", "no prometheus: see tests/support/runner/tools.py"

@@ -32,7 +32,7 @@ POLL_MS = 200
 MEMBERS = {name: tuple(range(3 * index, 3 * index + 3)) for index, name in enumerate("abcd")}
 
 
-class Story(StrEnum):
+class StallCase(StrEnum):
     """The cause of a stall, and the evidence of it."""
 
     SYNC = "the leader assigns slowly, and no member reports"
@@ -40,11 +40,11 @@ class Story(StrEnum):
     JOIN = "one member rejoins late, and no member reports"
 
 
-def observations(story, began, seconds):
+def observations(case, began, seconds):
     """The observer's observations of the stall."""
     begin_ms, end_ms = round(began * 1000), round((began + seconds) * 1000)
-    waits = GroupState.COMPLETING_REBALANCE if story is Story.SYNC else GroupState.PREPARING_REBALANCE
-    joined_ms = begin_ms if story is Story.SYNC else end_ms - 10
+    waits = GroupState.COMPLETING_REBALANCE if case is StallCase.SYNC else GroupState.PREPARING_REBALANCE
+    joined_ms = begin_ms if case is StallCase.SYNC else end_ms - 10
     members = [member(name, numbers) for name, numbers in MEMBERS.items()]
     yield from (topics(0, t=12), record(1_000, 0), record(4_000, 1, *members, joined=3_990))
     yield from (committed(at, *range(12)) for at in range(5_000, begin_ms - 1_000, 5_000))
@@ -52,7 +52,7 @@ def observations(story, began, seconds):
     yield from (listed(at, GROUP, state=waits) for at in range(begin_ms + POLL_MS - 100, end_ms, POLL_MS))
     yield record(end_ms, 2, *members, joined=joined_ms)
     yield committed(end_ms + 100, *range(12))
-    if story is Story.REPORTED:
+    if case is StallCase.REPORTED:
         for name, numbers in MEMBERS.items():
             stopped_ms = end_ms - 60 if name == "d" else begin_ms
             yield assigned(name, 4_000, 4_010, 1, numbers)
@@ -60,9 +60,9 @@ def observations(story, began, seconds):
             yield assigned(name, end_ms, end_ms + 10, 2, numbers)
 
 
-def scraped(story, began, seconds, scrape, until):
+def scraped(case, began, seconds, scrape, until):
     """Series -> values at 0, ``scrape``, twice that and so on."""
-    seen = [*observations(story, began, seconds), *(tick(at * 1000) for at in range(1, until))]
+    seen = [*observations(case, began, seconds), *(tick(at * 1000) for at in range(1, until))]
     tracker, ordered, series = Tracker("cluster", list_period_ms=POLL_MS), in_time(*seen), {}
     for at in range(0, until, scrape):
         while ordered and _ms(ordered[0]) <= T0 + at * 1000:

@@ -190,7 +190,7 @@ def interleaved(chance):
     return b"".join(each for pair in zip(one, other, strict=False) for each in pair)
 
 
-PLAYS = (frames, noise, damaged, misframed, cut, mismeasured, interleaved)
+MUTATIONS = (frames, noise, damaged, misframed, cut, mismeasured, interleaved)
 
 
 async def hostile(chance, port):
@@ -199,7 +199,7 @@ async def hostile(chance, port):
     deaf, stays = chance.random() < 0.2, chance.random() < 0.1
     with contextlib.suppress(OSError, TimeoutError):
         async with asyncio.timeout(PLAY_S):
-            for piece in pieces(chance, chance.choice(PLAYS)(chance)):
+            for piece in pieces(chance, chance.choice(MUTATIONS)(chance)):
                 writer.write(piece)
                 await writer.drain()
                 if chance.random() < 0.1:

@@ -13,7 +13,7 @@ from rebalance_agent.tracking.observations import TopicsSeen
 from support.observer.fakes import fake_context
 from support.observer.restarts import numbered
 
-__all__ = ["CAPTURED", "EVERY_KIND", "REPORTED_STORY", "Capture", "member_bytes"]
+__all__ = ["CAPTURED", "CAPTURED_TOPIC", "EVERY_KIND", "Capture", "member_bytes"]
 
 _FOLDER = Path(__file__).parents[2] / "golden"
 
@@ -53,7 +53,7 @@ def _raw(text):
     return None if text is None else base64.b64decode(text)
 
 
-REPORTED_STORY = _capture("captured_topic")
+CAPTURED_TOPIC = _capture("captured_topic")
 """Classic and consumer groups, and a migration: few records, whose every event is known."""
 
 EVERY_KIND = _capture("captured_records")

@@ -202,11 +202,11 @@ class RealGroup:
 
 @contextlib.contextmanager
 def real_group(bootstrap, group, script):
-    playing = RealGroup(bootstrap, group, script)
+    real = RealGroup(bootstrap, group, script)
     try:
-        yield playing
+        yield real
     finally:
-        playing.close()
+        real.close()
 
 
 def modelled(timeline):
@@ -217,15 +217,15 @@ def modelled(timeline):
     ]
 
 
-def play(bootstrap, group, moves, topics, settings):
+def run_moves(bootstrap, group, moves, topics, settings):
     """Execute ``moves``, tuples of steps, each when the group is stable after the previous one.
 
     Real rows and returns (`RealGroup.generations`), and the errors of members that are still there.
     """
-    with real_group(bootstrap, group, itertools.chain(*moves)) as playing:
+    with real_group(bootstrap, group, itertools.chain(*moves)) as real:
         for count in range(1, len(moves) + 1):
             for step in moves[count - 1]:
-                playing.take(step)
-            playing.rest(simulate(topics, [*itertools.chain(*moves[:count])], settings), topics)
-        rows, returns = playing.generations()
-        return rows, returns, {name: member.error for name, member in playing.members.items() if member.error}
+                real.take(step)
+            real.rest(simulate(topics, [*itertools.chain(*moves[:count])], settings), topics)
+        rows, returns = real.generations()
+        return rows, returns, {name: member.error for name, member in real.members.items() if member.error}

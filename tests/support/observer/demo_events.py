@@ -6,17 +6,17 @@ from dataclasses import replace
 
 from rebalance_agent.api.shapes import HostSpreadSummary
 from rebalance_agent.api.view_shapes import build_summary
-from rebalance_agent.demo.observed.claims_check import CoordinatorView, SeenStep
+from rebalance_agent.demo.observed.differences import CoordinatorView, SeenStep
 from rebalance_agent.demo.observed.gauges import GroupGauges
 from rebalance_agent.demo.observed.summary import summarise
-from rebalance_agent.demo.story_types import ClientLibrary, Expected, SlowDown, StoryGroup, StoryMember, StoryStep
+from rebalance_agent.demo.scenario_types import ClientLibrary, DemoGroup, DemoMember, DemoStep, Expected, SlowDown
 from rebalance_agent.model.episode import Basis, Evidence, Phases, Source, Stall, Trigger
 from rebalance_agent.model.events import GenerationEvent, MemberSnapshot
 from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol
 from support.observer.views import full_view
 
-GROUP = StoryGroup("g", "a story", ClientLibrary.KAFKA_PYTHON, "range", "t", (StoryMember("one"), StoryMember("two")))
-WORDS = CoordinatorView(
+GROUP = DemoGroup("g", "any", ClientLibrary.KAFKA_PYTHON, "range", "t", (DemoMember("one"), DemoMember("two")))
+COORDINATOR = CoordinatorView(
     generation=7,
     protocol="range",
     clients={"m-1": "one", "m-2": "two"},
@@ -25,7 +25,7 @@ WORDS = CoordinatorView(
     assignment={"m-1": {"t": (0, 1)}, "m-2": {"t": (2,)}},
 )
 GAUGES = GroupGauges(generation=7, members=2, owned={"one": 2, "two": 1})
-SLOW = StoryStep("slow consumer", "", (SlowDown("g", "two", 6.0),), (Expected("g", Trigger.MEMBER_JOINED, 2),))
+SLOW = DemoStep("slow consumer", "", (SlowDown("g", "two", 6.0),), (Expected("g", Trigger.MEMBER_JOINED, 2),))
 
 
 def generation_event(generation=7, **fields):
@@ -76,12 +76,12 @@ def snapshot(member_id, client_id, *partitions):
 
 SPREAD = HostSpreadSummary(topics=81, on_one_host=80, hosts=2, ratio=0.5, clustered_ratio=80 / 81)
 EVENT = generation_event()
-"""Agrees with `WORDS`."""
+"""Agrees with `COORDINATOR`."""
 
 SEEN = SeenStep(SLOW, (EVENT,))
 
 
-def summary(event=EVENT, words=WORDS, step=SEEN):
-    """The summary of one group and one step; ``words`` None: not checked."""
-    asked = None if words is None else {"g": words}
-    return summarise((GROUP,), {"g": [event]}, {"g": GAUGES}, (step,), asked)
+def summary(event=EVENT, coordinator=COORDINATOR, step=SEEN):
+    """The summary of one group and one step; ``coordinator`` None: not checked."""
+    by_group = None if coordinator is None else {"g": coordinator}
+    return summarise((GROUP,), {"g": [event]}, {"g": GAUGES}, (step,), by_group)

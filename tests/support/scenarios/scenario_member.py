@@ -1,8 +1,8 @@
 """A scenario's member in a thread or process: ``python -m support.scenarios.scenario_member JSON``.
 
-It times its own callbacks, independently of what the agent's instrumentation does, and may be slow in one of them. In
-a process it writes every callback as a line to standard output, and ends when standard input does; ``slow SECONDS``
-there makes it slow.
+It measures its own callbacks, independently of the agent's instrumentation. In a process it writes each callback as a
+line to standard output, and ends when standard input ends; the line ``slow SECONDS`` there makes its revoked callback
+slow.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _kafka_python(config, timed, stop):
     consumer.close()
 
 
-def act_as(member):
+def run_as_process(member):
     """Run the function ``member`` with the configuration in the first argument."""
     config, lock = json.loads(sys.argv[1]), threading.Lock()
 
@@ -126,14 +126,14 @@ def act_as(member):
 
     timed, stop = Timed(config["name"], report), threading.Event()
 
-    def obey():
+    def read_commands():
         for line in sys.stdin:
             timed.slow_s = float(line.split()[1])
         stop.set()
 
-    threading.Thread(target=obey, daemon=True).start()
+    threading.Thread(target=read_commands, daemon=True).start()
     member(config, timed, stop)
 
 
 if __name__ == "__main__":
-    act_as(run)
+    run_as_process(run)

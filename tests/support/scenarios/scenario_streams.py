@@ -17,7 +17,7 @@ import jpype
 from rebalance_agent.artifacts.fetching import cache_directory, ensure_artifacts
 from rebalance_agent.artifacts.lockfile import parse_lock
 from rebalance_agent.testing.kafka.java import java_runtime
-from support.scenarios.scenario_member import HERE, act_as
+from support.scenarios.scenario_member import HERE, run_as_process
 
 LOCK = HERE.parent / "kafka" / "kafka-streams-4.3.0.lock"
 STREAMS = "org.apache.kafka.streams"
@@ -110,4 +110,4 @@ def be_member(config, subtopologies, stop):
 
 
 if __name__ == "__main__":
-    act_as(run)
+    run_as_process(run)

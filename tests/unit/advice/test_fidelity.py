@@ -50,7 +50,7 @@ def test_the_brokers_own_need_not_be_repeated():
     assert "broker" in line.reason
 
 
-def test_an_assignor_that_nobody_here_knows_need_not_be_either():
+def test_an_unknown_assignor_is_not_comparable():
     line = only([event(1, (A, (0, 1, 2, 3)), assignor="mine")])
     assert (line.not_comparable, line.reason) == (1, "mine is no strategy of this library")
 
@@ -60,7 +60,7 @@ def test_range_among_racks_is_not_defined_by_what_is_recorded():
     assert only([racked]).not_comparable == 1
 
 
-def test_an_eager_member_that_says_what_it_owns_is_of_this_library():
+def test_an_eager_member_with_owned_partitions_in_its_subscription_is_of_this_library():
     events = walked(Walk(3, newest=True), STRATEGIES["sticky"], 4)
     hints = replace(events[-1].members[0], owned={"t": (0,)})
     ours = replace(events[-1], members=(hints,))
@@ -72,7 +72,7 @@ def report(number, error=None):
     return AssignEvent(f"e{number}", "g", 1, "cooperative-sticky", "c", number, 0.1, 1, 1, "p", number, error=error)
 
 
-def test_a_leader_that_says_it_assigned_settles_whose_cooperative_sticky_it_was():
+def test_a_report_of_the_leaders_assignment_shows_which_librarys_cooperative_sticky_ran():
     events = walked(Walk(11, newest=True), STRATEGIES["cooperative-sticky"], 5)
     events = [
         replace(

@@ -49,7 +49,7 @@ def test_a_static_member_that_returns_is_no_decision():
     assert history.rebalances[1].identities == ("static-b",)
 
 
-def test_what_was_before_a_migration_is_another_story():
+def test_a_history_begins_after_the_last_migration():
     old = event(1, snapshot(A, {"t": (0, 1)}), assignor="range")
     new = event(2, snapshot(A, {"t": (0, 1)}), group_type=GroupType.CONSUMER, assignor="uniform")
     history = history_of([old, new])
@@ -80,7 +80,7 @@ def test_a_group_made_again_begins_from_nothing():
     assert [(each.before, each.returned) for each in found.rebalances] == [(None, False), (None, False)]
 
 
-def test_what_a_rebalance_began_from_is_not_guessed():
+def test_the_state_before_a_rebalance_is_unknown_after_a_gap():
     one, four = event(1, snapshot(A, {"t": (0, 1)})), event(4, snapshot(A, {"t": (0, 1)}))
     assert [each.before for each in history_of([one, four]).rebalances] == [None, None]
 

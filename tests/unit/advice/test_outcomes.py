@@ -53,7 +53,7 @@ def test_a_group_made_again_costs_no_moves():
     assert twice.recorded.moved == 2 * once.recorded.moved
 
 
-def test_a_missing_generation_is_nobodys_moves():
+def test_moves_across_a_missing_generation_are_not_counted():
     events = clustered(8)
     gap = what_if(history_of([*events[:3], *events[4:]]))
     parts = merged([what_if(history_of(some)) for some in (events[:3], events[4:])])

@@ -57,7 +57,7 @@ def test_one_that_fails_is_refused_with_the_reason_and_the_others_are_replayed(m
     assert outcomes(merged([found, found]))["own"].refused.startswith(reason)
 
 
-def test_a_group_that_uses_one_is_known_and_what_it_decided_is_repeated(monkeypatch):
+def test_decisions_of_a_plugin_strategy_are_replayed(monkeypatch):
     events = [replace(each, assignor="own") for each in walked(Walk(1, newest=True), STRATEGIES["range"], 6)]
     (line,) = fidelity(history_of(events)).lines
     assert (line.checked, line.reason) == (0, "own is no strategy of this library")
@@ -66,7 +66,7 @@ def test_a_group_that_uses_one_is_known_and_what_it_decided_is_repeated(monkeypa
     assert line.checked == line.same_assignment > 0
 
 
-def test_a_promise_that_fails_stops_neither_the_replay_nor_the_comparison(monkeypatch):
+def test_an_error_in_a_plugins_targets_stops_neither_replay_nor_comparison(monkeypatch):
     events = [replace(each, assignor="own") for each in clustered(8)]
     declared(monkeypatch, Entry("own", own(plan=STRATEGIES["sticky"].plan, promise=failing)))
     (line,) = fidelity(history_of(events)).lines

@@ -50,7 +50,7 @@ def test_of_equal_balance_the_fewer_topics_on_one_host():
     assert recommend(found(own, assignor="roundrobin", shuffled_roundrobin=little)).strategy is None
 
 
-def test_topics_on_one_host_are_said_and_what_helps_if_no_strategy_does():
+def test_advice_names_topics_on_one_host_and_a_remedy_if_no_strategy_helps():
     own = figures(spreads=10, clustered_sum=10)
     history = replace(found(own, assignor="roundrobin"), host_spread=HostSpread(80, 41, 4, 0.5, 1e-9))
     advice = recommend(history)
@@ -116,7 +116,7 @@ def test_topics_that_would_be_on_one_host_again_are_no_cure():
 
 
 @pytest.mark.parametrize("spread", [None, HostSpread(80, 40, 4, 0.5, 1e-9), HostSpread(80, 80, 4, 0.5, 1e-5)])
-def test_fewer_topics_or_chance_are_not_said(spread):
+def test_few_topics_on_one_host_or_as_many_as_by_chance_are_not_in_the_advice(spread):
     assert not recommend(replace(found(figures()), host_spread=spread)).advises
 
 
@@ -257,7 +257,7 @@ def test_a_group_that_uses_weights_is_not_advised_to_give_them_up():
     assert advice.strategy == "cooperative-weighted-sticky"
 
 
-def test_of_a_foreign_assignor_nobody_knows_what_it_promises():
+def test_the_promises_of_an_assignor_of_another_library_are_unknown():
     advice = recommend(found(figures(skew=2.0), assignor="stream", sticky=figures()))
     assert advice.strategy is None
     assert advice.sentence == "The promises of stream are unknown, so the figures are for comparison only."
@@ -274,12 +274,12 @@ def test_static_membership_is_worth_what_it_saves_less_what_waits():
     assert not recommend(found(figures(waited_partition_seconds=59.5, **restarts))).static_membership
 
 
-def test_who_may_rely_on_equal_numbers_is_warned():
+def test_advice_for_a_group_that_may_join_topics_names_a_copartitioned_strategy():
     advice = recommend(found(figures(skew=2.0), copartitioned=True, sticky=figures()))
     assert advice.sentence.endswith("such as cooperative-copartitioned-sticky.")
 
 
-def test_who_keeps_equal_numbers_together_need_not_be_warned():
+def test_advice_of_a_copartitioned_strategy_has_no_warning_about_joined_topics():
     own = figures(stalled=100)
     better = {"cooperative_copartitioned_sticky": figures(stalled=1)}
     advice = recommend(found(own, assignor="copartitioned-sticky", copartitioned=True, **better))
@@ -336,7 +336,7 @@ def test_what_cannot_serve_is_refused_by_name(name, reason):
         replay(HISTORY, STRATEGIES[name])
 
 
-def test_who_gives_the_settings_may_have_it():
+def test_a_strategy_with_settings_is_replayed_if_they_are_given():
     assert refusal(HISTORY, STRATEGIES["failover"], ReplaySettings({"assignment.consumer.priority": "5"})) is None
 
 

@@ -101,7 +101,7 @@ def test_members_have_their_partitions_as_ranges_and_their_place():
     assert "where" not in second
 
 
-def test_partitions_of_members_that_nobody_knows_are_left_out():
+def test_a_member_with_an_unknown_assignment_has_no_field_for_partitions():
     view = full_view()
     api, *_ = api_of(replace(view, members=(replace(view.members[0], assigned=None),)))
     (member,) = ask(api, "/api/v1/groups/orders")[1]["members"]
@@ -147,7 +147,7 @@ def test_one_rebalance_has_its_whole_events():
         ("/api/v1/groups/100%", "", "group: has a %"),
     ],
 )
-def test_what_is_wrong_is_said(path, query, problem):
+def test_a_wrong_request_is_answered_with_the_problem(path, query, problem):
     status, answer = ask(fleet(), path, query)
     assert (status, answer.keys()) == (400, {"error"})
     assert answer["error"].startswith(problem)
@@ -167,7 +167,7 @@ def test_what_is_wrong_is_said(path, query, problem):
         ("/api/v1/groups/orders/rebalances/", "the paths are"),
     ],
 )
-def test_what_is_not_there_is_said_with_what_is(path, hint):
+def test_an_unknown_path_is_answered_with_the_known_paths(path, hint):
     status, answer = ask(fleet(), path)
     assert status == 404
     assert hint in answer["error"]
@@ -231,7 +231,7 @@ def test_a_new_measurement_of_the_lag_shows_though_the_group_is_the_same():
     assert detail["topic_lags"] == [{"topic": "payments", "offsets": 70, "seconds": 6.5}]
 
 
-def test_who_asks_for_one_group_does_not_wait_for_who_draws_all(monkeypatch):
+def test_a_request_for_one_group_does_not_wait_for_a_request_for_all(monkeypatch):
     api, *_ = api_of(full_view("orders"), full_view("billing"))
     drawing, go_on = threading.Event(), threading.Event()
     draw = api_module.build_summary

@@ -61,7 +61,7 @@ def test_a_drop_count_that_is_none_is_refused(text):
     assert sidecar.accepted == []
 
 
-def test_a_process_that_only_says_that_it_lives_is_heard():
+def test_a_heartbeat_without_events_is_accepted():
     sidecar = Sidecar()
     assert sidecar.post(x_rebalance_agent_alive="0af3")[:2] == (200, {"accepted": 0})
     assert sidecar.alive == ["0af3"]
@@ -119,7 +119,7 @@ def test_lines_of_one_post_are_bounded():
     assert len(sidecar.accepted) == 2
 
 
-def test_a_sender_that_is_too_fast_is_asked_to_come_back_later():
+def test_posts_above_the_rate_are_refused_with_retry_after():
     sidecar = Sidecar(rate=1, burst=4, lines_max=3)
     three = body(member_event(), member_event(), member_event())
     assert sidecar.post(three)[0] == 200
@@ -145,7 +145,7 @@ def test_a_post_with_the_token_is_accepted(scheme):
     assert sidecar.post(body(member_event()), authorization=f"{scheme} {TOKEN}")[0] == 200
 
 
-def test_the_token_is_asked_for_before_anything_is_read():
+def test_the_token_is_checked_before_the_body_is_read():
     sidecar = Sidecar(bearer=Bearer(TOKEN))
     assert sidecar.post(b"", content_length=str(2**40))[0] == 401
 

@@ -106,7 +106,7 @@ def test_better_evidence_takes_the_place_of_what_it_improves():
     assert history.rebalance("g", "id-g-5").events == (first, better)
 
 
-def test_of_equal_revisions_the_first_stays_as_with_all_who_read_the_events():
+def test_of_two_events_with_equal_revisions_the_first_is_kept():
     closing = generation(5)
     reported_again = replace(closing, causes=(Trigger.MEMBER_FAILED,), trigger=Trigger.MEMBER_FAILED)
     assert history_of(closing, reported_again).rebalance("g", "id-g-5").events == (closing,)

@@ -110,7 +110,7 @@ def test_a_failing_download_is_tried_again_from_an_empty_directory(tmp_path):
     assert seen == [[]] * ATTEMPTS_MAX
 
 
-def test_no_network_says_what_to_do(tmp_path):
+def test_without_a_network_the_error_has_a_remedy(tmp_path):
     def fail(_each, _directory):
         raise ConnectionError("no route to host")
 
@@ -118,7 +118,7 @@ def test_no_network_says_what_to_do(tmp_path):
         ensure_artifacts(ARTIFACTS[:1], tmp_path, fail)
 
 
-def test_a_cache_that_cannot_be_written_says_what_to_do(tmp_path):
+def test_the_error_of_a_cache_that_cannot_be_written_has_a_remedy(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(ArtifactError, match="REBALANCE_AGENT_CACHE"):
         ensure_artifacts(ARTIFACTS, tmp_path / "file", serve)
@@ -144,7 +144,7 @@ def test_two_at_once_download_once(tmp_path):
     assert sorted(asked) == ["a", "b"]
 
 
-def test_the_cache_is_where_the_environment_says(monkeypatch, tmp_path):
+def test_the_environment_sets_the_folder_of_the_cache(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("REBALANCE_AGENT_CACHE", raising=False)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
@@ -155,7 +155,7 @@ def test_the_cache_is_where_the_environment_says(monkeypatch, tmp_path):
     assert cache_directory() == tmp_path / "own"
 
 
-def test_progress_is_one_line_where_nobody_watches(tmp_path):
+def test_progress_is_one_line_if_the_output_is_no_terminal(tmp_path):
     stream = io.StringIO()
     with download_progress("kafka", 2, 3_000_000, tmp_path, stream) as advance:
         advance(1_000_000)

@@ -54,6 +54,6 @@ def test_doubled_and_invented_partitions_count_once_and_leave_moves_unknown(x, y
     assert quality.moved_min is None
 
 
-def test_a_partition_given_to_who_does_not_subscribe_leaves_moves_unknown():
+def test_moves_are_unknown_if_a_partition_is_assigned_to_a_member_that_does_not_subscribe():
     subscription = group({"a": 1, "b": 1}, member("x", "a b"), member("y", "a"))
     assert judged(subscription, x={"a": (0,)}, y={"b": (0,)}).moved_min is None

@@ -86,7 +86,7 @@ class TestUserData:
     @READING
     @given(data=st.data())
     @settings(max_examples=60)
-    def test_any_word_replaced_by_a_huge_or_negative_number(self, name, data):
+    def test_user_data_with_a_huge_or_negative_number_at_any_place(self, name, data):
         whole = STRATEGIES[name].user_data({}, {"t": (0, 3), "u": (1,)}, 7) or b""
         at = data.draw(st.integers(0, len(whole)))
         word = data.draw(st.sampled_from([b"\x7f\xff\xff\xff", b"\x80\0\0\0", b"\xff\xff\xff\xff", b"\x7f\xff"]))
@@ -134,7 +134,7 @@ class TestSubscriptions:
         assert result.target["b"] == {}
 
     @EVERY
-    def test_nobody_or_nothing(self, name):
+    def test_without_members_or_topics_the_assignment_is_empty(self, name):
         assert assigned(name, GroupSubscription({}, ())).members == {}
         assert assigned(name, group({"t": 3})).members == {}
         assert assigned(name, group({}, member("a", ""), member("b", "t"))).members == {"a": {}, "b": {}}
@@ -170,7 +170,7 @@ class TestOwnership:
         assigned(name, pair_of_members(user_data=data))
 
     @EVERY
-    def test_what_everybody_claims_nobody_owns(self, name):
+    def test_partitions_that_all_members_claim_are_owned_by_none(self, name):
         owned = {"t": tuple(range(5)), "u": (0, 1)}
         claiming = (member(each, "t u", owned=owned, generation=3) for each in "abc")
         silent = (member(each, "t u", generation=3) for each in "abc")
@@ -223,7 +223,7 @@ class TestSize:
         self.check_all_are_assigned_soon(name, *members)
 
     @EVERY
-    def test_so_does_one_who_claims_a_million_partitions_of_a_small_topic(self, name):
+    def test_claims_of_partitions_that_do_not_exist_are_ignored(self, name):
         many = pair_of_members(owned={"t": range(1_000_000), "gone": range(1_000_000)}, generation=1)
         plain = pair_of_members(owned={"t": tuple(range(5))}, generation=1)
         assert assigned(name, many).target == assigned(name, plain).target

@@ -75,7 +75,7 @@ class TestRange:
 
 
 class TestRoundrobin:
-    def test_mixed_subscriptions_are_dealt_past_who_does_not_subscribe(self):
+    def test_roundrobin_skips_members_that_do_not_subscribe_to_the_topic(self):
         # the example in the documentation of Kafka's RoundRobinAssignor
         subject = group(
             {"t0": 1, "t1": 2, "t2": 3}, member("C0", "t0"), member("C1", "t0 t1"), member("C2", "t0 t1 t2")
@@ -121,7 +121,7 @@ class TestWeighted:
         assert counts("weighted-sticky", weighted_group(8, a=3, b=2, c=2)) == {"a": 4, "b": 2, "c": 2}
         assert counts("weighted-sticky", weighted_group(9, a=3, b=2, c=2)) == {"a": 4, "b": 3, "c": 2}
 
-    def test_only_who_may_round_up_is_promised_more(self):
+    def test_only_members_that_may_round_up_have_a_higher_target(self):
         assert strategy("weighted-sticky").targets(weighted_group(8, a=3, b=2, c=2)) == {"a": 4, "b": 2, "c": 2}
         assert strategy("weighted-sticky").targets(weighted_group(9, a=3, b=2, c=2)) == {"a": 4, "b": 3, "c": 3}
 
@@ -135,7 +135,7 @@ class TestWeighted:
         assert counts("weighted-sticky", subject) == {"a": 1, "b": 3}
         assert 0 in assigned("weighted-sticky", subject)["b"]["t"]
 
-    def test_subscription_overrides_what_user_data_says_is_owned(self):
+    def test_owned_partitions_in_the_subscription_override_those_in_user_data(self):
         reported = encode_weighted(MemberUserData({WEIGHT_SETTING: 1}, {"t": (0, 1)}))
         subject = group({"t": 4}, member("a", "t", owned={"t": (2, 3)}, user_data=reported), member("b", "t"))
         assert assigned("weighted-sticky", subject)["a"] == {"t": (2, 3)}
@@ -195,7 +195,7 @@ class TestFailover:
         subject = group({"t": 3, "new": 1}, member("a", "t new"), member("b", "t new", owned={"t": (0, 1, 2)}))
         assert counts("failover", subject) == {"a": 0, "b": 4}
 
-    def test_who_does_not_subscribe_never_gets_it(self):
+    def test_a_member_never_gets_partitions_of_a_topic_that_it_does_not_subscribe_to(self):
         subject = group(
             {"t": 1, "u": 1}, member("a", "t", config={PRIORITY: "9"}), member("b", "t u", config={PRIORITY: "1"})
         )
@@ -257,7 +257,7 @@ class TestClaims:
         result = strategy("cooperative-weighted-sticky").assign(subject)
         assert result.members == {"a": {"t": (0,)}, "b": {"t": (1,)}}, "a stale claim holds nothing back"
 
-    def test_kafka_12984_doubly_claimed_partition_belongs_to_nobody(self):
+    def test_kafka_12984_doubly_claimed_partition_has_no_owner(self):
         subject = group(
             {"t": 2},
             member("a", "t", owned={"t": (0, 1)}, generation=5),

@@ -11,7 +11,7 @@ from rebalance_agent.assignors.strategy_registry import collect
 from rebalance_agent.model.group import RebalanceProtocol
 
 
-def test_names_are_sorted_and_each_strategy_stands_under_its_own():
+def test_the_registry_is_sorted_and_its_keys_are_the_strategies_names():
     assert list(STRATEGIES) == sorted(STRATEGIES)
     assert all(name == strategy.name for name, strategy in STRATEGIES.items())
 

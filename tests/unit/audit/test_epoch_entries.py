@@ -61,7 +61,7 @@ def test_an_epoch_is_reached_by_its_last_member():
     assert entries(STARTED + JOINED[:-1])[-1].number == 2
 
 
-def test_how_long_a_partition_had_nobody_is_in_the_records():
+def test_the_records_show_how_long_a_partition_had_no_owner():
     assert [each.unowned_ms for each in entries(STARTED + JOINED)] == [0, 3_000]
 
 
@@ -119,7 +119,7 @@ def test_a_group_that_begins_where_records_may_have_been_cleaned_is_not():
     assert (found.clean, found.unjudged) == (True, {"whose preceding records were compacted away": 1})
 
 
-def test_who_comes_to_a_group_amid_its_first_rebalance_knows_of_no_stall():
+def test_an_observer_that_starts_during_the_first_rebalance_reports_no_stall():
     """It sees the next epoch begin, and not what was before."""
     there = [replace(each, live=False) for each in STARTED[:2]]
     observations = [

@@ -13,7 +13,7 @@ from support.pipeline.event_rows import HOUR_MS, MONDAY_MS, aborted, generation,
 FOUR = (0, 1, 2, 3)
 PEOPLE = [member("a", (0, 1)), member("b", (2, 3))]
 COST = {"moved": 3, "needed": 2, "slowest_member_id": "a", "slowest_seconds": 1.5, "flapping": ("b",)}
-STORY = [
+EVENTS = [
     generation(MONDAY_MS + 1_000, 1, PEOPLE),
     *(generation(MONDAY_MS + HOUR_MS + 60_000 * at, 2 + at, PEOPLE, stall=(600.0, 2_400.0), **COST) for at in range(5)),
     aborted(MONDAY_MS + 2 * HOUR_MS, 8, 2),
@@ -51,22 +51,22 @@ def test_hours_of_any_history_are_the_sums_of_its_generations(seed):
 
 def test_a_table_shows_its_generations_in_any_order_of_every_group():
     others = [*random_history(1, group="other")]
-    rows = [*rows_of(STORY).values(), *rows_of(others, others[-1].timestamp_ms, "other").values()]
-    assert differences([*STORY[::-1], *others[::-1]], rows) == ([], len(rows))
-    assert differences(STORY[::-1], [])[0][0][1] == 10
+    rows = [*rows_of(EVENTS).values(), *rows_of(others, others[-1].timestamp_ms, "other").values()]
+    assert differences([*EVENTS[::-1], *others[::-1]], rows) == ([], len(rows))
+    assert differences(EVENTS[::-1], [])[0][0][1] == 10
 
 
-def test_a_storm_is_of_the_hour_in_which_it_began():
+def test_a_series_of_rebalances_counts_in_the_hour_in_which_it_began():
     events = [generation(MONDAY_MS + HOUR_MS + 1_000 * at, 3 + at, PEOPLE) for at in range(-2, 3)]
     rows = rows_of(events)
     assert [each["storms"] for each in rows.values()] == [1, 0, 0, 0]
     assert differences(events, rows.values()) == ([], 4)
 
 
-def test_more_cannot_stand_still_than_there_was():
-    rows = rows_of(STORY)
+def test_partition_seconds_below_the_stalled_ones_are_a_difference():
+    rows = rows_of(EVENTS)
     rows[FIRST]["partition_seconds"] = 9_599.0
-    (more,), _ = differences(STORY, rows.values())
+    (more,), _ = differences(EVENTS, rows.values())
     assert more[2].endswith(" partition_seconds is 9599.0, but 9600.0 of them stalled")
 
 
@@ -76,10 +76,10 @@ WRONG = {"by_trigger": {"rejoin": 9}, "flapping": ["x"], "slowest_client_id": "x
 @pytest.mark.parametrize("name", HOUR_COLUMNS)
 @pytest.mark.parametrize(("hour", "last"), [(FIRST + 1, 6), (FIRST + 2, 10)])
 def test_every_column_that_is_off_is_named_with_the_hour_and_its_last_generation(name, hour, last):
-    rows = rows_of(STORY)
+    rows = rows_of(EVENTS)
     wrong = WRONG[name] if name in WRONG else (rows[hour][name] or 0) + 0.5
     rows[hour][name] = wrong
-    found, agreed = differences(STORY, rows.values())
+    found, agreed = differences(EVENTS, rows.values())
     assert {each[:2] for each in found} == {("g", last)}
     assert found[0][2].startswith(f"in the hour 2024-01-01T0{hour - FIRST}:00Z {name} is {wrong!r}, ")
     assert len(found) == 1 + (name == "stalled_partition_seconds")  # of which the availability is made
@@ -87,31 +87,31 @@ def test_every_column_that_is_off_is_named_with_the_hour_and_its_last_generation
 
 
 def test_an_hour_that_is_missing_doubled_or_of_nothing_that_was_reported_is_named():
-    rows = rows_of(STORY)
+    rows = rows_of(EVENTS)
     quiet, busy = rows[FIRST + 3], rows[FIRST + 1]
-    assert differences(STORY, [each for each in rows.values() if each is not quiet]) == ([], 3)
-    (missing,), _ = differences(STORY, [each for each in rows.values() if each is not busy])
+    assert differences(EVENTS, [each for each in rows.values() if each is not quiet]) == ([], 3)
+    (missing,), _ = differences(EVENTS, [each for each in rows.values() if each is not busy])
     assert missing == ("g", 6, "in the hour 2024-01-01T01:00Z it has no row")
-    (doubled,), _ = differences(STORY, [*rows.values(), busy])
+    (doubled,), _ = differences(EVENTS, [*rows.values(), busy])
     assert doubled == ("g", 6, "in the hour 2024-01-01T01:00Z it has two rows")
-    assert {each[0] for each in differences(STORY, [*rows.values(), {**busy, "group": "nobody"}])[0]} == {"nobody"}
+    assert {each[0] for each in differences(EVENTS, [*rows.values(), {**busy, "group": "nobody"}])[0]} == {"nobody"}
 
 
 def test_what_was_aborted_after_the_hours_were_made_may_count_and_what_was_before_must():
-    rows = rows_of(STORY)
+    rows = rows_of(EVENTS)
     late = aborted(END_MS - 1, 12, 3)
-    assert differences([*STORY, late], rows.values(), made_ms=END_MS - 2) == ([], 4)
-    assert differences([*STORY, late], rows_of([*STORY, late]).values(), made_ms=END_MS - 2) == ([], 4)
-    (lost,), _ = differences([*STORY, late], rows.values())
+    assert differences([*EVENTS, late], rows.values(), made_ms=END_MS - 2) == ([], 4)
+    assert differences([*EVENTS, late], rows_of([*EVENTS, late]).values(), made_ms=END_MS - 2) == ([], 4)
+    (lost,), _ = differences([*EVENTS, late], rows.values())
     assert lost[2] == "in the hour 2024-01-01T03:00Z aborted is 0, but 3 by its events"
     del rows[FIRST + 3]
-    assert differences([*STORY, late], rows.values(), made_ms=END_MS - 2) == ([], 3)
-    assert differences([*STORY, late], rows.values())[0][0][2].endswith("it has no row")
+    assert differences([*EVENTS, late], rows.values(), made_ms=END_MS - 2) == ([], 3)
+    assert differences([*EVENTS, late], rows.values())[0][0][2].endswith("it has no row")
 
 
 def test_aborted_generations_whose_events_are_deleted_already_are_not_judged():
-    rows = rows_of(STORY)
-    kept = [each for each in STORY if not isinstance(each, AbortedEvent)]
+    rows = rows_of(EVENTS)
+    kept = [each for each in EVENTS if not isinstance(each, AbortedEvent)]
     assert differences(kept, rows.values(), since_ms=END_MS - 1) == ([], 4)
     assert len(differences(kept, rows.values())[0]) == 1
 

@@ -40,7 +40,7 @@ def said(found):
     return [(each.group, each.number, each.what) for each in found.differences]
 
 
-def test_what_is_right_is_counted_and_said_in_one_line():
+def test_correct_events_are_counted_and_reported_in_one_line():
     found = report(reported(*EAGER), EAGER)
     assert (found.clean, found.agreed, found.copies, found.pending, found.unjudged) == (True, 3, 0, 0, {})
     assert found.summary() == "no difference; 3 facts of 1 groups are correct and published once"
@@ -54,7 +54,7 @@ def test_a_difference_names_group_generation_and_both_places():
     assert str(difference) == expected
 
 
-def test_a_generation_that_nobody_reported_is_named():
+def test_a_generation_without_an_event_is_a_difference():
     events = reported(*EAGER)
     del events[1]
     assert ("g", 2, "generation 2 has no event") in said(report(events, EAGER))
@@ -83,7 +83,7 @@ def test_a_cooperative_generation_may_wait_for_its_follow_up_for_minutes():
     assert not report(events, (first, second), until_ms=T0 + 600_000, grace_ms=5_000).clean
 
 
-def test_an_observer_that_began_in_the_middle_is_believed_but_counted():
+def test_events_of_an_observer_that_started_later_are_clean_and_counted_as_unjudged():
     events = reported(*EAGER[2:])
     found = report(events, EAGER, since_ms=T0 + 4_000)
     assert found.clean
@@ -246,7 +246,7 @@ def test_a_first_part_under_another_id_is_not_the_records():
     ]
 
 
-def test_a_return_that_does_not_say_who_returned_is_not_reported():
+def test_a_return_of_a_member_without_its_id_counts_as_a_missing_event():
     before, after = (member(name, (0, 1, 2, 3), instance="one") for name in ("a", "b"))
     observations = (record(0, 0), record(1_000, 1, before), record(5_000, 1, after))
     first, back = reported(*observations)
@@ -307,7 +307,7 @@ def test_events_of_other_clusters_are_no_concern():
     assert report([*events, *others], EAGER).clean
 
 
-def test_a_gap_leaves_open_what_lies_before_it_and_not_what_lies_behind():
+def test_records_before_a_gap_are_not_judged_and_records_after_it_are():
     events = reported(*EAGER)
     found = report(events, EAGER[2:], [2, 3])
     assert (found.clean, found.agreed) == (True, 2)

@@ -130,7 +130,7 @@ def _later(event):
 
 
 @pytest.mark.parametrize("kind", HISTORIES)
-def test_the_truth_is_clean_and_has_all_that_is_lied_about(kind):
+def test_correct_events_are_clean_and_contain_every_fact_that_later_tests_falsify(kind):
     report = judged(kind, reported(kind), once=True)
     assert (said(report), report.unjudged, report.agreed) == ([], {}, len(reported(kind)))
     assert {type(event) for event in reported(kind)} >= {GenerationEvent, GroupGoneEvent}
@@ -162,7 +162,7 @@ def test_whatever_is_reported_twice_under_two_ids_is_invented(kind):
 
 
 @pytest.mark.parametrize("kind", HISTORIES)
-def test_whatever_stands_twice_in_a_table_is_named(kind):
+def test_each_doubled_row_of_a_table_is_a_difference(kind):
     for event in reported(kind):
         (difference,) = judged(kind, [*reported(kind), event], once=True).differences
         assert difference.what.endswith("was published twice")
@@ -279,7 +279,7 @@ def test_a_wrong_member_is_named(kind):
 
 
 @pytest.mark.parametrize("kind", HISTORIES)
-def test_partitions_that_two_members_are_said_to_have_of_each_other_are_named(kind):
+def test_exchanged_partitions_of_two_members_are_a_difference(kind):
     right = shared_out(kind)
     one, two = right.members
     swapped = (replace(one, assigned=two.assigned), replace(two, assigned=one.assigned))
@@ -421,7 +421,7 @@ def test_a_stall_that_cannot_be_is_named(kind):
 
 
 @pytest.mark.parametrize("kind", ["eager", "cooperative", "consumer", "streams"])
-def test_a_stall_shorter_than_nobody_had_a_partition_is_named(kind):
+def test_a_stall_shorter_than_the_time_without_an_owner_is_a_difference(kind):
     """Members of a share group take what they are given at once."""
     right = shared_out(kind)
     short = replace(right.stall, lower_seconds=0.0, seconds=0.001, partition_seconds=0.0)
@@ -434,7 +434,7 @@ def test_a_stall_shorter_than_nobody_had_a_partition_is_named(kind):
     ("kind", "longest", "whole"),
     [("eager", 0.5, 2.0), ("cooperative", 2.0, 4.0), ("consumer", 0.1, 0.2), ("streams", 0.1, 0.2)],
 )
-def test_partition_seconds_below_the_sum_of_what_nobody_had_are_named(kind, longest, whole):
+def test_partition_seconds_below_the_time_without_owners_are_a_difference(kind, longest, whole):
     """All four partitions stop in an eager group, in the others those two that move."""
     right = shared_out(kind)
     least = replace(
@@ -459,7 +459,7 @@ def test_a_stall_that_began_long_before_what_was_before_it_is_named(kind):
 
 
 @pytest.mark.parametrize("kind", HISTORIES)
-def test_a_stall_that_nobody_reported_and_that_is_longer_than_its_rebalance_is_named(kind):
+def test_a_stall_without_reports_that_is_longer_than_its_rebalance_is_a_difference(kind):
     """The record before is the earliest that it can have begun; a member's report may say more."""
     right = closing(kind)
     before = next(each for each in reported(kind) if getattr(each, "generation", None) == right.previous_generation)

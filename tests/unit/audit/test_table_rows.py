@@ -155,7 +155,7 @@ def test_members_and_their_rows_come_out_even():
     assert rosters(*MEMBER_ROWS) == []
 
 
-def test_a_row_that_is_missing_doubled_or_of_nobody_is_named():
+def test_a_missing_doubled_or_additional_row_is_a_difference():
     one, two = MEMBER_ROWS
     for rows in ([one], [one, two, two], [one, one], [one, {**two, "member_id": "c"}]):
         assert rosters(*rows) == [

@@ -61,7 +61,7 @@ def test_nothing_is_more_that_the_bare_ones_differ_by_in_either_direction(factor
     assert (found.verdict, found.seen) == (UNKNOWN, False)
 
 
-def test_a_slow_round_slows_all_of_it_and_is_nobodys_fault():
+def test_a_slow_round_affects_all_variants_and_is_no_difference():
     slowed = [1.0, 3.0] * 5 + [1.0]
     bare, again, instrumented = (
         [{"took": row["took"] * by} for row, by in zip(rounds(seed=seed), slowed, strict=True)] for seed in (1, 2, 3)
@@ -73,7 +73,7 @@ def test_a_slow_round_slows_all_of_it_and_is_nobodys_fault():
     ("factor", "count", "verdict"),
     [(9, 2, UNKNOWN), (9, 6, UNKNOWN), (9, 7, MORE), (1, 2, UNKNOWN), (1, 6, UNKNOWN), (1, 7, SAME)],
 )
-def test_few_rounds_say_nothing(factor, count, verdict):
+def test_few_rounds_are_not_judged(factor, count, verdict):
     bare, again = rounds(seed=2, count=count), rounds(seed=3, count=count)
     assert finding(rounds(factor=factor, count=count), bare=bare, again=again).verdict == verdict
 
@@ -89,7 +89,7 @@ def test_an_interval_is_the_narrowest_that_is_sure_enough(count, low, high, sure
     assert found.median == (count - 1) / 2
 
 
-def test_a_median_lies_in_its_interval_as_often_as_is_said():
+def test_the_interval_contains_the_median_with_its_stated_probability():
     chance, tries = random.Random(1), 2_000
     outside = sum(not found.low < 0 < found.high for found in _drawn(chance, tries))
     assert outside / tries == pytest.approx(1 - interval(range(ROUNDS)).sure, abs=0.01)

@@ -89,7 +89,7 @@ def verdict(tmp_path, monkeypatch):
     return reported
 
 
-def test_a_bound_that_contains_what_members_say_holds(verdict):
+def test_a_bound_that_contains_the_members_measurement_is_right(verdict):
     found = verdict(1.5, 2.5)
     assert found.wrong == ()
     assert found.what.startswith("members' account: 2 bounds were judged, 0 are false")
@@ -107,7 +107,7 @@ def test_a_process_may_not_be_scheduled_for_a_second(verdict):
     assert verdict(0.0, 1.1).wrong == ()
 
 
-def test_an_observer_whose_clock_is_wrong_says_nothing_certain(verdict):
+def test_false_bounds_beside_a_wrong_clock_are_no_error(verdict):
     found = verdict(0.0, 0.5, fault="clock set back")
     assert found.wrong == ()
     assert "1 false ones lie beside a wrong clock" in found.what
@@ -117,7 +117,7 @@ def test_the_clock_of_a_sidecar_is_no_excuse(verdict):
     assert verdict(0.0, 0.5, fault="sidecar clock set back").wrong
 
 
-def test_members_that_say_nothing_prove_nothing(verdict):
+def test_members_without_reports_are_an_error(verdict):
     assert verdict(1.5, 2.5, kinds=()).wrong == ("no bound was judged: members say nothing",)
 
 

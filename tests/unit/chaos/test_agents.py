@@ -51,7 +51,7 @@ def agent(tmp_path, monkeypatch):
         (None, False, None),
     ],
 )
-def test_who_is_stopped_ends_with_exit_code_0_once_it_listens(agent, code, listens, reported):
+def test_a_stopped_agent_that_listens_must_end_with_exit_code_0(agent, code, listens, reported):
     stopped = agent(code, listens=listens)
     assert stopped.life.died is None
     stopped.end()
@@ -59,20 +59,20 @@ def test_who_is_stopped_ends_with_exit_code_0_once_it_listens(agent, code, liste
     assert (stopped.life.died is None) == (reported is None)
 
 
-def test_who_ends_by_itself_died_whatever_was_done_to_it_later(agent):
+def test_an_agent_that_ended_by_itself_has_failed_even_if_it_is_killed_later(agent):
     gone = agent(0, by_itself=True)
     eventually(lambda: not gone.life.running)
     gone.life.kill()
     assert gone.life.died.startswith("sidecar-1 ended by itself with exit code 0")
 
 
-def test_who_was_killed_did_not_die(agent):
+def test_a_killed_agent_has_not_failed(agent):
     killed = agent(0)
     killed.life.kill()
     assert killed.life.died is None
 
 
-def test_one_that_died_is_named_though_another_one_followed():
+def test_a_failed_agent_is_named_even_if_another_one_followed():
     observer, sidecar = (
         SimpleNamespace(lives=[SimpleNamespace(died=died) for died in each])
         for each in ([None, "observe-2 died", None], ["sidecar-1 died", None])

@@ -116,7 +116,7 @@ def test_where_reading_began_anew_no_more_must_be_counted_than_brokers_were_not_
     assert REPORTED[0].timestamp_ms > SCRAPED_MS - AWAY_MS
 
 
-def test_lives_of_which_nobody_has_counters_prove_nothing(life):
+def test_observers_without_counters_are_not_enough_to_compare(life):
     assert "too little was compared" in compared([life(None, 0)], AuditReport()).wrong[0]
     assert "too little was compared" in compared([], AuditReport()).wrong[0]
     early, late = life(None, 0), life(None, 0, lived_s=LASTING_S + 1)

@@ -33,11 +33,11 @@ def test_those_that_are_compared_have_one_coordinator():
     assert len({offsets_partition(each, OFFSETS_PARTITIONS) for each in groups}) == 1
 
 
-def test_every_program_of_ours_has_a_process_and_is_of_somebody_who_plays():
+def test_every_client_program_runs_as_a_process_of_some_kind_of_group():
     assert {each.client for each in KINDS if each.process} == {*CLIENTS, *PROGRAMS}
 
 
-def test_who_is_left_out_is_in_no_troop():
+def test_a_kind_that_is_left_out_has_no_group():
     assert [each.name for troop in troops(KINDS[:2]) for each in troop] == [KINDS[1].name, KINDS[0].name]
 
 
@@ -50,7 +50,7 @@ def program(text):
     return ProcessMember([sys.executable, "-c", text])
 
 
-def test_who_does_not_leave_as_it_should_when_all_do_is_an_error(monkeypatch):
+def test_a_member_that_does_not_leave_cleanly_at_the_end_is_an_error(monkeypatch):
     fails = "import sys; sys.stdin.read(); sys.exit('left amid it all')"
     alone = crowd()
     monkeypatch.setattr(alone, "_join", lambda *_: [program(fails)])
@@ -61,7 +61,7 @@ def test_who_does_not_leave_as_it_should_when_all_do_is_an_error(monkeypatch):
     assert "left amid it all" in error
 
 
-def test_each_of_those_who_leave_last_is_asked(monkeypatch):
+def test_a_failure_to_close_one_member_does_not_skip_the_others(monkeypatch):
     class Failing:
         def close(self):
             raise OSError("gone")
@@ -75,7 +75,7 @@ def test_each_of_those_who_leave_last_is_asked(monkeypatch):
     assert alone.errors == [f"{KINDS[0].name}: OSError('gone')"] * MEMBERS[0]
 
 
-def test_only_who_lives_can_be_killed():
+def test_killing_a_member_that_ended_by_itself_is_an_error():
     lives = program("import sys; sys.stdin.read()")
     crowd()._leave([lives], kill=True)
     dead = program("import sys; sys.exit('no brokers')")

@@ -90,7 +90,7 @@ def test_a_sidecar_that_was_flooded_is_as_before_once_it_takes_a_post(monkeypatc
     assert all(body for _, body in posted)
 
 
-def test_coordinators_have_moved_when_the_tool_says_so(monkeypatch, tmp_path):
+def test_coordinators_have_moved_when_kafkas_tool_confirms_it(monkeypatch, tmp_path):
     codes, asked = [1, 1, 0, 1], []
 
     def run_tool(name, *_, **__):

@@ -8,7 +8,7 @@ from rebalance_agent.api.posted_events import parse_events
 from rebalance_agent.http.connection import Limits
 
 
-def test_events_of_nobody_are_events_that_fit():
+def test_posted_events_of_the_flood_are_valid_and_within_the_limits():
     body = post()
     assert len(parse_events(body.splitlines())) == EVENTS_A_POST <= EventsSettings().lines_max
     assert len(body) <= EventsSettings().body_bytes_max

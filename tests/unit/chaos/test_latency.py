@@ -54,7 +54,7 @@ def test_the_larger_the_noise_the_less_is_distinguished():
     assert compared(run(instrumented, noise=1.0)).wrong == ()
 
 
-def test_what_nobody_feels_is_right_however_sure():
+def test_a_significant_but_tiny_difference_of_latency_is_accepted():
     def short(microseconds):
         return [(number * WINDOW_MS, [microseconds] * POLLS_MIN) for number in range(WINDOWS)]
 

@@ -38,7 +38,7 @@ def test_records_may_be_read_by_anybody_and_more_than_once():
     assert verdict.what == "orders: 2 members read 3 records, 1 once more"
 
 
-def test_a_record_that_nobody_read_is_wrong():
+def test_a_record_that_no_member_read_is_an_error():
     (verdict,) = read_at_least_once(crowd(member((0, 0)), member((1, 0))), WRITTEN)
     assert verdict.wrong == ("orders: 1 records were read by nobody, such as [(0, 1)]",)
 
@@ -48,7 +48,7 @@ def test_where_nothing_was_written_nothing_is_proved():
     assert verdict.wrong
 
 
-def test_who_says_nothing_of_what_it_reads_is_not_judged():
+def test_members_that_do_not_report_their_records_are_not_judged():
     assert read_at_least_once(crowd(SimpleNamespace()), WRITTEN) == []
 
 
@@ -104,7 +104,7 @@ def test_rebalances_are_generations_that_were_reported_once_or_oftener():
     assert rebalances(published, {"h"}, 1).wrong
 
 
-def test_not_judged_may_be_a_group_once_where_somebody_began_without_a_snapshot():
+def test_each_group_may_be_unjudged_once_for_each_start_without_a_snapshot():
     lives = [SimpleNamespace(readings=lambda each=each: each) for each in ([(0, 3), (3, 3)], [(3, 3)], [(2, 3)])]
     report = AuditReport(groups={"g", "h"})
     report.leave("because", 4)

@@ -23,7 +23,7 @@ def source(monkeypatch):
     return make
 
 
-def test_a_thread_that_dies_is_an_error(source):
+def test_a_thread_that_ends_with_an_exception_is_an_error(source):
     def fails(*_, **__):
         raise ValueError("no such topic")
 

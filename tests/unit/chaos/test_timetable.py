@@ -46,7 +46,7 @@ WHOLE = {"minutes": 10, "only": None, "kinds": None, "spark": True}
         ({}, (STREAM,), 1),
     ],
 )
-def test_what_never_happened_is_said_and_wrong_in_a_whole_run(options, lacking, wrong):
+def test_a_fault_that_never_happened_is_an_error_in_a_whole_run(options, lacking, wrong):
     done = Counter({name: 2 for name in FAULTS if name not in lacking})
     verdict = happened(done, SimpleNamespace(**WHOLE | options))
     assert [each for each in verdict.wrong if "network cut" in each or STREAM in each] == list(verdict.wrong)
@@ -59,7 +59,7 @@ def test_only_some_or_all_but_some():
     assert {each.name for each in timetable(1, 10, without=(STREAM,))} == FAULTS.keys() - {STREAM}
 
 
-def test_a_fault_says_whom_it_meets():
+def test_the_text_of_a_fault_names_its_broker():
     assert str(Fault(12.0, "broker stopped in bursts", 3.25, 2)) == "  12.0 s  broker 2 stopped in bursts (3.2 s)"
     assert str(Fault(12.0, "brokers restarted in turn", 0, 2)) == "  12.0 s  brokers restarted in turn"
 

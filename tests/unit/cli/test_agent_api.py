@@ -38,7 +38,7 @@ def answering(status, body, headers=()):
 
 
 @pytest.mark.parametrize("group", [HOSTILE, "..", "a/b", "a%2Fb", "."])
-def test_what_the_api_says_arrives_as_the_same_values(group):
+def test_values_of_the_api_are_read_back_equal(group):
     event = generation_event(group=group)
     api, *_ = api_of(full_view(group), full_view("other"), events=[event])
     with served(WebApp((), Readiness(), api=api)) as url:
@@ -108,7 +108,7 @@ def test_an_agent_that_answers_something_else_is_reported_as_that(status, body, 
         AgentApi(url).groups()
 
 
-def test_nobody_at_home_is_said_with_the_address():
+def test_an_address_without_an_agent_is_an_error_with_the_address():
     with pytest.raises(AgentError, match=r"no agent answers at http://127\.0\.0\.1:1: .*refused"):
         AgentApi("http://127.0.0.1:1").groups()
 

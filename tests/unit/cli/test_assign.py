@@ -138,7 +138,7 @@ def test_generation_decides_between_claims(assign):
 
 
 @pytest.mark.parametrize("form", [["weighted-sticky", "--protocol", "cooperative"], ["cooperative-weighted-sticky"]])
-def test_cooperative_form_says_what_is_revoked_first(assign, form):
+def test_the_cooperative_form_shows_what_is_revoked_first(assign, form):
     data = {
         "topics": {"t": {"partitions": 2}},
         "members": [{"id": "m1", "topics": ["t"], "owned": {"t": [0, 1]}}, {"id": "m2", "topics": ["t"]}],
@@ -328,7 +328,7 @@ def test_a_reader_that_has_enough_is_no_error():
         assert process.stderr.read() == b""
 
 
-def test_ctrl_c_is_quiet():
+def test_ctrl_c_prints_no_traceback():
     with _process() as process:
         process.stdin.write(json.dumps(GROUP).encode() + b"\n")
         process.stdin.flush()

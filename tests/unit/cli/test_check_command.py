@@ -73,7 +73,7 @@ def test_an_address_that_an_agent_has_is_no_failure():
     assert found == ("ok", "an agent listens there now")
 
 
-def test_an_address_that_somebody_else_has_is_a_failure():
+def test_an_address_of_another_program_is_a_failure():
     with Sidecar() as somebody:  # answers, and not as an agent does
         address = somebody.url.split("/")[2]
         found = local(ObserverSettings(listen=address))[f"listen {address}"]

@@ -45,7 +45,7 @@ def taken():
         ),
     ],
 )
-def test_what_cannot_begin_ends_with_two_and_says_why(capsys, taken, flags, reported):
+def test_a_gateway_that_cannot_start_ends_with_2_and_the_reason(capsys, taken, flags, reported):
     anywhere = ["--listen", "127.0.0.1:0", "--events-listen", "127.0.0.1:0", "--events-topic", ""]
     assert main.main(["gateway", *anywhere, *(flag.replace("TAKEN", taken) for flag in flags)]) == 2
     lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("rebalance-agent gateway: ")]

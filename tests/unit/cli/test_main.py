@@ -23,7 +23,7 @@ def test_a_flag_that_is_not_there_is_reported_below_a_short_usage_with_what_it_m
     assert lines[-1] == "rebalance-agent observe: error: it takes no --setle-seconds; did you mean --settle-seconds?"
 
 
-def test_a_word_too_many_is_reported(capsys):
+def test_an_additional_argument_is_an_error(capsys):
     assert "error: it takes no billing" in _reported(capsys, "explain", "orders", "billing")
 
 
@@ -56,7 +56,7 @@ def test_a_containers_first_process_ends_on_sigterm():
         assert process.wait(30) == 128 + signal.SIGTERM
 
 
-def test_a_reader_who_has_enough_is_no_error(monkeypatch, capfd):
+def test_a_closed_output_pipe_is_no_error(monkeypatch, capfd):
     def gone(_options):
         raise BrokenPipeError
 

@@ -52,7 +52,7 @@ def test_the_command_lists_its_stages_without_loading_spark():
         (["whatif", "--tables", "t", "--driver-memory", "2"], "must be a size such as 512m or 4g"),
     ],
 )
-def test_wrong_usage_is_said_and_ends_with_2(arguments, words, capsys):
+def test_wrong_usage_ends_with_2_and_the_reason(arguments, words, capsys):
     with pytest.raises(SystemExit) as refused:
         main(["pipeline", *arguments])
     assert refused.value.code == 2
@@ -109,7 +109,7 @@ def test_what_workers_run_needs_neither_kafkas_client_nor_delta():
     assert done.stdout.split() == []
 
 
-def test_what_records_do_not_say_is_read_from_a_file():
+def test_topics_that_records_do_not_contain_are_read_from_a_file():
     facts = facts_in(b'{"topics": {"t": 4}, "ids": {"t": "OOC1q4gSQZ2yIg"}, "more": 1}', "c")
     assert (facts.cluster_id, facts.topics, facts.ids) == ("c", {"t": 4}, {"t": "OOC1q4gSQZ2yIg"})
 
@@ -127,7 +127,7 @@ def test_what_records_do_not_say_is_read_from_a_file():
     ],
     ids=range(7),
 )
-def test_such_a_file_that_says_something_else_is_refused_in_a_line(text, what):
+def test_a_file_with_other_content_is_refused_with_one_line(text, what):
     with pytest.raises(InvalidInputError) as refused:
         facts_in(text, "c")
     assert what in str(refused.value)

@@ -17,7 +17,7 @@ def test_all_are_listed_with_promise_and_settings(capsys):
         assert all(setting.name in text for setting in each.config)
 
 
-def test_json_says_the_same(capsys):
+def test_json_has_the_same_content(capsys):
     assert main(["strategies", "--json", "weighted-sticky"]) == 0
     (listed,) = json.loads(capsys.readouterr().out)
     assert (listed["name"], listed["protocol"]) == ("weighted-sticky", "eager")

@@ -51,7 +51,7 @@ def test_a_difference_is_a_line_and_exit_code_1(verify):
     assert last.startswith("1 difference; 23 facts of 4 groups")
 
 
-def test_hostile_names_do_not_reach_the_terminal(verify):
+def test_control_characters_in_names_are_not_printed(verify):
     """Events say what anybody may have written."""
     evil = "\x1b[2J\u202e\n'eager' 2: forged"
     event = json.loads(EVENTS[1])
@@ -101,7 +101,7 @@ def test_nothing_to_judge_is_no_success(verify, cluster):
     assert err.startswith(f"{start}. Check the cluster, the events' topic and the rights.")
 
 
-def test_records_of_somebody_else_alone_prove_nothing(verify, cluster):
+def test_a_topic_without_any_event_is_an_error(verify, cluster):
     """So it is with the wrong topic."""
     code, out, err = cluster(unread=7)
     assert (code, out) == (2, "")
@@ -218,7 +218,7 @@ def test_a_pattern_that_is_none_is_refused(verify):
     assert err.startswith("rebalance-agent verify: --groups: is not a regular expression: ")
 
 
-def test_what_polls_report_is_named_and_does_not_say_since_when_records_were_read(verify):
+def test_an_event_of_polls_is_a_difference_and_does_not_date_the_first_record(verify):
     left_out, kept = json.loads(EVENTS[0]), EVENTS[1:]
     polled = {**left_out, "source": "admin", "event_id": "0" * 32, "timestamp_ms": left_out["timestamp_ms"] - 1}
     code, out, _ = verify(events=[json.dumps(polled), *kept])

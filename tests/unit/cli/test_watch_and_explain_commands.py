@@ -103,7 +103,7 @@ def test_only_the_live_table_needs_textual(agent, capsys, monkeypatch, arguments
         assert out.startswith("GROUP")
 
 
-def test_explain_shows_the_last_ones_and_where_it_knows_them_from(agent, capsys):
+def test_explain_shows_the_last_rebalances_and_their_source(agent, capsys):
     code, out, _ = run(capsys, "explain", "orders", "--last", "2")
     assert code == 0
     assert out.startswith("orders: the last 2 rebalances, from the agent's observations since its start.\n\n")
@@ -119,7 +119,7 @@ def test_explain_shows_the_last_ones_and_where_it_knows_them_from(agent, capsys)
 @pytest.mark.parametrize(
     ("last", "reported"), [("1", "the last rebalance"), ("3", "the last 3 rebalances"), ("4", "4 rebalances")]
 )
-def test_explain_says_whether_there_are_more_than_it_shows(agent, capsys, last, reported):
+def test_explain_shows_whether_there_are_more_rebalances(agent, capsys, last, reported):
     assert run(capsys, "explain", "orders", "--last", last)[1].startswith(f"orders: {reported}, from the agent's ")
 
 
@@ -139,7 +139,7 @@ def test_explain_names_the_removed_member_that_others_shared_partitions_with(age
     assert "Two owners" not in run(capsys, "explain", "orders")[1]
 
 
-def test_explain_says_how_long_moved_partitions_catch_up(capsys, monkeypatch, agent):
+def test_explain_shows_how_long_moved_partitions_catch_up(capsys, monkeypatch, agent):
     assert "catching up" not in run(capsys, "explain", "orders")[1]
     lags = {"orders": GroupLag(70, catch_up=CatchUp(3, 6, 45.0, 150.0))}
     api, *_ = api_of(full_view("orders"), events=[rebalance(1)], lags=lags)
@@ -170,7 +170,7 @@ def test_a_group_that_has_not_rebalanced_is_known(agent, capsys):
         (AgentError("no agent answers"), ("watch", "--once"), 2),
     ],
 )
-def test_why_there_is_no_answer_is_said_with_an_exit_code(agent, capsys, monkeypatch, error, command, code):
+def test_a_failed_request_ends_with_an_exit_code_and_the_reason(agent, capsys, monkeypatch, error, command, code):
     def fail(*_arguments):
         raise error
 

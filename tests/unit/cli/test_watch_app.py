@@ -70,13 +70,13 @@ def fleet():
     return Source(api), clock, shown
 
 
-def drive(story, source, **options):
-    """Run ``story(app, pilot)`` with the app on a screen of its own."""
+def drive(interact, source, **options):
+    """Run ``interact(app, pilot)`` with the app on a screen of its own."""
 
     async def run():
         app = WatchApp(GroupsScreen(source, **{"interval": 0.05, **options}))
         async with app.run_test(size=(140, 40)) as pilot:
-            await story(app, pilot)
+            await interact(app, pilot)
         return app
 
     return asyncio.run(run())
@@ -102,7 +102,7 @@ def status(app):
 def test_groups_are_shown_and_follow_what_happens():
     source, _, shown = fleet()
 
-    async def story(app, pilot):
+    async def interact(app, pilot):
         await eventually(pilot, lambda: cells(app) == ["audit", "billing", "orders"])
         assert status(app) == "3 groups, 0 rebalancing"
         shown[0] = replace(
@@ -118,13 +118,13 @@ def test_groups_are_shown_and_follow_what_happens():
         shown[0] = replace(shown[0], version=10, generation=78)
         await eventually(pilot, lambda: cells(app, column=3) == ["2", "2", "78"])
 
-    drive(story, source)
+    drive(interact, source)
 
 
 def test_the_filter_and_the_orders_are_keys():
     source, *_ = fleet()
 
-    async def story(app, pilot):
+    async def interact(app, pilot):
         await eventually(pilot, lambda: len(cells(app)) == 3)
         await pilot.press("slash", *"or")
         await eventually(pilot, lambda: cells(app) == ["orders"])
@@ -138,13 +138,13 @@ def test_the_filter_and_the_orders_are_keys():
         titles = [str(column.label) for column in app.screen.query_one("#groups", DataTable).ordered_columns]
         assert titles[1].startswith("state ▲")
 
-    drive(story, source)
+    drive(interact, source)
 
 
 def test_a_group_can_be_opened_and_left():
     source, *_ = fleet()
 
-    async def story(app, pilot):
+    async def interact(app, pilot):
         await eventually(pilot, lambda: len(cells(app)) == 3)
         await pilot.press("down", "down", "enter")
         await eventually(pilot, lambda: isinstance(app.screen, GroupScreen))
@@ -159,7 +159,7 @@ def test_a_group_can_be_opened_and_left():
         await pilot.press("escape")
         await eventually(pilot, lambda: isinstance(app.screen, GroupsScreen))
 
-    drive(story, source)
+    drive(interact, source)
 
 
 def test_places_of_members_have_columns_where_reported():
@@ -172,7 +172,7 @@ def test_places_of_members_have_columns_where_reported():
         members = (replace(PLACED, where=Workload(**where)), *VIEW.members[1:])
         shown[0] = replace(shown[0], version=shown[0].version + 1, members=members)
 
-    async def story(app, pilot):
+    async def interact(app, pilot):
         await eventually(pilot, lambda: len(cells(app)) == 3)
         await pilot.press("down", "down", "enter")
         await eventually(pilot, lambda: isinstance(app.screen, GroupScreen))
@@ -183,14 +183,14 @@ def test_places_of_members_have_columns_where_reported():
         tell()
         await eventually(pilot, lambda: titles(app)[:2] == ["member", "client id"])
 
-    drive(story, source)
+    drive(interact, source)
 
 
 @pytest.mark.parametrize("trouble", [AgentError("no agent answers"), RuntimeError("a bug"), NotKnownError("gone")])
 def test_trouble_is_shown_in_place_and_goes_away_by_itself(trouble):
     source, *_ = fleet()
 
-    async def story(app, pilot):
+    async def interact(app, pilot):
         await eventually(pilot, lambda: len(cells(app)) == 3)
         source.trouble = trouble
         await eventually(pilot, lambda: "trying again" in status(app))
@@ -199,39 +199,39 @@ def test_trouble_is_shown_in_place_and_goes_away_by_itself(trouble):
         source.trouble = None
         await eventually(pilot, lambda: status(app) == "3 groups, 0 rebalancing")
 
-    drive(story, source)
+    drive(interact, source)
 
 
 def test_a_source_that_never_answered_is_shown_as_that():
     source, *_ = fleet()
     source.trouble = AgentError("no agent answers at [bold]here[/bold]")
 
-    async def story(app, pilot):
+    async def interact(app, pilot):
         await eventually(pilot, lambda: status(app) == "no agent answers at [bold]here[/bold]; trying again")
 
-    drive(story, source)
+    drive(interact, source)
 
 
-def test_what_has_not_been_read_is_said():
+def test_the_app_shows_what_has_not_been_read():
     source, *_ = fleet()
 
-    async def story(app, pilot):
+    async def interact(app, pilot):
         await eventually(pilot, lambda: "not read yet: topics: starting" in status(app))
 
-    drive(story, source, missing=lambda: "topics: starting")
+    drive(interact, source, missing=lambda: "topics: starting")
 
 
 @pytest.mark.parametrize("key", ["q", "ctrl+c"])
 def test_the_end_leaves_nothing_running(key):
     source, *_ = fleet()
 
-    async def story(app, pilot):
+    async def interact(app, pilot):
         await eventually(pilot, lambda: len(cells(app)) == 3)
         await pilot.press("enter")
         await eventually(pilot, lambda: isinstance(app.screen, GroupScreen))
         await pilot.press(key)
 
-    assert drive(story, source).return_code == 0
+    assert drive(interact, source).return_code == 0
     for thread in threading.enumerate():
         if thread.name == "poller":
             thread.join(PATIENCE_S)

@@ -11,7 +11,7 @@ from rebalance_agent.clients.held_copies import REPORT_MAX, HeldCopies
 ASSIGNED = {"t": (1, 2)}
 
 
-def test_without_a_report_what_was_assigned_is_said():
+def test_without_a_report_the_assigned_copies_are_in_the_subscription():
     assert HeldCopies(None, "group").held(ASSIGNED) == ASSIGNED
 
 
@@ -21,7 +21,7 @@ def test_a_report_takes_the_place_of_what_was_assigned_in_order_and_each_once():
     assert list(held.items()) == [("t", (0,)), ("u", (1, 3))]
 
 
-def test_an_empty_report_says_that_no_copy_is_good_enough():
+def test_an_empty_report_means_that_no_copy_is_ready():
     assert HeldCopies(dict, "group").held(ASSIGNED) == {}
 
 

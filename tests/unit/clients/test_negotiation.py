@@ -38,7 +38,7 @@ def test_a_tie_ends_as_javas_map_has_it_in_any_order(tied, first):
         assert select_strategy([(one, two), (two, one)]) == first
 
 
-def test_the_explanation_groups_who_offers_the_same():
+def test_the_explanation_groups_members_that_offer_the_same():
     text = explain_inconsistent_protocols("new", ["sticky"], {"a": ["range", "rr"], "b": ["range"], "c": ["range"]})
     assert text == (
         "InconsistentGroupProtocol: new offers sticky, and no strategy is offered by all members: a offers range, rr; "
@@ -53,7 +53,7 @@ def test_the_explanation_of_a_big_group_stays_short():
     assert len(text) < 500
 
 
-def test_a_group_that_has_nothing_in_common_itself_is_said_to_have_nothing():
+def test_the_explanation_names_a_group_whose_own_members_share_no_strategy():
     text = explain_inconsistent_protocols("new", [], {"a": ["x"], "b": ["y"]})
     assert "new offers nothing" in text
     assert "a offers x; b offers y. The other members have none in common." in text

@@ -46,7 +46,7 @@ def participant(*strategies, config=None, **options):
     return Participant(strategies or (WEIGHTED,), config or {}, group="group", **options)
 
 
-def test_a_subscription_says_what_was_received_last():
+def test_a_subscription_contains_the_last_assignment():
     one = participant(config={"assignment.consumer.weight": "9"}, rack="r1")
     one.received({"t": (0, 2)}, 5)
     said = decode_subscription(one.subscription(WEIGHTED, {"u", "t"}))
@@ -62,7 +62,7 @@ def test_what_is_held_takes_the_place_of_what_was_received():
     assert (said.owned_partitions, said.generation_id) == ({"t": (2,)}, 5)
 
 
-def test_copies_are_kept_and_said_in_the_next_subscription():
+def test_copies_are_kept_and_contained_in_the_next_subscription():
     one = participant(STANDBY)
     one.received({"t": (0,)}, 1, STANDBY, b"copies")
     assert one.standbys == {"s": (4,)}
@@ -86,7 +86,7 @@ def test_a_member_joins_again_once_for_each_copy_that_partitions_wait_for():
     assert one.takes_units(), "a later rebalance is another one"
 
 
-def test_an_application_that_reports_its_copies_says_itself_when_to_join_again():
+def test_an_application_that_reports_its_copies_decides_when_to_join_again():
     one = Participant([UNITS], {}, group="g", held_standbys=dict)
     one.received({}, 1, UNITS, with_copies((4,), warmups=(4,)))
     assert not one.takes_units()
@@ -100,7 +100,7 @@ def test_copies_that_cannot_be_read_are_none(user_data):
     assert (one.owned, one.generation, one.standbys) == ({"t": (1,)}, 2, {})
 
 
-def test_copies_that_the_application_reports_are_said_from_the_first_subscription_on():
+def test_copies_that_the_application_reports_are_in_the_first_subscription():
     held = {"s": [7]}
     one = participant(STANDBY, held_standbys=lambda: held)
     assert decode_subscription(one.subscription(STANDBY, ["t"])).user_data == b"{'s': (7,)}"
@@ -116,7 +116,7 @@ def test_a_report_that_raises_leaves_the_copies_last_assigned():
     assert decode_subscription(one.subscription(STANDBY, ["t"])).user_data == b"{'s': (4,)}"
 
 
-def test_nobody_is_asked_for_copies_under_a_strategy_without_them():
+def test_the_application_is_not_asked_for_copies_under_a_strategy_without_copies():
     asked = []
     one = participant(WEIGHTED, held_standbys=lambda: asked.append(1) or {})
     one.subscription(WEIGHTED, ["t"])

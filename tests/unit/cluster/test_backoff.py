@@ -12,7 +12,7 @@ def test_waits_double_up_to_the_most_and_are_never_more_than_that():
     assert all(1.5 <= delay <= 3.0 for delay in delays[4:])
 
 
-def test_two_agents_that_fail_together_do_not_ask_together():
+def test_two_agents_that_fail_at_the_same_time_retry_at_different_times():
     assert Backoff().next() != Backoff().next()
 
 

@@ -87,7 +87,7 @@ def test_that_there_is_no_such_group_is_an_answer_and_no_failure(answering):
     assert cluster.absent_groups(list(answers)) == {"gone", "dead"}
 
 
-def test_an_observer_that_does_not_follow_a_group_does_not_say_that_there_is_none(answering):
+def test_only_a_group_that_does_not_exist_is_absent(answering):
     answers = {
         "denied": failed(KafkaError.GROUP_AUTHORIZATION_FAILED),
         "loading": failed(KafkaError.COORDINATOR_LOAD_IN_PROGRESS),

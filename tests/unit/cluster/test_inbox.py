@@ -17,7 +17,7 @@ def test_observations_come_out_in_the_order_in_which_they_went_in():
     assert inbox.take(3, 0) == []
 
 
-def test_a_poll_is_dropped_when_full_and_a_record_waits_for_room():
+def test_a_full_inbox_drops_polls_and_blocks_records():
     inbox = Inbox(1)
     inbox.put(Tick(1))
     assert not inbox.offer(Tick(2))
@@ -30,7 +30,7 @@ def test_a_poll_is_dropped_when_full_and_a_record_waits_for_room():
     assert inbox.take(1, PATIENCE_S) == [Tick(3)]
 
 
-def test_closing_frees_all_that_wait_for_room_or_for_something_to_do():
+def test_closing_the_inbox_ends_all_waits():
     full, empty, results = Inbox(1), Inbox(), []
     full.put(Tick(1))
     threads = [

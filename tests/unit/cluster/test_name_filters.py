@@ -25,7 +25,7 @@ def test_a_name_with_line_feeds_and_quotes_is_a_name():
 
 
 @pytest.mark.parametrize("group", ["__internal", "_confluent-ksql", "rebalance-agent", "console-consumer-12345"])
-def test_internal_groups_and_our_own_are_hidden_unless_asked_for(group):
+def test_internal_groups_and_those_of_the_agent_are_hidden_by_default(group):
     assert not NameFilter(".*", HIDDEN_GROUPS)(group)
     assert NameFilter(".*", "")(group)
 

@@ -93,7 +93,7 @@ def test_failures_are_reported_and_asked_less_often_until_one_works():
     assert context.health.made[-1] == ("ready", "list")
 
 
-def test_a_fault_of_our_own_is_reported_and_does_not_end_the_polling():
+def test_an_unexpected_exception_is_reported_and_does_not_end_the_polling():
     context = fake_context()
     poll = Poll("list", lambda: 1 / 0, context)
     poll()

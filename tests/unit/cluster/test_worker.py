@@ -31,7 +31,7 @@ def test_work_starts_over_after_every_failure_even_one_of_our_own():
     assert health.of("unready") == [("part", "away"), ("part", "internal error: ZeroDivisionError('oops')")]
 
 
-def test_a_missing_right_is_asked_to_who_knows_what_it_means_instead_of_making_the_part_unready():
+def test_a_missing_right_is_passed_to_the_denied_callback_instead_of_making_the_part_unready():
     health, denied = Calls(), Calls()
 
     def work(_stop):

@@ -121,7 +121,7 @@ def test_a_name_can_be_started_again_once_its_process_has_ended(tmp_path, sleepe
         assert children.pids == {"one": second.process.pid} != {"one": first.process.pid}
 
 
-def test_orders_reach_the_child_and_one_that_has_ended_does_not_mind(tmp_path, modules):
+def test_a_line_is_sent_to_the_child_and_ignored_after_its_end(tmp_path, modules):
     name = modules(
         "listener",
         """

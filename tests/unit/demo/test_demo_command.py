@@ -10,10 +10,10 @@ from rebalance_agent.demo.run_demo import Options
 
 
 @pytest.fixture
-def played(monkeypatch):
+def runs(monkeypatch):
     """Options that the demo would have run with."""
     seen = []
-    monkeypatch.setattr(demo, "play", lambda options: seen.append(options) or 0)
+    monkeypatch.setattr(demo, "run_demo", lambda options: seen.append(options) or 0)
     return seen
 
 
@@ -24,14 +24,14 @@ def command(*arguments):
     return options.run(options)
 
 
-def test_by_default_the_timetable_runs_once_in_about_ninety_seconds(played):
+def test_by_default_the_demo_runs_for_ninety_seconds(runs):
     assert command() == 0
-    assert played == [Options(seconds=90.0, headless=False, check=False, summary=None)]
+    assert runs == [Options(seconds=90.0, headless=False, check=False, summary=None)]
 
 
-def test_every_flag_arrives(played):
+def test_every_flag_is_passed_on(runs):
     command("--seconds", "60", "--headless", "--check", "--summary", "f.json")
-    assert played == [Options(seconds=60.0, headless=True, check=True, summary=Path("f.json"))]
+    assert runs == [Options(seconds=60.0, headless=True, check=True, summary=Path("f.json"))]
 
 
 @pytest.mark.parametrize(
@@ -45,9 +45,9 @@ def test_every_flag_arrives(played):
         (["--fast"], "unrecognized arguments"),
     ],
 )
-def test_wrong_flags_end_with_2_and_say_why(played, capsys, arguments, text):
+def test_wrong_flags_end_with_2_and_the_reason(runs, capsys, arguments, text):
     with pytest.raises(SystemExit) as ended:
         command(*arguments)
     assert ended.value.code == 2
     assert text in capsys.readouterr().err
-    assert played == []
+    assert runs == []

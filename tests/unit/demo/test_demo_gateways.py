@@ -4,27 +4,27 @@ from itertools import pairwise
 
 import pytest
 
+from rebalance_agent.demo.demo_processes import choose_ports
 from rebalance_agent.demo.errors import DemoError
 from rebalance_agent.demo.processes.gateways import GatewayPorts, behind_gateways, flags
-from rebalance_agent.demo.stage import choose_ports
-from rebalance_agent.demo.stories import GROUPS
-from rebalance_agent.demo.story_types import ClientLibrary, StoryGroup, StoryMember
+from rebalance_agent.demo.scenario import GROUPS
+from rebalance_agent.demo.scenario_types import ClientLibrary, DemoGroup, DemoMember
 from rebalance_agent.gateway.groups import parse_rules
 
 WEIGHT = "assignment.consumer.weight"
-PLAIN = StoryGroup("plain", "", ClientLibrary.CONFLUENT, "range", "t", (StoryMember("a"),))
-BEHIND = StoryGroup(
+PLAIN = DemoGroup("plain", "", ClientLibrary.CONFLUENT, "range", "t", (DemoMember("a"),))
+BEHIND = DemoGroup(
     "g.1",
     "",
     ClientLibrary.CONFLUENT,
     "weighted-sticky",
     "t",
-    (StoryMember("b", {WEIGHT: "3"}), StoryMember("c")),
+    (DemoMember("b", {WEIGHT: "3"}), DemoMember("c")),
     configured="range",
 )
 
 
-def test_each_member_of_a_group_with_gateways_has_its_own_with_ports_that_nobody_else_has():
+def test_each_member_of_a_group_with_gateways_has_its_own_gateway_with_ports_of_its_own():
     assert behind_gateways((PLAIN, BEHIND)) == [(BEHIND, member) for member in BEHIND.members]
     ports = choose_ports((PLAIN, BEHIND))
     assert ports.gateways.keys() == {"b", "c"}
@@ -38,10 +38,10 @@ def test_without_free_ports_there_is_no_demo(monkeypatch):
     def none(count):
         raise OSError(f"fewer than {count} ports are free")
 
-    monkeypatch.setattr("rebalance_agent.demo.stage.free_ports", none)
+    monkeypatch.setattr("rebalance_agent.demo.demo_processes.free_ports", none)
     with pytest.raises(DemoError, match="fewer than 6 ports are free"):
         choose_ports(
-            (StoryGroup("g", "", ClientLibrary.CONFLUENT, "sticky", "t", (StoryMember("a"),), configured="range"),)
+            (DemoGroup("g", "", ClientLibrary.CONFLUENT, "sticky", "t", (DemoMember("a"),), configured="range"),)
         )
 
 

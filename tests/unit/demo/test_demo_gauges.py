@@ -25,12 +25,12 @@ def test_a_group_is_read_from_its_series():
     assert read_gauges(TEXT) == {"g": GroupGauges(generation=7, members=2, owned={"one": 3, "two": 1})}
 
 
-def test_what_the_observer_does_not_say_is_none():
+def test_a_gauge_without_a_sample_is_none():
     gauges = read_gauges('kafka_rebalance_members{consumergroup="g"} 2\n')
     assert gauges["g"].generation is None
     assert gauges["unseen"] == GroupGauges()
 
 
-def test_text_that_is_no_exposition_is_a_value_error():
+def test_text_in_another_format_is_a_value_error():
     with pytest.raises(ValueError, match="<html>"):
         read_gauges("<html>not found</html>\n")

@@ -8,7 +8,7 @@ import pytest
 from rebalance_agent.demo.processes.interrupts import orderly_end
 
 
-def test_ctrl_c_raises_once_and_cleaning_up_is_left_alone():
+def test_ctrl_c_raises_once_and_later_signals_do_not_interrupt_the_cleanup():
     cleaned = []
 
     def interrupted():
@@ -25,13 +25,13 @@ def test_ctrl_c_raises_once_and_cleaning_up_is_left_alone():
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_other_ends_leave_with_the_code_that_shells_know(number):
+def test_other_signals_end_with_the_exit_code_of_shells(number):
     with pytest.raises(SystemExit) as ended, orderly_end():
         os.kill(os.getpid(), number)
     assert ended.value.code == 128 + number
 
 
-def test_afterwards_signals_do_what_they_did_before():
+def test_the_former_signal_handlers_are_restored():
     before = signal.getsignal(signal.SIGINT)
     with orderly_end():
         assert signal.getsignal(signal.SIGINT) is not before

@@ -16,18 +16,18 @@ STEP_MISSED = summary(step=replace(SEEN, seen=()))
 
 @pytest.fixture
 def ending(monkeypatch, tmp_path, capsys):
-    """Runs the demo with the summary (or exception) that a performance would end with; nothing is started."""
+    """Runs the demo with the summary (or exception) that a run on a broker would return; nothing is started."""
     logs = tmp_path / "logs"
     logs.mkdir()
     monkeypatch.setattr(demo.tempfile, "mkdtemp", lambda prefix: str(logs))
 
     def end(result, *, interrupted=False, **options):
-        def perform(*_arguments):
+        def run_on_broker(*_arguments):
             if isinstance(result, BaseException):
                 raise result
             return result, interrupted
 
-        monkeypatch.setattr(demo, "_perform", perform)
+        monkeypatch.setattr(demo, "_run_on_broker", run_on_broker)
         return demo.run(demo.Options(**options)), logs.exists(), capsys.readouterr().out
 
     return end
@@ -45,22 +45,20 @@ def test_no_difference_ends_with_0_and_leaves_no_logs(ending):
         (STEP_MISSED, "step slow consumer: g: expected one episode member_joined, seen: none"),
     ],
 )
-def test_a_corrupted_generation_a_corrupted_partition_or_a_missed_step_ends_with_1_and_keeps_the_logs(
-    ending, corrupted, line
-):
-    code, kept, said = ending(corrupted, check=True)
+def test_a_wrong_generation_a_wrong_partition_or_a_missed_step_ends_with_1_and_keeps_the_logs(ending, corrupted, line):
+    code, kept, output = ending(corrupted, check=True)
     assert (code, kept) == (1, True)
-    assert f"difference: {line}" in said
+    assert f"difference: {line}" in output
 
 
-def test_without_check_a_missed_step_is_shown_and_no_failure(ending):
-    code, kept, said = ending(summary(words=None, step=replace(SEEN, seen=())))
+def test_without_check_a_missed_step_is_shown_and_the_exit_code_is_0(ending):
+    code, kept, output = ending(summary(coordinator=None, step=replace(SEEN, seen=())))
     assert (code, kept) == (0, False)
-    assert "expected one episode member_joined, seen: none" in said
+    assert "expected one episode member_joined, seen: none" in output
 
 
-def test_ctrl_c_is_the_good_end_of_a_demo_without_an_end(ending):
-    assert ending(summary(words=None), interrupted=True, seconds=0)[:2] == (130, False)
+def test_ctrl_c_ends_a_run_without_time_limit_with_130_and_leaves_no_logs(ending):
+    assert ending(summary(coordinator=None), interrupted=True, seconds=0)[:2] == (130, False)
 
 
 def test_the_summary_file_has_the_closing_tables(ending, tmp_path):
@@ -68,7 +66,7 @@ def test_the_summary_file_has_the_closing_tables(ending, tmp_path):
     assert json.loads((tmp_path / "s.json").read_text())["slow_consumer"]["client_id"] == "two"
 
 
-def test_a_summary_file_that_cannot_be_written_says_so(ending, tmp_path):
+def test_a_summary_file_that_cannot_be_written_is_an_error(ending, tmp_path):
     with pytest.raises(DemoError, match="--summary"):
         ending(summary(), summary=tmp_path)
 

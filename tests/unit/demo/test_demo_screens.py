@@ -8,12 +8,12 @@ from rich.console import Console
 
 from rebalance_agent.api.shapes import GroupList
 from rebalance_agent.demo import run_demo
+from rebalance_agent.demo.scenario_types import DemoStep
 from rebalance_agent.demo.screens.screen import Board, Screen, draw
-from rebalance_agent.demo.story_types import StoryStep
-from rebalance_agent.demo.timetable import StepRun, StepStatus
+from rebalance_agent.demo.step_schedule import StepRun, StepStatus
 from support.observer.demo_events import EVENT, SPREAD, group_summary, summary
 
-JOIN = StoryStep("join", "two joins", (), ())
+JOIN = DemoStep("join", "two joins", (), ())
 WAITING = StepRun(JOIN)
 RUNNING = StepRun(JOIN, began=1.0, problem="")
 OVER = StepRun(JOIN, began=1.0, problem="", over=True)
@@ -39,19 +39,19 @@ def test_a_step_waits_runs_and_is_over_or_failed():
     assert [run.running for run in (WAITING, RUNNING, OVER, FAILED)] == [False, True, False, False]
 
 
-def test_plain_lines_say_each_thing_once():
+def test_plain_lines_show_each_change_of_a_step_once():
     text = plain(board(WAITING), board(RUNNING), board(RUNNING), board(OVER), board(OVER))
     assert text.count("  12.3 s  > join: two joins\n") == 1
     assert text.count("  12.3 s    join: over\n") == 1
 
 
-def test_plain_lines_begin_with_the_table_of_watch_when_the_timetable_begins():
+def test_plain_lines_begin_with_the_table_of_watch_when_the_steps_begin():
     heading = "LAST TRIGGER"
     assert heading not in plain(board(WAITING))
     assert plain(board(WAITING), board(RUNNING), board(OVER)).count(heading) == 1
 
 
-def test_the_screen_says_how_many_topics_are_on_one_host_at_the_start_and_after_each_step():
+def test_the_screen_shows_how_many_topics_are_on_one_host_at_the_start_and_after_each_step():
     spread = group_summary("g", host_spread=SPREAD)
     groups = GroupList(0, 1, 0, (spread, group_summary("other", host_spread=None)))
     said = "g: 80 of 81 topics are wholly on one of 2 hosts"
@@ -64,7 +64,7 @@ def test_the_screen_says_how_many_topics_are_on_one_host_at_the_start_and_after_
     assert said in console.export_text()
 
 
-def test_plain_lines_say_why_a_step_failed():
+def test_plain_lines_show_why_a_step_failed():
     assert "! join: g did not settle" in plain(board(FAILED))
 
 

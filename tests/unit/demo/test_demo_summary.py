@@ -3,18 +3,18 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from rebalance_agent.demo.observed.claims_check import slowest_client
+from rebalance_agent.demo.observed.differences import slowest_client
 from rebalance_agent.demo.observed.summary import seen_steps, summarise, to_json
-from rebalance_agent.demo.story_types import StoryStep
-from rebalance_agent.demo.timetable import StepRun
+from rebalance_agent.demo.scenario_types import DemoStep
+from rebalance_agent.demo.step_schedule import StepRun
 from support.observer.demo_events import (
+    COORDINATOR,
     EVENT,
     GAUGES,
     GROUP,
     SEEN,
     SLOW,
     SPREAD,
-    WORDS,
     generation_event,
     group_summary,
     summary,
@@ -68,22 +68,22 @@ def test_the_json_form_is_the_documented_one():
     }
 
 
-def test_without_the_coordinators_words_groups_are_not_checked_and_steps_only_say_what_was_seen():
-    reported = to_json(summary(words=None, step=replace(SEEN, seen=())))
+def test_without_the_coordinators_state_groups_are_not_checked_and_steps_are_shown_only():
+    reported = to_json(summary(coordinator=None, step=replace(SEEN, seen=())))
     assert reported["groups"]["g"]["check"] == "not checked"
     assert reported["steps"][0]["check"] == "g: expected one episode member_joined, seen: none"
     assert reported["slow_consumer"]["stall_seconds"] is None
     assert reported["differences"] == []
 
 
-def test_a_difference_stands_at_its_group_and_in_the_list():
+def test_a_difference_is_shown_at_its_group_and_in_the_list():
     reported = summary(event=replace(EVENT, generation=8))
     assert reported.groups["g"].check == "generation in the events: ours is 8, the coordinator's 7"
     assert reported.differences == ("group g: generation in the events: ours is 8, the coordinator's 7",)
 
 
-def test_a_group_that_runs_another_assignor_than_the_storys_is_a_difference_although_both_sides_agree():
-    fell_back = summary(event=replace(EVENT, assignor="sticky"), words=replace(WORDS, **STICKY))
+def test_a_group_that_runs_another_assignor_than_the_scenarios_is_a_difference_although_both_sides_agree():
+    fell_back = summary(event=replace(EVENT, assignor="sticky"), coordinator=replace(COORDINATOR, **STICKY))
     assert fell_back.differences == ("group g: assignor: the story's is range, the coordinator's sticky",)
 
 
@@ -99,10 +99,10 @@ def test_a_steps_end_is_kept_with_its_groups_summaries():
 
 
 def run(name, after, **fields):
-    return StepRun(StoryStep(name, "", (), SLOW.expected), {"g": after}, began=0.0, **fields)
+    return StepRun(DemoStep(name, "", (), SLOW.expected), {"g": after}, began=0.0, **fields)
 
 
-def test_a_step_owns_the_episodes_from_its_beginning_to_that_of_its_groups_next_step():
+def test_a_step_has_the_episodes_from_its_beginning_to_that_of_its_groups_next_step():
     episodes = {"g": [replace(EVENT, generation=number) for number in (1, 2, 3, 5, 6)]}
     first, second = seen_steps([run("first", 1, problem="late"), run("second", 3)], episodes)
     assert [episode.generation for episode in first.seen] == [2, 3]
@@ -110,8 +110,8 @@ def test_a_step_owns_the_episodes_from_its_beginning_to_that_of_its_groups_next_
     assert (first.step.name, first.problem, second.step.expected) == ("first", "late", SLOW.expected)
 
 
-def test_a_step_that_did_not_begin_owns_nothing_and_says_so():
-    (step,) = seen_steps([StepRun(StoryStep("late", "", (), SLOW.expected))], {"g": [EVENT]})
+def test_a_step_that_did_not_begin_has_no_episodes_and_the_reason():
+    (step,) = seen_steps([StepRun(DemoStep("late", "", (), SLOW.expected))], {"g": [EVENT]})
     assert step.seen == ()
     assert step.problem == "did not begin in time"
 

@@ -180,7 +180,7 @@ def test_an_expelled_member_has_lost_what_it_had(error, name):
     assert lost.reason.endswith("in the answer to Heartbeat")
 
 
-def test_a_late_answer_to_an_old_heartbeat_says_nothing():
+def test_a_late_answer_to_an_old_heartbeat_is_ignored():
     broker = ToyCoordinator(1)
     one = member(broker)
 
@@ -195,7 +195,7 @@ def test_a_late_answer_to_an_old_heartbeat_says_nothing():
 
 
 @pytest.mark.parametrize("version", range(6))
-def test_who_leaves_says_why(version):
+def test_a_leave_is_reported_with_its_reason(version):
     one = member()
 
     async def go():
@@ -305,7 +305,7 @@ def test_a_static_member_that_comes_back_is_another_process_and_revoked_nothing(
 
 
 @pytest.mark.parametrize("rules", ["", "orders=weighted-sticky"])
-def test_what_a_fenced_process_hears_is_not_reported_of_the_one_that_took_its_place(rules):
+def test_answers_to_a_fenced_process_are_not_reported_for_its_successor(rules):
     broker = ToyCoordinator(1)
     old = member(broker, rules, instance_id="i")
     new = Client(Line(old.gateway, broker), instance_id="i")
@@ -333,7 +333,7 @@ def test_what_a_fenced_process_hears_is_not_reported_of_the_one_that_took_its_pl
     assert list(old.gateway.groups.entries) == [entry]
 
 
-def test_who_is_gone_without_a_word_is_not_waited_for_for_ever():
+def test_a_member_that_ended_without_leaving_is_not_waited_for_forever():
     gateway, broker = Gateway(), ToyCoordinator(1)
 
     async def go():
@@ -420,7 +420,7 @@ def test_our_own_assignment_is_reported_with_its_quality():
     assert event.quality.skew_ratio == 1.0
 
 
-def test_fetches_are_read_only_while_somebody_has_not_begun():
+def test_fetches_are_parsed_only_while_a_member_has_not_resumed():
     one = member()
     fetches = RequestHead(1, 11, 1)
 
@@ -462,7 +462,7 @@ def test_a_clock_that_is_set_back_makes_no_event_end_before_it_began():
     assert events[0].timestamp_ms == events[0].started_ms
 
 
-def test_a_member_whose_heartbeats_pass_is_said_to_live_now_and_then():
+def test_heartbeats_of_a_member_are_passed_on_at_intervals():
     lives = []
     gateway = Gateway(alive=lives.append)
     one = Client(Line(gateway, ToyCoordinator(1)))
@@ -477,7 +477,7 @@ def test_a_member_whose_heartbeats_pass_is_said_to_live_now_and_then():
     assert lives == [gateway.events[0].process] * 2
 
 
-def test_who_is_given_no_bytes_owns_nothing():
+def test_a_member_with_an_empty_assignment_owns_nothing():
     broker = ToyCoordinator(1)
     one = member(broker)
 
@@ -492,7 +492,7 @@ def test_who_is_given_no_bytes_owns_nothing():
     assert len(reported(one, Callback.REVOKED)) == 1
 
 
-def test_the_longest_silent_seats_are_forgotten():
+def test_the_least_recently_used_member_entries_are_removed():
     entries = MemberEntries(2)
     for name in "abc":
         entries.put("g", name, None, MemberEntry(ClientMembership("g", name, None, FakeClock(), print)))

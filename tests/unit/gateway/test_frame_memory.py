@@ -41,7 +41,7 @@ async def settled():
 
 
 @run
-async def test_who_finds_no_room_waits_in_order_and_small_frames_do_not():
+async def test_large_frames_wait_in_order_for_memory_and_small_ones_do_not():
     room = FrameMemoryBudget(2 * LARGE)
     holders = [Holder(room, size) for size in (LARGE, LARGE, LARGE, LARGE, SMALL_BYTES)]
     await settled()
@@ -59,7 +59,7 @@ async def test_who_finds_no_room_waits_in_order_and_small_frames_do_not():
 
 
 @run
-async def test_one_frame_alone_may_be_larger_than_all_room():
+async def test_a_single_frame_may_be_larger_than_the_budget():
     room = FrameMemoryBudget(LARGE)
     first, second = Holder(room, 10 * LARGE), Holder(room, LARGE)
     await settled()
@@ -71,7 +71,7 @@ async def test_one_frame_alone_may_be_larger_than_all_room():
 
 
 @run
-async def test_who_gives_up_leaves_no_gap(monkeypatch):
+async def test_a_waiter_that_times_out_or_is_cancelled_blocks_no_other(monkeypatch):
     monkeypatch.setattr(module, "WAIT_SECONDS_MAX", 0.05)
     room = FrameMemoryBudget(LARGE)
     holder = Holder(room, LARGE)
@@ -94,7 +94,7 @@ async def test_who_gives_up_leaves_no_gap(monkeypatch):
 
 
 @run
-async def test_a_wait_that_ends_as_room_is_given_gives_it_back():
+async def test_a_waiter_cancelled_while_it_is_granted_memory_returns_it():
     room = FrameMemoryBudget(LARGE)
     holder, waiting = Holder(room, LARGE), Holder(room, LARGE)
     await settled()
@@ -115,7 +115,7 @@ class Reading(NoGroups):
 
 
 @run
-async def test_clients_that_hold_back_the_end_of_large_frames_leave_room_for_small_ones(monkeypatch):
+async def test_clients_that_do_not_finish_large_frames_do_not_block_small_ones(monkeypatch):
     monkeypatch.setattr(module, "WAIT_SECONDS_MAX", 0.2)
     broker = await RawBroker().start()
     async with through(broker.port, groups=Reading) as gateway:
@@ -139,7 +139,7 @@ async def test_clients_that_hold_back_the_end_of_large_frames_leave_room_for_sma
 
 
 @run
-async def test_who_has_room_keeps_it_until_others_wait_for_it(monkeypatch):
+async def test_a_holder_keeps_its_memory_until_others_wait_for_it(monkeypatch):
     monkeypatch.setattr(module, "HOLD_SECONDS_MAX", 0.1)
     room = FrameMemoryBudget(LARGE)
     stuck = Holder(room, LARGE)
@@ -186,7 +186,7 @@ async def test_a_client_that_does_not_read_its_large_answer_ends_when_others_wai
 
 
 @run
-async def test_what_came_before_a_frame_that_waits_for_room_does_not_wait():
+async def test_frames_before_one_that_waits_for_memory_are_forwarded():
     def answer(frame):
         large = frame[:2] == struct.pack(">h", METADATA)
         return clusters(LARGE)(frame) if large else frame[4:8] + b"small"

@@ -37,7 +37,7 @@ def test_topics_without_brokers_or_replicas_have_no_racks(topics, found):
     assert (answer.brokers, topics_of(answer, ["t"], racks=True)) == (None, found)
 
 
-def test_a_partition_without_replicas_is_near_nobody():
+def test_a_partition_without_replicas_has_no_rack():
     broker = MetadataResponse.MetadataResponseBroker(version=4, node_id=1, host="h", port=1, rack="r")
     answer = MetadataResponse(version=4, brokers=[broker], topics=partitions(4, None), cluster_id="c", controller_id=1)
     assert topics_of(read(answer), ["t"], racks=True) == {"t": TopicMetadata(1, ((),))}
@@ -47,7 +47,7 @@ def test_without_topics_none_has_a_name():
     assert _named(read(MetadataResponse(version=12, brokers=[], topics=None, cluster_id="c", controller_id=1))) == {}
 
 
-def test_a_group_that_is_not_described_or_has_no_members_gives_nobody_anything():
+def test_a_group_that_is_not_described_or_has_no_members_has_no_assignment():
     group = DescribeGroupsResponse.DescribedGroup(version=4, group_id="g", protocol_type="consumer", members=None)
     for groups in (None, [group]):
         answer = read(DescribeGroupsResponse(version=4, groups=groups))

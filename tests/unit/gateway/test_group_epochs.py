@@ -145,7 +145,7 @@ def given(one, **topics):
     one.beat(2, {}, topic_partitions=parts(**topics))
 
 
-def test_who_leaves_has_left_when_the_coordinator_has_answered():
+def test_a_leave_is_reported_when_the_coordinator_has_answered():
     one = Member()
     given(one, t=(0,))
     head = one.send(-1)
@@ -157,7 +157,7 @@ def test_who_leaves_has_left_when_the_coordinator_has_answered():
     assert len(one.gateway.groups.entries) == 0
 
 
-def test_who_is_gone_before_the_coordinator_has_answered_has_left_too():
+def test_a_leave_is_reported_if_the_connection_ends_before_the_answer():
     one = Member()
     given(one, t=(0,))
     one.send(-1)
@@ -166,7 +166,7 @@ def test_who_is_gone_before_the_coordinator_has_answered_has_left_too():
 
 
 @pytest.mark.parametrize(("error", "callback"), [(25, Callback.LOST), (16, Callback.REVOKED)])
-def test_who_is_not_let_go_has_not_left(error, callback):
+def test_a_refused_leave_is_not_reported(error, callback):
     one = Member()
     given(one, t=(0,))
     one.beat(-1, {"error_code": error})
@@ -174,14 +174,14 @@ def test_who_is_not_let_go_has_not_left(error, callback):
     assert [reported[0] for reported in one.reported()] == [Callback.ASSIGNED, callback]
 
 
-def test_a_static_member_says_that_it_leaves_for_a_while():
+def test_a_static_member_that_leaves_for_a_while_is_reported():
     one = Member()
     given(one, t=(0,))
     one.beat(-2, {})
     assert (one.reported()[-1][0], one.gateway.events[-1].reason) == (Callback.LEFT, "for a while")
 
 
-def test_what_a_member_still_says_that_it_has_is_not_given_up():
+def test_partitions_in_a_members_heartbeat_are_not_reported_as_revoked():
     one = Member()
     given(one, t=(0, 1), u=(3,))
     one.beat(2, {"member_epoch": 3, "assignment": {"topic_partitions": parts(t=(0, 2), u=(3,))}})
@@ -216,7 +216,7 @@ def test_a_process_whose_place_was_taken_does_not_take_it_back():
     assert [entry.membership.member_id for entry in one.gateway.groups.entries] == ["n"]
 
 
-def test_a_list_of_topics_that_cannot_be_read_is_no_fault_of_ours():
+def test_an_unreadable_list_of_topics_raises_nothing():
     async def broken(_):
         raise DecodeError("Metadata v12 breaks its schema")
 
@@ -226,7 +226,7 @@ def test_a_list_of_topics_that_cannot_be_read_is_no_fault_of_ours():
     assert (one.reported(), one.gateway.outcomes) == ([], [])
 
 
-def test_of_who_was_there_before_nothing_is_made_up():
+def test_a_member_older_than_the_gateway_is_reported_by_its_changes_only():
     one = Member()
     one.beat(7, {"assignment": {"topic_partitions": parts(t=(0, 1))}}, subscribed_topic_names=["t"])
     assert one.reported() == []
@@ -235,7 +235,7 @@ def test_of_who_was_there_before_nothing_is_made_up():
     assert one.reported() == [(Callback.REVOKED, {"t": (1,)}, 8)]
 
 
-def test_of_who_was_there_before_what_it_says_to_have_is_known():
+def test_the_partitions_of_a_member_older_than_the_gateway_come_from_its_heartbeat():
     one = Member()
     one.beat(7, {}, subscribed_topic_names=["t"], topic_partitions=parts(t=(0, 1)))
     one.beat(7, {"member_epoch": 8, "assignment": {"topic_partitions": parts(t=(1, 2))}})
@@ -244,7 +244,7 @@ def test_of_who_was_there_before_what_it_says_to_have_is_known():
     assert one.reported() == [(Callback.REVOKED, {"t": (0,)}, 8), (Callback.ASSIGNED, {"t": (2,)}, 8)]
 
 
-def test_who_was_there_before_and_begins_anew_is_known_from_then_on():
+def test_a_member_older_than_the_gateway_is_fully_reported_after_it_rejoins():
     one = Member()
     one.beat(7, {})
     one.beat(7, {"error_code": 110})
@@ -274,7 +274,7 @@ def test_what_gets_its_name_later_was_given_when_the_answer_came():
     assert event.timestamp_ms - event.started_ms == 300
 
 
-def test_a_member_begins_when_it_says_that_it_has_what_it_was_given():
+def test_an_assignment_is_reported_when_the_members_heartbeat_confirms_it():
     one = Member()
     one.beat(0, {"member_epoch": 2, "assignment": {"topic_partitions": parts(t=(0,))}}, subscribed_topic_names=["t"])
     one.gateway.clock.advance(700)
@@ -295,7 +295,7 @@ def test_what_is_to_be_given_up_when_more_is_taken_is_reported_with_it_and_what_
     assert one.gateway.events[-1].timestamp_ms - one.gateway.events[-1].started_ms == 1_000
 
 
-def test_who_leaves_while_it_gives_up_leaves_that_too():
+def test_a_leave_during_a_revocation_includes_the_partitions_being_revoked():
     one = Member()
     given(one, t=(0, 1))
     one.beat(2, {"member_epoch": 3, "assignment": {"topic_partitions": parts(t=(0,))}})

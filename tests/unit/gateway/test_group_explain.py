@@ -49,7 +49,7 @@ def test_a_group_without_a_rule_gets_a_line_with_all_rules():
         (group(kind=GroupType.CONSUMER, assignor="uniform"), "in a consumer group the coordinator assigns"),
     ],
 )
-def test_what_stands_against_it_is_said(now, verdict):
+def test_the_explanation_names_what_prevents_the_rule(now, verdict):
     assert verdict in flat(explain(RULES, "orders", now))
 
 
@@ -64,17 +64,17 @@ def test_what_stands_against_it_is_said(now, verdict):
         (group(kind=GroupType.SHARE, assignor=None), "in a share group the coordinator assigns"),
     ],
 )
-def test_what_stands_against_a_rule_can_be_asked_for(now, reason):
+def test_the_obstacles_of_a_rule_can_be_queried(now, reason):
     found = rewrite_obstacle(RULES.of("orders"), now)
     assert bool(found) == bool(reason)
     assert reason in found
 
 
-def test_why_the_group_is_not_known_is_said():
+def test_the_explanation_has_the_reason_for_an_unknown_group():
     assert "is not known: no broker answers" in flat(explain(RULES, "orders", None, "no broker answers"))
 
 
-def test_hostile_names_do_not_reach_the_terminal():
+def test_control_characters_in_names_are_not_printed():
     text = explain(RULES, "or\x1b[2Jders", group("x", assignor="\x1b]0;", members=30))
     assert "\x1b" not in text
     assert "and 10 more" in text

@@ -97,7 +97,7 @@ def reported(one):
 ASSIGNED = (Callback.ASSIGNED, {"t": (0,)})
 
 
-def test_who_leaves_has_left_when_the_coordinator_says_so_and_stopped_when_it_asked():
+def test_a_leave_is_reported_at_the_answer_with_the_time_of_the_request():
     one = member()
 
     async def go():
@@ -122,7 +122,7 @@ def test_who_leaves_has_left_when_the_coordinator_says_so_and_stopped_when_it_as
 
 
 @pytest.mark.parametrize("version", [2, 4])
-def test_who_is_not_let_go_has_not_left(version):
+def test_a_refused_leave_is_not_reported(version):
     broker = ToyCoordinator(1)
     one = member(broker)
 
@@ -170,7 +170,7 @@ def test_of_several_that_leave_each_has_an_answer_of_its_own():
     ]
 
 
-def test_who_ends_the_connection_before_the_answer_has_left():
+def test_a_leave_whose_connection_ends_before_the_answer_is_reported_once():
     one = member()
 
     async def go():
@@ -183,7 +183,7 @@ def test_who_ends_the_connection_before_the_answer_has_left():
     assert reported(one) == [ASSIGNED, (Callback.LEFT, {"t": (0,)})]
 
 
-def test_who_joins_again_before_the_answer_has_left_once():
+def test_a_leave_is_reported_once_if_the_member_joins_again_before_the_answer():
     one = member()
 
     async def go():
@@ -201,7 +201,7 @@ def test_who_joins_again_before_the_answer_has_left_once():
     assert [callback for callback, _ in reported(one)] == [Callback.ASSIGNED, Callback.LEFT]
 
 
-def test_why_a_member_joined_stands_with_what_it_was_given():
+def test_an_assignment_is_reported_with_the_reason_of_the_join():
     one = member()
     long = "metadata has changed " * 100
 
@@ -221,7 +221,7 @@ def test_why_a_member_joined_stands_with_what_it_was_given():
     ]
 
 
-def test_a_refused_commit_shows_who_is_no_member_any_more():
+def test_a_refused_commit_shows_that_its_sender_is_no_longer_a_member():
     broker = ToyCoordinator(1)
     one = member(broker)
 
@@ -256,7 +256,7 @@ def test_refused_commits_of_transactions_are_counted_where_they_name_their_membe
 
 
 @pytest.mark.parametrize("kind", [HeartbeatRequest, SyncGroupRequest, JoinGroupRequest])
-def test_an_answer_under_way_belongs_to_the_process_that_asked_though_another_has_its_seat(kind):
+def test_a_pending_answer_belongs_to_its_process_after_another_took_the_instance_id(kind):
     broker = ToyCoordinator(1)
     old = member(broker, "orders=weighted-sticky", instance_id="i")
     new = Client(Line(old.gateway, broker), instance_id="i")
@@ -302,7 +302,7 @@ def test_an_answer_under_way_belongs_to_the_process_that_asked_though_another_ha
     assert list(processes.values()) == [[Callback.ASSIGNED, ended], [Callback.ASSIGNED]]
 
 
-def test_correlation_ids_are_the_clients_who_may_repeat_them():
+def test_a_client_may_repeat_its_correlation_ids():
     broker = ToyCoordinator(1)
     one = member(broker)
 

@@ -48,7 +48,7 @@ def asked(one, kind):
 
 
 @pytest.mark.parametrize(("join", "sync"), VERSIONS)
-def test_range_clients_get_what_their_weights_promise_in_every_version(join, sync):
+def test_range_clients_get_their_share_by_weight_in_every_version(join, sync):
     broker = ToyCoordinator(2)
     versions = {"join_version": join, "sync_version": sync, "subscription_version": min(join, 3)}
     heavy, light = client(HEAVY, broker, **versions), client(LIGHT, broker, **versions)
@@ -89,7 +89,7 @@ def test_kafkajs_gets_its_own_assigners_name_and_what_it_can_read():
     assert {bytes(each.metadata)[:2] for each in heavy.joined.members} == {b"\0\0"}
 
 
-def test_our_strategy_stands_before_the_clients_own_which_stay_as_they_came():
+def test_our_strategy_is_listed_before_the_clients_own_unchanged_ones():
     broker = ToyCoordinator(1)
     one = client(HEAVY, broker, names=("roundrobin", "range"), rack="r1")
     before = one.join_request()
@@ -170,7 +170,7 @@ def test_a_cooperative_strategy_is_not_offered_to_an_eager_client(names):
 @pytest.mark.parametrize(
     "fields", [{"names": ("stream",)}, {"protocol_type": "connect"}, {"names": ("range", "my-own")}, {"names": ()}]
 )
-def test_streams_connect_and_strangers_pass_as_they_came(fields):
+def test_joins_of_streams_connect_and_unknown_protocols_pass_unchanged(fields):
     one = client(HEAVY, ToyCoordinator(1), **fields)
     frame = one.line.framed(one.join_request())
     head = RequestHead(11, 9, 1)
@@ -204,7 +204,7 @@ def test_a_cooperative_client_gets_in_two_rounds_what_another_has_to_give_up():
     assert not set(old.owned["t"]) & set(new.owned["t"])
 
 
-def test_a_cooperative_client_says_itself_what_it_owns():
+def test_owned_partitions_of_a_cooperative_client_come_from_its_subscription():
     broker = ToyCoordinator(1)
     one = client("orders=cooperative-weighted-sticky", broker, names=("cooperative-sticky",))
 
@@ -436,12 +436,12 @@ def test_a_frame_that_breaks_its_schema_is_refused():
         asyncio.run(one.line.talk.request(RequestHead(11, 9, 1), frame[:-3], one.line.ask))
 
 
-def test_answers_that_nobody_waits_for_pass():
+def test_answers_without_a_known_request_pass_unchanged():
     talk = Gateway(HEAVY).groups.for_connection()
     assert talk.response(RequestHead(11, 9, 7), b"anything") == b"anything"
 
 
-def test_a_fault_of_ours_costs_the_client_nothing(monkeypatch, caplog):
+def test_an_exception_in_the_gateway_leaves_the_clients_frames_unchanged(monkeypatch, caplog):
     one = client(HEAVY, ToyCoordinator(1))
     monkeypatch.setattr("rebalance_agent.gateway.groups.join_group.offer", lambda *_: 1 / 0)
     asyncio.run(rebalance(one))

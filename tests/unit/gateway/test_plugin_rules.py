@@ -84,7 +84,7 @@ def test_it_assigns_with_the_settings_of_its_rule():
         ("failing", "strategy 'failing' of acme 1.0: plan raised ZeroDivisionError: division by zero"),
     ],
 )
-def test_one_that_fails_leaves_the_clients_own_assignment_and_says_why(name, problem, caplog):
+def test_a_failing_plugin_leaves_the_clients_own_assignment_with_the_reason(name, problem, caplog):
     _, clients = members(f"orders={name}")
     asyncio.run(rebalance(*clients))
     assert [each.owned for each in clients] == [{"t": (5,)}, {"t": (5,)}]

@@ -146,7 +146,7 @@ async def test_a_coordinator_may_be_asked_for_before_anything_else():
 
 
 @run
-async def test_answers_that_name_nobody_stay_as_they_are():
+async def test_answers_without_a_coordinator_stay_unchanged():
     async with Scripted() as it:
         answer = await it.ask(FIND_COORDINATOR, coordinators(3, [("", -1, "", -1, 15)]))
         assert (answer.node_id, answer.host, answer.port, answer.error_code) == (-1, "", -1, 15)
@@ -173,7 +173,7 @@ async def test_a_brokers_port_leads_to_that_broker_also_after_it_has_moved():
 
 
 @run
-async def test_a_broker_that_is_gone_loses_its_port_when_nobody_uses_it_any_more():
+async def test_the_port_of_a_removed_broker_is_closed_after_its_last_connection():
     clock = FakeClock()
     async with Scripted(clock=clock) as it:
         other = await RawBroker().start()
@@ -319,7 +319,7 @@ async def test_a_connection_that_came_as_the_gateway_ended_is_closed():
 
 
 @run
-async def test_a_gateway_that_ends_opens_no_port_that_nobody_would_close():
+async def test_a_closed_gateway_opens_no_port():
     async with Scripted() as it:
         await it.gateway.close()
         await it.gateway.open_ports({1: NOWHERE})

@@ -213,7 +213,7 @@ async def test_a_question_that_is_given_up_is_sent_whole_all_the_same():
 
 @pytest.mark.parametrize("way", ["read", "write", "splice"])
 @run
-async def test_a_peer_that_vanished_is_a_broken_connection_and_no_fault_of_ours(way, monkeypatch):
+async def test_a_vanished_peer_is_counted_as_a_broken_connection(way, monkeypatch):
     def vanished(*_, **__):
         raise TimeoutError(errno.ETIMEDOUT, "Connection timed out")
 
@@ -290,7 +290,7 @@ async def test_what_is_no_request_ends_its_own_connection_alone(name):
 
 
 @run
-async def test_mutated_requests_and_answers_cost_no_other_connection_and_are_no_fault_of_ours():
+async def test_mutated_requests_and_answers_end_no_other_connection_and_are_no_internal_error():
     chance = random.Random(6)
     good = [frame_of(request(key, version, 1, bytes(40))) for key in range(20) for version in (0, 4, 9)]
     good += [frame_of(produce(version, -1, 1)) for version in range(3, 14)]
@@ -383,7 +383,7 @@ async def test_a_large_frame_that_would_only_be_observed_passes_unread(monkeypat
 
 
 @run
-async def test_a_fault_of_our_own_ends_one_connection(caplog):
+async def test_an_unexpected_exception_ends_one_connection(caplog):
     class Faulty(Reading):
         async def request(self, head, frame, ask):
             raise KeyError(head.api_key)

@@ -154,7 +154,7 @@ def where(servers="b:1", **settings):
     return listen_addresses(GatewaySettings(**settings), properties, SystemClock())
 
 
-def test_the_gateway_stays_on_this_machine_unless_a_flag_says_otherwise():
+def test_the_gateway_listens_on_loopback_unless_a_flag_allows_more():
     assert where().listen == ("127.0.0.1", 29092)
     for host in ("0.0.0.0", "192.0.2.1", "[::]", "gateway.example"):
         with pytest.raises(InvalidInputError, match=r"gateway_listen: .*gateway_beyond_loopback"):
@@ -165,7 +165,7 @@ def test_the_gateway_stays_on_this_machine_unless_a_flag_says_otherwise():
 
 @needs_openssl
 @run
-async def test_who_shows_no_certificate_where_one_is_asked_for_reaches_no_broker(authority, broker_pair, tmp_path):
+async def test_a_client_without_a_required_certificate_reaches_no_broker(authority, broker_pair, tmp_path):
     files = {"gateway_tls_cert_file": str(broker_pair.chain), "gateway_tls_key_file": str(broker_pair.key)}
     given = where(**files, gateway_tls_client_ca_file=str(authority.certificate.chain))
     broker = await RawBroker().start()

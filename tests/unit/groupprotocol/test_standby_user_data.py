@@ -29,7 +29,7 @@ partitions = st.dictionaries(
 )
 
 
-def test_what_members_say_is_as_specified_to_the_byte():
+def test_subscriptions_have_the_specified_bytes():
     assert encode_standby_subscription(SAID) == SUBSCRIPTION
     assert decode_standby_subscription(SUBSCRIPTION) == SAID
 
@@ -43,7 +43,7 @@ def test_no_partition_waits_for_a_copy_of_the_first_version():
     assert decode_standby_assignment(ASSIGNMENT_1) == (ACTIVE, AssignedCopies(COPIES.standbys))
 
 
-def test_who_has_nothing_yet_says_so_in_sixteen_bytes():
+def test_a_standby_subscription_without_partitions_has_sixteen_bytes():
     assert encode_standby_subscription(MemberUserData()) == b"\0\1\0\0\0\0\0\0\xff\xff\xff\xff\0\0\0\0"
 
 

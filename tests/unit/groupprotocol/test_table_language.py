@@ -122,7 +122,7 @@ def test_null_is_refused_before_the_version_that_allows_it():
     assert "epochs: null" in refused(FLEXIBLE, b"\0\0\0\0\0\5\xff\1" + b"\2\1\0")
 
 
-def test_an_error_says_what_where_and_at_which_byte():
+def test_an_error_has_the_problem_the_field_and_the_byte():
     row = b"\0" * 16 + b"\0\0\0\0" + b"\0\0\0\0"
     data = b"\0\0" + b"\0\1n" + b"\0\0\0\2" + row + b"\0" * 16 + b"\0\0\0\x09" + b"abcd"
     assert refused(CLASSIC, data) == f"Classic v0.rows[1].data: a length of 9 bytes, 4 left at byte {len(data) - 4}"

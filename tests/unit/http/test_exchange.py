@@ -50,7 +50,7 @@ def talk(request, application=app):
         ("1.0", "Connection: Keep-Alive\r\n", 2),
     ],
 )
-def test_a_connection_is_kept_as_its_version_says(version, connection, answers):
+def test_a_connection_is_kept_open_by_the_rules_of_its_http_version(version, connection, answers):
     received = talk(f"GET / HTTP/{version}\r\nHost: h\r\n{connection}\r\n".encode() + LAST)
     assert received.count(b"HTTP/1.1 200 OK") == answers
     assert (b"Keep-Alive: timeout=" in received) == (version == "1.0" and answers == 2)

@@ -106,7 +106,7 @@ def test_what_is_too_large_or_no_http_is_refused(request_bytes, status):
         assert fetch(server, "/metrics")[0] == 200
 
 
-def test_a_silent_client_loses_its_connection():
+def test_a_client_that_sends_nothing_is_answered_with_408():
     with serving(web(), limits=Limits(workers=1, head_seconds=0.3)) as server:
         assert b"408" in talk(server, b"GET /metrics HTTP/1.1\r\nHost: h\r\n")
         assert fetch(server, "/metrics")[0] == 200

@@ -1,7 +1,7 @@
 from rebalance_agent.http.health import REASON_MAX, STARTING, Readiness
 
 
-def test_a_part_is_not_ready_before_it_says_so():
+def test_a_part_is_not_ready_before_it_reports_ready():
     readiness = Readiness(["kafka"])
     assert readiness.reasons() == {"kafka": STARTING}
     assert not readiness.is_ready
@@ -30,7 +30,7 @@ def test_a_reason_is_one_bounded_line_and_never_empty():
     assert not readiness.is_ready
 
 
-def test_a_degraded_process_is_ready_and_says_what_it_is_without():
+def test_a_degraded_process_is_ready_and_names_what_is_missing():
     readiness = Readiness()
     readiness.degraded({"b": "no\n right", "a": None})
     assert readiness.is_ready

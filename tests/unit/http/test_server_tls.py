@@ -98,7 +98,7 @@ def test_plain_http_on_a_tls_port_gets_an_error(certificate):
         connection.close()
 
 
-def test_handshakes_that_never_come_keep_nobody_from_being_served(authority, certificate):
+def test_unfinished_handshakes_do_not_delay_other_clients(authority, certificate):
     with serving(files(certificate), workers=1, head_seconds=60) as server:
         slow = [socket.create_connection(("127.0.0.1", server.port), timeout=10) for _ in range(150)]
         for connection in slow[::2]:
@@ -119,7 +119,7 @@ def test_a_handshake_has_the_deadline_of_a_head(certificate):
         assert slow.recv(100) == b""
 
 
-def test_garbage_after_the_handshake_begins_is_quiet(authority, certificate, caplog):
+def test_garbage_during_the_handshake_is_not_logged(authority, certificate, caplog):
     with serving(files(certificate)) as server:
         caplog.clear()
         with (

@@ -58,7 +58,7 @@ def rest(connection):
 
 
 @pytest.mark.parametrize("said", [b"", HEAD])
-def test_silent_clients_keep_nobody_from_being_served(said):
+def test_clients_that_send_nothing_do_not_delay_others(said):
     with serving(head_seconds=60) as server, ExitStack() as stack:
         for _ in range(SLOW):
             stack.enter_context(connect(server)).sendall(said)
@@ -88,7 +88,7 @@ def test_trickling_clients_hold_no_worker():
             sender.join()
 
 
-def test_who_says_nothing_is_reported_and_ended_after_the_heads_deadline():
+def test_a_client_that_sends_no_head_in_time_is_counted_and_closed():
     with serving(head_seconds=0.2) as server, connect(server) as silent, connect(server) as half:
         half.sendall(HEAD)
         assert rest(silent).startswith(b"HTTP/1.1 408 ")
@@ -96,7 +96,7 @@ def test_who_says_nothing_is_reported_and_ended_after_the_heads_deadline():
     assert COUNTED == ["slow_head"] * 2
 
 
-def test_beyond_the_bound_the_longest_silent_connection_makes_room():
+def test_beyond_the_limit_the_longest_idle_connection_is_closed():
     with serving(connections=3, head_seconds=60) as server, connect(server) as first, connect(server) as second:
         with connect(server) as third:
             assert answer(server) == b"ok"
@@ -135,7 +135,7 @@ def test_what_is_urgent_waits_for_no_slow_reader():
         assert COUNTED == []
 
 
-def test_a_slow_reader_that_nobody_waits_for_gets_all():
+def test_a_slow_reader_gets_the_whole_answer_if_no_other_client_waits():
     with serving(workers=1, contended_seconds=0.0) as server, connect(server) as slow:
         slow.sendall(b"GET /large HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
         head, _, body = rest(slow).partition(b"\r\n\r\n")
@@ -148,7 +148,7 @@ def test_a_slow_body_is_cut_at_the_deadline():
         assert b" 200 " not in rest(slow)
 
 
-def test_a_connection_that_idles_between_requests_is_ended_without_a_word():
+def test_a_connection_that_idles_between_requests_is_closed_without_an_answer():
     with serving(idle_seconds=0.2) as server, connect(server) as idle:
         idle.sendall(HEAD + b"\r\n")
         received = rest(idle)
@@ -201,7 +201,7 @@ def test_stop_ends_while_a_request_is_passed_on(monkeypatch):
         assert not stop.is_alive()
 
 
-def test_bytes_of_who_was_ended_a_moment_ago_are_nobodys():
+def test_bytes_of_a_connection_that_was_just_closed_are_ignored():
     with ExitStack() as stack:
         listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
         never = threading.Event()

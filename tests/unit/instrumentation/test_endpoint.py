@@ -81,7 +81,7 @@ def test_garbage_for_an_answer_is_a_failure_and_no_exception(garbage):
     assert answer.reason.isprintable()
 
 
-def test_a_refused_connection_is_a_failure_that_says_so():
+def test_a_refused_connection_is_a_failure_with_the_reason():
     with absent() as url:
         answer = Endpoint.of(url).post(BATCH)
     assert answer.outcome is PostStatus.FAILED

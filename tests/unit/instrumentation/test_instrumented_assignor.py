@@ -39,7 +39,7 @@ def seen():
     return RecordedInstrumentation()
 
 
-def test_anybodys_assignor_is_timed_and_judged_and_its_answer_is_unchanged(seen):
+def test_an_assignor_of_any_library_is_timed_and_judged_and_its_answer_is_unchanged(seen):
     inner = RangePartitionAssignor()
     members = [member("a", "t"), member("b", "t", owned=[("t", (0, 1))])]
     expected = inner.assign(Cluster(t=5), members)
@@ -50,7 +50,7 @@ def test_anybodys_assignor_is_timed_and_judged_and_its_answer_is_unchanged(seen)
     assert (event.quality.moved, event.error) == (2, None)
 
 
-def test_what_nobody_is_reported_is_not_judged(monkeypatch):
+def test_without_a_sidecar_assignments_are_not_judged(monkeypatch):
     monkeypatch.setattr(decision, "judge", lambda *_: pytest.fail("judged"))
     hooks = Instrumentation(group="g", client_id="c", events_url="")
     assert set(hooks.assignor(RangePartitionAssignor()).assign(Cluster(t=5), [member("a", "t")])) == {"a"}
@@ -122,7 +122,7 @@ def test_an_assignment_too_large_to_judge_is_reported_without_quality(seen, monk
     assert [event.quality is None for event in seen.events] == [False, True]
 
 
-def test_one_round_of_somebody_elses_cooperative_assignor_is_not_judged_as_the_whole(seen):
+def test_one_generation_of_another_librarys_cooperative_assignor_is_not_judged(seen):
     members = [member("a", "t", owned=[("t", (0, 1, 2, 3))]), member("b", "t")]
     seen.hooks.assignor(CooperativeStickyAssignor()).assign(Cluster(t=4), members)
     assert (seen.events[0].partitions, seen.events[0].quality) == (2, None)

@@ -51,7 +51,7 @@ def test_the_groups_offset_is_where_the_next_owner_begins():
     assert consumer.progress.given_up([P]) == 12
 
 
-def test_who_would_begin_at_the_end_consumes_nothing_again():
+def test_with_auto_offset_reset_latest_no_records_are_reprocessed():
     consumer = Consumer()
     consumer.progress.fetched([P], {}, from_start=False)
     consumer.reads(P, 10, 19)
@@ -102,7 +102,7 @@ def test_one_that_others_advanced_meanwhile_is_not():
     assert consumer.progress.take() == 0
 
 
-def test_a_client_that_forgets_early_is_asked_before():
+def test_positions_are_saved_for_a_client_that_drops_them_early():
     consumer = Consumer()
     consumer.reads(P, 10, 19)
     consumer.progress.save_positions([P])
@@ -190,7 +190,7 @@ def test_the_waits_are_in_the_event_that_follows_and_in_no_other():
     assert [(each.join_seconds, each.sync_seconds) for each in reading.events] == [(2.5, 0.5), (None, None)]
 
 
-def test_a_client_that_cannot_say_how_far_it_is_says_nothing():
+def test_without_positions_no_progress_is_reported():
     recorded = RecordedInstrumentation()
     recorded.hooks.listener().on_partitions_revoked([Partition])
     assert recorded.events[0].reprocessed_records is None

@@ -152,7 +152,7 @@ def test_partitions_that_the_listener_takes_out_of_the_set_are_reported_all_the_
     assert seen.events[0].partitions == {"s": (5,), "t": (0, 1)}
 
 
-def test_a_client_that_cannot_say_where_it_stands_does_not_hurt(caplog):
+def test_an_error_of_the_client_about_its_membership_raises_nothing(caplog):
     seen = RecordedInstrumentation()
 
     def broken():
@@ -203,7 +203,7 @@ def test_leaving_is_reported_after_it_was_done_with_what_went_without_a_callback
     assert event.timestamp_ms - event.started_ms == 40
 
 
-def test_who_is_in_no_generation_has_nothing_to_leave(seen):
+def test_a_consumer_without_a_generation_reports_no_leave(seen):
     seen.hooks.listener().on_partitions_assigned(SOME)
     seen.now = Membership(-1, "member-7")
     with seen.hooks.leaving():

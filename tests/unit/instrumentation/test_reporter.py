@@ -100,7 +100,7 @@ def beats(sidecar):
     return [headers[ALIVE_HEADER.lower()] for headers in sidecar.headers if ALIVE_HEADER.lower() in headers]
 
 
-def test_a_quiet_reporter_says_that_its_process_lives_until_its_consumer_leaves():
+def test_a_reporter_without_events_sends_heartbeats_until_its_consumer_leaves():
     with Sidecar() as sidecar:
         sending = reporter_to(sidecar.url)
         sending.beat()
@@ -150,7 +150,7 @@ def test_the_pulse_beats_again_and_again_whatever_a_beat_does():
     assert first.daemon
 
 
-def test_a_silent_sidecar_holds_up_nobody_and_what_waits_is_bounded(monkeypatch):
+def test_a_sidecar_that_does_not_answer_delays_no_consumer_and_the_queue_is_bounded(monkeypatch):
     monkeypatch.setattr(outbox, "WAITING_MAX", 50)
     with SilentSidecar() as silent:
         sending = reporter_to(silent.url)
@@ -256,7 +256,7 @@ def test_delays_grow_to_a_bound_and_jitter_keeps_at_least_half():
     assert [shortest._delay(failures) for failures in range(1, RETRIES_MAX + 1)] == [delay / 2 for delay in delays]
 
 
-def test_one_who_closes_the_consumer_in_the_middle_of_an_event_does_not_wait_for_ever():
+def test_closing_the_consumer_while_an_event_is_emitted_does_not_block():
     with Sidecar() as sidecar:
         sending = reporter_to(sidecar.url)
         with sending._lock:  # as a signal handler that interrupts `emit` where it holds the lock

@@ -39,7 +39,7 @@ def test_there_are_groups_of_eight_kinds_of_clients_and_both_commit_intervals():
     assert len({group.name for group in GROUPS}) == len(GROUPS)
 
 
-def test_a_group_lies_in_the_partition_that_java_says():
+def test_the_partition_of_a_group_is_that_of_javas_hash():
     assert offsets_partition("ck-range", 50) == 0x7FFFFFFF & java_hash("ck-range") % 50
     assert sorted(map(offsets_partition, one_group_per_partition("x"))) == [0, 1, 2, 3, 4, 5]
 
@@ -51,7 +51,7 @@ def java_hash(word):
     return value & 0x7FFFFFFF
 
 
-def test_help_says_what_the_exit_code_means():
+def test_help_explains_the_exit_codes():
     done = subprocess.run(
         [sys.executable, "-W", "ignore", JUDGE, "--help"], capture_output=True, text=True, check=False
     )

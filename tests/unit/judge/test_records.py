@@ -107,7 +107,7 @@ def test_a_commit_is_known_by_its_key_alone():
 
 
 @pytest.mark.parametrize("version", [2, 3, 5, 7, 8, 17, 22])
-def test_a_tombstone_says_that_what_its_key_names_is_gone(version):
+def test_a_tombstone_removes_what_its_key_names(version):
     assert decode(key(version, "g", "m"), None)["gone"]
 
 

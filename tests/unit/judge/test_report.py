@@ -90,7 +90,7 @@ def test_bounds_that_hold_and_all_facts_end_with_0(folder):
 
 
 @pytest.mark.parametrize(("lower", "upper", "wrong"), [(0.5, 1.5, "upper too low"), (2.2, 2.5, "lower too high")])
-def test_a_false_bound_ends_with_1_and_its_case_says_why(folder, lower, upper, wrong):
+def test_a_false_bound_ends_with_1_and_its_case_has_the_reason(folder, lower, upper, wrong):
     assert folder(lower, upper) == 1
     (case,) = json.loads((folder.path / "report.json").read_text())["observers"]["kept"]["cases"]
     assert case["wrong"] == [wrong]
@@ -113,7 +113,7 @@ def test_one_case_is_printed_with_what_is_around_it(folder, capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_a_truth_that_is_contradicted_ends_with_1(folder):
+def test_evidence_that_contradicts_itself_ends_with_1(folder):
     read = {"at": BEGAN + 11_000, "what": "read", "first": {"t-1": BEGAN + 10_900}, "last": {"t-1": BEGAN + 10_900}}
     with (folder.path / "members" / "g~a.1.ndjson").open("a") as file:
         file.write(json.dumps(read) + "\n")

@@ -29,7 +29,7 @@ FAULTS_S = {
 
 
 class Time:
-    """The stage of one thread, in which time passes only while it waits."""
+    """The context of one thread, in which time passes only while it waits."""
 
     def __init__(self, seed, minutes=MINUTES):
         self.seed, self.over, self.acts, self.done = seed, self, self, Counter()
@@ -53,26 +53,26 @@ class Time:
 class Member:
     """A member that obeys each command at once, and needs some time to leave."""
 
-    def __init__(self, _group, name, stage, _instance, _settings):
-        self.name, self.running, self._stage = name, True, stage
-        stage.note("start")
+    def __init__(self, _group, name, context, _instance, _settings):
+        self.name, self.running, self._context = name, True, context
+        context.note("start")
 
     def send(self, do, **_more):
-        self._stage.note(do)
+        self._context.note(do)
 
     def stop(self):
-        self._stage.note("stop")
+        self._context.note("stop")
 
     def go_on(self):
         pass
 
     def kill(self):
-        self._stage.note("kill")
+        self._context.note("kill")
         self.running = False
 
     def close(self):
-        self._stage.note("close")
-        self._stage.wait(CLOSES_S)
+        self._context.note("close")
+        self._context.wait(CLOSES_S)
         self.running = False
 
 
@@ -81,15 +81,15 @@ def run(seed, monkeypatch):
     monkeypatch.setattr("judge.play.lives.Member", Member)
     changes, done = Counter(), Counter()
     for group in GROUPS:
-        stage = Time(seed)
-        life = Life(group, stage)
+        context = Time(seed)
+        life = Life(group, context)
         life._changes()
         changes += life.played
-        done += stage.done
+        done += context.done
     counts = Counter()
     for lane in lanes():
-        stage = Time(seed)
-        faults = Faults(stage, lambda name, _chance, stage=stage: stage.wait(FAULTS_S[name]))
+        context = Time(seed)
+        faults = Faults(context, lambda name, _chance, context=context: context.wait(FAULTS_S[name]))
         faults.play(lane)
         counts += faults.played
     wanted = {change for group in GROUPS for change in group.changes} | set(FAULTS)
@@ -98,7 +98,7 @@ def run(seed, monkeypatch):
 
 
 @pytest.mark.parametrize("seeds", SEEDS)
-def test_three_runs_play_each_fault_often_and_change_members_often(seeds, monkeypatch):
+def test_three_runs_have_each_fault_and_membership_changes_often_enough(seeds, monkeypatch):
     reports = [run(seed, monkeypatch) for seed in seeds]
     counts = played(reports)
     assert {name: each for name, each in counts.items() if sum(each) < PLAYED_MIN} == {}
@@ -111,7 +111,7 @@ def test_the_same_seed_gives_the_same_run(monkeypatch):
     assert run(7, monkeypatch) != run(8, monkeypatch)
 
 
-def test_three_whole_runs_that_play_each_fault_enough_have_each_often():
+def test_three_whole_runs_have_each_fault_often_enough():
     assert 3 * enough(MINUTES) >= PLAYED_MIN
     assert (enough(2), enough(MINUTES)) == (1, 7)
 
@@ -133,7 +133,7 @@ def test_a_fault_that_is_refused_does_not_count():
     assert not Faults(SimpleNamespace(seed=1), refuses, []).few(minutes=2)
 
 
-def test_a_run_goes_on_until_each_fault_was_played_often_enough():
+def test_a_run_continues_until_each_fault_came_often_enough():
     faults = Faults(Time(1), None, ["outage", "open transactions"])
     faults.played.update({"outage": 7, "open transactions": 6})
     assert faults.few(MINUTES)

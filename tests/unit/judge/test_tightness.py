@@ -86,7 +86,7 @@ def test_an_upper_bound_is_compared_with_the_longest_stall_that_it_covers_also_i
     assert stall["real_s"] == real
 
 
-def test_what_members_do_not_say_has_no_row():
+def test_unreported_values_have_no_row():
     unsure = Judged(Episode(reported(), 0, [span(2.0)], kind="kill"), unsure=True)
     assert list(tightness.stalls([unsure], GROUPS)) == []
 

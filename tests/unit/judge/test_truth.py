@@ -96,7 +96,7 @@ def test_a_record_from_before_the_owner_stopped_gave_nothing():
     assert span.given is None
 
 
-def test_a_partition_to_which_nobody_subscribed_meanwhile_is_new():
+def test_a_partition_without_subscribers_meanwhile_counts_as_new():
     other = {**generation(2), "members": [{"member": "a-id", "client": "a", "partitions": [], "topics": ["u"]}]}
     records = history((500, generation(1, a=[0])), (2_000, other), (7_000, generation(3, a=[0])))
     back = member("a", (600, "assigned", "t-0"), (1_900, "revoked", "t-0"), (7_100, "assigned", "t-0"))
@@ -104,7 +104,7 @@ def test_a_partition_to_which_nobody_subscribed_meanwhile_is_new():
     assert (span.stop_first, span.reason) == (7_000, "new")
 
 
-def test_a_truth_that_the_members_records_contradict_is_found():
+def test_records_read_after_a_revocation_contradict_the_computed_stall():
     old = member("a", (600, "assigned", "t-0"), (2_000, "revoked", "t-0"))
     old.lines.append({"at": 2_500, "what": "read", "first": {"t-0": 2_400}, "last": {"t-0": 2_400}})
     new = member("b", (3_000, "assigned", "t-0"))

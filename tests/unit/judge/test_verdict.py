@@ -48,7 +48,7 @@ def test_a_bound_that_holds_to_the_record_and_not_to_the_callback_is_distinguish
     assert verdict(reported(), span(3.5, given=AT - 600)).wrong == (RECORD,)
 
 
-def test_a_range_of_the_truth_makes_a_bound_false_only_beyond_it():
+def test_a_bound_is_false_only_outside_the_range_of_the_measured_stall():
     assert verdict(reported(), span(3.5, shortest=2.9)).wrong == ()
     assert verdict(reported(), span(1.5, shortest=0.5)).wrong == ()
 
@@ -75,14 +75,14 @@ def test_a_stall_of_a_group_that_became_empty_meanwhile_is_no_reason_against_an_
     assert verdict(reported(), late).wrong == ()
 
 
-def test_a_member_that_does_not_know_that_it_was_expelled_says_nothing_of_a_lower_bound():
+def test_a_member_that_was_removed_without_noticing_gives_no_lower_bound():
     for stale, unsure, wrong in ((True, True, ()), (False, False, (LOWER,))):
         (episode,) = episodes([reported()], [span(0.5)], (), "g")
         episode.stale = stale
         assert (judged(episode).unsure, judged(episode).wrong) == (unsure, wrong)
 
 
-def test_what_members_do_not_say_is_not_judged():
+def test_unreported_values_are_not_judged():
     assert verdict(reported(), span(9.0, unsure=True)).unsure
 
 
@@ -141,7 +141,7 @@ def test_the_kind_of_change_follows_from_what_was_done(acts, reason, kind):
     assert episode.kind == kind
 
 
-def test_a_fault_of_the_brokers_makes_the_kind():
+def test_a_broker_fault_determines_the_kind_of_change():
     acts = [{"do": "fault", "name": "outage", "at": 80_000}, {"do": "fault over", "name": "outage", "at": 90_000}]
     (episode,) = episodes([reported()], [span()], acts, "g")
     assert episode.kind == "brokers"
@@ -241,7 +241,7 @@ LOG = (
 )
 
 
-def test_the_brokers_log_says_when_and_why_a_rebalance_began():
+def test_the_brokers_log_has_the_time_and_reason_of_a_rebalances_start():
     began_ms = 1_795_531_000_000
     ((at, generation, reason),) = beginnings([LOG], began_ms)["g"]
     assert (generation, cause_of(reason)) == (3, "member_gone")
@@ -260,7 +260,7 @@ def test_the_trigger_is_compared_where_causes_are_mixed():
     assert triggers(episodes([replace(mixed, causes=("member_gone",))], [], (), "g"), log, cause_of)[0] == {}
 
 
-def test_counters_beside_the_truth():
+def test_counters_are_compared_with_the_measured_stalls():
     text = 'kafka_rebalance_stalled_partition_seconds_total{consumergroup="g",x="1"} 2.5\n'
     spans = [span(2.0, shortest=1.5), span(1.0), replace(span(9.0), until=FOREVER)]
     row, total = compared(text, {"g": spans})

@@ -91,7 +91,7 @@ def test_each_method_counts_in_its_own_metric():
     assert numbers["rebalance_agent_snapshot_problems_total", "malformed"] == 1
 
 
-def test_a_process_without_a_cluster_says_so():
+def test_a_process_without_a_cluster_is_shown_as_not_configured():
     metrics = observer(configured=False)
     assert found(metrics)["rebalance_agent_configured",] == 0
     metrics.configured(True)

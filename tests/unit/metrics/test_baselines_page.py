@@ -17,7 +17,7 @@ def baseline(group, *hours):
     return GroupBaseline("c", group, MONDAY, tuple(reported))
 
 
-class Scene:
+class BaselinesSetup:
     def __init__(self, *groups, text=None):
         self.groups, self.clock, self.known = list(groups), FakeClock(MONDAY), Baselines()
         self.page = BaselinesPage(self.known, lambda: map(full_view, self.groups), self.clock, text)
@@ -31,62 +31,62 @@ class Scene:
 
 
 def test_groups_that_are_reported_have_what_is_normal_now():
-    scene = Scene("g", "unknown")
-    scene.known.put(baseline("g", (0, 0.5, 1.5, 9.0)))
-    scene.known.put(baseline("not ours", (0, 0.5, 1.5, 9.0)))
-    assert scene.samples() == {("g", "p50"): 0.5, ("g", "p95"): 1.5, ("g", "p99"): 9.0}
+    setup = BaselinesSetup("g", "unknown")
+    setup.known.put(baseline("g", (0, 0.5, 1.5, 9.0)))
+    setup.known.put(baseline("not ours", (0, 0.5, 1.5, 9.0)))
+    assert setup.samples() == {("g", "p50"): 0.5, ("g", "p95"): 1.5, ("g", "p99"): 9.0}
 
 
-def test_it_changes_at_the_hour_and_is_absent_where_nobody_knows():
-    scene = Scene("g")
-    scene.known.put(baseline("g", (0, 0.5, 1.5, 9.0), (1, 0.75, 2.0), (167, 4.0)))
-    scene.clock.advance(3_599_999)
-    assert scene.samples()["g", "p50"] == 0.5
-    scene.clock.advance(1)
-    assert scene.samples() == {("g", "p50"): 0.75, ("g", "p95"): 2.0}
-    scene.clock.advance(3_600_000)
-    assert scene.page.text() == b""
-    scene.clock.advance(165 * 3_600_000)
-    assert scene.samples() == {("g", "p50"): 4.0}
+def test_the_baseline_changes_at_the_hour_and_is_absent_if_unknown():
+    setup = BaselinesSetup("g")
+    setup.known.put(baseline("g", (0, 0.5, 1.5, 9.0), (1, 0.75, 2.0), (167, 4.0)))
+    setup.clock.advance(3_599_999)
+    assert setup.samples()["g", "p50"] == 0.5
+    setup.clock.advance(1)
+    assert setup.samples() == {("g", "p50"): 0.75, ("g", "p95"): 2.0}
+    setup.clock.advance(3_600_000)
+    assert setup.page.text() == b""
+    setup.clock.advance(165 * 3_600_000)
+    assert setup.samples() == {("g", "p50"): 4.0}
 
 
 def test_it_follows_groups_that_come_and_go_and_new_baselines():
-    scene = Scene("a")
-    scene.known.put(baseline("a", (0, 1.0)))
-    scene.known.put(baseline("b", (0, 2.0)))
-    assert scene.samples() == {("a", "p50"): 1.0}
-    scene.groups[:] = ["b"]
-    assert scene.samples() == {("b", "p50"): 2.0}
-    scene.known.put(baseline("b", (0, 3.0)))
-    assert scene.samples() == {("b", "p50"): 3.0}
-    scene.known.drop("b")
-    assert scene.page.text() == b""
+    setup = BaselinesSetup("a")
+    setup.known.put(baseline("a", (0, 1.0)))
+    setup.known.put(baseline("b", (0, 2.0)))
+    assert setup.samples() == {("a", "p50"): 1.0}
+    setup.groups[:] = ["b"]
+    assert setup.samples() == {("b", "p50"): 2.0}
+    setup.known.put(baseline("b", (0, 3.0)))
+    assert setup.samples() == {("b", "p50"): 3.0}
+    setup.known.drop("b")
+    assert setup.page.text() == b""
 
 
 def test_without_any_baseline_there_is_not_even_a_header():
-    assert Scene("g").page.text() == b""
+    assert BaselinesSetup("g").page.text() == b""
 
 
 def test_a_named_cluster_is_a_label():
-    scene = Scene("g", text=TextFormat("east"))
-    scene.known.put(baseline("g", (0, 0.5)))
-    assert f'{NAME}{{cluster="east",consumergroup="g",percentile="p50"}} 0.5\n'.encode() in scene.page.text()
+    setup = BaselinesSetup("g", text=TextFormat("east"))
+    setup.known.put(baseline("g", (0, 0.5)))
+    assert f'{NAME}{{cluster="east",consumergroup="g",percentile="p50"}} 0.5\n'.encode() in setup.page.text()
 
 
 def test_scrapes_from_several_threads_agree_while_baselines_come():
-    scene, wrong = Scene("g"), []
-    scene.known.put(baseline("g", (0, 1.0)))
+    setup, wrong = BaselinesSetup("g"), []
+    setup.known.put(baseline("g", (0, 1.0)))
 
     def scrape():
-        shown = (scene.samples() for _ in range(300))
+        shown = (setup.samples() for _ in range(300))
         wrong.extend(samples for samples in shown if samples.keys() != {("g", "p50")})
 
     threads = [threading.Thread(target=scrape) for _ in range(2)]
     for thread in threads:
         thread.start()
     for number in range(300):
-        scene.known.put(baseline("g", (0, float(number))))
+        setup.known.put(baseline("g", (0, float(number))))
     for thread in threads:
         thread.join()
     assert wrong == []
-    assert scene.samples() == {("g", "p50"): 299.0}
+    assert setup.samples() == {("g", "p50"): 299.0}

@@ -20,7 +20,7 @@ def test_every_name_exists_once():
 
 
 @each_metric
-def test_a_name_says_the_role_and_the_type(metric):
+def test_a_metrics_name_contains_its_role_and_type(metric):
     assert re.fullmatch(r"[a-z][a-z0-9_]*", metric.name)
     assert metric.name.startswith((PREFIXES[metric.role], PREFIXES[ExporterRole.AGENT]))
     assert metric.name.endswith("_total") == (metric.kind is MetricType.COUNTER)

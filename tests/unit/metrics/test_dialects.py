@@ -49,7 +49,7 @@ OF_PROMETHEUS_3 = (
         (";;,,=;q=", PROMETHEUS),
     ],
 )
-def test_openmetrics_is_for_who_names_it_and_wants_it_no_less(accept, dialect):
+def test_openmetrics_is_chosen_if_accept_names_it_with_no_lower_weight(accept, dialect):
     assert choose_dialect(accept) is dialect
 
 

@@ -27,7 +27,7 @@ def page(metric, *samples, cluster=""):
 
 
 @pytest.mark.parametrize("group", HOSTILE)
-def test_a_hostile_group_name_is_one_label_value(group):
+def test_a_group_name_with_special_characters_is_one_label_value(group):
     text = page(rows.GENERATION, Sample((group,), 3))
     assert values(text) == {("kafka_rebalance_generation", group): 3}
     assert promtool_says(text) == ""
@@ -52,7 +52,7 @@ def test_histograms_are_cumulative_and_end_at_infinity():
 
 
 @pytest.mark.parametrize("group", [*HOSTILE, "100 %s \0 {}"])
-def test_a_hostile_group_name_is_one_label_value_of_each_line_of_a_histogram(group):
+def test_a_group_name_with_special_characters_is_one_label_value_of_each_histogram_line(group):
     samples = families(page(rows.STALL, Sample((group, "bound"), StallHistogram())))[rows.STALL.name].samples
     assert len(samples) == len(rows.STALL.buckets) + 3
     assert {sample.labels["consumergroup"] for sample in samples} == {group}

@@ -95,7 +95,7 @@ def test_the_state_is_one_of_those_that_the_type_can_have(group_type):
     assert states == {(state,): int(state is GroupState.STABLE) for state in STATES[group_type]}
 
 
-def test_info_says_what_the_group_runs():
+def test_info_has_group_type_assignor_protocol_and_source():
     assert samples(full_view(), rows.INFO) == {("classic", "range", "eager", "records"): 1}
 
 
@@ -158,7 +158,7 @@ def test_members_with_equal_labels_fold_into_their_maximum_and_number():
     assert samples(view, rows.OWNER_MEMBERS) == {("c", "h"): 2, ("d", "h"): 1}
 
 
-def test_members_of_which_nobody_knows_what_they_have_are_counted_and_that_is_all():
+def test_members_with_unknown_partitions_are_only_counted():
     view = bare(members=(load("c", "h", 2), load("c", "h", None), load("d", "h", 0), load("e", "h", None)))
     assert samples(view, rows.OWNER_PARTITIONS) == {("d", "h"): 0}
     assert samples(view, rows.OWNER_MEMBERS) == {("c", "h"): 2, ("d", "h"): 1, ("e", "h"): 1}
@@ -190,7 +190,7 @@ def test_both_halves_of_the_slo_advance_while_a_rebalance_runs():
     assert before[rows.PARTITION_SECONDS] >= 3600.0
 
 
-def test_a_group_whose_partitions_nobody_knows_has_no_slo():
+def test_a_group_with_unknown_partitions_has_no_slo_series():
     shown = {rows.IN_PROGRESS, rows.EMPTY_SECONDS, rows.SLOWEST_MEMBER}
     assert running(full_view(partitions=None)).keys() == shown
 
@@ -209,7 +209,7 @@ def test_a_clock_that_steps_back_lowers_no_counter():
     assert values[rows.IN_PROGRESS] == 0
 
 
-def test_the_slowest_member_is_forgotten_after_an_hour():
+def test_the_slowest_member_is_shown_for_an_hour():
     view, completed = full_view(), NOW - 60_000
     assert running(view, completed + 3_599_999)[rows.SLOWEST_MEMBER] == 4.2
     assert rows.SLOWEST_MEMBER not in running(view, completed + 3_600_000)

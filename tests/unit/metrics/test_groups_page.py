@@ -141,7 +141,7 @@ def test_ages_and_partition_seconds_advance_between_changes(clock, rendered):
     }
 
 
-def test_the_order_does_not_depend_on_who_came_first(clock):
+def test_groups_are_sorted_by_name(clock):
     names = ["b", "a", "c"]
     one = GroupsPage(lambda: [full_view(name) for name in names], clock).text()
     page = GroupsPage(lambda: [full_view(name) for name in names], clock)
@@ -149,7 +149,7 @@ def test_the_order_does_not_depend_on_who_came_first(clock):
     assert page.text() == one
 
 
-def test_nothing_is_said_before_a_group_is_known(clock):
+def test_the_page_is_empty_without_groups(clock):
     assert GroupsPage(list, clock).text() == b""
 
 
@@ -159,7 +159,7 @@ def test_folded_counts_all_groups(clock):
     assert page.folded == 2
 
 
-def test_hostile_names_share_a_page(clock):
+def test_names_with_special_characters_keep_the_page_valid(clock):
     names = ['a"b', "a\\", "a\n# TYPE x counter", "x" * 300, "a\0"]
     text = GroupsPage(lambda: [full_view(name) for name in names], clock, text=TextFormat("prod")).text()
     assert len(families(text)["kafka_rebalance_generation"].samples) == 5

@@ -33,7 +33,7 @@ def quality(skew):
     return AssignmentQuality(0, 1.0, skew, 0, 0, 0, 0)
 
 
-def test_nothing_is_said_before_the_first_event():
+def test_the_page_is_empty_before_the_first_event():
     assert MemberMetrics(FakeClock()).text() == b""
 
 
@@ -147,7 +147,7 @@ def test_a_client_that_leaves_takes_its_gauges_along_and_not_its_totals():
     assert sidecar.metrics.text() == b""
 
 
-def test_the_silent_go_and_the_others_stay():
+def test_clients_without_events_are_removed_and_others_stay():
     sidecar = Sidecar(silent_seconds=60)
     sidecar.take(member_event(), assign_event(2), member_event(process="p2", group="other", partitions={"t": (0,)}))
     sidecar.clock.advance(40_000)
@@ -158,7 +158,7 @@ def test_the_silent_go_and_the_others_stay():
     assert sidecar.value("partitions", "other", "consumer-1") == 2
 
 
-def test_who_says_that_it_lives_stays_and_goes_soon_after_its_last_word():
+def test_a_client_with_heartbeats_stays_and_is_removed_soon_after_the_last_one():
     sidecar = Sidecar(silent_seconds=3_600, lifeless_seconds=60)
     sidecar.take(member_event(), member_event(process="p2", group="other", partitions={"t": (0,)}))
     for _ in range(100):
@@ -173,7 +173,7 @@ def test_who_says_that_it_lives_stays_and_goes_soon_after_its_last_word():
     assert sidecar.metrics.text() == b""
 
 
-def test_a_stranger_that_lives_is_no_consumer():
+def test_a_heartbeat_of_an_unknown_process_adds_no_consumer():
     sidecar = Sidecar()
     sidecar.metrics.alive("p1")
     assert sidecar.metrics.text() == b""
@@ -220,7 +220,7 @@ def test_of_what_a_gateway_saw_no_callback_is_timed():
     assert sidecar.value("callback_seconds_count", "orders", "revoked") == 1
 
 
-def test_nothing_that_a_client_says_makes_a_total_fall():
+def test_no_event_of_a_client_decreases_a_total():
     sidecar = Sidecar()
     fields = {"evidence": Evidence.GATEWAY, "stop_seconds": -1.0, "join_seconds": -1.0, "rejected_commits": -3}
     sidecar.take(member_event(Callback.REVOKED, 1, reprocessed_records=-2, **fields))
@@ -275,7 +275,7 @@ def test_memory_of_partitions_is_bounded(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ['a"b\\\n', "a\0b", "x" * 1_000])
-def test_hostile_names_are_label_values(name):
+def test_names_with_special_characters_are_label_values(name):
     sidecar = Sidecar()
     sidecar.take(member_event(group=name, client_id=name), assign_event(2, group=name, assignor=name))
     text = sidecar.metrics.text()

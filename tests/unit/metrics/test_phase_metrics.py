@@ -35,7 +35,7 @@ def test_members_of_a_group_whose_coordinator_assigns_reconcile():
     assert _sums(metrics) == {**NOTHING, "reconcile_seconds": (1, 0.25)}
 
 
-def test_what_nobody_knows_and_what_was_counted_before_are_left_out():
+def test_unknown_phases_and_revised_events_are_not_counted():
     metrics = PhaseMetrics()
     metrics.on_event(generation_event(phases=Phases(3_250, Evidence.RECORD)))
     metrics.on_event(generation_event(phases=JOINED, revision=1))

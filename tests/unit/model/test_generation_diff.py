@@ -11,7 +11,7 @@ def names(members):
     return [each.member_id for each in members]
 
 
-def test_nobody_before_means_that_everyone_joined():
+def test_without_a_generation_before_all_members_joined():
     diff = diff_generations(None, group(member("a", (0, 1))))
     assert names(diff.joined) == ["a"]
     assert diff.given == {("t", 0), ("t", 1)}
@@ -51,7 +51,7 @@ def test_an_assignor_changes_only_between_two_that_are_known():
     assert not diff_generations(group(member("a")), group(member("a"))).assignor_changed
 
 
-def test_nobody_with_anything_is_no_noop():
+def test_members_without_partitions_are_no_noop():
     assert not diff_generations(group(member("a")), group(member("a"))).noop
 
 

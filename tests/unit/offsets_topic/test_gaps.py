@@ -36,7 +36,7 @@ def test_records_that_are_gone_from_the_first_one_on_are_a_gap_too():
     assert _seen(gaps, *_records(0, 6), *_records(1, 0)) == [6, -1]
 
 
-def test_a_partition_that_went_is_forgotten():
+def test_a_partition_that_was_lost_is_removed():
     gaps = OffsetGaps()
     gaps.begin({0: 5})
     gaps.see(_records(0, 6))

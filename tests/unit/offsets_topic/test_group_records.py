@@ -41,7 +41,7 @@ def test_commits_and_unknown_kinds_are_passed_over_without_looking_inside():
     assert size == sum(len(record.key_bytes or b"") + len(record.value_bytes or b"") for record in records)
 
 
-def test_keys_that_are_remembered_are_judged_and_counted_like_new_ones():
+def test_cached_keys_are_judged_and_counted_like_new_ones():
     context = fake_context(shows=NameFilter(".*", "secret"))
     records = GroupRecords(context)
     messages = [FakeRecord(_group_key(name), b"") for name in ("shown", "secret")] + [FakeRecord(b"\0\2\xff\0", b"")]

@@ -25,7 +25,7 @@ def test_a_tail_is_late_when_not_all_is_known_after_its_head_start():
     assert not tail.late
 
 
-def test_a_tail_that_may_not_read_is_late_at_once_and_says_so_before_it_is_ready(monkeypatch):
+def test_a_tail_without_the_right_to_read_is_late_at_once(monkeypatch):
     monkeypatch.setattr(offsets_topic, "TopicReader", lambda *_: nullcontext(Forbidden()))
     reported = Calls()
     tail = OffsetsTail(fake_context(), reported.denied, on_late=reported.late)

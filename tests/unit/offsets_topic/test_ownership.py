@@ -86,7 +86,7 @@ def test_a_snapshot_that_does_not_come_is_not_waited_for_for_ever(monkeypatch):
     assert shared.partitions() == {1}
 
 
-def test_what_is_lost_is_somebody_elses_already():
+def test_lost_partitions_are_removed_without_a_request():
     shared, asked = _sharing([])
     shared._lost(Calls(), _partitions(3))
     assert asked == []

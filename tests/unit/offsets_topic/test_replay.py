@@ -32,7 +32,7 @@ def test_nothing_is_read_again_where_nothing_came_since():
     assert not replay
 
 
-def test_a_partition_that_went_is_forgotten():
+def test_a_partition_that_was_lost_is_removed():
     replay = Replay()
     replay.begin(0, 5, 9)
     replay.drop([0])

@@ -241,7 +241,7 @@ def test_two_records_sum_up_alike_only_if_they_are_alike_or_both_gone(one, other
     assert (Digest([one]).text == Digest([other]).text) == alike
 
 
-def test_what_was_written_over_takes_no_room():
+def test_overwritten_records_take_no_space():
     """Or a topic that was not compacted lately could not be read at all."""
     once, often = ([*_snapshot({b"a": 1, b"b": 2}, 10)] * times for times in (2, 50))
     assert _assembled(often).size_bytes == _assembled(once).size_bytes > 0
@@ -250,6 +250,6 @@ def test_what_was_written_over_takes_no_room():
     assert _assembled([*often, *gone, marker]).size_bytes == len(b"a" + b"b")
 
 
-def test_keys_without_values_take_room_too():
+def test_keys_without_values_take_space():
     short = [(record_key(OWNER, 0, bytes(100) + bytes([number])), b"") for number in range(10)]
     assert _assembled(short).size_bytes == 10 * 101

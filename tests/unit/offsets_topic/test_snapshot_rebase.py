@@ -31,7 +31,7 @@ def test_what_is_missing_is_read_up_to_where_the_tail_is():
     assert old.of("expect") == [({0: 5, 2: 7},)]
 
 
-def test_what_is_read_already_is_not_asked_for_again():
+def test_records_that_were_read_already_are_not_requested_again():
     _, old, bases = _bases(wanted={0}, pending={0})
     bases.look({0: 5})
     assert old.of("expect") == [({},)]

@@ -55,7 +55,7 @@ def test_what_is_not_settled_is_not_covered():
     assert keeping.reached(6)[-1] == {0: 6}
 
 
-def test_what_is_somebody_elses_holds_nothing_back():
+def test_groups_of_other_replicas_do_not_delay_the_snapshot():
     keeping = Keeping()
     keeping.unsettled.add("g")
     keeping.keeper.on_observation(record(1, 1))
@@ -96,7 +96,7 @@ def test_at_the_end_nothing_is_covered_whose_events_were_never_reported():
     assert keeping.store.of("cover") == [({0: 5},)]
 
 
-def test_at_the_end_nothing_is_covered_that_is_somebody_elses_by_then():
+def test_at_the_end_partitions_of_other_replicas_are_not_covered():
     keeping = Keeping(progress=Published())
     keeping.reached(5)
     keeping.progress.queued = 1

@@ -148,7 +148,7 @@ def test_a_record_that_was_lost_is_written_again_before_anybody_builds_on_the_re
     assert [each.offset() for each in Stored(stored.topic).begin().records] == [5]
 
 
-def test_what_was_said_of_an_earlier_time_with_the_partition_counts_for_nothing():
+def test_coverage_of_an_earlier_ownership_of_the_partition_is_ignored():
     stored = Stored()
     stored.begin(_record(3))
     stored.cover(4)
@@ -158,7 +158,7 @@ def test_what_was_said_of_an_earlier_time_with_the_partition_counts_for_nothing(
     assert Stored(stored.topic).begin().position == 4
 
 
-def test_what_somebody_else_has_is_not_written():
+def test_snapshots_of_dropped_partitions_are_not_written():
     stored = Stored()
     stored.begin()
     stored.store.drop([0])
@@ -354,7 +354,7 @@ def test_a_fatal_error_at_the_stop_is_no_crash():
     stored.store.close(0)
 
 
-def test_what_librdkafka_writes_itself_is_silent():
+def test_librdkafkas_own_log_is_disabled():
     ((settings, _),) = Stored().made
     assert settings["logger"].disabled
 
@@ -444,7 +444,7 @@ def test_a_topic_that_came_later_covers_only_what_begins_after_it():
     assert Stored(stored.topic).begin().position == 4
 
 
-def test_a_cluster_that_does_not_answer_is_asked_again_by_who_loads():
+def test_load_asks_the_cluster_again_if_it_did_not_answer():
     cluster = FakeCluster()
 
     def away():

@@ -57,7 +57,7 @@ class Short:
 @pytest.mark.parametrize(
     ("refused", "age_ms", "used"), [(False, 1_000, True), (False, 1_001, False), (True, 1_001, True)]
 )
-def test_the_topics_own_setting_says_how_long_tombstones_stay(monkeypatch, refused, age_ms, used):
+def test_tombstones_stay_for_the_time_in_the_topics_setting(monkeypatch, refused, age_ms, used):
     context = fake_context(Short(refused))
     marker = SimpleNamespace(made_from="here", position=10, written_ms=context.clock.now_ms() - age_ms, series=1)
     assembly = SimpleNamespace(keys=lambda _: frozenset(), marker=lambda _: marker, records=lambda *_: ())
@@ -112,7 +112,7 @@ def test_brokers_that_do_not_answer_are_asked_again_before_the_snapshot_is_given
     assert context.meters.of("snapshot_problem") == [("unreadable",)] * 2
 
 
-def test_who_may_not_read_snapshots_does_without_them_at_once(monkeypatch):
+def test_without_the_right_to_read_snapshots_loading_returns_none_at_once(monkeypatch):
     context = fake_context(FakeCluster())
     reader = SnapshotReader(context, "state", b"owner")
     monkeypatch.setattr(reader, "_read", _failing(AccessDeniedError("no")))
@@ -145,7 +145,7 @@ class _SilentReader:
         return []
 
 
-def test_brokers_that_fall_silent_amid_a_snapshot_are_asked_again(monkeypatch):
+def test_brokers_that_stop_answering_during_a_snapshot_raise_a_cluster_error(monkeypatch):
     context = fake_context(cluster=SimpleNamespace(end_offsets=lambda _topic, numbers: dict.fromkeys(numbers, 9)))
     monkeypatch.setattr(module, "TopicReader", lambda *_: _SilentReader(context.clock))
     with pytest.raises(ClusterError, match="no record came"):

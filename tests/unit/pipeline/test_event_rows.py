@@ -64,7 +64,7 @@ def changed(**fields):
         (LINES[0].decode().encode("utf-16"), "malformed: is not UTF-8"),
     ],
 )
-def test_what_is_wrong_is_said(value, reason):
+def test_an_invalid_event_has_a_reason(value, reason):
     found = event_row(value)
     assert isinstance(found, Reason)
     assert str(found).startswith(reason)

@@ -43,7 +43,7 @@ def test_a_newer_baseline_replaces_the_whole_of_the_earlier():
     assert known.version > before
 
 
-def test_what_nobody_computed_anew_for_weeks_is_not_reported():
+def test_a_baseline_computed_weeks_ago_is_not_reported():
     known = Baselines()
     latest = MONDAY + BASELINE_AGE_MAX_MS  # a Monday, too
     known.put(baseline())
@@ -155,7 +155,7 @@ def test_after_a_failure_it_is_read_from_the_beginning_again(monkeypatch):
     assert [name for name, *_ in context.health.made] == ["ready", "unready", "ready"]
 
 
-def test_while_the_back_off_runs_nobody_is_asked(monkeypatch):
+def test_during_the_back_off_no_request_is_sent(monkeypatch):
     context, topic = fake_context(), FakeReader([ClusterError("gone")])
     monkeypatch.setattr(module, "TopicReader", topic)
     reader = BaselinesReader(context, "topic", "c", Baselines())
@@ -164,7 +164,7 @@ def test_while_the_back_off_runs_nobody_is_asked(monkeypatch):
     assert len(context.health.of("unready")) == 1
 
 
-def test_who_may_not_read_the_topic_is_ready_all_the_same(monkeypatch):
+def test_without_the_right_to_read_the_topic_the_part_is_ready(monkeypatch):
     context = fake_context()
     followed(monkeypatch, [AccessDeniedError("no")], context, Baselines())
     assert context.health.made == [("ready", "baselines")]

@@ -39,7 +39,7 @@ def bench():
     return Bench()
 
 
-def test_plain_commits_and_tombstones_are_believed_without_asking(bench):
+def test_plain_commits_and_tombstones_are_used_without_a_request(bench):
     bench.log.something_else()
     bench.log.commit(0, 10)
     bench.log.commit(1, 20)
@@ -52,7 +52,7 @@ def test_plain_commits_and_tombstones_are_believed_without_asking(bench):
     assert not bench.doubtful()
 
 
-def test_a_commit_of_an_open_transaction_is_not_believed_and_stays_in_doubt(bench):
+def test_a_commit_of_an_open_transaction_is_not_used_and_stays_doubtful(bench):
     bench.log.commit(0, 10)
     bench.log.commit(0, 99, "tx")
     bench.read()
@@ -88,7 +88,7 @@ def test_a_commit_before_anothers_open_transaction_is_plain(bench):
     assert bench.doubtful()
 
 
-def test_nothing_is_believed_before_the_end_was_read(bench):
+def test_no_commit_is_used_before_the_end_was_read(bench):
     bench.log.commit(0, 10, "tx")
     bench.read()
     bench.log.finish("tx", commit=False)
@@ -96,7 +96,7 @@ def test_nothing_is_believed_before_the_end_was_read(bench):
     assert bench.doubtful()
 
 
-def test_nothing_is_believed_where_an_end_is_not_known(bench):
+def test_no_commit_is_used_if_an_end_is_unknown(bench):
     bench.log.commit(0, 10)
     bench.read()
     bench.commits.to_judge()
@@ -147,7 +147,7 @@ def test_groups_and_partitions_come_with_a_doubt_and_go_without_a_trace(bench):
     assert (commits.offsets(GROUP), commits.doubtful(9)) == ({}, [])
 
 
-def test_who_was_not_asked_about_for_longest_comes_first():
+def test_groups_with_the_oldest_request_come_first():
     commits = CommittedOffsets(lambda _group: True, Calls())
     commits.follow(dict.fromkeys("abc", WANTED))
     assert [commits.doubtful(2) for _ in range(3)] == [["a", "b"], ["c", "a"], ["b", "c"]]

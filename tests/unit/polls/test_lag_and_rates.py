@@ -87,7 +87,7 @@ def bench(monkeypatch):
     return Bench()
 
 
-def test_commits_are_asked_for_once_and_then_heard(bench):
+def test_commits_are_fetched_once_and_then_read_from_the_topic(bench):
     bench.cluster.growth = {("t", 0): 100, ("t", 1): 50}
     bench.cluster.offsets = {"g": {("t", 0): 90, ("t", 1): 50}}
     assert bench.poll() == {"g": GroupLoads({("t", 0): 10, ("t", 1): 0}, None)}
@@ -112,7 +112,7 @@ def test_a_partition_without_a_commit_has_the_least_lag_it_can_have(bench):
     assert bench.poll()["g"].lag == {("t", 0): 10, ("t", 1): 7}
 
 
-def test_commits_are_asked_for_while_nothing_is_heard_and_again_now_and_then(bench):
+def test_commits_are_fetched_at_each_poll_while_the_topic_is_not_read(bench):
     bench.poll()
     bench.tailing = False
     bench.poll()

@@ -76,7 +76,7 @@ def test_it_is_reported_again_while_the_group_changes_meanwhile(bench):
     "changes",
     [{"source": Source.ADMIN}, {"group_type": GroupType.SHARE}, {"group_type": GroupType.STREAMS}, {"group": "hidden"}],
 )
-def test_who_has_no_record_and_whom_the_client_cannot_ask_for_is_not_asked_about(bench, changes):
+def test_groups_without_records_or_without_a_request_for_their_type_are_not_described(bench, changes):
     bench.views = [replace(bench.views[0], **changes)]
     bench.cluster.absent = {"g", "hidden"}
     assert bench.rounds(2 * TIMES) == []
@@ -94,7 +94,7 @@ def test_a_group_that_is_listed_is_not_asked_about_and_one_that_is_hidden_is_onl
 
 
 @pytest.mark.parametrize("interrupted", ["listed", "described", "created again"])
-def test_answers_count_only_in_a_row_and_for_one_life_of_the_group(bench, interrupted):
+def test_only_consecutive_answers_count_and_a_new_group_starts_again(bench, interrupted):
     bench.rounds(TIMES)
     if interrupted == "listed":
         bench.vanished.on_groups(["g"])
@@ -112,7 +112,7 @@ def test_answers_count_only_in_a_row_and_for_one_life_of_the_group(bench, interr
 
 
 @pytest.mark.parametrize("reached", [{}, {offsets_partition("g", PARTITIONS): END - 1}])
-def test_nothing_is_believed_before_all_that_was_written_by_then_is_read(bench, reached):
+def test_no_group_has_vanished_before_the_topic_was_read_to_its_end(bench, reached):
     bench.reached = reached
     assert bench.rounds(2 * TIMES) == []
     bench.reached = {offsets_partition("g", PARTITIONS): END}

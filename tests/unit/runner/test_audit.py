@@ -48,14 +48,14 @@ def test_it_is_well_only_if_nothing_is_known_against_each_of_them():
     assert verdict(VERSIONS, Answers(NOTHING_KNOWN)) == (0, ["audit: nothing is known against 3 versions"])
 
 
-def test_an_audit_of_nothing_is_no_good_news():
+def test_an_audit_without_locked_versions_fails():
     assert verdict([], Answers({})) == (
         UNANSWERED,
         ["audit: no version is locked in requirements/*.lock"],
     )
 
 
-def test_a_database_that_says_nothing_of_one_of_them_is_a_failure_of_its_own():
+def test_a_database_without_an_answer_for_one_version_is_a_failure():
     code, lines = verdict(VERSIONS, Answers(dict.fromkeys(VERSIONS[:2], ()), "ERROR: no such host"))
     assert code == UNANSWERED
     assert "no answer for 1 of 3 versions, pyyaml 5.3: they may" in lines[0]

@@ -19,7 +19,7 @@ with reserved(Path(sys.argv[1])):
 """
 
 
-def test_a_second_run_fails_with_who_is_there_and_what_to_do(tmp_path):
+def test_a_second_run_fails_with_the_other_process_and_a_remedy(tmp_path):
     lock = tmp_path / "lock"
     command = [sys.executable, "-c", HOLDS, str(lock)]
     with subprocess.Popen(

@@ -88,7 +88,7 @@ def test_a_lane_that_is_full_holds_no_other_lane_up(tmp_path):
     ) == [0, 0, 0, 0]
 
 
-def test_a_job_is_as_far_below_the_runners_priority_as_its_lane_says():
+def test_a_job_runs_at_the_priority_of_its_lane():
     own = os.nice(0)
     lower = min(own + 7, LOWEST_PRIORITY)
     # The priority is lowered as soon as the process is there, which may be a moment after it began.
@@ -122,7 +122,7 @@ def test_what_runs_alone_is_not_held_back(capfd):
 
 
 @pytest.mark.parametrize(("end", "number"), [(os.killpg, signal.SIGINT), (os.kill, signal.SIGTERM)])
-def test_who_ends_the_runner_ends_all_and_sees_what_they_said(tmp_path, end, number):
+def test_ending_the_runner_ends_all_jobs_and_shows_their_output(tmp_path, end, number):
     places = tmp_path / "a", tmp_path / "b"
     paths = os.pathsep.join(str(Path(__file__).parents[up] / room) for up, room in ((2, ""), (3, "agent")))
     with subprocess.Popen(

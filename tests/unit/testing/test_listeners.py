@@ -11,7 +11,7 @@ from rebalance_agent.testing.kafka.listeners import LISTENERS_MAX, MECHANISMS
 TLS = Tls("certificate", "hush", "authority")
 
 
-def test_a_secured_listener_stands_beside_the_plain_one():
+def test_a_broker_has_a_secured_listener_beside_the_plain_one():
     node = BrokerNode(1, 20_001, 21_001, Path("/d"), {"SECURE": 22_001})
     listeners = {"SECURE": Listener.sasl("PLAIN", {"me": "pw"}, TLS)}
     properties = server_properties(node, [node], {"listener.name.secure.max.connections": "9"}, listeners)
@@ -29,7 +29,7 @@ def test_a_secured_listener_stands_beside_the_plain_one():
     assert own["max.connections"] == "9"
 
 
-def test_who_comes_by_the_plain_listener_has_every_right():
+def test_clients_of_the_plain_listener_have_every_right():
     node = BrokerNode(1, 20_001, 21_001, Path("/d"))
     assert "authorizer.class.name" not in server_properties(node, [node], {})
     properties = server_properties(node, [node], {}, authorizer=True)

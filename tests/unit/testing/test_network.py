@@ -54,7 +54,7 @@ def test_it_passes_on_what_it_gets(way):
         assert (answer(one), answer(other, b"there")) == (b"hello", b"there")
 
 
-def test_cut_it_resets_and_lets_nobody_in_until_it_is_healed(way):
+def test_a_cut_network_resets_connections_and_refuses_new_ones_until_it_is_healed(way):
     network, connect = way
     with connect() as client:
         answer(client)
@@ -79,7 +79,7 @@ def test_reset_it_lets_the_next_one_in(way):
         assert answer(client) == b"hello"
 
 
-def test_frozen_it_says_nothing_and_loses_nothing(way):
+def test_a_frozen_network_delivers_nothing_and_loses_nothing(way):
     network, connect = way
     with connect() as client:
         answer(client)

@@ -37,7 +37,7 @@ def run(*steps, settings=AT_ONCE, **partitions):
     return simulate({name: TopicMetadata(count) for name, count in (partitions or {"t": 6}).items()}, steps, settings)
 
 
-def story(timeline):
+def rebalances(timeline):
     """(number, trigger, cause, start, end of the join phase, end of the sync phase) of every generation."""
     return [
         (each.number, str(each.trigger), each.cause, each.start_ms, each.joined_ms, each.synced_ms)
@@ -76,7 +76,7 @@ def test_the_first_round_waits_as_long_as_members_keep_coming():
     joins = [Join(at_ms, member(name)) for at_ms, name in ((0, "a"), (2_000, "b"), (5_000, "c"), (9_500, "d"))]
     timeline = run(*joins, settings=SimulationSettings(initial_rebalance_delay_ms=3_000))
     # a at 0, b within the first three seconds, c within the next; the third three seconds bring nobody.
-    assert story(timeline)[0] == (1, "group_started", "a", 0, 9_000, 9_000)
+    assert rebalances(timeline)[0] == (1, "group_started", "a", 0, 9_000, 9_000)
     assert [each.names for each in timeline.generations] == [("a", "b", "c"), ("a", "b", "c", "d")]
 
 
@@ -90,12 +90,12 @@ def test_a_member_learns_of_a_rebalance_by_its_heartbeat_and_joins_at_its_next_p
     slow = member("a", processing_ms=10_000, heartbeat_interval_ms=3_000)
     timeline = run(Join(0, slow), Join(14_000, member("b")))
     # Heartbeat at 15 s, poll at 20 s.
-    assert story(timeline)[1] == (2, "member_joined", "b", 14_000, 20_000, 20_000)
+    assert rebalances(timeline)[1] == (2, "member_joined", "b", 14_000, 20_000, 20_000)
     assert timeline.generations[1].last_to_join == "a"
     assert timeline.generations[1].joins == {"a-1": 20_000, "b-1": 14_000}
 
 
-def test_who_joined_early_stands_still_until_the_slowest_has_joined():
+def test_a_member_that_joined_early_stalls_until_the_slowest_has_joined():
     slow = member("a", processing_ms=10_000)
     timeline = run(Join(0, slow), Join(100, member("b")), Join(34_000, member("c")))
     b_noticed = 34_000 - (34_000 - 10_000) % 3_000 + 3_000 if (34_000 - 10_000) % 3_000 else 34_000
@@ -140,7 +140,7 @@ def test_a_member_that_does_not_join_in_time_is_expelled_and_comes_back_as_a_new
     stuck = member("a", revoked_ms=25_000, rebalance_timeout_ms=10_000)
     timeline = run(Join(0, stuck), Join(1_000, member("b", rebalance_timeout_ms=10_000)), Leave(100_000, "b"))
     # a hears of b at 3 s and is in its callback until 28 s; the join phase ends without it 10 s after it began.
-    assert story(timeline)[1] == (2, "member_joined", "b", 1_000, 11_000, 11_000)
+    assert rebalances(timeline)[1] == (2, "member_joined", "b", 1_000, 11_000, 11_000)
     assert [(each.names, each.expelled) for each in timeline.generations[:3]] == [
         (("a",), ()),
         (("b",), ("a",)),
@@ -150,7 +150,7 @@ def test_a_member_that_does_not_join_in_time_is_expelled_and_comes_back_as_a_new
     assert timeline.generations[2].start_ms == 28_000
 
 
-def test_who_is_expelled_while_its_callback_runs_does_not_take_what_it_was_assigned():
+def test_a_member_removed_during_its_callback_does_not_take_its_assignment():
     stuck = member("a", assigned_ms=60_000, rebalance_timeout_ms=10_000)
     timeline = run(Join(0, stuck), Join(1_000, member("b", rebalance_timeout_ms=10_000)), Leave(70_000, "a"))
     assert next((each.at_ms, each.took) for each in timeline.handovers if each.member == "b") == (11_000, True)
@@ -182,7 +182,7 @@ def test_a_member_that_works_for_longer_than_its_max_poll_interval_leaves_until_
     assert [str(each.trigger) for each in timeline.generations[1:3]] == ["member_joined"] * 2
 
 
-def test_a_group_that_never_comes_to_rest_says_so():
+def test_a_group_that_never_becomes_stable_is_not_settled():
     timeline = run(Join(0, member("a", processing_ms=60_000, rebalance_timeout_ms=10_000)))
     assert not timeline.settled
     assert timeline.end_ms <= 900_000
@@ -191,12 +191,12 @@ def test_a_group_that_never_comes_to_rest_says_so():
 
 def test_a_crash_is_noticed_a_session_after_the_last_heartbeat_and_stalls_from_the_crash_on():
     timeline = run(Join(0, member("a")), Join(0, member("b", STICKY, "range")), Crash(10_000, "a"))
-    assert story(timeline)[1][:4] == (2, "member_failed", "a", 9_000 + 45_000)
+    assert rebalances(timeline)[1][:4] == (2, "member_failed", "a", 9_000 + 45_000)
     # b hears of it at its own heartbeat, in the same moment, and takes over.
     assert stalls(timeline, 10_000) == [((0, 1, 2), 10_000, 54_000, "a", "b")]
 
 
-def test_partitions_whose_first_owner_dies_before_it_takes_them_wait_since_the_group_started():
+def test_partitions_whose_first_owner_fails_before_its_callback_stall_from_the_groups_start():
     timeline = run(Join(0, member("a", assigned_ms=10_000)), Crash(5_000, "a"), Join(20_000, member("b")))
     assert stalls(timeline) == [((0, 1, 2, 3, 4, 5), 0, 48_000, None, "b")]
 
@@ -206,7 +206,7 @@ def test_new_partitions_wait_since_the_record_that_shows_them():
     assert ((6, 7), 9_000, 9_070, None, "a") in stalls(timeline)
 
 
-def test_a_static_member_that_works_for_too_long_goes_silent_and_is_missed():
+def test_a_static_member_that_processes_for_too_long_stops_heartbeats_and_fails():
     slow = member("a", instance_id="i", processing_ms=60_000, rebalance_timeout_ms=10_000, session_timeout_ms=10_000)
     timeline = run(Join(0, slow), settings=SimulationSettings(0, 0, patience_ms=65_000))
     # Its last heartbeat is at 9 s.
@@ -225,7 +225,7 @@ def test_an_empty_group_does_not_stall():
 def test_the_last_members_crash_stalls_until_the_group_is_found_empty():
     timeline = run(Join(0, member("a")), Crash(10_000, "a"))
     assert stalls(timeline) == [((0, 1, 2, 3, 4, 5), 10_000, 9_000 + 45_000, "a", None)]
-    assert story(timeline)[1] == (2, "member_failed", "a", 54_000, 54_000, 54_000)
+    assert rebalances(timeline)[1] == (2, "member_failed", "a", 54_000, 54_000, 54_000)
 
 
 def test_a_static_member_keeps_its_place_and_the_leaders_role():
@@ -243,7 +243,7 @@ def test_a_static_member_keeps_its_place_and_the_leaders_role():
     grown = run(
         Join(0, a), Join(1_000, member("b", STICKY)), *restart(20_000, a, 7_000), TopicGrows(30_000, "t", 9)
     )  # it leads still: it is the leader who acts on new partitions
-    assert story(grown)[2][:4] == (3, "partitions_changed", "a", 30_000)
+    assert rebalances(grown)[2][:4] == (3, "partitions_changed", "a", 30_000)
 
 
 def test_a_static_member_that_returns_too_late_is_a_new_one():
@@ -302,7 +302,7 @@ def test_a_static_member_that_does_not_join_in_time_keeps_its_place_but_its_work
     assert timeline.settled
 
 
-def test_who_never_asks_for_its_assignment_is_removed_after_the_rebalance_timeout_static_or_not():
+def test_a_member_that_never_sends_sync_is_removed_after_the_rebalance_timeout():
     stuck = member("a", instance_id="i", revoked_ms=60_000, rebalance_timeout_ms=10_000, session_timeout_ms=45_000)
     timeline = run(Join(0, stuck), Join(1_000, member("b", rebalance_timeout_ms=10_000)), Leave(40_000, "b"))
     # The join phase ends at 11 s with a, as it is; the sync phase at 21 s without it.
@@ -432,7 +432,7 @@ def test_members_that_list_both_kinds_behave_eagerly_whichever_is_chosen():
     ]
 
 
-def test_a_client_that_shares_no_strategy_is_refused_and_the_error_names_who_offers_what():
+def test_a_client_that_shares_no_strategy_is_refused_with_the_strategies_of_each_member():
     timeline = run(Join(0, member("a", "range", "roundrobin")), Join(1_000, member("b", STICKY)), Leave(2_000, "b"))
     (refusal,) = timeline.refusals
     assert (refusal.at_ms, refusal.member) == (1_000, "b")
@@ -444,7 +444,7 @@ def test_a_client_that_shares_no_strategy_is_refused_and_the_error_names_who_off
 def test_a_new_subscription_takes_effect_at_the_next_poll():
     a = member("a", processing_ms=4_000)
     timeline = run(Join(0, a), Subscribe(10_000, "a", ("t", "u")), t=2, u=3)
-    assert story(timeline)[1] == (2, "subscription_changed", "a", 12_000, 12_000, 12_000)
+    assert rebalances(timeline)[1] == (2, "subscription_changed", "a", 12_000, 12_000, 12_000)
     assert dict(timeline.generations[1].of("a")) == {"t": (0, 1), "u": (0, 1, 2)}
 
 
@@ -468,7 +468,7 @@ def test_a_topic_that_appears_is_distinguished_from_one_that_grows():
 
 
 @pytest.mark.parametrize("strategy", [STICKY, COOPERATIVE])
-def test_what_nobody_subscribes_to_any_more_does_not_stand_still_for_ever(strategy):
+def test_the_stall_of_a_partition_without_subscribers_ends(strategy):
     timeline = run(Join(0, member("a", strategy, topics="t u", revoked_ms=50)), Subscribe(9_000, "a", ("u",)), t=2, u=2)
     assert [
         (each.stopped_ms, each.resumed_ms, each.next_owner) for each in timeline.stalls if "t" in each.partitions
@@ -479,13 +479,13 @@ def test_what_nobody_subscribes_to_any_more_does_not_stand_still_for_ever(strate
 def test_a_dynamic_member_needs_a_second_request_with_the_id_that_it_was_given():
     timeline = run(Join(0, member("a")), settings=SimulationSettings(0, latency_ms=10))
     # There, the id back, there with the id: the group starts. The answer, the SyncGroup, its answer.
-    assert story(timeline) == [(1, "group_started", "a", 30, 30, 50)]
+    assert rebalances(timeline) == [(1, "group_started", "a", 30, 30, 50)]
     assert timeline.handovers[0].at_ms == 60
     static = run(Join(0, member("a", instance_id="i")), settings=SimulationSettings(0, latency_ms=10))
-    assert story(static)[0][3] == 10
+    assert rebalances(static)[0][3] == 10
 
 
-def test_one_that_dies_between_its_two_requests_holds_the_others_up_for_a_session():
+def test_a_member_that_fails_between_join_and_sync_delays_the_others_for_a_session():
     settings = SimulationSettings(0, latency_ms=1_000)
     dying = member("dies", session_timeout_ms=10_000)
     timeline = run(

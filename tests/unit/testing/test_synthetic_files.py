@@ -71,7 +71,7 @@ def test_a_file_that_cannot_be_completed_is_not_there(tmp_path, monkeypatch):
     assert written(tmp_path) == {}
 
 
-def test_the_command_says_in_the_end_what_it_made(tmp_path, capsys):
+def test_the_command_prints_what_it_wrote(tmp_path, capsys):
     arguments = ["--groups", "2", "--days", "1", "--seed", "2", "--processes", "1", "--out", str(tmp_path / "new")]
     assert command(*arguments) == 0
     reported = json.loads(capsys.readouterr().out.splitlines()[-1])

@@ -112,7 +112,7 @@ def test_what_autoscales_follows_the_load():
     assert night < day
 
 
-def test_a_roster_knows_who_had_a_name_at_a_time():
+def test_a_roster_returns_the_member_with_a_name_at_a_time():
     plan = plan_group(FLEET, next(each for each in range(300) if plan_group(FLEET, each).static))
     roster = Calendar(plan, random.Random(1)).members
     first = roster.start(1_000)

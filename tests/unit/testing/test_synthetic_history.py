@@ -107,7 +107,7 @@ def test_what_was_assigned_is_what_the_strategy_gives():
     assert sum(number > 0 for number in checked.values()) >= 3
 
 
-def test_members_with_sidecars_say_what_their_callbacks_did():
+def test_members_with_sidecars_report_their_callbacks():
     reported = [each for each in everything() if isinstance(each, MemberEvent)]
     assert {each.callback.value for each in reported} == {"assigned", "revoked", "left"}
     reporting = {each.group for each in reported}

@@ -31,14 +31,14 @@ def drawn(*members, protocol="range", kind="consumer", **counts):
 
 
 @pytest.mark.parametrize("protocol", ["range", "one-that-nobody-knows"])
-def test_who_could_have_something_and_has_nothing_is_idle(protocol):
+def test_a_member_that_could_own_a_partition_and_owns_none_is_idle(protocol):
     idle = member("idle")
     assert drawn(member("a", (0,)), member("b", (1,)), idle, t=2, protocol=protocol).idle_members == 1
 
 
 @pytest.mark.parametrize("protocol", ["range", "one-that-nobody-knows"])
 @pytest.mark.parametrize("wanted", [(), ("not-there",)])
-def test_who_can_have_nothing_is_not_idle(protocol, wanted):
+def test_a_member_that_can_own_no_partition_is_not_idle(protocol, wanted):
     nothing_to_do = member("c", topics=wanted)
     assert drawn(member("a", (0, 1)), nothing_to_do, t=2, protocol=protocol).idle_members == 0
 
@@ -82,7 +82,7 @@ def test_of_other_protocols_nothing_is_known():
     assert view.topic_spread == ()
 
 
-def test_only_partitions_that_somebody_subscribes_to_can_be_without_an_owner():
+def test_only_partitions_of_subscribed_topics_can_be_unassigned():
     holds_on = member("a", {"t": (0,), "old": (1,)})
     view = drawn(holds_on, member("b", (1,)), t=2, old=3)
     assert (view.partitions, view.unassigned) == (2, 0)

@@ -71,13 +71,13 @@ def test_a_group_without_a_record_in_all_that_is_read_anew_is_no_more():
     assert set(tracker.groups()) == set(names[:4])
 
 
-def test_a_snapshot_does_not_say_which_groups_there_are():
+def test_a_group_missing_in_a_snapshot_is_not_removed():
     tracker, _ = watch(PartitionsOwned(T0, frozenset({0}), 1), record(100, 1, member("a", (0,))), tick(20_000))
     feed(tracker, PartitionsOwned(T0 + 30_000, frozenset({0}), 1), Backfilled(T0 + 30_001, frozenset({0})))
     assert list(tracker.groups()) == ["g"]
 
 
-def test_a_group_that_vanished_from_its_coordinator_goes_without_a_word_and_counts_anew_if_it_comes_back():
+def test_a_vanished_group_is_removed_without_an_event_and_its_counters_start_again():
     classic = record(100, 1, member("a", (0, 1)), group="classic")
     tracker, _ = watch(WHOLE, named(), *FIRST, classic, tick(20_000))
     tracker.changed()

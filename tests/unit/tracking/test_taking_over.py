@@ -43,7 +43,7 @@ def test_a_number_that_compaction_may_have_taken_is_none():
     assert not [event for event in events if isinstance(event, AbortedEvent)]
 
 
-def test_an_old_record_says_nothing_of_the_clock_nor_of_what_polls_saw_later():
+def test_an_old_record_affects_neither_the_clock_nor_later_polls():
     late = again(record(50, 2, A, B), seen_ms=T0 + 600_000)
     tracker, _ = watch(base(record(1, 1, ALL)), listed(599_000), listed(599_500, "g"), late)
     assert tracker.view("g").running is not None
@@ -53,7 +53,7 @@ def test_an_old_record_says_nothing_of_the_clock_nor_of_what_polls_saw_later():
     assert T0 + 599_000 <= second.phases.started_ms <= T0 + 599_500
 
 
-def test_groups_of_other_partitions_go_without_a_word():
+def test_groups_of_other_partitions_are_removed_without_events():
     names = [f"g{number}" for number in range(20)]
     kept = {name for name in names if offsets_partition(name, 4) in (1, 2)}
     tracker, _ = watch(*(record(number, 1, ALL, group=name) for number, name in enumerate(names)))

@@ -46,7 +46,7 @@ def test_a_view_shows_what_the_assignors_make_of_it():
     assert view.metadata_bytes == 100
 
 
-def test_targets_come_from_what_the_strategy_promises():
+def test_targets_come_from_the_strategys_targets_function():
     weighted = STRATEGIES["weighted-sticky"]
     shares = {
         name: weighted.user_data({"assignment.consumer.weight": weight}, {})
@@ -115,7 +115,7 @@ def test_a_list_of_topics_that_was_overtaken_is_ignored():
     assert (tracker.view("g").partitions, tracker.view("g").unassigned) == (6, 2)
 
 
-def test_what_nobody_listed_is_not_called_unassigned():
+def test_unassigned_partitions_are_unknown_before_topics_are_listed():
     tracker, _ = watch(record(4_000, 1, member("a", ALL)))
     assert (tracker.view("g").partitions, tracker.view("g").unassigned) == (4, None)
 
@@ -177,7 +177,7 @@ def test_the_stall_settles_upwards_from_what_was_counted():
     assert counters.upper_stalled_partition_seconds == pytest.approx(4 * 19.0)
 
 
-def test_reporting_members_count_as_stalled_only_once_they_said_so():
+def test_reporting_members_count_as_stalled_only_after_their_report():
     tracker, _ = watch(
         topics(0, t=4),
         record(4_000, 1, member("a", (0, 1)), member("b", (2, 3)), live=False),
@@ -269,7 +269,7 @@ def test_records_take_over_from_polls():
 @pytest.mark.parametrize(
     "gone", [described(2_000, state=GroupState.DEAD), replace(listed(2_000, "other"), states=frozenset())]
 )
-def test_a_polled_group_goes_when_polls_say_so(gone):
+def test_a_polled_group_is_removed_when_polls_no_longer_list_it(gone):
     tracker, _ = watch(described(1_000, ("a", ALL)))
     tracker.changed()
     feed(tracker, gone)
@@ -278,7 +278,7 @@ def test_a_polled_group_goes_when_polls_say_so(gone):
 
 
 @pytest.mark.no_cover  # many times over what others count
-def test_groups_without_a_record_are_bounded_and_forgotten():
+def test_groups_without_a_record_are_bounded_and_removed():
     names = [f"group-{number}" for number in range(UNKNOWN_GROUPS_MAX + 100)]
     tracker, _ = watch(listed(1_000, *names, states=REBALANCING))
     assert list(tracker.groups()) == []

@@ -69,7 +69,7 @@ def why(gone, *reports, **commits):
         ("bcd", {"b": LEFT}, "at least one of b, c and d left; at least one of b, c and d is gone"),
     ],
 )
-def test_where_commits_distinguish_members_a_sentence_says_of_how_many_it_is(gone, commits, expected):
+def test_a_sentence_has_the_number_of_members_that_commits_distinguish(gone, commits, expected):
     assert why(gone, **commits) == f"Why: {expected}."
 
 

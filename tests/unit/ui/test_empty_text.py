@@ -39,7 +39,7 @@ def behind(offsets=5_000, rate=1_200.4, **more):
         (None, "; 12 partitions have no owner"),
     ],
 )
-def test_the_lag_is_said_where_it_is_measured(lag, text):
+def test_the_sentence_contains_the_lag_if_it_is_measured(lag, text):
     assert empty_text(build_summary(emptied(), lag), NOW).endswith(text)
 
 
@@ -79,7 +79,7 @@ def test_with_a_known_lag_a_group_is_urgent_while_records_come(seconds, lag, exp
         (emptied(since_ms=NOW + 5_000, members=None, unassigned=None), "Empty since 22:13:25 UTC"),
     ],
 )
-def test_a_sentence_says_only_what_is_known(view, text):
+def test_a_sentence_contains_only_known_facts(view, text):
     assert empty_text(build_summary(view), NOW) == text
 
 

@@ -32,7 +32,7 @@ def content(of):
         (42, StallLimits(0.5, 60, 90), "busy", "41.0 s"),
     ],
 )
-def test_it_says_for_how_long_with_the_level_of_the_alert(seconds, limits, kind, length):
+def test_a_stall_is_shown_with_its_duration_and_the_level_of_the_alert(seconds, limits, kind, length):
     since_ms = NOW - seconds * 1000
     shown = close_up(running=RunningRebalance(NOW - 95_000, 6), stalled_time=StalledTime(limits, since_ms=since_ms))
     (note,) = re.findall(r'<p class="note (\w+)">Rebalancing now(.*?)</p>', content(shown))
@@ -42,7 +42,7 @@ def test_it_says_for_how_long_with_the_level_of_the_alert(seconds, limits, kind,
 
 
 @pytest.mark.parametrize("running", [None, RunningRebalance(NOW - 95_000, 1)])
-def test_a_group_that_is_not_says_nothing(running):
+def test_a_group_without_a_stall_has_no_sentence(running):
     since_ms = None if running else NOW  # as it was when its last rebalance ended
     shown = close_up(running=running, stalled_time=StalledTime(since_ms=since_ms))
     assert shown.detail.summary.stalled is None

@@ -55,7 +55,7 @@ def test_the_order_is_the_one_that_was_asked_for():
     assert [row.group for row in group_rows(FLEET, "stall")][1:] == ["audit", "orders"]
 
 
-def test_cells_say_what_is_known():
+def test_cells_show_known_values():
     row = group_rows(FLEET)[0]
     assert row.cells == (
         "billing",
@@ -96,7 +96,7 @@ def test_a_filter_is_a_part_of_the_name_or_a_pattern(wanted, found):
     assert len(matching(group_rows(FLEET), wanted)) == found
 
 
-def test_a_hostile_name_is_one_line():
+def test_a_name_with_line_breaks_is_one_line():
     (row,) = group_rows(groups(full_view("a\n\x1b[2Jb")))
     assert row.group == "a\n\x1b[2Jb"
     assert row.cells[0] == r"a\n\x1b[2Jb"

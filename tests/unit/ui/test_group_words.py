@@ -48,7 +48,7 @@ def test_durations_have_the_digits_that_matter(seconds, text):
     assert duration(seconds) == text
 
 
-def test_the_past_never_lies_ahead():
+def test_a_time_in_the_future_is_shown_as_0_s_ago():
     assert ago(10_000, 7_000) == "3 s ago"
     assert ago(10_000, 11_000) == "0 s ago"
 
@@ -77,14 +77,14 @@ def test_stalled_partition_seconds_are_shown_with_both_bounds():
     assert partition_seconds_text(None) == "-"
 
 
-def test_lists_read_as_one_would_say_them():
+def test_lists_are_joined_with_commas_and_and():
     assert [listed(["a", "b", "c"][:number]) for number in range(1, 4)] == ["a", "a and b", "a, b and c"]
     assert listed([*"abcdefghij"], 3) == "a, b and 8 more"
     assert (plural(1, "member"), plural(2, "member")) == ("1 member", "2 members")
     assert partitions_text({"b": (1,), "a": (0, 1, 2)}) == "a 0-2; b 1"
 
 
-def test_people_know_pods_then_instances_then_clients():
+def test_members_are_named_by_pod_then_instance_then_client():
     names = member_names([member("m1", pod="orders-0"), member("m2", instance="i"), member("m3", client="c3")])
     assert names == {"m1": "orders-0", "i": "i", "m3": "c3"}
 
@@ -132,7 +132,7 @@ def test_moves_bring_everything_from_where_it_was_to_where_it_is(before, after):
 
 
 @pytest.mark.parametrize(("assigned", "shown"), [(None, UNKNOWN), ({}, "0")])
-def test_a_member_whose_partitions_nobody_knows_is_not_one_that_has_none(assigned, shown):
+def test_a_member_with_unknown_partitions_is_not_shown_as_one_without_partitions(assigned, shown):
     view = full_view(members=(MemberLoad("m1", None, "c", "/h", assigned),))
     headings, (row,) = member_table(GroupCloseUp(build_detail(view, NOW), (), None, None))
     reported = dict(zip(headings, row, strict=True))

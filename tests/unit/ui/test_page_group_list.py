@@ -52,11 +52,11 @@ GROUPS = (
         (ListQuery(match="nobody"), []),
     ],
 )
-def test_groups_come_in_the_order_and_choice_that_is_wanted(want, order):
+def test_groups_are_filtered_and_sorted_by_the_query(want, order):
     assert shown(drawn(GROUPS, want, past={"calm": RecentRebalances(hour=3)})) == order
 
 
-def test_pages_lead_to_each_other_and_keep_what_was_wanted():
+def test_pages_link_to_each_other_and_keep_the_query():
     groups = [named(f"group-{number:04}") for number in range(2 * PAGE_ROWS + 1)]
     first = drawn(groups, ListQuery(sort="group", match="group"))
     assert len(shown(first)) == PAGE_ROWS
@@ -73,7 +73,7 @@ def test_a_page_of_two_thousand_groups_stays_small():
     assert len(drawn(groups, ListQuery())) < 100_000
 
 
-def test_what_nobody_knows_is_said_so():
+def test_unknown_values_are_shown_as_unknown():
     polled = named("polled", skew_ratio=None, last=None, source=Source.ADMIN)
     html = drawn([polled], ListQuery())
     assert '<span class="unknown">unknown</span>' in html
@@ -81,7 +81,7 @@ def test_what_nobody_knows_is_said_so():
     assert html.count("none yet") == 2
 
 
-def test_a_storm_is_on_top_and_in_the_title():
+def test_frequent_rebalances_are_on_top_and_in_the_title():
     fleet = FleetSummary(GROUPS, len(GROUPS), {"calm": RecentRebalances(9, 9), "busy": RecentRebalances(30)}, NOW)
     title, html = listing(fleet, ListQuery())
     assert shown(html) == ["bare", "calm", "busy", "skewed"]

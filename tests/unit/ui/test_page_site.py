@@ -60,7 +60,7 @@ def test_a_group_shows_how_long_its_moved_partitions_catch_up():
     assert "catching up" not in get(site([full_view("g")]), "group?name=g")[2]
 
 
-def test_a_group_shows_its_story():
+def test_the_page_of_a_group_shows_its_history():
     events = clustered()
     status, headers, page = get(site([full_view("g", running=None)], events), "group?name=g")
     assert (status, headers["Content-Type"]) == (200, "text/html; charset=utf-8")
@@ -75,7 +75,7 @@ def test_what_is_to_be_read_side_by_side_and_is_not_is_reported():
     assert "co-partitioned" not in get(site([full_view("g", copartition_breaks=0)]), "group?name=g")[2]
 
 
-def test_a_group_without_a_history_says_what_is_unknown():
+def test_the_page_of_a_group_without_a_history_shows_what_is_unknown():
     page = get(site([full_view("g", running=None)]), "group?name=g")[2]
     assert "earlier owners are unknown" in page
     assert "No rebalance has completed since the agent started" in page
@@ -103,14 +103,14 @@ def test_the_page_counts_the_hosts_of_the_setting():
 
 
 @pytest.mark.parametrize("name", ["nobody", "", "%00", "..%2F.."])
-def test_a_group_that_is_not_there_is_a_page_that_says_so(name):
+def test_an_unknown_group_is_a_page_with_the_error(name):
     status, _, page = get(site([full_view("g")]), f"group?name={name}")
     assert status == 404
     assert "There is no such group here" in page
 
 
 @pytest.mark.parametrize("query", ["sort=x", "offset=-1", "match=" + "x" * 300, "%ff", "x" * 9_000])
-def test_a_wrong_address_is_a_page_that_says_what_is_wrong(query):
+def test_a_wrong_address_is_a_page_with_the_problem(query):
     status, headers, page = get(site(), f"?{query}")
     assert (status, headers["Content-Type"]) == (400, "text/html; charset=utf-8")
     assert "Nothing to show" in page
@@ -154,7 +154,7 @@ def test_no_consumers_name_becomes_markup_beside_a_sidecar(group, client):
     assert tags(group, client) == tags("g", "c")
 
 
-def test_a_sidecar_shows_its_consumers_those_that_stand_still_first():
+def test_a_sidecar_shows_its_consumers_stalled_ones_first():
     members = MemberMetrics(FakeClock(NOW))
     members.observe(
         [

@@ -47,11 +47,11 @@ def bars(html, member):
     ]
 
 
-def test_without_a_rebalance_it_says_that_nobody_knows():
+def test_without_a_rebalance_the_timeline_says_that_owners_are_unknown():
     assert "earlier owners are unknown" in timeline([], None)
 
 
-def test_rebalances_after_which_nobody_was_there_are_no_picture():
+def test_rebalances_without_members_have_no_timeline():
     html = timeline([column(1, {}), column(2, {})], None)
     assert "The group had no members after any of the stored rebalances." in html
     assert "<svg" not in html
@@ -72,7 +72,7 @@ def test_a_longer_stall_is_a_wider_gap():
     assert third[1] <= WIDE.width
 
 
-def test_who_gave_up_nothing_goes_on_where_not_all_had_to_stop():
+def test_in_a_cooperative_group_members_that_revoke_nothing_continue():
     before, after = column(1, {"a": 4}), column(2, {"a": 4})
     cells = {
         protocol: len(re.findall(r'class="h8"', wide([before, replace(after, protocol=protocol)])))
@@ -90,7 +90,7 @@ def test_a_rebalance_that_runs_is_at_the_end():
     assert "running" not in timeline([column(1, {"a": 4})], None)
 
 
-def test_an_unknown_stall_is_said_to_be():
+def test_an_unknown_stall_is_shown_as_unknown():
     html = timeline([column(1, {"a": 4}, stall=None, skew_ratio=None)], None)
     assert "longest stall unknown" in html
     assert "skew" not in html
@@ -103,7 +103,7 @@ def test_many_members_are_bounded_and_counted():
     assert len(html) < 60_000
 
 
-def test_on_a_narrow_screen_each_name_stands_over_its_bars_and_all_is_in_it():
+def test_on_a_narrow_screen_each_name_is_above_its_bars():
     names = [f"{'orders-' * 9}{number}" for number in range(3)]
     html = slim([column(number, dict.fromkeys(names, 4)) for number in range(1, 5)], RunningRebalance(NOW, 4))
     boxes = re.findall(r'<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)" class="(\w+)', html)

@@ -206,7 +206,7 @@ def test_rebalances_and_what_was_lost_are_counted_for_their_time():
     assert judged(lost=2).level is Level.WARNING
 
 
-def test_a_long_stall_is_reported_with_its_reason_and_who_was_waited_for():
+def test_a_long_stall_is_reported_with_its_reason_and_its_slowest_member():
     line = replace(stalled(14.0), trigger=Trigger.MEMBER_JOINED)
     slow = SlowestMember("orders-90", "h", "m", 7.0, None)
     assert judged(longest=replace(line, slowest=None)).why == ("stalled for 14.0 s: member joined",)

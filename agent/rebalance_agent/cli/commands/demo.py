@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rebalance_agent.cli.command_parser import number
 from rebalance_agent.demo.run_demo import Options
-from rebalance_agent.demo.run_demo import run as play
+from rebalance_agent.demo.run_demo import run as run_demo
 
 __all__ = ["add_parser", "run"]
 
@@ -48,4 +48,4 @@ def run(options: argparse.Namespace) -> int:
     if options.summary and not options.summary.absolute().parent.is_dir():
         # Checked now, so that it does not fail after the run.
         options.parser.error(f"--summary: {options.summary.parent} is not a directory")
-    return play(Options(options.seconds, options.headless, options.check, options.summary))
+    return run_demo(Options(options.seconds, options.headless, options.check, options.summary))

@@ -1,6 +1,6 @@
 """Reads the agent's API, metrics and events and the coordinator's state, and compares them; it starts no process.
 
-- ``watching``: reads the API and ``rebalance-events`` in threads, and ``/metrics`` (``gauges``) for the check.
-- ``coordinator_words``: reads the coordinator's view of the groups, without the agent's decoders.
-- ``claims_check``: compares both with each other and with the timetable; ``summary``: the result of the demo.
+- ``observer_data``: reads the API and ``rebalance-events`` in threads, and ``/metrics`` (``gauges``) for the check.
+- ``coordinator_state``: reads the coordinator's state of the groups, without the agent's decoders.
+- ``differences``: compares both with each other and with the scenario; ``summary``: the result of the demo.
 """

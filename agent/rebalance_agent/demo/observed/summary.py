@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rebalance_agent.demo.observed.claims_check import (
+from rebalance_agent.demo.observed.differences import (
     CoordinatorView,
     SeenStep,
     group_differences,
@@ -20,8 +20,8 @@ from rebalance_agent.demo.observed.claims_check import (
     strategy_differences,
 )
 from rebalance_agent.demo.observed.gauges import GroupGauges
-from rebalance_agent.demo.story_types import SlowDown, StoryGroup
-from rebalance_agent.demo.timetable import StepRun
+from rebalance_agent.demo.scenario_types import DemoGroup, SlowDown
+from rebalance_agent.demo.step_schedule import StepRun
 from rebalance_agent.model.events import GenerationEvent
 
 __all__ = [
@@ -74,13 +74,13 @@ def seen_steps(runs: Sequence[StepRun], episodes: Mapping[str, Sequence[Generati
 
 
 def summarise(
-    groups: tuple[StoryGroup, ...],
+    groups: tuple[DemoGroup, ...],
     episodes: Mapping[str, Sequence[GenerationEvent]],
     gauges: Mapping[str, GroupGauges],
     steps: tuple[SeenStep, ...],
-    words: Mapping[str, CoordinatorView] | None,
+    coordinator: Mapping[str, CoordinatorView] | None,
 ) -> Summary:
-    """Build the summary. Without the coordinator's ``words``, differences are shown at their step only.
+    """Build the summary. Without the ``coordinator``'s state, differences are shown at their step only.
 
     ``episodes``: the closing events of each group, oldest first.
     """
@@ -89,8 +89,8 @@ def summarise(
     for group in groups:
         events, lines = episodes[group.name], []
         newest = events[-1] if events else None
-        if words is not None:
-            theirs = words[group.name]
+        if coordinator is not None:
+            theirs = coordinator[group.name]
             lines = group_differences(newest, gauges[group.name], theirs)
             lines += strategy_differences(group.assignor, theirs)
             differences += [f"group {group.name}: {line}" for line in lines]
@@ -102,10 +102,10 @@ def summarise(
             members=owned_counts(newest) if newest else {},
             rebalances=len(events),
             stall_seconds=tuple(event.stall.lower_seconds for event in events if event.stall),
-            check=NOT_CHECKED if words is None else "; ".join(lines) or OK,
+            check=NOT_CHECKED if coordinator is None else "; ".join(lines) or OK,
         )
     checked = [(step, step_differences(step)) for step in steps]
-    if words is not None:
+    if coordinator is not None:
         differences += [f"step {seen.step.name}: {line}" for seen, lines in checked for line in lines]
     return Summary(rows, tuple((step, "; ".join(lines) or OK) for step, lines in checked), tuple(differences))
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rebalance_agent.demo.story_types import StoryGroup, StoryMember
+from rebalance_agent.demo.scenario_types import DemoGroup, DemoMember
 from rebalance_agent.testing.kafka.broker_settings import HOST
 
 __all__ = ["PORTS", "GatewayPorts", "behind_gateways", "flags", "gateway_name"]
@@ -32,12 +32,12 @@ def gateway_name(member: str) -> str:
     return f"gateway-{member}"
 
 
-def behind_gateways(groups: Sequence[StoryGroup]) -> list[tuple[StoryGroup, StoryMember]]:
+def behind_gateways(groups: Sequence[DemoGroup]) -> list[tuple[DemoGroup, DemoMember]]:
     """Return the members that have a gateway, each with its group."""
     return [(group, member) for group in groups if group.configured for member in group.members]
 
 
-def flags(group: StoryGroup, member: StoryMember, ports: GatewayPorts) -> tuple[str, ...]:
+def flags(group: DemoGroup, member: DemoMember, ports: GatewayPorts) -> tuple[str, ...]:
     """Return the flags of ``rebalance-agent gateway`` for this member, without those of the brokers."""
     settings = "".join(f",{key}={value}" for key, value in member.config.items())
     return (

@@ -11,9 +11,9 @@ import logging
 from collections.abc import Sequence
 
 from rebalance_agent.demo.processes import exit_with_parent
-from rebalance_agent.demo.processes.orders import Orders
-from rebalance_agent.demo.stories import SLOW_SECONDS
-from rebalance_agent.demo.story_types import ClientLibrary
+from rebalance_agent.demo.processes.member_commands import MemberCommands
+from rebalance_agent.demo.scenario import SLOW_SECONDS
+from rebalance_agent.demo.scenario_types import ClientLibrary
 
 __all__ = ["main"]
 
@@ -42,9 +42,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one member until it gets the command ``leave``; return the exit code."""
     options = _parse(argv)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s.%(msecs)03d %(message)s", datefmt="%H:%M:%S")
-    orders = Orders()
-    exit_with_parent.watch_stdin(orders.take)
-    handled = (_kafka_python if options.client == ClientLibrary.KAFKA_PYTHON else _confluent)(options, orders)
+    commands = MemberCommands()
+    exit_with_parent.watch_stdin(commands.receive)
+    handled = (_kafka_python if options.client == ClientLibrary.KAFKA_PYTHON else _confluent)(options, commands)
     logging.getLogger(__name__).info("left after %d records", handled)
     return 0
 
@@ -63,7 +63,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def _kafka_python(options: argparse.Namespace, orders: Orders) -> int:
+def _kafka_python(options: argparse.Namespace, commands: MemberCommands) -> int:
     from kafka import ConsumerRebalanceListener  # noqa: PLC0415
 
     from rebalance_agent.clients.kafka_python import KafkaConsumer  # noqa: PLC0415
@@ -73,7 +73,7 @@ def _kafka_python(options: argparse.Namespace, orders: Orders) -> int:
 
         def on_partitions_revoked(self, revoked: set[object]) -> None:  # noqa: ARG002
             self.joined = False
-            orders.finish_work_in_hand()
+            commands.finish_current_work()
 
         def on_partitions_assigned(self, assigned: set[object]) -> None:  # noqa: ARG002
             self.joined = True
@@ -99,19 +99,19 @@ def _kafka_python(options: argparse.Namespace, orders: Orders) -> int:
     else:
         consumer.subscribe([options.topics], listener=listener)
     handled = 0
-    while not orders.leave.is_set():
+    while not commands.leave.is_set():
         seconds = POLL_SECONDS if listener.joined and not by_pattern else REBALANCE_POLL_SECONDS
         handled += sum(map(len, consumer.poll(timeout_ms=seconds * 1000).values()))
     consumer.close()
     return handled
 
 
-def _confluent(options: argparse.Namespace, orders: Orders) -> int:
+def _confluent(options: argparse.Namespace, commands: MemberCommands) -> int:
     from confluent_kafka import Consumer, TopicPartition  # noqa: PLC0415
 
     def revoked(consumer: Consumer, partitions: list[TopicPartition]) -> None:  # noqa: ARG001
         # The library itself revokes the partitions when this returns, according to the group's protocol.
-        orders.finish_work_in_hand()
+        commands.finish_current_work()
 
     consumer = Consumer(
         {
@@ -127,7 +127,7 @@ def _confluent(options: argparse.Namespace, orders: Orders) -> int:
     )
     consumer.subscribe([options.topics], on_revoke=revoked)
     handled = 0
-    while not orders.leave.is_set():
+    while not commands.leave.is_set():
         message = consumer.poll(POLL_SECONDS)
         if message is not None and message.error() is None:
             handled += 1

@@ -1,4 +1,4 @@
-"""The program of the producer: writes records to every topic of the stories, at a low rate.
+"""The program of the producer: writes records to every topic of the scenario, at a low rate.
 
 ``python -m rebalance_agent.demo.processes.producer --bootstrap-servers ... --topics REGEX --rate N``.
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rebalance_agent.demo.observed.claims_check import counts_text, slowest_client
+from rebalance_agent.demo.observed.differences import counts_text, slowest_client
 from rebalance_agent.demo.observed.summary import Summary
 from rebalance_agent.ui.words import UNKNOWN, stall_text
 

@@ -16,7 +16,7 @@ from rich.text import Text
 from rebalance_agent.api.shapes import GroupList, GroupSummary
 from rebalance_agent.demo.observed.summary import Summary
 from rebalance_agent.demo.screens.closing_tables import STEP_HEADINGS, SUMMARY_HEADINGS, step_rows, summary_rows
-from rebalance_agent.demo.timetable import StepRun, StepStatus
+from rebalance_agent.demo.step_schedule import StepRun, StepStatus
 from rebalance_agent.ui.sentences.group_table import COLUMNS, group_rows, groups_text
 from rebalance_agent.ui.words import one_host_text
 
@@ -99,7 +99,7 @@ class Screen:
 
 
 def draw(board: Board) -> RenderableType:
-    """Return the board as a rich renderable: addresses, the groups as in `watch`, timetable."""
+    """Return the board as a rich renderable: addresses, the groups as in `watch`, steps."""
     addresses = Columns([Text(f"{name} {url}", "dim") for name, url in board.addresses.items()], padding=(0, 2))
     columns = (
         Column(column.title, justify="right" if column.right else "left", no_wrap=column.title == "group")

@@ -182,13 +182,13 @@ def test_partitions_of_a_new_topic_are_looked_up_at_once(kafka, names):
             eventually(lambda: watched.metric("kafka_rebalance_partitions", consumergroup=group) == 7)
 
 
-def test_an_observer_of_nothing_is_ready_and_says_so():
+def test_an_observer_without_groups_is_ready():
     with observing(None) as watched:
         assert watched.metric("rebalance_agent_configured") == 0
         assert watched.parts() == {}
 
 
-def test_an_observer_whose_brokers_cannot_be_reached_says_why():
+def test_an_observer_whose_brokers_cannot_be_reached_is_not_ready_with_the_reason():
     with observing("127.0.0.1:1", wait=False) as watched:
         eventually(lambda: "refused" in watched.parts()["cluster"])
         # All of them from the first moment: a part that is not yet known about must not look ready.

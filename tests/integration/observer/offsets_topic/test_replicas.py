@@ -92,7 +92,7 @@ def _report(bootstrap, topic, group):
 PROBLEMS = ("foreign", "malformed", "out_of_range", "too_large", "unreadable", "write")
 
 
-def test_what_happened_while_nobody_watched_is_reported_by_the_next_one(kafka, names):
+def test_rebalances_without_a_running_observer_are_reported_by_the_next_one(kafka, names):
     bootstrap, (topic, groups, shared) = kafka.bootstrap_servers, names
     alone, group = {**shared, "replicas_group": ""}, groups[0]
     create_topic(bootstrap, topic, 2)
@@ -126,7 +126,7 @@ def test_what_happened_while_nobody_watched_is_reported_by_the_next_one(kafka, n
             assert sum(counted) == 0
 
 
-def test_who_is_stopped_leaves_a_snapshot_of_all_that_it_read(kafka, names):
+def test_a_stopped_observer_leaves_a_snapshot_of_all_that_it_read(kafka, names):
     bootstrap, (topic, groups, shared) = kafka.bootstrap_servers, names
     alone, group = {**shared, "replicas_group": "", "settle_seconds": 0}, groups[0]
     create_topic(bootstrap, topic, 2)

@@ -111,7 +111,7 @@ def unread():
         yield kafka
 
 
-def test_without_the_right_to_read_the_offsets_topic_groups_are_described_and_that_is_said(unread, capfd):
+def test_without_the_right_to_read_the_offsets_topic_groups_are_described_and_the_mode_is_shown(unread, capfd):
     bootstrap = unread.bootstrap_servers
     commit(bootstrap, "g", [TopicPartition("t", 0, 0)])
     settings = {"describe_interval_seconds": 0.2, "lag_groups": "g", "lag_interval_seconds": 0.5}

@@ -185,7 +185,7 @@ def test_a_topic_that_is_missing_and_may_not_be_created_is_the_mode_without_even
         assert "Create on Topic 'absent-" in watched.get("/readyz")[1]
 
 
-def test_who_may_see_no_group_in_any_way_is_not_ready(kafka):
+def test_an_observer_that_may_see_no_group_is_not_ready(kafka):
     blind = {"admin-only", "groups-hidden"}
     give(kafka, "User:observer", [right for right in NEEDED if right.mode not in blind])
     with observer(kafka, wait=False) as watched:
@@ -194,7 +194,7 @@ def test_who_may_see_no_group_in_any_way_is_not_ready(kafka):
         assert watched.get("/readyz")[0] == 503
 
 
-def test_a_sidecar_needs_to_write_only_and_says_when_it_may_not(kafka):
+def test_a_sidecar_needs_only_the_right_to_write_and_reports_when_it_is_missing(kafka):
     create_own_topics(kafka)
     write, _ = agent_rights(SidecarSettings())
     give(kafka, "User:sidecar", [])

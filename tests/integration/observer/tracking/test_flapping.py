@@ -13,7 +13,7 @@ from support.observer.observing import create_topic, events, eventually, members
 pytestmark = pytest.mark.integration
 
 
-def test_a_member_in_a_crash_loop_is_named_and_nobody_else(kafka):
+def test_only_the_member_in_a_crash_loop_is_reported(kafka):
     bootstrap, unique = kafka.bootstrap_servers, uuid.uuid4().hex[:8]
     topic, group, published = f"topic-{unique}", f"crashing-{unique}", f"events-{unique}"
     create_topic(bootstrap, topic, 4)

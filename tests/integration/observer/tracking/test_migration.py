@@ -63,7 +63,7 @@ def test_two_rolling_restarts_from_eager_to_cooperative_never_give_a_partition_t
     assert crew.ledger.doubled == []
 
 
-def test_the_error_of_a_member_that_the_group_refuses_names_who_offers_what(kafka, crew):
+def test_the_error_of_a_refused_member_names_the_strategies_of_each_member(kafka, crew):
     topic = create_topic(kafka, PARTITIONS)
     old = crew.join(topic, client_id="the-old-one", partition_assignment_strategy="range")
     until(lambda: len(old.owned) == PARTITIONS)

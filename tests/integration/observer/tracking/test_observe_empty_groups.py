@@ -83,7 +83,7 @@ def _known(seconds):
     return -1 if seconds is None else seconds
 
 
-def test_a_group_whose_consumers_are_all_killed_is_said_first(kafka, tmp_path):
+def test_a_group_whose_consumers_are_all_killed_is_shown_first(kafka, tmp_path):
     unique = uuid.uuid4().hex[:8]
     bootstrap, topic, group = kafka.bootstrap_servers, f"topic-{unique}", f"doomed-{unique}"
     create_topic(bootstrap, topic, PARTITIONS)

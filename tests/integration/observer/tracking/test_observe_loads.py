@@ -46,7 +46,7 @@ def measured_again(watched, times=3):
     eventually(lambda: polls() >= before + times)
 
 
-def test_lag_that_lies_with_one_member_shows_until_it_is_drained(kafka, names):
+def test_lag_of_one_member_shows_as_skew_until_it_is_consumed(kafka, names):
     bootstrap, (topic, group, other) = kafka.bootstrap_servers, names
     create_topic(bootstrap, topic, 4)
     for each in (group, other):

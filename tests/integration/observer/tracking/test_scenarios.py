@@ -1,9 +1,9 @@
 """All four group types with real members: exactly the expected episodes, numbers and stalls.
 
-The scenarios run a few at a time, on one broker, beside a transaction that is held open in every partition of the
-offsets topic until all have ended, and beside somebody who writes records there that nobody can read.
+Several scenarios run at the same time on one broker. Until all have ended, a transaction is open in each partition of
+the offsets topic except one, and another program writes unreadable records to that one.
 
-What is played, and what does not exist (-):
+What runs, and what does not exist (-):
 
 | step                | classic eager | cooperative | consumer | share | streams |
 | ------------------- | ------------- | ----------- | -------- | ----- | ------- |
@@ -17,12 +17,12 @@ What is played, and what does not exist (-):
 
 1. Members of share groups have no instance ids (KIP-932).
 2. Kafka Streams refuses an instance id in a group of its own type (KIP-1071 leaves static membership for later).
-3. Nobody is waited for: a share group's coordinator gives a partition to several members and takes it from one by a
-   record, and what that one has acquired runs out by its lock (KIP-932).
-4. Without internal topics: theirs keep the number of partitions that they were created with.
+3. No member waits: a share group's coordinator gives a partition to several members and takes it from one by a
+   record, and its acquired records are released when their lock expires (KIP-932).
+4. Without internal topics, whose number of partitions never changes.
 5. The same as for eager ones: the coordinator takes another name that all members offer.
-6. The records show which assignors members ask for, not which one wins: while they differ, none is shown. It is
-   certain where one member, which all others agree with, comes back with another wish.
+6. The records show which assignor each member requests, not which one the coordinator uses: while they differ, none is
+   shown. It is known when one member returns with the assignor that all others request.
 7. Share and streams groups have one assignor, set by the broker; members cannot ask for another.
 8. Kafka converts between classic and consumer groups only.
 9. With three brokers: `test_scenarios_moved.py`.
@@ -37,10 +37,15 @@ from bench.synthetic import generation
 
 from rebalance_agent.testing import EmbeddedKafka
 from support.observer.observing import eventually
-from support.scenarios.hostile import PARTITIONS, SPARED, open_transactions, slot, vandalised, write
-from support.scenarios.played import compared, misjudged
-from support.scenarios.scenarios import Stage
-from support.scenarios.script import (
+from support.scenarios.foreign_records import (
+    FOREIGN_PARTITION,
+    PARTITIONS,
+    offsets_partition,
+    open_transactions,
+    write,
+    writing_bad_records,
+)
+from support.scenarios.scenario_parts import (
     BROKER,
     CLASSIC,
     CONSUMER,
@@ -55,13 +60,15 @@ from support.scenarios.script import (
     Restart,
     Scenario,
     Slow,
-    act,
     kafka_python,
+    step,
 )
+from support.scenarios.scenario_runner import ScenarioRunner
+from support.scenarios.step_results import compare_episodes, stall_differences
 
 pytestmark = [
     pytest.mark.integration,
-    pytest.mark.timeout(900),  # all are played before the first test, and again where the machine stood still
+    pytest.mark.timeout(900),  # all scenarios run before the first test, and again if the machine paused
     pytest.mark.filterwarnings("ignore:.*_text is deprecated:DeprecationWarning"),  # importing kafka-python warns
 ]
 
@@ -81,12 +88,12 @@ SCENARIOS = [
         "eager-librdkafka",
         "confluent",
         (
-            act(Join("a"), then=Episode(("group_started",))),
-            act(Join("b", killable=True), then=Episode(("member_joined",), moved=3)),
-            act(Grow(8), then=Episode(("partitions_changed",), moved=1)),
-            act(Kill("b"), then=Episode(("member_gone",), moved=4)),
-            act(Join("c", STATIC["c"]), then=Episode(("member_joined",), moved=4)),
-            act(Restart("c"), then=Episode(("member_replaced",))),
+            step(Join("a"), then=Episode(("group_started",))),
+            step(Join("b", killable=True), then=Episode(("member_joined",), moved=3)),
+            step(Grow(8), then=Episode(("partitions_changed",), moved=1)),
+            step(Kill("b"), then=Episode(("member_gone",), moved=4)),
+            step(Join("c", STATIC["c"]), then=Episode(("member_joined",), moved=4)),
+            step(Restart("c"), then=Episode(("member_replaced",))),
         ),
         EAGER,
     ),
@@ -94,12 +101,12 @@ SCENARIOS = [
         "eager-kafka-python",
         "kafka-python",
         (
-            act(Join("a"), then=Episode(("group_started",))),
-            act(Slow("a", SLOW_S), Join("b"), then=Episode(("member_joined",), moved=3, slow="a")),
-            act(Slow("a", 0), Leave("b"), then=Episode(("member_left",), moved=3)),
-            act(Join("c", killable=True), then=Episode(("member_joined",), moved=3)),
+            step(Join("a"), then=Episode(("group_started",))),
+            step(Slow("a", SLOW_S), Join("b"), then=Episode(("member_joined",), moved=3, slow="a")),
+            step(Slow("a", 0), Leave("b"), then=Episode(("member_left",), moved=3)),
+            step(Join("c", killable=True), then=Episode(("member_joined",), moved=3)),
             # It commits nothing, so nothing shows that it did not leave: its last report may be lost.
-            act(Kill("c"), then=Episode(("member_gone",), moved=3)),
+            step(Kill("c"), then=Episode(("member_gone",), moved=3)),
         ),
         kafka_python("range", session_timeout_ms=6_000),
     ),
@@ -107,12 +114,12 @@ SCENARIOS = [
         "cooperative-kafka-python",
         "kafka-python",
         (
-            act(Join("a"), then=Episode(("group_started",))),
-            act(Slow("a", SLOW_S), Join("b"), then=Episode(("member_joined",), moved=3, generations=2, slow="a")),
-            act(Slow("a", 0), Leave("b"), then=Episode(("member_left",), moved=3)),
-            act(_static("c"), then=Episode(("member_joined",), moved=3, generations=2)),
-            act(Restart("c"), then=Episode(("member_replaced",))),
-            act(Grow(8), then=Episode(("partitions_changed",))),
+            step(Join("a"), then=Episode(("group_started",))),
+            step(Slow("a", SLOW_S), Join("b"), then=Episode(("member_joined",), moved=3, generations=2, slow="a")),
+            step(Slow("a", 0), Leave("b"), then=Episode(("member_left",), moved=3)),
+            step(_static("c"), then=Episode(("member_joined",), moved=3, generations=2)),
+            step(Restart("c"), then=Episode(("member_replaced",))),
+            step(Grow(8), then=Episode(("partitions_changed",))),
         ),
         kafka_python("cooperative-sticky"),
     ),
@@ -120,11 +127,11 @@ SCENARIOS = [
         "cooperative-librdkafka",
         "confluent",
         (
-            act(Join("a"), then=Episode(("group_started",))),
-            act(Join("b", killable=True), then=Episode(("member_joined",), moved=3, generations=2)),
-            act(Kill("b"), then=Episode(("member_gone",), moved=3)),
-            act(Join("c"), then=Episode(("member_joined",), moved=3, generations=2)),
-            act(Leave("c"), then=Episode(("member_gone",), moved=3)),
+            step(Join("a"), then=Episode(("group_started",))),
+            step(Join("b", killable=True), then=Episode(("member_joined",), moved=3, generations=2)),
+            step(Kill("b"), then=Episode(("member_gone",), moved=3)),
+            step(Join("c"), then=Episode(("member_joined",), moved=3, generations=2)),
+            step(Leave("c"), then=Episode(("member_gone",), moved=3)),
         ),
         COOPERATIVE,
     ),
@@ -132,14 +139,14 @@ SCENARIOS = [
         "consumer-librdkafka",
         "confluent",
         (
-            act(Join("a"), then=Episode(("group_started",))),
-            act(Slow("a", SLOW_S), Join("b", killable=True), then=Episode(("member_joined",), moved=3, slow="a")),
-            act(Slow("a", 0), Grow(8), then=Episode(("partitions_changed",))),
-            act(Kill("b"), then=Episode(("member_gone",), moved=4)),
-            act(Join("c", STATIC["c"]), then=Episode(("member_joined",), moved=4)),
-            act(Restart("c"), then=Episode(("member_replaced",))),
-            act(Join("d"), then=Episode(("member_joined",), moved=2)),
-            act(Leave("d"), then=Episode(("member_gone",), moved=2)),
+            step(Join("a"), then=Episode(("group_started",))),
+            step(Slow("a", SLOW_S), Join("b", killable=True), then=Episode(("member_joined",), moved=3, slow="a")),
+            step(Slow("a", 0), Grow(8), then=Episode(("partitions_changed",))),
+            step(Kill("b"), then=Episode(("member_gone",), moved=4)),
+            step(Join("c", STATIC["c"]), then=Episode(("member_joined",), moved=4)),
+            step(Restart("c"), then=Episode(("member_replaced",))),
+            step(Join("d"), then=Episode(("member_joined",), moved=2)),
+            step(Leave("d"), then=Episode(("member_gone",), moved=2)),
         ),
         CONSUMER,
     ),
@@ -147,9 +154,9 @@ SCENARIOS = [
         "consumer-instrumented",
         "confluent-instrumented",
         (
-            act(Join("a"), then=Episode(("group_started",))),
-            act(Slow("a", SLOW_S), Join("b"), then=Episode(("member_joined",), moved=3, slow="a")),
-            act(Slow("a", 0), Leave("b"), then=Episode(("member_left",), moved=3)),
+            step(Join("a"), then=Episode(("group_started",))),
+            step(Slow("a", SLOW_S), Join("b"), then=Episode(("member_joined",), moved=3, slow="a")),
+            step(Slow("a", 0), Leave("b"), then=Episode(("member_left",), moved=3)),
         ),
         CONSUMER,
     ),
@@ -157,24 +164,24 @@ SCENARIOS = [
         "share",
         "share",
         (
-            act(Join("a"), then=Episode(("group_started",), generations=2)),
-            act(Join("b"), then=Episode(("member_joined",), moved=3)),
-            act(Leave("b"), then=Episode(("member_gone",), moved=3)),
-            act(Join("c"), then=Episode(("member_joined",), moved=3)),
-            act(Kill("c"), then=Episode(("member_gone",), moved=3)),
+            step(Join("a"), then=Episode(("group_started",), generations=2)),
+            step(Join("b"), then=Episode(("member_joined",), moved=3)),
+            step(Leave("b"), then=Episode(("member_gone",), moved=3)),
+            step(Join("c"), then=Episode(("member_joined",), moved=3)),
+            step(Kill("c"), then=Episode(("member_gone",), moved=3)),
             # Partitions are prepared before they are shared: a slow coordinator has an epoch without them.
-            act(Grow(8), then=Episode(("partitions_changed",)), before=Episode(("rejoin",), noop=True)),
+            step(Grow(8), then=Episode(("partitions_changed",)), before=Episode(("rejoin",), noop=True)),
         ),
     ),
     Scenario(
         "streams",
         "streams",
         (
-            act(Join("a"), then=Episode(("group_started",), generations=2)),
-            act(Join("b"), then=Episode(("member_joined",), moved=4)),
-            act(Leave("b"), then=Episode(("member_gone",), moved=4)),
-            act(Join("c"), then=Episode(("member_joined",), moved=4)),
-            act(Kill("c"), then=Episode(("member_gone",), moved=4)),
+            step(Join("a"), then=Episode(("group_started",), generations=2)),
+            step(Join("b"), then=Episode(("member_joined",), moved=4)),
+            step(Leave("b"), then=Episode(("member_gone",), moved=4)),
+            step(Join("c"), then=Episode(("member_joined",), moved=4)),
+            step(Kill("c"), then=Episode(("member_gone",), moved=4)),
         ),
         partitions=4,
         each=2,
@@ -183,22 +190,22 @@ SCENARIOS = [
         "streams-timed",
         "streams-timed",
         (
-            act(Join("a"), then=Episode(("group_started",))),
-            act(Slow("a", SLOW_S / 3), Join("b"), then=Episode(("member_joined",), moved=3, slow="a")),
-            act(Slow("a", 0), Leave("b"), then=Episode(("member_gone",), moved=3)),
-            act(Grow(8), then=Episode(("partitions_changed",))),
-            act(Join("c"), then=Episode(("member_joined",), moved=4)),
-            act(Kill("c"), then=Episode(("member_gone",), moved=4)),
+            step(Join("a"), then=Episode(("group_started",))),
+            step(Slow("a", SLOW_S / 3), Join("b"), then=Episode(("member_joined",), moved=3, slow="a")),
+            step(Slow("a", 0), Leave("b"), then=Episode(("member_gone",), moved=3)),
+            step(Grow(8), then=Episode(("partitions_changed",))),
+            step(Join("c"), then=Episode(("member_joined",), moved=4)),
+            step(Kill("c"), then=Episode(("member_gone",), moved=4)),
         ),
     ),
     Scenario(
         "consumer-assignor-change",
         "confluent",
         (
-            act(Join("a", STATIC["a"] | UNIFORM), then=Episode(("group_started",))),
-            act(Restart("a", RANGE), then=Episode(("member_replaced", "assignor_changed"))),
-            act(Join("b", UNIFORM), then=Episode(("member_joined",), moved=3)),
-            act(Leave("a"), then=Episode(("member_left",), moved=3)),
+            step(Join("a", STATIC["a"] | UNIFORM), then=Episode(("group_started",))),
+            step(Restart("a", RANGE), then=Episode(("member_replaced", "assignor_changed"))),
+            step(Join("b", UNIFORM), then=Episode(("member_joined",), moved=3)),
+            step(Leave("a"), then=Episode(("member_left",), moved=3)),
         ),
         CONSUMER,
     ),
@@ -206,12 +213,12 @@ SCENARIOS = [
         "assignor-change",
         "confluent",
         (
-            act(Join("a"), then=Episode(("group_started",))),
-            act(Join("b"), then=Episode(("member_joined",), moved=3)),
-            act(Leave("a"), then=Episode(("member_gone",), moved=3)),
-            act(Join("a2", BOTH), then=Episode(("member_joined",), moved=3)),
-            act(Leave("b"), then=Episode(("member_gone", "assignor_changed"), moved=3)),
-            act(Join("b2", BOTH), then=Episode(("member_joined",), moved=3)),
+            step(Join("a"), then=Episode(("group_started",))),
+            step(Join("b"), then=Episode(("member_joined",), moved=3)),
+            step(Leave("a"), then=Episode(("member_gone",), moved=3)),
+            step(Join("a2", BOTH), then=Episode(("member_joined",), moved=3)),
+            step(Leave("b"), then=Episode(("member_gone", "assignor_changed"), moved=3)),
+            step(Join("b2", BOTH), then=Episode(("member_joined",), moved=3)),
         ),
         EAGER,
     ),
@@ -219,16 +226,16 @@ SCENARIOS = [
         "migration",
         "confluent",
         (
-            act(Join("a"), then=Episode(("group_started",))),
-            act(Join("b"), then=Episode(("member_joined",), moved=3)),
-            act(Join("c", MIGRATED), then=Episode(("member_joined",), moved=2)),
-            act(Leave("a"), then=Episode(("member_gone",), moved=2)),
-            act(Leave("b"), then=Episode(("member_gone",), moved=3)),
-            act(Join("d", MIGRATED), then=Episode(("member_joined",), moved=3)),
-            act(Join("e"), then=Episode(("member_joined",), moved=2)),
-            act(Leave("c"), then=Episode(("member_gone",), moved=2)),
-            act(Leave("d"), then=Episode(("member_gone",), moved=3)),
-            act(Join("f"), then=Episode(("member_joined",), moved=3)),
+            step(Join("a"), then=Episode(("group_started",))),
+            step(Join("b"), then=Episode(("member_joined",), moved=3)),
+            step(Join("c", MIGRATED), then=Episode(("member_joined",), moved=2)),
+            step(Leave("a"), then=Episode(("member_gone",), moved=2)),
+            step(Leave("b"), then=Episode(("member_gone",), moved=3)),
+            step(Join("d", MIGRATED), then=Episode(("member_joined",), moved=3)),
+            step(Join("e"), then=Episode(("member_joined",), moved=2)),
+            step(Leave("c"), then=Episode(("member_gone",), moved=2)),
+            step(Leave("d"), then=Episode(("member_gone",), moved=3)),
+            step(Join("f"), then=Episode(("member_joined",), moved=3)),
         ),
         EAGER,
     ),
@@ -236,71 +243,74 @@ SCENARIOS = [
         "migration-cooperative",
         "confluent",
         (
-            act(Join("a"), then=Episode(("group_started",))),
-            act(Join("c", MIGRATED), then=Episode(("member_joined",), moved=3)),
-            act(Leave("a"), then=Episode(("member_gone",), moved=3)),
-            act(Join("b"), then=Episode(("member_joined",), moved=3)),
-            act(Leave("c"), then=Episode(("member_gone",), moved=3)),
+            step(Join("a"), then=Episode(("group_started",))),
+            step(Join("c", MIGRATED), then=Episode(("member_joined",), moved=3)),
+            step(Leave("a"), then=Episode(("member_gone",), moved=3)),
+            step(Join("b"), then=Episode(("member_joined",), moved=3)),
+            step(Leave("c"), then=Episode(("member_gone",), moved=3)),
         ),
         COOPERATIVE,
     ),
 ]
 
 
-def _one_in_each_slot():
-    """A group for each partition of the offsets topic but the spared one."""
-    names = {slot(name): name for name in map("open-{}".format, range(200))}
+def _one_group_in_each_partition():
+    """A group for each partition of the offsets topic except the one of foreign records."""
+    names = {offsets_partition(name): name for name in map("open-{}".format, range(200))}
     assert len(names) == PARTITIONS
-    return [name for number, name in names.items() if number != SPARED]
+    return [name for number, name in names.items() if number != FOREIGN_PARTITION]
 
 
 @pytest.fixture(scope="module")
-def stage():
+def runner():
     properties = {**BROKER, "offsets.topic.num.partitions": str(PARTITIONS)}
     with EmbeddedKafka(properties=properties) as kafka, ExitStack() as stack:
-        made = Stage(kafka, stack, SCENARIOS, suits=lambda group: slot(group) != SPARED)
-        bootstrap, names = kafka.bootstrap_servers, [made.group(each) for each in SCENARIOS]
-        with open_transactions(bootstrap, _one_in_each_slot()), vandalised(bootstrap, names):
-            yield made
+        scenario_runner = ScenarioRunner(
+            kafka, stack, SCENARIOS, accepts=lambda group: offsets_partition(group) != FOREIGN_PARTITION
+        )
+        bootstrap, names = kafka.bootstrap_servers, [scenario_runner.group(each) for each in SCENARIOS]
+        with open_transactions(bootstrap, _one_group_in_each_partition()), writing_bad_records(bootstrap, names):
+            yield scenario_runner
 
 
 @pytest.fixture(scope="module")
-def played(stage, request):
-    """Every scenario that a chosen test wants: played."""
+def outcomes(runner, request):
+    """The outcome of each scenario that a selected test needs."""
     wanted = [item.callspec.params.get("scenario") for item in request.session.items if hasattr(item, "callspec")]
-    return stage.play_all([each for each in SCENARIOS if each in wanted], plays=3)
+    return runner.run_all([each for each in SCENARIOS if each in wanted], attempts=3)
 
 
 @pytest.fixture
-def acts(played, scenario):
-    result = played[scenario.name]
-    if isinstance(result, BaseException):
-        raise result
-    return result
+def results(outcomes, scenario):
+    """The results of the scenario's steps."""
+    outcome = outcomes[scenario.name]
+    if isinstance(outcome, BaseException):
+        raise outcome
+    return outcome
 
 
 every_scenario = pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda each: each.name)
 
 
 @every_scenario
-def test_exactly_the_expected_episodes(acts, scenario):
-    expected, published = compared(acts)
+def test_the_published_episodes_are_exactly_the_expected_ones(results, scenario):
+    expected, published = compare_episodes(results)
     assert published == expected
 
 
 @every_scenario
-def test_the_generations_are_those_of_the_topic(stage, acts, scenario):
-    published = [each["generation"] for part in acts for each in part.events if each["kind"] == "generation"]
-    numbers = stage.journal.numbers(stage.group(scenario), acts[-1].rested_ms)
-    restarts = sum(1 for part in acts for step in part.act.steps if isinstance(step, Restart))
+def test_the_generations_are_those_of_the_topic(runner, results, scenario):
+    published = [each["generation"] for result in results for each in result.events if each["kind"] == "generation"]
+    numbers = runner.records.numbers(runner.group(scenario), results[-1].stable_ms)
+    restarts = sum(1 for result in results for action in result.step.actions if isinstance(action, Restart))
     assert len(published) - len(set(published)) <= restarts
     assert sorted(set(published)) == numbers
-    assert not [each for part in acts for each in part.events if each["kind"] == "aborted"]
+    assert not [each for result in results for each in result.events if each["kind"] == "aborted"]
 
 
 @every_scenario
-def test_stalls_are_as_long_as_the_members_measured(stage, acts, scenario):
-    assert list(misjudged(stage, scenario, acts)) == []
+def test_stalls_are_as_long_as_the_members_measured(runner, results, scenario):
+    assert list(stall_differences(runner, scenario, results)) == []
 
 
 @pytest.mark.parametrize(
@@ -308,23 +318,25 @@ def test_stalls_are_as_long_as_the_members_measured(stage, acts, scenario):
     [each for each in SCENARIOS if each.client in REPORTING],
     ids=lambda each: each.name,
 )
-def test_what_members_report_is_measured_and_not_bounded(acts, scenario):
-    killed = [any(isinstance(step, Kill) for step in part.act.steps) for part in acts]
-    assert [part.closing[-1]["stall"]["basis"] for part in acts] == ["bound" if each else "exact" for each in killed]
+def test_stalls_of_reporting_members_are_exact_unless_one_was_killed(results, scenario):
+    killed = [any(isinstance(action, Kill) for action in result.step.actions) for result in results]
+    assert [result.closing[-1]["stall"]["basis"] for result in results] == [
+        "bound" if each else "exact" for each in killed
+    ]
 
 
-def test_what_nobody_can_read_is_counted_and_nothing_more(stage, played):
+def test_unreadable_records_are_counted_and_the_observer_stays_ready(runner, outcomes):
     counted = {
         **dict.fromkeys(("2", "5", "8", "16", "22", "other"), ("rebalance_agent_decode_errors_total", "key_version")),
         **dict.fromkeys(("key_version", "value_version"), ("rebalance_agent_unknown_records_total", "unknown")),
     }
     for value, (name, label) in counted.items():
-        eventually(lambda name=name, label=label, value=value: stage.observer.metric(name, **{label: value}) > 0)
-    assert stage.observer.ready()
+        eventually(lambda name=name, label=label, value=value: runner.observer.metric(name, **{label: value}) > 0)
+    assert runner.observer.ready()
 
 
-def test_a_group_of_any_name_is_shown_under_it(stage):
+def test_a_group_with_special_characters_in_its_name_is_shown(runner):
     name = 'a "group"\nof \\ two lines ' + "\N{SNOWMAN}" * 177
     escaped = name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    write(stage.kafka.bootstrap_servers, [generation(name, 7, 1)])
-    eventually(lambda: stage.observer.metric("kafka_rebalance_generation", consumergroup=escaped) == 7)
+    write(runner.kafka.bootstrap_servers, [generation(name, 7, 1)])
+    eventually(lambda: runner.observer.metric("kafka_rebalance_generation", consumergroup=escaped) == 7)

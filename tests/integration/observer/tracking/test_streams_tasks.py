@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 
 from support.observer.observing import create_topic, events, eventually, observing
-from support.scenarios.cast import cast
+from support.scenarios.start_member import start_member
 
 pytestmark = pytest.mark.integration
 
@@ -57,7 +57,7 @@ def test_a_thread_for_each_task_is_no_skew_although_one_subtopology_reads_more_t
             found = [each for each in events(kafka.bootstrap_servers, published, group=group) if each.get("members")]
             return found[-1] if found and all(member["assigned"] for member in found[-1]["members"]) else None
 
-        with closing(cast(kafka, config)):
+        with closing(start_member(kafka, config)):
             eventually(shown, waiting_for=seen)
             event = eventually(lambda: (each := last()) and len(each["members"]) == THREADS and each)
     assert (event["group_type"], event["skew_ratio"], event["imbalance"]) == (protocol, 1, 0)

@@ -76,7 +76,7 @@ class TestBounds:
         limits = bounds(range(4), (2, 2, 1, 3), (5, 5, 0, NO_EXTRA), (0, 0, 0, 0), 10)
         assert (limits.min_loads, limits.max_loads) == ([2, 2, 2, 3], [3, 3, 2, 3])
 
-    def test_what_stays_is_limited_by_who_may_have_one_more(self):
+    def test_kept_partitions_are_limited_by_the_members_that_may_round_up(self):
         assert bounds(range(3), (1, 1, 1), (0, 0, 0), (2, 2, 0), 4).kept == 3
 
     @pytest.mark.parametrize("partitions", [2, 7])

@@ -193,6 +193,6 @@ def test_a_guard_is_put_once_and_never_around_ours():
     assert failure(checked(renamed).assign, GROUP).startswith("strategy 'sticky': plan raised")
 
 
-def test_topics_without_metadata_are_nobodys():
+def test_topics_without_metadata_are_not_assigned():
     subscription = group({"t": 2, "empty": TopicMetadata(0)}, member("a", "t empty unknown"))
     assert own().assign(subscription).unknown_topics == ("empty", "unknown")

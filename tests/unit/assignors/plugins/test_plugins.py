@@ -51,7 +51,7 @@ def test_a_cooperative_form_is_known_if_the_strategy_has_one(declare):
     assert problem_of("cooperative-one") == "strategy 'one' of acme 1.0 has no cooperative form"
 
 
-def test_nothing_is_imported_before_one_of_its_names_or_the_list_is_asked_for(declare):
+def test_a_plugin_is_imported_when_its_name_or_the_list_is_requested(declare):
     first, second = declare(Entry("first", own("first")), Entry("second", own("second")))
     strategy("sticky")
     find_strategy("range")

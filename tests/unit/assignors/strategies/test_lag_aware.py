@@ -70,7 +70,7 @@ def test_limits_that_are_none_are_refused(setting, text):
         assigned(loaded(1, a=()), **{setting: text})
 
 
-def test_room_is_made_where_only_one_member_subscribes():
+def test_a_member_gives_partitions_away_to_take_those_that_only_it_subscribes_to():
     topics = {"t": TopicMetadata(4, loads=(9.0, 9.0, 9.0, 9.0)), "u": TopicMetadata(4, loads=(1.0, 2.0, 3.0, 4.0))}
     subject = group(topics, member("a", "t u", owned={"t": (0, 1, 2, 3)}, generation=1), member("b", "t"))
     result = LAG_AWARE.assign(replace(subject, config={FACTOR: "1"}))

@@ -80,7 +80,7 @@ def test_labels_that_are_none_are_that_members_problem():
         encode_labelled(MemberUserData({LABELS_SETTING: "x" * 40_000}))
 
 
-def test_texts_mean_what_they_say():
+def test_rack_texts_are_parsed():
     assert labels_of("") == frozenset()
     assert labels_of("topology.kubernetes.io/zone=eu-1,tier=gold") == {
         ("topology.kubernetes.io/zone", "eu-1"),

@@ -37,7 +37,7 @@ def test_all_subscribers_get_it_where_they_are_fewer():
     assert REDUNDANT.assign(subject).members == {"a": {"t": (0, 1), "u": (0,)}, "b": {"t": (0, 1)}}
 
 
-def test_who_has_a_copy_keeps_it_when_a_member_goes():
+def test_members_keep_their_copies_when_a_member_leaves():
     owned = {"a": (0, 1, 2), "b": (0, 3, 4), "c": (1, 3, 5)}  # d, who had 2, 4 and 5, is gone
     subject = group({"t": 6}, *(member(name, "t", owned={"t": some}, generation=3) for name, some in owned.items()))
     result = REDUNDANT.assign(subject)

@@ -115,7 +115,7 @@ def test_the_subscriptions_own_generation_wins():
     assert COOPERATIVE.roster(subject).ownership[0].owned == {1: (0,)}
 
 
-def test_what_cooperative_user_data_says_is_owned_is_not_believed():
+def test_owned_partitions_in_cooperative_user_data_are_ignored():
     """librdkafka goes on listing what the subscription no longer does."""
     subject = group({"t": 2}, member("a", "t", generation=5, user_data=said({"t": (0, 1)}, 5)), member("b", "t"))
     assert COOPERATIVE.roster(subject).ownership[0].owned == {}

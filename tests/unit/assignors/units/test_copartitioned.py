@@ -52,7 +52,7 @@ def test_topics_of_equal_count_with_different_subscribers_are_groups_of_their_ow
     assert loads(assigned, "u") == {"a": 4, "b": 0}
 
 
-def test_only_the_units_of_who_left_move():
+def test_only_the_units_of_the_member_that_left_move():
     subject = equals({"orders": 12, "payments": 12}, 4)
     assignment = EAGER.assign(subject)
     left = without(settled(subject, assignment), "m1")
@@ -71,7 +71,7 @@ def test_a_new_topic_joins_the_units_where_they_are():
     assert all(topics["orders"] == topics["payments"] for topics in after.values())
 
 
-def test_a_unit_that_was_torn_apart_goes_to_one_of_those_who_had_most_of_it():
+def test_a_split_unit_goes_to_a_member_that_owned_most_of_it():
     owned = {"m0": {"a": (0,), "b": (0,), "c": (1,)}, "m1": {"a": (1,), "b": (1,), "c": (0,)}}
     subject = stateful({"a": 2, "b": 2, "c": 2}, *(member(name, "a b c", owned=has) for name, has in owned.items()))
     assert EAGER.assign(subject).members == {
@@ -81,7 +81,7 @@ def test_a_unit_that_was_torn_apart_goes_to_one_of_those_who_had_most_of_it():
 
 
 class TestStandbys:
-    def test_nobody_has_copies_unasked(self):
+    def test_without_the_setting_no_member_has_copies(self):
         assert EAGER.assign(equals({"t": 4}, 3)).standbys == {"m0": {}, "m1": {}, "m2": {}}
 
     @pytest.mark.parametrize("copies", [1, 2])
@@ -105,7 +105,7 @@ class TestStandbys:
             assert len(set().union(*(where["t", number] for number in topics["t"]))) == 3
 
     @pytest.mark.parametrize("form", [EAGER, COOPERATIVE])
-    def test_who_has_a_copy_takes_over_from_an_active_that_is_gone(self, form):
+    def test_a_member_with_a_copy_takes_over_from_an_active_member_that_left(self, form):
         subject = equals({"t": 12, "u": 12}, 4, standbys=1)
         before = EAGER.assign(subject)
         after = form.assign(without(settled(subject, before), "m2")).target
@@ -118,7 +118,7 @@ class TestStandbys:
         warm = member("new", "t", standbys={"t": (1, 4)})
         assert EAGER.assign(replace(ready, members=(*ready.members, warm))).target["new"] == {"t": (1, 4)}
 
-    def test_who_loses_a_unit_is_first_to_keep_a_copy(self):
+    def test_a_member_that_loses_a_unit_is_preferred_for_a_copy_of_it(self):
         subject = equals({"t": 4}, 2, standbys=1)
         ready = settled(subject, EAGER.assign(subject))
         joined = replace(ready, members=(*ready.members, member("m2", "t")))
@@ -134,7 +134,7 @@ class TestStandbys:
         assignment = EAGER.assign(equals({"orders": 3, "table": 3, "other": 2}, 3, standbys=1, changelogs="table"))
         assert {topic for topics in assignment.standbys.values() for topic in topics} == {"table"}
 
-    def test_a_changelog_that_nobody_subscribes_to_is_copied_with_its_topic(self):
+    def test_a_changelog_without_subscribers_is_copied_with_its_topic(self):
         subject = stateful(
             {"orders": 3, "store": 3},
             *(member(f"m{n}", "orders") for n in range(3)),
@@ -173,7 +173,7 @@ class TestStateBeforeBalance:
         both = replace(subject, members=(m0, replace(m1, standbys=m0.standbys)))
         assert loads(EAGER.assign(both).target, "t") == {"m0": 6, "m1": 6}
 
-    def test_who_is_to_get_the_unit_builds_a_copy_and_then_gets_it(self):
+    def test_the_next_owner_of_a_unit_builds_a_copy_before_it_gets_the_unit(self):
         first = EAGER.assign(lopsided())
         waiting = set(first.standbys["m1"]["t"]) - {0, 1, 2, 3}
         assert len(waiting) == 4
@@ -292,7 +292,7 @@ class TestUserData:
         odd = replace(subject, members=(replace(subject.members[0], standbys=claims), subject.members[1]))
         assert EAGER.assign(odd) == EAGER.assign(subject)
 
-    def test_copies_of_who_does_not_subscribe_count_for_nothing(self):
+    def test_copies_of_a_member_that_does_not_subscribe_are_ignored(self):
         idle = member("idle", "", standbys={"t": (0, 1)})
         subject = stateful({"t": 2}, member("a", "t"), member("b", "t"), idle, standbys=1)
         assignment = EAGER.assign(subject)
@@ -313,7 +313,7 @@ class TestUserData:
         (CHANGELOGS, "x," * 20_000, "must be topics separated by commas"),
     ],
 )
-def test_a_wrong_setting_of_who_assigns_is_refused(name, text, problem):
+def test_a_wrong_setting_of_the_leader_is_refused(name, text, problem):
     with pytest.raises(AssignmentError, match=f"^{name}: ") as caught:
         EAGER.assign(replace(equals({"t": 2}, 2), config={name: text}))
     assert problem in str(caught.value)

@@ -68,7 +68,7 @@ class TestTasks:
         mine, theirs = EAGER.assign(subject), strategy("copartitioned-sticky").assign(subject)
         assert (mine.target, mine.standbys) == (theirs.target, theirs.standbys)
 
-    def test_while_subscriptions_differ_a_task_is_split_by_who_subscribes(self):
+    def test_while_subscriptions_differ_a_task_is_split_among_the_subscribers_of_its_topics(self):
         subject = stateful({"t": 4, "u": 4}, member("new", "t u"), member("old", "t"), subtopologies="0:t,u")
         assigned = EAGER.assign(subject).members
         assert loads(assigned, "t") == {"new": 2, "old": 2}
@@ -259,7 +259,7 @@ class TestUserData:
         ("0:" + "t," * 20_000, "must be NAME:TOPIC,... separated by semicolons"),
     ],
 )
-def test_wrong_subtopologies_of_who_assigns_are_refused(text, problem):
+def test_wrong_subtopologies_in_the_leaders_settings_are_refused(text, problem):
     with pytest.raises(AssignmentError, match=f"^{SUBTOPOLOGIES}: ") as caught:
         EAGER.assign(equals({"t": 2}, 2, subtopologies=text))
     assert problem in str(caught.value)

@@ -79,7 +79,7 @@ def assignment(**partitions):
     return ConsumerProtocol.ASSIGNMENT.decode(encode_assignment(ConsumerAssignment(3, partitions, b"copies")))
 
 
-def test_the_leader_learns_all_that_members_say_and_aiokafka_what_it_can_read():
+def test_the_leader_gets_whole_subscriptions_and_aiokafka_the_fields_that_it_supports():
     client = Client(members=[("m", "i", SUBSCRIPTION), ("short", None, SHORT_V1), ("broken", None, b"\0\1\x7f")])
     joining = Joining(client)
     answer = ask(client, JOIN_GROUP, group="coordination")
@@ -132,7 +132,7 @@ def test_a_join_without_all_strategies_is_never_sent():
     assert ask(client, JOIN_GROUP) is client.answer
 
 
-def test_a_strategy_decides_by_what_members_said():
+def test_a_strategy_assigns_by_the_members_subscriptions():
     one = StrategyAssignor(WEIGHTED, participant(), _stay)
     members = [
         JoinedMember(
@@ -145,7 +145,7 @@ def test_a_strategy_decides_by_what_members_said():
     assert one.decision.assignment.unknown_topics == ("unknown",)
 
 
-def test_what_is_assigned_is_said_in_the_next_subscription():
+def test_the_assignment_is_in_the_next_subscription():
     one = Assignor(StrategyAssignor(WEIGHTED, participant(), _stay), Joining(Client()), lambda: 9, last=True)
     one.on_assignment(assignment(t=(0, 2)))
     said = decode_subscription(one.metadata(["t"]))
@@ -211,7 +211,7 @@ class Knowing(Users):
         (Knowing(), False, Callback.LOST, "lost"),
     ],
 )
-def test_who_is_in_no_generation_has_lost_what_it_had(users, joined, reported, called):
+def test_partitions_revoked_outside_a_generation_are_reported_as_lost(users, joined, reported, called):
     seen = RecordedInstrumentation()
     listener = AiokafkaListener(seen.hooks.listener(users), lambda: joined)
     listener.on_partitions_revoked({TP("t", 1)})

@@ -88,7 +88,7 @@ def test_a_missing_or_wrong_internal_topic_is_named_before_anyone_is_assigned(na
 @pytest.mark.parametrize(
     ("topics", "problem"), [(OSError("gone"), "OSError: gone"), (None, "the cluster did not answer within")]
 )
-def test_a_cluster_that_does_not_say_is_an_error_only_where_topics_are_needed(monkeypatch, topics, problem):
+def test_a_cluster_without_an_answer_is_an_error_only_if_topics_are_needed(monkeypatch, topics, problem):
     monkeypatch.setattr(module, "ANSWER_SECONDS", 0.01)
     with pytest.raises(ClusterError, match=f"internal topics cannot be checked: {problem}"):
         led("task-sticky", topics)
@@ -106,7 +106,7 @@ def test_an_old_answer_is_not_used_again():
         ahead.partitions_of(["t"])
 
 
-def test_strategies_without_internal_topics_ask_nothing():
+def test_strategies_without_internal_topics_send_no_request():
     assert led("weighted-sticky", OSError("gone"))[0].looks == 0
 
 

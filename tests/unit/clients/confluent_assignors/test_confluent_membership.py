@@ -134,7 +134,7 @@ def test_the_copies_are_those_the_member_is_asked_for(world):
     assert world.membership.standbys == {("t", 3)}
 
 
-def test_who_polls_too_rarely_leaves_at_once_and_comes_back_when_the_application_does(world):
+def test_a_consumer_that_exceeds_its_poll_interval_leaves_and_joins_at_the_next_poll(world):
     world.join()
     world.ledger.own([("t", 3)])
     world.late()
@@ -175,7 +175,7 @@ def test_unsubscribing_revokes_first_and_leaves_then(world):
     assert raised.value.args[0].code() == KafkaError.UNKNOWN_MEMBER_ID
 
 
-def test_who_unsubscribes_and_never_polls_again_is_out_all_the_same(world):
+def test_a_consumer_that_unsubscribes_without_polling_leaves_at_the_poll_interval(world):
     world.join()
     world.ledger.own([("t", 3)])
     world.membership.subscribe(None)

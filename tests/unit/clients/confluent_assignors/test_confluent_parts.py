@@ -70,7 +70,7 @@ def test_a_task_is_withdrawn_only_before_it_was_taken():
 # max.poll.interval.ms
 
 
-def test_who_is_inside_a_poll_is_never_late_however_long_it_takes():
+def test_the_poll_interval_does_not_run_during_a_poll():
     clock = FakeClock()
     watch = PollInterval(1_000, clock)
     with watch:
@@ -235,7 +235,7 @@ def test_stopping_finishes_what_was_asked_for(coordinator, committing):
     assert len(reported) == 1
 
 
-def test_only_commits_that_nobody_waits_for_travel_together():
+def test_only_asynchronous_commits_are_batched():
     def asked(letter):
         return RequestedCommit({}, waited_for=letter == "w")
 
@@ -376,7 +376,7 @@ def test_patterns_and_names_together():
     assert wanted.resolve(lambda: ["axb", "axbx", "cd", "plainer"]) == ("axb", "cd", "plain")
 
 
-def test_names_alone_ask_nobody():
+def test_a_subscription_by_names_needs_no_request():
     assert SubscribeCall(["b", "a"]).resolve(lambda: pytest.fail("asked")) == ("a", "b")
 
 
@@ -404,7 +404,7 @@ def test_the_member_is_written_as_librdkafka_writes_it(instance):
     assert reported == b"CGMDv2:" + (258).to_bytes(4, sys.byteorder) + b"g\0m\0" + ending
 
 
-def test_bytes_that_are_written_in_another_way_are_refused_and_not_guessed():
+def test_metadata_in_another_format_is_refused():
     with pytest.raises(KafkaException) as raised:
         groupmetadata.group_metadata(Writes(b"CGMDv3:\xff\xff\xff\xffg\0\0\1"), "g", 1, "m", None)
     assert raised.value.args[0].code() == KafkaError._NOT_IMPLEMENTED
@@ -445,7 +445,7 @@ def test_records_that_were_read_go_to_the_application_before_a_rebalance_runs():
         consumer._data = real
 
 
-def test_a_closed_consumer_says_so():
+def test_a_method_of_a_closed_consumer_raises():
     consumer = Consumer({"bootstrap.servers": "127.0.0.1:1", "group.id": "g", "log_level": 0}, events_url="")
     consumer.close()
     consumer.close()

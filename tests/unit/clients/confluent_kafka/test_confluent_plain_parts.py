@@ -47,7 +47,7 @@ def test_the_generation_is_read():
         METADATA[:14],
     ],
 )
-def test_metadata_of_another_form_says_no_generation_and_the_member_is_joined_all_the_same(metadata):
+def test_a_member_with_metadata_of_another_format_is_joined_without_a_generation(metadata):
     assert generation_in(metadata, "member") == -1
     membership = membership_of(Asked("member", metadata), None)
     assert (membership.generation, membership.member_id, membership.joined) == (-1, "member", True)

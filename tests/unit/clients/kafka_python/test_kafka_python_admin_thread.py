@@ -59,14 +59,14 @@ def test_a_question_is_asked_with_the_consumers_own_connection_settings_and_an_e
     ]
 
 
-def test_what_fails_is_one_kind_of_error_and_the_next_question_is_asked(admin):
+def test_each_failure_is_a_cluster_error_and_the_next_request_is_sent(admin):
     aside = AdminThread({})
     with pytest.raises(ClusterError, match="ZeroDivisionError"):
         aside.ask(lambda _: 1 // 0)
     assert aside.ask(lambda _: "well") == "well"
 
 
-def test_nobody_waits_longer_than_said_and_no_second_question_is_asked_meanwhile(admin):
+def test_a_request_ends_at_its_timeout_and_a_second_one_meanwhile_is_refused(admin):
     aside, answered = AdminThread({}), threading.Event()
     with pytest.raises(ClusterError, match=r"did not answer within 0\.05 s"):
         aside.ask(lambda _: answered.wait(10), seconds=0.05)
@@ -116,7 +116,7 @@ def test_lag_is_what_was_not_read_and_never_less_than_nothing(from_start, unread
     assert Lags(aside, "g", from_start=from_start)({"t": 4}) == {"t": [0.0, 3.0, unread, 0.0]}
 
 
-def test_a_cluster_that_does_not_say_is_logged_once(caplog):
+def test_a_cluster_without_an_answer_is_logged_once(caplog):
     lags = Lags(Ill(), "the-group", from_start=True)
     assert [lags({"t": 4}), lags({"t": 4})] == [{}, {}]
     assert caplog.text.count("the-group: no lags") == 1
@@ -175,7 +175,7 @@ def described(**fields):
         (Ill(), "group g rejects .* offers sticky, and cannot be described: the cluster did not answer"),
     ],
 )
-def test_a_refusal_says_who_offers_what(aside, text):
+def test_a_refusal_names_the_strategies_that_each_member_offers(aside, text):
 
     assert re.match(text, why_refused(aside, "g", ["sticky"]))
 
@@ -234,7 +234,7 @@ def test_a_subscribed_topic_that_the_client_does_not_know_yet_is_asked_for_with_
     assert source.asked == [{"t", "c"}]
 
 
-def test_without_internal_topics_nobody_is_asked():
+def test_without_internal_topics_no_request_is_sent():
     source = Source()
     decide(source, config={})
     assert source.asked == []

@@ -101,7 +101,7 @@ def test_copies_that_are_on_disk_are_reported_in_the_first_join(monkeypatch):
     assert decode_standby_subscription(said.user_data).standbys == {"t": (1, 2)}
 
 
-def test_two_assignors_of_one_process_know_nothing_of_each_other():
+def test_two_assignors_of_one_process_are_independent():
     heavy, light = (assignor(config={"assignment.consumer.weight": weight}) for weight in ("900", "1"))
     assert heavy.metadata({"t"}) != light.metadata({"t"})
 
@@ -134,7 +134,7 @@ def test_weights_travel_in_the_subscriptions():
     assert {name: len(topics["t"]) for name, topics in answer.items()} == {"900": 90, "90": 9, "10": 1}
 
 
-def test_topics_without_metadata_are_given_to_nobody_and_raise_nothing():
+def test_topics_without_metadata_are_not_assigned_and_no_error():
     one = assignor("range")
     assert given(one.assign(cluster(t=2), [member("a", one.metadata({"t", "unknown"}))])) == {"a": {"t": [0, 1]}}
     assert one.decision.assignment.unknown_topics == ("unknown",)

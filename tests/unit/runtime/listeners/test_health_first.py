@@ -26,7 +26,7 @@ def _sidecars():
 
 
 @pytest.mark.parametrize("made", [_observers, _sidecars])
-def test_it_waits_for_nobody_who_reads_other_pages(made):
+def test_health_does_not_wait_for_readers_of_other_pages(made):
     server = made()
     usual, entered, over = server._app, threading.Semaphore(0), threading.Event()
 

@@ -131,7 +131,7 @@ def test_tls_to_a_port_without_it_and_the_other_way_round(authority):
         ("PLAINTEXT", "Disconnected", "Kafka: the server accepts connections but no requests"),
     ],
 )
-def test_what_the_server_says_of_the_login_is_passed_on_with_what_to_do(protocol, reported, what):
+def test_the_servers_text_about_the_login_is_shown_with_a_remedy(protocol, reported, what):
     with listening() as port:
         found, fix = diagnose("127.0.0.1", port, {"security.protocol": protocol}, reported)
     assert found.startswith(what)

@@ -131,7 +131,7 @@ def test_brokers_are_reached_as_their_clients_will_be_without_a_login(cluster):
     ("answer", "reported"),
     [(lambda frame: b"HTTP/1.1 400 Bad", "the answer is not Kafka's protocol"), (None, "port")],
 )
-def test_who_does_not_speak_kafka_is_reported(cluster, answer, reported):
+def test_a_broker_address_without_the_kafka_protocol_is_a_failure(cluster, answer, reported):
     if answer:
         with broker(answer) as port:
             found, code = checked(port)
@@ -196,7 +196,7 @@ def test_rules_that_do_not_fit_their_groups_as_they_are_fail(cluster):
     assert code == 1
 
 
-def test_groups_that_are_not_seen_are_not_passed_over_in_silence(cluster):
+def test_groups_that_are_not_visible_are_reported(cluster):
     cluster.groups = (group("other", "range"),)  # groups that one may not describe are not listed to one at all
     with broker() as port:
         found, code = checked(port, gateway_groups="orders=sticky")

@@ -157,7 +157,7 @@ def test_a_check_beside_a_running_agent_finds_it_whatever_its_ports_ask_for(file
 @needs_openssl
 @pytest.mark.parametrize("clients", [{}, {"tls_client_ca_file": "CA"}])
 @pytest.mark.parametrize("somebody", [{}, {"tls_cert_file": "OTHER", "tls_key_file": "OTHER_KEY"}])
-def test_who_has_not_the_certificate_of_the_settings_is_somebody_else(files, clients, somebody):
+def test_a_listener_with_another_certificate_is_another_program(files, clients, somebody):
     wanted = {name: files[value] for name, value in (TLS | clients).items()}
     with running(files, somebody) as settings:
         found = listeners(settings.model_copy(update=wanted))
@@ -165,7 +165,7 @@ def test_who_has_not_the_certificate_of_the_settings_is_somebody_else(files, cli
 
 
 @needs_openssl
-def test_who_shows_that_certificate_and_does_not_answer_as_we_do_is_somebody_else(files):
+def test_a_listener_with_our_certificate_and_another_answer_is_another_program(files):
     chosen = {name: files[value] for name, value in TLS.items()}
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*chosen.values())

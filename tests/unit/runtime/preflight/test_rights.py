@@ -76,7 +76,7 @@ def verdicts(rights, brokers):
 
 
 @pytest.mark.parametrize("rights", [OBSERVER, SIDECAR], ids=["observer", "sidecar"])
-def test_with_every_right_check_says_so_and_creation_is_not_needed_where_the_topic_exists(rights):
+def test_check_passes_with_every_right_and_needs_no_right_to_create_existing_topics(rights):
     found = verdicts(rights, Brokers(rights))
     assert {verdict for name, verdict in found.items() if name.startswith("Create")} == {ProbeResult.UNUSED}
     assert {verdict for name, verdict in found.items() if not name.startswith("Create")} == {ProbeResult.HELD}
@@ -114,7 +114,7 @@ def test_brokers_that_do_not_describe_rights_are_no_proof_of_a_missing_right():
     assert found["Read on Topic '__consumer_offsets'"] is ProbeResult.UNKNOWN
 
 
-def test_who_shows_only_some_groups_needs_no_right_to_all():
+def test_an_observer_of_some_groups_needs_no_right_to_all():
     rights = agent_rights(ObserverSettings(groups_allow="team-.*"))
     found = verdicts(rights, Brokers([right for right in rights if right.name != "*"]))
     assert found["Describe on Group '*'"] is ProbeResult.UNKNOWN
@@ -158,7 +158,7 @@ def test_the_command_can_be_pasted_into_a_shell():
 @pytest.mark.parametrize(
     "name", ["a b", "$(exit 3)", "`exit 3`", "'; exit 3 #", 'a"b', "a\\", "a\nexit 3", "--all-topics", "*"]
 )
-def test_to_a_shell_a_hostile_name_is_one_word_of_the_command(name, resource):
+def test_a_name_with_shell_characters_is_one_argument_of_the_command(name, resource):
     command = allow_command("Read", resource, name, f"User:{name}", f"{name}:1", prefixed=True)
     assert command.startswith("kafka-acls.sh ")
     script = f"kafka() {{ printf '%s\\0' \"$@\"; }}; kafka {command}"
@@ -205,7 +205,7 @@ def test_modes_begin_and_end_with_the_rights_and_are_logged_once():
     assert logs[0]["command"].endswith("--allow-principal User:me --operation Read --topic __consumer_offsets")
 
 
-def test_who_can_see_no_group_in_any_way_is_not_ready():
+def test_an_observer_without_a_right_to_any_group_is_not_ready():
     readiness = Readiness()
     brokers = Brokers(OBSERVER)
     watch = RightsWatch(OBSERVER, brokers, LoggedHealth(readiness, lambda: None), "User:me", "a:1")
@@ -220,7 +220,7 @@ def test_who_can_see_no_group_in_any_way_is_not_ready():
     assert readiness.is_ready
 
 
-def test_a_fault_of_ours_does_not_end_the_watch_and_the_watch_ends_with_its_role():
+def test_an_exception_does_not_end_the_rights_watch_and_its_role_does():
     readiness = Readiness()
     health = LoggedHealth(readiness, lambda: None)
     with capture_logs() as logs:

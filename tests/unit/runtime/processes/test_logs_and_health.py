@@ -57,7 +57,7 @@ def test_names_from_outside_forge_no_line_of_the_console_form(name):
     assert stream.getvalue().count("\n") == 2
 
 
-def test_what_an_error_says_of_a_name_forges_no_line_either():
+def test_a_name_in_an_error_cannot_forge_a_log_line():
     stream = io.StringIO()
     configure_logs("info", "console", stream)
     error = ValueError("no group \x1b[2J\n2026-01-01 [error] forged")

@@ -67,7 +67,7 @@ def test_a_gateway_takes_no_port_of_the_sidecars():
             load(GatewaySettings, None, {**FREE, name: "127.0.0.1:9000", "gateway_listen": "127.0.0.1:9000"})
 
 
-def test_without_kafka_python_a_sidecar_runs_and_a_gateway_says_what_to_install():
+def test_without_kafka_python_a_sidecar_runs_and_a_gateway_fails_with_a_remedy():
     script = (
         "import sys; sys.modules['kafka'] = None; from rebalance_agent.cli import main; "
         "raise SystemExit(main.main(sys.argv[1:]))"

@@ -25,14 +25,14 @@ def given_to_this_thread(number):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_one_that_another_thread_was_given_is_heard_while_the_main_thread_waits(number):
+def test_a_signal_to_another_thread_ends_the_wait_of_the_main_thread(number):
     stop = threading.Event()
     with stop_on_signals(stop):
         threading.Thread(target=given_to_this_thread, args=(number,)).start()
         assert stop.wait(SOON_S)
 
 
-def test_who_wants_to_hear_of_it_does_once_and_may_do_anything():
+def test_the_callback_is_called_once_in_a_thread_of_its_own():
     """In a thread of its own: what the main thread was interrupted in, printing for example, cannot be done within."""
     stop, received, reported = threading.Event(), [], threading.Event()
 

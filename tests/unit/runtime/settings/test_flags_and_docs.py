@@ -120,7 +120,7 @@ def taken():
         ),
     ],
 )
-def test_what_cannot_begin_ends_with_two_and_says_which_setting(capsys, taken, name, flags, reported):
+def test_a_process_that_cannot_start_ends_with_2_and_the_setting(capsys, taken, name, flags, reported):
     elsewhere = ["--events-listen", "127.0.0.1:0"] if name == "sidecar" else []
     flags = [flag.replace("TAKEN", taken) for flag in flags]
     assert main.main([name, *elsewhere, *(["--listen", "127.0.0.1:0"] if "--listen" not in flags else []), *flags]) == 2

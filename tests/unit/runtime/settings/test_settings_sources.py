@@ -233,7 +233,7 @@ def test_the_two_listeners_of_a_sidecar_do_not_share_a_port(listen, events_liste
         assert _problems(SidecarSettings, flags=flags) == ("events_listen: must not have the port of listen",)
 
 
-def test_posts_to_one_of_several_replicas_need_a_topic_by_which_all_hear_of_them():
+def test_posts_to_one_of_several_replicas_need_an_events_topic():
     flags = {"events_listen": "127.0.0.1:0", "replicas_group": "rebalance-agent", "events_topic": ""}
     assert _problems(flags=flags) == ("events_listen: with replicas_group it needs an events_topic",)
     assert load(ObserverSettings, None, {**flags, "events_topic": "x"}).events_listen

@@ -27,7 +27,7 @@ def test_events_wait_for_the_cluster_and_then_keep_their_order():
     assert {cluster for _, cluster in published} == {"cluster"}
 
 
-def test_cluster_and_place_are_added_where_an_event_does_not_say_them():
+def test_cluster_and_place_are_added_to_events_without_them():
     relay, published = PendingEvents(POD, Calls().dropped), []
     relay.connect("cluster", lambda event, _cluster: published.append(event))
     elsewhere = Workload(pod="other")

@@ -73,7 +73,7 @@ def made(monkeypatch):
     return producers, publisher, reports
 
 
-def test_events_are_keyed_by_cluster_and_group_and_say_their_kind_in_a_header(made):
+def test_events_are_keyed_by_cluster_and_group_and_have_their_kind_in_a_header(made):
     (producer,), publisher, reports = made
     publisher.publish(GONE, "cluster")
     ((topic, record),) = producer.records

@@ -123,7 +123,7 @@ def test_after_its_deadline_a_batch_is_given_up():
     assert clock.monotonic() == pytest.approx(1.2)
 
 
-def test_an_answer_that_asks_for_patience_gets_it_within_bounds():
+def test_retry_after_of_an_answer_is_respected_up_to_a_limit():
     class Patient(threading.Event):
         def __init__(self):
             super().__init__()

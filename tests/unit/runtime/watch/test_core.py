@@ -119,7 +119,7 @@ def _judged(core):
     return {view.group for view in core.views() if view.judged}
 
 
-def test_a_crowd_is_shown_first_and_judged_when_no_more_of_it_come():
+def test_many_new_groups_are_shown_first_and_judged_when_no_more_arrive():
     tracker, inbox, clock = FakeTracker(), Inbox(), FakeClock()
     core = Core(tracker, inbox, clock, [Calls()])
     crowd = {f"g{number}" for number in range(2 * JUDGED_AT_ONCE + 1)}

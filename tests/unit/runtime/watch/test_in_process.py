@@ -7,7 +7,7 @@ from rebalance_agent.runtime.watch.in_process import InProcessWatch
 NOBODY = {"bootstrap.servers": "127.0.0.1:1", "log_level": "0"}
 
 
-def test_a_cluster_that_does_not_answer_is_said_with_its_reason_and_can_be_left():
+def test_a_cluster_that_does_not_answer_is_shown_with_the_reason_and_can_be_cancelled():
     watch = InProcessWatch(ObserverSettings(kafka=NOBODY), NOBODY)
     with watch:
         assert not watch.settled(0.5)
@@ -17,7 +17,7 @@ def test_a_cluster_that_does_not_answer_is_said_with_its_reason_and_can_be_left(
         assert "cluster: " in watch.missing()
 
 
-def test_who_looks_takes_nothing_from_the_observers_and_writes_nothing():
+def test_an_in_process_watch_joins_no_replicas_and_writes_no_state():
     settings = ObserverSettings(kafka=NOBODY, replicas_group="rebalance-agent-replicas", state_topic="state")
     watch = InProcessWatch(settings, NOBODY)
     assert (watch.settings.replicas_group, watch.settings.state_topic) == ("", "")

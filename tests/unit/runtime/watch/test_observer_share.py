@@ -35,7 +35,7 @@ def listed(share):
     return set(received)
 
 
-def test_a_replica_hears_of_the_groups_of_its_partitions_alone_and_reads_all_that_they_hold():
+def test_a_replica_lists_only_groups_of_its_partitions_and_reads_all_their_records():
     share = made(replicas_group="rebalance-agent-tests")
     assert listed(share) == set()
     share.ownership.on_partition_count(4)
@@ -46,11 +46,11 @@ def test_a_replica_hears_of_the_groups_of_its_partitions_alone_and_reads_all_tha
     assert all(map(share.tail_context.shows, PARTITION_OF))
 
 
-def test_one_that_shares_with_nobody_hears_of_all():
+def test_an_observer_without_replicas_lists_all_groups():
     assert listed(made()) == set(PARTITION_OF)
 
 
-def test_where_the_topic_may_not_be_read_every_replica_hears_of_all():
+def test_without_the_right_to_read_the_topic_every_replica_lists_all_groups():
     share = made(replicas_group="rebalance-agent-tests")
     share.ownership.topic_denied(yes=True)
     assert listed(share) == set(PARTITION_OF)

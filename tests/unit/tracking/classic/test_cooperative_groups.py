@@ -121,7 +121,7 @@ DEATH = (
 )
 
 
-def test_when_a_member_dies_only_its_own_partitions_stall():
+def test_when_a_member_fails_only_its_own_partitions_stall():
     _, events = watch(*DEATH, tick(99_000))
     stall = closing(events)[-1].stall
     assert stall.seconds == pytest.approx((3_000 + SILENT_MS) / 1000)
@@ -135,7 +135,7 @@ def test_a_member_that_departed_without_a_report_surely_stood_still_only_after_i
     assert stall.partition_seconds == pytest.approx(2 * stall.lower_seconds)
 
 
-def test_a_member_that_reported_and_fell_silent_costs_its_session_timeout():
+def test_a_member_that_reported_and_failed_stalls_for_its_session_timeout():
     _, events = watch(*in_time(*DEATH, assigned("b", 23_000, 23_001, 2, (2,))), tick(99_000))
     assert triggers(events)[-1] is Trigger.MEMBER_FAILED
     assert closing(events)[-1].stall.upper_partition_seconds == pytest.approx(2 * (3_000 + SILENT_MS) / 1000)

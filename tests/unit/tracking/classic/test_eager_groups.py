@@ -93,7 +93,7 @@ def test_a_rebalance_between_two_polls_began_after_the_first():
     assert event.stall.seconds == 0.1
 
 
-def test_without_polls_or_reports_nothing_is_said_of_the_stall():
+def test_without_polls_and_reports_the_stall_is_unknown():
     tracker, events = watch(*START, JOIN[-1], tick(60_000))
     event = closing(events)[-1]
     assert event.phases.started_ms is None
@@ -121,7 +121,7 @@ def test_reports_turn_a_bound_into_an_exact_stall():
     assert {each.member_id: each.stop_seconds for each in event.members} == {"a": 0.5, "b": None}
 
 
-def test_a_single_silent_member_keeps_the_stall_a_bound():
+def test_one_member_without_reports_keeps_the_stall_a_bound():
     _, events = watch(*START, *JOIN, *REPORTS[:2], tick(60_000))
     stall = closing(events)[-1].stall
     assert stall.basis is Basis.BOUND
@@ -147,7 +147,7 @@ def test_the_histogram_of_measured_stalls_begins_at_zero_before_the_first_one():
     assert tracker.view("g").counters.stalls[Basis.EXACT] == StallHistogram()
 
 
-def test_reports_that_say_nothing_new_revise_nothing():
+def test_reports_without_new_evidence_cause_no_revision():
     tracker, events = watch(*START, *JOIN, *REPORTS, tick(60_000))
     assert closing(events)
     assert feed(tracker, *REPORTS, assigned("b", 23_005, 23_050, 2, (2, 3), seq=999), tick(80_000)) == []
@@ -172,7 +172,7 @@ def test_slow_callbacks_name_the_member_that_held_the_others_up():
     assert event.noop
 
 
-def test_nobody_is_blamed_when_the_slow_one_does_not_report():
+def test_no_slowest_member_is_named_if_the_slow_one_does_not_report():
     before = record(23_000, 2, member("a", (0, 1)), member("b", (2, 3)))
     after = record(43_000, 3, member("a", (0, 1)), member("b", (2, 3)), joined=42_990)
     _, events = watch(
@@ -187,7 +187,7 @@ def test_nobody_is_blamed_when_the_slow_one_does_not_report():
     assert closing(events)[-1].slowest_member_id is None
 
 
-def test_a_dead_members_partitions_may_have_stood_still_for_a_session_timeout_more():
+def test_the_upper_bound_of_a_failed_members_stall_includes_the_session_timeout():
     _, events = watch(
         *START,
         *JOIN,
@@ -217,13 +217,13 @@ GONE = (listed(80_000), listed(80_200, "g"), record(83_000, 3, member("a", (0, 1
         ((revoked("b", 80_300, 120_000, 2, (2, 3)),), Trigger.MEMBER_FAILED, 2),
     ],
 )
-def test_how_a_member_went_is_reported_by_what_it_said(reports, trigger, lost):
+def test_a_members_reports_show_whether_it_left_or_failed(reports, trigger, lost):
     _, events = watch(*in_time(*START, *JOIN, *GONE, *reports, tick(99_000), tick(130_000)))
     event = closing(events)[-1]
     assert (event.trigger, event.lost) == (trigger, lost)
 
 
-def test_a_left_members_partitions_stop_when_it_says_goodbye():
+def test_the_partitions_of_a_member_that_leaves_stop_at_its_leave():
     _, events = watch(
         *START,
         *JOIN,
@@ -306,7 +306,7 @@ def test_many_missing_generations_are_one_fact_with_their_number():
     assert tracker.view("g").counters.aborted == 50
 
 
-def test_a_jump_that_there_was_no_time_for_is_no_abort_but_another_life_of_the_group():
+def test_an_impossible_jump_of_the_generation_is_a_recreated_group_and_no_abort():
     tracker, events = watch(*START, record(30_000, 2**31 - 1, member("a", (0, 1, 2, 3))), tick(60_000))
     assert not any(isinstance(event, AbortedEvent) for event in events)
     assert triggers(events) == [Trigger.GROUP_STARTED, Trigger.UNKNOWN]
@@ -335,7 +335,7 @@ def test_a_tombstone_from_before_the_group_was_created_again_is_late():
     assert triggers(events) == [Trigger.GROUP_STARTED]
 
 
-def test_a_group_first_seen_in_the_middle_of_its_life_has_an_unknown_trigger():
+def test_the_first_seen_generation_of_an_older_group_has_an_unknown_trigger():
     _, events = watch(record(4_000, 7, member("a", (0,))), tick(60_000))
     assert triggers(events) == [Trigger.UNKNOWN]
     assert closing(events)[0].stall is None

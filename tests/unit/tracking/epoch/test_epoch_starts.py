@@ -77,7 +77,7 @@ def test_a_task_beyond_the_size_of_one_of_its_topics_is_of_the_larger_ones():
     assert closing(events)[-1].members[0].assigned == {"large": (0, 1, 2, 3), "small": (0, 1)}
 
 
-def test_of_a_member_that_is_gone_nobody_knows_when_it_stopped():
+def test_the_stop_of_a_removed_member_is_unknown():
     one, kind = range(4), GroupType.CONSUMER
     joins = fact(9_000, kind, EpochMember("other", "/10.0.0.2", topics=("t",)), "b")
     gone = [
@@ -139,7 +139,7 @@ def test_a_group_that_is_created_while_the_past_is_read_starts_when_that_is_know
     assert [event.trigger for event in closing(after)] == [Trigger.GROUP_STARTED, Trigger.MEMBER_JOINED]
 
 
-def test_what_is_left_of_an_earlier_life_does_not_make_a_group_old():
+def test_records_of_an_earlier_group_of_that_name_do_not_make_a_group_old():
     ended = EpochRecord("g", T0 + 500, T0 + 500, GroupType.CONSUMER, EpochMember, None, "c")
     _, after = _while_reading(*_created(1_000), old=[ended])
     assert [event.trigger for event in closing(after)] == [Trigger.GROUP_STARTED, Trigger.MEMBER_JOINED]

@@ -71,7 +71,7 @@ def test_a_join_takes_until_the_last_member_has_its_epoch_and_only_what_moves_st
     assert event.stall.upper_partition_seconds == pytest.approx(2.0)
 
 
-def test_who_takes_longest_to_give_up_is_the_slow_one():
+def test_the_member_with_the_longest_revocation_is_the_slowest():
     tracker, events = followed(*FIRST, *SECOND, *HANDED_OVER, tick(20_000))
     assert closing(events)[-1].slowest_member_id == "a"
     assert (tracker.view("g").slowest_client_id, tracker.view("g").slowest_seconds) == ("client-a", 0.6)
@@ -87,7 +87,7 @@ def test_states_are_the_brokers_while_it_runs():
     assert states == ["Reconciling"] + ["Assigning"] * 3 + ["Reconciling"] * 4 + ["Stable"]
 
 
-def test_what_nobody_works_on_is_counted_while_it_runs():
+def test_stalled_partitions_are_counted_during_a_rebalance():
     tracker, _ = followed(*FIRST, *SECOND, current(11_600, "a", 3, (0, 1)))
     assert tracker.view("g").running.stalled_partitions == 2
     assert tracker.view("g").running.started_ms == T0 + 10_000
@@ -135,7 +135,7 @@ def test_what_a_member_gave_up_stood_still_even_if_the_same_member_has_it_again(
     assert event.stall.upper_partition_seconds == pytest.approx(6.0)
 
 
-def test_what_was_there_before_makes_no_events_and_nothing_is_said_before_it_is_known():
+def test_a_group_older_than_the_observer_is_shown_after_the_backfill_without_events():
     tracker = Tracker("cluster", settle_ms=1_000)
     old = [
         EpochRecord(**{name: getattr(each, name) for name in each.__slots__} | {"live": False})

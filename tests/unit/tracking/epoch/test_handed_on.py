@@ -49,7 +49,7 @@ def test_both_times_count_and_the_longer_one_is_the_stall():
     assert stall_of(*ALONE, *TO_B, *OVERTAKEN, *to_c) == (4, 7.0, 7.5, 8.0)
 
 
-def test_of_a_member_that_went_nobody_knows_when_it_stopped_since_it_had_it():
+def test_the_stop_of_a_removed_member_is_between_its_assignment_and_its_removal():
     to_c = [
         *gone(9_400, "b"),
         fact(9_400, GroupEpoch(5)),
@@ -62,7 +62,7 @@ def test_of_a_member_that_went_nobody_knows_when_it_stopped_since_it_had_it():
     assert stall_of(*ALONE, *TO_B, *OVERTAKEN, *to_c) == (5, 7.0, 7.5, 8.5)
 
 
-def test_one_who_gets_back_what_nobody_had_meanwhile_in_a_share_group_did_not_keep_it():
+def test_in_a_share_group_a_partition_that_returns_to_its_member_was_not_kept():
     def reported(at, value, name=""):
         return fact(at, value, name, group_type=GroupType.SHARE)
 

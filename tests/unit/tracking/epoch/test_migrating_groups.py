@@ -136,7 +136,7 @@ def test_a_generation_that_was_under_way_when_the_group_migrated_was_never_one()
     assert len(closing(events)) == 4
 
 
-def test_totals_age_and_what_members_said_go_on():
+def test_a_migration_keeps_counters_age_and_members_reports():
     tracker, _ = followed(*CLASSIC, assigned("b", 9_001, 9_002, 3, (0, 1, 2, 3)), tick(19_000))
     seen, first = [tracker.view("g")], tracker.view("g").first_seen_ms
     for observation in (*THERE, *ALL_NEW, *BACK):
@@ -177,7 +177,7 @@ def test_what_is_not_settled_yet_settles_after_the_migration_in_its_time():
     assert triggers(events) == [Trigger.MEMBER_LEFT, Trigger.MEMBER_JOINED]
 
 
-def test_a_group_migrated_while_nobody_was_in_it_starts_again():
+def test_a_group_that_migrated_without_members_starts_again():
     offline = [record(15_000, 4), *THERE[:1], *THERE[6:7], fact(20_000, GroupEpoch(1)), target(20_000, "n", 0, 1, 2, 3)]
     offline += [fact(20_000, TargetEpoch(1)), current(20_000, "n", 1, (0, 1, 2, 3)), tick(30_000)]
     tracker, events = followed(*CLASSIC, *offline)

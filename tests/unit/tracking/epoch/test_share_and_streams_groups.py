@@ -63,7 +63,7 @@ def test_a_second_member_of_the_same_partitions_moves_nothing_and_stops_nothing(
     assert (view.partitions, view.unassigned, view.idle_members) == (2, 0, 0)
 
 
-def test_how_many_partitions_a_member_shares_says_nothing_of_its_load():
+def test_the_number_of_partitions_in_a_share_group_is_no_load():
     tracker, events = followed(*ALONE, *share(10_000, 3, joins="b", a=(0, 1), b=(1,)))
     assert (closing(events)[-1].skew_ratio, closing(events)[-1].imbalance) == (None, None)
     view = tracker.view("g")
@@ -78,7 +78,7 @@ def test_a_partition_moves_when_none_of_its_members_keeps_it():
 
 
 @pytest.mark.parametrize(("at", "seconds"), [(20_000, 19.0), (50_000, 45.0)])
-def test_a_partition_whose_only_member_went_stood_still_since_that_was_heard_of_or_for_its_session(at, seconds):
+def test_the_stall_after_the_only_member_left_is_at_most_one_session(at, seconds):
     _, events = followed(*ALONE, *share(at, 3, leaves="a", joins="c", c=(0, 1)))
     stall = closing(events)[-1].stall
     assert (stall.lower_seconds, stall.seconds, stall.partition_seconds) == (0, seconds, 0)

@@ -36,7 +36,7 @@ def failures(*reports, settled=True):
     return tracker.view("g").counters.assign_errors
 
 
-def test_without_reports_nobody_knows_whether_assign_failed():
+def test_without_reports_failures_of_assign_are_unknown():
     assert failures() is None
 
 

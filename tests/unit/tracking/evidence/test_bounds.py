@@ -115,7 +115,7 @@ def test_a_member_that_reports_for_ever_takes_no_more_room():
     assert allowance.left == 100 - EVENTS_PER_MEMBER_MAX
 
 
-def test_a_living_member_is_heard_when_all_room_is_taken():
+def test_present_members_have_room_for_reports_after_departed_ones_are_removed():
     allowance = ReportBudget(4)
     log = MemberReports(allowance)
     for number in range(4):
@@ -146,12 +146,12 @@ def test_ids_of_deleted_topics_are_forgotten_in_the_end():
     assert catalogue.name(f"id-{oldest}") == f"id-{oldest}"
 
 
-def _cost(story):
+def _cost(history):
     """Seconds of processor time, without those of a garbage collection, which visits what all other tests left."""
     gc.disable()
     try:
         begun = time.process_time()
-        tracker, _ = watch(*story)
+        tracker, _ = watch(*history)
         return time.process_time() - begun, tracker
     finally:
         gc.enable()

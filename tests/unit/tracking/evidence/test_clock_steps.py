@@ -70,7 +70,7 @@ def test_a_rebalance_that_came_to_nothing_is_given_up_in_its_time():
     assert tracker.view("g").running is None
 
 
-def test_a_group_of_which_nothing_more_is_heard_is_forgotten_in_its_time():
+def test_a_group_without_observations_is_removed_after_its_time():
     tracker, _ = watch(listed(1_000, "g"), tick(2_000))
     feed(tracker, *since_then(tick(3_000), listed(3_100), tick(700_000)))
     assert tracker._groups.get("g") is None
@@ -90,7 +90,7 @@ def test_better_evidence_that_was_waited_for_is_reported_in_its_time():
     assert (revised.generation, revised.revision) == (2, 1)
 
 
-def test_a_member_that_has_been_quiet_for_long_enough_flaps_no_more():
+def test_a_member_without_returns_for_long_enough_flaps_no_more():
     tracker, _ = watch(*BEGIN, TWO)
     for time in range(3):
         feed(tracker, record(20_000 + time * 40_000, 2 + 2 * time, member("a", (0, 1, 2, 3))))

@@ -249,7 +249,7 @@ def test_a_group_that_commits_late_is_waited_for_in_the_next_rebalance():
     assert closing(events)[-1].stall.seconds == 21.0
 
 
-def test_a_removed_member_that_was_alive_hears_of_it_later():
+def test_a_removed_member_may_consume_until_its_next_heartbeat():
     """KIP-848: it did not revoke within its rebalance timeout, and consumes until its next heartbeat."""
     observations = [
         *group_of_two((0, 1), (2, 3), rebalance_timeout_ms=30_000),
@@ -412,7 +412,7 @@ def test_a_commit_ends_no_stall_of_a_partition_that_was_taken_before_it(stays):
 
 
 @pytest.mark.parametrize("unmeasured", [False, True])
-def test_a_partition_that_nobody_got_stands_still_until_a_later_rebalance(unmeasured):
+def test_a_partition_that_was_not_assigned_stalls_until_a_later_rebalance(unmeasured):
     """The follow-up generation comes after the first one has settled: the member that is to join again is late."""
     revoked_one = (member("a", (0,), owned=(0, 1)), member("b", (2, 3), owned=(2, 3)), member("c"))
     between = record(70_000, 3, member("a", (0,), owned=(0,)), member("b", (2, 3), owned=(2, 3)), member("c"), **COOP)
@@ -435,7 +435,7 @@ def test_a_partition_that_nobody_got_stands_still_until_a_later_rebalance(unmeas
     assert stall.lower_seconds < 1.2
 
 
-def test_a_member_that_brokers_could_not_hear_may_work_on_after_it_was_removed():
+def test_a_member_that_could_not_reach_brokers_may_consume_after_its_removal():
     away = [listed(at, complete=False) for at in range(40_250, 46_000, 250)]
     for polls, lower in (([], 0.5), ([listed(40_000), *away, listed(46_000)], 0.0)):
         observations = [
@@ -502,6 +502,6 @@ def test_a_member_of_an_epoch_group_that_worked_after_an_outage_had_not_stopped_
     ]
     before = [committed(at, 0, 1, 2, 3) for at in (5_000, 10_000)]
     for after, upper in (([], 21.5), ([committed(at, 0, 1) for at in (50_000, 55_000)], 1.2)):
-        story = [*group_of_two((0, 1), (2, 3)), *before, *away, *after, *moves]
-        _, events = watch(*story, tick(150_000), commits=False)
+        history = [*group_of_two((0, 1), (2, 3)), *before, *away, *after, *moves]
+        _, events = watch(*history, tick(150_000), commits=False)
         assert closing(events)[-1].stall.seconds == pytest.approx(upper, abs=0.01)  # the observer's clock is 3 ms ahead

@@ -70,7 +70,7 @@ def test_a_member_that_was_removed_one_poll_interval_after_regular_commits_faile
         commits_of_b(65_000, every=30_000),  # seldom: the same
     ],
 )
-def test_silence_alone_is_no_failure(commits):
+def test_missing_commits_alone_are_no_failure(commits):
     assert reported(*commits, *B_GONE) == (Trigger.MEMBER_GONE, None, 0, 0)
     assert reported(*REPORT, *B_GONE) == (Trigger.MEMBER_GONE, None, 0, 0)
 
@@ -122,7 +122,7 @@ def test_the_member_that_was_expelled_by_its_own_report_is_named():
     assert (closing(events)[-1].slowest_client_id, closing(events)[-1].slowest_seconds) == ("client-b", 2.99)
 
 
-def test_of_several_that_are_gone_nobody_is_named():
+def test_no_slowest_member_is_named_if_several_are_gone():
     three = (member("a", (0, 1)), member("b", (2, 3)), member("c", (4, 5)))
     known = (topics(0, t=6), listed(500), record(1_000, 0), record(4_000, 1, *three, joined=3_990))
     late = record(110_300, 2, member("a", tuple(range(6))), joined=110_250)
@@ -158,11 +158,11 @@ def test_nothing_follows_from_the_time_since_a_commit_if_the_coordinator_changed
 
 def test_a_commit_to_the_new_coordinator_shows_how_a_member_departed():
     another = record(40_000, 1, member("x", ()), group="other")
-    story = *written_by(3, *TWO_EAGER), *written_by(4, another, *B_GONE)
-    assert reported(*commits_of_b(65_000), known=story) == (Trigger.MEMBER_FAILED, 2, 2, 2)
+    history = *written_by(3, *TWO_EAGER), *written_by(4, another, *B_GONE)
+    assert reported(*commits_of_b(65_000), known=history) == (Trigger.MEMBER_FAILED, 2, 2, 2)
 
 
-def test_the_one_that_the_others_waited_for_may_have_died_under_a_new_coordinator():
+def test_the_member_that_the_others_waited_for_may_have_failed_under_a_new_coordinator():
     """It started b's session anew, and the rebalance."""
     late = record(110_300, 2, member("a", (0, 1, 2, 3)), joined=110_250)
     assert reported(*written_by(4, *WAITED, late), known=written_by(3, *TWO_EAGER)) == GONE
@@ -214,6 +214,6 @@ def test_nothing_follows_of_members_of_such_groups_either_if_the_coordinator_cha
             current(removed + 500, "b", 4, (0, 1, 2, 3)),
         ]
         for leader_epoch, expected in ((3, f"member_{how}"), (4, "member_gone")):
-            story = *written_by(3, *BOTH, *work, *asked), *written_by(leader_epoch, *records)
-            events = feed(Tracker("cluster", settle_ms=1_000), *story, tick(200_000), commits=False)
+            history = *written_by(3, *BOTH, *work, *asked), *written_by(leader_epoch, *records)
+            events = feed(Tracker("cluster", settle_ms=1_000), *history, tick(200_000), commits=False)
             assert closing(events)[-1].trigger == expected

@@ -129,7 +129,7 @@ def test_a_member_that_stays_gave_its_partitions_up_before_it_joined():
     assert doubly_owned(*TWO, shared, revoked("a", 75_000, 76_000, 1, (0, 1))) == 0
 
 
-def test_an_earlier_generation_s_report_says_nothing_of_the_last_one():
+def test_a_report_of_an_earlier_generation_does_not_affect_the_last_one():
     again = record(20_000, 2, member("a", (0, 1)), member("b", (2, 3)))
     gone_a = record(60_000, 3, member("b", (0, 1, 2, 3)))
     steps = (again, assigned("a", 20_010, 20_020, 2, (0, 1)), gone_a)
@@ -175,7 +175,7 @@ def test_records_that_were_written_before_the_observer_are_not_counted():
     assert doubly_owned(*TWO, replace(TAKEN, replayed=True), lost(75_000)) == 0
 
 
-def test_missing_records_forget_the_removed():
+def test_after_missing_records_removed_members_are_no_second_owners():
     after = replace(record(70_000, 4, member("b", (0, 1, 2, 3))), gap_offset=5, replayed=True)
     assert doubly_owned(*TWO, TAKEN, after, lost(75_000)) == 0
 

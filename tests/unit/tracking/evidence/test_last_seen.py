@@ -62,7 +62,7 @@ def test_a_clean_leave_costs_what_passed_since_the_commit_before_the_one_that_en
         [committed(79_000, 2, 3), committed(83_500, 2, 3, seen=82_999)],  # the second is their owner's now
     ],
 )
-def test_a_commit_that_says_nothing_of_its_end_changes_nothing(commits):
+def test_a_commit_without_evidence_about_the_end_changes_nothing(commits):
     assert stall_of(*commits) == stall_of()
     assert (stall_of().seconds, stall_of().upper_partition_seconds) == (48.0, pytest.approx(2 * 48.0 + 2 * 3.0))
 
@@ -72,7 +72,7 @@ def test_a_member_cannot_have_stopped_before_what_it_had_was_given_to_it():
     assert stall_of(death=soon).seconds == pytest.approx(12 - 3.99)
 
 
-def test_cooperative_members_may_have_died_while_others_were_waited_for():
+def test_cooperative_members_may_have_failed_during_the_join_phase_of_others():
     coop = {"protocol": "cooperative-sticky"}
     a, b = member("a", (0, 1)), member("b", (2, 3))
     _, events = watch(
@@ -110,7 +110,7 @@ def test_a_static_members_return_costs_the_time_since_its_last_commit_but_one_or
     assert [(each.seconds, each.upper_partition_seconds) for each in stalls] == [(45.0, 90.0), (17.5, 35.0)]
 
 
-def test_one_members_return_is_no_sign_of_life_of_another():
+def test_the_return_of_a_member_is_no_evidence_about_another():
     died = (listed(80_000), listed(80_200, "g"), record(83_000, 2, static("a-2", "A", 0, 1, 2, 3), joined=82_990))
     _, events = watch(*STATIC, RETURN, *died, tick(99_000))
     assert closing(events)[-1].stall.seconds == 48.0  # not 13, since b was not heard when a came back
@@ -148,7 +148,7 @@ def reported(*records):
     return feed(Tracker("cluster", settle_ms=1_000), *BOTH, *records, tick(200_000))
 
 
-def test_a_member_of_such_a_group_was_alive_when_it_came_to_what_it_has_and_when_it_committed():
+def test_a_member_of_an_epoch_group_was_last_seen_at_its_assignment_or_commit():
     without = closing(reported(*gone(21_000, "a"), *taken_over(21_000, 3)))[-1].stall
     assert (without.seconds, without.upper_partition_seconds) == (20.5, 41.0)
     commits = committed(12_000, 0), committed(15_000, 0)
@@ -156,7 +156,7 @@ def test_a_member_of_such_a_group_was_alive_when_it_came_to_what_it_has_and_when
     assert (with_commit.seconds, with_commit.upper_partition_seconds) == (10.0, 20.0)
 
 
-def test_who_did_not_give_up_in_time_what_it_was_asked_for_failed():
+def test_a_member_that_did_not_revoke_within_its_rebalance_timeout_failed():
     asked = [
         fact(10_000, GroupEpoch(3)),
         target(10_000, "a", 0),
@@ -171,7 +171,7 @@ def test_who_did_not_give_up_in_time_what_it_was_asked_for_failed():
         assert closing(events)[-1].lost == (2 if trigger is Trigger.MEMBER_FAILED else None)
 
 
-def test_a_static_member_that_said_goodbye_and_did_not_come_back_left():
+def test_a_static_member_that_left_for_a_while_and_did_not_return_left():
     away = fact(10_000, CurrentAssignment(-2, 2, MemberState.STABLE, {}), "a")
     events = reported(away, *gone(55_000, "a"), *taken_over(55_000, 3))
     assert triggers(events)[-1] is Trigger.MEMBER_LEFT
@@ -179,7 +179,7 @@ def test_a_static_member_that_said_goodbye_and_did_not_come_back_left():
     assert triggers(reported(*gone(55_000, "a"), *taken_over(55_000, 3)))[-1] is Trigger.MEMBER_GONE
 
 
-def test_members_that_went_are_remembered_in_bounded_number_while_a_group_does_not_come_to_rest(monkeypatch):
+def test_the_number_of_departed_members_stored_for_an_unstable_group_is_bounded(monkeypatch):
     monkeypatch.setattr(last_seen, "DEPARTED_MAX", 3)
     signs, had = last_seen.EpochLastSeen(), current(0, "x", 2, (0,)).value
     for number in range(10):
@@ -203,7 +203,7 @@ def test_the_last_work_of_a_member_that_gave_up_partitions_is_known_when_it_depa
     assert seen == {"x": LastSeen(T0 + 3_000, T0 + (later or 2_000))}
 
 
-def test_members_that_went_while_nobody_read_are_not_remembered():
+def test_members_removed_in_old_records_are_not_stored():
     tracker, at = Tracker("cluster"), 2_000
     sizes = []
     feed(tracker, *BOTH)

@@ -66,7 +66,7 @@ def test_a_rebalance_whose_record_comes_after_it_was_given_up_began_when_polls_s
     assert at_most == AT_MOST_MS
 
 
-def test_one_that_came_to_nothing_long_ago_says_nothing_of_the_next():
+def test_an_aborted_rebalance_of_long_ago_does_not_affect_the_next():
     later = record(900_100, 2, member("a", (0, 1, 2, 3)), joined=900_000)
     seen = (*polls(waited(29_000, 34_000)), *polls(since=890_000, until=910_000))
     _, events = watch(*in_time(topics(0, t=4), *START, *seen, later), tick(920_000))

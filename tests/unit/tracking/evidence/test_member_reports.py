@@ -34,13 +34,13 @@ def test_a_doubled_report_is_known():
     assert [log.add(report.event, report.at_ms) for _ in range(2)] == [True, False]
 
 
-def test_a_report_from_the_future_is_not_believed():
+def test_a_report_from_the_future_is_rejected():
     log, report = MemberReports(), revoked("a", 20_000, 20_010, 4, (0, 1))
     assert not log.add(report.event, T0 + 20_009 - CLOCK_SKEW_MAX_MS)
     assert log.add(report.event, T0 + 20_010 - CLOCK_SKEW_MAX_MS)
 
 
-def test_a_callback_that_returned_before_it_was_entered_is_not_believed():
+def test_a_callback_that_returned_before_it_was_entered_is_rejected():
     assert not MemberReports().add(revoked("a", 20_010, 20_000, 4, (0, 1)).event, T0 + 30_000)
 
 
@@ -53,7 +53,7 @@ def test_what_stopped_in_an_older_generation_belongs_to_the_rebalance_before():
     assert log_of(revoked("a", 9_900, 9_910, 3, (0, 1))).stops(A, SPAN) == {}
 
 
-def test_the_right_generation_at_an_impossible_time_is_not_believed():
+def test_a_report_of_the_right_generation_at_an_impossible_time_is_ignored():
     assert log_of(revoked("a", 3_000, 3_010, 4, (0, 1))).stops(A, SPAN) == {}
     assert log_of(revoked("a", 6_000, 6_010, 4, (0, 1))).stops(A, SPAN) != {}, "clocks differ by a few seconds"
 
@@ -71,11 +71,11 @@ def test_without_generations_a_later_assignment_is_reported_by_what_was_given_up
     assert log_of(*later[1:]).resumes("a", NEW) == dict.fromkeys((("t", 0), ("t", 1)), exactly(53_005))
 
 
-def test_a_goodbye_stops_everything_its_member_had():
+def test_a_leave_stops_all_partitions_of_its_member():
     assert log_of(left("a", 20_000, 4)).stops(A, SPAN) == dict.fromkeys((("t", 0), ("t", 1)), exactly(20_000))
 
 
-def test_giving_up_a_part_is_no_goodbye():
+def test_revoking_some_partitions_is_no_leave():
     assert log_of(revoked("a", 20_000, 20_010, 4, (0,))).departure(A, SPAN, {"a": Departure.SILENT}) is Departure.FAILED
     assert log_of(revoked("a", 20_000, 20_010, 4, (0, 1))).departure(A, SPAN) is Departure.LEFT
     assert log_of().departure(A, SPAN) is Departure.UNKNOWN
@@ -92,7 +92,7 @@ def test_reports_of_one_member_are_bounded():
     assert len(log.revocations("a", SPAN)) == 32
 
 
-def test_departed_members_are_forgotten_in_time():
+def test_reports_of_departed_members_are_removed_after_a_time():
     log = log_of(revoked("a", 20_000, 20_010, 4, (0,)), revoked("b", 20_000, 20_010, 4, (0,)))
     log.keep(["a"], T0 + 20_011)
     assert (log.knows("a"), log.knows("b")) == (True, False)

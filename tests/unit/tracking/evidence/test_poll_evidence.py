@@ -13,7 +13,7 @@ BACK_MS = 60_000
 
 
 @pytest.mark.parametrize(("failed", "jumped"), [((), True), ((BACK_MS - CLOCK_JUMP_MS,), False), ((100,), True)])
-def test_a_time_without_complete_polls_is_a_jump_of_the_clock_only_if_none_failed_meanwhile(failed, jumped):
+def test_a_gap_between_complete_polls_is_a_clock_step_only_if_no_poll_failed(failed, jumped):
     polls = PollEvidence(PERIOD_MS)
     polls.add(0)
     for answered_ms in failed:
@@ -21,7 +21,7 @@ def test_a_time_without_complete_polls_is_a_jump_of_the_clock_only_if_none_faile
     assert polls.clock_jumped(BACK_MS) == jumped
 
 
-def test_a_failed_poll_is_forgotten_with_the_others():
+def test_a_failed_poll_is_removed_with_the_others():
     polls = PollEvidence(PERIOD_MS)
     polls.fail(BACK_MS - 1)
     polls.forget()

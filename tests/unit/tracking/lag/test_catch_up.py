@@ -76,7 +76,7 @@ def test_while_owners_are_unknown_what_was_behind_goes_on_and_the_next_owners_ar
     assert group.measure(None, committed=(500, 500)) == CatchUp(0, 2, 20.0, 20.0)
 
 
-def test_a_partition_without_an_owner_before_has_moved_if_somebody_had_read_it():
+def test_a_partition_without_an_owner_before_has_moved_if_it_has_a_commit():
     group = Group("..", committed=(100, None), end=(500, 500))
     assert group.measure("a") == CatchUp(1, 1, 0.0, 0.0)
 

@@ -39,7 +39,7 @@ def test_without_growth_the_age_of_older_records_is_unknown():
     assert measured().age(P, 50) is measured().end(P) is None
 
 
-def test_a_quiet_time_is_kept_as_its_two_ends():
+def test_a_time_without_new_records_is_stored_as_its_two_ends():
     ends = measured((0, 100), *((at, 100) for at in range(10, 1_000, 10)), (1_000, 200), (1_010, 200))
     # Records 100 to 199 came between 990 and 1,000.
     assert ends.age(P, 100) == pytest.approx(20, abs=0.2)
@@ -52,7 +52,7 @@ def test_a_partition_that_begins_anew_is_measured_anew():
     assert ends.age(P, 10) is None
 
 
-def test_a_partition_that_was_not_asked_about_is_forgotten():
+def test_a_partition_missing_in_the_last_measurement_is_removed():
     ends = measured((0, 100), (10, 200))
     ends.take(20, {("t", 1): 5})
     assert ends.end(P) is None

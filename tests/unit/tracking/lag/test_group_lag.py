@@ -66,7 +66,7 @@ def test_a_partition_is_stuck_while_records_come_and_its_committed_offset_stays(
     assert group.measure({T0: 140}, {T0: 101}).stuck is None
 
 
-def test_records_that_nobody_appends_to_do_not_make_a_partition_stuck():
+def test_unread_records_without_new_ones_do_not_make_a_partition_stuck():
     """A transaction's marker, or the last record of a topic, may stay unread for ever."""
     group = Group()
     group.measure({T0: 50}, {T0: 40})
@@ -76,14 +76,14 @@ def test_records_that_nobody_appends_to_do_not_make_a_partition_stuck():
     assert lag.stuck is None
 
 
-def test_the_first_record_after_a_quiet_time_is_not_stuck_since_the_last_commit():
+def test_the_first_record_after_a_pause_is_not_stuck_since_the_last_commit():
     group = Group()
     for _ in range(100):
         group.measure({T0: 100}, {T0: 100})
     assert group.measure({T0: 101}, {T0: 100}).stuck.seconds <= 10
 
 
-def test_an_owner_that_is_new_is_not_blamed_for_the_time_before():
+def test_a_new_owner_is_not_stuck_by_the_time_before_its_assignment():
     group = Group()
     for end in range(100, 1_000, 10):
         assert group.measure({T0: end}, {T0: 100}, owned=()).stuck is None

@@ -30,7 +30,7 @@ def test_a_number_that_only_one_topic_has_an_owner_for_breaks():
     assert breaks("g", {"t": 2, "u": 2}, a={"t": (0,), "u": (0,)}) == 0
 
 
-def test_each_set_of_equal_counts_stands_for_itself():
+def test_topics_with_equal_partition_counts_are_one_set():
     counts = {"t": 2, "u": 2, "x": 1, "y": 1, "alone": 5}
     assert breaks("g", counts, a={"t": (0, 1), "u": (0,), "x": (0,)}, b={"u": (1,), "y": (0,), "alone": (0,)}) == 2
 

@@ -39,7 +39,7 @@ def age(view, at):
     return [value for _, value in empty_seconds(view, T0 + at)]
 
 
-def test_an_empty_group_says_since_when_and_what_it_had():
+def test_an_empty_group_has_the_time_since_when_and_its_last_members():
     view = run(record(1_000, 1, *TWO), record(60_000, 2)).view("g")
     assert view.state is GroupState.EMPTY
     assert view.empty == EmptyGroup(T0 + 60_000, members=2, partitions=4)
@@ -61,7 +61,7 @@ def test_of_a_group_that_was_empty_before_the_observer_only_the_time_is_known():
     assert seconds(view, 90_000) == {"empty": 0, "unassigned": 0}
 
 
-def test_consumers_that_join_and_die_do_not_make_the_group_younger():
+def test_consumers_that_join_and_fail_do_not_reset_the_time_of_an_empty_group():
     tracker = run(record(1_000, 1, *TWO), record(60_000, 2), listed(70_000, "g"), record(80_000, 3))
     assert tracker.view("g").empty.since_ms == T0 + 60_000
     feed(tracker, record(90_000, 4, *TWO))
@@ -104,7 +104,7 @@ def test_groups_that_may_be_empty_are_left_in_peace():
 @pytest.mark.parametrize(
     ("reports", "cause"), [((), None), ((left("a", 59_000, 1), left("b", 59_500, 1)), Trigger.MEMBER_LEFT)]
 )
-def test_how_the_members_went_is_said_where_all_went_the_same_way(reports, cause):
+def test_the_way_members_departed_is_shown_if_it_is_the_same_for_all(reports, cause):
     tracker = run(record(1_000, 1, *TWO), *reports, record(60_000, 2), tick(70_000))
     assert tracker.view("g").empty.cause is cause
 

@@ -12,7 +12,7 @@ def named(group):
     return [each.name for each in group.view.flapping]
 
 
-def test_who_returns_three_times_flaps_until_it_has_been_quiet():
+def test_a_member_that_returns_three_times_flaps_until_its_returns_are_old():
     group = Group("a", "b", "c")
     for returns in range(3):
         assert named(group) == []
@@ -58,7 +58,7 @@ def test_a_static_member_returns_when_it_has_a_new_id():
     assert named(group) == ["instance-a"]
 
 
-def test_in_a_rolling_restart_nobody_flaps():
+def test_a_rolling_restart_is_no_flapping():
     group = Group("a", "b", "c")
     for name in "abc":
         group.restart(name, 30)

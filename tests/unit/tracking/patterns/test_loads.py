@@ -18,12 +18,12 @@ def test_an_even_load_is_one():
     assert skew_ratio(lags(p0=5, p1=5, p2=9, p3=1), members) == 1
 
 
-def test_who_carries_all_of_two_shares_carries_twice_too_much():
+def test_a_member_with_the_load_of_both_members_has_a_skew_of_2():
     members = [member("a", {"t": (0, 1)}), member("b", {"t": (2, 3)})]
     assert skew_ratio(lags(p0=50, p1=50), members) == 2
 
 
-def test_a_partition_that_alone_is_too_large_is_nobodys_fault():
+def test_a_partition_that_alone_exceeds_the_share_is_no_skew():
     members = [member("a", {"t": (0,)}), member("b", {"t": (1, 2)})]
     assert skew_ratio(lags(p0=1_000, p1=1, p2=1), members) == 1
 
@@ -35,7 +35,7 @@ def test_nothing_to_carry_is_shared_perfectly(measured):
     assert skew_ratio(measured, [member("a", {"t": ()})]) == 1
 
 
-def test_only_those_who_may_take_a_topic_are_counted_on_for_it():
+def test_only_subscribers_of_a_topic_share_its_load():
     """c could take nothing of t, so a and b do as well as they can."""
     members = [
         member("a", {"t": (0, 1)}, ("t",)),
@@ -66,7 +66,7 @@ def test_passive_members_are_not_counted_on():
     assert skew_ratio(lags(p0=10, p1=10), idle) == 2
 
 
-def test_members_whose_subscription_nobody_knows_may_take_all():
+def test_members_with_unknown_subscriptions_share_the_load_of_all_topics():
     members = [member("a", {"t": (0,), "u": (0,)}, None), member("b", {}, None)]
     assert skew_ratio(lags(p0=10) | lags("u", p0=10), members) == 2
 

@@ -20,7 +20,7 @@ def test_a_rate_takes_two_looks():
     assert ProduceRates().rate(P) is None
 
 
-def test_a_rate_forgets_slowly_and_exponentially():
+def test_a_rate_is_an_exponential_average():
     after = grown((0, 0), (600, 6_000), (600 + SMOOTHED_SECONDS, 6_000))
     assert after.rate(P) == pytest.approx(10 * exp(-1), rel=1e-4)
     steady = grown(*((15 * period, 300 * period) for period in range(9)))
@@ -28,7 +28,7 @@ def test_a_rate_forgets_slowly_and_exponentially():
 
 
 @pytest.mark.parametrize("cuts", [(), (5,), (1, 2, 40)])
-def test_a_burst_weighs_the_same_in_whatever_period_it_was_first_seen(cuts):
+def test_a_burst_has_the_same_weight_in_every_period(cuts):
     """Steady for 10 s from the first look on, then nothing for a minute."""
     looks = sorted({0.0, 10.0, 10 + SMOOTHED_SECONDS, *map(float, cuts)})
     left = (exp(-1) - exp(-1 - 10 / SMOOTHED_SECONDS)) / (1 - exp(-1 - 10 / SMOOTHED_SECONDS))
@@ -65,7 +65,7 @@ def test_without_a_commit_it_is_what_came_since_the_first_look():
     assert grown((0, 100), (10, 130), (20, 150)).lag(P, None) == 50
 
 
-def test_partitions_that_are_no_longer_asked_for_are_forgotten():
+def test_partitions_without_further_requests_are_removed():
     production = grown((0, 100), (10, 150))
     production.take(20, {})
     assert (production.rate(P), production.lag(P, 0)) == (None, None)

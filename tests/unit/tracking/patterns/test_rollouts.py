@@ -176,7 +176,7 @@ def test_more_members_are_none_nor_are_fewer():
     assert over(group) == []
 
 
-def test_who_comes_and_goes_was_not_replaced_by_itself():
+def test_a_member_that_joins_and_leaves_did_not_replace_itself():
     group = Group(*FIVE)
     group.wait(6 * MINUTE)
     for name in ("x", "y"):
@@ -232,7 +232,7 @@ def test_a_process_that_joins_anew_was_not_replaced():
     assert over(group) == []
 
 
-def test_who_leaves_one_workload_is_not_replaced_by_who_joins_another():
+def test_a_member_is_not_replaced_by_a_member_of_another_workload():
     group = Group("a", "b", "c", "d", client="worker")
     for name in "abcd":
         group.runs(name, "one:1", workload="one" if name in "ab" else "two")
@@ -264,7 +264,7 @@ def test_a_group_that_is_deleted_ends_its_rollout():
     assert [each.closed for each in events if isinstance(each, RolloutEvent)] == [True]
 
 
-def test_a_replay_says_the_same():
+def test_a_replay_gives_the_same_rollouts():
     group = Group(*FIVE)
     for name in FIVE:
         group.restart(name, 60)
@@ -298,7 +298,7 @@ def deployed(group, members=FIVE):
     return group
 
 
-def test_it_is_over_when_nobody_was_replaced_for_five_minutes_and_remembered_for_fifteen():
+def test_a_rollout_is_over_after_five_minutes_without_a_replacement_and_shown_for_fifteen():
     group = deployed(Group(*FIVE))
     group.wait(6 * MINUTE)
     assert (group.view.rollout_in_progress, group.view.rollout.closed) == (True, True)

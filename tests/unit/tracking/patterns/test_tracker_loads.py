@@ -33,7 +33,7 @@ def skews(tracker, group="g"):
     return view.lag_skew_ratio, view.rate_skew_ratio
 
 
-def test_a_measurement_is_news_of_the_groups_in_it_alone():
+def test_a_measurement_changes_only_the_views_of_its_groups():
     tracker = peopled()
     assert skews(tracker) == (None, None)
     version = tracker.view("g").version
@@ -44,7 +44,7 @@ def test_a_measurement_is_news_of_the_groups_in_it_alone():
     assert skews(tracker, "other") == (None, None)
 
 
-def test_the_same_measurement_again_is_no_news():
+def test_an_equal_measurement_changes_no_view():
     tracker = peopled()
     for at in (100, 200):
         tracker.changed()
@@ -52,7 +52,7 @@ def test_the_same_measurement_again_is_no_news():
     assert tracker.changed() == set()
 
 
-def test_a_group_that_is_no_longer_followed_has_no_skew_and_is_news():
+def test_a_group_that_is_no_longer_measured_has_no_skew_and_a_changed_view():
     tracker = peopled()
     feed(tracker, seen(100, g=GroupLoads(lags(p0=5, p1=5), None)))
     version = tracker.view("g").version

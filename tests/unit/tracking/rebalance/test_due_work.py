@@ -49,7 +49,7 @@ def test_many_groups_that_are_due_at_once_are_settled_some_at_a_time():
     assert tracker.observe(tick(20_000)) == ()
 
 
-def test_a_group_that_is_due_is_settled_before_anything_else_is_heard_of_it():
+def test_a_due_group_settles_before_its_next_observation_is_processed():
     tracker, _ = watch(*ALL_AT_ONCE)
     last = NAMES[-1]
     (event,) = feed(tracker, record(20_000, 2, member("a", (0, 1)), member("b", (2, 3)), group=last))
@@ -69,7 +69,7 @@ def test_the_same_topics_again_do_not_wait():
     assert tracker.observe(topics(20_000, t=4)) == ()
 
 
-def test_a_leap_of_the_clock_is_no_walk_through_all_its_minutes(monkeypatch):
+def test_a_clock_step_is_processed_without_each_minute_of_it(monkeypatch):
     tracker, _ = watch(*START, tick(20_000))
     steps, pass_time = [], ClassicState.pass_time
 
@@ -86,10 +86,10 @@ GROUPS = st.sampled_from(["g", "h", "i"])
 
 
 @st.composite
-def _stories(draw):
+def _histories(draw):
     """Records, polls and reports of some groups, in the order of time; a report may be late."""
     generations, written = dict.fromkeys("ghi", 0), dict.fromkeys("ghi", 0)
-    at, story = 0, [topics(0, t=4)]
+    at, history = 0, [topics(0, t=4)]
     for _ in range(draw(st.integers(1, 25))):
         at += draw(st.sampled_from([1, 500, 4_000, 5_000, 20_000]))
         name = draw(GROUPS)
@@ -97,23 +97,23 @@ def _stories(draw):
         if action == "record":
             generations[name] += 1
             members = [member(each, (place,)) for place, each in enumerate(draw(st.sets(st.sampled_from("abc"))))]
-            story.append(record(at, generations[name], *members, group=name, joined=at - 100))
+            history.append(record(at, generations[name], *members, group=name, joined=at - 100))
             written[name] = at
         elif action == "poll":
-            story.append(listed(at, name))
+            history.append(listed(at, name))
         elif action == "leave":
-            story.append(left("a", written[name] - 50, generations[name] - 1, received=at, group=name))
+            history.append(left("a", written[name] - 50, generations[name] - 1, received=at, group=name))
         elif action == "grow":
-            story.append(topics(at, t=draw(st.integers(4, 6))))
+            history.append(topics(at, t=draw(st.integers(4, 6))))
         else:
             generations[name] = 0
-            story.append(tombstone(at, name))
-    return story
+            history.append(tombstone(at, name))
+    return history
 
 
-def _reported(story, period_ms, most):
+def _reported(history, period_ms, most):
     """Events by group, where the time comes so often and ``most`` groups are settled at a time."""
-    observations = in_time(*story, *map(tick, range(0, 300_000, period_ms)))
+    observations = in_time(*history, *map(tick, range(0, 300_000, period_ms)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tracker_module, "DUE_MAX", most)
         tracker = Tracker("cluster")
@@ -124,9 +124,9 @@ def _reported(story, period_ms, most):
 
 @pytest.mark.no_cover  # many times over what others count
 @settings(max_examples=40)
-@given(_stories(), st.sampled_from([1_000, 3_000, 11_000]))
-def test_how_often_time_is_given_and_how_much_is_done_at_a_time_changes_nothing(story, period_ms):
-    assert _reported(story, period_ms, 1) == _reported(story, LATE_MAX_MS, DUE_MAX)
+@given(_histories(), st.sampled_from([1_000, 3_000, 11_000]))
+def test_how_often_time_is_given_and_how_much_is_done_at_a_time_changes_nothing(history, period_ms):
+    assert _reported(history, period_ms, 1) == _reported(history, LATE_MAX_MS, DUE_MAX)
 
 
 def test_of_deadlines_the_earliest_counts_and_those_that_were_dropped_do_not():

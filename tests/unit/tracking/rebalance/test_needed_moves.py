@@ -26,7 +26,7 @@ def test_partitions_of_a_member_that_went_had_to_move(after, moved, needed):
     assert (event.moved, event.needed) == (moved, needed)
 
 
-def test_partitions_that_nobody_has_now_did_not_move():
+def test_partitions_without_an_owner_after_it_did_not_move():
     before = (member("a", [0, 1, 2]), member("c", [3, 4, 5]))
     event = closing(member("a", [0, 1, 2]), before=before)
     assert (event.moved, event.needed) == (0, 0)

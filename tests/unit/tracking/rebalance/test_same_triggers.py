@@ -48,7 +48,7 @@ def test_a_topic_that_was_made_anew_with_fewer_partitions():
 
 
 @pytest.mark.parametrize("asked", [6_000, 15_000, 30_000])
-def test_a_client_hears_of_a_new_topic_minutes_later(asked):
+def test_a_new_topic_is_a_cause_when_a_client_notices_it_minutes_later(asked):
     """Its pattern matches the topic that was created at 5 s; a rebalance of another cause comes first."""
     records = (
         record(1_000, 1, member("a", ALL)),

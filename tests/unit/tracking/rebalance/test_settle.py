@@ -45,7 +45,7 @@ def test_the_same_evidence_changes_nothing():
     assert revise(_settlement(TIGHT, Trigger.REJOIN), _settlement(TIGHT, Trigger.REJOIN)) is None
 
 
-def test_in_a_storm_the_oldest_episode_settles_early():
+def test_with_very_many_open_episodes_the_oldest_settles_early():
     storm = [record(10_000 + number, 2 + number, member("a", ALL)) for number in range(PENDING_MAX + 3)]
     _, events = watch(*START, *storm)
     assert [event.generation for event in closing(events)[1:]] == [2, 3, 4]
@@ -69,7 +69,7 @@ def test_a_rebalance_began_after_the_one_before_it_ended():
     assert closing(events)[-1].phases.started_ms == T0 + 4_000
 
 
-def test_a_join_phase_that_ended_before_the_rebalance_is_not_believed():
+def test_a_join_phase_that_ended_before_the_rebalance_is_ignored():
     _, events = watch(*START, listed(20_000), record(23_000, 2, member("a", ALL), joined=3_000), tick(60_000))
     phases = closing(events)[-1].phases
     assert (phases.joined_ms, phases.join_seconds, phases.sync_seconds) == (None, None, None)
@@ -135,7 +135,7 @@ def test_an_answer_that_a_gateway_saw_a_member_get_bounds_the_start():
         (1.95, 20_050),
     ],
 )
-def test_what_cannot_be_true_of_when_a_member_was_asked_dates_nothing(seconds, started):
+def test_an_impossible_stop_time_does_not_date_the_start(seconds, started):
     report = revoked("a", 22_000, 22_000, 1, ALL)
     seen = replace(report, event=replace(report.event, stop_seconds=seconds))
     _, events = watch(record(4_000, 1, member("a", ALL)), seen, record(23_000, 2, member("a", ALL)), tick(60_000))
@@ -202,7 +202,7 @@ def test_a_slow_poll_that_a_later_one_overtook_changes_nothing():
     assert closing(events)[-1].phases.started_ms == T0 + 20_000
 
 
-def test_polls_of_a_clock_that_was_set_back_are_forgotten():
+def test_polls_before_a_clock_was_set_back_are_removed():
     tracker, _ = watch(*START, listed(900_000), listed(20_000), listed(20_200, "g"))
     events = feed(tracker, record(23_000, 2, member("a", ALL), joined=22_990), tick(60_000))
     assert closing(events)[-1].phases.started_ms == T0 + 20_000

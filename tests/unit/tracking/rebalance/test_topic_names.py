@@ -72,7 +72,7 @@ def test_what_waits_to_be_reported_is_reported_by_names_that_came_meanwhile():
     assert [event.topics for event in closing(late)] == [{"t": 4}, {"t": 4}]
 
 
-def test_names_are_waited_for_when_brokers_are_slow_to_say_them():
+def test_reporting_waits_for_the_names_of_topics():
     tracker, nothing = followed(*STARTS, *JOINED, topics(1_500, t=4), tick(UNNAMED_UNTIL - 1))
     assert nothing == []
     assert tracker.unsettled("g")
@@ -80,7 +80,7 @@ def test_names_are_waited_for_when_brokers_are_slow_to_say_them():
     assert [event.members[0].assigned for event in events] == [{"t": (0, 1, 2, 3)}, {"t": (0, 1)}]
 
 
-def test_what_nobody_can_name_is_reported_by_its_id_and_once_more_when_it_has_a_name():
+def test_a_topic_without_a_name_is_reported_by_its_id_and_again_with_its_name():
     tracker, events = followed(*STARTS, topics(1_500, t=4), tick(UNNAMED_UNTIL))
     (by_id,) = closing(events)
     assert by_id.members[0].assigned == {ID: (0, 1, 2, 3)}
@@ -155,7 +155,7 @@ def test_a_group_that_became_another_type_is_reported_once_more_however_little_o
     assert replace(by_name, revision=0) == closing(early)[-1]
 
 
-def test_what_everybody_had_put_down_is_named_too():
+def test_partitions_that_all_members_revoked_are_reported_with_their_names():
     nobody = [
         fact(2_400, GroupEpoch(4)),
         target(2_400, "a"),
@@ -217,8 +217,10 @@ JOINED_BY_ID = (WHOLE, topics(0, t=4), *STARTS, *JOINED)
 )
 def test_commits_end_the_stall_of_a_topic_whose_name_comes_late(commits, first):
     """Commits have the name, and records of assignments the id; A had 2 and 3 until 2.1 s, asked at 2.0 s."""
-    story = in_time(*JOINED_BY_ID, committed(1_500, 0, 1, 2, 3), *(committed(at, 2, 3) for at in commits), named(2_800))
-    _, events = watch(*story, tick(20_000), settle_ms=SETTLE_MS, commits=False)
+    history = in_time(
+        *JOINED_BY_ID, committed(1_500, 0, 1, 2, 3), *(committed(at, 2, 3) for at in commits), named(2_800)
+    )
+    _, events = watch(*history, tick(20_000), settle_ms=SETTLE_MS, commits=False)
     stall = closing(events)[-1].stall
     assert (stall.lower_seconds, stall.seconds) == (pytest.approx(0.1), (first - 2_000) / 1_000)
 
@@ -233,6 +235,6 @@ def test_an_open_stall_of_a_topic_goes_on_when_its_name_is_known():
         committed(41_000, 2, 3),
     ]
     for by_name, since in (((), 1.0), ([committed(39_000, 2, 3)], 2.2)):
-        story = in_time(*JOINED_BY_ID, tick(UNNAMED_UNTIL + 5_000), named(30_000), *by_name, *taken)
-        _, events = watch(*story, tick(90_000), settle_ms=SETTLE_MS, commits=False)
+        history = in_time(*JOINED_BY_ID, tick(UNNAMED_UNTIL + 5_000), named(30_000), *by_name, *taken)
+        _, events = watch(*history, tick(90_000), settle_ms=SETTLE_MS, commits=False)
         assert closing(events)[-1].stall.seconds == pytest.approx(41.0 - since)

@@ -8,8 +8,8 @@ from rebalance_agent.assignors import strategy
 from rebalance_agent.assignors.hosts.host_names import HostNames
 from rebalance_agent.assignors.strategy_registry import STRATEGIES
 from rebalance_agent.demo.processes.gateways import behind_gateways, gateway_name
-from rebalance_agent.demo.stories import GROUPS, STEPS, TOPICS, group_named
-from rebalance_agent.demo.story_types import (
+from rebalance_agent.demo.scenario import GROUPS, STEPS, TOPICS, group_named
+from rebalance_agent.demo.scenario_types import (
     AddPartitions,
     ClientLibrary,
     CreateTopic,
@@ -21,12 +21,12 @@ from rebalance_agent.demo.story_types import (
 from rebalance_agent.model.subscription import GroupSubscription, MemberSubscription, TopicMetadata
 
 
-def test_the_timetable_shows_all_that_it_must():
+def test_the_steps_use_every_kind_of_action():
     kinds = {type(action) for step in STEPS for action in step.actions}
     assert kinds == {StartMember, StopMember, KillMember, SlowDown, AddPartitions, CreateTopic}
 
 
-def test_every_action_fits_the_members_there_are_at_that_moment():
+def test_every_action_is_possible_with_the_members_at_that_step():
     alive = {group.name: {each.name for each in group.members if each.from_start} for group in GROUPS}
     for step in STEPS:
         for action in step.actions:
@@ -97,7 +97,7 @@ def test_under_roundrobin_each_topic_is_on_one_host_and_under_shuffled_roundrobi
     assert set(hosts_of_topics("shuffled-roundrobin")) == {2}
 
 
-def test_the_timetable_expects_the_topics_of_the_group_on_hosts_on_one_host_and_then_on_none():
+def test_the_steps_expect_the_topics_of_the_group_on_hosts_on_one_host_and_then_on_none():
     clicks = sum(name.startswith("clicks-") for name in TOPICS)
     expected = {each.on_one_host for step in STEPS for each in step.expected if each.group == "clicks-hosts"}
     assert expected == {clicks + 1, None, 0}
@@ -111,13 +111,13 @@ def test_the_observers_rule_names_the_hosts_of_a_group_whose_members_have_them_a
             assert rule.name(member.client_id, "/127.0.0.1") == (member.host or "127.0.0.1")
 
 
-def test_a_group_behind_gateways_has_plain_clients_and_says_so_in_its_name():
+def test_a_group_behind_gateways_has_plain_clients_and_a_name_that_ends_with_gateway():
     (group,) = (group for group in GROUPS if group.configured)
     assert (group.client, group.configured, group.assignor) == (ClientLibrary.CONFLUENT, "range", "weighted-sticky")
     assert group.name.endswith("-gateway")
 
 
-def test_names_are_unique_because_processes_and_logs_have_them():
+def test_names_of_processes_are_unique():
     names = [member.name for group in GROUPS for member in group.members]
     names += [gateway_name(member.name) for _, member in behind_gateways(GROUPS)]
     assert len(names) == len(set(names))

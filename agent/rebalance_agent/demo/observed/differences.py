@@ -1,4 +1,4 @@
-"""Compares what the agent reports with the coordinator's state and with the timetable. Pure.
+"""Compares what the agent reports with the coordinator's state and with the scenario. Pure.
 
 Every difference is one line of text; no lines mean no difference.
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from rebalance_agent.api.shapes import GroupSummary, HostSpreadSummary
 from rebalance_agent.demo.observed.gauges import GroupGauges
-from rebalance_agent.demo.story_types import SlowDown, StoryStep
+from rebalance_agent.demo.scenario_types import DemoStep, SlowDown
 from rebalance_agent.model.episode import Basis
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.partitions import TopicPartitions, count_partitions, pairs, to_ranges, topic_partitions
@@ -49,12 +49,12 @@ class CoordinatorView:
 
 @dataclass(frozen=True, slots=True)
 class SeenStep:
-    """A step of the timetable, the closing events of the episodes ``seen``, and the ``problem`` if it did not run.
+    """A step, the closing events of the episodes ``seen``, and the ``problem`` if it did not run.
 
     ``ended``: group -> its summary when the step was over.
     """
 
-    step: StoryStep
+    step: DemoStep
     seen: tuple[GenerationEvent, ...]
     problem: str = ""
     ended: Mapping[str, GroupSummary] = field(default_factory=dict)
@@ -78,31 +78,33 @@ def owned_counts(event: GenerationEvent) -> dict[str, int]:
     return dict(sorted(counts.items()))
 
 
-def group_differences(event: GenerationEvent | None, gauges: GroupGauges, words: CoordinatorView) -> list[str]:
-    """Return the differences between a group's newest ``event``, its ``gauges`` and the coordinator's ``words``."""
+def group_differences(event: GenerationEvent | None, gauges: GroupGauges, coordinator: CoordinatorView) -> list[str]:
+    """Return the differences between a group's newest ``event``, its ``gauges`` and the ``coordinator``'s state."""
     members = event.members if event else ()
     clients = {member.member_id: member.client_id for member in members}
     protocol = event.assignor if event else None
     facts = (
-        ("state", "Stable", words.state),
-        ("generation in the events", event.generation if event else None, words.generation),
-        ("generation on /metrics", gauges.generation, words.generation),
-        ("protocol", protocol, words.protocol),
-        ("protocol", protocol, words.described_protocol),
-        ("number of members on /metrics", gauges.members, len(words.clients)),
+        ("state", "Stable", coordinator.state),
+        ("generation in the events", event.generation if event else None, coordinator.generation),
+        ("generation on /metrics", gauges.generation, coordinator.generation),
+        ("protocol", protocol, coordinator.protocol),
+        ("protocol", protocol, coordinator.described_protocol),
+        ("number of members on /metrics", gauges.members, len(coordinator.clients)),
     )
     lines = [f"{what}: ours is {ours}, the coordinator's {theirs}" for what, ours, theirs in facts if ours != theirs]
-    lines += _member_differences(clients, words.clients)
+    lines += _member_differences(clients, coordinator.clients)
     assignment = {member.member_id: member.assigned for member in members}
-    lines += _assignment_differences(assignment, {**clients, **words.clients}, words.assignment, gauges.owned)
+    lines += _assignment_differences(
+        assignment, {**clients, **coordinator.clients}, coordinator.assignment, gauges.owned
+    )
     return list(dict.fromkeys(lines))
 
 
-def strategy_differences(assignor: str, words: CoordinatorView) -> list[str]:
-    """Return a line if the group does not run the story's ``assignor``, as without effective gateways."""
-    if words.protocol == assignor:
+def strategy_differences(assignor: str, coordinator: CoordinatorView) -> list[str]:
+    """Return a line if the group does not run the scenario's ``assignor``, as without effective gateways."""
+    if coordinator.protocol == assignor:
         return []
-    return [f"assignor: the story's is {assignor}, the coordinator's {words.protocol}"]
+    return [f"assignor: the story's is {assignor}, the coordinator's {coordinator.protocol}"]
 
 
 def _member_differences(ours: Mapping[str, str], theirs: Mapping[str, str]) -> list[str]:

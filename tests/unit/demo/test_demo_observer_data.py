@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from rebalance_agent.api.history import HistoryLimits
 from rebalance_agent.demo.observed.gauges import GroupGauges
-from rebalance_agent.demo.observed.watching import DemoObserver
+from rebalance_agent.demo.observed.observer_data import DemoObserver
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.events import GroupGoneEvent
 from rebalance_agent.model.group import GroupType
@@ -16,7 +16,7 @@ def observer(*events):
     return watching
 
 
-def test_a_higher_revision_replaces_a_lower_one_in_whatever_order_they_come():
+def test_a_higher_revision_replaces_a_lower_one_in_any_order_of_arrival():
     first, better = generation_event(moved=1), generation_event(moved=2, revision=1)
     for order in ((first, better), (better, first)):
         assert observer(*order).episodes("g") == [better]
@@ -37,7 +37,7 @@ def test_other_kinds_and_unknown_groups_are_nothing():
     assert list(watching.explain_news("g")) == []
 
 
-def test_a_demo_that_runs_all_day_keeps_the_newest():
+def test_a_demo_that_runs_all_day_keeps_the_newest_rebalances():
     rebalances_max = HistoryLimits().rebalances
     episodes = observer(*map(generation_event, range(1, rebalances_max + 11))).episodes("g")
     assert len(episodes) == rebalances_max

@@ -1,4 +1,4 @@
-"""Reads the coordinator's view of the groups without this package's decoders.
+"""Reads the coordinator's state of the groups without this package's decoders.
 
 Generation, protocol and members come from the offsets topic, printed by Kafka's own formatter; state, protocol and
 assignment come from DescribeGroups, decoded by librdkafka.
@@ -15,12 +15,12 @@ from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-d
 
 from rebalance_agent.cluster.admin_answers import AdminAnswers
 from rebalance_agent.demo.errors import DemoError
-from rebalance_agent.demo.observed.claims_check import CoordinatorView
+from rebalance_agent.demo.observed.differences import CoordinatorView
 from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
 from rebalance_agent.model.partitions import TopicPartitions, topic_partitions
 from rebalance_agent.testing import EmbeddedKafka
 
-__all__ = ["ONE_OFFSETS_PARTITION", "Logged", "ask", "read_formatter"]
+__all__ = ["ONE_OFFSETS_PARTITION", "Logged", "read_coordinator", "read_formatter"]
 
 CONSOLE_CONSUMER = "org.apache.kafka.tools.consumer.ConsoleConsumer"
 FORMATTER = "org.apache.kafka.tools.consumer.GroupMetadataMessageFormatter"
@@ -41,17 +41,17 @@ Logged = Mapping[str, Any]
 NO_RECORD: Logged = {"generation": None, "protocol": None, "members": []}
 
 
-def ask(kafka: EmbeddedKafka, groups: Sequence[str]) -> dict[str, CoordinatorView]:
+def read_coordinator(kafka: EmbeddedKafka, groups: Sequence[str]) -> dict[str, CoordinatorView]:
     """Return the coordinator's current view of each of ``groups``.
 
     Raises:
         DemoError: Kafka's tool fails, or its output cannot be read.
     """
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
-    asking = AdminAnswers(ADMIN_TIMEOUT_SECONDS)
+    responses_of = AdminAnswers(ADMIN_TIMEOUT_SECONDS)
     offsets = TopicPartition(OFFSETS_TOPIC, 0)
     latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
-    end = asking(admin.list_offsets, {offsets: latest})[offsets].result()
+    end = responses_of(admin.list_offsets, {offsets: latest})[offsets].result()
     done = kafka.run_tool(
         CONSOLE_CONSUMER,
         *("--bootstrap-server", kafka.bootstrap_servers, "--topic", OFFSETS_TOPIC, "--partition", "0"),
@@ -61,8 +61,8 @@ def ask(kafka: EmbeddedKafka, groups: Sequence[str]) -> dict[str, CoordinatorVie
     if done.returncode:
         raise DemoError(f"Kafka's console consumer ended with {done.returncode}: {done.stderr[-500:].strip()}")
     logged = read_formatter(done.stdout)
-    described = asking(admin.describe_consumer_groups, list(groups))
-    return {group: _words(logged.get(group, NO_RECORD), described[group].result()) for group in groups}
+    described = responses_of(admin.describe_consumer_groups, list(groups))
+    return {group: _coordinator_view(logged.get(group, NO_RECORD), described[group].result()) for group in groups}
 
 
 def read_formatter(text: str) -> dict[str, Logged]:
@@ -95,7 +95,7 @@ def _skip_blanks(text: str, at: int) -> int:
     return at
 
 
-def _words(logged: Logged, described: Any) -> CoordinatorView:  # noqa: ANN401 - confluent-kafka has no types
+def _coordinator_view(logged: Logged, described: Any) -> CoordinatorView:  # noqa: ANN401 - confluent-kafka has no types
     return CoordinatorView(
         generation=logged["generation"],
         protocol=logged["protocol"],

@@ -38,8 +38,8 @@ BROKER = {
 }
 
 
-class Stage:
-    """The cluster and the folder. ``over`` is set when nothing more is to be played."""
+class RunContext:
+    """The cluster and the folder of a run. ``over`` is set at its end."""
 
     def __init__(self, kafka, folder, seed):
         self.kafka, self.folder, self.seed = kafka, folder, seed

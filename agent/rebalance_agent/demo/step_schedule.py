@@ -1,4 +1,4 @@
-"""Runs the steps of the timetable, each when its groups are calm. Pure except for the actions; time comes from a clock.
+"""Runs the steps of the demo, each when its groups are calm. Pure except for the actions; time comes from a clock.
 
 Steps begin in order, with a pause between them. Steps of different groups may overlap, so that the demo does not wait
 for a session timeout. A step is over when each of its groups has a newer generation, the expected members, and was
@@ -13,10 +13,10 @@ from enum import StrEnum
 
 from rebalance_agent.api.shapes import GroupSummary
 from rebalance_agent.clock import Clock
-from rebalance_agent.demo.story_types import Action, StoryStep
+from rebalance_agent.demo.scenario_types import Action, DemoStep
 from rebalance_agent.model.group import GroupState
 
-__all__ = ["StepRun", "StepStatus", "Timetable", "stable"]
+__all__ = ["StepRun", "StepSchedule", "StepStatus", "stable"]
 
 CALM_SECONDS = 2.0
 """Seconds without change after which a group is calm: a cooperative follow-up of librdkafka comes after one second."""
@@ -47,7 +47,7 @@ class StepRun:
     ``ended``: group -> its summary when the step was over.
     """
 
-    step: StoryStep
+    step: DemoStep
     after: dict[str, int] = field(default_factory=dict)
     began: float | None = None
     over: bool = False
@@ -74,10 +74,10 @@ def stable(group: GroupSummary) -> bool:
     return group.state is GroupState.STABLE and group.running is None
 
 
-class Timetable:
+class StepSchedule:
     """The steps and their progress; call `advance` several times a second."""
 
-    def __init__(self, steps: Sequence[StoryStep], members: Mapping[str, int], clock: Clock, until: float) -> None:
+    def __init__(self, steps: Sequence[DemoStep], members: Mapping[str, int], clock: Clock, until: float) -> None:
         """Prepare the steps. ``members``: number in each group before the first step; ``until``: monotonic end time."""
         self.runs = tuple(StepRun(step) for step in steps)
         self._members = dict(members)
@@ -99,17 +99,17 @@ class Timetable:
         since = self._calm_since.get(group)
         return since is not None and self._clock.monotonic() - since[1] >= CALM_SECONDS
 
-    def advance(self, groups: Mapping[str, GroupSummary], perform: Callable[[Action], None]) -> None:
+    def advance(self, groups: Mapping[str, GroupSummary], execute: Callable[[Action], None]) -> None:
         """Update the groups, end the steps that are over, and begin the next one if it can begin."""
-        self._look(groups)
+        self._update_calm(groups)
         for run in self.runs:
             if run.running:
                 self._end(run, groups)
         waiting = next((run for run in self.runs if run.began is None), None)
         if waiting is not None and not self.over and self._may_begin(waiting):
-            self._begin(waiting, perform)
+            self._begin(waiting, execute)
 
-    def _look(self, groups: Mapping[str, GroupSummary]) -> None:
+    def _update_calm(self, groups: Mapping[str, GroupSummary]) -> None:
         now = self._clock.monotonic()
         for group, members in self._members.items():
             seen = groups.get(group)
@@ -123,7 +123,7 @@ class Timetable:
         busy = {expected.group for other in self.runs if other.running for expected in other.step.expected}
         return self._clock.monotonic() >= self._next_at and not touched & busy and all(map(self.calm, touched))
 
-    def _begin(self, run: StepRun, perform: Callable[[Action], None]) -> None:
+    def _begin(self, run: StepRun, execute: Callable[[Action], None]) -> None:
         run.began = self._clock.monotonic()
         run.problem = ""
         due = run.began if run is self.runs[0] else self._next_at
@@ -133,7 +133,7 @@ class Timetable:
             run.after[expected.group] = self._calm_since.pop(expected.group)[0]
             self._members[expected.group] = expected.members
         for action in run.step.actions:
-            perform(action)
+            execute(action)
 
     def _end(self, run: StepRun, groups: Mapping[str, GroupSummary]) -> None:
         behind = [group for group, after in run.after.items() if not self._moved_on(group, after)]

@@ -1,7 +1,7 @@
-"""Obstacles for readers of the offsets topic: open transactions, and records of other programs.
+"""Records that make the offsets topic hard to read: open transactions, and records of other programs.
 
-``client.id=__admin_client`` may produce there. A coordinator that finds them in a partition of its own loads it anew,
-and fails over what it cannot read: so they go to a partition where no real group is.
+Clients with ``client.id=__admin_client`` may produce there. A coordinator that loads its partition again fails at
+records that it cannot read: so they go to a partition without a real group.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from support.kafka.stillness import GIVEN_UP_S
 from support.observer.observing import PATIENCE_S, create_topic
 
 PARTITIONS = 8
-SPARED = 0
+FOREIGN_PARTITION = 0
 """A partition of the offsets topic without real groups."""
 
 PAUSE_S = 0.5
 
 
-def slot(group):
+def offsets_partition(group):
     """The partition of the offsets topic (of `PARTITIONS`) of a group."""
     return partition_of(generation(group, 1, 0, members=0)[0], PARTITIONS)
 
 
-def write(bootstrap, records, partition=SPARED):
+def write(bootstrap, records, partition=FOREIGN_PARTITION):
     """Produce (key, value) pairs."""
     settings = {"bootstrap.servers": bootstrap, "client.id": "__admin_client", "linger.ms": 20}
     producer = Producer({**settings, "queue.buffering.max.messages": 500_000})
@@ -58,8 +58,8 @@ def bad_records(groups, seed):
 
 
 @contextmanager
-def vandalised(bootstrap, groups):
-    """Write such records repeatedly, until the block ends."""
+def writing_bad_records(bootstrap, groups):
+    """Write `bad_records` repeatedly until the block ends."""
     stop, written = threading.Event(), []
 
     def run():

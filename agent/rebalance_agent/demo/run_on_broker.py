@@ -1,4 +1,4 @@
-"""Runs the stories once on a broker that is ready: starts the processes, follows the timetable, returns the summary."""
+"""Runs the scenario once on a broker that is ready: starts the processes, runs the steps, returns the summary."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ import threading
 from collections.abc import Callable, Mapping
 
 from rebalance_agent.clock import Clock
+from rebalance_agent.demo.demo_processes import SETTLE_SECONDS, DemoProcesses, choose_ports
 from rebalance_agent.demo.errors import DemoError
-from rebalance_agent.demo.observed.claims_check import CoordinatorView
-from rebalance_agent.demo.observed.coordinator_words import ask
+from rebalance_agent.demo.observed.coordinator_state import read_coordinator
+from rebalance_agent.demo.observed.differences import CoordinatorView
+from rebalance_agent.demo.observed.observer_data import DemoObserver, answers
 from rebalance_agent.demo.observed.summary import Summary, seen_steps, summarise
-from rebalance_agent.demo.observed.watching import DemoObserver, answers
 from rebalance_agent.demo.processes.children import Children
+from rebalance_agent.demo.scenario import GROUPS, STEPS, TOPICS
 from rebalance_agent.demo.screens.screen import Board, Screen
-from rebalance_agent.demo.stage import SETTLE_SECONDS, Stage, choose_ports
-from rebalance_agent.demo.stories import GROUPS, STEPS, TOPICS
-from rebalance_agent.demo.timetable import StepRun, Timetable, stable
+from rebalance_agent.demo.step_schedule import StepRun, StepSchedule, stable
 from rebalance_agent.testing import EmbeddedKafka
 
-__all__ = ["Performance"]
+__all__ = ["DemoRun"]
 
 TICK_SECONDS = 0.2
-"""Pause between two updates of timetable and screen."""
+"""Pause between two updates of the schedule and the screen."""
 
 START_SECONDS_MAX = 60.0
 """Time limit for the agent's processes to be ready, and again for the groups to have their members."""
@@ -34,8 +34,8 @@ ATTEMPTS_MAX = 2
 """Attempts of the check: agent and coordinator are read at slightly different moments; a real difference persists."""
 
 
-class Performance:
-    """One run of the demo; call `play` once. ``interrupted``: whether Ctrl-C ended a run without time limit."""
+class DemoRun:
+    """One run of the demo; call `run` once. ``interrupted``: whether Ctrl-C ended a run without time limit."""
 
     def __init__(
         self, seconds: float, check: bool, clock: Clock, screen: Screen, kafka: EmbeddedKafka, children: Children
@@ -48,8 +48,8 @@ class Performance:
         self._kafka = kafka
         self._children = children
         self._ports = choose_ports(GROUPS)
-        self._stage = Stage(children, kafka.bootstrap_servers, self._ports)
-        self._watching = DemoObserver(
+        self._processes = DemoProcesses(children, kafka.bootstrap_servers, self._ports)
+        self._observer = DemoObserver(
             self._ports.addresses["observer"].removesuffix("/metrics"), kafka.bootstrap_servers
         )
         self._began = clock.monotonic()
@@ -58,43 +58,43 @@ class Performance:
         self._pace = threading.Event()
         self._runs = tuple(map(StepRun, STEPS))
 
-    def play(self) -> Summary:
+    def run(self) -> Summary:
         """Run the demo and return the summary.
 
         Raises:
             DemoError: a process ended, or something was not ready in time.
         """
         for group in GROUPS:
-            self._screen.say(f"group {group.name} ({group.client}, {group.assignor}): {group.story}")
-        self._stage.start_agents(GROUPS)
-        self._stage.create_topics(TOPICS)
+            self._screen.say(f"group {group.name} ({group.client}, {group.assignor}): {group.description}")
+        self._processes.start_agents(GROUPS)
+        self._processes.create_topics(TOPICS)
         self._await_agents()
-        self._stage.start_members(GROUPS)
-        self._stage.start_producer(TOPICS, "^clicks-.*")
-        with self._watching:
+        self._processes.start_members(GROUPS)
+        self._processes.start_producer(TOPICS, "^clicks-.*")
+        with self._observer:
             try:
-                self._follow_timetable()
+                self._run_steps()
                 while self._endless:
-                    self._look()
+                    self._update_screen()
             except KeyboardInterrupt:
                 if not self._endless:
                     raise
                 self.interrupted = True
             return self._summary()
 
-    def _follow_timetable(self) -> None:
+    def _run_steps(self) -> None:
         members = {group.name: sum(member.from_start for member in group.members) for group in GROUPS}
-        self._until(lambda: self._gathered(members), START_SECONDS_MAX)
-        if not self._gathered(members) and self._clock.monotonic() < self._end:
+        self._wait_until(lambda: self._have_members(members), START_SECONDS_MAX)
+        if not self._have_members(members) and self._clock.monotonic() < self._end:
             raise DemoError(f"the groups were not ready within {START_SECONDS_MAX:g} s: {self._states()}")
         reserve = SETTLE_SECONDS_MAX + (CHECK_SECONDS if self._check else 0)
-        timetable = Timetable(STEPS, members, self._clock, self._end - reserve)
-        self._runs = timetable.runs
-        while not timetable.over:
-            timetable.advance(self._watching.groups, self._stage.perform)
-            self._look()
-        self._until(self._events_complete, SETTLE_SECONDS_MAX)
-        self._look()
+        schedule = StepSchedule(STEPS, members, self._clock, self._end - reserve)
+        self._runs = schedule.runs
+        while not schedule.over:
+            schedule.advance(self._observer.groups, self._processes.execute)
+            self._update_screen()
+        self._wait_until(self._events_complete, SETTLE_SECONDS_MAX)
+        self._update_screen()
 
     # -- waiting -----------------------------------------------------------------------------------------------
 
@@ -109,34 +109,34 @@ class Performance:
                 self._pace.wait(TICK_SECONDS)
             self._screen.say(f"{name}: {url}")
 
-    def _until(self, condition: Callable[[], bool], seconds: float) -> None:
+    def _wait_until(self, condition: Callable[[], bool], seconds: float) -> None:
         deadline = min(self._clock.monotonic() + seconds, self._end)
         while not condition() and self._clock.monotonic() < deadline:
-            self._look()
+            self._update_screen()
 
-    def _gathered(self, members: Mapping[str, int]) -> bool:
-        groups = self._watching.groups
+    def _have_members(self, members: Mapping[str, int]) -> bool:
+        groups = self._observer.groups
         return all(
             name in groups and stable(groups[name]) and groups[name].members == count for name, count in members.items()
         )
 
     def _events_complete(self) -> bool:
         """Whether the events include all generations that the API shows, so every episode has settled."""
-        groups = self._watching.groups
-        newest = {group.name: self._watching.completed(group.name)[:1] for group in GROUPS}
+        groups = self._observer.groups
+        newest = {group.name: self._observer.completed(group.name)[:1] for group in GROUPS}
         return all(lines and lines[0].generation == groups[name].generation for name, lines in newest.items())
 
-    def _look(self) -> None:
+    def _update_screen(self) -> None:
         self._children.require_alive()
         elapsed_seconds = self._clock.monotonic() - self._began
-        self._screen.show(Board(elapsed_seconds, self._ports.addresses, self._watching.answer, self._runs))
+        self._screen.show(Board(elapsed_seconds, self._ports.addresses, self._observer.answer, self._runs))
         for group in GROUPS:
-            for text in self._watching.explain_news(group.name):
+            for text in self._observer.explain_news(group.name):
                 self._screen.say(f"{elapsed_seconds:6.1f} s  {text}")
         self._pace.wait(TICK_SECONDS)
 
     def _states(self) -> str:
-        seen = self._watching.groups
+        seen = self._observer.groups
         return ", ".join(
             f"{group.name} {seen[group.name].state} with {seen[group.name].members}"
             if group.name in seen
@@ -148,12 +148,12 @@ class Performance:
 
     def _summary(self) -> Summary:
         names = [group.name for group in GROUPS]
-        words: dict[str, CoordinatorView] | None = None
+        coordinator: dict[str, CoordinatorView] | None = None
         for _ in range(ATTEMPTS_MAX):
-            episodes, gauges = {name: self._watching.episodes(name) for name in names}, self._watching.gauges()
+            episodes, gauges = {name: self._observer.episodes(name) for name in names}, self._observer.gauges()
             if self._check:
-                words = ask(self._kafka, names)
-            summary = summarise(GROUPS, episodes, gauges, seen_steps(self._runs, episodes), words)
+                coordinator = read_coordinator(self._kafka, names)
+            summary = summarise(GROUPS, episodes, gauges, seen_steps(self._runs, episodes), coordinator)
             if not summary.differences:
                 break
         return summary

@@ -1,4 +1,4 @@
-"""Computes what each join of the timetable costs under the eager and the cooperative protocol, by simulation. Pure.
+"""Computes what each join in the scenario costs under the eager and the cooperative protocol, by simulation. Pure.
 
 The demo's own groups are simulated, because a run shows each of them under one protocol only.
 """
@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from rebalance_agent.assignors.strategy_registry import STRATEGIES
-from rebalance_agent.demo.story_types import StartMember, StoryGroup, StoryStep
+from rebalance_agent.demo.scenario_types import DemoGroup, DemoStep, StartMember
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.model.subscription import TopicMetadata
 from rebalance_agent.testing.simulation import Join, SimulatedMember, SimulationSettings, Timeline, simulate
@@ -28,7 +28,7 @@ _COOPERATIVE = "cooperative-"
 
 
 def model_rows(
-    groups: Sequence[StoryGroup], steps: Sequence[StoryStep], topics: Mapping[str, int]
+    groups: Sequence[DemoGroup], steps: Sequence[DemoStep], topics: Mapping[str, int]
 ) -> list[tuple[str, ...]]:
     """Return rows under `HEADINGS`: each join into a group whose strategy has both forms, under each of them.
 
@@ -39,7 +39,7 @@ def model_rows(
     return [row for join in joins for row in _rows(named[join.group], join.member, topics)]
 
 
-def _rows(group: StoryGroup, joining: str, topics: Mapping[str, int]) -> list[tuple[str, ...]]:
+def _rows(group: DemoGroup, joining: str, topics: Mapping[str, int]) -> list[tuple[str, ...]]:
     eager = group.assignor.removeprefix(_COOPERATIVE)
     both = (eager, _COOPERATIVE + eager)
     if not STRATEGIES.keys() >= {*both}:
@@ -51,7 +51,7 @@ def _rows(group: StoryGroup, joining: str, topics: Mapping[str, int]) -> list[tu
     return [(what, name, *_cost(_join(group, joining, name, known), total)) for name in both]
 
 
-def _join(group: StoryGroup, joining: str, strategy: str, known: Mapping[str, TopicMetadata]) -> Timeline:
+def _join(group: DemoGroup, joining: str, strategy: str, known: Mapping[str, TopicMetadata]) -> Timeline:
     """Simulate the group: ``joining`` joins at `JOIN_MS`, all other members at the start."""
     members = [SimulatedMember(each.name, tuple(known), (strategy,), config=each.config) for each in group.members]
     return simulate(known, [Join(JOIN_MS if each.name == joining else 0, each) for each in members], SETTINGS)

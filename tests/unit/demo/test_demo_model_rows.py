@@ -2,22 +2,22 @@ from __future__ import annotations
 
 import pytest
 
-from rebalance_agent.demo.screens.model_words import HEADINGS, model_rows
-from rebalance_agent.demo.stories import GROUPS, STEPS, TOPICS
-from rebalance_agent.demo.story_types import ClientLibrary, StartMember, StoryGroup, StoryMember, StoryStep
+from rebalance_agent.demo.scenario import GROUPS, STEPS, TOPICS
+from rebalance_agent.demo.scenario_types import ClientLibrary, DemoGroup, DemoMember, DemoStep, StartMember
+from rebalance_agent.demo.screens.model_rows import HEADINGS, model_rows
 
-PEERS = StoryGroup(
-    "g", "", ClientLibrary.KAFKA_PYTHON, "sticky", "t", (StoryMember("a"), StoryMember("b"), StoryMember("c"))
+PEERS = DemoGroup(
+    "g", "", ClientLibrary.KAFKA_PYTHON, "sticky", "t", (DemoMember("a"), DemoMember("b"), DemoMember("c"))
 )
 
 
 def table(group, topics):
-    step = StoryStep("join", "", (StartMember(group.name, group.members[-1].name),), ())
+    step = DemoStep("join", "", (StartMember(group.name, group.members[-1].name),), ())
     return rows((group,), (step,), topics)
 
 
-def rows(*story):
-    lines = model_rows(*story)
+def rows(*scenario):
+    lines = model_rows(*scenario)
     assert all(len(line) == len(HEADINGS) for line in lines)
     return [list(line) for line in lines]
 
@@ -30,19 +30,19 @@ def test_an_eager_join_stops_everything_once_and_a_cooperative_one_what_moves_in
 
 
 def test_the_table_counts_the_topics_that_the_group_subscribes_to():
-    by_pattern = StoryGroup("g", "", ClientLibrary.KAFKA_PYTHON, "cooperative-sticky", "^t-.*", PEERS.members)
+    by_pattern = DemoGroup("g", "", ClientLibrary.KAFKA_PYTHON, "cooperative-sticky", "^t-.*", PEERS.members)
     assert [row[-1] for row in table(by_pattern, {"t-1": 6, "t-2": 3, "other": 100})] == ["all 9", "3 of 9"]
 
 
 def test_where_everything_moves_the_cooperative_protocol_stops_everything_as_well():
-    members = [StoryMember(name, {"assignment.consumer.priority": name}) for name in ("100", "200")]
-    failover = StoryGroup("g", "", ClientLibrary.KAFKA_PYTHON, "failover", "t", tuple(members))
+    members = [DemoMember(name, {"assignment.consumer.priority": name}) for name in ("100", "200")]
+    failover = DemoGroup("g", "", ClientLibrary.KAFKA_PYTHON, "failover", "t", tuple(members))
     assert [row[2:] for row in table(failover, {"t": 6})] == [["1", "all 6"], ["2", "all 6"]]
 
 
 @pytest.mark.parametrize("strategy", ["range", "shuffled-roundrobin"])
 def test_a_strategy_without_a_cooperative_form_has_no_row(strategy):
-    assert table(StoryGroup("g", "", ClientLibrary.KAFKA_PYTHON, strategy, "t", PEERS.members), {"t": 12}) == []
+    assert table(DemoGroup("g", "", ClientLibrary.KAFKA_PYTHON, strategy, "t", PEERS.members), {"t": 12}) == []
 
 
 def test_the_demo_compares_each_of_its_joins_into_a_group_whose_strategy_has_both_forms():

@@ -20,7 +20,7 @@ IN_MEMORY = "org.apache.kafka.streams.state.BuiltInDslStoreSuppliers$InMemoryDsl
 STREAMS_INPUT, STREAMS_OUTPUT = "streams-plaintext-input", "streams-wordcount-output"
 
 
-def cast(kafka, config):
+def start_member(kafka, config):
     """Start a member of the kind ``config["client"]``."""
     if command := {"java": _console_command, "share": _share_command, "streams": _streams_command}.get(
         config["client"]
@@ -40,7 +40,7 @@ class PythonMember:
         self._calls = []
         self._held = set()
 
-    def reported(self, call):
+    def report(self, call):
         with self._lock:
             self._calls.append(call)
             change = self._held.update if call.kind == "assigned" else self._held.difference_update
@@ -66,7 +66,7 @@ class ThreadMember(PythonMember):
     def __init__(self, config):
         super().__init__(config)
         self.error = None
-        self._timed = Timed(self.name, self.reported)
+        self._timed = Timed(self.name, self.report)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, args=(config,), daemon=True)
         self._thread.start()
@@ -74,7 +74,7 @@ class ThreadMember(PythonMember):
     def _run(self, config):
         try:
             run(config, self._timed, self._stop)
-        except Exception as error:  # noqa: BLE001 - the player looks at it
+        except Exception as error:  # noqa: BLE001 - the runner checks it
             self.error = error
 
     def slow(self, seconds):
@@ -108,7 +108,7 @@ class ProcessMember(PythonMember):
     def _read(self):
         for line in self._process.stdout:
             fields = json.loads(line)
-            self.reported(Call(**{**fields, "partitions": tuple(map(tuple, fields["partitions"]))}))
+            self.report(Call(**{**fields, "partitions": tuple(map(tuple, fields["partitions"]))}))
 
     def slow(self, seconds):
         self._process.stdin.write(f"slow {seconds}\n")
@@ -119,14 +119,14 @@ class ProcessMember(PythonMember):
         self._wait()
 
     def kill(self):
-        """Kill the process; its partitions stand still from now on."""
+        """Kill the process; its partitions have no owner from now on."""
         self._process.kill()
         now_ms = SystemClock().now_ms()
         self._process.stdin.close()
         self._wait()
         with self._lock:
-            had = tuple(sorted(self._held))
-        self.reported(Call(self.name, "killed", now_ms, now_ms, had))
+            held = tuple(sorted(self._held))
+        self.report(Call(self.name, "killed", now_ms, now_ms, held))
 
     def _wait(self):
         try:
@@ -161,7 +161,7 @@ class JavaMember:
         """Kill the process."""
         self._end(signal.SIGKILL)
 
-    end = kill  # saying goodbye takes some of them half a minute when a broker is missing
+    end = kill  # some of them need half a minute to close when a broker is missing
 
     def _end(self, number):
         self._process.send_signal(number)

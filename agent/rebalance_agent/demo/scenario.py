@@ -1,21 +1,21 @@
-"""The contents of the demo as data: topics, groups with their members, and the timetable of actions."""
+"""The scenario of the demo as data: topics, groups with their members, and the steps in their order."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rebalance_agent.demo.story_types import (
+from rebalance_agent.demo.scenario_types import (
     AddPartitions,
     ClientLibrary,
     CreateTopic,
+    DemoGroup,
+    DemoMember,
+    DemoStep,
     Expected,
     KillMember,
     SlowDown,
     StartMember,
     StopMember,
-    StoryGroup,
-    StoryMember,
-    StoryStep,
 )
 from rebalance_agent.model.episode import Trigger
 
@@ -42,88 +42,89 @@ _BOTH = ("shuffled-roundrobin", "roundrobin")
 
 _WEIGHT, _PRIORITY = "assignment.consumer.weight", "assignment.consumer.priority"
 
-GROUPS: tuple[StoryGroup, ...] = (
-    StoryGroup(
+GROUPS: tuple[DemoGroup, ...] = (
+    DemoGroup(
         name="orders-weighted",
-        story="three hosts of different size: weights 900, 90 and 10 on 100 partitions",
+        description="three hosts of different size: weights 900, 90 and 10 on 100 partitions",
         client=ClientLibrary.KAFKA_PYTHON,
         assignor="weighted-sticky",
         topics="orders",
-        members=tuple(StoryMember(f"orders-{weight}", {_WEIGHT: str(weight)}) for weight in (900, 90, 10)),
+        members=tuple(DemoMember(f"orders-{weight}", {_WEIGHT: str(weight)}) for weight in (900, 90, 10)),
     ),
-    StoryGroup(
+    DemoGroup(
         name="payments-failover",
-        story="active and passive: one works, the other waits",
+        description="active and passive: one works, the other waits",
         client=ClientLibrary.KAFKA_PYTHON,
         assignor="failover",
         topics="payments",
         members=(
-            StoryMember("payments-active", {_PRIORITY: "200"}),
-            StoryMember("payments-standby", {_PRIORITY: "100"}),
+            DemoMember("payments-active", {_PRIORITY: "200"}),
+            DemoMember("payments-standby", {_PRIORITY: "100"}),
         ),
         session_timeout_ms=_SESSION_MS_MIN,
     ),
-    StoryGroup(
+    DemoGroup(
         name="clicks-range",
-        story=f"{_CLICKS} topics by regex under range: the first members get everything, the last one nothing",
+        description=f"{_CLICKS} topics by regex under range: the first members get everything, the last one nothing",
         client=ClientLibrary.KAFKA_PYTHON,
         assignor="range",
         topics="^clicks-.*",
-        members=tuple(StoryMember(f"range-{number}") for number in (1, 2, 3)),
+        members=tuple(DemoMember(f"range-{number}") for number in (1, 2, 3)),
     ),
-    StoryGroup(
+    DemoGroup(
         name="clicks-hosts",
-        story="the same topics on two hosts of two members: roundrobin puts each topic on one host,"
+        description="the same topics on two hosts of two members: roundrobin puts each topic on one host,"
         " shuffled-roundrobin does not",
         client=ClientLibrary.KAFKA_PYTHON,
         assignor="shuffled-roundrobin",
         topics="^clicks-.*",
         members=(
-            StoryMember("application02-old", host="application02", assignors=("roundrobin",)),
-            StoryMember("application02-1", host="application02", assignors=_BOTH),
-            StoryMember("application01-1", host="application01", assignors=_BOTH),
-            StoryMember("application01-2", host="application01", assignors=_BOTH),
-            StoryMember("application02-2", host="application02", from_start=False),
+            DemoMember("application02-old", host="application02", assignors=("roundrobin",)),
+            DemoMember("application02-1", host="application02", assignors=_BOTH),
+            DemoMember("application01-1", host="application01", assignors=_BOTH),
+            DemoMember("application01-2", host="application01", assignors=_BOTH),
+            DemoMember("application02-2", host="application02", from_start=False),
         ),
         host_names=r"(application\d+)",
     ),
-    StoryGroup(
+    DemoGroup(
         name="readings-cooperative",
-        story="plain confluent-kafka, not instrumented: stalls are bounds",
+        description="plain confluent-kafka, not instrumented: stalls are bounds",
         client=ClientLibrary.CONFLUENT,
         assignor="cooperative-sticky",
         topics="readings",
-        members=(StoryMember("readings-1"), StoryMember("readings-2"), StoryMember("readings-3", from_start=False)),
+        members=(DemoMember("readings-1"), DemoMember("readings-2"), DemoMember("readings-3", from_start=False)),
         session_timeout_ms=_SESSION_MS_MIN,
     ),
-    StoryGroup(
+    DemoGroup(
         name="parcels-gateway",
-        story="plain confluent-kafka with range, behind gateways that give it weights 300 and 100 on 16 partitions",
+        description="plain confluent-kafka with range, behind gateways that give it weights 300 and 100 on 16"
+        " partitions",
         client=ClientLibrary.CONFLUENT,
         assignor="weighted-sticky",
         configured="range",
         topics="parcels",
-        members=tuple(StoryMember(f"parcels-{weight}", {_WEIGHT: str(weight)}) for weight in (300, 100)),
+        members=tuple(DemoMember(f"parcels-{weight}", {_WEIGHT: str(weight)}) for weight in (300, 100)),
     ),
 )
 
 # Steps begin in this order and can overlap. Between two steps of one group there are steps of others, most of them
 # after a long step (a session timeout, the slow consumer). A member is not killed early: its commits that stop show
 # that it failed, so it must have committed before.
-STEPS: tuple[StoryStep, ...] = (
-    StoryStep(
+STEPS: tuple[DemoStep, ...] = (
+    DemoStep(
         "join",
         "readings-3 joins",
         (StartMember("readings-cooperative", "readings-3"),),
         (Expected("readings-cooperative", Trigger.MEMBER_JOINED, 3),),
     ),
-    StoryStep(
+    DemoStep(
         "clean leave",
         "orders-10 closes its consumer",
         (StopMember("orders-weighted", "orders-10"),),
         (Expected("orders-weighted", Trigger.MEMBER_LEFT, 2),),
     ),
-    StoryStep(
+    DemoStep(
         "new topic",
         f"the topic clicks-{_CLICKS} is created and matches ^clicks-.*",
         (CreateTopic(f"clicks-{_CLICKS}", 2),),
@@ -132,55 +133,55 @@ STEPS: tuple[StoryStep, ...] = (
             Expected("clicks-hosts", Trigger.TOPICS_CHANGED, 4, on_one_host=_CLICKS + 1),
         ),
     ),
-    StoryStep(
+    DemoStep(
         "kill -9",
         "payments-active is killed; the broker waits for its session timeout",
         (KillMember("payments-failover", "payments-active"),),
         (Expected("payments-failover", Trigger.MEMBER_FAILED, 1),),
     ),
-    StoryStep(
+    DemoStep(
         "gateway: leave",
         "parcels-100 closes its plain consumer; its gateway reports the reason",
         (StopMember("parcels-gateway", "parcels-100"),),
         (Expected("parcels-gateway", Trigger.MEMBER_LEFT, 1, {"parcels-300": 16}),),
     ),
-    StoryStep(
+    DemoStep(
         "hosts: leave",
         "application02-old leaves, the last member that offers only roundrobin: the group uses shuffled-roundrobin",
         (StopMember("clicks-hosts", "application02-old"),),
         (Expected("clicks-hosts", Trigger.MEMBER_LEFT, 3),),
     ),
-    StoryStep(
+    DemoStep(
         "slow consumer",
         f"orders-10 comes back while orders-90 takes {SLOW_SECONDS:g} s to revoke: the whole group waits",
         (SlowDown("orders-weighted", "orders-90", SLOW_SECONDS), StartMember("orders-weighted", "orders-10")),
         (Expected("orders-weighted", Trigger.MEMBER_JOINED, 3),),
     ),
-    StoryStep(
+    DemoStep(
         "leave without a report",
         "readings-1 closes and reports nothing; its last commit shows that it left",
         (StopMember("readings-cooperative", "readings-1"),),
         (Expected("readings-cooperative", Trigger.MEMBER_LEFT, 2),),
     ),
-    StoryStep(
+    DemoStep(
         "failback",
         "payments-active returns and takes over",
         (StartMember("payments-failover", "payments-active"),),
         (Expected("payments-failover", Trigger.MEMBER_JOINED, 2),),
     ),
-    StoryStep(
+    DemoStep(
         "hosts: replacement",
         "application02-2 takes its place: no topic is wholly on one host",
         (StartMember("clicks-hosts", "application02-2"),),
         (Expected("clicks-hosts", Trigger.MEMBER_JOINED, 4, on_one_host=0),),
     ),
-    StoryStep(
+    DemoStep(
         "gateway: return",
         "parcels-100 returns with range in its configuration and gets its weight's share",
         (StartMember("parcels-gateway", "parcels-100"),),
         (Expected("parcels-gateway", Trigger.MEMBER_JOINED, 2, {"parcels-300": 12, "parcels-100": 4}),),
     ),
-    StoryStep(
+    DemoStep(
         "added partitions",
         "payments grows from 6 to 8 partitions",
         (AddPartitions("payments", 8),),
@@ -189,6 +190,6 @@ STEPS: tuple[StoryStep, ...] = (
 )
 
 
-def group_named(name: str) -> StoryGroup:
+def group_named(name: str) -> DemoGroup:
     """Return the group with that name, which must be in `GROUPS`."""
     return next(group for group in GROUPS if group.name == name)

@@ -1,16 +1,16 @@
-"""The commands that a member takes on its standard input: ``leave``, or ``slow SECONDS``."""
+"""The commands that a member reads from its standard input: ``leave``, or ``slow SECONDS``."""
 
 from __future__ import annotations
 
 import threading
 
-__all__ = ["Orders"]
+__all__ = ["MemberCommands"]
 
 SLOW_SECONDS_MAX = 60.0
 """Maximum delay in seconds; a longer one would exceed the session timeout anyway."""
 
 
-class Orders:
+class MemberCommands:
     """The commands received so far; written by the thread of `exit_with_parent`, read by the consumer's thread."""
 
     def __init__(self) -> None:
@@ -20,7 +20,7 @@ class Orders:
         self._slow_seconds = 0.0
         self._lock = threading.Lock()
 
-    def take(self, line: str) -> None:
+    def receive(self, line: str) -> None:
         """Parse one line; unknown commands are ignored."""
         match line.split():
             case ["leave"]:
@@ -29,7 +29,7 @@ class Orders:
                 with self._lock:
                     self._slow_seconds = min(float(seconds), SLOW_SECONDS_MAX)
 
-    def finish_work_in_hand(self) -> None:
+    def finish_current_work(self) -> None:
         """Wait for the seconds of the last ``slow``, once; called when the member's partitions are revoked."""
         with self._lock:
             seconds, self._slow_seconds = self._slow_seconds, 0.0

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from rebalance_agent.demo.errors import DemoError
-from rebalance_agent.demo.observed.coordinator_words import read_formatter
+from rebalance_agent.demo.observed.coordinator_state import read_formatter
 
 
 def record(group, generation):

@@ -1,4 +1,4 @@
-"""The parts of a scenario: members' settings, their steps, and the expected episodes."""
+"""The parts of a scenario: members' settings, the actions of each step, and the expected episodes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BROKER = {
     "group.streams.initial.rebalance.delay.ms": "0",
     "group.consumer.heartbeat.interval.ms": "1500",
 }
-"""Server properties that shorten a scenario to seconds: a member that is gone costs a session timeout.
+"""Server properties that shorten a scenario to seconds: a killed member costs a session timeout.
 
 librdkafka 2.16 gives up a heartbeat that is not answered within its interval and half a second, and then goes on as if
 nothing had happened: if the lost answer asked it for partitions, it is never asked again, and the rebalance waits for
@@ -97,8 +97,8 @@ class Grow:
 
 
 @dataclass(frozen=True)
-class Meet:
-    """Wait until every scenario has reached this step; the barrier's action then runs once."""
+class WaitAt:
+    """Wait until every scenario has reached this barrier, whose action then runs once."""
 
     barrier: threading.Barrier
 
@@ -115,26 +115,26 @@ class Episode:
 
 
 @dataclass(frozen=True)
-class Act:
-    """Simultaneous steps, the episodes that they must cause, and the optional episodes ``before``."""
+class Step:
+    """Simultaneous actions, the episodes that they must cause, and the optional episode ``before``."""
 
-    steps: tuple
+    actions: tuple
     episodes: tuple[Episode, ...]
     before: Episode | None = None
 
 
-def act(*steps, then, before=None):
-    """An `Act` from its steps; ``then`` is one episode or several."""
-    return Act(steps, (then,) if isinstance(then, Episode) else tuple(then), before)
+def step(*actions, then, before=None):
+    """A `Step` from its actions; ``then`` is one episode or several."""
+    return Step(actions, (then,) if isinstance(then, Episode) else tuple(then), before)
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """``each``: the members' number of partitions (streams group: tasks) for each partition of the topic."""
+    """Steps of one group. ``each``: the members' partitions (streams group: tasks) for each partition of the topic."""
 
     name: str
     client: str
-    acts: tuple[Act, ...]
+    steps: tuple[Step, ...]
     settings: dict = field(default_factory=dict)
     partitions: int = 6
     topic: str | None = None

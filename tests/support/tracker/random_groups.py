@@ -10,7 +10,7 @@ STEPS = st.lists(st.sampled_from(["next", "next", "next", "back", "jump", "empty
 
 
 @st.composite
-def stories(draw, group):
+def group_records(draw, group):
     """Records of one group: eager or cooperative, with gaps in its numbers, emptied, created again, deleted.
 
     Members may be static, and then come back within a generation under other ids.

@@ -1,4 +1,4 @@
-"""One small group and its changes per strategy: the sources of the pictures of ``docs/strategies``."""
+"""For each strategy a small group before and after a change: the sources of the pictures of ``docs/strategies``."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from rebalance_agent.assignors import STRATEGIES
 from rebalance_agent.model.subscription import GroupAssignment, GroupSubscription, MemberSubscription, TopicMetadata
 
-__all__ = ["STORIES", "Scene", "Story", "play"]
+__all__ = ["PICTURED_GROUPS", "Panel", "PicturedGroup", "panels"]
 
 
 @dataclass(frozen=True)
 class Member:
-    """One member of a story: ``note`` is the text under its name."""
+    """One member of a pictured group: ``note`` is the text under its name."""
 
     name: str
     topics: tuple[str, ...]
@@ -23,8 +23,8 @@ class Member:
 
 
 @dataclass(frozen=True)
-class Story:
-    """A group before and after: ``first`` are its members, ``then`` those after the ``event``."""
+class PicturedGroup:
+    """A group before and after an ``event``: ``first`` are its members before, ``then`` those after."""
 
     strategy: str
     topics: Mapping[str, TopicMetadata]
@@ -36,7 +36,7 @@ class Story:
 
 
 @dataclass(frozen=True)
-class Scene:
+class Panel:
     """The content of one panel: members with partitions; ``new`` are partitions that the member did not have before."""
 
     title: str
@@ -45,27 +45,27 @@ class Scene:
     had: Mapping[tuple[str, int], frozenset[str]]
 
 
-def play(story: Story) -> tuple[Scene, Scene]:
-    """The two scenes, decided by the strategy itself; the second knows what was owned and copied in the first."""
-    strategy = STRATEGIES[story.strategy]
-    opening = strategy.assign(GroupSubscription(story.topics, _members(story.first), config=story.config))
+def panels(group: PicturedGroup) -> tuple[Panel, Panel]:
+    """The panels before and after the event, as the strategy assigns; members keep partitions and copies as owned."""
+    strategy = STRATEGIES[group.strategy]
+    first = strategy.assign(GroupSubscription(group.topics, _members(group.first), config=group.config))
     members = tuple(
         replace(
             each,
-            owned=opening.members.get(each.member_id, {}),
-            standbys=opening.standbys.get(each.member_id, {}),
+            owned=first.members.get(each.member_id, {}),
+            standbys=first.standbys.get(each.member_id, {}),
             generation=1,
         )
-        for each in _members(story.then)
+        for each in _members(group.then)
     )
-    ending = strategy.assign(GroupSubscription(story.topics, members, config=story.config))
+    second = strategy.assign(GroupSubscription(group.topics, members, config=group.config))
     had: dict[tuple[str, int], set[str]] = {}
-    for name, given in opening.members.items():
+    for name, given in first.members.items():
         for topic, numbers in given.items():
             for number in numbers:
                 had.setdefault((topic, number), set()).add(name)
     before = {partition: frozenset(names) for partition, names in had.items()}
-    return Scene("before", story.first, opening, {}), Scene(story.event, story.then, ending, before)
+    return Panel("before", group.first, first, {}), Panel(group.event, group.then, second, before)
 
 
 def _members(members: tuple[Member, ...]) -> tuple[MemberSubscription, ...]:
@@ -92,8 +92,8 @@ def _racked(name: str, rack: str) -> Member:
     return Member(name, ("orders",), f"rack {rack}", rack=rack)
 
 
-STORIES = (
-    Story(
+PICTURED_GROUPS = (
+    PicturedGroup(
         "range",
         _topics(orders=5, payments=5),
         _plain("a b", "orders", "payments"),
@@ -102,7 +102,7 @@ STORIES = (
         "Consecutive numbers of each topic: the first members get one more, of every topic again. "
         "The same number of both topics is on the same member.",
     ),
-    Story(
+    PicturedGroup(
         "roundrobin",
         _topics(orders=5, payments=5),
         _plain("a b", "orders", "payments"),
@@ -110,7 +110,7 @@ STORIES = (
         _plain("a b c", "orders", "payments"),
         "All partitions dealt in turn: even counts, and nearly everything moves when the group changes.",
     ),
-    Story(
+    PicturedGroup(
         "shuffled-roundrobin",
         _topics(orders=2, payments=2, refunds=2),
         _plain("host1 host2 host3", "orders", "payments", "refunds"),
@@ -118,7 +118,7 @@ STORIES = (
         _plain("host1 host2 host3 host4", "orders", "payments", "refunds"),
         "As even as can be, in an order of the group's own: no topic is wholly on one host, and few partitions move.",
     ),
-    Story(
+    PicturedGroup(
         "sticky",
         _topics(orders=6, payments=4),
         _plain("a b", "orders", "payments"),
@@ -126,7 +126,7 @@ STORIES = (
         _plain("a b c", "orders", "payments"),
         "As even as can be, and only what the newcomer needs moves.",
     ),
-    Story(
+    PicturedGroup(
         "weighted-sticky",
         _topics(orders=12),
         (_weighted("a", 300), _weighted("b", 100)),
@@ -134,7 +134,7 @@ STORIES = (
         (_weighted("a", 300), _weighted("b", 100), _weighted("c", 200)),
         "In proportion to weights, and only what the newcomer needs moves.",
     ),
-    Story(
+    PicturedGroup(
         "failover",
         _topics(orders=6),
         (_ranked("active", 2), _ranked("passive", 1)),
@@ -142,7 +142,7 @@ STORIES = (
         (_ranked("passive", 1), _ranked("spare", 1)),
         "Everything on the member with the highest priority. An equal newcomer does not take over.",
     ),
-    Story(
+    PicturedGroup(
         "redundant",
         _topics(orders=6),
         (_racked("a", "r1"), _racked("b", "r1"), _racked("c", "r2")),
@@ -151,7 +151,7 @@ STORIES = (
         "Every partition on two members, in different racks where that is possible.",
         {"assignment.redundancy": "2"},
     ),
-    Story(
+    PicturedGroup(
         "rack-aware-sticky",
         {"orders": TopicMetadata(8, tuple((f"r{1 + number % 2}",) for number in range(8)))},
         (_racked("a", "r1"), _racked("b", "r2")),
@@ -159,7 +159,7 @@ STORIES = (
         (_racked("a", "r1"), _racked("b", "r2"), _racked("c", "r2")),
         "Even numbers have their replica in r1, odd ones in r2. Balance first, then the rack, then stickiness.",
     ),
-    Story(
+    PicturedGroup(
         "lag-aware",
         {"orders": TopicMetadata(7, loads=(60, 10, 10, 10, 10, 10, 10))},
         _plain("a b", "orders"),
@@ -167,7 +167,7 @@ STORIES = (
         _plain("a b c", "orders"),
         "Partition 0 lags six times as far as any other: its owner gets little else.",
     ),
-    Story(
+    PicturedGroup(
         "copartitioned-sticky",
         _topics(clicks=6, views=6),
         _plain("a b c", "clicks", "views"),
@@ -176,7 +176,7 @@ STORIES = (
         "The same number of both topics stays together; a member with a copy (dashed) takes over.",
         {"assignment.num.standbys": "1"},
     ),
-    Story(
+    PicturedGroup(
         "task-sticky",
         _topics(clicks=4, views=4),
         (
@@ -194,7 +194,7 @@ STORIES = (
         "Tasks in proportion to threads, copies (dashed) on another process; p3 builds copies before it gets tasks.",
         {"assignment.num.standbys": "1"},
     ),
-    Story(
+    PicturedGroup(
         "cooperative-sticky",
         _topics(orders=6, payments=4),
         _plain("a b", "orders", "payments"),

@@ -1,4 +1,4 @@
-"""The types of the demo's stories: groups with their members, actions, and the steps of the timetable."""
+"""The types of the demo's scenario: groups with their members, and steps with their actions and expected episodes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ __all__ = [
     "AddPartitions",
     "ClientLibrary",
     "CreateTopic",
+    "DemoGroup",
+    "DemoMember",
+    "DemoStep",
     "Expected",
     "KillMember",
     "SlowDown",
     "StartMember",
     "StopMember",
-    "StoryGroup",
-    "StoryMember",
-    "StoryStep",
 ]
 
 
@@ -32,8 +32,8 @@ class ClientLibrary(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class StoryMember:
-    """One consumer process, with a unique ``name``. ``from_start``: False if it joins by the timetable.
+class DemoMember:
+    """One consumer process, with a unique ``name``. ``from_start``: False if a step starts it.
 
     ``config``: assignor settings. ``host``: the client id of all members of one host; empty if the member has its name
     as client id. ``assignors``: what it offers to its group, in order of preference; empty for the group's assignor.
@@ -52,21 +52,21 @@ class StoryMember:
 
 
 @dataclass(frozen=True, slots=True)
-class StoryGroup:
+class DemoGroup:
     """A consumer group. ``topics``: a topic name, or a regular expression if it begins with ``^``.
 
-    ``assignor``: at the end of the timetable. ``host_names``: the observer's rule for the hosts of its members, which
+    ``assignor``: after the last step. ``host_names``: the observer's rule for the hosts of its members, which
     all have the address of this machine; empty if it has none.
     ``configured``: the assignor in the clients' own configuration if gateways (one for each member) replace it by
     ``assignor``; empty if there are no gateways.
     """
 
     name: str
-    story: str
+    description: str
     client: ClientLibrary
     assignor: str
     topics: str
-    members: tuple[StoryMember, ...]
+    members: tuple[DemoMember, ...]
     session_timeout_ms: int = 15_000
     configured: str = ""
     host_names: str = ""
@@ -134,8 +134,8 @@ class Expected:
 
 
 @dataclass(frozen=True, slots=True)
-class StoryStep:
-    """One entry of the timetable: a ``text`` for people, the actions, and the episodes that the agent must report."""
+class DemoStep:
+    """One step of the demo: a ``text`` for people, the actions, and the episodes that the agent must report."""
 
     name: str
     text: str

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from rebalance_agent.demo.observed.claims_check import (
+from rebalance_agent.demo.observed.differences import (
     SeenStep,
     group_differences,
     owned_counts,
@@ -12,13 +12,13 @@ from rebalance_agent.demo.observed.claims_check import (
     strategy_differences,
 )
 from rebalance_agent.demo.observed.gauges import GroupGauges
-from rebalance_agent.demo.story_types import Expected, SlowDown, StoryStep
+from rebalance_agent.demo.scenario_types import DemoStep, Expected, SlowDown
 from rebalance_agent.model.episode import Basis, Stall, Trigger
-from support.observer.demo_events import EVENT, GAUGES, SPREAD, WORDS, generation_event, group_summary, snapshot
+from support.observer.demo_events import COORDINATOR, EVENT, GAUGES, SPREAD, generation_event, group_summary, snapshot
 
 
-def test_equal_words_are_no_difference():
-    assert group_differences(EVENT, GAUGES, WORDS) == []
+def test_an_event_that_agrees_with_the_coordinator_has_no_difference():
+    assert group_differences(EVENT, GAUGES, COORDINATOR) == []
 
 
 @pytest.mark.parametrize(
@@ -41,11 +41,11 @@ def test_equal_words_are_no_difference():
     ],
 )
 def test_one_corrupted_fact_is_one_difference_that_names_it(event, gauges, difference):
-    assert group_differences(event, gauges, WORDS) == [difference]
+    assert group_differences(event, gauges, COORDINATOR) == [difference]
 
 
 def test_a_group_without_an_event_differs_in_everything_that_events_show():
-    assert group_differences(None, GAUGES, WORDS) == [
+    assert group_differences(None, GAUGES, COORDINATOR) == [
         "generation in the events: ours is None, the coordinator's 7",
         "protocol: ours is None, the coordinator's range",
         "member one (m-1) is missing in ours",
@@ -53,22 +53,24 @@ def test_a_group_without_an_event_differs_in_everything_that_events_show():
         "partitions of one that ours lacks: t 0-1",
         "partitions of two that ours lacks: t 2",
     ]
-    assert "generation on /metrics: ours is None, the coordinator's 7" in group_differences(None, GroupGauges(), WORDS)
+    assert "generation on /metrics: ours is None, the coordinator's 7" in group_differences(
+        None, GroupGauges(), COORDINATOR
+    )
 
 
 def test_one_corrupted_partition_is_named_on_both_sides():
     event = replace(EVENT, members=(snapshot("m-1", "one", 0, 3), snapshot("m-2", "two", 2)))
-    assert group_differences(event, GAUGES, WORDS) == [
+    assert group_differences(event, GAUGES, COORDINATOR) == [
         "partitions of one that only ours has: t 3",
         "partitions of one that ours lacks: t 1",
     ]
 
 
-def test_a_member_that_only_one_side_knows_is_named_with_its_partitions():
-    words = replace(
-        WORDS, clients={"m-1": "one", "m-3": "three"}, assignment={"m-1": {"t": (0, 1)}, "m-3": {"t": (2,)}}
+def test_a_member_of_one_side_only_is_a_difference_with_its_partitions():
+    coordinator = replace(
+        COORDINATOR, clients={"m-1": "one", "m-3": "three"}, assignment={"m-1": {"t": (0, 1)}, "m-3": {"t": (2,)}}
     )
-    assert group_differences(EVENT, GAUGES, words) == [
+    assert group_differences(EVENT, GAUGES, coordinator) == [
         "member three (m-3) is missing in ours",
         "member two (m-2) is only in ours",
         "partitions of two that only ours has: t 2",
@@ -81,23 +83,23 @@ def test_a_member_that_only_one_side_knows_is_named_with_its_partitions():
 def test_members_with_one_client_id_are_compared_as_metrics_and_tables_have_them():
     two = {"m-1": "one", "m-2": "one"}
     event = replace(EVENT, members=(snapshot("m-1", "one", 0, 1), snapshot("m-2", "one", 2)))
-    words = replace(WORDS, clients=two)
+    coordinator = replace(COORDINATOR, clients=two)
     assert owned_counts(event) == {"one": 3}
-    assert group_differences(event, replace(GAUGES, owned={"one": 2}), words) == []
-    assert group_differences(event, replace(GAUGES, owned={"one": 3}), words) == [
+    assert group_differences(event, replace(GAUGES, owned={"one": 2}), coordinator) == []
+    assert group_differences(event, replace(GAUGES, owned={"one": 3}), coordinator) == [
         "partitions of one on /metrics: ours are 3, the coordinator's 2"
     ]
 
 
 def test_a_group_that_rebalances_is_a_difference():
-    assert group_differences(EVENT, GAUGES, replace(WORDS, state="PreparingRebalance")) == [
+    assert group_differences(EVENT, GAUGES, replace(COORDINATOR, state="PreparingRebalance")) == [
         "state: ours is Stable, the coordinator's PreparingRebalance"
     ]
 
 
 def test_a_group_that_fell_back_to_its_clients_own_assignor_is_a_difference():
-    assert strategy_differences("range", WORDS) == []
-    assert strategy_differences("weighted-sticky", WORDS) == [
+    assert strategy_differences("range", COORDINATOR) == []
+    assert strategy_differences("weighted-sticky", COORDINATOR) == [
         "assignor: the story's is weighted-sticky, the coordinator's range"
     ]
 
@@ -108,7 +110,7 @@ SLOW = SlowDown("g", "two", 6.0)
 
 
 def step(*seen, slow=None, problem="", expected=EXPECTED):
-    return SeenStep(StoryStep("join", "", (slow,) if slow else (), (expected,)), seen, problem)
+    return SeenStep(DemoStep("join", "", (slow,) if slow else (), (expected,)), seen, problem)
 
 
 def test_one_episode_with_its_trigger_is_what_a_step_must_be():
@@ -128,7 +130,7 @@ def test_an_episode_of_another_group_is_not_the_step():
         ((replace(SEEN, trigger=Trigger.REJOIN),), "rejoin (generation 5)"),
     ],
 )
-def test_a_missing_doubled_or_misread_step_says_what_was_seen(seen, text):
+def test_a_missing_doubled_or_misread_step_is_a_difference_with_the_triggers_seen(seen, text):
     assert step_differences(step(*seen)) == [f"g: expected one episode member_joined, seen: {text}"]
 
 
@@ -166,7 +168,7 @@ def test_a_step_that_is_not_over_has_no_number_of_topics_on_one_host():
     assert difference == "g: expected 0 topics on one host, seen: unknown"
 
 
-def test_a_step_that_did_not_run_says_why():
+def test_a_step_that_did_not_run_is_a_difference_with_the_reason():
     assert step_differences(step(problem="did not begin")) == ["did not begin"]
 
 

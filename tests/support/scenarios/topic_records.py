@@ -21,8 +21,8 @@ OFFSETS = "__consumer_offsets"
 
 
 @dataclass(frozen=True)
-class Rest:
-    """A stable group by its records. ``number``: its generation or epoch."""
+class StableGroup:
+    """A stable group, by its records. ``number``: its generation or epoch."""
 
     number: int
     timestamp_ms: int
@@ -31,19 +31,19 @@ class Rest:
     group_type: GroupType
 
 
-class Journal:
+class TopicRecords:
     """Both topics from their beginning, in memory, with open transactions. Safe from any thread."""
 
     def __init__(self, bootstrap, events_topic):
         settings = {
             "bootstrap.servers": bootstrap,
-            "group.id": "rebalance-agent-journal",
+            "group.id": "rebalance-agent-topic-records",
             "enable.auto.commit": False,
             "isolation.level": "read_uncommitted",
             "fetch.wait.max.ms": 50,
             "log_level": 0,
         }
-        self._groups = defaultdict(_Replay)
+        self._groups = defaultdict(_GroupRecords)
         self._events = defaultdict(dict)
         self._lock = threading.Lock()
         self._stop = threading.Event()
@@ -67,47 +67,50 @@ class Journal:
         self._thread.join(PATIENCE_S)
         self._consumer.close()
 
-    def rests(self, group):
-        """Every `Rest` of a group, in order."""
+    def stable_groups(self, group):
+        """Every `StableGroup` of a group, in order."""
         with self._lock:
-            return list(self._groups[group].rests)
+            return list(self._groups[group].stable_groups)
 
-    def resting(self, group):
+    def stable_group(self, group):
         """The group's current state; None during a rebalance, or before the group exists."""
         with self._lock:
-            replay = self._groups[group]
-            return replay.rests[-1] if replay.rests and replay.at_rest else None
+            records = self._groups[group]
+            return records.stable_groups[-1] if records.stable_groups and records.stable else None
 
     def latest(self, group):
         """The latest records of a group, for the error text of a test."""
         with self._lock:
-            replay = self._groups[group]
-            facts = [f"{name} {fact}" for (_, name), fact in replay.facts.items()]
-            return "\n".join([*map(str, replay.rests[-2:]), f"at rest: {replay.at_rest}", *facts])
+            records = self._groups[group]
+            facts = [f"{name} {fact}" for (_, name), fact in records.facts.items()]
+            return "\n".join([*map(str, records.stable_groups[-2:]), f"stable: {records.stable}", *facts])
 
-    def known(self, group, number, from_ms, until_ms):
-        """The part of a stall that the coordinator's records show, by partition number of the only topic.
+    def recorded_stall(self, group, number, from_ms, until_ms):
+        """The part of a stall that the coordinator's records show: (from, until), of a partition of the only topic.
 
-        From when a static member said that it goes for a while, or else all of it; until somebody was given it.
+        From the record in which a static member leaves for a while, or else from its start; until the record that
+        assigns the partition.
         """
         with self._lock:
-            replay = self._groups[group]
-            parted = [each for each in replay.parted[number] if from_ms <= each <= until_ms]
-            given = [each for each in replay.given[number] if from_ms <= each <= until_ms]
-        return min(parted, default=from_ms), max(given, default=until_ms)
+            records = self._groups[group]
+            left = [each for each in records.left[number] if from_ms <= each <= until_ms]
+            assigned = [each for each in records.assigned_ms[number] if from_ms <= each <= until_ms]
+        return min(left, default=from_ms), max(assigned, default=until_ms)
 
-    def unheld(self, group, from_ms, until_ms):
+    def unowned(self, group, from_ms, until_ms):
         """Periods of partitions, or of a streams group's tasks, without an owner: (partition, from, until).
 
-        Of a group whose coordinator assigns; those that somebody was given again in that time.
+        Only of groups whose coordinator assigns, and only periods that ended in that time.
         """
         with self._lock:
-            return [each for each in self._groups[group].unheld if from_ms <= each[2] <= until_ms]
+            return [each for each in self._groups[group].unowned if from_ms <= each[2] <= until_ms]
 
     def numbers(self, group, until_ms):
         """Generations and reached epochs with members, each once, in order, up to a record."""
-        numbers = [rest.number for rest in self.rests(group) if rest.clients and rest.timestamp_ms <= until_ms]
-        return [number for place, number in enumerate(numbers) if number not in numbers[max(0, place - 1) : place]]
+        numbers = [
+            stable.number for stable in self.stable_groups(group) if stable.clients and stable.timestamp_ms <= until_ms
+        ]
+        return [number for index, number in enumerate(numbers) if number not in numbers[max(0, index - 1) : index]]
 
     def has_report(self, group, client_id, kind, since_ms):
         """Whether a member has reported such a callback with this end or a later one, within a millisecond."""
@@ -127,15 +130,15 @@ class Journal:
         while not self._stop.is_set():
             for message in self._consumer.consume(500, 0.05):
                 if message.error() is None:
-                    self._take(message)
+                    self._add(message)
 
-    def _take(self, message):
+    def _add(self, message):
         if message.topic() != OFFSETS:
             event = json.loads(message.value())
             with self._lock:
-                known = self._events[event["group"]]
-                if event.get("revision", 0) >= known.get(event["event_id"], event).get("revision", 0):
-                    known[event["event_id"]] = event
+                events = self._events[event["group"]]
+                if event.get("revision", 0) >= events.get(event["event_id"], event).get("revision", 0):
+                    events[event["event_id"]] = event
             return
         try:
             record = decode_record(message.key() or b"", message.value())
@@ -144,25 +147,25 @@ class Journal:
         if record.unknown:
             return
         with self._lock:
-            self._groups[record.group].take(record, message.timestamp()[1])
+            self._groups[record.group].add(record, message.timestamp()[1])
 
 
-class _Replay:
+class _GroupRecords:
     """One group's records, interpreted with Kafka's own classes instead of our tracker."""
 
     def __init__(self):
-        self.rests = []
-        self.at_rest = False
+        self.stable_groups = []
+        self.stable = False
         self._type = None
         self.facts = {}
-        self.given = defaultdict(list)
-        self.parted = defaultdict(list)
+        self.assigned_ms = defaultdict(list)
+        self.left = defaultdict(list)
         self._had = {}
-        self.unheld = []
+        self.unowned = []
         self._holders = defaultdict(set)
         self._since_ms = {}
 
-    def take(self, record, timestamp_ms):
+    def add(self, record, timestamp_ms):
         fact = group_fact(record)
         if isinstance(fact, ClassicGroupFact):
             self._classic(fact.value, timestamp_ms)
@@ -174,21 +177,21 @@ class _Replay:
                 self.facts[kind, name] = fact.value
             if kind is CurrentAssignment:
                 current = self.facts.get((kind, name))
-                self._hold(name, pairs(current.assigned) if current else frozenset(), timestamp_ms)
+                self._set_owned(name, pairs(current.assigned) if current else frozenset(), timestamp_ms)
                 if current and current.epoch < 0:
                     for number in self._had.pop(name, ()):
-                        self.parted[number].append(timestamp_ms)
+                        self.left[number].append(timestamp_ms)
                 else:
-                    self._give(name, current.assigned if current else {}, timestamp_ms)
-            self._look(timestamp_ms)
+                    self._set_assigned(name, current.assigned if current else {}, timestamp_ms)
+            self._update_stable(timestamp_ms)
 
-    def _give(self, member_id, assigned, timestamp_ms):
+    def _set_assigned(self, member_id, assigned, timestamp_ms):
         has = {number for _, number in pairs(assigned)}
         for number in has - self._had.get(member_id, set()):
-            self.given[number].append(timestamp_ms)
+            self.assigned_ms[number].append(timestamp_ms)
         self._had[member_id] = has
 
-    def _hold(self, member_id, assigned, timestamp_ms):
+    def _set_owned(self, member_id, assigned, timestamp_ms):
         for partition, holders in self._holders.items():
             if partition not in assigned and member_id in holders:
                 holders.remove(member_id)
@@ -197,30 +200,30 @@ class _Replay:
         for partition in assigned:
             self._holders[partition].add(member_id)
             if partition in self._since_ms:
-                self.unheld.append((partition, self._since_ms.pop(partition), timestamp_ms))
+                self.unowned.append((partition, self._since_ms.pop(partition), timestamp_ms))
 
     def _classic(self, group, timestamp_ms):
         if group is None:
             return
-        owing = [
+        revoking = [
             member for member in group.members if not pairs(member.owned) <= pairs(member.assigned)
-        ]  # of a cooperative group: what they give up, the next generation hands out
+        ]  # in a cooperative group: the next generation assigns what they revoke
         cooperative = (group.protocol or "").startswith("cooperative")
-        self.at_rest = not (cooperative and owing)
+        self.stable = not (cooperative and revoking)
         if not cooperative:
-            self._had.clear()  # everybody has given everything back
+            self._had.clear()  # all members revoked all partitions
         for member in group.members:
-            self._give(member.member_id, member.assigned, timestamp_ms)
+            self._set_assigned(member.member_id, member.assigned, timestamp_ms)
         clients = tuple(sorted(plain(member.client_id) for member in group.members))
-        given = sum(count_partitions(member.assigned) for member in group.members)
-        self.rests.append(Rest(group.generation, timestamp_ms, clients, given, GroupType.CLASSIC))
+        partitions = sum(count_partitions(member.assigned) for member in group.members)
+        self.stable_groups.append(StableGroup(group.generation, timestamp_ms, clients, partitions, GroupType.CLASSIC))
 
-    def _look(self, timestamp_ms):
+    def _update_stable(self, timestamp_ms):
         epoch = self.facts.get((GroupEpoch, ""))
         members = {name: fact for (kind, name), fact in self.facts.items() if kind is EpochMember}
         has = {name: fact for (kind, name), fact in self.facts.items() if kind is CurrentAssignment}
         target = self.facts.get((TargetEpoch, ""))
-        self.at_rest = epoch is not None and (
+        self.stable = epoch is not None and (
             not members
             or (
                 target is not None
@@ -235,10 +238,10 @@ class _Replay:
                 )
             )
         )
-        if self.at_rest:
+        if self.stable:
             clients = tuple(sorted(plain(member.client_id) for member in members.values()))
-            given = sum(count_partitions(each.assigned) for name, each in has.items() if name in members)
-            self.rests.append(Rest(epoch.epoch, timestamp_ms, clients, given, self._type))
+            partitions = sum(count_partitions(each.assigned) for name, each in has.items() if name in members)
+            self.stable_groups.append(StableGroup(epoch.epoch, timestamp_ms, clients, partitions, self._type))
 
 
 def plain(client_id):

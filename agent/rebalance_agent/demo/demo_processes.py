@@ -1,4 +1,4 @@
-"""Starts the demo's topics and processes on one broker, and carries out the timetable's actions."""
+"""Creates the demo's topics and starts its processes on one broker, and executes the actions of the steps."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic  # type: 
 from rebalance_agent.demo.errors import DemoError
 from rebalance_agent.demo.processes.children import Children
 from rebalance_agent.demo.processes.gateways import PORTS, GatewayPorts, behind_gateways, flags, gateway_name
-from rebalance_agent.demo.stories import group_named
-from rebalance_agent.demo.story_types import (
+from rebalance_agent.demo.scenario import group_named
+from rebalance_agent.demo.scenario_types import (
     Action,
     AddPartitions,
     ClientLibrary,
     CreateTopic,
+    DemoGroup,
     KillMember,
     SlowDown,
     StartMember,
     StopMember,
-    StoryGroup,
 )
 from rebalance_agent.model.events_post import EVENTS_PATH
 from rebalance_agent.testing.kafka.broker_settings import HOST, free_ports
 
-__all__ = ["Ports", "Stage", "choose_ports"]
+__all__ = ["DemoProcesses", "Ports", "choose_ports"]
 
 ADMIN_TIMEOUT_SECONDS = 30.0
 SETTLE_SECONDS = 4.0
@@ -56,7 +56,7 @@ class Ports:
         }
 
 
-def choose_ports(groups: Sequence[StoryGroup]) -> Ports:
+def choose_ports(groups: Sequence[DemoGroup]) -> Ports:
     """Choose free ports for the observer, the sidecar and the gateways of ``groups``.
 
     Raises:
@@ -71,8 +71,8 @@ def choose_ports(groups: Sequence[StoryGroup]) -> Ports:
     return Ports(observer, sidecar, events, gateways)
 
 
-class Stage:
-    """Starts topics and processes and carries out actions; all processes belong to ``children``."""
+class DemoProcesses:
+    """Creates topics, starts processes and executes actions; all processes belong to ``children``."""
 
     def __init__(self, children: Children, bootstrap_servers: str, ports: Ports) -> None:
         """Create the admin client; nothing is started yet."""
@@ -81,7 +81,7 @@ class Stage:
         self._ports = ports
         self._admin = AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 0})
 
-    def start_agents(self, groups: Sequence[StoryGroup]) -> None:
+    def start_agents(self, groups: Sequence[DemoGroup]) -> None:
         """Start the observer, a sidecar and the gateways of ``groups``, with the command that users run."""
         self._run_agent(
             *("observe", "observe"),
@@ -126,15 +126,15 @@ class Stage:
             *("--bootstrap-servers", self._bootstrap, "--topics", names),
         )
 
-    def start_members(self, groups: tuple[StoryGroup, ...]) -> None:
-        """Start all members that do not join by the timetable."""
+    def start_members(self, groups: tuple[DemoGroup, ...]) -> None:
+        """Start all members that no step starts."""
         for group in groups:
             for member in group.members:
                 if member.from_start:
                     self._start_member(group, member.name)
 
-    def perform(self, action: Action) -> None:
-        """Carry out one action of the timetable.
+    def execute(self, action: Action) -> None:
+        """Execute one action of a step.
 
         Raises:
             DemoError: the action failed.
@@ -153,7 +153,7 @@ class Stage:
             case AddPartitions(topic, total):
                 self._await(self._admin.create_partitions([NewPartitions(topic, total)]))
 
-    def _start_member(self, group: StoryGroup, name: str) -> None:
+    def _start_member(self, group: DemoGroup, name: str) -> None:
         member = next(each for each in group.members if each.name == name)
         gateway = self._ports.gateways.get(name)
         bootstrap = f"{HOST}:{gateway.clients}" if gateway else self._bootstrap
