@@ -146,7 +146,7 @@ def followed_up():
 
 
 def coordinated(group_type):
-    """Partition 1 goes from one member to the other, who is away for a while before."""
+    """Partition 1 goes from one member to the other, which was away for a while before."""
     facts = [
         joins(1_000, "a", rebalance_timeout_ms=30_000),
         fact(1_000, GroupEpoch(2)),

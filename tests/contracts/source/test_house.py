@@ -186,7 +186,7 @@ def misplaced(imports):
 
 
 def idle(imports):
-    """Rows of `IMPORTERS` that allow what nobody does."""
+    """Rows of `IMPORTERS` that allow imports which do not exist."""
     return {
         (package, importer)
         for package, importers in IMPORTERS.items()

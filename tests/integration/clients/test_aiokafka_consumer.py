@@ -81,7 +81,7 @@ def crew(kafka, sidecar):
 
 
 async def until(condition):
-    """Wait for a condition that nobody announces."""
+    """Poll until a condition holds."""
     async with asyncio.timeout(PATIENCE):
         while not condition():  # noqa: ASYNC110 - there is no event to wait for
             await asyncio.sleep(0.05)

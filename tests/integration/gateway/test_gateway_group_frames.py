@@ -122,7 +122,7 @@ def test_a_member_that_the_coordinator_expelled_is_reported_as_lost(address, gro
 
 
 class Silent(Line):
-    """Who is asked for topics says nothing."""
+    """The broker that is asked for topics does not answer."""
 
     async def ask(self, message):
         await asyncio.Event().wait()

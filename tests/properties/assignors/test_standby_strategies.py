@@ -51,7 +51,7 @@ CONFIGS = st.fixed_dictionaries(
 
 
 def with_changelog(partitions):
-    """Tasks of one topic, whose changelog nobody subscribes to and has, as far as is known, so many partitions."""
+    """Tasks of one topic, whose changelog has no subscriber and this number of partitions in the metadata."""
     members = member("m1", "e"), member("m2", "c e"), member("m3", "c e")
     topics = {"b": partitions, "c": 2, "e": 7}
     return stateful(topics, *members, standbys=1, subtopologies="0:e|changelog=b", changelogs="c,e=b")
@@ -116,7 +116,7 @@ def may_wait(subject):
 
 
 def assert_none_goes_where_its_state_is_not(name, subject, assignment):
-    """Without a limit, no copied topic of its own unit goes where nobody reported it, while it was somewhere."""
+    """Without a limit, no copied topic of its own unit goes to a member without its copy while another has one."""
     if "task" in name or subject.config.get(STATE_FACTOR) == "1.5" or subject.config.get(CHANGELOGS):
         return
     where = {each.member_id: set(pairs(each.standbys)) for each in subject.members}

@@ -52,7 +52,7 @@ def assigned(draw):
 
 
 def report(log, lives, before):
-    """On all that was reported, one after the other, by those who lived so long."""
+    """The audit of all events that the observers published one after the other."""
     now_ms, observers = T0, [Observed(log, before, snapshot_ms=SNAPSHOT_MS)]
     for lived, away in lives:
         observers[-1].live(now_ms, now_ms + lived * TICK_MS)

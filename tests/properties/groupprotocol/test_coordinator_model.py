@@ -67,7 +67,7 @@ def test_under_a_cooperative_strategy_what_a_member_keeps_never_stands_still(scr
 
 
 def patient(script):
-    """The same with timeouts that nobody exceeds."""
+    """The same with timeouts that no member exceeds."""
     roomy = {"rebalance_timeout_ms": 300_000, "session_timeout_ms": 10_000}
     return [replace(step, member=replace(step.member, **roomy)) if isinstance(step, Join) else step for step in script]
 

@@ -127,8 +127,8 @@ class AiokafkaMember(_Thread):
 
 @contextlib.contextmanager
 def joining(*, alone=True):
-    """Starts members; in the end nobody has read what was not its, or, where each is to be ``alone`` with what it has,
-    had what was another's."""
+    """Starts members; at the end no member has read records of partitions that it did not own or, if ``alone``, owned
+    a partition of another one."""
     members = []
     with contextlib.ExitStack() as stack:
 

@@ -20,7 +20,7 @@ def outcome(found, name):
 
 
 def made_again(events):
-    """The group's life, and after it was deleted the same once more, with members that nobody knew."""
+    """A group's events, and after its deletion the same events with new members."""
     later = events[-1].timestamp_ms - events[0].timestamp_ms + 60_000
     again = [
         replace(

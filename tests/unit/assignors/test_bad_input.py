@@ -23,7 +23,7 @@ FAR = 2**31 - 1
 
 
 def assigned(name, subject):
-    """The assignment, after what must hold for any input: everybody is answered, nothing made up, nothing left over."""
+    """The assignment, after checks for any input: every member has an entry, all partitions exist and have owners."""
     strategy = STRATEGIES[name]
     result = strategy.assign(subject)
     judge(subject, result, strategy)

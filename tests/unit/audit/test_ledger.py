@@ -109,7 +109,7 @@ def test_of_revisions_the_highest_counts_in_whatever_order_they_come():
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
 def test_copies_that_a_better_revision_replaces_need_not_agree(order):
-    """Readers keep the highest revision: nobody has either of the two."""
+    """Readers keep the highest revision: neither of the two remains."""
     events = reported(*EAGER)
     other = replace(events[1], members=events[1].members[:1])
     better = replace(events[1], revision=1)
@@ -322,7 +322,7 @@ def test_records_before_a_gap_are_not_judged_and_records_after_it_are():
 @pytest.mark.parametrize("left", [[4], [3, 4], [2, 3, 4]])
 @pytest.mark.parametrize("first", [1, 5])
 def test_a_static_members_return_is_known_by_its_time_where_nothing_before_it_is_left(first, left):
-    """Who returned is part of the event's id, and cannot be seen from its record alone."""
+    """The returned member is part of the event's id, and its record alone does not show it."""
 
     def static(name):
         return member(name, (0, 1), instance="one")

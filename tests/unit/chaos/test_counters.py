@@ -28,7 +28,7 @@ SCRAPED_MS = T0 + 30_000
 
 
 def metrics(events):
-    """What somebody shows who counted these."""
+    """The metrics of an observer that counted these."""
     rows = [("partitions_revoked", "revoked"), ("partitions_assigned", "assigned"), ("noop", "noop")]
     sums = {f"{name}_total": sum(getattr(each, what) for each in events) for name, what in rows}
     triggers = Counter(each.trigger for each in events)

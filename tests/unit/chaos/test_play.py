@@ -16,7 +16,7 @@ WRONG.differ(Difference("g", 1, "has no event"))
 
 
 class Stage:
-    """On which time passes only while somebody waits."""
+    """Time passes only during a wait."""
 
     def __init__(self):
         self.now, self.clock = 0.0, self

@@ -64,7 +64,7 @@ def test_after_one_that_was_interrupted_there_is_no_other(ran, seed):
 
 
 class Passing:
-    """A stage on which a minute passes whenever somebody looks at the clock."""
+    """The parts of a run; a minute passes at each reading of the clock."""
 
     def __init__(self):
         self.now = 0.0

@@ -18,7 +18,7 @@ LIST_OFFSETS, METADATA, HEARTBEAT = 2, 3, 12
 
 
 class Holder:
-    """Somebody who holds room until it is let go."""
+    """A task that holds memory until its end."""
 
     def __init__(self, room, size, **how):
         self.has, self._let_go = False, asyncio.Event()

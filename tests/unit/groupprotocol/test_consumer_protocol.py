@@ -77,7 +77,7 @@ def test_a_topic_that_is_named_again_and_again_is_one_topic():
 
 
 def test_numbers_that_no_partition_has_are_left_out():
-    """Or one member's word would be in events that nobody can read back."""
+    """Otherwise one member's text would be in events that cannot be decoded again."""
     claimed = {"t": (-5, 0, 999_999, 1_000_000), "u": (-1,), "v": (2**31 - 1,)}
     assignment = decode_assignment(encode_assignment(ConsumerAssignment(3, claimed)))
     assert assignment.partitions == {"t": (0, 999_999)}

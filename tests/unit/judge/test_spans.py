@@ -109,7 +109,7 @@ def test_two_members_with_the_same_partition_are_unsure():
 
 @pytest.mark.parametrize(("acts", "shortest"), [((), 2.0), (((2_000, "stop"), (20_000, "cont")), 6.0)])
 def test_a_late_callback_of_a_member_that_was_taken_out_hides_no_owner_that_goes_on(acts, shortest):
-    """A member that stood in a record was called for what another one had by then, and heard that it was expelled."""
+    """A member in a record got a late callback for partitions of another one, and then learned of its removal."""
     goes_on = process("b", [*called(1_000, "assigned", "t-0"), *called(8_000, "lost", "t-0")], *acts)
     late = process("a", [*called(3_000, "assigned", "t-0"), *called(4_000, "lost", "t-0")])
     new = process("c", called(10_000, "assigned", "t-0"))

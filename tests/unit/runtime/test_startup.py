@@ -14,7 +14,7 @@ from rebalance_agent.runtime.startup import ADDRESS, listens
 
 @pytest.fixture
 def address():
-    """One that nobody listens on, and that nobody else is given meanwhile."""
+    """A port without a listener, reserved for the test."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         yield taken.getsockname()

@@ -51,7 +51,7 @@ def test_what_was_observed_before_the_tail_started_over_is_not_reported_again():
 
 
 def test_a_group_without_a_record_in_all_that_is_read_anew_is_no_more():
-    """The topic was deleted and made again, or a tombstone was compacted away while nobody read."""
+    """The topic was deleted and made again, or a tombstone was compacted away while no observer ran."""
     names = [f"g{number}" for number in range(8)]
     here = {name: offsets_partition(name, 2) for name in names}
     members = (member("a", (0, 1)),)

@@ -97,7 +97,7 @@ def _deny_reading(bootstrap, topic):
 
 @pytest.fixture(scope="module")
 def unread():
-    """A broker with an offsets topic that nobody may read, and topic t of two partitions."""
+    """A broker with an unreadable offsets topic, and topic t of two partitions."""
     properties = {
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "super.users": "User:nobody-else",

@@ -34,7 +34,7 @@ def _reported(operation):
 
 
 class Brokers:
-    """Answers as brokers would to somebody who holds ``rights``; topics in ``absent`` are not there."""
+    """Answers like brokers to a principal with ``rights``; topics in ``absent`` do not exist."""
 
     def __init__(self, rights, absent=(), *, describes=True):
         self.held = {(right.resource, right.name, _reported(right.operation)) for right in rights}

@@ -231,7 +231,7 @@ def test_a_token_goes_unencrypted_to_loopback_only():
 
 @contextmanager
 def taking(certificate, clients=None):
-    """The URL of a server with TLS, and what was posted to it; ``clients``: who signs theirs."""
+    """The URL of a server with TLS, and the posts to it; ``clients``: the authority of the clients' certificates."""
     posted = []
 
     def app(request):

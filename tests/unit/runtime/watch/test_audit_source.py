@@ -59,7 +59,7 @@ class Topic:
     ],
 )
 def test_since_when_retention_has_deleted_nothing(monkeypatch, partitions, since_ms):
-    """Of a partition that it emptied nobody knows until when there were events: then nothing counts as untold."""
+    """The end of the events is unknown in a partition that retention emptied: then no event counts as missing."""
     topic, clock = Topic(*partitions), FakeClock()
     clock.advance(NOW_MS - clock.now_ms())
     monkeypatch.setattr(verifying, "Cluster", lambda _properties: topic)

@@ -454,7 +454,7 @@ def test_a_member_that_could_not_reach_brokers_may_consume_after_its_removal():
 def test_a_member_whose_coordinator_went_away_when_it_was_removed_may_work_on_until_the_brokers_are_back(
     away_ms, lower
 ):
-    """It was stopped by a signal, and went on: it heard 12 s after its removal that it was a member no more."""
+    """It was stopped by a signal and continued: it learned of its removal 12 s later."""
     observations = [
         *gone(50_000, "a"),
         fact(50_000, GroupEpoch(3)),

@@ -61,7 +61,7 @@ def test_under_a_new_coordinator_heartbeats_may_be_missing_since_a_session_befor
 
 @pytest.mark.parametrize(("leader_epoch", "worked"), [(3, 109.5), (4, 59.5)])
 def test_a_commit_that_a_new_coordinator_took_may_have_been_sent_long_before(leader_epoch, worked):
-    """Clients send it again until somebody takes it; the old coordinator wrote its last record at 60 s."""
+    """Clients send it again until a coordinator accepts it; the old one wrote its last record at 60 s."""
     commits = [committed(at, 2, 3) for at in (105_000, 110_000, 115_000)]
     left = record(123_000, 2, member("a", (0, 1, 2, 3)), joined=122_990)
     history = [*written_by(3, *JOINED, ANOTHER), *commits, *written_by(leader_epoch, *REMOVED[:-1], left)]

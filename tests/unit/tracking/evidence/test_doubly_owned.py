@@ -101,7 +101,7 @@ def test_a_member_that_leaves_in_order_is_not_counted():
 
 @pytest.mark.parametrize("ahead", [-3_600_000, -4_000, 4_000, 3_600_000])
 def test_nor_if_its_clock_is_wrong(ahead):
-    """All is read an hour late: reports of a clock that is farther ahead would not be believed."""
+    """All is read an hour late: reports of a clock that is farther ahead would be rejected."""
     late = 4_000_000
     records = [replace(each, seen_ms=each.timestamp_ms + late) for each in (TWO[1], TAKEN)]
     ready = assigned("a", 4_010 + ahead, 4_020 + ahead, 1, (0, 1), received=late + 4_020)

@@ -59,7 +59,7 @@ def test_without_a_fetch_the_first_commit_shows_the_end():
 
 
 def test_an_eager_member_that_stays_stopped_between_the_request_and_its_rejoin():
-    """Nobody came or went: c joins."""
+    """Only c joins."""
     grown = record(83_000, 2, member("a", (0,)), member("b", (1,)), member("c", (2, 3)), joined=82_990)
     polls = listed(80_000), listed(80_200, "g"), listed(82_990, "g")
     reports = [A_REJOINED, by_gateway(revoked("b", 80_500, 80_500, 1, (2, 3)), stop_seconds=0.2)]

@@ -22,7 +22,7 @@ WORK = [committed(at, *ALL) for at in range(5_000, 80_000, 5_000)]
 
 
 def replayed(number, *, gap):
-    """C got everything at 86 s, while no observer ran and nobody polled."""
+    """C got everything at 86 s, without a running observer and without polls."""
     return replace(
         record(86_000, number, member("c", ALL)), replayed=True, gap_offset=86_000 if gap else -1, offset=86_000
     )
@@ -46,7 +46,7 @@ UNMEASURED = pytest.mark.parametrize(
 
 @UNMEASURED
 def test_a_stall_goes_on_through_it_until_a_commit(number, gap):
-    """B worked until 69.5 s, and nobody committed after its departure."""
+    """B worked until 69.5 s, and no member committed after its departure."""
     stalls = stalls_of(*WORK, *B_GONE, replayed(number, gap=gap), *later(number + 1))
     assert stalls[-2] is None
     assert stalls[-1].seconds == 92.0 - 69.5
