@@ -115,6 +115,11 @@ class Generation:
         return self.value.members
 
     @property
+    def unanswered(self) -> tuple[Outage | CoordinatorChange, ...]:
+        """The recent times in which the coordinator may not have answered its members."""
+        return (*self.outages, *self.coordinator_changes)
+
+    @property
     def rebalance_timeout_ms(self) -> int:
         """The longest rebalance timeout of the members (ms): how long the coordinator waits for them.
 

@@ -59,6 +59,10 @@ class Handovers:
             self._handovers[partition] = replace(
                 handover, asked_ms=asked_ms, released_ms=at_ms, left_unowned=left_unowned, departed=new is None
             )
+        for partition in pairs(before.revoking) & pairs(after.assigned):
+            # It had revoked them before they were assigned to it again, which one record shows.
+            handover = self._open_handover(partition)
+            self._handovers[partition] = replace(handover, released_ms=at_ms, given_ms=at_ms, left_unowned=True)
         for partition in pairs(after.assigned) - had:
             handover = self._handovers.get(partition, PartitionHandover())
             if handover.given_ms is None:  # in a share group other members may get it, too

@@ -14,7 +14,14 @@ from rebalance_agent.model.group import GroupType, Member, RebalanceProtocol
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.completed_generation import Episode, Generation, PartitionHandover, announces_followup
 from rebalance_agent.tracking.evidence.coordinators import changed_since, last_contact_ms
-from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, Departure, LastSeen, Outage, TimeBounds
+from rebalance_agent.tracking.evidence.known_times import (
+    FOREVER_MS,
+    CoordinatorChange,
+    Departure,
+    LastSeen,
+    Outage,
+    TimeBounds,
+)
 from rebalance_agent.tracking.evidence.late_commits import removal_noticed_ms, surely_worked_ms
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
 from rebalance_agent.tracking.evidence.owned_at_join import claimed_partitions
@@ -51,9 +58,9 @@ class StepMoments:
         return handover.earlier if handover.earlier and not handover.left_unowned else (*handover.earlier, handover)
 
     @property
-    def outages(self) -> tuple[Outage, ...]:
-        """The recent outages of brokers, up to the generation's record."""
-        return self._generation.outages
+    def unanswered(self) -> tuple[Outage | CoordinatorChange, ...]:
+        """As of the generation."""
+        return self._generation.unanswered
 
     # Stops
 
@@ -70,18 +77,27 @@ class StepMoments:
             moment = Moment(min(max(moment.earliest_ms, stop.earliest_ms), latest_ms), latest_ms)
         return self._unless_outage(owner, moment)
 
-    def member_ms(self, owner: Member, handover: PartitionHandover) -> int:
-        """Return until when ``owner``, of the generation before, was surely not removed."""
+    def contact_ms(self, owner: Member, handover: PartitionHandover) -> int:
+        """Return until when ``owner``, of the generation before, was surely in contact with its coordinator.
+
+        It may have been silent for its session timeout when it was removed, unless it left.
+        """
         generation = self._generation
         if owner.member_id in self._alive and not handover.departed:
             return self._joined_ms
         if handover.released_ms is not None:
-            return handover.released_ms
-        if generation.returned:
-            return generation.timestamp_ms
-        if generation.start is not None:
-            return generation.start.earliest_ms
-        return self._before.timestamp_ms if self._before else -FOREVER_MS
+            removed_ms = handover.released_ms
+        elif generation.returned:
+            removed_ms = generation.timestamp_ms
+        elif generation.start is not None:
+            removed_ms = generation.start.earliest_ms
+        else:
+            return self._before.timestamp_ms if self._before else -FOREVER_MS
+        if generation.departures.get(owner.member_id) is Departure.LEFT:
+            return removed_ms
+        silent_ms = last_contact_ms(removed_ms, owner.session_timeout_ms, generation.coordinator_changes)
+        seen_ms = generation.last_seen.get(owner.member_id, LastSeen()).contact_ms
+        return silent_ms if seen_ms is None else max(silent_ms, seen_ms)
 
     def gave_up(self, partition: Partition, owner: Member) -> bool:
         """Whether ``owner``, of the generation before, joined this one without the partition."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from rebalance_agent.model.generation_diff import Partition
-from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, FirstCommits, Outage
+from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, CoordinatorChange, FirstCommits, Outage
 from rebalance_agent.tracking.evidence.late_commits import WRITE_TIMEOUT_MS
 
 __all__ = ["LEAVING_MS", "OpenStall", "with_names"]
@@ -30,28 +30,31 @@ class OpenStall:
     first: FirstCommits
     given_with: frozenset[Partition]
 
-    def over(self, partition: Partition, at_ms: int, *, member_ms: int, outages: Iterable[Outage]) -> bool:
+    def over(
+        self, partition: Partition, at_ms: int, *, contact_ms: int, unanswered: Iterable[Outage | CoordinatorChange]
+    ) -> bool:
         """Whether the stall of this ``partition`` was certainly over at ``at_ms``.
 
-        ``member_ms``: until when the owner was not removed. ``outages``: all that are known now.
+        ``contact_ms``: until when the owner surely was in contact with its coordinator. ``unanswered``: all times that
+        are known now in which the coordinator may not have answered it.
         """
         commits, owned_until_ms = self.first.at_ms, min(at_ms, self.first.released_ms.get(partition, FOREVER_MS))
-        return member_ms > self._left_ms(outages) or any(
+        return contact_ms > self._left_ms(unanswered) or any(
             commits.get(other, FOREVER_MS) <= owned_until_ms for other in self.given_with
         )
 
-    def _left_ms(self, outages: Iterable[Outage]) -> int:
+    def _left_ms(self, unanswered: Iterable[Outage | CoordinatorChange]) -> int:
         """Return when an owner that never polled was removed at the latest.
 
-        An owner that an outage of brokers interrupts begins anew after it: its coordinator did not answer it, or could
-        not remove it.
+        An owner whose coordinator does not answer begins anew after it: it did not learn of its assignment, or was not
+        removed in time.
         """
         if self.timeout_ms < 0:
             return FOREVER_MS
         left_ms = self.given_ms + self.timeout_ms + LEAVING_MS
-        for outage in sorted(outages, key=lambda outage: outage.after_ms):
-            if outage.after_ms < left_ms and self.given_ms < outage.until_ms:
-                left_ms = max(left_ms, outage.until_ms + WRITE_TIMEOUT_MS + self.timeout_ms + LEAVING_MS)
+        for span in sorted(unanswered, key=lambda span: span.after_ms):
+            if span.after_ms < left_ms and self.given_ms < span.until_ms:
+                left_ms = max(left_ms, span.until_ms + WRITE_TIMEOUT_MS + self.timeout_ms + LEAVING_MS)
         return left_ms
 
 

@@ -96,7 +96,7 @@ def _not_over(stalls: Mapping[Partition, OpenStall], episode: Episode) -> Mappin
     return {
         partition: stalled
         for partition, stalled in stalls.items()
-        if partition[0] in topics and not stalled.over(partition, at_ms, member_ms=at_ms, outages=last.outages)
+        if partition[0] in topics and not stalled.over(partition, at_ms, contact_ms=at_ms, unanswered=last.unanswered)
     }
 
 
@@ -189,8 +189,8 @@ def _stopped(
     stopped = step.appeared(handover) if owner is None else step.stopped(partition, owner, handover)
     if carried is None:
         return stopped
-    member_ms = -FOREVER_MS if owner is None else step.member_ms(owner, handover)
-    over = carried.over(partition, stopped.latest_ms, member_ms=member_ms, outages=step.outages)
+    contact_ms = -FOREVER_MS if owner is None else step.contact_ms(owner, handover)
+    over = carried.over(partition, stopped.latest_ms, contact_ms=contact_ms, unanswered=step.unanswered)
     return stopped if over else stopped.not_after(carried.since_ms)
 
 

@@ -49,6 +49,24 @@ def test_both_times_count_and_the_longer_one_is_the_stall():
     assert stall_of(*ALONE, *TO_B, *OVERTAKEN, *to_c) == (4, 7.0, 7.5, 8.0)
 
 
+def test_partitions_that_a_member_revokes_and_gets_back_at_once_were_stalled():
+    """The member that should get them left: one record shows that they are revoked and assigned again."""
+    back = [
+        joins(1_000, "b"),
+        fact(1_000, GroupEpoch(3)),
+        target(1_100, "a", 0),
+        target(1_100, "b", 1),
+        fact(1_100, TargetEpoch(3)),
+        current(1_500, "a", 2, (0,), (1,), MemberState.UNREVOKED),
+        *gone(2_000, "b"),
+        fact(2_000, GroupEpoch(4)),
+        target(2_100, "a", 0, 1),
+        fact(2_100, TargetEpoch(4)),
+        current(3_000, "a", 4, (0, 1)),
+    ]
+    assert stall_of(*ALONE, *back) == (4, 0.0, 1.5, 1.5)
+
+
 def test_the_stop_of_a_removed_member_is_between_its_assignment_and_its_removal():
     to_c = [
         *gone(9_400, "b"),

@@ -1,5 +1,6 @@
 """Bounds of stalls in groups without reports: what their commits prove, and what they do not."""
 
+import itertools
 import pickle
 from dataclasses import replace
 
@@ -37,6 +38,7 @@ from support.tracker.tracking import (
     topics,
     triggers,
     watch,
+    written_by,
 )
 
 A = member("a", (0, 1))
@@ -145,7 +147,9 @@ def test_a_later_commit_of_another_partition_ends_no_stall_of_a_rebalance_before
 
 
 @pytest.mark.parametrize(
-    ("begun_ms", "upper"), [(125_000, 127.0 - 82.99), (113_000, 115.0 - 69.5)], ids=["much later", "at that time"]
+    ("begun_ms", "upper"),
+    [(131_000, 133.0 - 86.0), (129_000, 131.0 - 69.5), (113_000, 115.0 - 69.5)],
+    ids=["much later", "perhaps silent since then", "at that time"],
 )
 def test_a_stall_is_over_when_its_owner_would_have_been_removed_otherwise(begun_ms, upper):
     """One whose callback never returns leaves at its rebalance timeout, 30 s after 83 s, or soon after."""
@@ -192,6 +196,17 @@ def test_a_stall_goes_on_while_records_are_not_replicated():
     ]
     stall = stall_of(*work, *rounds, committed(104_000, 0, 1, 2, 3))
     assert stall.seconds >= 104.0 - 76.0
+
+
+def test_a_stall_goes_on_if_a_new_coordinator_had_not_answered_its_owner():
+    """b stops at 59.5 s or later. Its coordinator fails before c learns that it has b's partitions."""
+    work = [committed(at, 0, 1, 2, 3) for at in range(5_000, 61_000, 5_000)]
+    rounds = [
+        written_by(leader, record(at, number, *map(_impatient, "ac", [(0, 1), (2, 3)]), joined=at - 10))
+        for leader, at, number in ((1, 76_000, 2), (2, 88_000, 3), (2, 95_000, 4))
+    ]
+    stall = stall_of(*work, *itertools.chain(*rounds), committed(98_000, 2, 3), committed(98_000, 0, 1))
+    assert stall.seconds >= 98.0 - 59.5
 
 
 def _impatient(name, assigned):
