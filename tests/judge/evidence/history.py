@@ -103,6 +103,12 @@ class History:
                 found = state.at_ms
         return found
 
+    def held_since(self, partition, client, at_ms, *, every=False):
+        """When records had given ``partition`` to ``client`` (see `given`), which held it at ``at_ms``; None if not."""
+        state = self.state_at(at_ms)
+        held = state and any(_is(client, owner) and partition in names for owner, names in state.owners.items())
+        return self.given(partition, client, 0, at_ms, every=every) if held else None
+
     def shown_since(self, partition, until_ms):
         """The first record of those that show ``partition`` without a break, last before ``until_ms``."""
         index = bisect_right(self.states, until_ms, key=lambda state: state.at_ms)

@@ -72,6 +72,16 @@ def test_a_join_that_was_lost_with_its_coordinator_makes_a_range():
     assert (span.longest_s, span.shortest_s) == (57.1, 1.1)
 
 
+def test_a_removed_member_that_stops_after_the_record_stalls_in_that_rebalance():
+    records = history((500, generation(1, a=[0], b=[])), (9_000, generation(2, b=[0])), (20_000, generation(3, b=[0])))
+    old = member("a", (600, "assigned", "t-0"), (9_100, "lost", "t-0"))
+    found = truth([old, member("b", (12_000, "assigned", "t-0"))], records)
+    (span,) = [each for each in found if each.new == "b.1"]
+    assert (span.longest_s, span.given) == (2.9, 9_000)
+    events = [reported(number, at) for number, at in ((2, 9_000), (3, 20_000))]
+    assert [len(each.spans) for each in episodes(events, [span], [], "g")] == [1, 0]
+
+
 def test_a_new_partition_stands_still_from_the_record_that_first_shows_it():
     records = history((500, generation(1, a=[0])), (3_000, generation(2, a=[0, 1])))
     found = truth([member("a", (600, "assigned", "t-0"), (3_200, "assigned", "t-1"))], records)
