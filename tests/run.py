@@ -116,8 +116,8 @@ TIERS = (
     Tier("fast", (pytest(*FAST, processes=2),)),
     # Kafka's Java classes are loaded into the test process, so it must not have the threads of clients.
     Tier("peers", (pytest("tests/peers", coverage=False),)),
-    # Spark's Java process contributes no coverage.
-    Tier("spark", (pytest("tests/spark", "--timeout=900"),)),
+    # Most of the time is Java's, which contributes no coverage; counting doubles Python's part.
+    Tier("spark", (pytest("tests/spark", "--timeout=900", coverage=False),)),
     # The last of the computing tiers, so that most of Kubernetes is built before it starts.
     Tier(
         "helm",
@@ -308,8 +308,9 @@ def good_ends(extra: list[str]) -> set[int]:
 
 
 def report_coverage(environment: dict[str, str]) -> None:
-    """Print the coverage of all tiers together; it does not affect the exit code."""
+    """Print the coverage of the tiers that count it, together; it does not affect the exit code."""
     if any(ROOT.glob(".coverage.*")):
+        print("\ncoverage, without the tests of Spark, of charts and of boards:", flush=True)
         for arguments in (("combine", "--quiet"), ("report", "--skip-covered", "--precision=0")):
             subprocess.run([str(BIN / "python"), "-m", "coverage", *arguments], env=environment, check=False)
 
