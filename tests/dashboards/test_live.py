@@ -26,7 +26,6 @@ GROUPS = tuple(group.name for group in DEMO)
 EVERY = tuple(question for uid, board in BOARDS.items() for question in questions(uid, board))
 
 SILENT = {
-    "rebalance-agent: Bounds and shares C": "lag_groups is not set",
     "rebalance-fleet: Where the time goes C": "no group of type consumer, share or streams",
     "rebalance-group: Stall of each rebalance E": "no pipeline has learnt what is normal",
     "rebalance-group: Stall of each rebalance F": "no group stands still for 30 s",
@@ -55,14 +54,6 @@ FLEETING = {
     "rebalance-members: Work done again A": "only if a commit came late on a busy machine",
     "rebalance-members: Work done again B": "only if a commit came late on a busy machine",
     "rebalance-fleet: Groups without members A": "each group of the demo has members",
-    "rebalance-fleet: Lag by group A": "the demo names no groups in lag_groups",
-    "rebalance-fleet: Partitions catching up A": "the demo names no groups in lag_groups",
-    "rebalance-fleet: Lag by topic A": "the demo names no groups in lag_groups",
-    "rebalance-group: How long records wait B": "the demo names no groups in lag_groups",
-    "rebalance-group: How long records wait C": "the demo names no groups in lag_groups",
-    "rebalance-group: How long records wait D": "the demo names no groups in lag_groups",
-    "rebalance-group: How long records wait E": "the demo names no groups in lag_groups",
-    "rebalance-group: Partitions standing still E": "the demo names no groups in lag_groups",
     "rebalance-group: Partitions standing still D": "only if a member comes back that was removed on a busy machine",
     "rebalance-group: Topics on few members A": "a topic is crowded only between two steps of a cooperative group",
 }
@@ -111,9 +102,6 @@ def test_every_panel_has_an_answer_in_this_run_but_four():
     }
     assert {(question.board, question.panel) for question in EVERY} - known == {
         ("rebalance-fleet", "Groups without members"),
-        ("rebalance-fleet", "Lag by group"),
-        ("rebalance-fleet", "Partitions catching up"),
-        ("rebalance-fleet", "Lag by topic"),
     }
 
 

@@ -11,7 +11,7 @@ from rebalance_agent.model.member_changes import member_name
 __all__ = ["SlowMember", "costlier", "slow_member"]
 
 SLOW_SECONDS_MIN = 1.0
-"""A member that stops within this time does not delay the others noticeably."""
+"""A stall of less than this, from waiting for a member, costs little."""
 
 SLOW_SHARE_MIN = 0.5
 """Share of the longest stall that the wait must have been to be called its reason."""
@@ -51,9 +51,11 @@ def _slow(rebalance: RecordedRebalance) -> SlowMember | None:
     closing = rebalance.closing
     stall, surely = closing.stall, closing.slowest_lower_seconds
     seconds = (closing.slowest_seconds if surely is None else surely) or 0.0
-    if stall is None or stall.basis is not Basis.EXACT or seconds < SLOW_SECONDS_MIN:
+    if stall is None or stall.basis is not Basis.EXACT:
         return None
-    if seconds < SLOW_SHARE_MIN * stall.lower_seconds:
+    # The rebalance may wait while all partitions are still processed, which costs nothing.
+    waited = min(seconds, stall.lower_seconds)
+    if waited < SLOW_SECONDS_MIN or waited < SLOW_SHARE_MIN * stall.lower_seconds:
         return None
     events = (*rebalance.generations, *((rebalance.before,) if rebalance.before else ()))
     members = (member for event in reversed(events) for member in event.members)
@@ -61,7 +63,6 @@ def _slow(rebalance: RecordedRebalance) -> SlowMember | None:
     if member is None:
         return None
     pod = member.where.pod if member.where else None
-    waited = min(seconds, stall.lower_seconds)
-    share = waited / stall.lower_seconds if stall.lower_seconds else 0.0
+    share = waited / stall.lower_seconds
     name = member_name(member.client_id, member.instance_id, pod=pod)
     return SlowMember(name, waited, stall.lower_seconds, stall.partition_seconds * share)

@@ -7,6 +7,7 @@ They are of a run of the demo, when most of it has happened. `REBALANCE_AGENT_CH
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import subprocess
@@ -21,9 +22,9 @@ from rebalance_agent.ui.page.group_list import group_link  # noqa: E402 - found 
 from support.browsers.browsing import Browser, browser  # noqa: E402
 from support.observer.observing import eventually, http  # noqa: E402
 
-SECONDS, REBALANCES = 120, 3
-GROUP = "orders-weighted"
-"""The demo's group whose members leave, return and slow down: at its third rebalance all groups have had one."""
+PATIENCE_S = 200
+GROUP, STALL_SECONDS = "orders-weighted", 5
+"""The demo's group whose members leave, return and slow down. Pictures are taken once it was stalled for so long."""
 
 WIDTH, LIST_HEIGHT, GROUP_HEIGHT, SIDECAR_HEIGHT = 1_240, 590, 1_130, 500
 ADDRESS = re.compile(r"^(observer|sidecar): (http://[\d.:]+)/metrics$")
@@ -31,7 +32,7 @@ ADDRESS = re.compile(r"^(observer|sidecar): (http://[\d.:]+)/metrics$")
 
 def main() -> None:
     """The list, a group by light and by dark, and the consumers beside a sidecar."""
-    command = [sys.executable, "-m", "rebalance_agent.cli.main", "demo", "--headless", "--seconds", str(SECONDS)]
+    command = [sys.executable, "-m", "rebalance_agent.cli.main", "demo", "--headless", "--seconds", "0"]
     addresses: dict[str, str] = {}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as demo:  # noqa: S603 - our own program
         for line in demo.stdout or ():
@@ -46,12 +47,18 @@ def main() -> None:
 
 def _take(observer: str, sidecar: str) -> None:
     with browser() as chromium:
-        api = f"{observer}/api/v1/groups?match={GROUP}"
-        eventually(lambda: f'"rebalances": {REBALANCES}' in http(api)[1], SECONDS)
+        eventually(lambda: _waited(observer), PATIENCE_S)
         _picture(chromium, f"{observer}/", "page", LIST_HEIGHT)
         _picture(chromium, f"{sidecar}/", "page-sidecar", SIDECAR_HEIGHT)
         _picture(chromium, f"{observer}/{group_link(GROUP)}", "page-group", GROUP_HEIGHT)
         _picture(chromium, f"{observer}/{group_link(GROUP)}", "page-group-dark", GROUP_HEIGHT, dark=True)
+
+
+def _waited(observer: str) -> bool:
+    """Whether the group's last rebalance waited for its slow member."""
+    answer = json.loads(http(f"{observer}/api/v1/groups/{GROUP}/rebalances")[1])
+    stalls = [each["stall"] for each in answer.get("rebalances", ())[:1]]
+    return any(stall and stall["lower_seconds"] > STALL_SECONDS for stall in stalls)
 
 
 def _picture(chromium: Browser, url: str, name: str, height: int, *, dark: bool = False) -> None:

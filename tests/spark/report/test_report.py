@@ -22,6 +22,7 @@ from support.pipeline.event_rows import events_frame
 from support.pipeline.reports import latest, report_of
 
 FLEET = FleetPlan(groups=5, days=1, seed=4)
+PREDICTED = {"recorded_stalled_partition_seconds": 10.0, "modelled_stalled_partition_seconds": 40.0}
 MADE_AT = dt.datetime(2026, 6, 9, tzinfo=dt.UTC)
 
 
@@ -57,7 +58,7 @@ def filled(spark):
     key = {"cluster_id": cluster_id, "group": group}
     held.rows(
         "whatif",
-        {**key, "strategy": "range", "protocol": "eager", "generations": 9, "moved": 7},
+        {**key, "strategy": "range", "protocol": "eager", "generations": 9, "moved": 7, **PREDICTED},
         {**key, "strategy": "failover", "protocol": "eager", "generations": 0, "refused": "no priorities"},
     )
     advice = {"strategy": "range", "static_membership": True, "saved_partition_seconds": 5.0, "sentence": "do it"}
@@ -113,6 +114,7 @@ def test_pictures_show_the_worst_groups(filled):
     assert [each.hour_of_week for each in reported.details[0].baselines] == [3]
     worst = reported.groups[0]
     assert (worst.recommended, worst.static_membership, worst.sentence) == ("range", True, "do it")
+    assert worst.saved_partition_seconds == 5.0 * 10.0 / 40.0, "of the recorded standstill"
 
 
 @pytest.mark.parametrize("most", [1, 50])

@@ -36,6 +36,8 @@ DEMO_SECONDS_MAX = 240
 """Maximum seconds of the demo, with the broker's start and the end, on a busy machine."""
 
 ANSWER_SECONDS_MAX = 60
+LAG = {"REBALANCE_AGENT_LAG_GROUPS": ".*", "REBALANCE_AGENT_LAG_INTERVAL_SECONDS": "2"}
+"""Settings of the demo's observer: with the lag of all groups, so that the panels of lag have data."""
 
 JOBS = {"observer": "rebalance-observer", "sidecar": "rebalance-sidecar", "gateway": "rebalance-gateway"}
 ADDRESS = re.compile(r"^([a-z][\w-]*): http://([\d.]+:\d+)/metrics$")
@@ -199,7 +201,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
 def _play(run: Live, folder: Path) -> None:
     clock = SystemClock()
     command = [sys.executable, "-m", "rebalance_agent.cli.main", "demo", "--headless", "--seconds", str(DEMO_SECONDS)]
-    environment = {**os.environ, "TMPDIR": str(folder), "PYTHONUNBUFFERED": "1"}
+    environment = {**os.environ, **LAG, "TMPDIR": str(folder), "PYTHONUNBUFFERED": "1"}
     deadline = clock.monotonic() + DEMO_SECONDS_MAX
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment, start_new_session=True

@@ -130,6 +130,12 @@ def test_every_picture_is_there():
     assert {each.removeprefix("#") for each in markup.links} <= {*markup.ids}
 
 
+def test_advice_is_not_cut_off():
+    report, sentence = evil_report(), "Two rolling restarts, and each second of that costs 112. " * 20
+    row = dataclasses.replace(report.groups[0], sentence=sentence.strip())
+    assert sentence.strip() in page(dataclasses.replace(report, groups=(row,)))
+
+
 def test_nothing_is_asked_of_a_network():
     text = page(synthetic())
     assert not [each for each in Markup(text).links if not each.startswith("#")]

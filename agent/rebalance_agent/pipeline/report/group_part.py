@@ -46,6 +46,7 @@ __all__ = ["group_section"]
 
 _MEMBERS_SHOWN = 24
 _STRATEGIES_SHOWN = 12
+_SENTENCE_MAX = 2_000  # all sentences of advice, unless names of clients in them are very long
 _CAP_OF_MEDIAN = 25  # a column above this multiple of the median is cut off, so that the others stay visible
 
 
@@ -87,7 +88,7 @@ def _advice(row: GroupRow) -> str:
         return ""
     chosen = row.recommended or row.static_membership
     heading = f"<strong>{escaped(recommended_words(row))}</strong> " if chosen else ""
-    return f'<p class="advice">{heading}{escaped(shortened(row.sentence, 600))}</p>'
+    return f'<p class="advice">{heading}{escaped(shortened(row.sentence, _SENTENCE_MAX))}</p>'
 
 
 def _stall(detail: ReportGroup) -> str:

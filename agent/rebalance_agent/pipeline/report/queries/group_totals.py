@@ -46,11 +46,29 @@ def _summed(episodes: DataFrame, tables: DeltaTables) -> DataFrame:
         F.max_by("flapping", when).alias("flapping"),
     )
     hours = tables.read("group_hours").groupBy(*GROUP).agg(F.sum("partition_seconds").alias("partition_seconds"))
-    advice = tables.read("recommendations").select(
-        *GROUP, F.col("strategy").alias("recommended"), "static_membership", "saved_partition_seconds", "sentence"
-    )
-    joined = sums.join(hours, [*GROUP], "left").join(advice, [*GROUP], "left")
+    joined = sums.join(hours, [*GROUP], "left").join(_advice(tables), [*GROUP], "left")
     return joined.select("*", "last.*").drop("last")
+
+
+def _advice(tables: DeltaTables) -> DataFrame:
+    """Return a row for each group with advice; what it saves is comparable with the recorded, lower bounds of stalls.
+
+    Where the model predicts more standstill than these, as between wide bounds, savings are smaller in the same ratio.
+    """
+    recorded, modelled = F.col("recorded_stalled_partition_seconds"), F.col("modelled_stalled_partition_seconds")
+    scale = F.max(F.when(modelled > recorded, recorded / modelled)).alias("scale")
+    replayed = tables.read("whatif").groupBy(*GROUP).agg(scale)
+    return (
+        tables.read("recommendations")
+        .join(replayed, [*GROUP], "left")
+        .select(
+            *GROUP,
+            F.col("strategy").alias("recommended"),
+            "static_membership",
+            (F.col("saved_partition_seconds") * F.coalesce("scale", F.lit(1.0))).alias("saved_partition_seconds"),
+            "sentence",
+        )
+    )
 
 
 def _costs(episodes: DataFrame, groups: Sequence[Row], periods_in_all: int) -> Mapping[GroupKey, list[float]]:

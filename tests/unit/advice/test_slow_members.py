@@ -1,0 +1,38 @@
+"""The member that a group waited for is the one that kept its partitions stalled."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rebalance_agent.advice.replay.recorded_history import history_of
+from rebalance_agent.advice.slow_members import slow_member
+from rebalance_agent.model.episode import Basis, Stall
+from support.tracker.histories import clustered
+
+
+def waiting(stall_seconds, *, member_seconds, basis=Basis.EXACT):
+    """A history whose last rebalance stalled its partitions for ``stall_seconds``; its first member stopped last."""
+    *earlier, last = clustered(8)
+    stall = Stall(stall_seconds, stall_seconds, 10 * stall_seconds, basis)
+    return history_of(
+        [
+            *(replace(each, slowest_member_id=None, slowest_seconds=None) for each in earlier),
+            replace(last, stall=stall, slowest_member_id=last.members[0].member_id, slowest_seconds=member_seconds),
+        ]
+    )
+
+
+def test_it_is_found_where_partitions_stood_still_while_the_group_waited():
+    found = slow_member(waiting(4.0, member_seconds=3.0))
+    assert (found.seconds, found.stall_seconds, found.partition_seconds) == (3.0, 4.0, 30.0)
+
+
+@pytest.mark.parametrize(("stall", "member"), [(0.1, 1.4), (0.9, 0.9), (8.0, 3.0)])
+def test_none_is_found_if_waiting_for_it_stalled_partitions_for_less_than_a_second_or_half_of_the_stall(stall, member):
+    assert slow_member(waiting(stall, member_seconds=member)) is None
+
+
+def test_none_is_found_where_the_stall_has_only_bounds():
+    assert slow_member(waiting(4.0, member_seconds=3.0, basis=Basis.BOUND)) is None
