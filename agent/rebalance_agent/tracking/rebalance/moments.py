@@ -14,14 +14,7 @@ from rebalance_agent.model.group import GroupType, Member, RebalanceProtocol
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.completed_generation import Episode, Generation, PartitionHandover, announces_followup
 from rebalance_agent.tracking.evidence.coordinators import changed_since, last_contact_ms
-from rebalance_agent.tracking.evidence.known_times import (
-    FOREVER_MS,
-    CoordinatorChange,
-    Departure,
-    LastSeen,
-    Outage,
-    TimeBounds,
-)
+from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, Departure, LastSeen, TimeBounds
 from rebalance_agent.tracking.evidence.late_commits import removal_noticed_ms, surely_worked_ms
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
 from rebalance_agent.tracking.evidence.owned_at_join import claimed_partitions
@@ -38,11 +31,13 @@ class StepMoments:
     def __init__(
         self, episode: Episode, before: Generation | None, generation: Generation, reports: MemberReports
     ) -> None:
-        """``before``: the generation before ``generation``."""
+        """``before``: the generation before ``generation``; ``unanswered``: as of ``generation``."""
         self._fresh = episode.fresh and not (before and owners(before.value))
         self._first = episode.generations[0]
         self._before = before
         self._generation = generation
+        self._joined_ms = generation.timestamp_ms if generation.joined_ms is None else generation.joined_ms
+        self.unanswered = generation.unanswered
         self._reports = reports
         self._span = ReportSpan.between(before, episode.last) if before else None
         self._claimed = claimed_partitions(generation)
@@ -56,11 +51,6 @@ class StepMoments:
         """Return the recorded handovers in which the partition was stalled; at least one, which may be empty."""
         handover = self._generation.handovers.get(partition, _NO_HANDOVER)
         return handover.earlier if handover.earlier and not handover.left_unowned else (*handover.earlier, handover)
-
-    @property
-    def unanswered(self) -> tuple[Outage | CoordinatorChange, ...]:
-        """As of the generation."""
-        return self._generation.unanswered
 
     # Stops
 
@@ -272,11 +262,6 @@ class StepMoments:
         if changed_since(start.earliest_ms, generation.coordinator_changes) and start.evidence is not Evidence.RECORD:
             return replace(start, latest_ms=max(start.latest_ms, self._joined_ms))
         return start
-
-    @cached_property
-    def _joined_ms(self) -> int:
-        joined_ms = self._generation.joined_ms
-        return self._generation.timestamp_ms if joined_ms is None else joined_ms
 
     @cached_property
     def _one_departed(self) -> bool:
