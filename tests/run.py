@@ -113,11 +113,12 @@ HELM_PROGRAMS = tool("python", "-m", "support.cluster.kube_tools")
 
 TIERS = (
     STATIC,
+    # First, because one process takes as long for it as two for all other tests that compute.
+    # Most of the time is Java's, which contributes no coverage; counting doubles Python's part.
+    Tier("spark", (pytest("tests/spark", "--timeout=900", coverage=False),)),
     Tier("fast", (pytest(*FAST, processes=2),)),
     # Kafka's Java classes are loaded into the test process, so it must not have the threads of clients.
     Tier("peers", (pytest("tests/peers", coverage=False),)),
-    # Most of the time is Java's, which contributes no coverage; counting doubles Python's part.
-    Tier("spark", (pytest("tests/spark", "--timeout=900", coverage=False),)),
     # The last of the computing tiers, so that most of Kubernetes is built before it starts.
     Tier(
         "helm",
