@@ -20,8 +20,8 @@ class OpenStall:
     """A stall that began at ``since_ms`` (-`FOREVER_MS`: unknown) at the earliest, and has not been shown to be over.
 
     It is over when the owner commits a partition of ``given_with`` (see `FirstCommits`). It is also over if the owner
-    stays a member for ``timeout_ms`` (-1: unknown) after the partition was assigned to it at ``given_ms``: an owner
-    that does not poll for its rebalance timeout (``max.poll.interval.ms``) is removed.
+    is in contact with its coordinator for ``timeout_ms`` (-1: unknown) after ``given_ms``, when the partition was
+    assigned to it: an owner that does not poll for its rebalance timeout (``max.poll.interval.ms``) leaves.
     """
 
     since_ms: int
