@@ -13,14 +13,15 @@ import json
 import sys
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import Enum
 from typing import Any, TypeVar, cast
 
 from rebalance_agent.errors import DecodeError, InvalidInputError
 from rebalance_agent.model.events import EVENT_KINDS, SCHEMA_VERSION, Event, GenerationEvent
-from rebalance_agent.model.partitions import TopicPartitions, claimed_partitions, from_ranges, to_ranges
+from rebalance_agent.model.partition_ranges import PartitionRanges, ReportedPartitions, ranges_text
+from rebalance_agent.model.partitions import TopicPartitions, claimed_partitions, from_ranges
 
 __all__ = [
     "ITEMS_MAX",
@@ -36,6 +37,7 @@ __all__ = [
 ]
 
 _Value = TypeVar("_Value")
+_Numbers = TypeVar("_Numbers", bound=Sequence[int])
 
 TEXT_MAX = 65_536
 """Characters of one text field. Kafka's names have at most 32,767 bytes; user data in base64 may be longer."""
@@ -151,7 +153,9 @@ def _codec(hint: Any) -> _Codec:  # noqa: ANN401 - no narrower type holds every 
     if hint == Event:
         return _Codec(event_to_json, _decode_event)
     if hint == TopicPartitions:
-        return _Codec(_encode_partitions, _decode_partitions)
+        return _Codec(_encode_partitions, functools.partial(_decode_partitions, from_ranges))
+    if hint == ReportedPartitions:
+        return _Codec(_encode_partitions, functools.partial(_decode_partitions, PartitionRanges))
     if isinstance(hint, type) and issubclass(hint, Enum):
         return _Codec(lambda value: value.value, functools.partial(_decode_enum, hint))
     if is_dataclass(hint):
@@ -231,18 +235,20 @@ def _join(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
 
 
-def _encode_partitions(partitions: TopicPartitions) -> dict[str, str]:
-    return {topic: to_ranges(numbers) for topic, numbers in sorted(partitions.items())}
+def _encode_partitions(partitions: ReportedPartitions) -> dict[str, str]:
+    return {topic: ranges_text(numbers) for topic, numbers in sorted(partitions.items())}
 
 
-def _decode_partitions(path: str, data: object, budget: _Budget) -> dict[str, tuple[int, ...]]:
-    result: dict[str, tuple[int, ...]] = {}
+def _decode_partitions(
+    read: Callable[[str], _Numbers], path: str, data: object, budget: _Budget
+) -> dict[str, _Numbers]:
+    result: dict[str, _Numbers] = {}
     for topic, text in sorted(_named(path, data).items()):
         if not isinstance(text, str):
             raise InvalidInputError(_join(path, topic), "must be a text of ranges such as 0-4,7")
         try:
             budget.take(_join(path, topic), text)
-            result[topic] = from_ranges(text)
+            result[topic] = read(text)
         except DecodeError as error:
             raise InvalidInputError(_join(path, topic), str(error)) from None
     return result

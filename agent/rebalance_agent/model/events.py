@@ -17,6 +17,7 @@ from rebalance_agent.model.assignment_quality import AssignmentQuality
 from rebalance_agent.model.episode import Evidence, FailureReason, Phases, Stall, Trigger
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.group_event import GroupEvent
+from rebalance_agent.model.partition_ranges import ReportedPartitions
 from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.rollout import RolloutEvent
 
@@ -224,7 +225,7 @@ class MemberEvent:
     member_id: str
     generation: int
     started_ms: int
-    partitions: TopicPartitions
+    partitions: ReportedPartitions
     process: str
     sequence: int
     cluster_id: str = ""

@@ -19,6 +19,7 @@ __all__ = [
     "existing",
     "from_ranges",
     "pairs",
+    "range_spans",
     "to_ranges",
     "topic_partitions",
 ]
@@ -45,7 +46,7 @@ def topic_partitions(pairs: Iterable[tuple[str, int]]) -> dict[str, tuple[int, .
     return {topic: tuple(sorted(by_topic[topic])) for topic in sorted(by_topic)}
 
 
-def pairs(partitions: TopicPartitions) -> set[tuple[str, int]]:
+def pairs(partitions: Mapping[str, Sequence[int]]) -> set[tuple[str, int]]:
     """Return the partitions as a set of (topic, partition)."""
     return {(topic, number) for topic, numbers in partitions.items() for number in numbers}
 
@@ -61,7 +62,7 @@ def existing(numbers: Sequence[int]) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-def count_partitions(partitions: TopicPartitions) -> int:
+def count_partitions(partitions: Mapping[str, Sequence[int]]) -> int:
     """Return the number of partitions over all topics."""
     return sum(map(len, partitions.values()))
 
@@ -88,7 +89,7 @@ def claimed_partitions(text: str) -> int:
     Raises:
         DecodeError: as `from_ranges`.
     """
-    return sum(last - first + 1 for first, last in _spans(text))
+    return sum(last - first + 1 for first, last in range_spans(text))
 
 
 def from_ranges(text: str) -> tuple[int, ...]:
@@ -97,10 +98,15 @@ def from_ranges(text: str) -> tuple[int, ...]:
     Raises:
         DecodeError: the text is not ascending ranges of partition numbers below `PARTITION_MAX`.
     """
-    return tuple(number for first, last in _spans(text) for number in range(first, last + 1))
+    return tuple(number for first, last in range_spans(text) for number in range(first, last + 1))
 
 
-def _spans(text: str) -> Iterable[tuple[int, int]]:
+def range_spans(text: str) -> Iterable[tuple[int, int]]:
+    """Return the ranges of a text as (first, last), both included.
+
+    Raises:
+        DecodeError: as `from_ranges`; while they are read.
+    """
     return _short_spans(text) if len(text) <= _SHORT_TEXT_MAX else _read_spans(text)
 
 

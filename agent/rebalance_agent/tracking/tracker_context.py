@@ -30,7 +30,7 @@ class TrackerContext:
     of its groups. ``may_be_empty``: which groups have no members on purpose at times. ``stall_limits``: when
     a group as a whole is stalled. ``host_names``: what counts as a member's host. ``outages``: of brokers.
     ``coordinators``: when the groups' coordinators changed. ``commits``: when partitions were committed.
-    ``report_budget``: how many reports all groups together may still keep.
+    ``report_budget``: how many bytes of reports all groups together may still keep.
     """
 
     cluster_id: str

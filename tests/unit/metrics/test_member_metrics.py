@@ -268,7 +268,7 @@ def test_memory_of_clients_is_bounded(monkeypatch):
 
 
 def test_memory_of_partitions_is_bounded(monkeypatch):
-    monkeypatch.setattr(clients_seen, "OWNED_MAX", 100)
+    monkeypatch.setattr(clients_seen, "OWNED_BYTES_MAX", clients_seen.TOPIC_BYTES + 50)
     sidecar = Sidecar()
     sidecar.take(*(member_event(process=f"p{n}", partitions={f"t{n}": tuple(range(60))}) for n in range(3)))
     assert sidecar.value("partitions", "orders", "consumer-1") == 60

@@ -7,15 +7,18 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from rebalance_agent.model.events import AssignEvent, Callback, MemberEvent
-from rebalance_agent.model.partitions import TopicPartitions, pairs
+from rebalance_agent.model.partition_ranges import PartitionRanges, ReportedPartitions, as_ranges, minus, plus
 
-__all__ = ["CLIENTS_MAX", "OWNED_MAX", "ClientsSeen", "ConsumerStatus", "SeenClient"]
+__all__ = ["CLIENTS_MAX", "OWNED_BYTES_MAX", "ClientsSeen", "ConsumerStatus", "SeenClient", "owned_bytes"]
 
 CLIENTS_MAX = 1_000
 """Consumers kept: a pod has a few; restarted processes add up until their silence has lasted long enough."""
 
-OWNED_MAX = 1_000_000
-"""Partitions kept over all consumers: more than one pod can own; about 100 MB."""
+OWNED_BYTES_MAX = 16 * 2**20
+"""Bytes of the partitions kept over all consumers, as ranges: a pod's consumers need some kilobytes."""
+
+TOPIC_BYTES = 300
+"""Bytes of one topic of a consumer without its texts: its `PartitionRanges` and its entry in the table."""
 
 
 @dataclass(slots=True)
@@ -31,7 +34,7 @@ class SeenClient:
     client_id: str
     seen: float
     generation: int = -1
-    owned: set[tuple[str, int]] = field(default_factory=set)
+    owned: dict[str, PartitionRanges] = field(default_factory=dict)
     stalled_ms: int | None = None
     skew: float | None = None
     missing_standbys: int | None = None
@@ -48,7 +51,7 @@ class ConsumerStatus(NamedTuple):
     partitions: int
     skew: float | None
     stalled_ms: int | None
-    owned: TopicPartitions
+    owned: ReportedPartitions
 
 
 class ClientsSeen:
@@ -88,17 +91,17 @@ class ClientsSeen:
             client.stalled_ms = None
             return None
         client.generation = max(client.generation, event.generation)
-        partitions = pairs(event.partitions)
+        partitions = as_ranges(event.partitions)
         if event.callback is not Callback.ASSIGNED:
-            client.owned -= partitions
+            client.owned = minus(client.owned, partitions)
             if partitions and client.stalled_ms is None:
                 client.stalled_ms = event.started_ms
             return None
         for other in self:
             # A partition has one owner: a consumer that was killed never reported that it gave it up.
             if other.group == client.group:
-                other.owned -= partitions
-        client.owned |= partitions
+                other.owned = minus(other.owned, partitions)
+        client.owned = plus(client.owned, partitions)
         since, client.stalled_ms = client.stalled_ms, None
         return None if since is None else max(0, event.timestamp_ms - since) / 1000
 
@@ -111,14 +114,19 @@ class ClientsSeen:
 
         ``lifeless_before`` applies instead to consumers whose process sends heartbeats. Both are monotonic seconds.
         """
-        owned = sum(len(client.owned) for client in self)
+        owned = sum(map(owned_bytes, self))
         gone: list[SeenClient] = []
         for client in tuple(self):
             alive = client.seen >= (lifeless_before if client.has_heartbeat else before)
-            if alive and len(self._clients) - len(gone) <= CLIENTS_MAX and owned <= OWNED_MAX:
+            if alive and len(self._clients) - len(gone) <= CLIENTS_MAX and owned <= OWNED_BYTES_MAX:
                 continue
             gone.append(client)
-            owned -= len(client.owned)
+            owned -= owned_bytes(client)
         gone_ids = set(map(id, gone))
         self._clients = {key: client for key, client in self._clients.items() if id(client) not in gone_ids}
         return gone
+
+
+def owned_bytes(client: SeenClient) -> int:
+    """Return the memory of the consumer's partitions in bytes."""
+    return sum(TOPIC_BYTES + len(topic) + len(ranges.text) for topic, ranges in client.owned.items())

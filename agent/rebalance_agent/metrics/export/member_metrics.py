@@ -160,7 +160,7 @@ class MemberMetrics:
         missing: dict[tuple[str, str], int] = {}
         for client in self._clients:
             labels = self._exported_labels(client.group, client.client_id)
-            partitions[labels] = partitions.get(labels, 0) + len(client.owned)
+            partitions[labels] = partitions.get(labels, 0) + count_partitions(client.owned)
             if client.generation >= 0:
                 generations[labels] = max(generations.get(labels, 0), client.generation)
             if client.skew is not None:
@@ -202,13 +202,9 @@ class MemberMetrics:
 
 
 def _consumer(client: SeenClient) -> ConsumerStatus:
-    owned: dict[str, list[int]] = {}
-    for topic, number in sorted(client.owned):
-        owned.setdefault(topic, []).append(number)
-    partitions = {topic: tuple(numbers) for topic, numbers in owned.items()}
-    count = len(client.owned)
+    count = count_partitions(client.owned)
     return ConsumerStatus(
-        client.group, client.client_id, client.generation, count, client.skew, client.stalled_ms, partitions
+        client.group, client.client_id, client.generation, count, client.skew, client.stalled_ms, client.owned
     )
 
 

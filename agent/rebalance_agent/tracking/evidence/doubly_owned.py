@@ -190,7 +190,7 @@ class DoublyOwned:
             return 0.0
         if removed.returned_ms < FOREVER_MS and event.callback is not Callback.LOST:
             return 0.0  # of what it got since it returned
-        for partition in pairs(event.partitions) & removed.held.keys():
+        for partition in self._reports.partitions_of(event) & removed.held.keys():
             removed.held[partition].stopped_ms = event.started_ms
         return self._find(removed)
 

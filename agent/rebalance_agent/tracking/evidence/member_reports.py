@@ -6,7 +6,7 @@ Reports may be late, duplicated, out of order or invalid, and each is by its own
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -14,20 +14,25 @@ from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.events import Callback, MemberEvent, Workload
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.model.group import GroupType, Member
-from rebalance_agent.model.partitions import pairs
+from rebalance_agent.model.partition_ranges import PartitionRanges, within
+from rebalance_agent.model.partitions import count_partitions, pairs
+from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.completed_generation import Generation
 from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, Departure, TimeBounds
 
 __all__ = [
     "CLOCK_SKEW_MAX_MS",
     "EVENTS_PER_MEMBER_MAX",
+    "GROUP_PARTITIONS_MAX",
     "MEMBERS_MAX",
-    "REPORTS_MAX",
+    "REPORT_BYTES",
+    "REPORT_BYTES_MAX",
     "UNDATED_SKEW_MAX_MS",
     "MemberReports",
     "ReportBudget",
     "ReportSpan",
     "ReportedMember",
+    "report_bytes",
 ]
 
 EVENTS_PER_MEMBER_MAX = 32
@@ -36,9 +41,16 @@ EVENTS_PER_MEMBER_MAX = 32
 MEMBERS_MAX = 4_096
 """Members kept per group: twice the largest groups, so that departed members are still known."""
 
-REPORTS_MAX = 400_000
-"""Reports kept for all groups together, some 400 MB: ten per member of 2,000 groups of 20 members. It bounds memory if
-a client invents groups and members: beyond it, new members' reports are refused until old ones were dropped."""
+REPORT_BYTES_MAX = 100 * 2**20
+"""Bytes of the reports of all groups together: those of 60,000 members, or ten of each in 300 groups of 20. It bounds
+memory if a client invents groups and members: beyond it, new members' reports are refused until old ones were dropped,
+and members that have reported before replace their own oldest ones."""
+
+REPORT_BYTES = 1_700
+"""Bytes of a report without its texts: its objects, and its share of the tables that hold it."""
+
+GROUP_PARTITIONS_MAX = 500_000
+"""Partitions in the reports of one group. They stay ranges, but each is made a number where the group is judged."""
 
 CLOCK_SKEW_MAX_MS = 5_000
 """How far (ms) a report with the right generation may lie outside the generation's time; farther ones are ignored."""
@@ -49,6 +61,13 @@ UNDATED_SKEW_MAX_MS = 250
 _NOTHING: Mapping[str, Departure] = MappingProxyType({})
 
 _STOPS = frozenset({Callback.REVOKED, Callback.LOST, Callback.LEFT})
+
+
+RANGES_BYTES = 200
+"""Bytes of one topic in a report: its `PartitionRanges` and its entry in the table."""
+
+NUMBER_BYTES = 36
+"""Bytes of one partition that is a number and no range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,20 +109,22 @@ class ReportedMember:
 
 
 class ReportBudget:
-    """The number of further reports (``left``) that all groups of a tracker together may keep."""
+    """The bytes (``left``) that further reports of all groups of a tracker together may take."""
 
-    def __init__(self, reports: int = REPORTS_MAX) -> None:
-        """``reports``: the total number of reports."""
-        self.left = reports
+    def __init__(self, size_bytes: int = REPORT_BYTES_MAX) -> None:
+        """``size_bytes``: of all reports together."""
+        self.left = size_bytes
 
 
 class MemberReports:
     """The reports of one group's members."""
 
-    def __init__(self, budget: ReportBudget | None = None) -> None:
-        """Start without reports; ``budget`` is shared by all groups of a tracker."""
+    def __init__(self, budget: ReportBudget | None = None, topics: ClusterTopics | None = None) -> None:
+        """Start without reports. ``budget`` is shared by all groups of a tracker; ``topics``: of the cluster."""
         self._events: dict[str, deque[MemberEvent]] = {}
         self._budget = budget or ReportBudget()
+        self._topics = topics or ClusterTopics()
+        self._partitions = 0
 
     def __bool__(self) -> bool:
         """Whether any member has reported."""
@@ -116,13 +137,14 @@ class MemberReports:
         events = self._events.get(event.member_id, deque(maxlen=EVENTS_PER_MEMBER_MAX))
         if any(event.event_id == other.event_id for other in events):
             return False
-        if len(events) < EVENTS_PER_MEMBER_MAX:
-            if self._budget.left:
-                self._budget.left -= 1
-            elif events:
-                events.popleft()  # drop the member's own oldest: a member that reports already can always report
-            else:
-                return False
+        if len(events) == EVENTS_PER_MEMBER_MAX:
+            self._release(events.popleft())
+        while events and not self._fits(event):
+            self._release(events.popleft())  # a member that has reported before can always report
+        if not self._fits(event):
+            return False
+        self._budget.left -= report_bytes(event)
+        self._partitions += count_partitions(event.partitions)
         events.append(event)
         self._events[event.member_id] = events
         if len(self._events) > MEMBERS_MAX:
@@ -159,7 +181,7 @@ class MemberReports:
         given_up: dict[Partition, int] = {}
         reported = self.own(member_id, Callback.ASSIGNED, Callback.REVOKED, Callback.LOST)
         for event in sorted(reported, key=lambda event: event.started_ms):
-            for partition in pairs(event.partitions):
+            for partition in self.partitions_of(event):
                 if event.callback is Callback.ASSIGNED:
                     given_up.pop(partition, None)
                 else:
@@ -174,8 +196,7 @@ class MemberReports:
                 self._drop(member_id)
                 continue
             while len(events) > 1 and events[0].timestamp_ms < since_ms:
-                events.popleft()
-                self._budget.left += 1
+                self._release(events.popleft())
 
     def clear(self) -> None:
         """Drop all reports: the group is gone."""
@@ -197,7 +218,7 @@ class MemberReports:
         stopped: dict[Partition, TimeBounds] = {}
         for event in self._within(member.member_id, span, _STOPS):
             stop, leaving = _stop(event), event.callback is Callback.LEFT
-            for partition in pairs(member.assigned if leaving else event.partitions):
+            for partition in pairs(member.assigned) if leaving else self.partitions_of(event):
                 stopped[partition] = min(stopped.get(partition, stop), stop, key=lambda bounds: bounds.latest_ms)
         return stopped
 
@@ -212,13 +233,26 @@ class MemberReports:
                 and (dated or event.generation < 0)
                 and event.timestamp_ms >= generation.timestamp_ms - skew_ms
             ):
-                for partition in pairs(event.partitions) - (set() if dated else self._given_up(event, generation)):
+                for partition in self.partitions_of(event) - (set() if dated else self._given_up(event, generation)):
                     end = _end(event)
                     resumed[partition] = min(resumed.get(partition, end), end, key=lambda bounds: bounds.latest_ms)
         return resumed
 
     def _drop(self, member_id: str) -> None:
-        self._budget.left += len(self._events.pop(member_id))
+        for event in self._events.pop(member_id):
+            self._release(event)
+
+    def _fits(self, event: MemberEvent) -> bool:
+        partitions = self._partitions + count_partitions(event.partitions)
+        return report_bytes(event) <= self._budget.left and partitions <= GROUP_PARTITIONS_MAX
+
+    def _release(self, event: MemberEvent) -> None:
+        self._budget.left += report_bytes(event)
+        self._partitions -= count_partitions(event.partitions)
+
+    def partitions_of(self, event: MemberEvent) -> set[Partition]:
+        """Return the partitions of a report that its member can have; other claims are ignored."""
+        return within(event.partitions, self._topics.claimable)
 
     def _given_up(self, assigned: MemberEvent, generation: Generation) -> set[Partition]:
         """Return what the member stopped between this generation and that report, which is of a later generation."""
@@ -226,7 +260,7 @@ class MemberReports:
             partition
             for event in self._events.get(assigned.member_id, ())
             if event.callback in _STOPS and generation.timestamp_ms < event.started_ms <= assigned.timestamp_ms
-            for partition in pairs(event.partitions)
+            for partition in self.partitions_of(event)
         }
 
     def departure(self, member: Member, span: ReportSpan, recorded: Mapping[str, Departure] = _NOTHING) -> Departure:
@@ -243,7 +277,7 @@ class MemberReports:
         if Callback.LOST in callbacks:
             return Departure.FAILED
         in_time = [event for event in events if event.timestamp_ms <= span.in_time_ms + UNDATED_SKEW_MAX_MS]
-        if member.assigned and pairs(member.assigned) <= {p for event in in_time for p in pairs(event.partitions)}:
+        if member.assigned and pairs(member.assigned) <= {p for event in in_time for p in self.partitions_of(event)}:
             return Departure.LEFT
         if len(in_time) < len(events):
             return Departure.EXPELLED
@@ -255,6 +289,18 @@ class MemberReports:
         for event in self._events.get(member_id, ()):
             if event.callback in kinds and span.has(event, event.started_ms):
                 yield event
+
+
+def report_bytes(event: MemberEvent) -> int:
+    """Return the memory of a report in bytes: ranges and texts count with their characters."""
+    texts = (event.event_id, event.group, event.client_id, event.member_id, event.process)
+    optional = (event.instance_id, event.host, event.error, event.reason)
+    ranges = sum(len(topic) + _ranges_bytes(numbers) for topic, numbers in event.partitions.items())
+    return REPORT_BYTES + ranges + sum(map(len, texts)) + sum(len(text) for text in optional if text)
+
+
+def _ranges_bytes(numbers: Sequence[int]) -> int:
+    return RANGES_BYTES + len(numbers.text) if isinstance(numbers, PartitionRanges) else NUMBER_BYTES * len(numbers)
 
 
 def _stop(event: MemberEvent) -> TimeBounds:

@@ -24,7 +24,8 @@ from rebalance_agent.tracking.views import GroupView, MemberLoad, RunningRebalan
 __all__ = ["ASSIGNS_MAX", "GroupHistory"]
 
 ASSIGNS_MAX = 64
-"""Ids of ``assign()`` reports kept to recognise duplicates: a retry comes within a minute, one per generation."""
+"""Hashes of the ids of ``assign()`` reports that are kept to recognise duplicates. There is one per generation, and a
+retry comes within a minute."""
 
 
 class GroupHistory:
@@ -40,7 +41,7 @@ class GroupHistory:
         self.offset = self.read_ms = -1
         self.version = 0
         self.view: GroupView | None = None
-        self.reports = MemberReports(context.report_budget)
+        self.reports = MemberReports(context.report_budget, context.topics)
         self.doubly_owned = DoublyOwned(self.reports)
         self.totals = CounterTotals(now_ms, context.stall_limits.of(group))
         self.episodes = Episodes(context, self.reports, self.totals)
@@ -48,7 +49,7 @@ class GroupHistory:
         self.unowned = UnownedTime(now_ms)
         self._settle_ms = context.settle_ms
         self._loads = LoadHistory()
-        self._assign_ids: list[str] = []
+        self._assign_ids: list[int] = []
 
     def load(self, loads: GroupLoads) -> None:
         """Take new loads of the group's partitions."""
@@ -63,9 +64,10 @@ class GroupHistory:
 
     def add_assign_report(self, event: AssignEvent, now_ms: int) -> None:
         """Take the leader's report of an ``assign()`` call; duplicates are ignored."""
-        if event.event_id in self._assign_ids:
+        identity = hash(event.event_id)  # the text is the sender's, and so may be long
+        if identity in self._assign_ids:
             return
-        self._assign_ids.append(event.event_id)
+        self._assign_ids.append(identity)
         del self._assign_ids[:-ASSIGNS_MAX]
         begins = self.expect_reports(now_ms)
         if event.error is not None and event.timestamp_ms >= self.first_seen_ms - self._settle_ms:

@@ -10,7 +10,7 @@ from typing import Protocol
 from rebalance_agent.model.events import MemberSnapshot, Workload
 from rebalance_agent.model.group import HasIds
 from rebalance_agent.model.member_changes import identity, member_name
-from rebalance_agent.model.partitions import TopicPartitions, to_ranges
+from rebalance_agent.model.partition_ranges import ReportedPartitions, ranges_text
 from rebalance_agent.ui.words import printable
 
 __all__ = [
@@ -44,9 +44,9 @@ class PartitionMove:
     taker: str | None
 
 
-def partitions_text(partitions: TopicPartitions) -> str:
+def partitions_text(partitions: ReportedPartitions) -> str:
     """``orders 0-4,7; payments 1``."""
-    return "; ".join(f"{printable(topic)} {to_ranges(numbers)}" for topic, numbers in sorted(partitions.items()))
+    return "; ".join(f"{printable(topic)} {ranges_text(numbers)}" for topic, numbers in sorted(partitions.items()))
 
 
 def member_names(members: Iterable[NamedMember]) -> Mapping[str, str]:

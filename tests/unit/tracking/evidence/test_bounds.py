@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import time
+import tracemalloc
 from dataclasses import replace
 
 import pytest
@@ -14,8 +15,17 @@ from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.epoch_groups import GroupEpoch, MemberState, TargetEpoch
 from rebalance_agent.model.event_json import event_from_json, json_line
 from rebalance_agent.model.events import Callback, GroupGoneEvent
+from rebalance_agent.model.partition_ranges import PartitionRanges
+from rebalance_agent.polls.member_events import parse_report
 from rebalance_agent.tracking.cluster_topics import GONE_MAX, ClusterTopics
-from rebalance_agent.tracking.evidence.member_reports import EVENTS_PER_MEMBER_MAX, MemberReports, ReportBudget
+from rebalance_agent.tracking.evidence import member_reports
+from rebalance_agent.tracking.evidence.member_reports import (
+    EVENTS_PER_MEMBER_MAX,
+    REPORT_BYTES_MAX,
+    MemberReports,
+    ReportBudget,
+    report_bytes,
+)
 from rebalance_agent.tracking.tracker import Tracker
 from rebalance_agent.tracking.views import partition_seconds_at
 from support.observer.fakes import FakeClock
@@ -96,36 +106,86 @@ def test_a_coordinator_whose_clock_is_behind_its_predecessors_is_followed():
 
 
 def test_reports_of_all_groups_together_are_bounded_and_room_comes_back():
-    allowance = ReportBudget(10)
-    logs = [MemberReports(allowance) for _ in range(3)]
     reports = [said(Callback.ASSIGNED, f"m{number}", 1_000, 1_000, 1, (0,)) for number in range(5)]
+    one = report_bytes(reports[0].event)
+    budget = ReportBudget(10 * one)
+    logs = [MemberReports(budget) for _ in range(3)]
     kept = [log.add(report.event, report.at_ms) for log in logs for report in reports]
-    assert (sum(kept), allowance.left) == (10, 0)
+    assert (sum(kept), budget.left) == (10, 0)
     logs[0].clear()
-    assert allowance.left == 5
+    assert budget.left == 5 * one
     logs[1].keep((), T0 + 2_000)
-    assert allowance.left == 10
+    assert budget.left == 10 * one
 
 
 def test_a_member_that_reports_for_ever_takes_no_more_room():
-    allowance = ReportBudget(100)
-    log = MemberReports(allowance)
-    for number in range(1_000):
-        assert log.add(said(Callback.ASSIGNED, "m", number, number, 1, (0,)).event, T0 + number)
-    assert allowance.left == 100 - EVENTS_PER_MEMBER_MAX
+    budget = ReportBudget(10**9)
+    log = MemberReports(budget)
+    reports = [said(Callback.ASSIGNED, "m", number, number, 1, (0,)).event for number in range(1_000)]
+    assert all(log.add(report, T0 + number) for number, report in enumerate(reports))
+    assert budget.left == 10**9 - sum(map(report_bytes, reports[-EVENTS_PER_MEMBER_MAX:]))
 
 
 def test_present_members_have_room_for_reports_after_departed_ones_are_removed():
-    allowance = ReportBudget(4)
-    log = MemberReports(allowance)
+    newcomer = said(Callback.ASSIGNED, "c", 9, 9, 1, (0,)).event
+    budget = ReportBudget(4 * report_bytes(newcomer))
+    log = MemberReports(budget)
     for number in range(4):
         for name in "ab":
             assert log.add(said(Callback.ASSIGNED, name, number, number, 1, (0,)).event, T0 + number)
-    assert allowance.left == 0
-    assert not log.add(said(Callback.ASSIGNED, "c", 9, 9, 1, (0,)).event, T0 + 9)
+    assert budget.left == 0
+    assert not log.add(newcomer, T0 + 9)
     log.keep(("a", "b"), T0 + DAY)
-    assert allowance.left == 2
-    assert log.add(said(Callback.ASSIGNED, "c", 9, 9, 1, (0,)).event, T0 + 9)
+    assert budget.left == 2 * report_bytes(newcomer)
+    assert log.add(newcomer, T0 + 9)
+
+
+def _claim(member, text, number=0, **texts):
+    event = said(Callback.ASSIGNED, member, number, number, 1, ()).event
+    return replace(event, partitions={"t": PartitionRanges(text)}, **texts)
+
+
+def test_a_report_takes_the_bytes_of_its_texts_and_not_of_the_partitions_it_claims():
+    few, many = _claim("m", "0-9"), _claim("m", "0-99999")
+    assert report_bytes(many) - report_bytes(few) == len("0-99999") - len("0-9")
+    long = _claim("m", "0-9", error="e" * 60_000)
+    assert report_bytes(long) - report_bytes(few) == 60_000
+
+
+def test_members_that_claim_each_partition_that_there_can_be_keep_little_memory():
+    tracemalloc.start()
+    try:
+        budget = ReportBudget()
+        logs = [MemberReports(budget) for _ in range(300)]
+        before, _ = tracemalloc.get_traced_memory()
+        for number, log in enumerate(logs):
+            assert log.add(parse_report(json_line(_claim(f"m{number}", "0-99999"))), T0 + 10_000)
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    # As numbers these were 300 x 4 MB.
+    assert after - before <= REPORT_BYTES_MAX - budget.left < 10**6
+
+
+def test_partitions_that_no_topic_has_are_ignored_and_cost_nothing():
+    topics = ClusterTopics()
+    topics.update(T0, {"t": 2_000})
+    log = MemberReports(topics=topics)
+    known, unlisted = _claim("m", "0-1999,50000-99999"), replace(_claim("m", ""), partitions={"u": (5, 5_000)})
+    assert log.partitions_of(known) == {("t", number) for number in range(2_000)}
+    assert log.partitions_of(unlisted) == {("u", 5)}, "the list of topics may be older than the report"
+
+
+def test_the_partitions_in_the_reports_of_one_group_are_bounded(monkeypatch):
+    monkeypatch.setattr(member_reports, "GROUP_PARTITIONS_MAX", 250)
+    log = MemberReports()
+    assert log.add(_claim("a", "0-99", 1), T0 + 1)
+    assert log.add(_claim("b", "0-99", 1), T0 + 1)
+    assert not log.add(_claim("c", "0-99", 1), T0 + 1)
+    assert log.add(_claim("a", "0-98", 2), T0 + 2), "it replaces the member's own older report"
+    assert [len(event.partitions["t"]) for event in log.own("a", Callback.ASSIGNED)] == [99]
+    log.clear()
+    assert log.add(_claim("c", "0-99", 1), T0 + 1)
 
 
 def test_groups_that_went_give_their_room_for_reports_back():

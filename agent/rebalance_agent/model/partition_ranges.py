@@ -1,0 +1,172 @@
+"""Partition numbers that stay ranges in memory, for what members and sidecars claim.
+
+A claim such as ``0-99999`` has seven characters. As numbers it would take 4 MB, so a few posts could fill the memory of
+who keeps them. As ranges it takes the bytes that came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import overload
+
+from rebalance_agent.model.partitions import range_spans, to_ranges
+
+__all__ = [
+    "NO_PARTITIONS",
+    "PartitionRanges",
+    "ReportedPartitions",
+    "as_ranges",
+    "minus",
+    "plus",
+    "ranges_text",
+    "within",
+]
+
+
+class PartitionRanges(Sequence[int]):
+    """Ascending partition numbers, kept as the text of their ranges (``text``: ``0-4,7``). Immutable.
+
+    It equals every sequence of the same numbers.
+    """
+
+    __slots__ = ("_count", "text")
+
+    def __init__(self, text: str) -> None:
+        """Keep ``text``, which `to_ranges` wrote.
+
+        Raises:
+            DecodeError: the text is not ascending ranges of partition numbers.
+        """
+        self.text = text
+        self._count = sum(last - first + 1 for first, last in range_spans(text))
+
+    @classmethod
+    def of(cls, numbers: Iterable[int]) -> PartitionRanges:
+        """Return ascending ``numbers`` as ranges."""
+        return numbers if isinstance(numbers, PartitionRanges) else cls(to_ranges(numbers))
+
+    @classmethod
+    def of_spans(cls, spans: Iterable[tuple[int, int]]) -> PartitionRanges:
+        """Return ascending ranges (first, last), which may touch each other but do not overlap."""
+        parts: list[list[int]] = []
+        for first, last in spans:
+            if parts and parts[-1][1] == first - 1:
+                parts[-1][1] = last
+            else:
+                parts.append([first, last])
+        return cls(",".join(str(first) if first == last else f"{first}-{last}" for first, last in parts))
+
+    @property
+    def spans(self) -> Iterable[tuple[int, int]]:
+        """The ranges as (first, last), both included, in ascending order."""
+        return range_spans(self.text)
+
+    def __len__(self) -> int:
+        """Count the numbers, not the ranges."""
+        return self._count
+
+    def __iter__(self) -> Iterator[int]:
+        """Yield the numbers in ascending order."""
+        for first, last in self.spans:
+            yield from range(first, last + 1)
+
+    def __contains__(self, number: object) -> bool:
+        """Whether ``number`` is in one of the ranges."""
+        return isinstance(number, int) and any(first <= number <= last for first, last in self.spans)
+
+    @overload
+    def __getitem__(self, index: int) -> int: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[int, ...]: ...
+    def __getitem__(self, index: int | slice) -> int | tuple[int, ...]:
+        """Return the number at ``index``, or those of a slice."""
+        return tuple(self)[index]
+
+    def __eq__(self, other: object) -> bool:
+        """Whether ``other`` is a sequence of the same numbers."""
+        if isinstance(other, PartitionRanges) and self.text == other.text:
+            return True
+        return isinstance(other, Sequence) and len(self) == len(other) and all(map(int.__eq__, self, other))
+
+    def __hash__(self) -> int:
+        """Return the hash of the tuple with the same numbers."""
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        """Return the ranges, as in events."""
+        return f"PartitionRanges({self.text!r})"
+
+
+ReportedPartitions = Mapping[str, Sequence[int]]
+"""Topic -> ascending partition numbers that a member claims; decoded ones stay `PartitionRanges`."""
+
+NO_PARTITIONS = PartitionRanges("")
+
+
+def ranges_text(numbers: Sequence[int]) -> str:
+    """Return ascending numbers as the text of their ranges."""
+    return numbers.text if isinstance(numbers, PartitionRanges) else to_ranges(numbers)
+
+
+def as_ranges(partitions: ReportedPartitions) -> dict[str, PartitionRanges]:
+    """Return the partitions as ranges by topic; topics without partitions are left out."""
+    return {topic: PartitionRanges.of(numbers) for topic, numbers in partitions.items() if numbers}
+
+
+def plus(owned: Mapping[str, PartitionRanges], more: Mapping[str, PartitionRanges]) -> dict[str, PartitionRanges]:
+    """Return the partitions that are in either, topics in the order of ``owned``; the cost grows with the ranges."""
+    return {**owned, **{topic: _union(owned.get(topic, NO_PARTITIONS), ranges) for topic, ranges in more.items()}}
+
+
+def minus(owned: Mapping[str, PartitionRanges], less: Mapping[str, PartitionRanges]) -> dict[str, PartitionRanges]:
+    """Return the partitions of ``owned`` that are not in ``less``; the cost grows with the ranges."""
+    left = {topic: _difference(ranges, less.get(topic, NO_PARTITIONS)) for topic, ranges in owned.items()}
+    return {topic: ranges for topic, ranges in left.items() if ranges}
+
+
+def within(partitions: ReportedPartitions, size_of: Callable[[str], int]) -> set[tuple[str, int]]:
+    """Return as (topic, partition) those ``partitions`` that are below ``size_of(topic)``.
+
+    Claims beyond that cost nothing: their numbers are never made.
+    """
+    return {(topic, number) for topic, numbers in partitions.items() for number in _below(numbers, size_of(topic))}
+
+
+def _below(numbers: Sequence[int], size: int) -> Iterator[int]:
+    if not isinstance(numbers, PartitionRanges):
+        yield from (number for number in numbers if number < size)
+        return
+    for first, last in numbers.spans:
+        yield from range(first, min(last + 1, size))
+
+
+def _union(one: PartitionRanges, other: PartitionRanges) -> PartitionRanges:
+    if not one or not other:
+        return one or other
+    merged: list[tuple[int, int]] = []
+    for first, last in sorted([*one.spans, *other.spans]):
+        if merged and first <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(merged[-1][1], last)
+        else:
+            merged.append((first, last))
+    return PartitionRanges.of_spans(merged)
+
+
+def _difference(one: PartitionRanges, other: PartitionRanges) -> PartitionRanges:
+    return PartitionRanges.of_spans(_left(one.spans, list(other.spans))) if one and other else one
+
+
+def _left(spans: Iterable[tuple[int, int]], holes: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield the parts of ascending ``spans`` that ascending ``holes`` leave."""
+    at = 0
+    for first, last in spans:
+        start = first
+        while at < len(holes) and holes[at][0] <= last:
+            if start < holes[at][0]:
+                yield start, holes[at][0] - 1
+            start = max(start, holes[at][1] + 1)
+            if holes[at][1] > last:
+                break
+            at += 1
+        if start <= last:
+            yield start, last

@@ -1,0 +1,69 @@
+"""Partition numbers that stay ranges: they are sequences of numbers, and their algebra is that of sets."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rebalance_agent.errors import DecodeError
+from rebalance_agent.model.event_json import event_from_json, event_to_json
+from rebalance_agent.model.events import Callback, MemberEvent
+from rebalance_agent.model.partition_ranges import PartitionRanges, as_ranges, minus, plus, within
+from rebalance_agent.model.partitions import count_partitions, pairs, to_ranges
+
+REVOKED = MemberEvent("id", "g", 2, Callback.REVOKED, "c", "m", 3, 1, {"t": (0, 1)}, "process", 1)
+
+numbers = st.sets(st.integers(0, 60)).map(lambda found: tuple(sorted(found)))
+partitions = st.dictionaries(st.sampled_from(["t", "u", "v"]), numbers)
+
+
+@given(numbers)
+def test_they_are_a_sequence_of_their_numbers(found):
+    ranges = PartitionRanges(to_ranges(found))
+    assert ranges == found
+    assert tuple(ranges) == found
+    assert (len(ranges), bool(ranges), hash(ranges)) == (len(found), bool(found), hash(found))
+    assert [number in ranges for number in range(70)] == [number in found for number in range(70)]
+    assert ranges == PartitionRanges.of(found)
+    assert ranges != (*found, 99)
+    assert ranges[1:3] == found[1:3]
+
+
+@given(partitions, partitions)
+def test_sums_and_differences_are_those_of_sets(some, others):
+    one, other = as_ranges(some), as_ranges(others)
+    assert pairs(plus(one, other)) == pairs(some) | pairs(others)
+    assert pairs(minus(one, other)) == pairs(some) - pairs(others)
+    assert count_partitions(minus(one, other)) == len(pairs(some) - pairs(others))
+    for ranges in plus(one, other).values():
+        assert ranges.text == to_ranges(tuple(ranges)), "ranges that touch are one"
+
+
+@given(partitions, st.dictionaries(st.sampled_from(["t", "u"]), st.integers(0, 70)))
+def test_claims_beyond_the_size_of_a_topic_are_left_out(claimed, sizes):
+    expected = {(topic, number) for topic, number in pairs(claimed) if number < sizes.get(topic, 0)}
+    assert within(claimed, lambda topic: sizes.get(topic, 0)) == expected
+    assert within(as_ranges(claimed), lambda topic: sizes.get(topic, 0)) == expected
+
+
+@pytest.mark.parametrize("text", ["1,", "3-1", "5,4", "0-1000000", "x", "-1", "1 ,2"])
+def test_other_texts_are_refused(text):
+    with pytest.raises(DecodeError):
+        PartitionRanges(text)
+
+
+def test_an_event_is_read_without_making_the_numbers_that_it_claims():
+    data = {**event_to_json(REVOKED), "partitions": {"t": "0-99999"}}
+    event_from_json(data)
+    tracemalloc.start()
+    try:
+        event = event_from_json(data)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert count_partitions(event.partitions) == 100_000
+    assert peak < 50_000
+    assert event_to_json(event)["partitions"] == {"t": "0-99999"}
