@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -51,6 +51,18 @@ class Meters(Protocol):
 
     def unknown_tagged_fields(self, number: int) -> None:
         """Count tagged fields that were skipped because they are unknown."""
+        ...
+
+    def over_budget(self, outcome: Literal["waited", "skipped"], number: int = 1) -> None:
+        """Count records of groups that caused too much work."""
+        ...
+
+    def groups_over_budget(self, groups: Sequence[str]) -> None:
+        """Set the names of the groups that caused too much work lately."""
+        ...
+
+    def observation_age(self, seconds: float) -> None:
+        """Set how long the oldest observation waits to be processed."""
         ...
 
     def tail_lag(self, records: int) -> None:

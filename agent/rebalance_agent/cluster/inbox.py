@@ -5,47 +5,63 @@ from __future__ import annotations
 import threading
 from collections import deque
 
-from rebalance_agent.tracking.observations import Observation
+from rebalance_agent.clock import Clock, SystemClock
+from rebalance_agent.model.events import MemberEvent
+from rebalance_agent.model.group import GroupSnapshot
+from rebalance_agent.tracking.evidence.member_reports import report_bytes
+from rebalance_agent.tracking.observations import GroupRecord, MemberReported, Observation
 
-__all__ = ["INBOX_MAX", "Inbox"]
+__all__ = ["INBOX_BYTES_MAX", "INBOX_MAX", "Inbox"]
 
 INBOX_MAX = 10_000
-"""Observations in the queue: about a second of a busy cluster. They are decoded already, so this bounds memory."""
+"""Observations in the queue: about a second of a busy cluster."""
+
+INBOX_BYTES_MAX = 16 * 2**20
+"""Bytes of records and reports in the queue, as they were read: decoded ones take up to ten times as much memory."""
 
 
 class Inbox:
     """A first-in-first-out queue. When it is full, records wait (Kafka keeps the rest) and polls are dropped."""
 
-    def __init__(self, size: int = INBOX_MAX) -> None:
-        """Hold at most ``size`` observations."""
-        self._size = size
-        self._items: deque[Observation] = deque()
+    def __init__(self, size: int = INBOX_MAX, size_bytes: int = INBOX_BYTES_MAX, clock: Clock | None = None) -> None:
+        """Hold at most ``size`` observations and ``size_bytes`` of them; a larger one waits until it is alone."""
+        self._size, self._size_bytes = size, size_bytes
+        self._clock = clock or SystemClock()
+        self._items: deque[tuple[float, Observation]] = deque()
+        self._bytes = 0
         self._changed = threading.Condition()
         self._closed = False
+        self._in_work_since: float | None = None
 
     def put(self, observation: Observation) -> None:
         """Add an observation that must not be lost, waiting while the queue is full; after `close` it is dropped."""
+        size = _bytes(observation)
         with self._changed:
-            self._changed.wait_for(lambda: self._closed or len(self._items) < self._size)
+            self._changed.wait_for(lambda: self._closed or self._fits(size))
             if not self._closed:
-                self._items.append(observation)
-                self._changed.notify_all()
+                self._append(observation, size)
 
     def offer(self, observation: Observation) -> bool:
         """Add an observation that the next poll brings again; False if the queue is full or closed."""
+        size = _bytes(observation)
         with self._changed:
-            if self._closed or len(self._items) >= self._size:
+            if self._closed or not self._fits(size):
                 return False
-            self._items.append(observation)
-            self._changed.notify_all()
+            self._append(observation, size)
             return True
 
     def take(self, observations_max: int, timeout: float) -> list[Observation]:
-        """Up to ``observations_max`` observations in order; empty after ``timeout`` seconds without any."""
+        """Up to ``observations_max`` observations in order; empty after ``timeout`` seconds without any.
+
+        Those taken before have been processed.
+        """
         with self._changed:
+            self._in_work_since = None
             self._changed.wait_for(lambda: self._items or self._closed, timeout)
-            taken = [self._items.popleft() for _ in range(min(observations_max, len(self._items)))]
+            self._in_work_since = self._items[0][0] if self._items else None
+            taken = [self._items.popleft()[1] for _ in range(min(observations_max, len(self._items)))]
             if taken:
+                self._bytes -= sum(map(_bytes, taken))
                 self._changed.notify_all()
             return taken
 
@@ -60,6 +76,34 @@ class Inbox:
         """Whether `close` was called."""
         return self._closed
 
+    @property
+    def age(self) -> float:
+        """The seconds since the oldest observation that is not processed yet was added; 0 if there is none."""
+        with self._changed:
+            since = self._in_work_since
+            if since is None and self._items:
+                since = self._items[0][0]
+            return 0.0 if since is None else self._clock.monotonic() - since
+
     def __len__(self) -> int:
         """The number of queued observations."""
         return len(self._items)
+
+    def _fits(self, size: int) -> bool:
+        return not self._items or (len(self._items) < self._size and self._bytes + size <= self._size_bytes)
+
+    def _append(self, observation: Observation, size: int) -> None:
+        self._items.append((self._clock.monotonic(), observation))
+        self._bytes += size
+        self._changed.notify_all()
+
+
+def _bytes(observation: Observation) -> int:
+    """Return the bytes of a classic group's record or of a member's report; other observations are small."""
+    match observation:
+        case GroupRecord(value=GroupSnapshot(size_bytes=size)):
+            return size
+        case MemberReported(event=MemberEvent() as event):
+            return report_bytes(event)
+        case _:
+            return 0

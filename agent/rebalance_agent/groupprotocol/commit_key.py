@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable, Iterator
 
 from rebalance_agent.groupprotocol.tables import OFFSET_COMMIT
 
-__all__ = ["commit_key", "committed_offset", "committing_group"]
+__all__ = ["commit_key", "commit_keys", "committed_offset", "committing_group"]
 
 _OFFSET = struct.Struct(">q")
 _VERSION = OFFSET_COMMIT.key.versions[-1].to_bytes(2, "big")
@@ -15,6 +16,17 @@ _VERSION = OFFSET_COMMIT.key.versions[-1].to_bytes(2, "big")
 def commit_key(group: str, topic: str, partition: int) -> bytes:
     """Return the key that brokers write: version (int16), group and topic (int16 length, UTF-8), partition (int32)."""
     return _VERSION + _string(group) + _string(topic) + partition.to_bytes(4, "big")
+
+
+def commit_keys(group: str, partitions: Iterable[tuple[str, int]]) -> Iterator[bytes]:
+    """Yield the `commit_key` of each of the group's ``partitions``, in their order; each topic is encoded once."""
+    starts: dict[str, bytes] = {}
+    of_group = _VERSION + _string(group)
+    for topic, partition in partitions:
+        start = starts.get(topic)
+        if start is None:
+            start = starts[topic] = of_group + _string(topic)
+        yield start + partition.to_bytes(4, "big")
 
 
 def committing_group(key: bytes) -> bytes:

@@ -20,10 +20,13 @@ __all__ = [
     "EVENTS_DROPPED",
     "EVENTS_PUBLISHED",
     "EVENTS_RECEIVED",
+    "GROUP_OVER_BUDGET",
     "LAST_POLL",
     "LAST_SNAPSHOT",
     "LOADS_LEFT_OUT",
+    "OBSERVATION_AGE",
     "OFFSETS_MAX_BYTES",
+    "OVER_BUDGET",
     "OWNED_PARTITIONS",
     "OWNERSHIP_CHANGES",
     "POLL_SECONDS",
@@ -209,6 +212,28 @@ TAIL_LAG = agent_row(
     "Records between the last read record and the end of the offsets topic.",
     "records",
 )
+OVER_BUDGET = agent_row(
+    "over_budget_records_total",
+    MetricType.COUNTER,
+    ExporterRole.OBSERVER,
+    "Records of groups that cause more work than their share: read later, or skipped since too many waited.",
+    "records",
+    {"outcome": ("waited", "skipped")},
+)
+GROUP_OVER_BUDGET = Metric(
+    "rebalance_agent_group_over_budget",
+    MetricType.GAUGE,
+    ExporterRole.OBSERVER,
+    "1 for each group, at most 20, that caused more work than its share: its records waited in the last 5 minutes.",
+    ("group",),
+)
+OBSERVATION_AGE = agent_row(
+    "observation_age_seconds",
+    MetricType.GAUGE,
+    ExporterRole.OBSERVER,
+    "How long the oldest observation that was read has waited to be processed; groups are shown this late.",
+    "seconds",
+)
 OFFSETS_MAX_BYTES = agent_row(
     "offsets_message_max_bytes",
     MetricType.GAUGE,
@@ -305,6 +330,9 @@ AGENT_ROWS: tuple[Metric, ...] = (
     UNKNOWN_RECORDS,
     UNKNOWN_TAGS,
     TAIL_LAG,
+    OVER_BUDGET,
+    GROUP_OVER_BUDGET,
+    OBSERVATION_AGE,
     OFFSETS_MAX_BYTES,
     LOADS_LEFT_OUT,
     OWNED_PARTITIONS,

@@ -16,6 +16,7 @@ from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubsc
 __all__ = [
     "SETTLED",
     "STATES",
+    "UNREAD_ASSIGNMENTS",
     "GroupSnapshot",
     "GroupState",
     "GroupType",
@@ -128,12 +129,18 @@ class Member:
         return self.subscription.owned_partitions if self.subscription else {}
 
 
+UNREAD_ASSIGNMENTS = "(assignments not read)"
+"""Protocol type of consumers whose subscriptions and assignments were too large to be read. Nothing is said about their
+partitions, as with groups of other clients."""
+
+
 @dataclass(frozen=True, slots=True)
 class GroupSnapshot:
     """One generation (classic) or epoch (other types) of a group, from the coordinator's records.
 
     For a classic group it is the value of its ``GroupMetadata`` record (key version 2). ``current_state_timestamp_ms``
-    is the end of the join phase (-1: not known); ``size_bytes`` is the length of the value.
+    is the end of the join phase (-1: not known); ``size_bytes`` is the length of the value. ``protocol_type``: what
+    members use the group for, ``consumer`` or a name of other clients; or `UNREAD_ASSIGNMENTS`.
     """
 
     group: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from rebalance_agent.cluster.collector_context import CollectorContext
 from rebalance_agent.cluster.topic_reader import TopicRecord
@@ -11,8 +12,10 @@ from rebalance_agent.groupprotocol.group_fact import COMMIT_KEYS_END, COMMIT_KEY
 from rebalance_agent.offsets_topic.gaps import OffsetGaps
 from rebalance_agent.offsets_topic.group_records import GroupRecords
 from rebalance_agent.offsets_topic.replay import Replay
+from rebalance_agent.offsets_topic.work_share.fair_share import FairShare
+from rebalance_agent.offsets_topic.work_share.set_aside import WaitingRecord
 from rebalance_agent.tracking.evidence.commit_times import Commit
-from rebalance_agent.tracking.observations import CommitsSeen
+from rebalance_agent.tracking.observations import CommitsSeen, EpochRecord, GroupRecord
 
 __all__ = ["ObservationEmitter", "last_commits"]
 
@@ -31,6 +34,7 @@ class ObservationEmitter:
     """Puts `GroupRecord` and `EpochRecord` observations into the inbox. Used by one thread.
 
     ``replay``: which of the tail's records are read again after snapshots. ``gaps``: where offsets were missing.
+    ``share``: which groups have to wait since they cause too much work.
     """
 
     def __init__(
@@ -48,16 +52,19 @@ class ObservationEmitter:
     def begin(self) -> None:
         """The tail starts, or starts over, with nothing to replay."""
         self.replay, self.gaps = Replay(), OffsetGaps()
+        self.share = FairShare(self._context, self._decode)
 
     def drop(self, partitions: Iterable[int]) -> None:
         """These partitions are no longer read."""
         self.replay.drop(partitions)
         self.gaps.drop(partitions)
+        self.share.drop(partitions)
 
     def emit_past(self, messages: Iterable[TopicRecord], *, replayed: bool = False) -> None:
         """Emit the earlier state of groups, from a backfill or (``replayed``) from a snapshot."""
         for message in messages:
-            self._put(message, live=False, replayed=replayed)
+            if (record := self._records.decode(message, live=False, replayed=replayed)) is not None:
+                self._context.inbox.put(record)
 
     def emit_live(
         self, records: Sequence[TopicRecord], messages: Sequence[TopicRecord], positions: Mapping[int, int]
@@ -84,11 +91,16 @@ class ObservationEmitter:
 
     def _put_live(self, message: TopicRecord) -> None:
         again = self.replay.is_old(message)
-        self._put(message, live=True, replayed=again, gap_offset=self.gaps.before(message))
+        self.share.put(WaitingRecord(message, self._context.clock.now_ms(), again, self.gaps.before(message)))
         if again:
             self._context.meters.replayed(1)
 
-    def _put(self, message: TopicRecord, *, live: bool, replayed: bool = False, gap_offset: int = -1) -> None:
-        record = self._records.decode(message, live=live, replayed=replayed, gap_offset=gap_offset)
-        if record is not None:
-            self._context.inbox.put(record)
+    def _decode(self, waiting: WaitingRecord) -> GroupRecord | EpochRecord | None:
+        record = self._records.decode(
+            waiting.message,
+            live=True,
+            replayed=waiting.replayed,
+            gap_offset=waiting.gap_offset,
+            seen_ms=waiting.seen_ms,
+        )
+        return replace(record, skipped=waiting.skipped) if isinstance(record, GroupRecord) else record

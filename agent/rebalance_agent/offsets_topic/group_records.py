@@ -5,7 +5,7 @@ Nearly all records are offset commits: they are recognized by the first two byte
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rebalance_agent.cluster.collector_context import CollectorContext
 from rebalance_agent.cluster.topic_reader import TopicRecord, leader_epoch_of
@@ -14,11 +14,13 @@ from rebalance_agent.groupprotocol.group_fact import (
     COMMIT_KEYS_END,
     COMMIT_KEYS_START,
     GROUP_FACT_KINDS,
+    ClassicGroupFact,
     group_fact,
 )
 from rebalance_agent.groupprotocol.records import UNKNOWN, decode_record, key_version, record_kind
 from rebalance_agent.groupprotocol.wire.memo import remembered
 from rebalance_agent.offsets_topic.record_decoder import decode_counted
+from rebalance_agent.offsets_topic.work_share.claims import bounded_claims
 from rebalance_agent.tracking.observations import EpochRecord, GroupRecord
 from rebalance_agent.tracking.observed_record import observed_record
 
@@ -29,7 +31,10 @@ KEYS_MAX = 20_000
 
 
 class GroupRecords:
-    """Selects and decodes the records of shown groups. No bytes of a record make its methods raise."""
+    """Selects and decodes the records of shown groups. No bytes of a record make its methods raise.
+
+    ``topic_sizes``: the partition count of each topic; empty until they are known.
+    """
 
     def __init__(self, context: CollectorContext) -> None:
         """Count by the meters of ``context``."""
@@ -37,6 +42,7 @@ class GroupRecords:
         self._meters = context.meters
         self._clock = context.clock
         self._shown = remembered(self._is_shown, KEYS_MAX)
+        self.topic_sizes: Mapping[str, int] = {}
 
     def of_groups(self, messages: Sequence[TopicRecord]) -> list[tuple[TopicRecord, bytes]]:
         """The records of shown groups among ``messages`` in their order, each with its key."""
@@ -61,20 +67,29 @@ class GroupRecords:
         return records
 
     def decode(
-        self, message: TopicRecord, *, live: bool, replayed: bool = False, gap_offset: int = -1
+        self,
+        message: TopicRecord,
+        *,
+        live: bool,
+        replayed: bool = False,
+        gap_offset: int = -1,
+        seen_ms: int | None = None,
     ) -> GroupRecord | EpochRecord | None:
         """The observation of a group's record; None (and counted) where it is malformed or of an unknown version.
 
-        ``live``, ``replayed``, ``gap_offset``: as in `GroupRecord`.
+        ``live``, ``replayed``, ``gap_offset``, ``seen_ms``: as in `GroupRecord`; it is seen now by default. What a
+        classic group claims is bounded (`bounded_claims`).
         """
         record = decode_counted(self._meters, message.key() or b"", message.value())
         fact = None if record is None else group_fact(record)
         if fact is None:
             return None
+        if isinstance(fact, ClassicGroupFact) and fact.value is not None:
+            fact = fact._replace(value=bounded_claims(fact.value, self.topic_sizes))
         return observed_record(
             fact,
             message.timestamp()[1],
-            self._clock.now_ms(),
+            self._clock.now_ms() if seen_ms is None else seen_ms,
             message.partition(),
             message.offset(),
             live=live,

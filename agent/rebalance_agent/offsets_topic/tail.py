@@ -58,6 +58,9 @@ HEAD_START_S = 2.0
 """Seconds that reading all records may take before `OffsetsTail.late` asks for DescribeGroups instead. A million
 records are read in that time, and few topics have more. Describing each group costs as much again and shows less."""
 
+BEHIND_S = 30.0
+"""Age of the oldest observation, in seconds, from which on the observer is not ready: its figures are that old."""
+
 REACHED_EVERY_S = 1.0
 """Seconds between two `TailReached` observations: a snapshot lags behind the tail at least that long."""
 
@@ -113,6 +116,7 @@ class OffsetsTail:
     def on_topics(self, partitions: Mapping[str, int]) -> None:
         """Take the partition counts of all topics: this one may have grown. Called from any thread."""
         self._partitions = max(self._partitions, partitions.get(OFFSETS_TOPIC, 0))
+        self._records.topic_sizes = partitions
 
     def check(self) -> None:
         """Compare positions with the topic's end, for a stuck tail looks like a quiet topic. To be called regularly."""
@@ -131,7 +135,13 @@ class OffsetsTail:
             self._stuck.set()
         lag = sum(max(0, end - tail.positions.get(partition, end)) for partition, end in ends.items())
         self.context.meters.tail_lag(lag)
-        if tail is self._tail and self.caught_up.is_set():
+        age = self.context.inbox.age
+        self.context.meters.observation_age(age)
+        if tail is not self._tail or not self.caught_up.is_set():
+            return
+        if age >= BEHIND_S:
+            self.context.health.unready(OFFSETS_PART, f"what was read {age:.0f} s ago is not processed yet")
+        else:
             self.context.health.ready(OFFSETS_PART)
 
     def _follow(self, stop: threading.Event) -> None:
@@ -249,6 +259,7 @@ class OffsetsTail:
                 self._backfill.seen_live(message.partition(), key)
             if self.snapshots:
                 self.snapshots.see(message)
+        self._emitter.share.release()
         self._emitter.emit_live(records, [message for message, _ in of_groups], tail.positions)
         for partition, base in self._backfill.read().items():
             self._emitter.emit_past(base)
@@ -274,7 +285,9 @@ class OffsetsTail:
 
     def _report_reached(self, tail: TopicReader) -> None:
         pending = self._backfill.pending
-        positions = {number: position for number, position in tail.positions.items() if number not in pending}
+        read = {number: position for number, position in tail.positions.items() if number not in pending}
+        positions = self._emitter.share.held_back(read)
+        self.context.meters.groups_over_budget(self._emitter.share.named())
         if self.snapshots:
             self.snapshots.reached(positions)
         self.context.inbox.offer(TailReached(self.context.clock.now_ms(), positions))

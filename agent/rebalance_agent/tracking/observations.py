@@ -49,7 +49,8 @@ class GroupRecord:
     to events, as it did at another observer, but is not counted. ``gap_offset``: of the last record in its partition,
     up to this one, before which offsets are missing (compaction or transaction markers); -1 if none is.
     ``partition`` and ``offset``: its position in the offsets topic. ``leader_epoch``: of the leader that wrote it, the
-    group's coordinator; -1 if unknown.
+    group's coordinator; -1 if unknown. ``skipped``: how many records of the group were not observed right before it,
+    since the group caused too much work.
     """
 
     group_type: ClassVar[GroupType] = GroupType.CLASSIC
@@ -64,6 +65,7 @@ class GroupRecord:
     replayed: bool = False
     gap_offset: int = -1
     leader_epoch: int = -1
+    skipped: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,12 @@ from __future__ import annotations
 
 import threading
 
+from rebalance_agent.clock import FakeClock
 from rebalance_agent.cluster.inbox import Inbox
-from rebalance_agent.tracking.observations import Tick
+from rebalance_agent.model.events import Callback, MemberEvent
+from rebalance_agent.model.group import GroupSnapshot
+from rebalance_agent.model.partition_ranges import PartitionRanges
+from rebalance_agent.tracking.observations import GroupRecord, MemberReported, Tick
 
 PATIENCE_S = 10
 
@@ -55,3 +59,37 @@ def test_what_was_inside_when_it_closed_can_still_be_taken_and_nothing_comes_aft
     assert not inbox.offer(Tick(3))
     assert inbox.take(9, 0) == [Tick(1)]
     assert len(inbox) == 0
+
+
+def test_bytes_of_records_and_reports_are_bounded():
+    inbox = Inbox(size_bytes=1_000)
+    large = GroupRecord("g", 1, 1, GroupSnapshot("g", "consumer", 1, "range", None, 1, (), size_bytes=600))
+    report = MemberEvent("id", "g", 2, Callback.REVOKED, "c", "m", 3, 1, {"t": PartitionRanges("0-9")}, "process", 1)
+    assert [inbox.offer(large), inbox.offer(large), inbox.offer(Tick(1))] == [True, False, True]
+    assert not inbox.offer(MemberReported(1, report))
+    assert inbox.take(1, 0) == [large]
+    assert inbox.offer(large), "the first one's bytes are free again"
+
+
+def test_an_observation_that_is_larger_than_the_bound_passes_alone():
+    inbox = Inbox(size_bytes=100)
+    large = GroupRecord("g", 1, 1, GroupSnapshot("g", "consumer", 1, "range", None, 1, (), size_bytes=600))
+    inbox.put(large)
+    assert inbox.take(9, 0) == [large]
+
+
+def test_the_age_is_that_of_the_oldest_observation_that_is_not_processed():
+    clock = FakeClock()
+    inbox = Inbox(clock=clock)
+    assert inbox.age == 0
+    inbox.put(Tick(1))
+    clock.advance(2_000)
+    inbox.put(Tick(2))
+    assert inbox.age == 2
+    inbox.take(1, 0)
+    clock.advance(1_000)
+    assert inbox.age == 3, "what was taken is in work until the next call"
+    inbox.take(1, 0)
+    assert inbox.age == 1
+    inbox.take(1, 0)
+    assert inbox.age == 0

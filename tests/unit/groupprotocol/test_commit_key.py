@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rebalance_agent.groupprotocol.commit_key import commit_key, committed_offset, committing_group
+from rebalance_agent.groupprotocol.commit_key import commit_key, commit_keys, committed_offset, committing_group
 from rebalance_agent.groupprotocol.records import decode_record
 from support.kafka.commits import commit_value
 
@@ -14,6 +14,11 @@ NAMES = st.text(min_size=1, max_size=249)
 def test_a_key_decodes_to_what_it_was_made_of(group, topic, partition):
     record = decode_record(commit_key(group, topic, partition), None)
     assert (record.group, record.key["topic"], record.key["partition"]) == (group, topic, partition)
+
+
+@given(NAMES, st.lists(st.tuples(st.sampled_from(["t", "u", "é"]), st.integers(0, 2**31 - 1))))
+def test_many_keys_are_those_of_single_partitions(group, partitions):
+    assert list(commit_keys(group, partitions)) == [commit_key(group, *partition) for partition in partitions]
 
 
 @given(NAMES, NAMES, st.integers(0, 2**31 - 1))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from rebalance_agent import __version__
@@ -37,6 +38,8 @@ class AgentMetrics:
         self._instruments = Instruments((row for row in rows.AGENT_ROWS if row.role in roles), text)
         self._readiness = readiness
         self._folded = folded
+        self._lock = threading.Lock()
+        self._over_budget: list[str] = []
         self._instruments.gauge(rows.BUILD_INFO).labels(__version__, platform.python_version(), role).set(1)
         self.configured(configured)
 
@@ -94,6 +97,24 @@ class AgentMetrics:
     def unknown_tagged_fields(self, number: int) -> None:
         """Count unknown tagged fields that were skipped."""
         self._instruments.counter(rows.UNKNOWN_TAGS).inc(number)
+
+    def over_budget(self, outcome: Literal["waited", "skipped"], number: int = 1) -> None:
+        """Count records of groups that caused more work than their share."""
+        self._instruments.counter(rows.OVER_BUDGET).labels(outcome).inc(number)
+
+    def groups_over_budget(self, groups: Sequence[str]) -> None:
+        """Set the names of the groups that caused more work than their share lately."""
+        with self._lock:
+            if list(groups) != self._over_budget:
+                gauge = self._instruments.gauge(rows.GROUP_OVER_BUDGET)
+                gauge.clear()
+                for group in groups:
+                    gauge.labels(group).set(1)
+                self._over_budget = list(groups)
+
+    def observation_age(self, seconds: float) -> None:
+        """Set how long the oldest observation waits to be processed."""
+        self._instruments.gauge(rows.OBSERVATION_AGE).set(seconds)
 
     def tail_lag(self, records: int) -> None:
         """Set the number of records between the tail and the end of the offsets topic."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from rebalance_agent.groupprotocol.commit_key import commit_key, committing_group
+from rebalance_agent.groupprotocol.commit_key import commit_key, commit_keys, committing_group
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.tracking.evidence.known_times import FirstCommits
 
@@ -144,9 +144,8 @@ class CommitTimes:
         To be called when the record is read that assigns them: commits before it in the log were taken before.
         """
         first.awaited.update(partitions)  # at once: a set that grows takes twice the memory
-        for partition in partitions:
+        for partition, key in zip(partitions, commit_keys(name, partitions), strict=True):
             first.at_ms.pop(partition, None)
-            key = commit_key(name, *partition)
             self._add(key)
             before = self._awaited.pop(key, None)  # the oldest ones come first
             if before:
@@ -164,8 +163,9 @@ class CommitTimes:
         If a partition's first commit is still awaited, later commits of its owner's other partitions do not show that
         it was consumed.
         """
-        for partition in partitions:
-            if awaited := self._awaited.get(commit_key(name, *partition)):
+        released = list(partitions)
+        for partition, key in zip(released, commit_keys(name, released), strict=True):
+            if awaited := self._awaited.get(key):
                 awaited.first.released_ms.setdefault(partition, at_ms)
 
     def _drop_overdue(self, now_ms: int) -> None:
@@ -228,7 +228,7 @@ class CommitTimes:
         """
         if name.encode() not in self._keys:
             return None
-        commits = (self._seen.get(commit_key(name, *partition)) for partition in partitions)
+        commits = map(self._seen.get, commit_keys(name, partitions))
         own = (worked_ms for at_ms, _, _, worked_ms in filter(None, commits) if at_ms <= until_ms)
         return max((worked_ms for worked_ms in own if worked_ms > after_ms), default=None)
 
@@ -238,7 +238,7 @@ class CommitTimes:
         """Return the last commits from ``after_ms`` to ``until_ms`` of an owner of all these partitions, if any."""
         if name.encode() not in self._keys:
             return None
-        commits = filter(None, (self._seen.get(commit_key(name, *partition)) for partition in partitions))
+        commits = filter(None, map(self._seen.get, commit_keys(name, partitions)))
         own = [(at_ms, before_ms) for at_ms, _, before_ms, _ in commits if after_ms <= at_ms <= until_ms]
         if not own:
             return None

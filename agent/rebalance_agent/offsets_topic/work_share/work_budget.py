@@ -1,0 +1,92 @@
+"""How much work the records of one group may cause, so that no group takes the time of all others. Pure.
+
+All groups are processed by one thread. The work that a record causes is estimated from what it contains; each group may
+cause a quarter of a processor's time. A group that has used its share has to wait, and the others do not wait for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rebalance_agent.model.group import GroupSnapshot
+from rebalance_agent.offsets_topic.work_share.claims import claims
+
+__all__ = ["ALL_RATE", "BURST_S", "GROUP_RATE", "LARGE_S", "WorkBudget", "work_seconds"]
+
+RECORD_S = 0.001
+"""Seconds of work that any record of a classic group causes, all steps together, with its view and its events."""
+
+BYTE_S = 150e-9
+"""Seconds of work by byte of a record that is decoded: most where there are many topics with one partition each."""
+
+MEMBER_S = 25e-6
+"""Seconds of work by member of a record."""
+
+CLAIM_S = 10e-6
+"""Seconds of work by partition that a record claims."""
+
+GROUP_RATE = 0.25
+"""Seconds of work by second that one group may cause: a group of 2,000 members and 10,000 partitions can rebalance
+each second."""
+
+ALL_RATE = 0.6
+"""Seconds of work by second that all groups with large records may cause together."""
+
+BURST_S = 0.5
+"""Seconds of work that a group may cause at once, after it was quiet."""
+
+LARGE_S = 0.005
+"""A record that causes more seconds of work is large: it counts for `ALL_RATE`, and waits for it."""
+
+GROUPS_MAX = 10_000
+"""Groups whose work is remembered; a forgotten one may cause `BURST_S` again."""
+
+
+def work_seconds(value: GroupSnapshot | None) -> float:
+    """Return about how many seconds of work a classic group's record causes; ``value`` None: a tombstone."""
+    if value is None:
+        return RECORD_S
+    return RECORD_S + BYTE_S * value.size_bytes + MEMBER_S * len(value.members) + CLAIM_S * claims(value)
+
+
+@dataclass(slots=True)
+class _Bucket:
+    """Seconds of work that are ``left`` as of ``at`` (monotonic seconds); negative while they are owed."""
+
+    left: float
+    at: float
+    large: bool = False
+
+    def refill(self, rate: float, now: float) -> float:
+        self.left = min(BURST_S, self.left + (now - self.at) * rate)
+        self.at = now
+        return self.left
+
+
+class WorkBudget:
+    """The work of each group, by the key of its records. Times are monotonic seconds."""
+
+    def __init__(self, now: float) -> None:
+        """Start with the whole budget."""
+        self._groups: dict[bytes, _Bucket] = {}
+        self._all = _Bucket(BURST_S, now)
+
+    def allows(self, key: bytes, now: float) -> bool:
+        """Whether the group's next record may be processed now."""
+        bucket = self._groups.get(key)
+        if bucket is None:
+            return True
+        return bucket.refill(GROUP_RATE, now) > 0 and not (bucket.large and self._all.refill(ALL_RATE, now) <= 0)
+
+    def spend(self, key: bytes, seconds: float, now: float) -> None:
+        """Take the work of a record that is processed now; more than is left is owed."""
+        bucket = self._groups.pop(key, None) or _Bucket(BURST_S, now)
+        bucket.refill(GROUP_RATE, now)
+        bucket.left -= seconds
+        bucket.large = seconds > LARGE_S
+        if bucket.large:
+            self._all.refill(ALL_RATE, now)
+            self._all.left -= seconds
+        self._groups[key] = bucket
+        if len(self._groups) > GROUPS_MAX:
+            del self._groups[next(iter(self._groups))]

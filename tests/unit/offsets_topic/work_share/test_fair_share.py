@@ -1,0 +1,133 @@
+"""One group that causes too much work waits; the others do not, and nothing of theirs is lost."""
+
+from __future__ import annotations
+
+from rebalance_agent.groupprotocol.consumer_protocol import encode_assignment, encode_subscription
+from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
+from rebalance_agent.offsets_topic.emit import ObservationEmitter
+from rebalance_agent.offsets_topic.group_records import GroupRecords
+from rebalance_agent.offsets_topic.work_share.fair_share import NAMED_S
+from rebalance_agent.offsets_topic.work_share.work_budget import ALL_RATE, GROUP_RATE, WorkBudget, work_seconds
+from rebalance_agent.tracking.observations import GroupRecord
+from support.kafka.group_records import group_key, group_value
+from support.observer.fakes import FakeRecord, fake_context
+
+REAL = 2_000
+"""Partitions of the cluster's largest topic."""
+
+
+class Observer:
+    """The tail's half of an observer: records go in, observations come out."""
+
+    def __init__(self):
+        self.context = fake_context()
+        records = GroupRecords(self.context)
+        records.topic_sizes = {"t": REAL, "orders": 4}
+        self.emitter = ObservationEmitter(self.context, records, None)
+        self.offset = 0
+        self.emitter.begin()
+        self.emitter.gaps.begin({0: 0})
+
+    def read(self, *records):
+        messages = [
+            FakeRecord(group_key(group), value, None, self.context.clock.now_ms(), (0, self.offset + index))
+            for index, (group, value) in enumerate(records)
+        ]
+        self.offset += len(messages)
+        self.emitter.share.release()
+        self.emitter.emit_live(messages, messages, {0: self.offset})
+        return [each for each in self.context.inbox.take(10_000, 0) if isinstance(each, GroupRecord)]
+
+    def run(self, seconds, *records, step_ms=100):
+        found = []
+        for _ in range(seconds * 1_000 // step_ms):
+            self.context.clock.advance(step_ms)
+            found += self.read(*records)
+        return found
+
+
+def _value(generation, partitions, members=1, topics=("t",)):
+    subscription = encode_subscription(ConsumerSubscription(1, topics, None, {}, -1, None))
+    assignment = encode_assignment(ConsumerAssignment(1, partitions, None))
+    return group_value(generation, [(f"m{number}", subscription, assignment) for number in range(members)])
+
+
+ORDERS = "orders", _value(1, {"orders": (0, 1, 2, 3)}, topics=("orders",))
+ABSURD = "hostile", _value(1, {"absurd": tuple(range(220_000))})
+MANY_OWNERS = "hostile", _value(1, {"t": tuple(range(REAL))}, members=40)
+
+
+def test_a_group_whose_records_claim_what_does_not_exist_costs_its_share_at_most():
+    observer = Observer()
+    found = observer.run(20, ABSURD, ORDERS)
+    assert sum(record.group == "orders" for record in found) == 200, "the others never wait"
+    hostile = [record for record in found if record.group == "hostile"]
+    assert sum(work_seconds(record.value) for record in hostile) <= 20 * GROUP_RATE + 1
+    assert observer.emitter.share.named() == ["hostile"]
+
+
+def test_a_group_whose_partitions_have_many_owners_costs_its_share_at_most():
+    observer = Observer()
+    hostile = [record for record in observer.run(20, MANY_OWNERS, ORDERS) if record.group == "hostile"]
+    assert 0 < sum(work_seconds(record.value) for record in hostile) <= 20 * GROUP_RATE + 2
+    assert sum(record.skipped for record in hostile) + len(hostile) <= 200
+
+
+def test_many_such_groups_together_leave_time_for_the_others():
+    observer = Observer()
+    hostile = [(f"hostile-{number}", MANY_OWNERS[1]) for number in range(10)]
+    found = observer.run(10, *hostile, ORDERS)
+    work = sum(work_seconds(record.value) for record in found if record.group != "orders")
+    assert work <= 10 * ALL_RATE + 12, "each has one first record that nothing is known of"
+    assert sum(record.group == "orders" for record in found) == 100
+
+
+def test_a_group_that_floods_small_generations_has_its_share_and_the_last_one_is_shown():
+    observer = Observer()
+    flood = [("hostile", _value(number, {"t": (0,)})) for number in range(1, 101)]
+    found = observer.run(2, *flood, ORDERS)
+    hostile = [record for record in found if record.group == "hostile"]
+    assert len(hostile) <= (2 * GROUP_RATE + 1) / 0.001
+    after = observer.run(2)
+    assert (hostile + after)[-1].value.generation == 100
+    assert any(record.skipped for record in hostile + after)
+
+
+def test_an_ordinary_large_group_is_read_at_once():
+    """2,000 members and 10,000 partitions, eager, one rebalance each two seconds."""
+    observer = Observer()
+    observer.emitter._records.topic_sizes = {"t": 10_000}
+    members = []
+    for number in range(2_000):
+        partitions = tuple(range(5 * number, 5 * number + 5))
+        subscription = encode_subscription(ConsumerSubscription(1, ("t",), None, {"t": partitions}, -1, None))
+        members.append((f"m{number}", subscription, encode_assignment(ConsumerAssignment(1, {"t": partitions}, None))))
+    found = [len(observer.run(2, ("large", group_value(number, members)), step_ms=2_000)) for number in range(1, 20)]
+    assert found == [1] * 19
+    assert observer.emitter.share.named() == []
+
+
+def test_a_group_is_named_as_long_as_alerts_need_it():
+    observer = Observer()
+    observer.run(5, ABSURD)
+    observer.context.clock.advance(round(NAMED_S * 1_000) - 1_000)
+    assert observer.emitter.share.named() == ["hostile"]
+    observer.context.clock.advance(20_000)
+    assert observer.emitter.share.named() == []
+
+
+def test_positions_wait_for_the_records_that_wait():
+    observer = Observer()
+    observer.run(3, ABSURD, ORDERS)
+    assert observer.emitter.share.held_back({0: observer.offset})[0] < observer.offset
+    observer.run(60)
+    assert observer.emitter.share.held_back({0: observer.offset}) == {0: observer.offset}
+
+
+def test_the_work_that_is_owed_is_waited_for():
+    budget = WorkBudget(0.0)
+    assert budget.allows(b"g", 0.0)
+    budget.spend(b"g", 1.0, 0.0)
+    assert not budget.allows(b"g", 1.9)
+    assert budget.allows(b"g", 2.1)
+    assert budget.allows(b"other", 0.0)

@@ -1,0 +1,94 @@
+"""Records that wait: each group's in order, bounded in number and bytes, and none lost silently."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rebalance_agent.offsets_topic.work_share import set_aside
+from rebalance_agent.offsets_topic.work_share.set_aside import SetAside, WaitingRecord
+from support.observer.fakes import FakeRecord
+
+
+def _record(offset, size=100, partition=0):
+    return WaitingRecord(FakeRecord(b"", bytes(size), None, 1_000, (partition, offset)), 1_000, False, -1)
+
+
+def _offsets(waiting, key):
+    found = []
+    while key in waiting:
+        record = waiting.pop(key)
+        found.append((record.message.offset(), record.skipped))
+    return found
+
+
+def test_records_of_a_group_leave_in_the_order_in_which_they_came():
+    waiting = SetAside()
+    for offset in range(5):
+        assert waiting.put(b"a" if offset % 2 else b"b", _record(offset)) == 0
+    assert _offsets(waiting, b"a") == [(1, 0), (3, 0)]
+    assert _offsets(waiting, b"b") == [(0, 0), (2, 0), (4, 0)]
+    assert not waiting
+
+
+def test_of_too_many_records_the_oldest_are_dropped_and_the_next_one_counts_them(monkeypatch):
+    monkeypatch.setattr(set_aside, "GROUP_RECORDS_MAX", 3)
+    waiting = SetAside()
+    assert [waiting.put(b"a", _record(offset)) for offset in range(6)] == [0, 0, 0, 1, 1, 1]
+    assert _offsets(waiting, b"a") == [(3, 3), (4, 0), (5, 0)]
+
+
+def test_a_record_that_is_larger_than_the_bound_waits_alone(monkeypatch):
+    monkeypatch.setattr(set_aside, "GROUP_BYTES_MAX", 250)
+    waiting = SetAside()
+    assert [waiting.put(b"a", _record(offset, size)) for offset, size in enumerate((100, 100, 100, 900))] == [
+        0,
+        0,
+        1,
+        2,
+    ]
+    assert _offsets(waiting, b"a") == [(3, 3)]
+
+
+def test_all_groups_together_are_bounded_and_a_group_that_lost_all_knows_it_later(monkeypatch):
+    monkeypatch.setattr(set_aside, "ALL_BYTES_MAX", 1_000)
+    waiting = SetAside()
+    assert waiting.put(b"large", _record(1, 800)) == 0
+    assert waiting.put(b"small", _record(2, 300)) == 1
+    assert (b"large" in waiting, b"small" in waiting) == (False, True)
+    waiting.put(b"large", _record(3, 100))
+    assert _offsets(waiting, b"large") == [(3, 1)]
+
+
+def test_positions_are_held_before_the_first_record_that_waits():
+    waiting = SetAside()
+    waiting.put(b"a", _record(7, partition=1))
+    waiting.put(b"a", _record(9, partition=1))
+    waiting.put(b"b", _record(8, partition=1))
+    assert waiting.held_back({1: 20, 2: 30}) == {1: 7, 2: 30}
+    waiting.pop(b"a")
+    assert waiting.held_back({1: 20}) == {1: 8}
+
+
+def test_records_of_partitions_that_are_not_read_any_more_are_dropped():
+    waiting = SetAside()
+    waiting.put(b"a", _record(1, partition=1))
+    waiting.put(b"b", _record(1, partition=2))
+    waiting.drop([1, 5])
+    assert waiting.groups() == [b"b"]
+
+
+@given(st.lists(st.tuples(st.sampled_from([b"a", b"b", b"c"]), st.integers(1, 400)), max_size=60))
+def test_every_record_leaves_once_or_is_counted_as_skipped(puts):
+    bounds = set_aside.GROUP_RECORDS_MAX, set_aside.GROUP_BYTES_MAX, set_aside.ALL_BYTES_MAX
+    set_aside.GROUP_RECORDS_MAX, set_aside.GROUP_BYTES_MAX, set_aside.ALL_BYTES_MAX = 4, 600, 900
+    try:
+        waiting = SetAside()
+        dropped = sum(waiting.put(key, _record(offset, size)) for offset, (key, size) in enumerate(puts))
+    finally:
+        set_aside.GROUP_RECORDS_MAX, set_aside.GROUP_BYTES_MAX, set_aside.ALL_BYTES_MAX = bounds
+    lost = sum(waiting._lost.values())
+    left = [each for key in waiting.groups() for each in _offsets(waiting, key)]
+    assert len(left) + dropped == len(puts)
+    assert sum(skipped for _, skipped in left) + lost == dropped
+    assert waiting._size_bytes == 0
