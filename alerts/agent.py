@@ -97,8 +97,21 @@ SNAPSHOT = Alert(
     Board.AGENT,
 )
 
+TENANT = Alert(
+    "RebalanceAgentTenantOverBudget",
+    """
+    max by (cluster, job, group) (rebalance_agent_group_over_budget) == 1
+    """,
+    "Group {{ $labels.group }} causes more work than its share",
+    "The records of group {{ $labels.group }} have had to wait for $for: it rebalances too often, or its assignments "
+    "are too large. Its own figures are late, and rebalances are missing in them; those of other groups are not "
+    "affected.",
+    "Find who runs it and why it rebalances, or hide it with groups_deny.",
+    Board.AGENT,
+)
+
 AGENT = RuleGroup(
     "kafka-rebalance-agent",
     "The observer itself: other alerts depend on it.",
-    (DOWN, BLIND, UNDECODABLE, DEGRADED, DROPPING, SNAPSHOT),
+    (DOWN, BLIND, UNDECODABLE, DEGRADED, DROPPING, SNAPSHOT, TENANT),
 )
