@@ -6,7 +6,7 @@ import pytest
 
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
 from rebalance_agent.runtime.settings.settings_sources import load, misspelt_environment
-from support.helm.injecting import SETTINGS, SIDECAR, annotated, environment, injecting, pod, sidecar
+from support.helm.injecting import EVERY_ANNOTATION, SETTINGS, SIDECAR, annotated, environment, injecting, pod, sidecar
 from support.observer.observing import eventually
 
 KAFKA = "REBALANCE_AGENT_KAFKA__"
@@ -39,7 +39,8 @@ WELL_FORMED = {
 
 @pytest.fixture(scope="module")
 def release(api_server):
-    with injecting(api_server, "sidecar.settings.log_level=warning", "sidecar.settings.stop_seconds=7") as release:
+    values = ("sidecar.settings.log_level=warning", "sidecar.settings.stop_seconds=7")
+    with injecting(api_server, EVERY_ANNOTATION, *values) as release:
         yield release
 
 
