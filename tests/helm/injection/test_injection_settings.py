@@ -211,7 +211,8 @@ def test_annotations_of_a_namespace_hold_for_its_pods(release, api_server):
 
 def test_properties_of_the_release_hold_where_a_pod_says_nothing_else(api_server):
     given = (r"security\.protocol=SSL", r"ssl\.ca\.location=/etc/ssl/own.pem", r"client\.rack=a")
-    with injecting(api_server, *(f"kafka.properties.{each}" for each in given), "listenHost=[::]") as release:
+    properties = (f"kafka.properties.{each}" for each in given)
+    with injecting(api_server, EVERY_ANNOTATION, *properties, "listenHost=[::]") as release:
         namespace = release.namespace()
         found = variables(release, namespace)
         assert found[f"{KAFKA}SECURITY_PROTOCOL"] == "SSL"
