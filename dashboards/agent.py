@@ -279,10 +279,13 @@ SHARE = Panel(
     19,
     "Bounds and shares",
     "Does an agent reach its limits? Owned offsets partitions (each needs an owner), series that are folded into "
-    "others, and partitions without lag because there are too many.",
+    "others, names that are too long for labels, groups without series because the page is full, and partitions "
+    "without lag because there are too many.",
     (
         Query(highest("rebalance_agent_owned_partitions"), "{{instance}} owns partitions"),
         Query(highest("rebalance_agent_series_folded"), "{{instance}} series folded"),
+        Query(highest("rebalance_agent_names_shortened"), "{{instance}} names shortened"),
+        Query(highest("rebalance_agent_groups_left_out"), "{{instance}} groups without series"),
         Query(highest("rebalance_agent_loads_left_out_partitions"), "{{instance}} without lag"),
     ),
     decimals=0,

@@ -55,8 +55,14 @@ def definitions() -> dict[str, Schema]:
         "observerSettings": _settings(ObserverSettings),
         "stages": _stages(),
         "sidecarSettings": _settings(GatewaySettings),
+        "injectionAnnotations": _annotations_of_injection(),
         "injectionParameters": _parameters_of_injection(),
     }
+
+
+def _annotations_of_injection() -> Schema:
+    names = sorted(yaml.safe_load(INJECTION.read_text(encoding="utf-8")))
+    return {"type": "array", "uniqueItems": True, "items": {"enum": names}}
 
 
 def _parameters_of_injection() -> Schema:

@@ -13,6 +13,8 @@ __all__ = ["GroupSource"]
 class GroupSource(Protocol):
     """Answers about groups and their rebalances; each method corresponds to one path of the API.
 
+    A group's name may be given as /metrics has it, which shortens long ones; answers have the whole name.
+
     Raises:
         RebalanceAgentError: from any method, where the source cannot answer (it is not reachable, or not ready yet).
     """

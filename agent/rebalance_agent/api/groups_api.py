@@ -25,6 +25,7 @@ from rebalance_agent.api.view_shapes import build_detail, build_summary
 from rebalance_agent.clock import Clock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.http.messages import Answer
+from rebalance_agent.metrics.short_names import is_long, short_name
 from rebalance_agent.model.event_json import value_to_json
 from rebalance_agent.tracking.lag.group_lag import NO_LAGS, GroupLag
 from rebalance_agent.tracking.views import GroupView
@@ -85,7 +86,8 @@ class GroupsApi:
         Raises:
             NotKnownError: there is no such group.
         """
-        return build_detail(self._view(name), self._clock.now_ms(), self._lags().get(name))
+        view = self._view(self._whole(name))
+        return build_detail(view, self._clock.now_ms(), self._lags().get(view.group))
 
     def rebalances(self, name: str) -> RebalanceList:
         """A group's last rebalances, newest first; none where none has settled yet.
@@ -93,6 +95,7 @@ class GroupsApi:
         Raises:
             NotKnownError: there is no such group.
         """
+        name = self._whole(name)
         remembered = self._history.rebalances(name)
         if remembered is None:
             self._view(name)
@@ -104,6 +107,7 @@ class GroupsApi:
         Raises:
             NotKnownError: it is not remembered, or there is no such group.
         """
+        name = self._whole(name)
         detail = self._history.rebalance(name, identity)
         if detail is None:
             self.rebalances(name)
@@ -140,6 +144,7 @@ class GroupsApi:
         return b'%s, "groups": [%s]}\n' % (json.dumps(head).encode()[:-1], b", ".join(line.text for line in lines))
 
     def _detail_text(self, name: str) -> bytes:
+        name = self._whole(name)
         view, lag = self._view(name), self._lags().get(name)
         with self._lock:
             detail = self._details.get(name)
@@ -153,6 +158,12 @@ class GroupsApi:
         # now_ms is the first field, and the only one that changes without a new edition of the view.
         rest = detail.text[detail.text.index(b",") :]
         return b'{"now_ms": %d%s' % (self._clock.now_ms(), rest)
+
+    def _whole(self, name: str) -> str:
+        """The name of the group that has this name, or this one in a shortened form."""
+        if not is_long(name):
+            return name
+        return next((view.group for view in self._views() if short_name(view.group) == name), name)
 
     def _view(self, name: str) -> GroupView:
         view = next((view for view in self._views() if view.group == name), None)

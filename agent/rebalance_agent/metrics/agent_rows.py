@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from rebalance_agent.groupprotocol.tables import RECORDS
 from rebalance_agent.metrics.metric import ExporterRole, Metric, MetricType
+from rebalance_agent.metrics.short_names import NAME_BYTES_MAX
 from rebalance_agent.model.events import EVENT_KINDS
 
 __all__ = [
@@ -20,10 +21,12 @@ __all__ = [
     "EVENTS_DROPPED",
     "EVENTS_PUBLISHED",
     "EVENTS_RECEIVED",
+    "GROUPS_LEFT_OUT",
     "GROUP_OVER_BUDGET",
     "LAST_POLL",
     "LAST_SNAPSHOT",
     "LOADS_LEFT_OUT",
+    "NAMES_SHORTENED",
     "OBSERVATION_AGE",
     "OFFSETS_MAX_BYTES",
     "OVER_BUDGET",
@@ -171,6 +174,18 @@ SERIES_FOLDED = agent_row(
     MetricType.GAUGE,
     ExporterRole.AGENT,
     "Label sets that are currently folded into another series because of limits.",
+)
+NAMES_SHORTENED = agent_row(
+    "names_shortened",
+    MetricType.GAUGE,
+    ExporterRole.AGENT,
+    f"Names that are longer than {NAME_BYTES_MAX} bytes and therefore label values in a shortened form.",
+)
+GROUPS_LEFT_OUT = agent_row(
+    "groups_left_out",
+    MetricType.GAUGE,
+    ExporterRole.OBSERVER,
+    "Groups without series on /metrics, the largest, because the page would have more than max_metrics_bytes.",
 )
 READ_RECORDS = agent_row(
     "read_records_total", MetricType.COUNTER, ExporterRole.OBSERVER, "Records read from the offsets topic.", "records"
@@ -324,6 +339,8 @@ AGENT_ROWS: tuple[Metric, ...] = (
     REQUESTS_REJECTED,
     CONNECTIONS_CUT,
     SERIES_FOLDED,
+    NAMES_SHORTENED,
+    GROUPS_LEFT_OUT,
     READ_RECORDS,
     READ_BYTES,
     DECODE_ERRORS,

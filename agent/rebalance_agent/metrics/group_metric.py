@@ -53,17 +53,18 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SeriesLimits:
-    """Bounds of what one group may export.
+    """Bounds of what is exported.
 
-    ``max_member_series``: different (client id, host) pairs; ``max_topic_series``: topics with numbers of members and
-    partitions; ``top_topics``: topics with a spread below 1; ``topic_shown``: whether a topic's name may become a
-    label.
+    Of one group ``max_member_series``: different (client id, host) pairs; ``max_topic_series``: topics with numbers of
+    members and partitions; ``top_topics``: topics with a spread below 1; ``topic_shown``: whether a topic's name may
+    become a label. ``page_bytes_max``: bytes of all groups together; the largest groups beyond it have no series.
     """
 
     max_member_series: int = 100
     max_topic_series: int = 0
     top_topics: int = 5
     topic_shown: Callable[[str], bool] = lambda _topic: True
+    page_bytes_max: int = 100_000_000
 
 
 Owners = dict[tuple[str, str], tuple[int | None, int]]

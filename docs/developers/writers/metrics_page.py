@@ -9,6 +9,7 @@ from rebalance_agent.metrics.group_metric import FOLDED, SeriesLimits
 from rebalance_agent.metrics.group_rows import GROUP_SERIES_MAX
 from rebalance_agent.metrics.lag_rows import GROUP_LAG_SERIES
 from rebalance_agent.metrics.metric import ExporterRole, Metric
+from rebalance_agent.metrics.short_names import NAME_BYTES_MAX
 from rebalance_agent.runtime.settings.roles import ObserverSettings
 
 __all__ = ["metrics_page"]
@@ -38,6 +39,7 @@ State of the agent's processes. Each role exports the metrics that apply to it.
 """,
 }
 
+PAGE_BYTES_MAX = ObserverSettings.model_fields["max_metrics_bytes"].default
 LAG_TOPICS = ObserverSettings.model_fields["max_lag_topics"].default
 
 _HEAD = f"""\
@@ -60,6 +62,13 @@ report. With `max_topic_series`, so many topics, and all others together, have t
 [Consumer lag](observe.md#consumer-lag) of the groups in `lag_groups` is not included: {GROUP_LAG_SERIES} series per
 group, and two for each of its `max_lag_topics` worst topics (default {LAG_TOPICS}) and for all its other topics
 together (`topic="{FOLDED}"`): at most {GROUP_LAG_SERIES + 2 * (LAG_TOPICS + 1)} per group.
+
+Names of groups, clients, hosts and assignors can have 32,767 bytes in Kafka. A label value has the whole name up to
+{NAME_BYTES_MAX} bytes of UTF-8 (no topic's name is longer). Of a longer name it has the beginning, `…` and a hash of
+the whole name, 32 hexadecimal digits: different names have different label values, the same in every process. The API
+and events have the whole name; the API and the page find a group by either. `rebalance_agent_names_shortened` counts
+these names. All groups together have at most `max_metrics_bytes` (default {PAGE_BYTES_MAX // 1_000_000} MB) on an
+observer's page; beyond it the largest groups have no series, and `rebalance_agent_groups_left_out` counts them.
 """
 
 

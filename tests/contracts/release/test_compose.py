@@ -72,6 +72,14 @@ def test_each_consumer_of_compose_has_a_sidecar_of_its_own():
     assert sorted(networks) == sorted(f"service:{name}" for name in SERVICES if name.startswith("sidecar-"))
 
 
+def test_the_images_of_others_have_a_tag_that_can_be_pinned_to_a_digest():
+    others = {each["image"] for each in SERVICES.values()} - {SERVICES["observer"]["image"]}
+    assert len(others) == 3
+    assert [
+        image for image in others if not re.fullmatch(r"[a-z/]+:\$\{[A-Z]+_VERSION:-v?\d+\.\d+\.\d+\}", image)
+    ] == []
+
+
 def test_compose_is_what_its_specification_allows():
     schema = json.loads((module(*COMPOSE_SPECIFICATION) / "schema" / "compose-spec.json").read_text(encoding="utf-8"))
     jsonschema.Draft7Validator(schema).validate(COMPOSE)  # what the schema calls itself, jsonschema does not know

@@ -32,6 +32,7 @@ ON_SPARK = {"kind": "SparkApplication", "sparkApplication": {"image": "spark:1"}
 BOARDS = {"enabled": True}
 
 OTHERS = {
+    "injection.annotations": ["image"],
     "injection.parameters": {"log-level": "debug"},
     "kafka.secretProperties": {"ssl.key.password": {"secretName": "user", "key": "a"}},
     "monitoring.prometheusRule.alerts": {"KafkaGroupRebalanceSlow": {"seconds": 7}},

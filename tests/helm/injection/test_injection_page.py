@@ -48,7 +48,7 @@ def test_the_pod_it_shows_is_made(release):
 
 def orders():
     """The workload of which the page shows what is said."""
-    made = annotated(loglevel="debug", memory_limit="64")
+    made = annotated(loglevel="debug", memory_limit="64", image="consumer:8")
     made["spec"]["containers"] = [container(ports=[{"containerPort": 29308}])]
     template = {"metadata": {**made["metadata"], "labels": {INJECT: "true", "app": "orders"}}, "spec": made["spec"]}
     spec = {"selector": {"matchLabels": {"app": "orders"}}, "template": template}
@@ -65,7 +65,8 @@ def test_what_it_shows_is_said_where_that_is_refused(api_server):
     with injecting(api_server, "injection.badAnnotations=Deny") as strict:
         workload = orders()
         template = workload["spec"]["template"]
-        del template["metadata"]["annotations"]["rebalance-agent/loglevel"]
+        for name in ("loglevel", "image"):
+            del template["metadata"]["annotations"][f"rebalance-agent/{name}"]
         template["spec"]["containers"] = [container()]
         with pytest.raises(RefusedError, match=re.escape(f"denied request: {shown}")):
             strict.admitted(strict.namespace(), workload)

@@ -6,7 +6,7 @@ import pytest
 
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
 from rebalance_agent.runtime.settings.settings_sources import load, misspelt_environment
-from support.helm.injecting import SETTINGS, SIDECAR, annotated, environment, injecting, pod, sidecar
+from support.helm.injecting import EVERY_ANNOTATION, SETTINGS, SIDECAR, annotated, environment, injecting, pod, sidecar
 from support.observer.observing import eventually
 
 KAFKA = "REBALANCE_AGENT_KAFKA__"
@@ -39,7 +39,8 @@ WELL_FORMED = {
 
 @pytest.fixture(scope="module")
 def release(api_server):
-    with injecting(api_server, "sidecar.settings.log_level=warning", "sidecar.settings.stop_seconds=7") as release:
+    values = ("sidecar.settings.log_level=warning", "sidecar.settings.stop_seconds=7")
+    with injecting(api_server, EVERY_ANNOTATION, *values) as release:
         yield release
 
 
@@ -210,7 +211,8 @@ def test_annotations_of_a_namespace_hold_for_its_pods(release, api_server):
 
 def test_properties_of_the_release_hold_where_a_pod_says_nothing_else(api_server):
     given = (r"security\.protocol=SSL", r"ssl\.ca\.location=/etc/ssl/own.pem", r"client\.rack=a")
-    with injecting(api_server, *(f"kafka.properties.{each}" for each in given), "listenHost=[::]") as release:
+    properties = (f"kafka.properties.{each}" for each in given)
+    with injecting(api_server, EVERY_ANNOTATION, *properties, "listenHost=[::]") as release:
         namespace = release.namespace()
         found = variables(release, namespace)
         assert found[f"{KAFKA}SECURITY_PROTOCOL"] == "SSL"

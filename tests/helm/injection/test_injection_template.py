@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from support.helm.injecting import ADDRESS, SIDECAR, injecting, sidecar
+from support.helm.injecting import ADDRESS, EVERY_ANNOTATION, SIDECAR, injecting, sidecar
 from support.helm.rendered import CHART, bare_pods, objects
 
 ROOT = Path(__file__).parents[3]
@@ -26,7 +26,7 @@ def example(api_server, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def release(api_server):
-    with injecting(api_server, "sidecar.settings.log_level=warning") as release:
+    with injecting(api_server, EVERY_ANNOTATION, "sidecar.settings.log_level=warning") as release:
         yield release
 
 

@@ -5,7 +5,7 @@ import copy
 import pytest
 
 from support.cluster.control_plane import RefusedError
-from support.helm.injecting import INJECT, SETTINGS, annotated, container, injecting, pod, sidecar
+from support.helm.injecting import EVERY_ANNOTATION, INJECT, SETTINGS, annotated, container, injecting, pod, sidecar
 
 MALFORMED = ["", " ", "a\nb", "ä", "x" * 5000, "a b:"]
 """What no annotation may say."""
@@ -28,7 +28,7 @@ MALFORMED_OF = {
 
 @pytest.fixture(scope="module")
 def release(api_server):
-    with injecting(api_server) as release:
+    with injecting(api_server, EVERY_ANNOTATION) as release:
         yield release
 
 

@@ -26,6 +26,9 @@ NUMBERS = itertools.count(1)
 SETTINGS = yaml.safe_load((CHART / "files" / "injection.yaml").read_text())
 """Settings that annotations may have."""
 
+EVERY_ANNOTATION = f"injection.annotations={{{','.join(SETTINGS)}}}"
+"""A value of the chart with which all of them count on pods."""
+
 RESTRICTED = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
 
 
@@ -116,7 +119,8 @@ def injecting(server: ControlPlane, *values: str, labels: Mapping[str, str] | No
         *values,
     ]
     where = ("--namespace", "agents")
-    settings = [part for value in given for part in ("--set", value)]
+    # --set has no form for an empty list.
+    settings = [part for value in given for part in ("--set-json" if value.endswith("=[]") else "--set", value)]
     server.helm("install", release, CHART, *where, *settings)
     try:
         of = Injecting(server, release, selector)

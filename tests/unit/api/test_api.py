@@ -11,6 +11,7 @@ from rebalance_agent.api.history import EpisodeHistory
 from rebalance_agent.api.query import QUERY_MAX
 from rebalance_agent.api.routes import SORT_KEYS
 from rebalance_agent.clock import FakeClock
+from rebalance_agent.metrics.short_names import short_name
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.events import Workload
 from rebalance_agent.model.group import GroupState, GroupType
@@ -252,3 +253,17 @@ def test_a_request_for_one_group_does_not_wait_for_a_request_for_all(monkeypatch
     finally:
         go_on.set()
         lister.join()
+
+
+def test_a_group_is_found_by_its_label_on_the_metrics_page_and_answered_with_its_whole_name():
+    long, other = "x" * 400 + "a", "x" * 400 + "b"
+    api, *_ = api_of(full_view(other), full_view(long), events=[generation_event(group=long)])
+    for name in (long, short_name(long)):
+        status, answer = ask(api, f"/api/v1/groups/{quote(name)}")
+        assert (status, answer["summary"]["group"]) == (200, long)
+        status, answer = ask(api, f"/api/v1/groups/{quote(name)}/rebalances")
+        assert (status, answer["group"], len(answer["rebalances"])) == (200, long, 1)
+        identity = answer["rebalances"][0]["id"]
+        status, answer = ask(api, f"/api/v1/groups/{quote(name)}/rebalances/{identity}")
+        assert (status, answer["rebalance"]["id"]) == (200, identity)
+    assert ask(api, f"/api/v1/groups/{quote(short_name(long + 'c'))}")[0] == 404

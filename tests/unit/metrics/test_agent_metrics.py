@@ -59,7 +59,7 @@ def test_a_failed_poll_leaves_the_time_of_the_last_good_one():
 
 
 def test_each_method_counts_in_its_own_metric():
-    metrics = observer(folded=lambda: 3)
+    metrics = observer(folded=lambda: 3, shortened=lambda: 4, left_out=lambda: 5)
     metrics.read(10, 2_000)
     metrics.unknown_record("value_version", 2)
     metrics.unknown_tagged_fields(4)
@@ -83,6 +83,8 @@ def test_each_method_counts_in_its_own_metric():
     assert numbers["rebalance_agent_events_published_total", "generation", "kafka"] == 1
     assert numbers["rebalance_agent_events_dropped_total", "agent"] == 6
     assert numbers["rebalance_agent_series_folded",] == 3
+    assert numbers["rebalance_agent_names_shortened",] == 4
+    assert numbers["rebalance_agent_groups_left_out",] == 5
     assert numbers["rebalance_agent_owned_partitions",] == 25
     assert numbers["rebalance_agent_ownership_changes_total",] == 1
     assert numbers["rebalance_agent_replayed_records_total",] == 7

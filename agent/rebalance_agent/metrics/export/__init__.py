@@ -1,7 +1,7 @@
 """The text of /metrics: Prometheus and OpenMetrics formats, and the metrics that this process counts itself.
 
 - ``groups_page``, ``lag_page``, ``baselines_page``: the text of groups, kept from scrape to scrape; ``text`` and
-  ``dialects`` write it.
+  ``dialects`` write it, ``group_texts`` bounds its bytes.
 - ``agent_metrics``, ``member_metrics``, ``phase_metrics``: what this process counts; ``instruments`` makes the counters
   of catalogue rows.
 - ``clients_seen``: the consumers that report to a sidecar, for its page and metrics.

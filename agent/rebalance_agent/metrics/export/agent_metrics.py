@@ -31,15 +31,23 @@ class AgentMetrics:
         *,
         configured: bool,
         folded: Callable[[], int] = lambda: 0,
+        shortened: Callable[[], int] = lambda: 0,
+        left_out: Callable[[], int] = lambda: 0,
         text: TextFormat | None = None,
     ) -> None:
-        """``role``: of this process; a gateway exports a sidecar's rows, too. ``folded``: counts folded label sets."""
+        """``role``: of this process; a gateway exports a sidecar's rows, too.
+
+        ``folded``: counts folded label sets; ``shortened``: names that are label values in a shortened form;
+        ``left_out``: an observer's groups without series.
+        """
         roles = {role, ExporterRole.AGENT} | ({ExporterRole.SIDECAR} if role is ExporterRole.GATEWAY else set())
         self._instruments = Instruments((row for row in rows.AGENT_ROWS if row.role in roles), text)
         self._readiness = readiness
         self._folded = folded
         self._lock = threading.Lock()
         self._over_budget: list[str] = []
+        self._shortened = shortened
+        self._left_out = left_out if role is ExporterRole.OBSERVER else None
         self._instruments.gauge(rows.BUILD_INFO).labels(__version__, platform.python_version(), role).set(1)
         self.configured(configured)
 
@@ -159,4 +167,7 @@ class AgentMetrics:
         for mode, reason in self._readiness.modes().items():
             self._instruments.gauge(rows.DEGRADED).labels(mode).set(int(reason is not None))
         self._instruments.gauge(rows.SERIES_FOLDED).set(self._folded())
+        self._instruments.gauge(rows.NAMES_SHORTENED).set(self._shortened())
+        if self._left_out:
+            self._instruments.gauge(rows.GROUPS_LEFT_OUT).set(self._left_out())
         return self._instruments.text(dialect)

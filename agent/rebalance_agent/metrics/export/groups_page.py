@@ -10,14 +10,15 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from itertools import compress
 from operator import is_not
-from typing import NamedTuple
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.metrics.export.dialects import Dialect
+from rebalance_agent.metrics.export.group_texts import GroupTexts, KeptTexts
 from rebalance_agent.metrics.export.text import TextFormat, has_exemplars
 from rebalance_agent.metrics.group_metric import SeriesLimits
 from rebalance_agent.metrics.group_rows import GROUP_ROWS
 from rebalance_agent.metrics.group_samples import constant_until_ms, group_samples, running_samples
+from rebalance_agent.metrics.short_names import is_long
 from rebalance_agent.tracking.views import GroupView
 
 __all__ = ["WRITTEN_BY_SCRAPE_MAX", "GroupsPage"]
@@ -27,21 +28,6 @@ WRITTEN_BY_SCRAPE_MAX = 200
 
 
 _RUNNING = tuple((index, metric) for index, metric in enumerate(GROUP_ROWS) if metric.running and not metric.at_rest)
-
-
-class _Cached(NamedTuple):
-    """A group's texts in the order of `GROUP_ROWS`, without the rows that time always changes.
-
-    ``edition``: of the view that they were written from. ``until_ms``: when time changes other rows as well; 0: now.
-    ``exemplified``: (index of the row, text with exemplars) for OpenMetrics. Tuples, not dicts, since there are
-    thousands of these.
-    """
-
-    edition: tuple[int, int, bool]
-    until_ms: int
-    texts: tuple[bytes, ...]
-    exemplified: tuple[tuple[int, bytes], ...]
-    folded: int
 
 
 class GroupsPage:
@@ -66,15 +52,23 @@ class GroupsPage:
         self._headers = {
             dialect: {metric: self._format.header(metric, dialect) for metric in GROUP_ROWS} for dialect in Dialect
         }
-        self._lock = threading.Lock()
         self._writing = threading.Lock()
-        self._groups: dict[str, _Cached] = {}
+        self._kept = KeptTexts(self._limits.page_bytes_max)
 
     @property
     def folded(self) -> int:
         """Label sets that were folded to keep within the limits, over all groups."""
-        with self._lock:
-            return sum(cached.folded for cached in self._groups.values())
+        return self._kept.total(lambda texts: texts.folded)
+
+    @property
+    def shortened(self) -> int:
+        """Names that are label values in a shortened form, over all groups."""
+        return self._kept.total(lambda texts: texts.shortened)
+
+    @property
+    def left_out(self) -> int:
+        """Groups without series, since the page would have more than ``page_bytes_max``."""
+        return self._kept.total(lambda texts: not texts.texts)
 
     def refresh(self) -> None:
         """Write the texts of all changed groups, so that the next scrape has less to do."""
@@ -96,8 +90,7 @@ class GroupsPage:
             finally:
                 self._writing.release()
         views = {view.group: view for view in self._views()}
-        with self._lock:
-            groups = [(views[group], self._groups[group]) for group in sorted(views.keys() & self._groups.keys())]
+        groups = [(views[group], texts) for group, texts in self._kept.shown(views.keys()).items()]
         now_ms = self._clock.now_ms()
         openmetrics = dialect is Dialect.OPENMETRICS
         by_group = [self._present(view, cached, now_ms, openmetrics) for view, cached in groups]
@@ -120,36 +113,44 @@ class GroupsPage:
         # Of thousands of views a few are new, nearly always in the places of the old ones.
         new = [*compress(views, map(is_not, views, self._written)), *views[len(self._written) :]]
         changed = sorted([view for view in new if not self._current(view)], key=lambda view: view.group)
-        if len(views) != len(self._groups) + sum(view.group not in self._groups for view in changed):
+        if len(views) != len(self._kept) + sum(self._kept.get(view.group) is None for view in changed):
             self._written = ()
-            with self._lock:
-                for group in self._groups.keys() - {view.group for view in views}:
-                    del self._groups[group]
+            self._kept.forget({view.group for view in views})
         for view in changed[:groups_max]:
-            written = self._write(view)
-            with self._lock:
-                self._groups[view.group] = written
-        if groups_max is None or len(changed) <= groups_max:
+            self._kept.keep(view.group, self._write(view))
+        if self._kept.readmit():
+            self._written = ()
+        elif groups_max is None or len(changed) <= groups_max:
             self._written = views
 
-    def _write(self, view: GroupView) -> _Cached:
+    def _write(self, view: GroupView) -> GroupTexts:
         samples, now_ms = group_samples(view, self._limits), self._clock.now_ms()
         values = dict(samples.by_metric) | dict(running_samples(view, now_ms))
-        rows = [(metric, () if metric.at_rest else values.get(metric, ())) for metric in GROUP_ROWS]
         text = self._format.of_group(view.group)
-        texts = tuple([text(metric, of_row) if of_row else b"" for metric, of_row in rows])
+        rows = [(metric, values.get(metric, ())) for metric in GROUP_ROWS]
+        texts = [text(metric, of_row) if of_row else b"" for metric, of_row in rows]
         exemplified = tuple(
             (index, text(metric, of_row, Dialect.OPENMETRICS))
             for index, (metric, of_row) in enumerate(rows)
             if metric.buckets and has_exemplars(of_row)
         )
-        return _Cached(view.edition, constant_until_ms(view, now_ms), texts, exemplified, samples.folded)
+        size = sum(map(len, texts)) + sum(len(more) for _, more in exemplified)
+        names = {view.group, *(name for of_row in values.values() for labels, _ in of_row for name in labels)}
+        return GroupTexts(
+            view.edition,
+            constant_until_ms(view, now_ms),
+            tuple([b"" if metric.at_rest else of_row for (metric, _), of_row in zip(rows, texts, strict=True)]),
+            exemplified,
+            samples.folded,
+            sum(map(is_long, names)),
+            size,
+        )
 
     def _current(self, view: GroupView) -> bool:
-        cached = self._groups.get(view.group)
+        cached = self._kept.get(view.group)
         return cached is not None and cached.edition == view.edition
 
-    def _present(self, view: GroupView, cached: _Cached, now_ms: int, openmetrics: bool) -> Sequence[bytes]:
+    def _present(self, view: GroupView, cached: GroupTexts, now_ms: int, openmetrics: bool) -> Sequence[bytes]:
         """The texts of ``cached`` as of now: of most groups the cached ones themselves."""
         if now_ms < cached.until_ms and not (openmetrics and cached.exemplified):
             return cached.texts

@@ -18,6 +18,7 @@ from rebalance_agent.metrics.export.instruments import Instruments
 from rebalance_agent.metrics.export.text import TextFormat
 from rebalance_agent.metrics.group_metric import FOLDED
 from rebalance_agent.metrics.metric import Metric
+from rebalance_agent.metrics.short_names import is_long
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.events import AssignEvent, Callback, Event, MemberEvent
 from rebalance_agent.model.partitions import count_partitions
@@ -65,6 +66,12 @@ class MemberMetrics:
         """Number of (group, client id) pairs without series of their own."""
         with self._lock:
             return len({(client.group, client.client_id) for client in self._clients} - self._pairs.keys())
+
+    @property
+    def shortened(self) -> int:
+        """Names that are label values in a shortened form."""
+        with self._lock:
+            return sum(map(is_long, {name for labels in (*self._pairs, *self._assignors) for name in labels}))
 
     def observe(self, events: Iterable[Event]) -> None:
         """Count events of members and assign() calls; duplicates and events of other kinds are ignored."""

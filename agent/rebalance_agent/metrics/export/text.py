@@ -15,12 +15,16 @@ from typing import Protocol, cast
 from rebalance_agent.metrics.export.dialects import Dialect
 from rebalance_agent.metrics.group_metric import GROUP_LABEL, Values
 from rebalance_agent.metrics.metric import Metric, MetricType
+from rebalance_agent.metrics.short_names import SHORT_NAME_BYTES_MAX, short_name
 from rebalance_agent.tracking.views import Exemplar, StallHistogram
 
 __all__ = ["GroupText", "TextFormat", "has_exemplars"]
 
 PAIRS_MAX = 4_096
 """Label values whose text is cached: all groups share triggers and states, and a member's metrics share its labels."""
+
+CACHED_CHARACTERS_MAX = 2 * SHORT_NAME_BYTES_MAX
+"""Characters of label values whose text is cached, so that long names cannot fill the memory through the cache."""
 
 _SUFFIXES = {MetricType.COUNTER: "_total", MetricType.INFO: "_info"}
 
@@ -43,7 +47,7 @@ class TextFormat:
 
     def __init__(self, cluster: str = "") -> None:
         """``cluster``: value of the label; empty for no such label."""
-        self._first = f'cluster="{_escape(cluster)}"' if cluster else ""
+        self._first = f'cluster="{_value(cluster)}"' if cluster else ""
 
     def header(self, metric: Metric, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
         """The metric's ``# HELP`` and ``# TYPE`` lines, which stand once before all its samples."""
@@ -62,7 +66,7 @@ class TextFormat:
 
     def of_group(self, group: str) -> GroupText:
         """Return a function as `samples` for the samples of one group, which are given without its label."""
-        pair = f'{GROUP_LABEL[0]}="{_escape(group)}"'
+        pair = f'{GROUP_LABEL[0]}="{_value(group)}"'
         return functools.partial(_written, f"{self._first},{pair}" if self._first else pair, 1)
 
     def lines(self, samples: Iterable[tuple[str, tuple[tuple[str, str], ...], float]]) -> bytes:
@@ -92,13 +96,20 @@ def _written(first: str, skipped: int, metric: Metric, samples: Values, dialect:
     return "".join(lines).encode()
 
 
-@functools.lru_cache(PAIRS_MAX)
 def _pairs(names: tuple[str, ...], values: tuple[str, ...], led: bool) -> str:
     """Label pairs as text; ``led``: after others, so with a comma before them."""
+    written = _cached_pairs if sum(map(len, values)) <= CACHED_CHARACTERS_MAX else _written_pairs
+    return written(names, values, led)
+
+
+def _written_pairs(names: tuple[str, ...], values: tuple[str, ...], led: bool) -> str:
     if len(names) != len(values):
         raise ValueError(f"{len(values)} values for the labels {', '.join(names)}")
-    pairs = ",".join([f'{name}="{_escape(value)}"' for name, value in zip(names, values, strict=True)])
+    pairs = ",".join([f'{name}="{_value(value)}"' for name, value in zip(names, values, strict=True)])
     return f",{pairs}" if led and pairs else pairs
+
+
+_cached_pairs = functools.lru_cache(PAIRS_MAX)(_written_pairs)
 
 
 def has_exemplars(samples: Values) -> bool:
@@ -139,6 +150,11 @@ def _number(value: float) -> str:
     if math.isfinite(value):
         return repr(value)
     return "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
+
+
+def _value(name: str) -> str:
+    """Any name as a label's value; names that are too long are shortened before they are escaped."""
+    return _escape(short_name(name))
 
 
 def _escape(value: str) -> str:

@@ -66,6 +66,7 @@ class Observer:
             max_topic_series=settings.max_topic_series,
             top_topics=settings.top_topics,
             topic_shown=NameFilter(settings.topics_allow, settings.topics_deny),
+            page_bytes_max=settings.max_metrics_bytes,
         )
         self._page = GroupsPage(self.views, self._clock, limits, text)
         self._lags = LagPage(self.lags, settings.max_lag_topics, limits.topic_shown, text)
@@ -79,6 +80,8 @@ class Observer:
             readiness,
             configured=self._configured,
             folded=lambda: self._page.folded + self._lags.folded,
+            shortened=lambda: self._page.shortened,
+            left_out=lambda: self._page.left_out,
             text=text,
         )
         self._health = LoggedHealth(readiness, self._metrics.reconnected)

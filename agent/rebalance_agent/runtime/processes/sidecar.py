@@ -70,7 +70,14 @@ class Sidecar:
         clock = clock or SystemClock()
         text, readiness = TextFormat(settings.cluster_name), Readiness()
         self._members = MemberMetrics(clock, text=text)
-        self._metrics = AgentMetrics(role, readiness, configured=False, folded=lambda: self._members.folded, text=text)
+        self._metrics = AgentMetrics(
+            role,
+            readiness,
+            configured=False,
+            folded=lambda: self._members.folded,
+            shortened=lambda: self._members.shortened,
+            text=text,
+        )
         self._sinks = SinkSet(settings, self._metrics, clock)
         publishes = bool(settings.events_topic) or self._sinks.local
         self._configured = "bootstrap.servers" in properties and publishes

@@ -175,6 +175,12 @@ class ObserverSettings(ListeningSettings):
     lag_groups: Pattern = Field(
         "", description="regular expression of the groups whose lag and rate are measured; empty: none"
     )
+    max_metrics_bytes: int = Field(
+        100_000_000,
+        ge=1_000_000,
+        le=10_000_000_000,
+        description="maximum bytes of the groups' part of /metrics; the largest groups beyond it have no series",
+    )
     max_lag_topics: int = Field(
         5,
         ge=0,

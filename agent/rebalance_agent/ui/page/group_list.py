@@ -10,10 +10,11 @@ from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
 from rebalance_agent.api.history import HistoryLimits
-from rebalance_agent.api.query import QUERY_MAX, GroupQuery
+from rebalance_agent.api.query import GroupQuery
 from rebalance_agent.api.routes import MATCH_MAX, OFFSET_MAX, SORT_KEYS
 from rebalance_agent.api.shapes import GroupSummary, LastRebalance, values_of
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.metrics.short_names import short_name
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.ui.page.page_frame import ago, chips, note, unknown
@@ -100,8 +101,11 @@ def parsed_query(parameters: Mapping[str, str]) -> ListQuery:
 
 
 def group_link(group: str) -> str:
-    """The address of a group's page; the name is a parameter, since browsers resolve ``..`` in paths."""
-    return f"group?name={quote(group, safe='', errors='surrogatepass')}"
+    """The address of a group's page; the name is a parameter, since browsers resolve ``..`` in paths.
+
+    Long names are shortened as on /metrics: a name in Kafka may be four times as long as an address.
+    """
+    return f"group?name={quote(short_name(group), safe='', errors='surrogatepass')}"
 
 
 def listing(fleet: FleetSummary, query: ListQuery) -> tuple[str, str]:
@@ -188,8 +192,7 @@ def _heading(first: str, key: str, title: str, query: ListQuery) -> str:
 def _cells(row: _Row) -> str:
     group, last = row.group, row.group.last
     name, link = escaped(shortened(printable(group.group))), group_link(group.group)
-    # A name in Kafka may be four times as long as an address: such a group has no page of its own.
-    linked = f'<a href="{escaped(link)}">{name}</a>' if len(link) <= QUERY_MAX else name
+    linked = f'<a href="{escaped(link)}">{name}</a>'
     polled = "" if group.source is Source.RECORDS else ' <span class="unknown">(only polled)</span>'
     since = f' <span data-since="{group.running.started_ms}"></span>' if group.running else ""
     why = "; ".join(map(escaped, row.trouble.why))

@@ -1,0 +1,104 @@
+"""The written texts of groups, kept from scrape to scrape within a number of bytes."""
+
+from __future__ import annotations
+
+import heapq
+import threading
+from collections.abc import Callable, Collection, Mapping
+from typing import NamedTuple
+
+__all__ = ["GroupTexts", "KeptTexts"]
+
+READMITTED_UP_TO = 0.95
+"""Share of the bound up to which groups come back: at the bound itself, they would come and go with each change."""
+
+
+class GroupTexts(NamedTuple):
+    """A group's texts in the order of `GROUP_ROWS`, without the rows that time always changes.
+
+    ``edition``: of the view that they were written from. ``until_ms``: when time changes other rows as well; 0: now.
+    ``exemplified``: (index of the row, text with exemplars) for OpenMetrics. ``folded`` label sets; ``shortened``
+    names. ``size``: bytes of all its lines. ``texts`` is empty where the group is left out. Tuples, not dicts, since
+    there are thousands of these.
+    """
+
+    edition: tuple[int, int, bool]
+    until_ms: int
+    texts: tuple[bytes, ...]
+    exemplified: tuple[tuple[int, bytes], ...]
+    folded: int
+    shortened: int
+    size: int
+
+
+class KeptTexts:
+    """Texts by group, of at most ``bytes_max`` bytes. Thread-safe.
+
+    Beyond it, the largest are left out: what is made to fill the page fills it most. Of a group that is left out, only
+    the numbers are kept, until it fits again.
+    """
+
+    def __init__(self, bytes_max: int) -> None:
+        """Begin without texts."""
+        self._bytes_max = bytes_max
+        self._lock = threading.Lock()
+        self._groups: dict[str, GroupTexts] = {}
+        self._bytes = 0
+
+    def __len__(self) -> int:
+        """The number of groups, those that are left out included."""
+        return len(self._groups)
+
+    def get(self, group: str) -> GroupTexts | None:
+        """The group's texts, None if it was never written."""
+        return self._groups.get(group)
+
+    def total(self, number: Callable[[GroupTexts], int]) -> int:
+        """The sum of ``number`` over all groups."""
+        with self._lock:
+            return sum(map(number, self._groups.values()))
+
+    def shown(self, groups: Collection[str]) -> Mapping[str, GroupTexts]:
+        """Those of ``groups`` that have texts, in the order of their names."""
+        with self._lock:
+            kept = self._groups
+            return {group: kept[group] for group in sorted(groups) if group in kept and kept[group].texts}
+
+    def keep(self, group: str, written: GroupTexts) -> None:
+        """Put new texts in place of the old ones of this group."""
+        with self._lock:
+            self._drop(group)
+            self._groups[group] = written
+            self._bytes += written.size
+            if self._bytes <= self._bytes_max:
+                return
+            # Not sorted: one or two are enough, nearly always.
+            sizes = [(-kept.size, each) for each, kept in self._groups.items() if kept.texts]
+            heapq.heapify(sizes)
+            while self._bytes > self._bytes_max:
+                _, each = heapq.heappop(sizes)
+                self._bytes -= self._groups[each].size
+                self._groups[each] = self._groups[each]._replace(texts=(), exemplified=())
+
+    def forget(self, others_than: Collection[str]) -> None:
+        """Drop all groups but these."""
+        with self._lock:
+            for group in self._groups.keys() - set(others_than):
+                self._drop(group)
+
+    def readmit(self) -> bool:
+        """Drop what was left out and fits again, so that it is written anew; whether there was any."""
+        with self._lock:
+            total, any_fits = self._bytes, False
+            for size, group in sorted((kept.size, group) for group, kept in self._groups.items() if not kept.texts):
+                total += size
+                if total > self._bytes_max * READMITTED_UP_TO:
+                    break
+                self._drop(group)
+                any_fits = True
+            return any_fits
+
+    def _drop(self, group: str) -> None:
+        kept = self._groups.pop(group, None)
+        if kept and kept.texts:
+            self._bytes -= kept.size
