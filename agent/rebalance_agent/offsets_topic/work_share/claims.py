@@ -23,7 +23,7 @@ FREE_TOPICS = 10_000
 """Topics that members may subscribe to, all together, whether they exist or not."""
 
 CLAIMS_MAX = 100_000
-"""Partitions, assigned and owned, that one record may claim: about a second of work. A record has room for 250,000."""
+"""Partitions, assigned and owned, that one record may claim: up to three seconds of work. There is room for 250,000."""
 
 
 def claims(value: GroupSnapshot) -> int:

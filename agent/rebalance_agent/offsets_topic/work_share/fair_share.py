@@ -42,7 +42,7 @@ class FairShare:
         key, now = record.message.key() or b"", self._context.clock.monotonic()
         if record_kind(key) != GROUP_METADATA.kind:
             self._emit(record)
-        elif key not in self._waiting and self._budget.allows(key, now):
+        elif key not in self._waiting and self._budget.allows(key, len(record.message), now):
             self._spend(key, record, now)
         else:
             self._context.meters.over_budget("waited")
@@ -54,7 +54,7 @@ class FairShare:
         """Emit the waiting records of groups that may cause work again. To be called several times a second."""
         now = self._context.clock.monotonic()
         for key in self._waiting.groups():
-            while key in self._waiting and self._budget.allows(key, now):
+            while key in self._waiting and self._budget.allows(key, self._waiting.next_bytes(key), now):
                 self._spend(key, self._waiting.pop(key), now)
 
     def drop(self, partitions: Iterable[int]) -> None:
@@ -74,7 +74,7 @@ class FairShare:
     def _spend(self, key: bytes, record: WaitingRecord, now: float) -> None:
         emitted = self._emit(record)
         value = emitted.value if isinstance(emitted, GroupRecord) else None
-        self._budget.spend(key, work_seconds(value), now)
+        self._budget.spend(key, len(record.message), work_seconds(value), now)
 
     def _emit(self, waiting: WaitingRecord) -> GroupRecord | EpochRecord | None:
         record = self._decode(waiting)

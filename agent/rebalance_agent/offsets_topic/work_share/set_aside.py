@@ -69,6 +69,10 @@ class SetAside:
         """Return the keys of the groups whose records wait."""
         return list(self._queues)
 
+    def next_bytes(self, key: bytes) -> int:
+        """Return the bytes of the value of the oldest waiting record of a group."""
+        return len(self._queues[key].records[0].message)
+
     def put(self, key: bytes, record: WaitingRecord) -> int:
         """Let a record wait; return how many older ones were dropped for it, of this group or of another."""
         queue = self._queues.setdefault(key, _Queue())

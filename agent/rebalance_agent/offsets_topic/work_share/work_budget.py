@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rebalance_agent.model.group import GroupSnapshot
-from rebalance_agent.offsets_topic.work_share.claims import claims
+from rebalance_agent.model.partitions import count_partitions
 
-__all__ = ["ALL_RATE", "BURST_S", "GROUP_RATE", "LARGE_S", "WorkBudget", "work_seconds"]
+__all__ = ["ALL_RATE", "BURST_S", "GROUP_RATE", "LARGE_BYTES", "WorkBudget", "work_seconds"]
 
 RECORD_S = 0.001
 """Seconds of work that any record of a classic group causes, all steps together, with its view and its events."""
@@ -22,12 +22,12 @@ BYTE_S = 150e-9
 MEMBER_S = 25e-6
 """Seconds of work by member of a record."""
 
-CLAIM_S = 10e-6
-"""Seconds of work by partition that a record claims."""
+ASSIGNED_S = 25e-6
+"""Seconds of work by partition that a record assigns to a member: moves, stalls, quality and view."""
 
 GROUP_RATE = 0.25
-"""Seconds of work by second that one group may cause: a group of 2,000 members and 10,000 partitions can rebalance
-each second."""
+"""Seconds of work by second that one group may cause: a group of 2,000 members and 10,000 partitions may rebalance
+each two seconds."""
 
 ALL_RATE = 0.6
 """Seconds of work by second that all groups with large records may cause together."""
@@ -35,8 +35,8 @@ ALL_RATE = 0.6
 BURST_S = 0.5
 """Seconds of work that a group may cause at once, after it was quiet."""
 
-LARGE_S = 0.005
-"""A record that causes more seconds of work is large: it counts for `ALL_RATE`, and waits for it."""
+LARGE_BYTES = 16_384
+"""A record of more bytes is large: it counts for `ALL_RATE`, and waits for it. A hundred members have less."""
 
 GROUPS_MAX = 10_000
 """Groups whose work is remembered; a forgotten one may cause `BURST_S` again."""
@@ -46,7 +46,8 @@ def work_seconds(value: GroupSnapshot | None) -> float:
     """Return about how many seconds of work a classic group's record causes; ``value`` None: a tombstone."""
     if value is None:
         return RECORD_S
-    return RECORD_S + BYTE_S * value.size_bytes + MEMBER_S * len(value.members) + CLAIM_S * claims(value)
+    assigned = sum(count_partitions(member.assigned) for member in value.members)
+    return RECORD_S + BYTE_S * value.size_bytes + MEMBER_S * len(value.members) + ASSIGNED_S * assigned
 
 
 @dataclass(slots=True)
@@ -55,7 +56,6 @@ class _Bucket:
 
     left: float
     at: float
-    large: bool = False
 
     def refill(self, rate: float, now: float) -> float:
         self.left = min(BURST_S, self.left + (now - self.at) * rate)
@@ -71,20 +71,19 @@ class WorkBudget:
         self._groups: dict[bytes, _Bucket] = {}
         self._all = _Bucket(BURST_S, now)
 
-    def allows(self, key: bytes, now: float) -> bool:
-        """Whether the group's next record may be processed now."""
+    def allows(self, key: bytes, size_bytes: int, now: float) -> bool:
+        """Whether the group's next record, of ``size_bytes``, may be processed now."""
         bucket = self._groups.get(key)
-        if bucket is None:
-            return True
-        return bucket.refill(GROUP_RATE, now) > 0 and not (bucket.large and self._all.refill(ALL_RATE, now) <= 0)
+        if bucket is not None and bucket.refill(GROUP_RATE, now) <= 0:
+            return False
+        return size_bytes <= LARGE_BYTES or self._all.refill(ALL_RATE, now) > 0
 
-    def spend(self, key: bytes, seconds: float, now: float) -> None:
+    def spend(self, key: bytes, size_bytes: int, seconds: float, now: float) -> None:
         """Take the work of a record that is processed now; more than is left is owed."""
         bucket = self._groups.pop(key, None) or _Bucket(BURST_S, now)
         bucket.refill(GROUP_RATE, now)
         bucket.left -= seconds
-        bucket.large = seconds > LARGE_S
-        if bucket.large:
+        if size_bytes > LARGE_BYTES:
             self._all.refill(ALL_RATE, now)
             self._all.left -= seconds
         self._groups[key] = bucket

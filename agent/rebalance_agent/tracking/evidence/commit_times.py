@@ -122,7 +122,7 @@ class CommitTimes:
 
     def _first(self, key: bytes, at_ms: int) -> None:
         awaited = self._awaited.pop(key)
-        awaited.first.at_ms[awaited.partition] = at_ms
+        awaited.first.take(awaited.partition, at_ms)
         for first in awaited.earlier:
             first.later_ms[awaited.partition] = at_ms
 
@@ -145,7 +145,7 @@ class CommitTimes:
         """
         first.awaited.update(partitions)  # at once: a set that grows takes twice the memory
         for partition, key in zip(partitions, commit_keys(name, partitions), strict=True):
-            first.at_ms.pop(partition, None)
+            first.await_anew(partition)
             self._add(key)
             before = self._awaited.pop(key, None)  # the oldest ones come first
             if before:

@@ -60,7 +60,7 @@ class LastSeen:
 
 @dataclass(slots=True)
 class FirstCommits:
-    """The first commit (epoch ms) of each partition after a member got it; ``at_ms`` fills up as commits are read.
+    """The first commit (epoch ms) of each partition after a member got it; `take` adds them as they are read.
 
     ``awaited``: the partitions that members got. ``later_ms``: the first commit of a partition that a later generation
     assigned before any came. Its owner of that generation consumes it. ``released_ms``: when the member had to give up
@@ -71,6 +71,27 @@ class FirstCommits:
     awaited: set[Partition] = field(default_factory=set)
     later_ms: dict[Partition, int] = field(default_factory=dict)
     released_ms: dict[Partition, int] = field(default_factory=dict)
+    _earliest: dict[frozenset[Partition], int] = field(default_factory=dict, init=False, repr=False)
+
+    def take(self, partition: Partition, at_ms: int) -> None:
+        """Take the first commit of a partition."""
+        self.at_ms[partition] = at_ms
+        self._earliest.clear()
+
+    def await_anew(self, partition: Partition) -> None:
+        """Forget the first commit of a partition: a member got it again."""
+        if self.at_ms.pop(partition, None) is not None:
+            self._earliest.clear()
+
+    def earliest(self, partitions: frozenset[Partition]) -> int:
+        """Return the earliest first commit of any of ``partitions``; `FOREVER_MS` if none has one.
+
+        It is asked for each partition of a member that has thousands, so it is remembered.
+        """
+        if partitions not in self._earliest:
+            found = map(self.at_ms.__getitem__, partitions & self.at_ms.keys())
+            self._earliest[partitions] = min(found, default=FOREVER_MS)
+        return self._earliest[partitions]
 
     def rename(self, topic_name: Callable[[str], str]) -> None:
         """Replace topic ids whose names became known; ``topic_name`` returns the name for an id."""
@@ -79,6 +100,7 @@ class FirstCommits:
             for times in (self.at_ms, self.later_ms, self.released_ms)
         )
         self.awaited = {(topic_name(topic), number) for topic, number in self.awaited}
+        self._earliest.clear()
 
 
 @dataclass(frozen=True, slots=True)

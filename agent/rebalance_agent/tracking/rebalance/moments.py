@@ -212,9 +212,7 @@ class StepMoments:
             return Moment(end.earliest_ms, end.latest_ms, exact=True)
         given_ms = self._given_ms(handover)
         first = self._generation.first_commits
-        first_ms = min(
-            (first.at_ms.get(other, FOREVER_MS) for other in self._given_since(given_ms, owner)), default=FOREVER_MS
-        )
+        first_ms = first.earliest(self._given_since(given_ms, owner))
         if first_ms > first.released_ms.get(partition, FOREVER_MS):
             first_ms = FOREVER_MS
         if end is None:

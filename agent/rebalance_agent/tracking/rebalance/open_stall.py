@@ -38,10 +38,8 @@ class OpenStall:
         ``contact_ms``: until when the owner surely was in contact with its coordinator. ``unanswered``: all times that
         are known now in which the coordinator may not have answered it.
         """
-        commits, owned_until_ms = self.first.at_ms, min(at_ms, self.first.released_ms.get(partition, FOREVER_MS))
-        return contact_ms > self._left_ms(unanswered) or any(
-            commits.get(other, FOREVER_MS) <= owned_until_ms for other in self.given_with
-        )
+        owned_until_ms = min(at_ms, self.first.released_ms.get(partition, FOREVER_MS))
+        return contact_ms > self._left_ms(unanswered) or self.first.earliest(self.given_with) <= owned_until_ms
 
     def _left_ms(self, unanswered: Iterable[Outage | CoordinatorChange]) -> int:
         """Return when an owner that never polled was removed at the latest.
