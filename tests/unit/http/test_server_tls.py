@@ -173,8 +173,9 @@ def test_replaced_files_are_served_to_new_connections(authority, tmp_path, caplo
         ({"cert_file": "/no/such"}, "tls_cert_file", "cannot read /no/such: No such file"),
         ({"key_file": "/no/such"}, "tls_key_file", "cannot read /no/such: No such file"),
         ({"client_ca_file": "/no/such"}, "tls_client_ca_file", "cannot read /no/such: No such file"),
-        ({"client_ca_file": os.devnull}, "tls_client_ca_file", "contains no PEM certificate"),
-        ({"cert_file": os.devnull}, "tls_cert_file", "must contain a certificate and its unencrypted key"),
+        ({"client_ca_file": __file__}, "tls_client_ca_file", "contains no PEM certificate"),
+        ({"cert_file": os.devnull}, "tls_cert_file", "cannot read /dev/null: it is no regular file"),
+        ({"cert_file": __file__}, "tls_cert_file", "must contain a certificate and its unencrypted key"),
     ],
 )
 def test_what_cannot_be_used_is_named(certificate, change, field, problem):

@@ -66,12 +66,16 @@ def busy(**limits):
         return app(request)
 
     with serving(app=computes, **limits) as server, connect(server) as client:
+        workers = [each for each in threading.enumerate() if each.name.startswith(f"http-{server.port}-")]
         client.sendall(b"GET /slow HTTP/1.1\r\nHost: h\r\n\r\n")
         assert entered.wait(30)
         try:
             yield server
         finally:
             over.set()
+            server.stop()
+            for each in workers:
+                each.join(30)
 
 
 def connect(server):
@@ -252,3 +256,13 @@ def test_bytes_of_a_connection_that_was_just_closed_are_ignored():
         connections.poll()
         (after,) = connections._open
         assert before is not after
+
+
+@pytest.mark.parametrize("urgent", [(), ("/slow",)])
+def test_stop_waits_no_longer_than_its_bound_for_a_worker_that_hangs(monkeypatch, urgent):
+    monkeypatch.setattr("rebalance_agent.http.server.STOP_SECONDS", 0.3)
+    with busy(workers=1, urgent=urgent) as server:
+        port = server.port
+        server.stop()  # the application has not come back
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port), timeout=10)

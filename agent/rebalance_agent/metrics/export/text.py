@@ -15,6 +15,7 @@ from typing import Protocol, cast
 from rebalance_agent.metrics.export.dialects import Dialect
 from rebalance_agent.metrics.group_metric import GROUP_LABEL, Values
 from rebalance_agent.metrics.metric import Metric, MetricType
+from rebalance_agent.model.visible_names import visible
 from rebalance_agent.tracking.views import Exemplar, StallHistogram
 
 __all__ = ["GroupText", "TextFormat", "has_exemplars"]
@@ -144,5 +145,4 @@ def _number(value: float) -> str:
 def _escape(value: str) -> str:
     if value.isascii() and value.isprintable() and '"' not in value and "\\" not in value:
         return value
-    # Lone surrogates (names that were no UTF-8) become visible escapes; nothing else changes.
-    return value.encode("utf-8", "backslashreplace").decode().translate(_ESCAPES)
+    return visible(value).translate(_ESCAPES)
