@@ -113,14 +113,11 @@ class HttpApplication:
         return exchange
 
     def answer(self, exchange: Exchange) -> list[bytes]:
-        """The bytes of the answer; says in ``lasting`` whether the connection goes on.
-
-        A body that ended early is passed on as it is: the application compares it with what was announced.
-        """
+        """The bytes of the answer; says in ``lasting`` whether the connection goes on."""
         asked = exchange.request
         request = Request(asked.method, asked.target, asked.headers, bytes(exchange.body))
         option = request.headers.get("connection", "").lower()
-        ends = _connection_headers(exchange.http_version, option, self._idle_seconds if exchange.complete else 0)
+        ends = _connection_headers(exchange.http_version, option, self._idle_seconds)
         exchange.lasting = _CLOSE not in ends
         return _pieces(_call(self._app, request), request.method, ends)
 

@@ -13,7 +13,7 @@ import socket
 import ssl
 import struct
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.http.connections.connection import Connection, Limits, Phase
@@ -137,7 +137,7 @@ class ConnectionSteps:
                 if connection.phase is Phase.DRAIN or self._take(connection, piece):
                     return
             if connection.phase is Phase.BODY:
-                self._enqueue(connection)  # the client ended its body early: the application says so
+                self._refuse(connection, [refusal("400 Bad Request", "the body ended early")])
                 return
         except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError) as waits:
             # TLS says what it waits for; without it, only answers wait to be sent.
@@ -180,14 +180,18 @@ class ConnectionSteps:
         try:
             connection.exchange = self._application.begin(sent)
         except RequestRefusedError as refused:
-            connection.outgoing = Outgoing(refused.pieces)
-            self._await(connection, Phase.ANSWER, self._limits.answer_seconds)
-            self._send(connection)
+            self._refuse(connection, refused.pieces)
             return True
         self._await(connection, Phase.BODY, self._limits.body_seconds)
         if connection.exchange.waits:
             connection.socket.send(b"HTTP/1.1 100 Continue\r\n\r\n")
         return self._bound_bodies(connection)
+
+    def _refuse(self, connection: Connection, pieces: Sequence[bytes]) -> None:
+        """Send the last answer of a connection, whose request no worker sees."""
+        connection.exchange, connection.outgoing = None, Outgoing(pieces)
+        self._await(connection, Phase.ANSWER, self._limits.answer_seconds)
+        self._send(connection)
 
     def _bound_bodies(self, connection: Connection) -> bool:
         """Hand on a request that is complete; put out others where all bodies have too many bytes. As `_take`."""
