@@ -15,8 +15,8 @@ from collections.abc import Callable, Container, Sequence
 
 from rebalance_agent.api.shapes import HostSpreadSummary
 from rebalance_agent.model.episode import Stall
-from rebalance_agent.model.visible_names import visible
 from rebalance_agent.tracking.views import RunningRebalance
+from rebalance_agent.visible_names import visible
 
 __all__ = [
     "DASH",

@@ -13,8 +13,8 @@ from rebalance_agent.clock import SystemClock
 from rebalance_agent.http.connections.connection import Limits
 from rebalance_agent.http.health import Readiness
 from rebalance_agent.http.server import HttpServer
-from rebalance_agent.model.visible_names import visible
 from rebalance_agent.runtime.listeners.web import HEALTH_PATHS, WebApp
+from rebalance_agent.visible_names import visible
 
 __all__ = ["TARGETS"]
 

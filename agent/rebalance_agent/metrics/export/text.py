@@ -15,8 +15,8 @@ from typing import Protocol, cast
 from rebalance_agent.metrics.export.dialects import Dialect
 from rebalance_agent.metrics.group_metric import GROUP_LABEL, Values
 from rebalance_agent.metrics.metric import Metric, MetricType
-from rebalance_agent.model.visible_names import visible
 from rebalance_agent.tracking.views import Exemplar, StallHistogram
+from rebalance_agent.visible_names import visible
 
 __all__ = ["GroupText", "TextFormat", "has_exemplars"]
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.event_json import event_from_json, json_object
 from rebalance_agent.model.events import EVENT_KINDS, SCHEMA_VERSION, Event, GenerationEvent
-from rebalance_agent.model.visible_names import visible
 from rebalance_agent.pipeline.ingest.number_limits import require_bounds
+from rebalance_agent.visible_names import visible
 
 __all__ = ["EVENT_BYTES_MAX", "KEPT_BYTES_MAX", "EventRow", "Reason", "event_row", "kept", "rejected_id", "row_of"]
 

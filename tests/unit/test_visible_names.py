@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from rebalance_agent.metrics.export.text import TextFormat
 from rebalance_agent.model.event_json import json_line
-from rebalance_agent.model.visible_names import visible
 from rebalance_agent.pipeline.ingest.event_rows import event_row
 from rebalance_agent.ui.words import escaped
+from rebalance_agent.visible_names import visible
 from support.observer.views import member_event
 
 PIECES = ["\\", "\ud800", "\udfff", "ud800", "udfff", "u", "d800", "a", "n", '"', "\n", "\U00010000", "\\\\ud800"]
