@@ -57,8 +57,8 @@ class Connection:
     """One client's connection.
 
     ``head``: bytes read so far of a request's head; ``exchange``: the request whose head is complete; ``outgoing``:
-    what is left of its answer. ``tls``: it is encrypted. ``since`` and ``deadline``: when its phase began and must
-    end, in monotonic seconds.
+    what is left of its answer. ``tls``: it is encrypted. ``since`` and ``deadline``: when its phase began (or its body
+    last grew much) and must end, in monotonic seconds.
     """
 
     socket: socket.socket

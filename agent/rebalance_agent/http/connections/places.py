@@ -28,17 +28,16 @@ def slowest_reader(connections: Iterable[Connection], now: float) -> Connection 
     Who only fills the kernel's buffer is slower each second. ``now``: in monotonic seconds.
     """
     sending = (connection for connection in connections if connection.phase is Phase.ANSWER)
-    return min(sending, key=lambda each: _rate(each.outgoing.sent, each, now), default=None)
+    return min(sending, key=lambda each: each.outgoing.sent / max(now - each.since, _MOMENT_S), default=None)
 
 
-def slowest_sender(connections: Iterable[Connection], now: float) -> Connection | None:
-    """The connection that sends the fewest bytes of its body a second; None where no body is in memory unfinished."""
+def slowest_sender(connections: Iterable[Connection]) -> Connection | None:
+    """The connection whose body has not grown for longest; None where no body is in memory unfinished.
+
+    A body that comes right now stays, however little of it is there. ``Connection.since`` says when it last grew much.
+    """
     reading = (each for each in connections if each.phase is Phase.BODY and each.body_bytes)
-    return min(reading, key=lambda each: _rate(each.body_bytes, each, now), default=None)
-
-
-def _rate(number: int, connection: Connection, now: float) -> float:
-    return number / max(now - connection.since, _MOMENT_S)
+    return min(reading, key=lambda each: each.since, default=None)
 
 
 def requests_held(connections: Iterable[Connection]) -> int:

@@ -32,6 +32,9 @@ was sent, too."""
 SENT_MAX = 4 * CHUNK_BYTES
 """Bytes of one answer sent in a row, before other connections have their turn."""
 
+GROWTH_BYTES = 8 * 1024
+"""Bytes of a body that renew its connection's claim to its place: single bytes do not."""
+
 _READ_BYTES = HEAD_BYTES_MAX
 _DISCARD = struct.pack("ii", 1, 0)
 _TLS_RECORD = 0x16  # the first byte of a TLS handshake; no request line begins with it
@@ -169,7 +172,10 @@ class ConnectionSteps:
     def _take(self, connection: Connection, piece: bytes) -> bool:
         """Add to the request; True once it is not to be read on: it is complete, or refused."""
         if connection.phase is Phase.BODY and connection.exchange:
+            before = connection.body_bytes
             connection.exchange.receive(piece)
+            if connection.body_bytes // GROWTH_BYTES > before // GROWTH_BYTES:
+                connection.since = self._clock.monotonic()
             return self._bound_bodies(connection)
         if connection.phase is Phase.IDLE:
             self._await(connection, Phase.HEAD, self._limits.head_seconds)
@@ -196,7 +202,7 @@ class ConnectionSteps:
     def _bound_bodies(self, connection: Connection) -> bool:
         """Hand on a request that is complete; put out others where all bodies have too many bytes. As `_take`."""
         while sum(each.body_bytes for each in self.open) > self._limits.bodies_bytes:
-            slowest = slowest_sender(self.open, self._clock.monotonic()) or connection
+            slowest = slowest_sender(self.open) or connection
             self._put_out(slowest)
             if slowest is connection:
                 return True
