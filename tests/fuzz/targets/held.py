@@ -20,6 +20,9 @@ __all__ = ["TARGETS"]
 
 CLIENTS_MAX = 24
 LIMITS = Limits(connections=8, requests=4, bodies_bytes=4 * KB, answers_bytes=64 * KB, workers=2)
+EVENTS_LIMITS = Limits(connections=100, requests=90, bodies_bytes=4 * KB, workers=2)
+"""Room for all complete requests of two inputs, which have to wait for a worker here; the bound of bodies is small."""
+
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
 
 
@@ -30,7 +33,7 @@ def servers() -> tuple[list[int], Faults]:
     events = EventsApp(lambda _events, _dropped: None, SystemClock())
     made = [
         HttpServer("127.0.0.1", 0, web, refuse=web.refuse, urgent=HEALTH_PATHS, limits=LIMITS),
-        HttpServer("127.0.0.1", 0, events, refuse=events.refuse, body_bytes_max=8 * KB, limits=LIMITS),
+        HttpServer("127.0.0.1", 0, events, refuse=events.refuse, body_bytes_max=8 * KB, limits=EVENTS_LIMITS),
     ]
     for each in made:
         each.start()
