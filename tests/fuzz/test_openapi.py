@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import socket
+
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, settings
 
+from rebalance_agent.http.connections.connection import Limits
 from rebalance_agent.http.health import Readiness
 from rebalance_agent.http.messages import Request
+from rebalance_agent.http.server import HttpServer
 from rebalance_agent.runtime.listeners.web import WebApp
 from support.http.api import api_of
 from support.http.asked import joined
@@ -58,3 +62,24 @@ def test_what_is_there_is_among_what_is_held_against_the_document(path, names):
     """Names that are drawn meet no group: these are answered with 200."""
     case = schema[path]["GET"].Case(path_parameters=names)
     assert case.call_and_validate(headers=PLAIN).status_code == 200
+
+
+@schema.parametrize()
+@settings(max_examples=10, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+def test_whatever_is_asked_with_a_body_held_back_is_answered_at_once(listener, case):
+    """Over a socket: the request announces a body that never comes."""
+    target = f"{case.formatted_path}?x=1".encode("ascii", "backslashreplace").replace(b" ", b"%20")
+    method = case.method.upper().encode()
+    with socket.create_connection(("127.0.0.1", listener), timeout=30) as client:
+        client.sendall(method + b" " + target + b" HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n")
+        assert client.recv(100).startswith((b"HTTP/1.1 4", b"HTTP/1.1 5")), target
+
+
+@pytest.fixture(scope="module")
+def listener():
+    """The port of a listener that would wait for bodies for ever."""
+    web = app()
+    server = HttpServer("127.0.0.1", 0, web, refuse=web.refuse, limits=Limits(body_seconds=1e6))
+    server.start()
+    yield server.port
+    server.stop()

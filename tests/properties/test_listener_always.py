@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rebalance_agent.http.connection import Limits
+from rebalance_agent.http.connections.connection import Limits
 from rebalance_agent.http.messages import Response
 from rebalance_agent.http.server import HttpServer
 from support.examples import examples
@@ -23,7 +23,7 @@ def echo(request):
 
 @pytest.fixture(scope="module")
 def server():
-    made = HttpServer("127.0.0.1", 0, echo, limits=Limits(workers=2, head_seconds=0.5, wait_seconds=0.5))
+    made = HttpServer("127.0.0.1", 0, echo, limits=Limits(workers=2, head_seconds=0.5, body_seconds=0.5))
     made.start()
     yield made
     made.stop()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from http import HTTPStatus
 
 from rebalance_agent.api.events_settings import EventsSettings
-from rebalance_agent.api.posted_events import LineError, parse_events
+from rebalance_agent.api.posted_events import POST_PARTITIONS_MAX, LineError, parse_events
 from rebalance_agent.clock import Clock
 from rebalance_agent.http.messages import Request, Response
 from rebalance_agent.http.token_bucket import TokenBucket
@@ -54,33 +54,51 @@ class EventsApp:
         """``settings``: by default the endpoint listens on loopback and asks for no token."""
         self._accept = accept
         self._settings = settings or EventsSettings()
-        self._bucket = TokenBucket(self._settings.rate, self._settings.burst, clock)
+        self._events = TokenBucket(self._settings.rate, self._settings.burst, clock)
+        self._partitions = TokenBucket(self._settings.partitions_rate, POST_PARTITIONS_MAX, clock)
         self._rejected = rejected
         self._alive = alive
 
     def __call__(self, request: Request) -> Response:
         """Answer a request."""
-        headers: list[tuple[str, str]] = []
         try:
-            status, answer = HTTPStatus.OK, self._post(request)
+            return _response(HTTPStatus.OK, self._post(request))
         except _RefusedError as refused:
-            status, answer, headers = refused.status, refused.answer, refused.headers
-            self._rejected(status)
-        return Response(
-            f"{status.value} {status.phrase}", "application/json", json.dumps(answer).encode() + b"\n", headers
-        )
+            return self._refusal(refused)
 
-    def _post(self, request: Request) -> _Answer:
+    def refuse(self, head: Request) -> Response | None:
+        """The answer to a post that is wrong by its head, before its body is read; None where the body is accepted."""
+        try:
+            self._check(head)
+        except _RefusedError as refused:
+            return self._refusal(refused)
+        return None
+
+    def _refusal(self, refused: _RefusedError) -> Response:
+        self._rejected(refused.status)
+        return _response(refused.status, refused.answer, refused.headers)
+
+    def _check(self, request: Request) -> tuple[int, str, int]:
+        """The head's dropped events, process id and length of the body."""
         if request.path != EVENTS_PATH:
             raise _RefusedError(HTTPStatus.NOT_FOUND, {"error": f"the only path is {EVENTS_PATH}"})
         if request.method != "POST":
             raise _RefusedError(HTTPStatus.METHOD_NOT_ALLOWED, {"error": "the only method is POST"}, Allow="POST")
         self._authorize(request)
         dropped, process = self._dropped(request), self._process(request)
-        lines = self._lines(request)
-        self._pace(sum(1 for line in lines if line.strip()))
+        length = _number(request.headers.get("content-length", ""))
+        if length is None or "transfer-encoding" in request.headers:
+            raise _RefusedError(HTTPStatus.LENGTH_REQUIRED, {"error": "Content-Length is required"})
+        if length > self._settings.body_bytes_max:
+            raise _too_large(f"a body must have at most {self._settings.body_bytes_max} bytes")
+        return dropped, process, length
+
+    def _post(self, request: Request) -> _Answer:
+        dropped, process, length = self._check(request)
+        lines = self._lines(request.body, length)
+        self._pace(self._events, sum(1 for line in lines if line.strip()), "events")
         try:
-            events = parse_events(lines)
+            events = parse_events(lines, lambda partitions: self._pace(self._partitions, partitions, "partitions"))
         except LineError as error:
             raise _RefusedError(
                 HTTPStatus.BAD_REQUEST, {"error": str(error), "line": error.line, "field": error.field}
@@ -121,25 +139,26 @@ class EventsApp:
             )
         return text
 
-    def _lines(self, request: Request) -> list[bytes]:
-        length = _number(request.headers.get("content-length", ""))
-        if length is None or "transfer-encoding" in request.headers:
-            raise _RefusedError(HTTPStatus.LENGTH_REQUIRED, {"error": "Content-Length is required"})
-        if length > self._settings.body_bytes_max:
-            raise _too_large(f"a body must have at most {self._settings.body_bytes_max} bytes")
-        if len(request.body) < length:
+    def _lines(self, body: bytes, length: int) -> list[bytes]:
+        if len(body) < length:
             raise _RefusedError(HTTPStatus.BAD_REQUEST, {"error": "the body ended early"})
-        lines = request.body.split(b"\n", self._settings.lines_max + 1)
+        lines = body.split(b"\n", self._settings.lines_max + 1)
         if len(lines) > self._settings.lines_max + 1 or (len(lines) > self._settings.lines_max and lines[-1]):
             raise _too_large(f"a body must have at most {self._settings.lines_max} lines")
         return lines
 
-    def _pace(self, events: int) -> None:
-        if (wait := self._bucket.take(events)) > 0:
+    @staticmethod
+    def _pace(bucket: TokenBucket, number: int, what: str) -> None:
+        if (wait := bucket.take(number)) > 0:
             seconds = math.ceil(wait)
             raise _RefusedError(
-                HTTPStatus.TOO_MANY_REQUESTS, {"error": f"too many events, wait {seconds} s"}, Retry_After=str(seconds)
+                HTTPStatus.TOO_MANY_REQUESTS, {"error": f"too many {what}, wait {seconds} s"}, Retry_After=str(seconds)
             )
+
+
+def _response(status: HTTPStatus, answer: _Answer, headers: Sequence[tuple[str, str]] = ()) -> Response:
+    body = json.dumps(answer).encode() + b"\n"
+    return Response(f"{status.value} {status.phrase}", "application/json", body, headers)
 
 
 def _too_large(problem: str) -> _RefusedError:

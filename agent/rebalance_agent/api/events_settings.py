@@ -17,8 +17,9 @@ class EventsSettings:
     """Address, allowed clients and limits of the endpoint.
 
     ``body_bytes_max`` and ``lines_max`` (events) bound one post; ``rate`` is in events per second, with bursts of
-    ``burst``. ``burst`` is at least ``lines_max``, so that a full post can always pass in the end. ``mutual_tls``: TLS
-    requires a certificate of every client.
+    ``burst``. ``burst`` is at least ``lines_max``, so that a full post can always pass in the end. ``partitions_rate``:
+    partitions in events per second, with bursts of a full post: a range of many has few bytes, and costs like many
+    events. ``mutual_tls``: TLS requires a certificate of every client.
 
     Raises:
         InvalidInputError: the address is beyond loopback with neither ``bearer`` nor ``mutual_tls``, or a bound is not
@@ -33,6 +34,7 @@ class EventsSettings:
     lines_max: int = 1_000
     rate: float = 1_000.0
     burst: int = 5_000
+    partitions_rate: float = 100_000.0
 
     def __post_init__(self) -> None:
         """Refuse settings that leave the endpoint open, or that can never work."""
@@ -40,7 +42,7 @@ class EventsSettings:
             where = self.host or "every address"
             problem = f"is required to listen on {where}, which is not loopback, unless clients show certificates"
             raise InvalidInputError("token", problem)
-        for name in ("body_bytes_max", "lines_max", "rate"):
+        for name in ("body_bytes_max", "lines_max", "rate", "partitions_rate"):
             if getattr(self, name) <= 0:
                 raise InvalidInputError(name, "must be above 0")
         if self.burst < self.lines_max:

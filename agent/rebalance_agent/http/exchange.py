@@ -1,24 +1,28 @@
-"""One request, parsed by h11, and its answer."""
+"""One request, whose head h11 parses, and the bytes of its answer. No I/O: connections read and send."""
 
 from __future__ import annotations
 
 import logging
 import re
-import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from email.utils import formatdate
 from http import HTTPStatus
 
 import h11
 
-from rebalance_agent.http.connection import HEAD_BYTES_MAX, Connection, refusal
-from rebalance_agent.http.messages import CHUNK_BYTES, Application, Request, Response, chunks
+from rebalance_agent.http.messages import Application, Request, Response
 
-__all__ = ["answer_request"]
+__all__ = ["END_OF_HEAD", "HEAD_BYTES_MAX", "Exchange", "HttpApplication", "RequestRefusedError", "refusal"]
+
+HEAD_BYTES_MAX = 16 * 1024
+"""Maximum number of bytes of a request's line and headers: room for a bearer token and for what proxies add."""
+
+END_OF_HEAD = b"\r\n\r\n"
 
 TEXT_MAX = 200
 """Maximum number of characters of a refusal's text: h11 quotes what the client sent."""
 
-_END_OF_HEAD = b"\r\n\r\n"
 _FOLDED_OR_WITHOUT_CR = re.compile(rb"\n[ \t]|(?<!\r)\n")
 _SERVED_VERSIONS = (b"1.0", b"1.1")
 _CLOSE = ("Connection", "close")
@@ -27,31 +31,119 @@ _Headers = list[tuple[str, str]]
 _log = logging.getLogger(__name__)
 
 
-def answer_request(connection: Connection, app: Application, body_bytes_max: int, idle_seconds: float) -> bytes | None:
-    """Answer the request whose head a connection has sent.
+class RequestRefusedError(Exception):
+    """A request ends before its body is read; ``pieces`` are its answer's bytes, after which the connection ends."""
 
-    Returns the bytes read beyond the request, which begin the next one, or None to end the connection. The
-    answer to a client of HTTP/1.0 contains ``idle_seconds``.
+    def __init__(self, pieces: Sequence[bytes]) -> None:
+        """Keep the answer."""
+        super().__init__(b"".join(pieces)[:TEXT_MAX])
+        self.pieces = pieces
+
+
+@dataclass(eq=False, slots=True)
+class Exchange:
+    """A request whose head is complete.
+
+    ``length``: bytes of the body as announced, ``body``: those read so far, ``ahead``: those behind it, which begin the
+    next request. ``urgent``: it needs no free worker. ``waits``: the client sends the body once it is asked to.
+    ``lasting``: once it is answered, whether the connection goes on.
     """
-    parser, client = h11.Connection(h11.SERVER, HEAD_BYTES_MAX), connection.socket
-    try:
-        head = _read_head(parser, bytes(connection.head))
-        body, whole = _read_body(parser, head, client, body_bytes_max)
-        request = _complete(head, body)
+
+    request: Request
+    http_version: bytes
+    length: int = 0
+    urgent: bool = False
+    waits: bool = False
+    lasting: bool = False
+    body: bytearray = field(default_factory=bytearray)
+    ahead: bytes = b""
+
+    @property
+    def complete(self) -> bool:
+        """Whether the whole body is there."""
+        return len(self.body) >= self.length
+
+    def receive(self, piece: bytes) -> None:
+        """Add what has been read behind the head."""
+        room = self.length - len(self.body)
+        self.body += piece[:room]
+        self.ahead += piece[room:]
+
+
+class HttpApplication:
+    """Makes exchanges of heads, and lets the application answer them."""
+
+    def __init__(
+        self,
+        app: Application,
+        refuse: Callable[[Request], Response | None] = lambda _head: None,
+        *,
+        body_bytes_max: int,
+        idle_seconds: float,
+        urgent: tuple[str, ...] = (),
+    ) -> None:
+        """``refuse`` sees requests before their body is read, and returns the answer to those that are wrong by then.
+
+        It must not take long. ``urgent``: paths whose GET requests need no free worker. The answer to a client of
+        HTTP/1.0 contains ``idle_seconds``.
+        """
+        self._app, self._refuse, self._body_bytes_max = app, refuse, body_bytes_max
+        self._idle_seconds, self._urgent = idle_seconds, urgent
+
+    def begin(self, sent: bytes) -> Exchange:
+        """The exchange that ``sent``, a complete head and what follows it, begins.
+
+        Raises:
+            RequestRefusedError: the head is no HTTP or too long, or announces a body that is not accepted.
+        """
+        try:
+            head, behind = _read_head(sent)
+            request = _request(head)
+            length = int(request.headers.get("content-length", "0"))
+            chunked = "transfer-encoding" in request.headers
+            if length or chunked:
+                self._refuse_body(request, length, chunked)
+        except h11.RemoteProtocolError as error:
+            status = HTTPStatus(error.error_status_hint)
+            raise RequestRefusedError([refusal(f"{status.value} {status.phrase}", str(error)[:TEXT_MAX])]) from None
+        urgent = request.method == "GET" and not length and request.path in self._urgent
+        expects = request.headers.get("expect", "").lower() == "100-continue" and head.http_version == b"1.1"
+        exchange = Exchange(request, head.http_version, length, urgent, waits=expects)
+        exchange.receive(behind)
+        return exchange
+
+    def answer(self, exchange: Exchange) -> list[bytes]:
+        """The bytes of the answer; says in ``lasting`` whether the connection goes on."""
+        asked = exchange.request
+        request = Request(asked.method, asked.target, asked.headers, bytes(exchange.body))
         option = request.headers.get("connection", "").lower()
-        # Proxies disagree on where a chunked body with a Content-Length ends: nothing is read behind a chunked one.
-        lasting = whole and "transfer-encoding" not in request.headers
-        connection_headers = _connection_headers(head.http_version, option, idle_seconds if lasting else 0)
-        _send(client, _call(app, request), request.method, connection_headers)
-        return None if _CLOSE in connection_headers else parser.trailing_data[0]
-    except h11.RemoteProtocolError as error:
-        status = HTTPStatus(error.error_status_hint)
-        client.sendall(refusal(f"{status.value} {status.phrase}", str(error)[:TEXT_MAX]))
-        return None
+        ends = _connection_headers(exchange.http_version, option, self._idle_seconds)
+        exchange.lasting = _CLOSE not in ends
+        return _pieces(_call(self._app, request), request.method, ends)
+
+    def _refuse_body(self, request: Request, length: int, chunked: bool) -> None:
+        try:
+            response = self._refuse(request)
+        except Exception:  # noqa: BLE001
+            _log.exception("%s failed", request.path)
+            response = Response("500 Internal Server Error", "text/plain", b"")
+        if response:
+            raise RequestRefusedError(_pieces(response, request.method, [_CLOSE]))
+        if chunked:
+            # No client of ours sends one, and proxies disagree on where a chunked body with a Content-Length ends.
+            raise h11.RemoteProtocolError("A body needs a Content-Length.", HTTPStatus.LENGTH_REQUIRED)
+        if length > self._body_bytes_max:
+            raise h11.RemoteProtocolError("The entity sent with the request exceeds the maximum allowed bytes.", 413)
 
 
-def _read_head(parser: h11.Connection, sent: bytes) -> h11.Request:
-    """The request line and the headers.
+def refusal(status: str, text: str) -> bytes:
+    """A complete answer, as bytes, to a client whose request was never read to the end."""
+    head = f"HTTP/1.1 {status}\r\nContent-Type: text/plain\r\nContent-Length: {len(text) + 1}\r\nConnection: close"
+    return f"{head}\r\n\r\n{text}\n".encode()
+
+
+def _read_head(sent: bytes) -> tuple[h11.Request, bytes]:
+    """The request line and the headers, and the bytes behind them.
 
     Refuses what h11 would accept: folded header lines (obsolete since RFC 7230, and a way around filters), lines that
     end without CR, requests to a proxy, and other versions of HTTP.
@@ -60,14 +152,15 @@ def _read_head(parser: h11.Connection, sent: bytes) -> h11.Request:
         h11.RemoteProtocolError: they are no HTTP, too long, or refused.
     """
     sent = sent.removeprefix(b"\r\n")  # some clients end a body with a line of its own
-    head, end, _ = sent.partition(_END_OF_HEAD)
+    head, end, behind = sent.partition(END_OF_HEAD)
     if not end or len(head) > HEAD_BYTES_MAX:
         if b"\r\n" in head[:HEAD_BYTES_MAX]:
             raise h11.RemoteProtocolError("The headers sent with the request exceed the maximum allowed bytes.", 413)
         raise h11.RemoteProtocolError("The request line exceeds the maximum allowed bytes.", 414)
     if _FOLDED_OR_WITHOUT_CR.search(head):
         raise h11.RemoteProtocolError("Folded header lines are refused, and lines that do not end with CRLF.")
-    parser.receive_data(sent)
+    parser = h11.Connection(h11.SERVER, HEAD_BYTES_MAX)
+    parser.receive_data(head + end)
     request = parser.next_event()
     if not isinstance(request, h11.Request):
         raise h11.RemoteProtocolError("Malformed Request-Line")
@@ -75,43 +168,16 @@ def _read_head(parser: h11.Connection, sent: bytes) -> h11.Request:
         raise h11.RemoteProtocolError("Cannot fulfill request", 505)
     if not request.target.startswith(b"/"):
         raise h11.RemoteProtocolError("Absolute URI not allowed if server is not a proxy.")
-    return request
+    return request, behind
 
 
-def _read_body(
-    parser: h11.Connection, request: h11.Request, client: socket.socket, bytes_max: int
-) -> tuple[bytes, bool]:
-    """The body, at most ``bytes_max`` bytes, and whether it is complete: a malformed chunk ends it, too.
-
-    Raises:
-        h11.RemoteProtocolError: the body is too large.
-    """
-    body, size = bytearray(), int(dict(request.headers).get(b"content-length", 0))
-    if size <= bytes_max and parser.they_are_waiting_for_100_continue:
-        client.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
-    while max(size, len(body)) <= bytes_max:
-        try:
-            event = parser.next_event()
-            if event is h11.NEED_DATA:
-                parser.receive_data(client.recv(CHUNK_BYTES))  # nothing, once the client has closed: an error
-                continue
-        except h11.RemoteProtocolError:
-            return bytes(body), False
-        except TimeoutError:
-            raise h11.RemoteProtocolError("the body did not come", HTTPStatus.REQUEST_TIMEOUT) from None
-        if not isinstance(event, h11.Data):
-            return bytes(body), True
-        body += event.data
-    raise h11.RemoteProtocolError("The entity sent with the request exceeds the maximum allowed bytes.", 413)
-
-
-def _complete(head: h11.Request, body: bytes) -> Request:
-    """The request as applications take it; headers that were sent twice are joined by a comma."""
+def _request(head: h11.Request) -> Request:
+    """The request as applications take it, without its body; headers that were sent twice are joined by a comma."""
     headers: dict[str, str] = {}
     for name, value in head.headers:
         key, text = name.decode("ascii"), value.decode("latin-1")
         headers[key] = f"{headers[key]}, {text}" if key in headers else text
-    return Request(head.method.decode("ascii"), head.target.decode("ascii"), headers, body)
+    return Request(head.method.decode("ascii"), head.target.decode("ascii"), headers)
 
 
 def _call(app: Application, request: Request) -> Response:
@@ -122,7 +188,7 @@ def _call(app: Application, request: Request) -> Response:
         return Response("500 Internal Server Error", "text/plain", b"")
 
 
-def _send(client: socket.socket, response: Response, method: str, connection_headers: _Headers) -> None:
+def _pieces(response: Response, method: str, connection_headers: _Headers) -> list[bytes]:
     pieces = response.body if isinstance(response.body, list) else [response.body]
     headers = [
         ("Content-Type", response.content_type),
@@ -134,8 +200,7 @@ def _send(client: socket.socket, response: Response, method: str, connection_hea
     ]
     lines = (f"{name}: {value}\r\n" for name, value in headers)
     head = f"HTTP/1.1 {response.status}\r\n{''.join(lines)}\r\n".encode("latin-1")
-    for chunk in chunks([head] if method == "HEAD" else [head, *pieces]):
-        client.sendall(chunk)
+    return [head] if method == "HEAD" else [head, *pieces]
 
 
 def _connection_headers(http_version: bytes, option: str, idle_seconds: float) -> _Headers:

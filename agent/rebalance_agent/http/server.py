@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import socket
 from collections.abc import Callable
 
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.errors import ListenError
-from rebalance_agent.http.connection import Connection, Limits
-from rebalance_agent.http.connections import Connections
-from rebalance_agent.http.exchange import answer_request
-from rebalance_agent.http.messages import Application
+from rebalance_agent.http.connections.connection import Limits
+from rebalance_agent.http.connections.threads import Connections
+from rebalance_agent.http.exchange import HttpApplication
+from rebalance_agent.http.messages import Application, Request, Response
 from rebalance_agent.http.server_tls import ServerTls
 
 __all__ = ["HttpServer"]
@@ -20,10 +19,12 @@ __all__ = ["HttpServer"]
 BACKLOG_MAX = 128
 """Maximum number of connections that the kernel holds until they are accepted, which takes a moment."""
 
+SEND_BUFFER_BYTES = 256 * 1024
+"""Bytes that the kernel takes of an answer before the client does. Its own bound is megabytes for each connection,
+which count as the container's memory."""
+
 STOP_SECONDS = 2.0
 """Longest wait at stop for answers that are being sent."""
-
-_log = logging.getLogger(__name__)
 
 
 class HttpServer:
@@ -35,6 +36,7 @@ class HttpServer:
         port: int,
         app: Application,
         *,
+        refuse: Callable[[Request], Response | None] = lambda _head: None,
         body_bytes_max: int = 1024,
         limits: Limits | None = None,
         tls: ServerTls | None = None,
@@ -42,8 +44,11 @@ class HttpServer:
         urgent: tuple[str, ...] = (),
         on_cut: Callable[[str], None] = lambda _reason: None,
     ) -> None:
-        """``body_bytes_max`` bounds request bodies, not answers. ``urgent``, ``on_cut``: see `Connections`."""
-        self._address, self._app, self._body_bytes_max = (host, port), app, body_bytes_max
+        """``body_bytes_max`` bounds request bodies, not answers.
+
+        ``refuse``, ``urgent``: see `HttpApplication`; ``on_cut``: see `Connections`.
+        """
+        self._address, self._app, self._refuse, self._body_bytes_max = (host, port), app, refuse, body_bytes_max
         self._limits, self._tls, self._clock = limits or Limits(), tls, clock or SystemClock()
         self._urgent, self._on_cut = urgent, on_cut
         self._connections: Connections | None = None
@@ -67,15 +72,14 @@ class HttpServer:
             # The text of create_server() repeats the address.
             reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or error
             raise ListenError(f"cannot listen on {host}:{port}: {reason}") from error
-        self._connections = Connections(
-            listener,
-            self._answer,
-            self._limits,
-            self._clock,
-            tls=self._tls,
+        application = HttpApplication(
+            self._app,
+            self._refuse,
+            body_bytes_max=self._body_bytes_max,
+            idle_seconds=self._limits.idle_seconds,
             urgent=self._urgent,
-            on_cut=self._on_cut,
         )
+        self._connections = Connections(listener, application, self._limits, self._clock, self._tls, self._on_cut)
         self._connections.start()
         self._port = int(listener.getsockname()[1])
 
@@ -84,13 +88,6 @@ class HttpServer:
         connections, self._connections = self._connections, None
         if connections:
             connections.stop(STOP_SECONDS)
-
-    def _answer(self, connection: Connection) -> bytes | None:
-        try:
-            return answer_request(connection, self._app, self._body_bytes_max, self._limits.idle_seconds)
-        except OSError as error:
-            _log.debug("connection of %s: %s", connection.address, error)
-            return None
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -102,4 +99,6 @@ def _listen(host: str, port: int) -> socket.socket:
     addresses = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     family, _, _, _, address = addresses[0]
     both = family is socket.AF_INET6 and host in ("", "::") and socket.has_dualstack_ipv6()
-    return socket.create_server(address[:2], family=family, backlog=BACKLOG_MAX, dualstack_ipv6=both)
+    listener = socket.create_server(address[:2], family=family, backlog=BACKLOG_MAX, dualstack_ipv6=both)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
+    return listener

@@ -6,13 +6,14 @@ import contextlib
 import logging
 import socket
 import ssl
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import cast
+from typing import BinaryIO, cast
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.http.reloaded_files import Reloaded
+from rebalance_agent.regular_files import regular_file, same_file
 
 __all__ = ["EXPIRES_SOON_DAYS", "ServerTls", "TlsFiles"]
 
@@ -66,11 +67,16 @@ class TlsFiles:
         return context
 
     def _load_pair(self, context: ssl.SSLContext) -> None:
-        for name, path in (("cert_file", self.cert_file), ("key_file", self.key_file)):
-            _readable(f"{self.prefix}{name}", path)
+        with (
+            _opened(f"{self.prefix}cert_file", self.cert_file) as cert,
+            _opened(f"{self.prefix}key_file", self.key_file) as key,
+        ):
+            self._load_opened(context, same_file(cert), same_file(key))
+
+    def _load_opened(self, context: ssl.SSLContext, cert: str, key: str) -> None:
         try:
             # For a locked key OpenSSL would ask for the passphrase on the terminal.
-            context.load_cert_chain(self.cert_file, self.key_file, password=lambda: "")
+            context.load_cert_chain(cert, key, password=lambda: "")
         except OSError as error:
             reason = getattr(error, "reason", None) or error.strerror or error
             if reason == "KEY_VALUES_MISMATCH":
@@ -83,12 +89,13 @@ class TlsFiles:
 
     def _load_clients(self, context: ssl.SSLContext) -> None:
         field = f"{self.prefix}client_ca_file"
-        _readable(field, self.client_ca_file)
-        try:
-            context.load_verify_locations(self.client_ca_file)
-        except OSError as error:
-            reason = getattr(error, "reason", None) or error.strerror
-            raise InvalidInputError(field, f"{self.client_ca_file} contains no PEM certificate ({reason})") from None
+        with _opened(field, self.client_ca_file) as opened:
+            try:
+                context.load_verify_locations(same_file(opened))
+            except OSError as error:
+                reason = getattr(error, "reason", None) or error.strerror
+                problem = f"{self.client_ca_file} contains no PEM certificate ({reason})"
+                raise InvalidInputError(field, problem) from None
         context.verify_mode = ssl.CERT_REQUIRED
 
 
@@ -126,12 +133,14 @@ class ServerTls:
         return context
 
 
-def _readable(field: str, path: str) -> None:
-    try:
-        with Path(path).open("rb"):
-            pass
-    except OSError as error:
-        raise InvalidInputError(field, f"cannot read {path}: {error.strerror}") from None
+@contextlib.contextmanager
+def _opened(field: str, path: str) -> Iterator[BinaryIO]:
+    with contextlib.ExitStack() as stack:
+        try:
+            file = stack.enter_context(regular_file(path))
+        except OSError as error:
+            raise InvalidInputError(field, f"cannot read {path}: {error.strerror}") from None
+        yield file
 
 
 def _trouble(context: ssl.SSLContext, cert_file: str, now_s: float) -> str:
@@ -139,7 +148,8 @@ def _trouble(context: ssl.SSLContext, cert_file: str, now_s: float) -> str:
     client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     client.check_hostname = False
     client.verify_flags |= ssl.VerifyFlags.VERIFY_X509_PARTIAL_CHAIN  # so that the certificate itself can be trusted
-    client.load_verify_locations(cert_file)
+    with _opened("cert_file", cert_file) as opened:
+        client.load_verify_locations(same_file(opened))
     try:
         certificate = _shown_to(client, context)
     except ssl.SSLCertVerificationError as error:

@@ -6,11 +6,13 @@ name, and speak TLS 1.2 or newer.
 
 from __future__ import annotations
 
+import contextlib
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.regular_files import regular_file, same_file
 
 __all__ = [
     "CA_VARIABLE",
@@ -44,7 +46,8 @@ def client_context(
         InvalidInputError: naming the file that cannot be used, or is missing.
     """
     try:
-        context = ssl.create_default_context(cafile=authority[1] or None)
+        with _opened(authority[1]) as cafile:
+            context = ssl.create_default_context(cafile=cafile)
     except OSError as error:
         raise _unusable(authority, error) from None
     try:
@@ -80,7 +83,7 @@ def broker_context(properties: Mapping[str, str]) -> ssl.SSLContext:
     """
     context = trusting_context(properties)
     if revoked := properties.get("ssl.crl.location"):
-        _use("ssl.crl.location", lambda: context.load_verify_locations(revoked))
+        _use("ssl.crl.location", lambda: _trust(context, revoked))
         context.verify_flags |= ssl.VerifyFlags.VERIFY_CRL_CHECK_LEAF
     if ciphers := properties.get("ssl.cipher.suites"):
         _use("ssl.cipher.suites", lambda: context.set_ciphers(ciphers))
@@ -90,14 +93,29 @@ def broker_context(properties: Mapping[str, str]) -> ssl.SSLContext:
     return context
 
 
+@contextlib.contextmanager
+def _opened(path: str | None) -> Iterator[str | None]:
+    """A path to the regular file ``path``; None where none is set."""
+    if not path:
+        yield None
+        return
+    with regular_file(path) as file:
+        yield same_file(file)
+
+
 def _trust(context: ssl.SSLContext, location: str) -> None:
-    context.load_verify_locations(**{"capath" if Path(location).is_dir() else "cafile": location})
+    if Path(location).is_dir():
+        context.load_verify_locations(capath=location)
+        return
+    with _opened(location) as cafile:
+        context.load_verify_locations(cafile=cafile)
 
 
 def _show_certificate(context: ssl.SSLContext, certificate: NamedFile, key: NamedFile, password: str = "") -> None:
     if certificate[1]:
         # Given as a function, an empty password refuses a locked key; OpenSSL would ask for one on the terminal.
-        context.load_cert_chain(certificate[1], key[1] or None, password=lambda: password)
+        with _opened(certificate[1]) as chain, _opened(key[1]) as own:
+            context.load_cert_chain(chain or "", own, password=lambda: password)
     elif key[1]:
         raise InvalidInputError(certificate[0], f"is missing: {key[0]} is its key")
 

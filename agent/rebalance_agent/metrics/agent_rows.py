@@ -163,11 +163,11 @@ CONNECTIONS_CUT = agent_row(
     "connections_cut_total",
     MetricType.COUNTER,
     ExporterRole.AGENT,
-    "Connections of HTTP clients that the agent closed. slow_head: no complete request in time; slow_answer: its "
-    "body or the response took too long; room: idle while new connections needed its slot; refused: too many open "
-    "connections.",
+    "Connections of HTTP clients that the agent closed. slow_head, slow_body: no complete head or body of a request in "
+    "time; slow_answer: the client did not take the response in time, or others needed its memory; room: it waited for "
+    "its client while others needed its place; refused: too many open connections or requests.",
     "connections",
-    {"reason": ("slow_head", "slow_answer", "room", "refused")},
+    {"reason": ("slow_head", "slow_body", "slow_answer", "room", "refused")},
 )
 SERIES_FOLDED = agent_row(
     "series_folded",

@@ -16,6 +16,7 @@ from collections.abc import Callable, Container, Sequence
 from rebalance_agent.api.shapes import HostSpreadSummary
 from rebalance_agent.model.episode import Stall
 from rebalance_agent.tracking.views import RunningRebalance
+from rebalance_agent.visible_names import visible
 
 __all__ = [
     "DASH",
@@ -79,13 +80,14 @@ _SHORT, _PERCENT = 10, 100
 
 def escaped(text: object) -> str:
     """``text`` as it may stand between tags and in quoted attributes; control characters are replaced."""
-    return html.escape(_UNSHOWABLE.sub("\N{REPLACEMENT CHARACTER}", str(text)), quote=True)
+    return html.escape(_UNSHOWABLE.sub("\N{REPLACEMENT CHARACTER}", visible(str(text))), quote=True)
 
 
 def printable(text: str) -> str:
     """``text`` on one line, with every character that a terminal could act upon written as an escape."""
     return "".join(
-        each if each.isprintable() else each.encode("unicode_escape", "surrogatepass").decode("ascii") for each in text
+        each if each.isprintable() else each.encode("unicode_escape", "surrogatepass").decode("ascii")
+        for each in visible(text)
     )
 
 

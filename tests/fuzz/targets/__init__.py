@@ -10,6 +10,7 @@ from fuzz.targets import (
     coordinator,
     files,
     frames,
+    held,
     judged,
     kept,
     members,
@@ -19,6 +20,6 @@ from fuzz.targets import (
 
 __all__ = ["TARGETS"]
 
-_MODULES = (answered, asked, commands, configured, coordinator, files, frames, judged, kept, members, posted, web)
+_MODULES = (answered, asked, commands, configured, coordinator, files, frames, held, judged, kept, members, posted, web)
 
 TARGETS = {each.name: each for module in _MODULES for each in module.TARGETS}

@@ -17,7 +17,7 @@ from rebalance_agent.runtime.listeners.web import HEALTH_PATHS, WebApp
 from support.http.api import api_of
 from support.observer.views import full_view
 
-__all__ = ["TARGETS"]
+__all__ = ["PATIENCE_S", "TARGETS", "WORDS", "Faults", "logged_faults"]
 
 PATIENCE_S = 60.0
 HEADERS = (ALIVE_HEADER.encode(), DROPPED_HEADER.encode())
@@ -40,20 +40,33 @@ class Faults(logging.Handler):
 
 
 @cache
-def servers():
-    """Ports of a web listener and an events listener, and the errors that they logged."""
+def logged_faults():
+    """What any listener of this process logs from now on."""
     faults = Faults()
     logging.getLogger("rebalance_agent").addHandler(faults)
+    return faults
+
+
+@cache
+def servers():
+    """Ports of a web listener and an events listener, and the errors that they logged."""
     readiness = Readiness(["kafka"])
     web = WebApp((lambda _dialect: b"# HELP a b\n",), readiness, api=api_of(full_view())[0], config=dict)
     apps = (web, EventsApp(lambda _events, _dropped: None, SystemClock()))
     started = [
-        HttpServer("127.0.0.1", 0, app, body_bytes_max=64 * KB, urgent=HEALTH_PATHS if app is web else ())
+        HttpServer(
+            "127.0.0.1",
+            0,
+            app,
+            refuse=app.refuse,
+            body_bytes_max=64 * KB,
+            urgent=HEALTH_PATHS if app is web else (),
+        )
         for app in apps
     ]
     for each in started:
         each.start()
-    return [each.port for each in started], faults
+    return [each.port for each in started], logged_faults()
 
 
 def take_http(data):

@@ -1,4 +1,5 @@
 import json
+import tracemalloc
 
 import pytest
 
@@ -127,6 +128,22 @@ def test_posts_above_the_rate_are_refused_with_retry_after():
     assert (status, headers["Retry-After"]) == (429, "2")
     sidecar.clock.advance(2_000)
     assert sidecar.post(three)[0] == 200
+
+
+def test_partitions_above_the_rate_are_refused_before_they_are_in_memory():
+    sidecar = Sidecar(partitions_rate=100_000)
+    many = body(*[member_event(partitions={"t": tuple(range(100_000))})] * 10)
+    assert sidecar.post(many)[0] == 200
+    tracemalloc.start()
+    try:
+        status, answer, headers = sidecar.post(many)
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
+    assert (status, headers["Retry-After"]) == (429, "10")
+    assert "partitions" in answer["error"]
+    sidecar.clock.advance(10_000)
+    assert sidecar.post(many)[0] == 200
 
 
 @pytest.mark.parametrize(

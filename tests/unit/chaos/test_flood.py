@@ -5,7 +5,7 @@ from __future__ import annotations
 from chaos.faults.flood import EVENTS_A_POST, HELD, post
 from rebalance_agent.api.events_settings import EventsSettings
 from rebalance_agent.api.posted_events import parse_events
-from rebalance_agent.http.connection import Limits
+from rebalance_agent.http.connections.connection import Limits
 
 
 def test_posted_events_of_the_flood_are_valid_and_within_the_limits():

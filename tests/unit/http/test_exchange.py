@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from rebalance_agent.http.connection import Limits
+from rebalance_agent.http.connections.connection import Limits
 from rebalance_agent.http.messages import CHUNK_BYTES, Response, chunks
 from rebalance_agent.http.server import HttpServer
 
@@ -22,7 +22,7 @@ def app(request):
 
 @contextmanager
 def serving(application=app):
-    limits = Limits(idle_seconds=0.3, wait_seconds=0.3)
+    limits = Limits(idle_seconds=0.3, body_seconds=0.3)
     server = HttpServer("127.0.0.1", 0, application, body_bytes_max=20, limits=limits)
     server.start()
     try:
@@ -74,16 +74,17 @@ def test_a_client_that_waits_for_100_gets_it():
 
 
 @pytest.mark.parametrize("length", [b"", b"Content-Length: 12\r\n"])
-def test_a_chunked_body_is_read_to_its_end_and_is_the_last_of_its_connection(length):
+def test_a_chunked_body_is_refused_and_is_the_last_of_its_connection(length):
     received = talk(POST + length + b"Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n" + LAST)
-    assert received.endswith(b"Connection: close\r\n\r\nPOST /?hi")
+    assert received.startswith(b"HTTP/1.1 411 ")
+    assert received.count(b"HTTP/1.1 ") == 1
 
 
 @pytest.mark.parametrize(
     ("request_bytes", "status"),
     [
         (POST + b"Expect: 100-continue\r\nContent-Length: 21\r\n\r\n", b"413"),
-        (POST + b"Transfer-Encoding: chunked\r\n\r\n15\r\n" + b"x" * 21 + b"\r\n0\r\n\r\n" + LAST, b"413"),
+        (POST + b"Transfer-Encoding: chunked\r\n\r\n15\r\n" + b"x" * 21 + b"\r\n0\r\n\r\n" + LAST, b"411"),
         (POST + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\nabc", b"400"),
         (POST + b"Content-Length: +5\r\n\r\nhello", b"400"),
         (POST + b"Transfer-Encoding: gzip\r\n\r\n", b"501"),

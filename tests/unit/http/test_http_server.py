@@ -10,7 +10,7 @@ import pytest
 from rebalance_agent.api.events_endpoint import EventsApp
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.errors import ListenError
-from rebalance_agent.http.connection import Limits
+from rebalance_agent.http.connections.connection import Limits
 from rebalance_agent.http.health import Readiness
 from rebalance_agent.http.server import HttpServer
 from rebalance_agent.model.event_json import json_line
@@ -80,7 +80,7 @@ def test_a_refused_body_is_not_taken_for_the_next_request(chunked):
     smuggled = f"POST {EVENTS_PATH} HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n".encode()
     length = "Transfer-Encoding: chunked" if chunked else f"Content-Length: {len(smuggled)}"
     head = f"POST /other HTTP/1.1\r\nHost: h\r\n{length}\r\n\r\n".encode()
-    with serving(app, body_bytes_max=1024, limits=Limits(idle_seconds=0.3)) as server:
+    with serving(app, refuse=app.refuse, body_bytes_max=1024, limits=Limits(idle_seconds=0.3)) as server:
         answer = talk(server, head + smuggled)
     assert answer.startswith(b"HTTP/1.1 404 ")
     assert b"HTTP/1.1 200 " not in answer

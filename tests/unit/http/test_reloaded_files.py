@@ -1,12 +1,17 @@
 from __future__ import annotations
 
 import logging
+import os
 
 import pytest
 
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.http.reloaded_files import LOOK_AGAIN_S, Reloaded
+from rebalance_agent.http.server_tls import ServerTls, TlsFiles
+from rebalance_agent.instrumentation.client_tls import client_context
+from rebalance_agent.runtime.settings.listener_security import token_file
+from support.kafka.certificates import Authority, needs_openssl
 
 
 @pytest.mark.parametrize("error", [InvalidInputError("token", "is empty"), PermissionError(13, "no"), ValueError("?")])
@@ -44,3 +49,53 @@ def test_a_file_that_vanished_leaves_what_it_held(tmp_path, caplog):
     file.write_text("two")
     clock.advance(round(LOOK_AGAIN_S * 1000))
     assert reloaded.get() == "two"
+
+
+def _secret(path, clock):
+    return token_file("token", str(path), clock).get
+
+
+def _pair(path, clock):
+    return ServerTls(TlsFiles(str(path), str(path)), clock).context
+
+
+def _authority(path, clock):
+    return Reloaded([str(path)], lambda: client_context(("ca", str(path))), clock).get
+
+
+def _certificate(path, clock):
+    own = ("cert", str(path))
+    return Reloaded([str(path)], lambda: client_context(certificate=own, key=("key", str(path))), clock).get
+
+
+@pytest.fixture(scope="module")
+def pem(tmp_path_factory):
+    own = Authority(tmp_path_factory.mktemp("authority")).issue("own")
+    return own.chain.read_text() + own.key.read_text()
+
+
+@needs_openssl
+@pytest.mark.parametrize("made", [_secret, _pair, _authority, _certificate])
+@pytest.mark.parametrize("kind", ["fifo", "device", "folder", "link to a fifo"])
+def test_what_is_no_regular_file_any_more_is_not_waited_for(tmp_path, caplog, pem, made, kind):
+    """A FIFO without a writer would keep every request waiting, and the process from ending."""
+    path, clock = tmp_path / "file", FakeClock()
+    path.write_text("t" * 20 if made is _secret else pem)
+    get = made(path, clock)
+    before = get()
+    path.unlink()
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    else:
+        fifo = tmp_path / "fifo" if "link" in kind else path
+        os.mkfifo(fifo)
+        if fifo != path:
+            path.symlink_to(fifo)
+    caplog.clear()
+    clock.advance(round(LOOK_AGAIN_S * 1000))
+    assert get() is before
+    (said,) = [record.message for record in caplog.records if record.levelname == "WARNING"]
+    assert "the former contents stay in use" in said
+    assert str(path) in said

@@ -13,7 +13,7 @@ import pytest
 
 from rebalance_agent.clock import FakeClock, SystemClock
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.http.connection import Limits
+from rebalance_agent.http.connections.connection import Limits
 from rebalance_agent.http.messages import Response
 from rebalance_agent.http.reloaded_files import LOOK_AGAIN_S
 from rebalance_agent.http.server import HttpServer
@@ -173,8 +173,9 @@ def test_replaced_files_are_served_to_new_connections(authority, tmp_path, caplo
         ({"cert_file": "/no/such"}, "tls_cert_file", "cannot read /no/such: No such file"),
         ({"key_file": "/no/such"}, "tls_key_file", "cannot read /no/such: No such file"),
         ({"client_ca_file": "/no/such"}, "tls_client_ca_file", "cannot read /no/such: No such file"),
-        ({"client_ca_file": os.devnull}, "tls_client_ca_file", "contains no PEM certificate"),
-        ({"cert_file": os.devnull}, "tls_cert_file", "must contain a certificate and its unencrypted key"),
+        ({"client_ca_file": __file__}, "tls_client_ca_file", "contains no PEM certificate"),
+        ({"cert_file": os.devnull}, "tls_cert_file", "cannot read /dev/null: it is no regular file"),
+        ({"cert_file": __file__}, "tls_cert_file", "must contain a certificate and its unencrypted key"),
     ],
 )
 def test_what_cannot_be_used_is_named(certificate, change, field, problem):

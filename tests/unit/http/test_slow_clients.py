@@ -8,9 +8,10 @@ from contextlib import ExitStack, contextmanager, suppress
 import pytest
 
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.http.connection import Limits
+from rebalance_agent.http.connections.connection import Limits
+from rebalance_agent.http.connections.open_connections import OpenConnections
+from rebalance_agent.http.exchange import HttpApplication
 from rebalance_agent.http.messages import Response
-from rebalance_agent.http.open_connections import OpenConnections
 from rebalance_agent.http.server import HttpServer
 
 HEAD = b"GET / HTTP/1.1\r\nHost: h\r\n"
@@ -29,9 +30,18 @@ def app(request):
 
 
 @contextmanager
-def serving(urgent=(), **limits):
-    bounds = Limits(**limits)
-    server = HttpServer("127.0.0.1", 0, app, body_bytes_max=1024, limits=bounds, urgent=urgent, on_cut=COUNTED.append)
+def serving(app=app, urgent=(), refuse=lambda _head: None, tls=None, body_bytes_max=1024, **limits):
+    server = HttpServer(
+        "127.0.0.1",
+        0,
+        app,
+        refuse=refuse,
+        body_bytes_max=body_bytes_max,
+        limits=Limits(**limits),
+        tls=tls,
+        urgent=urgent,
+        on_cut=COUNTED.append,
+    )
     server.start()
     try:
         yield server
@@ -42,6 +52,30 @@ def serving(urgent=(), **limits):
 def answer(server, seconds=10):
     with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/", timeout=seconds) as got:
         return got.read()
+
+
+@contextmanager
+def busy(**limits):
+    """A server with a worker whose application does not come back until the end."""
+    entered, over = threading.Event(), threading.Event()
+
+    def computes(request):
+        if request.path == "/slow":
+            entered.set()
+            over.wait()
+        return app(request)
+
+    with serving(app=computes, **limits) as server, connect(server) as client:
+        workers = [each for each in threading.enumerate() if each.name.startswith(f"http-{server.port}-")]
+        client.sendall(b"GET /slow HTTP/1.1\r\nHost: h\r\n\r\n")
+        assert entered.wait(30)
+        try:
+            yield server
+        finally:
+            over.set()
+            server.stop()
+            for each in workers:
+                each.join(30)
 
 
 def connect(server):
@@ -108,22 +142,23 @@ def test_beyond_the_limit_the_longest_idle_connection_is_closed():
     assert COUNTED == ["room"]
 
 
-def test_when_all_are_being_answered_a_new_connection_is_refused():
-    with serving(connections=1, workers=1) as server, connect(server) as slow:
-        slow.sendall(b"GET /large HTTP/1.1\r\nHost: h\r\n\r\n")
-        assert slow.recv(1)
-        with connect(server) as refused:
-            assert rest(refused).startswith(b"HTTP/1.1 503 ")
+@pytest.mark.parametrize("bounds", [{"connections": 1}, {"requests": 1}])
+def test_when_all_are_being_answered_a_new_request_is_refused(bounds):
+    with busy(workers=1, **bounds) as server, connect(server) as refused:
+        refused.sendall(HEAD + b"\r\n")
+        assert rest(refused).startswith(b"HTTP/1.1 503 ")
     assert COUNTED == ["refused"]
 
 
-def test_a_slow_reader_loses_its_worker_when_others_wait_for_it():
-    with serving(workers=1, contended_seconds=0.2) as server, connect(server) as slow:
-        slow.sendall(b"GET /large HTTP/1.1\r\nHost: h\r\n\r\n")
-        assert slow.recv(1)
+def test_slow_readers_hold_no_worker_and_get_the_rest_of_their_answers():
+    with serving(workers=1, answers_bytes=3 * len(LARGE)) as server, ExitStack() as stack:
+        slow = [stack.enter_context(connect(server)) for _ in range(2)]
+        for each in slow:
+            each.sendall(b"GET /large HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+            assert each.recv(1)
         assert answer(server) == b"ok"
-        assert len(rest(slow)) < len(LARGE)
-    assert COUNTED == ["slow_answer"]
+        assert [len(rest(each).partition(b"\r\n\r\n")[2]) for each in slow] == [len(LARGE)] * 2
+    assert COUNTED == []
 
 
 def test_what_is_urgent_waits_for_no_slow_reader():
@@ -135,17 +170,18 @@ def test_what_is_urgent_waits_for_no_slow_reader():
         assert COUNTED == []
 
 
-def test_a_slow_reader_gets_the_whole_answer_if_no_other_client_waits():
-    with serving(workers=1, contended_seconds=0.0) as server, connect(server) as slow:
+def test_one_answer_may_be_larger_than_the_bound_of_all():
+    with serving(workers=1, answers_bytes=1_000) as server, connect(server) as slow:
         slow.sendall(b"GET /large HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
         head, _, body = rest(slow).partition(b"\r\n\r\n")
         assert (head.split(b"\r\n")[0], len(body)) == (b"HTTP/1.1 200 OK", len(LARGE))
 
 
 def test_a_slow_body_is_cut_at_the_deadline():
-    with serving(request_seconds=0.3) as server, connect(server) as slow:
+    with serving(body_seconds=0.3) as server, connect(server) as slow:
         slow.sendall(b"POST /body HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\nhalf")
-        assert b" 200 " not in rest(slow)
+        assert rest(slow).startswith(b"HTTP/1.1 408 ")
+    assert COUNTED == ["slow_body"]
 
 
 def test_a_connection_that_idles_between_requests_is_closed_without_an_answer():
@@ -182,10 +218,12 @@ def test_stop_ends_while_a_request_is_passed_on(monkeypatch):
             stopping.set()  # the condition's lock is released after this
         return wait(condition, timeout)
 
-    def poll_once_stopping(connections):
+    def poll_once_stopping(connections, *seconds):
         polling.set()
         stopping.wait()
-        while not connections.ready:
+        if seconds:  # `finish`, when no thread waits any more
+            poll(connections, *seconds)
+        while not (connections.ready or seconds):
             poll(connections)
 
     server = HttpServer("127.0.0.1", 0, app, limits=Limits(workers=4))
@@ -205,10 +243,11 @@ def test_bytes_of_a_connection_that_was_just_closed_are_ignored():
     with ExitStack() as stack:
         listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
         never = threading.Event()
-        connections = OpenConnections(listener, Limits(connections=1), SystemClock(), None, (), print, never)
+        application = HttpApplication(app, body_bytes_max=0, idle_seconds=1)
+        connections = OpenConnections(listener, application, Limits(connections=1), SystemClock(), None, print, never)
         connections.start()
         stack.callback(connections.close)
-        stack.callback(connections.end_waiting)
+        stack.callback(connections.finish, 0)
         first = stack.enter_context(socket.create_connection(listener.getsockname()))
         connections.poll()
         (before,) = connections._open
@@ -217,3 +256,13 @@ def test_bytes_of_a_connection_that_was_just_closed_are_ignored():
         connections.poll()
         (after,) = connections._open
         assert before is not after
+
+
+@pytest.mark.parametrize("urgent", [(), ("/slow",)])
+def test_stop_waits_no_longer_than_its_bound_for_a_worker_that_hangs(monkeypatch, urgent):
+    monkeypatch.setattr("rebalance_agent.http.server.STOP_SECONDS", 0.3)
+    with busy(workers=1, urgent=urgent) as server:
+        port = server.port
+        server.stop()  # the application has not come back
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port), timeout=10)

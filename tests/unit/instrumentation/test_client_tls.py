@@ -8,7 +8,8 @@ from support.kafka.certificates import Authority, locked, needs_openssl
 
 
 @pytest.mark.parametrize(
-    ("path", "problem"), [("/no/such", "cannot read /no/such: No such"), ("/dev/null", "expected PEM")]
+    ("path", "problem"),
+    [("/no/such", "cannot read /no/such: No such"), (__file__, "expected PEM"), ("/dev/null", "it is no regular file")],
 )
 @pytest.mark.parametrize("files", [("ca",), ("ca", "certificate")])
 def test_a_file_that_cannot_be_used_is_called_as_its_user_calls_it(files, path, problem):

@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+import socket
+import threading
+from contextlib import suppress
+
 import pytest
 
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.instrumentation.delivery import endpoint
 from rebalance_agent.instrumentation.delivery.endpoint import Endpoint, PostStatus
 from rebalance_agent.instrumentation.delivery.outbox import Batch
 from rebalance_agent.model.events_post import DEFAULT_URL
@@ -86,3 +91,25 @@ def test_a_refused_connection_is_a_failure_with_the_reason():
         answer = Endpoint.of(url).post(BATCH)
     assert answer.outcome is PostStatus.FAILED
     assert "ConnectionRefusedError" in answer.reason
+
+
+@pytest.mark.parametrize("said", [b"HTTP/1.1 100 Continue\r\n\r\n", b"H", b"\r\n"])
+def test_an_exchange_that_never_ends_is_cut(monkeypatch, said):
+    """Whatever comes restarts the wait for more, so the timeout of a read alone would never end it."""
+    monkeypatch.setattr(endpoint, "DEADLINE_SECONDS", 0.3)
+    cut = threading.Event()
+
+    def say(listener):
+        client, _ = listener.accept()
+        with client, suppress(OSError):
+            while True:
+                client.sendall(said)
+        cut.set()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        teller = threading.Thread(target=say, args=[listener], daemon=True)
+        teller.start()
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        assert Endpoint.of(url, environ={}).post(BATCH).outcome is PostStatus.FAILED
+        assert cut.wait(30)
+        teller.join()

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import os
+import socket
 import ssl
+import struct
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -41,6 +45,9 @@ REASON_MAX = 300
 
 TIMEOUT_SECONDS = 2.0
 """Socket timeout, for the connection and for each read. A healthy sidecar answers in milliseconds."""
+
+DEADLINE_SECONDS = 5.0
+"""Longest time from the first byte sent to the last one read, however many answers come, such as 100 Continue."""
 
 _PORTS = {"http": 80, "https": 443}
 _OK = range(200, 300)
@@ -124,7 +131,10 @@ class Endpoint:
             **({"Authorization": f"Bearer {self.token}"} if self.token else {}),
         }
         connection = self._connection()
+        deadline = threading.Timer(DEADLINE_SECONDS, _cut, [connection])
+        deadline.daemon = True
         try:
+            deadline.start()
             connection.request("POST", self.path, batch.body, headers)
             response = connection.getresponse()
             if response.status in _OK:
@@ -133,6 +143,7 @@ class Endpoint:
         except Exception as error:  # noqa: BLE001 - a response can be malformed in any way
             return PostResult(PostStatus.FAILED, _line(f"{type(error).__name__}: {error}"[:REASON_MAX]))
         finally:
+            deadline.cancel()
             connection.close()
         again = response.status == _TOO_MANY or response.status >= _SERVER_ERROR
         return PostResult(PostStatus.FAILED if again else PostStatus.REFUSED, reason)
@@ -141,6 +152,14 @@ class Endpoint:
         if self.context:
             return http.client.HTTPSConnection(self.host, self.port, timeout=TIMEOUT_SECONDS, context=self.context)
         return http.client.HTTPConnection(self.host, self.port, timeout=TIMEOUT_SECONDS)
+
+
+def _cut(connection: http.client.HTTPConnection) -> None:
+    """End every wait on the connection's socket; `close` in another thread would not, nor is it safe."""
+    with contextlib.suppress(OSError, AttributeError):  # not connected yet, which has a timeout, or closed already
+        # Its close then resets the connection: a peer that is still sending would wait for minutes.
+        connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        socket.socket.shutdown(connection.sock, socket.SHUT_RDWR)
 
 
 def _line(text: str) -> str:

@@ -17,6 +17,7 @@ from rebalance_agent.metrics.group_metric import GROUP_LABEL, Values
 from rebalance_agent.metrics.metric import Metric, MetricType
 from rebalance_agent.metrics.short_names import SHORT_NAME_BYTES_MAX, short_name
 from rebalance_agent.tracking.views import Exemplar, StallHistogram
+from rebalance_agent.visible_names import visible
 
 __all__ = ["GroupText", "TextFormat", "has_exemplars"]
 
@@ -160,5 +161,4 @@ def _value(name: str) -> str:
 def _escape(value: str) -> str:
     if value.isascii() and value.isprintable() and '"' not in value and "\\" not in value:
         return value
-    # Lone surrogates (names that were no UTF-8) become visible escapes; nothing else changes.
-    return value.encode("utf-8", "backslashreplace").decode().translate(_ESCAPES)
+    return visible(value).translate(_ESCAPES)

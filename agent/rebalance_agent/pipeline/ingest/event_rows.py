@@ -10,6 +10,7 @@ from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.event_json import event_from_json, json_object
 from rebalance_agent.model.events import EVENT_KINDS, SCHEMA_VERSION, Event, GenerationEvent
 from rebalance_agent.pipeline.ingest.number_limits import require_bounds
+from rebalance_agent.visible_names import visible
 
 __all__ = ["EVENT_BYTES_MAX", "KEPT_BYTES_MAX", "EventRow", "Reason", "event_row", "kept", "rejected_id", "row_of"]
 
@@ -95,10 +96,10 @@ def row_of(event: Event, body: str, schema_version: int = SCHEMA_VERSION) -> Eve
     part, parts = (event.part, event.parts) if isinstance(event, GenerationEvent) else (0, 1)
     source = getattr(event, "source", None)
     return EventRow(
-        _text(event.event_id),
+        visible(event.event_id),
         event.KIND,
-        _text(event.cluster_id),
-        _text(event.group),
+        visible(event.cluster_id),
+        visible(event.group),
         schema_version,
         event.revision,
         part,
@@ -122,13 +123,8 @@ def kept(value: bytes | None) -> bytes | None:
     return value if value is None or len(value) <= EVENT_BYTES_MAX else value[:KEPT_BYTES_MAX]
 
 
-def _text(name: str) -> str:
-    """Escape lone surrogates, which JSON can contain and UTF-8 cannot encode."""
-    return name.encode("utf-8", "backslashreplace").decode()
-
-
 _WORDS_MAX = 500
 
 
 def _short(text: str) -> str:
-    return _text(text if len(text) <= _WORDS_MAX else text[:_WORDS_MAX] + " ...")
+    return visible(text if len(text) <= _WORDS_MAX else text[:_WORDS_MAX] + " ...")

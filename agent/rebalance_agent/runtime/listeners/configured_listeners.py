@@ -10,7 +10,7 @@ from rebalance_agent.api.events_endpoint import EventsApp
 from rebalance_agent.api.events_settings import EventsSettings
 from rebalance_agent.clock import Clock
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.http.connection import Limits
+from rebalance_agent.http.connections.connection import Limits
 from rebalance_agent.http.health import Readiness
 from rebalance_agent.http.loopback import is_loopback
 from rebalance_agent.http.messages import Answer
@@ -55,7 +55,14 @@ def web_server(
         health_open=not settings.web_token_for_health,
     )
     tls = listener_tls(settings, "tls_", clock)
-    return HttpServer(*split_address(settings.listen), app, tls=tls, urgent=HEALTH_PATHS, on_cut=metrics.connection_cut)
+    return HttpServer(
+        *split_address(settings.listen),
+        app,
+        refuse=app.refuse,
+        tls=tls,
+        urgent=HEALTH_PATHS,
+        on_cut=metrics.connection_cut,
+    )
 
 
 def events_endpoint(settings: ListeningSettings, clock: Clock) -> tuple[EventsSettings, ServerTls | None]:
@@ -90,10 +97,12 @@ def events_server(
     if endpoint.bearer and not tls and not is_loopback(endpoint.host):
         log = structlog.get_logger("rebalance_agent.posts")
         log.warning("token_unencrypted", listen=settings.events_listen, help="set events_tls_cert_file")
+    app = EventsApp(accept, clock, endpoint, metrics.request_rejected, alive)
     return HttpServer(
         endpoint.host,
         endpoint.port,
-        EventsApp(accept, clock, endpoint, metrics.request_rejected, alive),
+        app,
+        refuse=app.refuse,
         body_bytes_max=endpoint.body_bytes_max,
         limits=EVENTS_LIMITS,
         tls=tls,

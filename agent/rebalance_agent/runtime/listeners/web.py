@@ -71,9 +71,19 @@ class WebApp:
             self._paths["/config"] = lambda _request: Response("200 OK", _JSON, _json(config()))
         self._api = _handler(api) if api else None
 
+    def refuse(self, head: Request) -> Response:
+        """The answer to a request with a body, before the body is read: no path takes one."""
+        handler = self._handler_of(head)
+        return self._complete(head, handler if isinstance(handler, Response) else _no_body())
+
     def __call__(self, request: Request) -> Response:
         """Answer a request."""
-        response = self._answer(request)
+        handler = self._handler_of(request)
+        return self._complete(request, handler if isinstance(handler, Response) else handler(request))
+
+    @staticmethod
+    def _complete(request: Request, response: Response) -> Response:
+        """The response with the headers that all have, compressed where the client takes that."""
         headers = [*_HEADERS, *response.headers]
         headers.append(("Content-Security-Policy", POLICY if response.content_type == HTML else "default-src 'none'"))
         pieces = response.body if isinstance(response.body, list) else [response.body]
@@ -82,7 +92,8 @@ class WebApp:
             headers.append(("Content-Encoding", "gzip"))
         return Response(response.status, response.content_type, pieces, headers)
 
-    def _answer(self, request: Request) -> Response:
+    def _handler_of(self, request: Request) -> Application | Response:
+        """What answers the request; the refusal where it is not allowed, or nothing does."""
         path = request.path
         if self._bearer and path not in self._open and not self._bearer.allows(request):
             page = path in self._site.paths and "text/html" in request.headers.get("accept", "")
@@ -94,7 +105,7 @@ class WebApp:
         if request.method not in ("GET", "HEAD"):
             problem = _json({"error": "the only methods are GET and HEAD"})
             return Response("405 Method Not Allowed", _JSON, problem, [("Allow", "GET, HEAD")])
-        return handler(request)
+        return handler
 
     def _metrics(self, request: Request) -> Response:
         dialect = choose_dialect(request.headers.get("accept", ""))
@@ -128,6 +139,10 @@ class WebApp:
 def _handler(api: Callable[[str, str], Answer]) -> Application:
     # The path as sent, still encoded: a slash in a group's name must not separate segments.
     return lambda request: Response(*api(request.target.partition("?")[0], request.query))
+
+
+def _no_body() -> Response:
+    return Response("413 Content Too Large", _JSON, _json({"error": "no path takes a body"}))
 
 
 def _json(data: object) -> bytes:

@@ -15,7 +15,7 @@ from rebalance_agent.runtime.settings.kafka_config import SECRET_PROPERTIES, pro
 from rebalance_agent.runtime.settings.roles import ENV_PREFIX, AgentSettings
 
 __all__ = ["add_flags", "default_text", "environment_variable", "flag", "flag_values", "kafka_flags"]
-
+_LISTED = "all users of this machine can read it in the process list"
 
 _METAVARS: Mapping[object, str] = {bool: "true|false", int: "N", float: "SECONDS"}
 
@@ -43,10 +43,14 @@ def flag_values(options: argparse.Namespace, model: type[AgentSettings]) -> dict
     """Setting -> value, for the settings that were given as flags.
 
     Raises:
-        InvalidInputError: a ``--kafka`` without ``=``, or with a secret in it.
+        InvalidInputError: a ``--kafka`` without ``=``, or a flag with a secret in it.
     """
     values = {name: getattr(options, name) for name in model.model_fields if name != "kafka"}
     kafka = kafka_flags(options)
+    for name, value in values.items():
+        if value is not None and _has_secret(value):
+            where = f"the variable {environment_variable(name)}, or a file with --config"
+            raise InvalidInputError(flag(name), f"{_LISTED}: use {where}")
     return {name: value for name, value in values.items() if value is not None} | ({"kafka": kafka} if kafka else {})
 
 
@@ -64,8 +68,13 @@ def kafka_flags(options: argparse.Namespace) -> dict[str, str]:
         if (name := property_name(key)) in SECRET_PROPERTIES:
             raise InvalidInputError(
                 f"--kafka {name}",
-                f"all users of this machine can read it in the process list: use --kafka {name}.file=PATH, or the "
+                f"{_LISTED}: use --kafka {name}.file=PATH, or the "
                 f"variable {ENV_PREFIX}KAFKA__{name.replace('.', '_').upper()}",
+            )
+        if _has_secret(value):
+            variable = f"{ENV_PREFIX}KAFKA__{name.replace('.', '_').upper()}"
+            raise InvalidInputError(
+                f"--kafka {name}", f"{_LISTED}: use the variable {variable}, or a file with --config"
             )
         kafka[key] = value
     if options.bootstrap_servers is not None:
@@ -88,6 +97,11 @@ def default_text(field: FieldInfo) -> str:
     if isinstance(field.default, bool):
         return str(field.default).lower()
     return "" if field.default in (PydanticUndefined, None) else str(field.default)
+
+
+def _has_secret(value: str) -> bool:
+    """Whether a URL in ``value`` has a user, a password, a query or a fragment, where secrets are."""
+    return any("@" in url.partition("/")[0] or "?" in url or "#" in url for url in value.split("://")[1:])
 
 
 def _help(name: str, field: FieldInfo) -> str:

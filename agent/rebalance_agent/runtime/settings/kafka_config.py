@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 
 from confluent_kafka import Consumer, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.regular_files import regular_file
 
 __all__ = [
     "OWN_PROPERTIES",
@@ -135,7 +135,7 @@ def read_secret(field: str, path: str) -> str:
         InvalidInputError: naming ``field``; the file cannot be read, is empty, too large, or not UTF-8 text.
     """
     try:
-        with Path(path).open("rb") as file:
+        with regular_file(path) as file:
             data = file.read(SECRET_BYTES_MAX + 1)
         if len(data) > SECRET_BYTES_MAX:
             raise InvalidInputError(field, f"{path} has more than {SECRET_BYTES_MAX} bytes")

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from pydantic_settings import EnvSettingsSource, SettingsError
 
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.regular_files import regular_file
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
 from rebalance_agent.runtime.settings.roles import ENV_PREFIX, AgentSettings, ObserverSettings
 
@@ -94,7 +95,7 @@ def _from_file(file: str) -> dict[str, Any]:
     if path.suffix not in (".yaml", ".yml", ".toml"):
         raise SettingsErrors([("config", f"{file} must end in .yaml, .yml or .toml")])
     try:
-        with path.open("rb") as opened:
+        with regular_file(file) as opened:
             text = opened.read(FILE_BYTES_MAX + 1)
         if len(text) > FILE_BYTES_MAX:
             raise SettingsErrors([("config", f"{file} has more than {FILE_BYTES_MAX} bytes")])

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from rebalance_agent.http.connection import Limits
+from rebalance_agent.http.connections.connection import Limits
 from rebalance_agent.runtime.listeners.web import HEALTH_PATHS
 from rebalance_agent.runtime.processes.observer import Observer
 from rebalance_agent.runtime.processes.sidecar import Sidecar

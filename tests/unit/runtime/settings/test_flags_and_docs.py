@@ -129,3 +129,32 @@ def test_a_process_that_cannot_start_ends_with_2_and_the_setting(capsys, taken, 
     ]
     assert len(reported_lines) == 1
     assert reported in reported_lines[0]
+
+
+@pytest.mark.parametrize(
+    ("given", "variable"),
+    [
+        (["--events-webhook", "https://user:hunter2@h/x"], "REBALANCE_AGENT_EVENTS_WEBHOOK"),
+        (["--events-webhook", "https://h/x?key=hunter2"], "REBALANCE_AGENT_EVENTS_WEBHOOK"),
+        (["--events-webhook", "https://h/x#hunter2"], "REBALANCE_AGENT_EVENTS_WEBHOOK"),
+        (
+            ["--kafka", "sasl.oauthbearer.token.endpoint.url=https://me:hunter2@h/token"],
+            "REBALANCE_AGENT_KAFKA__SASL_OAUTHBEARER_TOKEN_ENDPOINT_URL",
+        ),
+        (["--kafka", "x.y=https://h/token?a=hunter2"], "REBALANCE_AGENT_KAFKA__X_Y"),
+    ],
+)
+def test_a_secret_in_a_url_on_the_command_line_is_refused_with_the_two_ways_that_hide_it(capsys, given, variable):
+    assert main.main(["observe", *given]) == 2
+    reported = capsys.readouterr().err
+    assert "process list" in reported
+    assert variable in reported
+    assert "--config" in reported
+    assert "hunter2" not in reported
+
+
+@pytest.mark.parametrize("setting", ["https://h:1/x", "PLAINTEXT://a:9092,SSL://b:9093"])
+def test_a_url_without_a_secret_is_taken_as_a_flag(setting):
+    options = argparse.Namespace(**dict.fromkeys(ObserverSettings.model_fields), bootstrap_servers=None)
+    options.events_webhook, options.kafka = setting, [f"a.b={setting}"]
+    assert flag_values(options, ObserverSettings)["events_webhook"] == setting

@@ -1,8 +1,8 @@
-"""The threads of a listener: they take turns to wait for all connections; only a complete request head occupies one.
+"""The threads of a listener: they take turns to wait for all connections; only a complete request occupies one.
 
-A client that sends nothing, or one byte now and then, or is slow in its TLS handshake, therefore costs at most a socket
-and 16 KiB, and for a few seconds only. A client that is slow later (in sending a body or taking an answer) occupies a
-worker, and loses it when other requests wait. ``open_connections`` deals with the connections themselves.
+A client that sends nothing, or one byte now and then, or takes its answer slowly, or is slow in its TLS handshake,
+therefore costs memory within the listener's bounds, and no thread. ``open_connections`` waits for the clients,
+``steps`` deals with each.
 
 The threads are all alike and take turns: one of them waits for the connections; when a request is complete it passes
 the wait on to a free thread and answers itself. So a request crosses from one thread to another only where all others
@@ -11,14 +11,17 @@ are answering: on a machine with more runnable threads than cores each such hand
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import socket
 import threading
 from collections.abc import Callable
 
 from rebalance_agent.clock import Clock
-from rebalance_agent.http.connection import Connection, Limits
-from rebalance_agent.http.open_connections import OpenConnections
+from rebalance_agent.http.connections.connection import Connection, Limits
+from rebalance_agent.http.connections.open_connections import OpenConnections
+from rebalance_agent.http.connections.outgoing import Outgoing
+from rebalance_agent.http.exchange import HttpApplication
 from rebalance_agent.http.server_tls import ServerTls
 
 __all__ = ["Connections"]
@@ -32,23 +35,20 @@ class Connections:
     def __init__(
         self,
         listener: socket.socket,
-        answer: Callable[[Connection], bytes | None],
+        application: HttpApplication,
         limits: Limits,
         clock: Clock,
         tls: ServerTls | None = None,
-        urgent: tuple[str, ...] = (),
         on_cut: Callable[[str], None] = lambda _reason: None,
     ) -> None:
-        """``answer`` is called in several threads.
+        """``application`` answers in several threads, and urgent requests in the one that waits.
 
-        It reads and writes the connection's socket, and returns the bytes that it read beyond the request, or None to
-        end the connection. GET requests for the paths in ``urgent`` need no free worker: the thread that waits answers
-        them, so these answers must be short. ``on_cut`` is called with the reason when a connection is ended early:
-        slow_head, slow_answer, room, or refused.
+        ``on_cut`` is called with the reason when a connection is ended early: slow_head, slow_body, slow_answer, room,
+        or refused.
         """
-        self._answer, self._clock = answer, clock
+        self._application, self._clock = application, clock
         self._stopping = threading.Event()
-        self._connections = OpenConnections(listener, limits, clock, tls, urgent, on_cut, self._stopping)
+        self._connections = OpenConnections(listener, application, limits, clock, tls, on_cut, self._stopping)
         self._ready = self._connections.ready
         self._turn = threading.Condition()
         self._waiting, self._free = False, 0
@@ -65,19 +65,21 @@ class Connections:
             thread.start()
 
     def stop(self, seconds: float) -> None:
-        """Accept no more connections, wait up to ``seconds`` for the answers, and end every connection."""
+        """Accept no more connections, wait up to ``seconds`` for the answers, and end every connection.
+
+        A thread that is still computing an answer then is left alone: it ends with the process.
+        """
         self._stopping.set()
         self._connections.wake()
-        with self._turn:
-            self._turn.wait_for(lambda: not self._waiting)
-            self._turn.notify_all()
-        self._connections.end_waiting()
         end = self._clock.monotonic() + seconds
+        with self._turn:
+            self._turn.wait_for(lambda: not self._waiting, seconds)
+            waits_on = self._waiting  # it computes an urgent answer, which does not end
+            self._turn.notify_all()
+        if not waits_on:
+            self._connections.finish(max(0.0, end - self._clock.monotonic()))
         for thread in self._threads:
             thread.join(max(0.0, end - self._clock.monotonic()))
-        self._connections.cut()
-        for thread in self._threads:
-            thread.join()
         self._connections.close()
 
     def _serve(self) -> None:
@@ -97,14 +99,16 @@ class Connections:
         return self._wait()
 
     def _work(self, connection: Connection) -> None:
-        connection.since, connection.running = self._clock.monotonic(), True
-        ahead = None
         try:
-            ahead = self._answer(connection)
+            if connection.exchange:
+                connection.outgoing = Outgoing(self._application.answer(connection.exchange))
+                # What fits into the kernel's buffer is sent here: most answers do, and need no other thread.
+                with contextlib.suppress(OSError):
+                    connection.outgoing.send(connection.socket, connection.outgoing.left)
         except Exception:  # noqa: BLE001
             _log.exception("a request went wrong")
-        connection.running = False
-        self._connections.answered(connection, ahead)
+            connection.exchange = None  # which ends the connection
+        self._connections.answered(connection)
 
     def _wait(self) -> Connection | None:
         """Wait for all connections until another thread can: the request for this one. None at the end."""

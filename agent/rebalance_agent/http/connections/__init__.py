@@ -1,0 +1,6 @@
+"""The connections of a listener: whatever clients do, a thread waits for none of them, and memory is bounded.
+
+- ``threads``: threads take turns to wait for all connections; each answers requests that are complete.
+- ``open_connections``: accepts each ``connection`` and waits for all; ``steps``: reads, sends and ends one.
+- ``outgoing``: what is left of an answer; ``places``: which connection has to go when there are too many.
+"""

@@ -1,0 +1,83 @@
+"""The state of one client's connection, and the bounds of a listener."""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import dataclass, field
+from enum import Enum
+
+from rebalance_agent.http.connections.outgoing import Outgoing
+from rebalance_agent.http.exchange import Exchange
+
+__all__ = ["Connection", "Limits", "Phase"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of one listener.
+
+    ``connections``: most open connections. ``requests``: most of them that wait for a worker, are answered or take
+    their answer. ``workers``: most requests answered at a time; urgent ones need none. ``bodies_bytes``: most bytes of
+    bodies in memory, of all connections; ``answers_bytes``: of answers that clients have not taken yet, one excepted.
+    ``head_seconds``: longest time from a connection's start (or a request's first byte) to the end of the head.
+    ``body_seconds``: from there to the end of the body. ``answer_seconds``: longest time to take an answer.
+    ``idle_seconds``: longest pause between two requests.
+    """
+
+    connections: int = 256
+    requests: int = 64
+    workers: int = 3
+    bodies_bytes: int = 8 * 1024 * 1024
+    answers_bytes: int = 32 * 1024 * 1024
+    head_seconds: float = 5.0
+    body_seconds: float = 10.0
+    answer_seconds: float = 60.0
+    idle_seconds: float = 60.0
+
+
+class Phase(Enum):
+    """The state of a connection. ``WORKER``: a worker answers its request, or the request waits for one."""
+
+    HANDSHAKE = "handshake"
+    HEAD = "head"
+    BODY = "body"
+    WORKER = "worker"
+    ANSWER = "answer"
+    IDLE = "idle"
+    DRAIN = "drain"
+
+    @property
+    def holds_request(self) -> bool:
+        """Whether a complete request is in memory, or its answer."""
+        return self in (Phase.WORKER, Phase.ANSWER)
+
+
+@dataclass(eq=False, slots=True)
+class Connection:
+    """One client's connection.
+
+    ``head``: bytes read so far of a request's head; ``exchange``: the request whose head is complete; ``outgoing``:
+    what is left of its answer. ``tls``: it is encrypted. ``since`` and ``deadline``: when its phase began (or its body
+    last grew much) and must end, in monotonic seconds.
+    """
+
+    socket: socket.socket
+    address: tuple[str, int]
+    tls: bool = False
+    head: bytearray = field(default_factory=bytearray)
+    exchange: Exchange | None = None
+    outgoing: Outgoing = field(default_factory=Outgoing)
+    phase: Phase = Phase.HEAD
+    deadline: float = 0.0
+    since: float = 0.0
+    fd: int = -1
+
+    @property
+    def body_bytes(self) -> int:
+        """Bytes of the body in memory."""
+        return len(self.exchange.body) if self.exchange else 0
+
+    @property
+    def urgent(self) -> bool:
+        """Whether its request need not wait for a worker."""
+        return self.exchange is not None and self.exchange.urgent

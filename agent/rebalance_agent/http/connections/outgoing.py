@@ -1,0 +1,55 @@
+"""The bytes of an answer on their way to a client, sent without ever waiting."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import socket
+import struct
+import termios
+from collections.abc import Sequence
+
+from rebalance_agent.http.messages import CHUNK_BYTES, chunks
+
+__all__ = ["Outgoing", "not_taken"]
+
+
+class Outgoing:
+    """An answer that is sent piece by piece, as the client takes it."""
+
+    __slots__ = ("_chunk", "_chunks", "held", "left", "sent")
+
+    def __init__(self, pieces: Sequence[bytes] = ()) -> None:
+        """``pieces`` are in memory until all of them are sent: ``held`` bytes, of which ``left`` are to be sent."""
+        self._chunks = chunks(pieces)
+        self._chunk = memoryview(b"")
+        self.left = self.held = sum(map(len, pieces))
+        self.sent = 0
+
+    def send(self, client: socket.socket, bytes_max: int) -> bool:
+        """Send about ``bytes_max`` bytes at most; True once nothing is left.
+
+        Raises:
+            BlockingIOError: the client has to take some first; with TLS ``ssl.SSLWantWriteError``.
+            OSError: the connection is broken.
+        """
+        until = self.sent + bytes_max
+        while self.left and self.sent < until:
+            # TLS must be given the same bytes again after it could not send them: they stay until they are sent.
+            if not self._chunk:
+                self._chunk = memoryview(next(self._chunks))
+            number = client.send(self._chunk[:CHUNK_BYTES])
+            self._chunk = self._chunk[number:]
+            self.left -= number
+            self.sent += number
+        if not self.left:
+            self._chunks, self._chunk, self.held = iter(()), memoryview(b""), 0
+        return not self.left
+
+
+def not_taken(client: socket.socket) -> int:
+    """Bytes that the kernel has of what was sent and the client has not acknowledged; 0 where the kernel cannot say."""
+    with contextlib.suppress(OSError):
+        (number,) = struct.unpack("i", fcntl.ioctl(client.fileno(), termios.TIOCOUTQ, bytes(4)))
+        return int(number)
+    return 0

@@ -1,0 +1,45 @@
+"""Which connection has to go when there is no place or no memory for all of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+
+from rebalance_agent.http.connections.connection import Connection, Phase
+
+__all__ = ["longest_of_most", "requests_held", "slowest_reader", "slowest_sender"]
+
+_MOMENT_S = 0.001
+
+
+def longest_of_most(connections: Collection[Connection]) -> Connection | None:
+    """Of the address with most connections the one that has waited longest for its client; None where none does.
+
+    A client beside others can thus take the places of its own connections only. Requests that are complete stay.
+    """
+    number = Counter(connection.address[0] for connection in connections)
+    waiting = (connection for connection in connections if not connection.phase.holds_request)
+    return min(waiting, key=lambda connection: (-number[connection.address[0]], connection.since), default=None)
+
+
+def slowest_reader(connections: Iterable[Connection], now: float) -> Connection | None:
+    """The connection whose client has taken the fewest bytes of its answer a second; None where none is being sent.
+
+    Who only fills the kernel's buffer is slower each second. ``now``: in monotonic seconds.
+    """
+    sending = (connection for connection in connections if connection.phase is Phase.ANSWER)
+    return min(sending, key=lambda each: each.outgoing.sent / max(now - each.since, _MOMENT_S), default=None)
+
+
+def slowest_sender(connections: Iterable[Connection]) -> Connection | None:
+    """The connection whose body has not grown for longest; None where no body is in memory unfinished.
+
+    A body that comes right now stays, however little of it is there. ``Connection.since`` says when it last grew much.
+    """
+    reading = (each for each in connections if each.phase is Phase.BODY and each.body_bytes)
+    return min(reading, key=lambda each: each.since, default=None)
+
+
+def requests_held(connections: Iterable[Connection]) -> int:
+    """How many connections hold a complete request or its answer."""
+    return sum(connection.phase.holds_request for connection in connections)

@@ -1,0 +1,35 @@
+"""Opens files that may be replaced by anything while the process runs: only regular ones, and without waiting."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from typing import BinaryIO
+
+__all__ = ["regular_file", "same_file"]
+
+
+@contextlib.contextmanager
+def regular_file(path: str) -> Iterator[BinaryIO]:
+    """The regular file ``path``, open for reading; links may lead to it.
+
+    Raises:
+        OSError: it cannot be read, or is no regular file: a FIFO waits for its writer, and a device may never end.
+    """
+    with open(path, "rb", opener=_open_at_once) as file:
+        # The open file is looked at, not the path: nothing can take its place in between.
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file", path)
+        yield file
+
+
+def same_file(file: BinaryIO) -> str:
+    """A path to an open file, for libraries that open files themselves, whatever its own path leads to by then."""
+    return f"/dev/fd/{file.fileno()}"
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)

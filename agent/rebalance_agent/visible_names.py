@@ -1,0 +1,25 @@
+"""Names of groups, clients and topics as text that every encoding can hold."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["visible"]
+
+_SURROGATE_OR_ITS_ESCAPE = re.compile(r"(\\*)(?:([\ud800-\udfff])|(?<=\\)(ud[89a-f][0-9a-f]{2}))")
+
+
+def visible(name: str) -> str:
+    r"""``name`` with lone surrogates (a name that was no UTF-8) as escapes such as ``\ud800``.
+
+    Two names never become the same text: backslashes before such an escape, or before text that looks like one, are
+    doubled, so an odd number of them begins an escape. All other names stay as they are.
+    """
+    if name.isascii() and "\\" not in name:
+        return name
+    return _SURROGATE_OR_ITS_ESCAPE.sub(_escaped, name)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    backslashes, surrogate, text = found.groups()
+    return 2 * backslashes + (f"\\u{ord(surrogate):04x}" if surrogate else text)
