@@ -7,6 +7,7 @@
 - ``replay``: which records are read again after a snapshot; ``gaps``: where offsets are missing; ``progress``: which
   partitions the client has stopped reading.
 - ``ownership``: which partitions of the topic this replica reads.
+- ``work_share``: what a record may claim, and how much work the records of one group may cause.
 - ``snapshots``: state that is kept in a compacted topic, so that a restart continues where the last run ended.
 
 Ownership and snapshots use clients of ``confluent_kafka``. It concludes nothing about groups: ``tracking`` does.
