@@ -14,6 +14,7 @@ from rebalance_agent.api.routes import MATCHES_MAX, ROUTES, Parameter, Route
 from rebalance_agent.api.shapes import ApiError, values_of
 from rebalance_agent.model.event_json import ITEMS_MAX
 from rebalance_agent.model.events import EVENT_KINDS, SCHEMA_VERSION, Event
+from rebalance_agent.model.partition_ranges import ReportedPartitions
 from rebalance_agent.model.partitions import TopicPartitions
 
 __all__ = ["OPENAPI_VERSION", "field_descriptions", "openapi_document", "shapes_of"]
@@ -68,7 +69,7 @@ def openapi_document() -> dict[str, Any]:
 
 def shapes_of(hint: Any) -> Iterator[type]:  # noqa: ANN401 - any type hint
     """The dataclasses and enumerations that the type ``hint`` consists of, itself first; with repetitions."""
-    if hint == TopicPartitions or hint in _SCALARS:
+    if hint in (TopicPartitions, ReportedPartitions) or hint in _SCALARS:
         return
     if isinstance(hint, type) and issubclass(hint, Enum):
         yield hint
@@ -131,7 +132,7 @@ def _query_parameter(parameter: Parameter) -> _Schema:
 def _schema(hint: Any) -> _Schema:  # noqa: ANN401 - any type hint
     if hint == Event:
         return _event_schema()
-    if hint == TopicPartitions:
+    if hint in (TopicPartitions, ReportedPartitions):
         return _RANGES
     if hint in _SCALARS:
         return _SCALARS[hint]
