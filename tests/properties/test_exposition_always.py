@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from rebalance_agent.api.events_endpoint import EventsApp
 from rebalance_agent.clock import FakeClock
+from rebalance_agent.http.events_post import EVENTS_PATH
 from rebalance_agent.metrics.export.dialects import Dialect
 from rebalance_agent.metrics.export.groups_page import GroupsPage
 from rebalance_agent.metrics.group_metric import SeriesLimits
@@ -16,7 +17,6 @@ from rebalance_agent.metrics.group_values import SLOWEST_SHOWN_SECONDS
 from rebalance_agent.metrics.metric import MetricType
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.event_json import json_line
-from rebalance_agent.model.events_post import EVENTS_PATH
 from rebalance_agent.model.group import STATES, GroupType
 from rebalance_agent.tracking.patterns.empty_groups import EmptyGroup, UnownedPartitions, UnownedReason, UnownedTime
 from rebalance_agent.tracking.patterns.group_stalls import Limit, StalledTime

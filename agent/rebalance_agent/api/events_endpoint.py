@@ -11,10 +11,10 @@ from http import HTTPStatus
 from rebalance_agent.api.events_settings import EventsSettings
 from rebalance_agent.api.posted_events import POST_PARTITIONS_MAX, LineError, parse_events
 from rebalance_agent.clock import Clock
+from rebalance_agent.http.events_post import ALIVE_HEADER, DROPPED_HEADER, EVENTS_PATH
 from rebalance_agent.http.messages import Request, Response
 from rebalance_agent.http.token_bucket import TokenBucket
 from rebalance_agent.model.events import Event
-from rebalance_agent.model.events_post import ALIVE_HEADER, DROPPED_HEADER, EVENTS_PATH
 
 __all__ = ["EventsApp"]
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.http.bearer import Bearer
+from rebalance_agent.http.events_post import EVENTS_PORT
 from rebalance_agent.http.loopback import is_loopback
-from rebalance_agent.model.events_post import EVENTS_PORT
 
 __all__ = ["EventsSettings"]
 

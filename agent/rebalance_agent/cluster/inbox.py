@@ -8,7 +8,7 @@ from collections import deque
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.model.events import MemberEvent
 from rebalance_agent.model.group import GroupSnapshot
-from rebalance_agent.tracking.evidence.member_reports import report_bytes
+from rebalance_agent.tracking.evidence.report_budget import report_bytes
 from rebalance_agent.tracking.observations import GroupRecord, MemberReported, Observation
 
 __all__ = ["INBOX_BYTES_MAX", "INBOX_MAX", "Inbox"]

@@ -24,7 +24,7 @@ from rebalance_agent.demo.scenario_types import (
     StartMember,
     StopMember,
 )
-from rebalance_agent.model.events_post import EVENTS_PATH
+from rebalance_agent.http.events_post import EVENTS_PATH
 from rebalance_agent.testing.kafka.broker_settings import HOST, free_ports
 
 __all__ = ["DemoProcesses", "Ports", "choose_ports"]

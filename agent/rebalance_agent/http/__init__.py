@@ -7,5 +7,6 @@ It is the only package that imports ``h11``.
 - ``connections``: those of all clients, which take turns on few threads, and within bounds of memory.
 - ``server_tls``, ``reloaded_files``: the server's TLS context, made anew when its files change.
 - ``bearer``, ``loopback``, ``token_bucket``: which requests are allowed, and how many a second.
+- ``events_post``: path and headers of the posts of a consumer to its sidecar.
 - ``health``: which parts of the process work.
 """

@@ -111,8 +111,7 @@ def json_object(data: bytes | str) -> object:
 def event_from_json(data: object, *, partitions_max: int = PARTITIONS_MAX) -> Event:
     """Read what `event_to_json` wrote.
 
-    Unknown fields are ignored, since newer releases may add some. ``partitions_max`` bounds the partitions of the whole
-    event before memory is allocated for them.
+    Unknown fields are ignored, since newer releases may add some. ``partitions_max`` bounds those of the whole event.
 
     Raises:
         InvalidInputError: a field is missing, too long or of the wrong type; names the first one.
@@ -152,10 +151,9 @@ def _codec(hint: Any) -> _Codec:  # noqa: ANN401 - no narrower type holds every 
         return _SCALARS[hint]
     if hint == Event:
         return _Codec(event_to_json, _decode_event)
-    if hint == TopicPartitions:
-        return _Codec(_encode_partitions, functools.partial(_decode_partitions, from_ranges))
-    if hint == ReportedPartitions:
-        return _Codec(_encode_partitions, functools.partial(_decode_partitions, PartitionRanges))
+    if hint in (TopicPartitions, ReportedPartitions):
+        read = PartitionRanges if hint == ReportedPartitions else from_ranges
+        return _Codec(_encode_partitions, functools.partial(_decode_partitions, read))
     if isinstance(hint, type) and issubclass(hint, Enum):
         return _Codec(lambda value: value.value, functools.partial(_decode_enum, hint))
     if is_dataclass(hint):
@@ -187,8 +185,6 @@ def _dataclass_codec(kind: type[Any]) -> _Codec:
     def decode(path: str, data: object, budget: _Budget) -> Any:  # noqa: ANN401
         entries = _entries(path, data)
         prefix = _join(path, "")
-        # Unknown fields are ignored: newer releases may add some without a new schema version.
-        # None fields are not written, so a missing field is None where the type allows that.
         values = {
             name: decode_field(prefix + name, entries.get(name), budget)
             for name, decode_field, is_required in decoders

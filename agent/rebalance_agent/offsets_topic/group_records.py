@@ -20,7 +20,7 @@ from rebalance_agent.groupprotocol.group_fact import (
 from rebalance_agent.groupprotocol.records import UNKNOWN, decode_record, key_version, record_kind
 from rebalance_agent.groupprotocol.wire.memo import remembered
 from rebalance_agent.offsets_topic.record_decoder import decode_counted
-from rebalance_agent.offsets_topic.work_share.claims import bounded_claims
+from rebalance_agent.offsets_topic.work_share.record_claims import bounded_claims
 from rebalance_agent.tracking.observations import EpochRecord, GroupRecord
 from rebalance_agent.tracking.observed_record import observed_record
 

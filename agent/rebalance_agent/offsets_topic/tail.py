@@ -53,13 +53,9 @@ TAIL_WAIT_S = 0.25
 ABSENT_WAIT_S = 0.5
 """Seconds between two looks for a topic that does not exist yet."""
 
-
 HEAD_START_S = 2.0
-"""Seconds that reading all records may take before `OffsetsTail.late` asks for DescribeGroups instead. A million
-records are read in that time, and few topics have more. Describing each group costs as much again and shows less."""
-
-BEHIND_S = 30.0
-"""Age of the oldest observation, in seconds, from which on the observer is not ready: its figures are that old."""
+"""Seconds that reading all records may take before `OffsetsTail.late` asks for DescribeGroups instead: that is the time
+of a million records. Describing each group costs as much again and shows less."""
 
 REACHED_EVERY_S = 1.0
 """Seconds between two `TailReached` observations: a snapshot lags behind the tail at least that long."""
@@ -133,15 +129,8 @@ class OffsetsTail:
             _log.warning("partitions %s of %s: reading stopped, and begins anew", to_ranges(stuck), OFFSETS_TOPIC)
             self._progress.reset()
             self._stuck.set()
-        lag = sum(max(0, end - tail.positions.get(partition, end)) for partition, end in ends.items())
-        self.context.meters.tail_lag(lag)
-        age = self.context.inbox.age
-        self.context.meters.observation_age(age)
-        if tail is not self._tail or not self.caught_up.is_set():
-            return
-        if age >= BEHIND_S:
-            self.context.health.unready(OFFSETS_PART, f"what was read {age:.0f} s ago is not processed yet")
-        else:
+        self.context.meters.tail_lag(sum(max(0, end - tail.positions.get(number, end)) for number, end in ends.items()))
+        if tail is self._tail and self.caught_up.is_set():
             self.context.health.ready(OFFSETS_PART)
 
     def _follow(self, stop: threading.Event) -> None:

@@ -11,7 +11,7 @@ import socket
 import threading
 
 from rebalance_agent.clock import Clock, SystemClock
-from rebalance_agent.model.events_post import EVENTS_PORT
+from rebalance_agent.http.events_post import EVENTS_PORT
 
 __all__ = ["ADDRESS", "PATIENCE_S", "listens"]
 

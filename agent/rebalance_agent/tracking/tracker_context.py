@@ -9,8 +9,8 @@ from rebalance_agent.assignors.hosts.host_names import HostNames
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.evidence.commit_times import CommitTimes
 from rebalance_agent.tracking.evidence.coordinators import Coordinators
-from rebalance_agent.tracking.evidence.member_reports import ReportBudget
 from rebalance_agent.tracking.evidence.poll_evidence import ClockOffset, Outages, PollEvidence
+from rebalance_agent.tracking.evidence.report_budget import ReportBudget
 from rebalance_agent.tracking.patterns.copartition import Copartitioned
 from rebalance_agent.tracking.patterns.group_stalls import GroupStallLimits
 

@@ -9,10 +9,10 @@ from fuzz.target import KB, MB, Target, read_or_refused
 from rebalance_agent.api.events_endpoint import EventsApp
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.http.events_post import EVENTS_PATH
 from rebalance_agent.http.health import Readiness
 from rebalance_agent.metrics.export.member_metrics import MemberMetrics
 from rebalance_agent.model.event_json import event_from_json, json_line, json_object
-from rebalance_agent.model.events_post import EVENTS_PATH
 from rebalance_agent.pipeline.ingest.event_rows import EventRow, event_row
 from rebalance_agent.polls.member_events import parse_report
 from rebalance_agent.tracking.observations import MemberReported, Tick

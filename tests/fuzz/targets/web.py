@@ -10,9 +10,9 @@ from fuzz.target import KB, MB, Target
 from fuzz.targets.posted import posts
 from rebalance_agent.api.events_endpoint import EventsApp
 from rebalance_agent.clock import SystemClock
+from rebalance_agent.http.events_post import ALIVE_HEADER, DROPPED_HEADER
 from rebalance_agent.http.health import Readiness
 from rebalance_agent.http.server import HttpServer
-from rebalance_agent.model.events_post import ALIVE_HEADER, DROPPED_HEADER
 from rebalance_agent.runtime.listeners.web import HEALTH_PATHS, WebApp
 from support.http.api import api_of
 from support.observer.views import full_view

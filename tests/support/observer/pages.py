@@ -70,6 +70,8 @@ def observer_agent(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
     readiness.degraded({"admin-only": "no right", "topics-hidden": None})
     metrics = AgentMetrics(ExporterRole.OBSERVER, readiness, configured=True)
     metrics.tail_lag(3)
+    metrics.observation_age(0.1)
+    metrics.groups_over_budget(["noisy"])
     metrics.loads_left_out(0)
     metrics.owned(4)
     metrics.snapshot_written(NOW, 5_000)

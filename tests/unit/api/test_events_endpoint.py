@@ -7,8 +7,8 @@ from rebalance_agent.api.events_endpoint import EventsApp
 from rebalance_agent.api.events_settings import EventsSettings
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.http.bearer import Bearer
+from rebalance_agent.http.events_post import ALIVE_HEADER, DROPPED_HEADER, EVENTS_PATH
 from rebalance_agent.model.event_json import json_line
-from rebalance_agent.model.events_post import ALIVE_HEADER, DROPPED_HEADER, EVENTS_PATH
 from support.http.asked import ask
 from support.observer.views import assign_event, member_event
 

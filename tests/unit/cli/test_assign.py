@@ -179,7 +179,7 @@ def test_a_members_config_may_be_for_another_strategy(assign):
         ({"topics": {"": {"partitions": 1}}, "members": []}, "topics: must not be empty"),
         ({"topics": {"t": {}}, "members": []}, "topics.t.partitions: is missing"),
         ({"topics": {"a\nb": {}}, "members": []}, "topics.'a\\nb'.partitions: is missing"),
-        (member(owned={"\ud800\n": 1}), "members[0].owned.'\\ud800\\n': must be a list"),
+        (member(owned={"\ud800\n": 1}), "members[0].owned.'\\\\ud800\\n': must be a list"),
         ({"topics": {"t": {"partitions": "5"}}, "members": []}, "topics.t.partitions: must be a whole number from 0"),
         ({"topics": {"t": {"partitions": True}}, "members": []}, "topics.t.partitions: must be a whole number from 0"),
         ({"topics": {"t": {"partitions": -1}}, "members": []}, "topics.t.partitions: must be a whole number from 0"),

@@ -11,10 +11,10 @@ from rebalance_agent.api.events_endpoint import EventsApp
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.errors import ListenError
 from rebalance_agent.http.connections.connection import Limits
+from rebalance_agent.http.events_post import EVENTS_PATH
 from rebalance_agent.http.health import Readiness
 from rebalance_agent.http.server import HttpServer
 from rebalance_agent.model.event_json import json_line
-from rebalance_agent.model.events_post import EVENTS_PATH
 from rebalance_agent.runtime.listeners.web import WebApp
 from support.observer.views import member_event
 

@@ -7,10 +7,10 @@ from contextlib import suppress
 import pytest
 
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.http.events_post import DEFAULT_URL
 from rebalance_agent.instrumentation.delivery import endpoint
 from rebalance_agent.instrumentation.delivery.endpoint import Endpoint, PostStatus
 from rebalance_agent.instrumentation.delivery.outbox import Batch
-from rebalance_agent.model.events_post import DEFAULT_URL
 from support.observer.sidecars import Sidecar, absent, answering
 
 BATCH = Batch(b'{"a":1}\n', 1, 0)

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 import rebalance_agent
+from rebalance_agent.http.events_post import ALIVE_HEADER
 from rebalance_agent.instrumentation.delivery import outbox, reporter
 from rebalance_agent.instrumentation.delivery.endpoint import Endpoint
 from rebalance_agent.instrumentation.delivery.heartbeat import Heartbeat
 from rebalance_agent.instrumentation.delivery.reporter import RETRIES_MAX, Reporter
 from rebalance_agent.model.events import Callback, MemberEvent
-from rebalance_agent.model.events_post import ALIVE_HEADER
 from rebalance_agent.model.group_event import process_event_id
 from support.observer.sidecars import Sidecar, SilentSidecar, absent, answering
 

@@ -16,15 +16,15 @@ from typing import Self
 from urllib.parse import urlsplit
 
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.instrumentation.client_tls import CA_VARIABLE, CERT_VARIABLE, KEY_VARIABLE, client_context
-from rebalance_agent.instrumentation.delivery.outbox import Batch
-from rebalance_agent.model.events_post import (
+from rebalance_agent.http.events_post import (
     ALIVE_HEADER,
     DEFAULT_URL,
     DROPPED_HEADER,
     EVENTS_PATH,
     EVENTS_TYPE,
 )
+from rebalance_agent.instrumentation.client_tls import CA_VARIABLE, CERT_VARIABLE, KEY_VARIABLE, client_context
+from rebalance_agent.instrumentation.delivery.outbox import Batch
 
 __all__ = [
     "TOKEN_VARIABLE",

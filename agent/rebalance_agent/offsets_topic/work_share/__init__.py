@@ -1,5 +1,5 @@
 """How much of the observer's work one group may take.
 
-- ``claims``: what one record may claim. ``work_budget``: the work that the records of a group may cause.
+- ``record_claims``: what one record may claim. ``work_budget``: the work that the records of a group may cause.
 - ``set_aside``: the records that wait. ``fair_share``: puts them into the inbox when their group may cause work again.
 """

@@ -12,7 +12,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from rebalance_agent.model.events_post import EVENTS_PORT
+from rebalance_agent.http.events_post import EVENTS_PORT
 from rebalance_agent.runtime.settings.text_types import (
     Address,
     Declarations,

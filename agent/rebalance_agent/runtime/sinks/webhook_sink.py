@@ -16,9 +16,9 @@ from typing import Literal, NamedTuple
 from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.backoff import Backoff
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.http.events_post import EVENTS_TYPE
 from rebalance_agent.http.loopback import is_loopback
 from rebalance_agent.instrumentation.client_tls import client_context
-from rebalance_agent.model.events_post import EVENTS_TYPE
 from rebalance_agent.runtime.settings.webhook_target import WebhookTarget
 from rebalance_agent.runtime.sinks.queued_sink import DeliveryError
 

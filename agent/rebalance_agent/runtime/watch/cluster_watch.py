@@ -32,6 +32,7 @@ from rebalance_agent.runtime.settings.rights import ADMIN_ONLY
 from rebalance_agent.runtime.settings.roles import ObserverSettings
 from rebalance_agent.runtime.watch.core import Core
 from rebalance_agent.runtime.watch.event_sinks import EventSink, ReportedEvents
+from rebalance_agent.runtime.watch.inbox_age import TRACKER_PART, InboxAge
 from rebalance_agent.runtime.watch.observer_share import ObserverShare, share_parts
 from rebalance_agent.runtime.watch.poll_triggers import PollTriggers
 from rebalance_agent.tracking.lag.group_lag import NO_LAGS, GroupLag
@@ -53,7 +54,7 @@ JOIN_S = 2.0
 def watch_parts(settings: ObserverSettings) -> tuple[str, ...]:
     """The readiness parts of a watch. They are set before the cluster is known: else it would be ready too early."""
     members, loads = (MEMBERS_PART,) if settings.events_topic else (), ("loads",) if settings.lag_groups else ()
-    return (*POLL_NAMES, *loads, OFFSETS_PART, *members, *share_parts(settings))
+    return (*POLL_NAMES, *loads, OFFSETS_PART, TRACKER_PART, *members, *share_parts(settings))
 
 
 def watch_context(
@@ -148,6 +149,7 @@ class ClusterWatch:
         if loads:
             every(settings.lag_interval_seconds, loads.poll, "loads")
         every(TAIL_CHECK_S, self._tail.check, "tail_check")
+        every(TAIL_CHECK_S, InboxAge(context), "inbox_age")
         every(LIMIT_EVERY_S, RecordSizeLimit(context), "offsets_limit")
         every(VANISHED_EVERY_S, self._vanished, "vanished")
 

@@ -1,6 +1,7 @@
 """Evidence of when members worked and stopped, besides the records of generations.
 
-- ``member_reports``: what the members' processes reported. ``poll_evidence``: when ListGroups first saw a rebalance.
+- ``member_reports``: what the members' processes reported; ``report_budget``: what that takes of memory.
+- ``poll_evidence``: when ListGroups first saw a rebalance.
 - ``commit_times``: when partitions were committed. ``last_seen``: when departed members were last active.
 - ``departures``: how members departed, by their commits. ``known_times``: the values of all these.
 - ``doubly_owned``: partitions that a removed member held, by its report, while others owned them.

@@ -6,7 +6,7 @@ Reports may be late, duplicated, out of order or invalid, and each is by its own
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -14,25 +14,22 @@ from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.events import Callback, MemberEvent, Workload
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.model.group import GroupType, Member
-from rebalance_agent.model.partition_ranges import PartitionRanges, within
+from rebalance_agent.model.partition_ranges import within
 from rebalance_agent.model.partitions import count_partitions, pairs
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.completed_generation import Generation
 from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, Departure, TimeBounds
+from rebalance_agent.tracking.evidence.report_budget import ReportBudget, report_bytes
 
 __all__ = [
     "CLOCK_SKEW_MAX_MS",
     "EVENTS_PER_MEMBER_MAX",
     "GROUP_PARTITIONS_MAX",
     "MEMBERS_MAX",
-    "REPORT_BYTES",
-    "REPORT_BYTES_MAX",
     "UNDATED_SKEW_MAX_MS",
     "MemberReports",
-    "ReportBudget",
     "ReportSpan",
     "ReportedMember",
-    "report_bytes",
 ]
 
 EVENTS_PER_MEMBER_MAX = 32
@@ -40,14 +37,6 @@ EVENTS_PER_MEMBER_MAX = 32
 
 MEMBERS_MAX = 4_096
 """Members kept per group: twice the largest groups, so that departed members are still known."""
-
-REPORT_BYTES_MAX = 100 * 2**20
-"""Bytes of the reports of all groups together: those of 60,000 members, or ten of each in 300 groups of 20. It bounds
-memory if a client invents groups and members: beyond it, new members' reports are refused until old ones were dropped,
-and members that have reported before replace their own oldest ones."""
-
-REPORT_BYTES = 1_700
-"""Bytes of a report without its texts: its objects, and its share of the tables that hold it."""
 
 GROUP_PARTITIONS_MAX = 500_000
 """Partitions in the reports of one group. They stay ranges, but each is made a number where the group is judged."""
@@ -61,13 +50,6 @@ UNDATED_SKEW_MAX_MS = 250
 _NOTHING: Mapping[str, Departure] = MappingProxyType({})
 
 _STOPS = frozenset({Callback.REVOKED, Callback.LOST, Callback.LEFT})
-
-
-RANGES_BYTES = 200
-"""Bytes of one topic in a report: its `PartitionRanges` and its entry in the table."""
-
-NUMBER_BYTES = 36
-"""Bytes of one partition that is a number and no range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +88,6 @@ class ReportedMember:
 
     where: Workload | None = None
     process: str | None = None
-
-
-class ReportBudget:
-    """The bytes (``left``) that further reports of all groups of a tracker together may take."""
-
-    def __init__(self, size_bytes: int = REPORT_BYTES_MAX) -> None:
-        """``size_bytes``: of all reports together."""
-        self.left = size_bytes
 
 
 class MemberReports:
@@ -289,18 +263,6 @@ class MemberReports:
         for event in self._events.get(member_id, ()):
             if event.callback in kinds and span.has(event, event.started_ms):
                 yield event
-
-
-def report_bytes(event: MemberEvent) -> int:
-    """Return the memory of a report in bytes: ranges and texts count with their characters."""
-    texts = (event.event_id, event.group, event.client_id, event.member_id, event.process)
-    optional = (event.instance_id, event.host, event.error, event.reason)
-    ranges = sum(len(topic) + _ranges_bytes(numbers) for topic, numbers in event.partitions.items())
-    return REPORT_BYTES + ranges + sum(map(len, texts)) + sum(len(text) for text in optional if text)
-
-
-def _ranges_bytes(numbers: Sequence[int]) -> int:
-    return RANGES_BYTES + len(numbers.text) if isinstance(numbers, PartitionRanges) else NUMBER_BYTES * len(numbers)
 
 
 def _stop(event: MemberEvent) -> TimeBounds:

@@ -200,6 +200,7 @@ def test_an_observer_whose_brokers_cannot_be_reached_is_not_ready_with_the_reaso
             "member_events",
             "offsets_topic",
             "topics",
+            "tracker",
         }
         assert watched.get("/readyz")[0] == 503
         assert watched.get("/healthz")[0] == 200

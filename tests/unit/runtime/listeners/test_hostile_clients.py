@@ -11,8 +11,8 @@ from contextlib import ExitStack, suppress
 import pytest
 
 from rebalance_agent.http.connections.connection import Limits
+from rebalance_agent.http.events_post import EVENTS_PATH
 from rebalance_agent.model.event_json import json_line
-from rebalance_agent.model.events_post import EVENTS_PATH
 from rebalance_agent.runtime.listeners.web import HEALTH_PATHS
 from rebalance_agent.runtime.processes.sidecar import Sidecar
 from rebalance_agent.runtime.settings.roles import SidecarSettings

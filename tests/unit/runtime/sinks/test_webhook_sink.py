@@ -14,12 +14,12 @@ from rebalance_agent.api.posted_events import LINE_BYTES_MAX
 from rebalance_agent.clock import FakeClock, SystemClock
 from rebalance_agent.cluster.backoff import Backoff
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.http.events_post import EVENTS_PATH
 from rebalance_agent.http.messages import Response
 from rebalance_agent.http.reloaded_files import LOOK_AGAIN_S
 from rebalance_agent.http.server import HttpServer
 from rebalance_agent.http.server_tls import ServerTls, TlsFiles
 from rebalance_agent.model.event_json import json_line
-from rebalance_agent.model.events_post import EVENTS_PATH
 from rebalance_agent.runtime.settings.listener_security import webhook_tls
 from rebalance_agent.runtime.settings.roles import SidecarSettings
 from rebalance_agent.runtime.settings.webhook_target import webhook_target

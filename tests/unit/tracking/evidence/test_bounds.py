@@ -19,13 +19,8 @@ from rebalance_agent.model.partition_ranges import PartitionRanges
 from rebalance_agent.polls.member_events import parse_report
 from rebalance_agent.tracking.cluster_topics import GONE_MAX, ClusterTopics
 from rebalance_agent.tracking.evidence import member_reports
-from rebalance_agent.tracking.evidence.member_reports import (
-    EVENTS_PER_MEMBER_MAX,
-    REPORT_BYTES_MAX,
-    MemberReports,
-    ReportBudget,
-    report_bytes,
-)
+from rebalance_agent.tracking.evidence.member_reports import EVENTS_PER_MEMBER_MAX, MemberReports
+from rebalance_agent.tracking.evidence.report_budget import REPORT_BYTES_MAX, ReportBudget, report_bytes
 from rebalance_agent.tracking.tracker import Tracker
 from rebalance_agent.tracking.views import partition_seconds_at
 from support.observer.fakes import FakeClock

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from rebalance_agent.model.group import UNREAD_ASSIGNMENTS, GroupSnapshot, Member
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
-from rebalance_agent.offsets_topic.work_share import claims as bounds
-from rebalance_agent.offsets_topic.work_share.claims import CLAIMS_MAX, FREE_CLAIMS, bounded_claims, claims
+from rebalance_agent.offsets_topic.work_share import record_claims as bounds
+from rebalance_agent.offsets_topic.work_share.record_claims import CLAIMS_MAX, FREE_CLAIMS, bounded_claims, claims
 from rebalance_agent.tracking.observations import Backfilled, GroupRecord, TopicsSeen
 from rebalance_agent.tracking.tracker import Tracker
 
