@@ -36,6 +36,8 @@ def of_group(events, group):
 GROUPS = {
     "clustered": clustered(8),
     "cooperative": clustered(6, name="cooperative-sticky", topics=3),
+    # All that retention left of a group is its end: nothing to replay, beside others in the same task.
+    "ended": [replace(clustered(1)[0], members=(), topics={}, assigned=0, unassigned=0)],
     # What members say is what Kafka's own sticky says: only its leader's reports show that it was the library's.
     "reported": walked(Walk(1, newest=True), STRATEGIES["sticky"], 6),
     **{
