@@ -89,6 +89,7 @@ def changed(**fields):
         (changed(part=1), "malformed: part"),
         (changed(event_id=""), "malformed: event_id"),
         (changed(members=7), "malformed: members"),
+        (LINE.replace(b'"trigger":"group_started"', b'"trigger":' + b"[" * 900 + b"]" * 900), "malformed: trigger"),
         (b"\xef\xbb\xbf" + LINES[0], "malformed: is not JSON"),
         (LINES[0].decode().encode("utf-16"), "malformed: is not UTF-8"),
     ],
