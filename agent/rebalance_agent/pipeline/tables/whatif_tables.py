@@ -179,9 +179,8 @@ def rows_of_groups(studied: DataFrame, table: Table, make: Callable[[Study], Ite
 
     def rows(chunks: pd.DataFrame) -> pd.DataFrame:
         group = {name: chunks[name].iloc[0] for name in GROUP}
-        # Without its columns named, the frame of a group without rows would not fit those of others in the same task.
-        # With dtype object, integers beside nulls do not become floats.
-        found = [{**group, **row} for row in make(read_studies(chunks))]
+        # Without named columns, a group without rows would not fit others; as objects, integers beside nulls stay such.
+        found = ({**group, **row} for row in make(read_studies(chunks)))
         return pd.DataFrame(found, columns=table.schema.names, dtype=object)
 
     return studied.groupBy(*GROUP).applyInPandas(rows, table.schema).select(*table.schema.names)
