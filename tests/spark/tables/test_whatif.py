@@ -45,8 +45,13 @@ GROUPS = {
     },
 }
 HISTORIES = {group: of_group(events, group) for group, events in GROUPS.items()}
-ENDED = of_group([replace(clustered(1)[0], members=(), topics={}, assigned=0, unassigned=0)], "ended")
-"""All that retention left of a group is its end: nothing to replay, beside others in the same task."""
+ENDED = of_group(
+    [replace(clustered(1)[0], cluster_id="\ud800", members=(), topics={}, assigned=0, unassigned=0)], "ended"
+)
+"""All that retention left of a group is its end: nothing to replay, beside others in the same task.
+
+Its cluster has a name that UTF-8 cannot encode.
+"""
 REPORTS = [
     AssignEvent(f"a{number}", "reported", START_MS, "sticky", "c", number, 0.1, 2, 6, "p", number)
     for number in range(1, 7)

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import bz2
 import gzip
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, NamedTuple, cast
 
 import pyarrow as pa
 
@@ -31,7 +30,7 @@ _PIECE_BYTES = 32 << 20
 _BATCH_BYTES, _BATCH_LINES = 4 << 20, 500
 """Maximum size of a returned batch, which its last line may exceed."""
 
-_OPENERS: Mapping[str, Callable[..., IO[bytes]]] = {".gz": gzip.open, ".bz2": bz2.open}
+_COMPRESSED = (".gz", ".bz2")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -49,7 +48,7 @@ class FilePiece(NamedTuple):
 
 def pieces_of(path: str, size: int, file: str) -> Iterator[FilePiece]:
     """Yield the pieces of a file of ``size`` bytes; only one that is not compressed can be read in several."""
-    begins = [0] if Path(path).suffix in _OPENERS else range(0, max(size, 1), _PIECE_BYTES)
+    begins = [0] if path.endswith(_COMPRESSED) else range(0, max(size, 1), _PIECE_BYTES)
     for begin, end in zip(begins, [*begins[1:], None], strict=True):
         yield FilePiece(path, begin, end, file)
 
@@ -84,8 +83,7 @@ def lines_of(piece: FilePiece) -> Iterator[bytes]:
 
     Of a line with more than `EVENT_BYTES_MAX` bytes, one byte more than that is returned, and the rest is passed over.
     """
-    opener = _OPENERS.get(Path(piece.path).suffix, open)
-    with closing(opener(piece.path, "rb")) as file:
+    with _opened(piece.path) as file:
         position = piece.begin
         if piece.begin:
             # The line that contains the byte before belongs to the piece before.
@@ -102,6 +100,12 @@ def lines_of(piece: FilePiece) -> Iterator[bytes]:
             value = whole.removesuffix(b"\n").removesuffix(b"\r")
             if value.strip(b" "):
                 yield value
+
+
+def _opened(path: str) -> IO[bytes]:
+    if path.endswith(_COMPRESSED):
+        return cast("IO[bytes]", gzip.open(path) if path.endswith(".gz") else bz2.open(path))
+    return Path(path).open("rb")
 
 
 def _pass_over(file: IO[bytes]) -> int:
