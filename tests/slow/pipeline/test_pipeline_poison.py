@@ -20,10 +20,14 @@ from support.pipeline.event_rows import HOUR_MS, MONDAY_MS, events_frame, genera
 from support.pipeline.pipelines import SHORT_LIVED
 from support.pipeline.poison import poison
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(1_800),
+    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
+]
 
-GROUPS, KINDS = 60, 3_000
-END_MS = MONDAY_MS + 60 * 24 * HOUR_MS
+GROUPS, KINDS = 12, 1_500
+END_MS = MONDAY_MS + 28 * 24 * HOUR_MS
 ORDINARY = [
     *(event for seed in range(GROUPS) for event in random_history(seed, group=f"g{seed}")),
     gone(END_MS, group="end"),  # the cluster's last event: no damaged one is later than the clock
@@ -66,9 +70,14 @@ def run(spark, folder, lines, old=()):
 
 
 def rows(tables, name):
-    """What a table says of the ordinary groups."""
+    """What a table says of the ordinary groups; sums of floats depend on their order in the last digits."""
     frame = tables.read(name).drop(*OTHERS).where(F.col("group").isin([event.group for event in ORDINARY]))
-    return sorted(json.dumps(row.asDict(recursive=True), sort_keys=True, default=str) for row in frame.collect())
+    found = ({key: rounded(value) for key, value in row.asDict(recursive=True).items()} for row in frame.collect())
+    return sorted(json.dumps(row, sort_keys=True, default=str) for row in found)
+
+
+def rounded(value):
+    return round(value, 6) if isinstance(value, float) else value
 
 
 def test_damaged_events_end_no_stage_and_change_nothing_that_is_said_of_others(spark, tmp_path):
@@ -80,7 +89,10 @@ def test_damaged_events_end_no_stage_and_change_nothing_that_is_said_of_others(s
     alone, _ = run(spark, tmp_path / "alone", ordinary)
     among, results = run(spark, tmp_path / "among", mixed, OLD)
     for name in ("events", "generations", "members", "group_hours", "baselines", "whatif", "fidelity"):
-        assert rows(among, name) == rows(alone, name) != [], name
+        expected, found = rows(alone, name), rows(among, name)
+        assert expected, name
+        assert set(found) ^ set(expected) == set(), name
+        assert len(found) == len(expected), name
     assert rows(among, "recommendations") == rows(alone, "recommendations")
     assert broken(results) == []
     rejected = among.read("events_rejected").count()

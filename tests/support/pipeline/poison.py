@@ -26,7 +26,7 @@ def poison(events, *, seed, count):
     rng = random.Random(seed)
     for number in range(count):
         event = json.loads(json.dumps(rng.choice(events)))
-        event |= {"event_id": f"poison-{number}", "group": f"poison-{number % 97}"}
+        event |= {"event_id": f"poison-{number}", "group": f"poison-{number % 20}"}
         for _ in range(rng.choice((1, 1, 1, 2, 3))):
             _damage(rng, event)
         yield json.dumps(event).replace(f'"{_ESCAPED}', "").replace(f'{_ESCAPED}"', "").replace('\\"', '"').encode()
