@@ -1,7 +1,8 @@
-"""Fetches the jars of a lock file once, verifies their sha256, and keeps them in one cache directory.
+"""Fetches the jars of a lock file once, keeps them in one cache directory, and verifies their sha256 at each use.
 
-A file gets its final name only after its bytes were verified, so a file of that name can be used without hashing it
-again. One file lock per cache makes a second process wait for the first instead of downloading twice.
+A file gets its final name only after its bytes were verified. They are hashed again whenever they are used, since
+between two runs anything may have changed them: 92 jars of 56 MB take a tenth of a second. One file lock per cache
+makes a second process wait for the first instead of downloading twice.
 """
 
 from __future__ import annotations
@@ -50,25 +51,25 @@ def cache_directory() -> Path:
 def ensure_artifacts(
     artifacts: Sequence[Artifact], cache: Path, fetch: Fetch | None = None, *, title: str = "embedded Kafka"
 ) -> tuple[Path, ...]:
-    """Return the paths of ``artifacts`` in ``cache``, in their order, after fetching those that are missing.
+    """Return the paths of ``artifacts`` in ``cache``, in their order, after fetching those that are missing or changed.
 
-    Needs no network when none is missing. ``fetch`` is by default a download through jgo; ``title`` is their name in
+    Needs no network when all are there. ``fetch`` is by default a download through jgo; ``title`` is their name in
     the progress line.
 
     Raises:
         ArtifactError: an artifact cannot be fetched or its checksum differs, or the cache is not writable.
     """
     folder = cache / "jars"
-    if missing := _missing(artifacts, folder):
-        try:
+    try:
+        if _missing(artifacts, folder):
             folder.mkdir(parents=True, exist_ok=True)
             with _exclusive(cache / "jars.lock"):
-                missing = _missing(artifacts, folder)  # another process may have fetched them meanwhile
-                if missing:
+                # Another process may have fetched them meanwhile.
+                if missing := _missing(artifacts, folder):
                     _fetch_all(missing, folder, fetch or _jgo_fetch(), title)
-        except OSError as error:
-            msg = f"cannot keep jars in {cache}: {error}. Set REBALANCE_AGENT_CACHE to a writable directory"
-            raise ArtifactError(msg) from error
+    except OSError as error:
+        msg = f"cannot keep jars in {cache}: {error}. Set REBALANCE_AGENT_CACHE to a writable directory"
+        raise ArtifactError(msg) from error
     return tuple(folder / artifact.filename for artifact in artifacts)
 
 
@@ -89,13 +90,18 @@ def _exclusive(path: Path) -> Iterator[None]:
 
 
 def _missing(artifacts: Sequence[Artifact], folder: Path) -> list[Artifact]:
-    def present(path: Path, size: int) -> bool:
+    def present(artifact: Artifact) -> bool:
         try:
-            return path.stat().st_size == size
+            return _digest(folder / artifact.filename) == artifact.sha256
         except (FileNotFoundError, NotADirectoryError):
             return False
 
-    return [artifact for artifact in artifacts if not present(folder / artifact.filename, artifact.size)]
+    return [artifact for artifact in artifacts if not present(artifact)]
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _fetch_all(missing: Sequence[Artifact], folder: Path, fetch: Fetch, title: str) -> None:
@@ -138,8 +144,7 @@ def _fetch_one(artifact: Artifact, folder: Path, incoming: Path, fetch: Fetch) -
 
 
 def _verify(artifact: Artifact, path: Path) -> None:
-    with path.open("rb") as file:
-        actual = hashlib.file_digest(file, "sha256").hexdigest()
+    actual = _digest(path)
     if actual != artifact.sha256:
         msg = (
             f"{artifact.coordinate} has sha256 {actual}, the lock file says {artifact.sha256}: not used. "

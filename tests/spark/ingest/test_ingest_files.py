@@ -12,6 +12,7 @@ import pytest
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.event_json import event_from_json, json_line, json_object
+from rebalance_agent.pipeline.ingest.event_rows import EVENT_BYTES_MAX, KEPT_BYTES_MAX
 from rebalance_agent.pipeline.ingest.ingest_events import Ingested, events_of_files, ingest_batch, retry_rejected
 from rebalance_agent.pipeline.tables.schemas import EVENTS
 
@@ -130,6 +131,18 @@ def test_what_is_no_event_is_kept_with_its_bytes_and_the_reason_and_stops_nothin
     assert tables.read("events_rejected").count() == len(MALFORMED)
     for value, reason in MALFORMED.items():
         assert found[value].startswith(reason)
+
+
+def test_a_line_of_any_length_is_set_aside_with_the_reason(tables, folder):
+    long = b"x" * (EVENT_BYTES_MAX + 1)
+    with gzip.open(folder / "events-1.ndjson.gz", "wb", 1) as file:
+        for part in (LINES[0] + b"\n", *[long] * 64, b"\n", LINES[1]):
+            file.write(part)
+    assert ingest(tables, folder) == Ingested(2, 1)
+    (row,) = rows(tables, "events_rejected")
+    assert row["reason"] == f"too_large: more than {EVENT_BYTES_MAX} bytes, of which {KEPT_BYTES_MAX} are kept"
+    assert bytes(row["value"]) == long[:KEPT_BYTES_MAX]
+    assert row["file"].endswith("/events-1.ndjson.gz")
 
 
 def test_what_was_too_new_is_read_by_the_release_that_knows_it(tables, folder, monkeypatch):

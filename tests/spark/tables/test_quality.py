@@ -135,6 +135,21 @@ def test_a_missing_generation_is_a_warning_that_names_it(spark):
     assert broken([row], strict=True) == [row]
 
 
+def test_an_event_that_an_earlier_release_stored_and_that_cannot_be_a_row_is_left_out_and_counted(spark, whole):
+    shared = whole["generations"].where("`group` = 'shared'").first()["event_id"]
+    spoilt = F.when(F.col("event_id") == shared, F.expr("replace(body, '\"epoch_kind\"', '\"news\"')"))
+    events = whole["events"].withColumn("body", F.coalesce(spoilt, "body"))
+    found = failures({"events": events, "generations": generations(events)})
+    [row] = found.values()
+    assert (row["table"], row["expectation"], row["failed"]) == ("events", "each generation event is a row", 1)
+    assert json.loads(row["example"]) == {"event_id": shared}
+    assert broken([row]) == []
+    rest = generations(events).select("event_id").collect()
+    assert {each["event_id"] for each in rest} == {
+        each["event_id"] for each in whole["generations"].collect() if each["event_id"] != shared
+    }
+
+
 ADVISED = {
     "whatif": {"strategy": "range", "protocol": "eager", "generations": 2, "moved": 3, "needed": 2, "excess": 1},
     "fidelity": {

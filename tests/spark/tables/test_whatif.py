@@ -45,6 +45,13 @@ GROUPS = {
     },
 }
 HISTORIES = {group: of_group(events, group) for group, events in GROUPS.items()}
+ENDED = of_group(
+    [replace(clustered(1)[0], cluster_id="\ud800", members=(), topics={}, assigned=0, unassigned=0)], "ended"
+)
+"""All that retention left of a group is its end: nothing to replay, beside others in the same task.
+
+Its cluster has a name that UTF-8 cannot encode.
+"""
 REPORTS = [
     AssignEvent(f"a{number}", "reported", START_MS, "sticky", "c", number, 0.1, 2, 6, "p", number)
     for number in range(1, 7)
@@ -66,14 +73,14 @@ def rows(frame, *keys):
 
 @pytest.fixture(scope="module")
 def studied(spark):
-    frame = study(spark, HISTORIES, REPORTS)
+    frame = study(spark, HISTORIES | {"ended": ENDED}, REPORTS)
     yield frame
     frame.unpersist()
 
 
 def test_each_strategys_figures_are_those_of_a_plain_call(studied):
     found = rows(whatif(studied), "group", "strategy")
-    assert len(found) == len(HISTORIES) * len(STRATEGIES)
+    assert len(found) == (len(HISTORIES) + 1) * len(STRATEGIES)
     for group, events in HISTORIES.items():
         expected = what_if(history_of(events))
         for outcome in expected.outcomes:

@@ -85,6 +85,18 @@ def test_a_truncated_file_in_the_cache_is_fetched_again(tmp_path):
     assert ensure_artifacts(ARTIFACTS, tmp_path, serve)[0].read_bytes() == CONTENT["a"]
 
 
+def test_a_changed_file_of_the_same_size_is_fetched_again_or_refused(tmp_path):
+    path = ensure_artifacts(ARTIFACTS, tmp_path, serve)[0]
+    path.write_bytes(b"evil".ljust(len(CONTENT["a"])))
+
+    def fail(_each, _directory):
+        raise ConnectionError("no route to host")
+
+    with pytest.raises(ArtifactError, match="cannot fetch g:a:1"):
+        ensure_artifacts(ARTIFACTS, tmp_path, fail)
+    assert ensure_artifacts(ARTIFACTS, tmp_path, serve)[0].read_bytes() == CONTENT["a"]
+
+
 def test_other_bytes_than_locked_are_refused_and_leave_nothing(tmp_path):
     def tamper(each, directory):
         path = serve(each, directory)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rebalance_agent.model.event_json import event_from_json, json_line, json_object
 from rebalance_agent.pipeline.ingest import event_rows
 from rebalance_agent.pipeline.ingest.event_rows import EventRow, Reason, event_row, rejected_id
 
@@ -26,6 +27,32 @@ def test_a_published_event_is_a_row_of_its_own_words(line):
     assert row.timestamp == dt.datetime.fromtimestamp(data["timestamp_ms"] / 1000, dt.UTC)
 
 
+LINE = LINES[0]
+ODD = {
+    "a number that Spark's reader refuses": LINE[:-1] + b',"news":' + b"7" * 2_000 + b"}",
+    "a name that Spark's reader refuses": LINE[:-1] + b',"' + b"k" * 60_000 + b'":1}',
+    "objects deeper than Spark's reader goes": LINE[:-1] + b',"news":' + b'{"a":' * 950 + b"1" + b"}" * 950 + b"}",
+    "numbers that are none": LINE[:-1] + b',"news":[NaN,Infinity,-Infinity,1e999]}',
+    "without a field that has a default": LINE.replace(b'"epoch_kind":"generation",', b""),
+    "a name twice": LINE.replace(b'"owned":{}', b'"owned":{"eager":"0-1","eager":"2"},"owned":{}'),
+    "blanks and another order": json.dumps(dict(reversed(json.loads(LINE).items())), indent=1).encode(),
+    "ranges that are not joined": LINE.replace(b'"eager":"0-3"', b'"eager":"0,1,2-3"'),
+}
+
+
+@pytest.mark.parametrize("line", ODD.values(), ids=ODD)
+def test_the_body_is_written_anew_from_what_was_decoded(line):
+    assert line != LINE
+    row = event_row(line)
+    assert isinstance(row, EventRow)
+    assert row == event_row(LINE)
+
+
+def test_the_body_of_a_name_without_a_utf_8_form_is_still_that_name():
+    line = LINE.replace(b'"group":"', b'"group":"\\ud800')
+    assert json.loads(event_row(line).body) == json.loads(line)
+
+
 @given(st.binary(max_size=200))
 def test_bytes_that_are_no_event_are_a_reason(value):
     assert isinstance(event_row(value), Reason)
@@ -39,6 +66,8 @@ def test_a_damaged_event_is_a_row_or_a_reason_and_both_can_be_stored(line, data)
     for text in found if isinstance(found, EventRow) else [str(found)]:
         if isinstance(text, str):
             text.encode()
+    if isinstance(found, EventRow):
+        assert json_line(event_from_json(json_object(found.body))).decode() == found.body
 
 
 def changed(**fields):
@@ -60,6 +89,7 @@ def changed(**fields):
         (changed(part=1), "malformed: part"),
         (changed(event_id=""), "malformed: event_id"),
         (changed(members=7), "malformed: members"),
+        (LINE.replace(b'"trigger":"group_started"', b'"trigger":' + b"[" * 900 + b"]" * 900), "malformed: trigger"),
         (b"\xef\xbb\xbf" + LINES[0], "malformed: is not JSON"),
         (LINES[0].decode().encode("utf-16"), "malformed: is not UTF-8"),
     ],

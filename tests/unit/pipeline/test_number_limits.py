@@ -74,13 +74,39 @@ def test_what_is_published_is_within_them(event):
             for name in ("owned", "assigned")
         ),
         (replace(GENERATION, parts=0), "part"),
+        *(
+            (replace(GENERATION, **{name: value}), name)
+            for name in ("slowest_seconds", "slowest_lower_seconds", "skew_ratio")
+            for value in (-0.1, 1e11)
+        ),
+        *(
+            (replace(GENERATION, stall=replace(GENERATION.stall, **{name: value})), f"stall.{name}")
+            for name in ("lower_seconds", "seconds", "partition_seconds", "upper_partition_seconds")
+            for value in (-0.1, 1e20)
+        ),
+        (replace(GENERATION, stall=replace(GENERATION.stall, lower_seconds=2.0, seconds=1.0)), "stall.lower_seconds"),
+        (replace(GENERATION, closes_episode=False), "stall"),
+        (replace(GENERATION, episode_generation=GENERATION.generation + 1), "episode_generation"),
+        (replace(GENERATION, phases=replace(GENERATION.phases, completed_ms=NOW_MS - 86_400_000)), "phases.started_ms"),
+        *(
+            (replace(GENERATION, members=(replace(GENERATION.members[0], stop_seconds=value),)), "members.stop_seconds")
+            for value in (-0.1, 1e11)
+        ),
+        (replace(GENERATION, members=GENERATION.members * 2), "members"),
+        (replace(GENERATION, members=()), "unassigned"),
         (replace(ABORTED, generations=2**31), "generations"),
         (replace(ABORTED, generation=2**31), "generation"),
         (replace(ROLLOUT, started_ms=2**60), "started_ms"),
         (replace(ROLLOUT, revision=2**31), "revision"),
+        (replace(ROLLOUT, stall_seconds=1e11), "stall_seconds"),
+        (replace(ROLLOUT, stalled_partition_seconds=-1.0), "stalled_partition_seconds"),
     ],
 )
-def test_what_no_column_can_hold_is_refused_by_its_name(event, field):
+def test_what_no_column_can_hold_or_contradicts_itself_is_refused_by_its_name(event, field):
     with pytest.raises(InvalidInputError) as refused:
         require_bounds(event)
     assert refused.value.field == field
+
+
+def test_a_part_need_not_have_what_only_all_parts_have():
+    require_bounds(replace(GENERATION, members=(), parts=2))

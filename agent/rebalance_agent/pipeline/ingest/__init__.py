@@ -2,6 +2,7 @@
 
 - ``ingest_events``, ``streaming``: read published events from a topic, as a stream or at rest, or from files.
 - ``backfill``, ``log_rows``: read records of ``__consumer_offsets`` and replay them into events.
+- ``file_lines``: reads lines of local files, each up to a maximum length.
 - ``event_rows``, ``decoding``, ``number_limits``: convert bytes to rows, or give the reason for rejection.
 
 It does not aggregate; that is done in ``tables``.

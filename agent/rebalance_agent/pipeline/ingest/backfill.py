@@ -24,7 +24,7 @@ from rebalance_agent.groupprotocol.group_fact import COMMIT_KEYS_END
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.pipeline.errors import PipelineError, one_line
 from rebalance_agent.pipeline.ingest.decoding import DECODED
-from rebalance_agent.pipeline.ingest.ingest_events import Ingested, count_rows, merge_rows
+from rebalance_agent.pipeline.ingest.ingest_events import LINE_BYTES_MAX, Ingested, count_rows, merge_rows
 from rebalance_agent.pipeline.ingest.log_rows import GroupPatterns, replayed_rows
 from rebalance_agent.pipeline.spark.kafka_options import OWN_GROUPS, source_options
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
@@ -139,13 +139,14 @@ def records_of_files(spark: SparkSession, folder: str) -> DataFrame:
 
     Columns or fields, as ``rebalance-agent decode`` takes them: ``key`` and ``value`` (base64 in JSON), ``timestamp``
     (epoch milliseconds), optionally ``partition`` and ``offset``. Without these two, records are ordered by timestamp
-    and then by position in the files.
+    and then by position in the files. A line of more than `_RECORD_LINE_BYTES_MAX` is left out.
 
     Raises:
         InvalidInputError: there are no such files, or they have other columns.
     """
     parquet = spark.read.option("pathGlobFilter", "*.parquet")
     lines = spark.read.option("pathGlobFilter", "{*.ndjson,*.ndjson.gz,*.jsonl,*.jsonl.gz}")
+    lines = lines.option(LINE_BYTES_MAX, _RECORD_LINE_BYTES_MAX)
     try:
         frame = parquet.schema(_PARQUET).parquet(folder)
         if frame.isEmpty():
@@ -173,6 +174,9 @@ def records_of_files(spark: SparkSession, folder: str) -> DataFrame:
 
 
 _POSITION_COLUMNS = "partition int, offset long, timestamp long"
+_RECORD_LINE_BYTES_MAX = 64 << 20
+"""Maximum bytes of a line. In base64, the largest record that brokers take by default has 1.4 MB."""
+
 _PARQUET = f"key binary, value binary, {_POSITION_COLUMNS}"
 _LINES = f"key string, value string, {_POSITION_COLUMNS}"
 

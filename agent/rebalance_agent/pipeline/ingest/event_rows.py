@@ -1,4 +1,9 @@
-"""Converts a published value (bytes) to a row of `events`, or to the reason for its rejection. Pure, without Spark."""
+"""Converts a published value (bytes) to a row of `events`, or to the reason for its rejection. Pure, without Spark.
+
+The row's ``body`` is written anew from the decoded event, as a sidecar does with what it receives. Later stages so read
+only JSON that this package has written: Spark's reader takes a whole event for null if it contains a number of 1,001
+digits or a name of 50,001 characters, knows no defaults, and keeps both of two equal names.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,7 @@ import hashlib
 from typing import NamedTuple
 
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.model.event_json import event_from_json, json_object
+from rebalance_agent.model.event_json import event_from_json, json_line, json_object
 from rebalance_agent.model.events import EVENT_KINDS, SCHEMA_VERSION, Event, GenerationEvent
 from rebalance_agent.pipeline.ingest.number_limits import require_bounds
 from rebalance_agent.visible_names import visible
@@ -57,15 +62,14 @@ def event_row(value: bytes | None) -> EventRow | Reason:
     if value is None:
         return Reason("malformed", "the record has no value")
     if len(value) > EVENT_BYTES_MAX:
-        return Reason("too_large", f"{len(value)} bytes, at most {EVENT_BYTES_MAX} are read; kept: {KEPT_BYTES_MAX}")
+        return Reason("too_large", f"more than {EVENT_BYTES_MAX} bytes, of which {KEPT_BYTES_MAX} are kept")
     try:
-        body = value.decode()
-        data = json_object(body)
+        data = json_object(value.decode())
         if (reason := _not_ours(data)) is not None:
             return reason
         event = event_from_json(data)
         version = data["schema_version"] if isinstance(data, dict) else SCHEMA_VERSION
-        return row_of(event, body, version)
+        return row_of(event, version)
     except UnicodeDecodeError:
         return Reason("malformed", "is not UTF-8 text")
     except InvalidInputError as error:
@@ -84,11 +88,11 @@ def _not_ours(data: object) -> Reason | None:
     return None
 
 
-def row_of(event: Event, body: str, schema_version: int = SCHEMA_VERSION) -> EventRow:
-    """Return the row of ``event``, whose JSON is ``body``.
+def row_of(event: Event, schema_version: int = SCHEMA_VERSION) -> EventRow:
+    """Return the row of ``event``.
 
     Raises:
-        InvalidInputError: the event id is empty, or a number is out of bounds (see `require_bounds`).
+        InvalidInputError: the event id is empty, or no table can hold the event (see `require_bounds`).
     """
     if not event.event_id:
         raise InvalidInputError("event_id", "must not be empty")
@@ -105,7 +109,7 @@ def row_of(event: Event, body: str, schema_version: int = SCHEMA_VERSION) -> Eve
         part,
         parts,
         dt.datetime.fromtimestamp(event.timestamp_ms / 1000, dt.UTC),
-        body,
+        json_line(event).decode(),
         getattr(event, "generation", None),
         None if source is None else source.value,
     )

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 from pyspark.sql.types import TimestampType
 from pyspark.storagelevel import StorageLevel
@@ -23,13 +23,15 @@ from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.pipeline.errors import PipelineError
 from rebalance_agent.pipeline.ingest.decoding import DECODED, LOCATION_COLUMNS, decode
-from rebalance_agent.pipeline.ingest.event_rows import EventRow, event_row
+from rebalance_agent.pipeline.ingest.event_rows import EVENT_BYTES_MAX, EventRow, event_row
+from rebalance_agent.pipeline.ingest.file_lines import LINES, PIECES, file_lines, pieces_of
 from rebalance_agent.pipeline.spark.kafka_options import OWN_GROUPS, source_options
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.pipeline.tables.schemas import EVENTS, EVENTS_REJECTED
 
 __all__ = [
     "FILES",
+    "LINE_BYTES_MAX",
     "Ingested",
     "checkpoint_of",
     "count_rows",
@@ -45,6 +47,11 @@ __all__ = [
 
 FILES = "{*.ndjson,*.ndjson.gz,*.ndjson.[0-9]*,*.jsonl,*.jsonl.gz}"
 """Glob of the names of event files, including the observer's rotated ones."""
+
+LINE_BYTES_MAX = "mapreduce.input.linerecordreader.line.maxlength"
+"""Name of the option of Spark's readers of lines: the bytes of a line above which it is left out."""
+
+_LOCAL = "file:"
 
 _KAFKA_COLUMNS = ("key", "value", "topic", "partition", "offset", "CAST(NULL AS STRING) AS file")
 
@@ -109,24 +116,44 @@ def _topic_options(properties: Mapping[str, str], topic: str) -> dict[str, str]:
 def events_of_files(spark: SparkSession, folder: str) -> DataFrame:
     """Return the lines of the files in ``folder`` (`FILES`) as values, unchanged; blank lines are left out.
 
+    Local files are read by `file_lines`, which cuts lines that are too long for an event. Spark reads those behind
+    another address, and leaves such lines out.
+
     Raises:
         InvalidInputError: there is no such file.
     """
     try:
-        lines = spark.read.format("text").option("pathGlobFilter", FILES).load(folder)
-        has_files = bool(lines.inputFiles())
+        found = spark.read.format("binaryFile").option("pathGlobFilter", FILES).load(folder)
+        files = found.select("path", "length", F.col("_metadata.file_path")).collect()
     except AnalysisException:
-        has_files = False
-    if not has_files:
+        files = []
+    if not files:
         raise InvalidInputError("--events", f"{folder} has no files of events: {FILES.strip('{}')}")
-    return lines.where(F.length(F.trim("value")) > 0).select(
+    if all(row["path"].startswith(_LOCAL) for row in files):
+        lines = _local_lines(spark, files)
+    else:
+        reader = spark.read.format("text").option("pathGlobFilter", FILES).option(LINE_BYTES_MAX, EVENT_BYTES_MAX)
+        lines = reader.load(folder).select(F.col("value").cast("binary"), F.col("_metadata.file_path").alias("file"))
+        lines = lines.where(F.length(F.trim(F.col("value").cast("string"))) > 0)
+    return lines.select(
         F.lit(None).cast("binary").alias("key"),
-        F.col("value").cast("binary").alias("value"),
+        "value",
         F.lit(None).cast("string").alias("topic"),
         F.lit(None).cast("int").alias("partition"),
         F.lit(None).cast("long").alias("offset"),
-        F.col("_metadata.file_path").alias("file"),
+        "file",
     )
+
+
+def _local_lines(spark: SparkSession, files: Sequence[Row]) -> DataFrame:
+    pieces = [
+        piece
+        for row in files
+        for piece in pieces_of("/" + row["path"].removeprefix(_LOCAL).lstrip("/"), row["length"], row["file_path"])
+    ]
+    # One task for each piece, as in Spark's own reader.
+    rows = spark.sparkContext.parallelize([tuple(piece) for piece in pieces], len(pieces))
+    return spark.createDataFrame(rows, PIECES).mapInArrow(file_lines, LINES)
 
 
 def rejected_as_newer(tables: DeltaTables) -> DataFrame:

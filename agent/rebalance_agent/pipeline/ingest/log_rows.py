@@ -69,10 +69,9 @@ def _row(item: Event | UnreadableRecord, topic: str | None, partition: int) -> d
         offset = record.offset if record.offset < _SUBSTITUTE_OFFSETS else None
         identity = rejected_id(record.value, topic, partition, offset, record.key.hex())
         return rejected_row(reason, record.key, record.value, {**location, "offset": offset}, identity)
-    body = json_line(item)
     try:
-        return {**row_of(item, body.decode())._asdict(), **location}
+        return {**row_of(item)._asdict(), **location}
     except InvalidInputError as error:
         # The records can be decoded, but a value in them, such as the timestamp, is out of bounds.
-        reason = Reason("offsets_record", str(error))
+        reason, body = Reason("offsets_record", str(error)), json_line(item)
         return rejected_row(reason, None, body, location, rejected_id(body, topic, partition))

@@ -1,7 +1,8 @@
-"""Bounds for the numbers in an event, so that every later stage can store and add them. Pure, without Spark.
+"""Bounds for what is in an event, so that every later stage can store, add and compare it. Pure, without Spark.
 
-The codec accepts any 64-bit number. The tables' columns are narrower and Spark checks sums for overflow, so one event
-out of bounds would fail every later run, at a stage that cannot say which event it was.
+The codec accepts any 64-bit number and any finite one. The tables' columns are narrower, Spark checks sums for
+overflow, and the expectations compare columns with each other: so one event out of bounds, or one that contradicts
+itself, would fail every later run, at a stage that cannot say which event it was.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ import datetime as dt
 from collections.abc import Iterable
 
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.model.episode import Stall
 from rebalance_agent.model.events import AbortedEvent, Event, GenerationEvent
 from rebalance_agent.model.rollout import RolloutEvent
+from rebalance_agent.pipeline.tables.whole_generations import require_whole
 
 __all__ = ["require_bounds"]
 
@@ -26,6 +29,16 @@ _TIME = (_EARLIEST_MS, _LATEST_MS, "must lie between the years 2000 and 2100")
 _COUNT = (0, _BEYOND_INT, "must be a 32-bit number that is not negative")
 _INTEGER = (-_BEYOND_INT, _BEYOND_INT, "must be a 32-bit number")
 
+_SECONDS_MAX = (_LATEST_MS - _EARLIEST_MS) / 1000
+_SECONDS = (0, _SECONDS_MAX, "must be seconds, not negative and within a century")
+_PARTITION_SECONDS = (
+    0,
+    _SECONDS_MAX * _BEYOND_INT,
+    "must be seconds of partitions, not negative, each within a century",
+)
+_RATIO = (0, _BEYOND_INT, "must be a ratio that is not negative and below 2**31")
+"""Above these, a sum over many events would be infinite, and a quotient of two such sums no number."""
+
 _NAME_MAX = 32_767
 """Maximum length of a topic name in characters: that of a Kafka string, and less than Spark's JSON reader accepts."""
 
@@ -35,10 +48,13 @@ _TIMEOUTS = ("session_timeout_ms", "rebalance_timeout_ms")
 
 
 def require_bounds(event: Event) -> None:
-    """Check the numbers that later stages compute with: times, and counts, generations and timeouts of 32 bits.
+    """Check the numbers that later stages compute with, and that an event does not contradict itself.
+
+    The numbers are times, durations, and counts, generations and timeouts of 32 bits. A generation that is complete in
+    one part must also pass `require_whole`.
 
     Raises:
-        InvalidInputError: a number is out of bounds; the message names the field.
+        InvalidInputError: a number is out of bounds, or two fields exclude each other; the message names the field.
     """
     _require(_TIME, event, ("timestamp_ms",))
     _require(_COUNT, event, ("revision",))
@@ -49,6 +65,8 @@ def require_bounds(event: Event) -> None:
         _require(_INTEGER, event, ("generation",))
     elif isinstance(event, RolloutEvent):
         _require(_TIME, event, ("started_ms",))
+        _require(_SECONDS, event, ("stall_seconds",))
+        _require(_PARTITION_SECONDS, event, ("stalled_partition_seconds",))
 
 
 def _require_generation(event: GenerationEvent) -> None:
@@ -57,18 +75,38 @@ def _require_generation(event: GenerationEvent) -> None:
     _require(_TIME, event.phases, ("started_ms", "joined_ms", "completed_ms"), "phases.")
     _require(_COUNT, event, _COUNTS)
     _require(_INTEGER, event, _GENERATIONS)
+    _require(_RATIO, event, ("skew_ratio",))
+    _require(_SECONDS, event, ("slowest_seconds", "slowest_lower_seconds"))
+    if event.episode_generation > event.generation:
+        raise InvalidInputError("episode_generation", "must not be above generation")
+    if event.phases.started_ms is not None and event.phases.started_ms > event.phases.completed_ms:
+        raise InvalidInputError("phases.started_ms", "must not be after completed_ms")
+    if event.stall is not None:
+        _require_stall(event, event.stall)
     lengths = [*map(len, event.topics)]
     for member in event.members:
         _require(_INTEGER, member, _TIMEOUTS, "members.")
+        _require(_SECONDS, member, ("stop_seconds",), "members.")
         lengths += map(len, member.owned)
         lengths += map(len, member.assigned)
     if max(lengths, default=0) > _NAME_MAX:
         raise InvalidInputError("topics", f"must have names of at most {_NAME_MAX} characters")
     if min(event.topics.values(), default=0) < 0 or sum(event.topics.values()) >= _BEYOND_INT:
         raise InvalidInputError("topics", "must have partition counts that are not negative and in all a 32-bit number")
+    if event.parts == 1:
+        require_whole(event)
 
 
-def _require(limits: tuple[int, int, str], source: object, names: Iterable[str], prefix: str = "") -> None:
+def _require_stall(event: GenerationEvent, stall: Stall) -> None:
+    if not event.closes_episode:
+        raise InvalidInputError("stall", "must be that of a generation that closes its episode")
+    _require(_SECONDS, stall, ("lower_seconds", "seconds"), "stall.")
+    _require(_PARTITION_SECONDS, stall, ("partition_seconds", "upper_partition_seconds"), "stall.")
+    if stall.seconds is not None and stall.lower_seconds > stall.seconds:
+        raise InvalidInputError("stall.lower_seconds", "must not be above seconds")
+
+
+def _require(limits: tuple[float, float, str], source: object, names: Iterable[str], prefix: str = "") -> None:
     """Check the present attributes in ``names``; ``limits``: minimum, exclusive maximum, and the rule in words."""
     first, beyond, rule = limits
     for name in names:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
-from rebalance_agent.model.events import AbortedEvent, GroupGoneEvent
+from rebalance_agent.model.events import AbortedEvent, GenerationEvent, GroupGoneEvent
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.pipeline.tables.schemas import GROUP
 
-__all__ = ["steps", "with_hours", "with_members"]
+__all__ = ["steps", "with_hours", "with_members", "with_rows"]
 
 
 def steps(generations: DataFrame, events: DataFrame) -> DataFrame:
@@ -52,6 +52,13 @@ def steps(generations: DataFrame, events: DataFrame) -> DataFrame:
         .where("generation > previous")
         .select(*GROUP, "previous", "generation", "aborted")
     )
+
+
+def with_rows(generations: DataFrame, events: DataFrame) -> DataFrame:
+    """Return the events of generations that have one part, and whether they have a row in ``generations``."""
+    rows = generations.select("event_id", F.lit(True).alias("is_row"))
+    wanted = events.where((F.col("kind") == GenerationEvent.KIND) & (F.col("parts") == 1)).select("event_id")
+    return wanted.join(rows, "event_id", "left")
 
 
 def with_members(generations: DataFrame, members: DataFrame) -> DataFrame:

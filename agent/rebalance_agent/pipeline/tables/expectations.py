@@ -2,7 +2,7 @@
 
 A failed expectation of severity ``error`` means that rows are wrong: a defect of the pipeline, or another program wrote
 to the tables. A ``warning`` is about the observed data: a generation is missing because no observer ran, and cannot be
-recovered.
+recovered; or an event that an earlier release stored cannot be a row.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent.model.baseline import HOURS_OF_WEEK
-from rebalance_agent.pipeline.tables.cross_checks import steps, with_hours, with_members
+from rebalance_agent.pipeline.tables.cross_checks import steps, with_hours, with_members, with_rows
 from rebalance_agent.pipeline.tables.schemas import (
     BASELINES,
     EVENTS,
@@ -134,6 +134,14 @@ _JOINED: Sequence[tuple[Callable[[DataFrame, DataFrame], DataFrame], tuple[Table
                 Severity.WARNING,
                 (*GROUP, "previous", "generation", "aborted"),
             ),
+        ),
+    ),
+    (
+        with_rows,
+        (GENERATIONS, EVENTS),
+        (
+            # `ingest` rejects what cannot be a row; earlier releases did not.
+            _Expectation(EVENTS, "each generation event is a row", "is_row", Severity.WARNING),
         ),
     ),
     (

@@ -8,17 +8,21 @@ over the closing rows.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from typing import cast
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 from pyspark.sql.types import StringType
 
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.model.event_json import event_from_json
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.rollout import RolloutEvent
 from rebalance_agent.pipeline.tables.schemas import EVENTS, GENERATIONS, GROUP
+from rebalance_agent.pipeline.tables.whole_generations import require_whole
 
 __all__ = ["generations", "joined_body"]
 
@@ -39,6 +43,9 @@ _EVENT = ", ".join(
 )
 """SQL schema of the fields that are read from an event's JSON."""
 
+_COMPLETE = " AND ".join(f"`{field.name}` IS NOT NULL" for field in GENERATIONS.schema if not field.nullable)
+"""SQL: whether a row can be stored."""
+
 _ROLLOUT = "started_ms BIGINT, first_generation BIGINT, last_generation BIGINT"
 
 _ONE_EVENT = ("cluster_id", "group", "generation", "timestamp", "revision", "parts")
@@ -48,22 +55,39 @@ _ONE_EVENT = ("cluster_id", "group", "generation", "timestamp", "revision", "par
 def generations(events: DataFrame) -> DataFrame:
     """Return the rows of table ``generations`` for rows of table ``events`` (each event once, in its highest revision).
 
-    An event with missing parts is left out until they arrive.
+    An event with missing parts is left out until they arrive. One that cannot be a row is left out, too (`ingest`
+    rejects those, but earlier releases did not); the expectations count it.
     """
     whole = _whole(events.where(F.col("kind") == GenerationEvent.KIND))
     parsed = whole.withColumn("event", F.from_json("body", _EVENT)).withColumns(
         {name: F.col("event")[name] for name in _COPIED}
     )
-    return _with_rollout(parsed.withColumns(_derived(F.col("event"))), events).select(*GENERATIONS.schema.names)
+    rows = parsed.withColumns(_derived(F.col("event"))).where(F.expr(_COMPLETE))
+    return _with_rollout(rows, events).select(*GENERATIONS.schema.names)
 
 
-def joined_body(bodies: Sequence[str]) -> str:
-    """Return the JSON of an event from that of its parts, in order; fields unknown to this release are kept."""
+def joined_body(bodies: Sequence[str]) -> str | None:
+    """Return the JSON of an event from that of its parts, in order; None if these parts do not belong together."""
     parts = [json.loads(body) for body in bodies]
     members = [member for part in parts for member in part["members"]]
     whole = {**parts[0], "members": members, "part": 0, "parts": 1}
+    if [part["part"] for part in parts] != list(range(len(parts))) or not _is_whole(whole):
+        return None
     text = json.dumps(whole, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _is_whole(data: Mapping[str, object]) -> bool:
+    """Whether the joined event does not contradict itself; true of one that is too large to be read as a whole."""
+    try:
+        event = event_from_json(data)
+    except InvalidInputError:
+        return True
+    try:
+        require_whole(cast("GenerationEvent", event))
+    except InvalidInputError:
+        return False
+    return True
 
 
 _join = F.udf(joined_body, StringType())

@@ -64,10 +64,7 @@ EVENT_BYTES_MAX = 64 << 20
 """Maximum characters of JSON of one generation, parts joined; enough for a quarter of a million members."""
 
 OBJECTS_NEW_MAX = 100_000
-"""New objects between two runs of Python's garbage collector in a worker process, which runs only this code.
-
-With the default of 700, the collector took an eighth of the time.
-"""
+"""New objects between two runs of a worker's garbage collector; with the default, 700, it took 12 % of the time."""
 
 TASKS_PER_CORE = 4
 """Minimum tasks for each core. Groups differ in length, and with one task each the longest would delay the stage."""
@@ -87,10 +84,7 @@ STUDIES = columns(((StringType(), "cluster_id group"), (IntegerType(), "chunk"),
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """The what-if and fidelity results of one chunk of a group's history.
-
-    If a chunk is not ``readable``, the whole group is refused.
-    """
+    """The results of one chunk of a group's history; if it is not ``readable``, the whole group is refused."""
 
     whatif: WhatIf
     fidelity: Fidelity
@@ -179,10 +173,17 @@ def rows_of_groups(studied: DataFrame, table: Table, make: Callable[[Study], Ite
 
     def rows(chunks: pd.DataFrame) -> pd.DataFrame:
         group = {name: chunks[name].iloc[0] for name in GROUP}
-        # With dtype object, integers beside nulls do not become floats.
-        return pd.DataFrame([{**group, **row} for row in make(read_studies(chunks))], dtype=object)
+        # Without named columns, a group without rows would not fit others; as objects, integers beside nulls stay such.
+        found = ({**_storable(row), **group} for row in make(read_studies(chunks)))
+        return pd.DataFrame(found, columns=table.schema.names, dtype=object)
 
     return studied.groupBy(*GROUP).applyInPandas(rows, table.schema).select(*table.schema.names)
+
+
+def _storable(row: _Row) -> _Row:
+    """Escape lone surrogates, which the JSON of names can contain and Arrow's UTF-8 cannot."""
+    texts = {name: value for name, value in row.items() if isinstance(value, str)}
+    return {**row, **{name: text.encode("utf-8", "backslashreplace").decode() for name, text in texts.items()}}
 
 
 def read_studies(rows: pd.DataFrame) -> Study:

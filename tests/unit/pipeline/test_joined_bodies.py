@@ -1,0 +1,39 @@
+"""Events in several parts become one body, unless the parts do not belong together."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from rebalance_agent.model.event_json import json_line
+from rebalance_agent.pipeline.tables.generations import joined_body
+from support.pipeline.event_rows import MONDAY_MS, generation, member
+
+WHOLE = generation(MONDAY_MS, 1, [member("a", (0, 1)), member("b", (2,))])
+A, B = (replace(WHOLE, part=number, parts=2, members=WHOLE.members[number : number + 1]) for number in (0, 1))
+
+
+def bodies(*parts):
+    return [json_line(part).decode() for part in parts]
+
+
+def test_the_parts_of_an_event_are_the_event():
+    assert joined_body(bodies(A, B)) == json_line(WHOLE).decode()
+
+
+@pytest.mark.parametrize(
+    "parts",
+    {
+        "one part twice": (A, replace(A, event_id="other")),
+        "a member in two parts": (A, replace(A, part=1)),
+        "partitions of which no part speaks": (A, replace(B, members=())),
+    }.values(),
+)
+def test_parts_that_do_not_belong_together_are_no_event(parts):
+    assert joined_body(bodies(*parts)) is None
+
+
+def test_a_joined_body_is_json_of_one_line():
+    assert json.loads(joined_body(bodies(A, B)))["parts"] == 1
