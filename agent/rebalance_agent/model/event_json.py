@@ -47,7 +47,6 @@ ITEMS_MAX = 100_000
 
 PARTITIONS_MAX = 2_000_000
 """Partitions in one value: those owned and those assigned in a group that has every partition of a large cluster."""
-
 MEMBER_PARTITIONS_MAX = 100_000
 """Partitions in what one member reports about itself: more than any consumer can hold."""
 
