@@ -22,6 +22,7 @@ MEASUREMENTS = {
 APART = {
     "harmless": "what a consumer feels of being instrumented, with the sidecar well, absent, hanging and failing",
     "starved": "from a record to /metrics, and takeover, beside 0, 20, 50 and 150 busy processes and a bare reader",
+    "hostile": "from a record of an ordinary group to the API, beside hostile tenants and a bare reader; memory",
     "growth": "catch-up, start, tail, delay, takeover and scrape at a tenth, once and ten times the size",
     "whatif": "what-if of a million synthetic generations: Spark beside a plain loop, generations a second",
     "pipeline": "a million synthetic generations through the whole pipeline: each stage's time, peak memory",

@@ -21,7 +21,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import sleep, time_ns
 
@@ -114,8 +114,21 @@ def busy(number: int) -> Iterator[None]:
             process.wait()
 
 
-def timed(bootstrap: str, watching: Observer, begun: int, samples: int) -> tuple[list[float], list[float]]:
-    """Milliseconds from each record to the bare reader, and to /metrics."""
+def on_metrics(connection: http.client.HTTPConnection) -> int | None:
+    """The number on /metrics, read with gzip as Prometheus does; None if it is not there."""
+    connection.request("GET", "/metrics", headers={"Accept-Encoding": "gzip"})
+    found = SERIES.search(gzip.decompress(connection.getresponse().read()))
+    return int(found.group(1)) if found else None
+
+
+def timed(
+    bootstrap: str,
+    watching: Observer,
+    begun: int,
+    samples: int,
+    shown: Callable[[http.client.HTTPConnection], int | None] = on_metrics,
+) -> tuple[list[float], list[float]]:
+    """Milliseconds from each record to the bare reader, and until the observer shows its number."""
     written: dict[int, int] = {}
     arguments = [bootstrap, str(OFFSETS_PARTITIONS), str(samples), "--follow", "3600", "--stamps", GROUP]
     reader = subprocess.Popen([sys.executable, "-m", "bench.bare_read", *arguments], stdout=subprocess.PIPE, text=True)
@@ -134,7 +147,7 @@ def timed(bootstrap: str, watching: Observer, begun: int, samples: int) -> tuple
 
     writing = threading.Thread(target=write)
     writing.start()
-    shown_at = _scraped(watching, begun, last, writing)
+    shown_at = _scraped(watching, begun, last, writing, shown)
     writing.join()
     stamps = json.loads(reader.stdout.read().splitlines()[-1])["stamps"]
     reader.wait()
@@ -142,25 +155,30 @@ def timed(bootstrap: str, watching: Observer, begun: int, samples: int) -> tuple
     return [read_at[n] - written[n] for n in written], [shown_at[n] - written[n] for n in written]
 
 
-def _scraped(watching: Observer, begun: int, last: int, writing: threading.Thread) -> dict[int, float]:
-    """The end of the first scrape that contained each number, in epoch milliseconds."""
+def _scraped(
+    watching: Observer,
+    begun: int,
+    last: int,
+    writing: threading.Thread,
+    number_of: Callable[[http.client.HTTPConnection], int | None],
+) -> dict[int, float]:
+    """The end of the first request that showed each number, in epoch milliseconds."""
     shown_at: dict[int, float] = {}
     connection, shown, patience = watching.connection(), begun, LAST_S
     while shown < last:
         due = time_ns() + SCRAPE_EVERY_S * 1e9
         try:
-            connection.request("GET", "/metrics", headers={"Accept-Encoding": "gzip"})
-            found = SERIES.search(gzip.decompress(connection.getresponse().read()))
+            found = number_of(connection)
         except (OSError, http.client.HTTPException):
             connection.close()
             found = None
-        now_ms, number = time_ns() / 1e6, int(found.group(1)) if found else shown
+        now_ms, number = time_ns() / 1e6, shown if found is None else found
         shown_at |= dict.fromkeys(range(shown + 1, number + 1), now_ms)
         shown = max(shown, number)
         sleep(max(0.0, (due - time_ns()) / 1e9))
         if not writing.is_alive():
             patience -= SCRAPE_EVERY_S
             if patience < 0:
-                raise SystemExit(f"/metrics shows {shown}, not {last}")
+                raise SystemExit(f"the observer shows {shown}, not {last}")
     connection.close()
     return shown_at

@@ -79,6 +79,10 @@ class _Group:
     reports: deque[bytes] = field(default_factory=deque)
 
     @property
+    def only_reports(self) -> bool:
+        return not (self.episodes or self.rollouts or self.open)
+
+    @property
     def size(self) -> int:
         packed = sum(map(len, self.reports)) + sum(len(generation.packed) for generation in self.open)
         return sum(episode.size for episode in self.episodes) + packed + LINE_BYTES * len(self.rollouts)
@@ -92,6 +96,7 @@ class EpisodeHistory:
         self._limits = limits or HistoryLimits()
         self._lock = threading.Lock()
         self._groups: OrderedDict[str, _Group] = OrderedDict()
+        self._only_reported: OrderedDict[str, None] = OrderedDict()
         self._sizes: dict[str, int] = {}
         self._size = 0
 
@@ -194,12 +199,16 @@ class EpisodeHistory:
         return group
 
     def _bound(self, changed: str) -> None:
-        """Enforce the limits: the groups that changed longest ago are forgotten first."""
+        """Enforce the limits: the groups that changed longest ago are forgotten first.
+
+        Before all others, those of which there are only reports: who reports may name any group.
+        """
         self._measure(changed)
         while len(self._groups) > self._limits.groups:
-            self._drop(next(iter(self._groups)))
+            self._drop(self._first())
         while self._size > self._limits.size_bytes:
-            name, group = next(iter(self._groups.items()))
+            name = self._first()
+            group = self._groups[name]
             if len(group.episodes) > 1:
                 group.episodes.popleft()
                 group.reports.clear()
@@ -207,13 +216,20 @@ class EpisodeHistory:
             else:
                 self._drop(name)
 
+    def _first(self) -> str:
+        return next(iter(self._only_reported or self._groups))
+
     def _measure(self, name: str) -> None:
         size = self._groups[name].size
+        self._only_reported.pop(name, None)
+        if self._groups[name].only_reports:
+            self._only_reported[name] = None
         self._size += size - self._sizes.get(name, 0)
         self._sizes[name] = size
 
     def _drop(self, name: str) -> None:
         self._groups.pop(name, None)
+        self._only_reported.pop(name, None)
         self._size -= self._sizes.pop(name, 0)
 
 

@@ -131,6 +131,18 @@ def test_of_too_many_groups_the_one_that_changed_longest_ago_goes():
     assert [numbers(history, group) for group in "abc"] == [[2, 1], None, [1]]
 
 
+def test_reports_of_invented_groups_forget_no_group_that_has_rebalances():
+    history = history_of(generation(1, "real"), groups=3)
+    for number in range(10):
+        history.on_event(replace(report(Callback.ASSIGNED, 1, 1_000 + number), group=f"invented-{number}"))
+    assert numbers(history, "real") == [1]
+    assert numbers(history, "invented-9") == [], "the last of them are kept"
+    history.on_event(generation(1, "invented-9"))
+    history.on_event(generation(1, "b"))
+    history.on_event(generation(1, "c"))
+    assert numbers(history, "real") is None, "one that has rebalances counts as any other"
+
+
 @pytest.mark.no_cover  # many times over what others count
 @pytest.mark.parametrize("rebalances", [1, 30])
 def test_bytes_are_bounded_whatever_comes(rebalances):

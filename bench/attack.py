@@ -1,0 +1,143 @@
+"""Writes what a hostile tenant writes, until it is killed: ``python -m bench.attack BOOTSTRAP KIND SEED``."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from itertools import count
+from time import monotonic, sleep, time_ns
+from typing import NamedTuple
+
+from bench.synthetic import OFFSETS_PARTITIONS, PARTITIONS, TOPIC, enqueue, generation, partition_of, writer
+from rebalance_agent.groupprotocol.consumer_protocol import encode_assignment, encode_subscription
+from rebalance_agent.groupprotocol.tables import GROUP_METADATA
+from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
+
+__all__ = ["ATTACKS", "EVENTS", "HOSTILE"]
+
+HOSTILE = "hostile"
+"""How the names of its groups begin."""
+
+EVENTS = "rebalance-events"
+
+Record = tuple[str, bytes, bytes]
+"""Topic, key, value."""
+
+ABSURD_PARTITIONS = 220_000
+OWNERS = 1_000
+LONG = 30_000
+NAMES = 10_000
+
+
+class Attack(NamedTuple):
+    """``rate``: records a second."""
+
+    text: str
+    rate: float
+    records: Callable[[random.Random], Iterator[Record]]
+
+
+def _group(name: str, number: int, members: int, assigned: dict[str, tuple[int, ...]]) -> Record:
+    subscription, assignment = _bytes_of(tuple(assigned.items()))
+    member = {
+        "group_instance_id": None,
+        "client_id": "client",
+        "client_host": "/10.0.0.66",
+        "rebalance_timeout": 60_000,
+        "session_timeout": 45_000,
+        "subscription": subscription,
+        "assignment": assignment,
+    }
+    value = {
+        "protocol_type": "consumer",
+        "generation": number,
+        "protocol": "range",
+        "leader": "m0",
+        "current_state_timestamp": time_ns() // 1_000_000,
+        "members": [{"member_id": f"m{index}", **member} for index in range(members)],
+    }
+    return TOPIC, GROUP_METADATA.key.encode(2, {"group": name}), GROUP_METADATA.value.encode(3, value)
+
+
+@lru_cache(64)
+def _bytes_of(assigned: tuple[tuple[str, tuple[int, ...]], ...]) -> tuple[bytes, bytes]:
+    topics = tuple(topic for topic, _ in assigned)
+    subscription = encode_subscription(ConsumerSubscription(1, topics, None, {}, -1, None))
+    return subscription, encode_assignment(ConsumerAssignment(1, dict(assigned), None))
+
+
+def _absurd(_: random.Random) -> Iterator[Record]:
+    for number in count(1):
+        yield _group(HOSTILE, number, 1, {"absurd": tuple(range(ABSURD_PARTITIONS))})
+
+
+def _topics(_: random.Random) -> Iterator[Record]:
+    for number in count(1):
+        yield _group(HOSTILE, number, 1, {f"absurd-{topic:05}": (0,) for topic in range(40_000)})
+
+
+def _owners(_: random.Random) -> Iterator[Record]:
+    real = {"orders": tuple(range(PARTITIONS)), TOPIC: tuple(range(OFFSETS_PARTITIONS))}
+    for number in count(1):
+        yield _group(HOSTILE, number, OWNERS, real)
+
+
+def _generations(rng: random.Random) -> Iterator[Record]:
+    for number in count(1):
+        yield TOPIC, *generation(HOSTILE, number, time_ns() // 1_000_000, rng.randint(1, 5))
+
+
+def _names(rng: random.Random) -> Iterator[Record]:
+    for number in count(1):
+        name = f"{HOSTILE}-{rng.randrange(NAMES):05}"
+        yield TOPIC, *generation(name, number, time_ns() // 1_000_000, 1)
+
+
+def _long_names(rng: random.Random) -> Iterator[Record]:
+    for number in count(1):
+        name = f"{HOSTILE}-{rng.randrange(200):03}".ljust(LONG, "x")
+        yield TOPIC, *generation(name, number, time_ns() // 1_000_000, 1)
+
+
+def _events(rng: random.Random) -> Iterator[Record]:
+    for number in count(1):
+        group = rng.choice(("delay", "large", f"{HOSTILE}-{rng.randrange(NAMES)}"))
+        now_ms = time_ns() // 1_000_000
+        yield (
+            EVENTS,
+            group.encode(),
+            (
+                f'{{"kind":"member","schema_version":1,"event_id":"{number}","group":"{group}","timestamp_ms":{now_ms},'
+                f'"callback":"assigned","client_id":"c","member_id":"m{rng.randrange(10**6)}","generation":{number},'
+                f'"started_ms":{now_ms},"partitions":{{"t":"0-99999"}},"process":"p","sequence":{number}}}'
+            ).encode(),
+        )
+
+
+ATTACKS = {
+    "absurd": Attack("one member is assigned 220,000 partitions of no topic, 880 kB", 15, _absurd),
+    "topics": Attack("one member is assigned 40,000 topics that do not exist, 900 kB", 15, _topics),
+    "owners": Attack("1,000 members are assigned the same 70 partitions that exist, 450 kB", 10, _owners),
+    "generations": Attack("one group rebalances 500 times a second", 500, _generations),
+    "names": Attack("10,000 groups", 200, _names),
+    "long-names": Attack("200 groups with names of 30,000 characters", 20, _long_names),
+    "events": Attack("member events that claim 100,000 partitions each", 200, _events),
+}
+
+
+def main() -> None:
+    """Write at the attack's rate."""
+    bootstrap, kind, seed = sys.argv[1:]
+    attack, producer = ATTACKS[kind], writer(bootstrap, linger_ms=5)
+    begun = monotonic()
+    for number, (topic, key, value) in enumerate(attack.records(random.Random(int(seed))), start=1):
+        where = {"partition": partition_of(key, OFFSETS_PARTITIONS)} if topic == TOPIC else {}
+        enqueue(producer, topic, key=key, value=value, **where)
+        producer.poll(0)
+        sleep(max(0.0, begun + number / attack.rate - monotonic()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,158 @@
+"""What other groups feel of a hostile tenant: delay of their records beside a bare reader, memory, and what is lost.
+
+Each attack runs by itself and then all at once, beside `GROUPS` ordinary groups, a group whose records are timed, and a
+group of 2,000 members and 10,000 partitions that rebalances each 10 seconds. The delay is that until the API shows the
+record's generation, asked every 0.1 s, and beside it that of a process which only reads the topic, in the same run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from time import sleep, time_ns
+from typing import NamedTuple
+
+from bench.attack import ATTACKS
+from bench.measure import percentile, table
+from bench.observing import PATIENCE_S, Observer, observer
+from bench.start import compacted
+from bench.starved import GROUP, timed
+from bench.synthetic import OFFSETS_PARTITIONS, TOPIC, partition_of, writer
+from rebalance_agent.groupprotocol.consumer_protocol import encode_assignment, encode_subscription
+from rebalance_agent.groupprotocol.tables import GROUP_METADATA
+from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
+
+__all__ = ["Beside", "beside"]
+
+GROUPS = 200
+"""Ordinary groups, of 20 members each."""
+
+SAMPLES = 120
+"""Records that are timed beside each attack."""
+
+SETTLING_S = 3.0
+LARGE, LARGE_EVERY_S = "large", 10.0
+LARGE_MEMBERS, LARGE_PARTITIONS = 2_000, 10_000
+
+_NAMED = re.compile(r'^rebalance_agent_group_over_budget\{group="([^"]{0,40})', re.MULTILINE)
+
+
+class Beside(NamedTuple):
+    """What others felt of an attack. ``missing``: rebalances of the others, that the observer has not counted."""
+
+    bare_ms: Sequence[float]
+    shown_ms: Sequence[float]
+    peak_mib: float
+    missing: int
+    named: Sequence[str]
+
+
+def main(scale: float = 1.0) -> None:
+    """Print the table."""
+    samples = max(5, round(SAMPLES * scale))
+    rows = []
+    for name in ("none", *ATTACKS, "all"):
+        kinds = {"none": (), "all": tuple(ATTACKS)}.get(name, (name,))
+        found = beside(kinds, samples, seed=1)
+        bare, shown = percentile(found.bare_ms, 0.95), percentile(found.shown_ms, 0.95)
+        rows.append((name, bare, shown, 2 * bare + 100, found.peak_mib, found.missing, ", ".join(found.named) or "-"))
+        print(f"  {rows[-1]}", file=sys.stderr, flush=True)
+    table(("attack", "bare p95 ms", "shown p95 ms", "goal", "peak MiB", "others' missing", "named"), rows)
+
+
+def beside(kinds: Sequence[str], samples: int, seed: int) -> Beside:
+    """Run attacks of these ``kinds`` until ``samples`` records of the timed group are shown."""
+    with compacted(GROUPS) as kafka, observer(kafka.bootstrap_servers) as watching:
+        watching.wait(watching.ready, PATIENCE_S)
+        with _large(kafka.bootstrap_servers) as written, _attacked(kafka.bootstrap_servers, kinds, seed):
+            sleep(SETTLING_S)
+            bare, shown = timed(kafka.bootstrap_servers, watching, 0, samples, _generation)
+            named = sorted(set(_NAMED.findall(watching.metrics())))
+        watching.wait(lambda: watching.generation_of(LARGE) == written[-1], PATIENCE_S)
+        watching.wait(lambda: _completed(watching, LARGE) >= len(written) - 1, PATIENCE_S)
+        missing = samples + len(written) - 2 - _completed(watching, GROUP) - _completed(watching, LARGE)
+        return Beside(bare, shown, watching.peak_mib(), max(0, missing), named)
+
+
+def _generation(connection: http.client.HTTPConnection) -> int | None:
+    connection.request("GET", f"/api/v1/groups/{GROUP}")
+    found = json.loads(connection.getresponse().read())
+    number = found.get("summary", {}).get("generation")
+    return None if number is None else int(number)
+
+
+def _completed(watching: Observer, group: str) -> int:
+    """Rebalances that the observer has counted. The first record of a group may be of an old one: it does not count."""
+    counted = re.compile(rf'^kafka_rebalance_completed_total\{{consumergroup="{group}",[^}}]*\}} (\S+)$', re.MULTILINE)
+    return sum(int(float(number)) for number in counted.findall(watching.metrics()))
+
+
+@contextlib.contextmanager
+def _attacked(bootstrap: str, kinds: Sequence[str], seed: int) -> Iterator[None]:
+    attackers = [subprocess.Popen([sys.executable, "-m", "bench.attack", bootstrap, kind, str(seed)]) for kind in kinds]
+    try:
+        yield
+    finally:
+        ended = [attacker.poll() for attacker in attackers]
+        for attacker in attackers:
+            attacker.kill()
+            attacker.wait()
+        if any(code is not None for code in ended):
+            raise SystemExit(f"an attack ended by itself: {dict(zip(kinds, ended, strict=True))}")
+
+
+@contextlib.contextmanager
+def _large(bootstrap: str) -> Iterator[list[int]]:
+    """Write a generation of the large group every `LARGE_EVERY_S`; the list has their numbers."""
+    written: list[int] = []
+    stop, producer, members = threading.Event(), writer(bootstrap, linger_ms=0), _members()
+
+    def write() -> None:
+        while not written or not stop.wait(LARGE_EVERY_S):
+            written.append(len(written) + 1)
+            value = {
+                "protocol_type": "consumer",
+                "generation": written[-1],
+                "protocol": "range",
+                "leader": "m0",
+                "current_state_timestamp": time_ns() // 1_000_000,
+                "members": members,
+            }
+            key = GROUP_METADATA.key.encode(2, {"group": LARGE})
+            where = partition_of(key, OFFSETS_PARTITIONS)
+            producer.produce(TOPIC, key=key, value=GROUP_METADATA.value.encode(3, value), partition=where)
+            producer.flush()
+
+    writing = threading.Thread(target=write)
+    writing.start()
+    try:
+        yield written
+    finally:
+        stop.set()
+        writing.join()
+
+
+def _members() -> list[dict[str, object]]:
+    share = LARGE_PARTITIONS // LARGE_MEMBERS
+    subscription = encode_subscription(ConsumerSubscription(1, ("large",), None, {}, -1, None))
+    return [
+        {
+            "member_id": f"m{index}",
+            "group_instance_id": None,
+            "client_id": f"client-{index}",
+            "client_host": "/10.0.0.1",
+            "rebalance_timeout": 60_000,
+            "session_timeout": 45_000,
+            "subscription": subscription,
+            "assignment": encode_assignment(
+                ConsumerAssignment(1, {"large": tuple(range(share * index, share * index + share))}, None)
+            ),
+        }
+        for index in range(LARGE_MEMBERS)
+    ]
