@@ -15,11 +15,27 @@ from fuzz.targets import (
     kept,
     members,
     posted,
+    shares,
     web,
 )
 
 __all__ = ["TARGETS"]
 
-_MODULES = (answered, asked, commands, configured, coordinator, files, frames, held, judged, kept, members, posted, web)
+_MODULES = (
+    answered,
+    asked,
+    commands,
+    configured,
+    coordinator,
+    files,
+    frames,
+    held,
+    judged,
+    kept,
+    members,
+    posted,
+    shares,
+    web,
+)
 
 TARGETS = {each.name: each for module in _MODULES for each in module.TARGETS}

@@ -1,0 +1,75 @@
+"""Floods of several groups at the tail: whoever floods waits, in order and within bounds, and the others do not."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from fuzz.target import MB, Target
+from rebalance_agent.groupprotocol.consumer_protocol import encode_assignment, encode_subscription
+from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
+from rebalance_agent.offsets_topic.emit import ObservationEmitter
+from rebalance_agent.offsets_topic.group_records import GroupRecords
+from rebalance_agent.offsets_topic.work_share.set_aside import GROUP_RECORDS_MAX
+from support.kafka.group_records import group_key, group_value
+from support.observer.fakes import FakeRecord, fake_context
+
+__all__ = ["TARGETS"]
+
+TOPIC_SIZES = {"t": 50}
+STEPS_MAX = 24
+"""Records of one input."""
+
+SUBSCRIPTION = encode_subscription(ConsumerSubscription(1, ("t",), None, {}, -1, None))
+ASSIGNMENTS = [
+    encode_assignment(ConsumerAssignment(1, partitions, None))
+    for partitions in ({"t": (0, 1)}, {"t": tuple(range(50))}, {"t": tuple(range(500))}, {"u": tuple(range(7_000))})
+]
+VALUES = [group_value(1, [(f"m{number}", SUBSCRIPTION, each) for number in range(3)]) for each in ASSIGNMENTS]
+
+
+def take_shares(data):
+    """Each two bytes are a record: which of four groups, how large, and how long after the one before."""
+    context = fake_context()
+    records = GroupRecords(context)
+    records.topic_sizes = TOPIC_SIZES
+    emitter = ObservationEmitter(context, records, None)
+    emitter.begin()
+    emitter.gaps.begin({0: 0})
+    wrote, seen, skipped = Counter(), {}, Counter()
+    for offset, (what, wait) in enumerate(zip(data[: 2 * STEPS_MAX : 2], data[1 : 2 * STEPS_MAX : 2], strict=False)):
+        context.clock.advance(wait * wait // 8)
+        group = f"g{what % 4}"
+        value = b"\0" if what > 250 else VALUES[what // 4 % 4]
+        record = FakeRecord(group_key(group), value, None, context.clock.now_ms(), (0, offset))
+        wrote[group] += 1
+        emitter.share.release()
+        emitter.emit_live([record], [record], {0: offset + 1})
+        _take(context, seen, skipped)
+        assert emitter.share.held_back({0: offset + 1})[0] <= offset + 1
+    for _ in range(2 * STEPS_MAX):
+        context.clock.advance(5_000)
+        emitter.share.release()
+        _take(context, seen, skipped)
+    assert emitter.share.held_back({0: 10**6}) == {0: 10**6}, "nothing waits for ever"
+    malformed = len(context.meters.of("decode_error"))
+    assert sum(map(len, seen.values())) + sum(skipped.values()) + malformed == sum(wrote.values())
+    dropped = sum(number for _, *numbers in context.meters.of("over_budget") for number in numbers)
+    assert dropped == sum(skipped.values()), "all of a group's records in the inbox say how many are missing"
+
+
+def _take(context, seen, skipped):
+    waiting = context.inbox.take(10 * GROUP_RECORDS_MAX, 0)
+    assert sum(len(observation.value.members) for observation in waiting if observation.value) <= 3 * len(waiting)
+    for observation in waiting:
+        offsets = seen.setdefault(observation.group, [])
+        assert not offsets or offsets[-1] < observation.offset, "each group's records come in their order"
+        offsets.append(observation.offset)
+        skipped[observation.group] += observation.skipped
+
+
+def shares():
+    large, small = bytes([12, 10]), bytes([1, 10])
+    return [large * 20 + small * 4, (small + large) * 12, bytes([251, 0, 13, 200, 8, 0])]
+
+
+TARGETS = (Target("share", take_shares, shares, (), 4.0, 32 * MB, length_max=2 * STEPS_MAX),)
