@@ -9,7 +9,7 @@ from rebalance_agent.groupprotocol.consumer_protocol import encode_assignment, e
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 from rebalance_agent.offsets_topic.emit import ObservationEmitter
 from rebalance_agent.offsets_topic.group_records import GroupRecords
-from rebalance_agent.offsets_topic.work_share.set_aside import GROUP_RECORDS_MAX
+from rebalance_agent.offsets_topic.work_share import set_aside
 from support.kafka.group_records import group_key, group_value
 from support.observer.fakes import FakeRecord, fake_context
 
@@ -18,6 +18,9 @@ __all__ = ["TARGETS"]
 TOPIC_SIZES = {"t": 50}
 STEPS_MAX = 24
 """Records of one input."""
+
+WAITING_MAX = 4
+"""Records of one group that may wait, so that some of an input are skipped."""
 
 SUBSCRIPTION = encode_subscription(ConsumerSubscription(1, ("t",), None, {}, -1, None))
 ASSIGNMENTS = [
@@ -29,6 +32,14 @@ VALUES = [group_value(1, [(f"m{number}", SUBSCRIPTION, each) for number in range
 
 def take_shares(data):
     """Each two bytes are a record: which of four groups, how large, and how long after the one before."""
+    usual, set_aside.GROUP_RECORDS_MAX = set_aside.GROUP_RECORDS_MAX, WAITING_MAX
+    try:
+        _flood(data)
+    finally:
+        set_aside.GROUP_RECORDS_MAX = usual
+
+
+def _flood(data):
     context = fake_context()
     records = GroupRecords(context)
     records.topic_sizes = TOPIC_SIZES
@@ -58,7 +69,7 @@ def take_shares(data):
 
 
 def _take(context, seen, skipped):
-    waiting = context.inbox.take(10 * GROUP_RECORDS_MAX, 0)
+    waiting = context.inbox.take(10 * STEPS_MAX, 0)
     assert sum(len(observation.value.members) for observation in waiting if observation.value) <= 3 * len(waiting)
     for observation in waiting:
         offsets = seen.setdefault(observation.group, [])
