@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from time import sleep, time_ns
+from time import monotonic, sleep, time_ns
 from typing import NamedTuple
 
 from bench.attack import ATTACKS
@@ -37,6 +37,9 @@ SAMPLES = 120
 """Records that are timed beside each attack."""
 
 SETTLING_S = 3.0
+SETTLED_S = 30.0
+"""Longest wait until the last rebalances are settled, in seconds."""
+
 LARGE, LARGE_EVERY_S = "large", 10.0
 LARGE_MEMBERS, LARGE_PARTITIONS = 2_000, 10_000
 
@@ -75,9 +78,10 @@ def beside(kinds: Sequence[str], samples: int, seed: int) -> Beside:
             bare, shown = timed(kafka.bootstrap_servers, watching, 0, samples, _generation)
             named = sorted(set(_NAMED.findall(watching.metrics())))
         watching.wait(lambda: watching.generation_of(LARGE) == written[-1], PATIENCE_S)
-        watching.wait(lambda: _completed(watching, LARGE) >= len(written) - 1, PATIENCE_S)
-        missing = samples + len(written) - 2 - _completed(watching, GROUP) - _completed(watching, LARGE)
-        return Beside(bare, shown, watching.peak_mib(), max(0, missing), named)
+        expected, end = samples + len(written), monotonic() + SETTLED_S
+        while (counted := _completed(watching, GROUP) + _completed(watching, LARGE)) < expected and monotonic() < end:
+            sleep(1)
+        return Beside(bare, shown, watching.peak_mib(), expected - counted, named)
 
 
 def _generation(connection: http.client.HTTPConnection) -> int | None:
@@ -88,7 +92,7 @@ def _generation(connection: http.client.HTTPConnection) -> int | None:
 
 
 def _completed(watching: Observer, group: str) -> int:
-    """Rebalances that the observer has counted. The first record of a group may be of an old one: it does not count."""
+    """Rebalances that the observer has counted."""
     counted = re.compile(rf'^kafka_rebalance_completed_total\{{consumergroup="{group}",[^}}]*\}} (\S+)$', re.MULTILINE)
     return sum(int(float(number)) for number in counted.findall(watching.metrics()))
 
