@@ -14,7 +14,9 @@ def inhibit_rules() -> list[dict[str, Any]]:
     return [
         _rule(
             ['alertname="RebalanceAgentDown"'],
-            ['alertname=~"KafkaGroup.+|RebalanceAgent(Blind|Degraded|DroppingEvents|SnapshotOld|Undecodable)"'],
+            [
+                'alertname=~"KafkaGroup.+|RebalanceAgent(Blind|Degraded|DroppingEvents|SnapshotOld|TenantOverBudget|Undecodable)"'
+            ],
             ["cluster"],
         ),
         _rule(

@@ -43,7 +43,7 @@ SETTLED_S = 30.0
 LARGE, LARGE_EVERY_S = "large", 10.0
 LARGE_MEMBERS, LARGE_PARTITIONS = 2_000, 10_000
 
-_NAMED = re.compile(r'^rebalance_agent_group_over_budget\{group="([^"]{0,40})', re.MULTILINE)
+_NAMED = re.compile(r'^rebalance_agent_group_over_budget\{consumergroup="([^"]{0,40})', re.MULTILINE)
 
 
 class Beside(NamedTuple):

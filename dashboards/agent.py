@@ -158,7 +158,7 @@ LAG = Panel(
     "reads old records. A group that causes more work than its share is named: its records wait.",
     (
         Query(highest("rebalance_agent_tail_lag_records"), "{{instance}}"),
-        Query(f"{highest('rebalance_agent_group_over_budget', 'group')}", "{{group}} waits"),
+        Query(f"{highest('rebalance_agent_group_over_budget', 'consumergroup')}", "{{consumergroup}} waits"),
     ),
     thresholds=above(1_000, 100_000),
     decimals=0,

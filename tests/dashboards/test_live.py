@@ -43,6 +43,8 @@ FLEETING = {
     "rebalance-agent: Events C": "no event is lost",
     "rebalance-agent: Not understood A": "no record is broken",
     "rebalance-agent: Not understood B": "this Kafka is known",
+    "rebalance-agent: Not understood F": "no group causes too much work",
+    "rebalance-agent: Tail of the offsets topic B": "no group causes too much work",
     "rebalance-agent: Refused and cut A": "nobody is turned away",
     "rebalance-agent: Refused and cut B": "nobody is turned away",
     "rebalance-agent: Trouble with Kafka B": "snapshots have no problem",

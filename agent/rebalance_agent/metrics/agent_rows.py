@@ -240,7 +240,7 @@ GROUP_OVER_BUDGET = Metric(
     MetricType.GAUGE,
     ExporterRole.OBSERVER,
     "1 for each group, at most 20, that caused more work than its share: its records waited in the last 5 minutes.",
-    ("group",),
+    ("consumergroup",),
 )
 OBSERVATION_AGE = agent_row(
     "observation_age_seconds",

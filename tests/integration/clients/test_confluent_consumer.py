@@ -133,7 +133,7 @@ def test_two_members_with_weights_three_and_one_have_six_partitions_and_two(join
     for application in (heavy, light):
         member = coordinators[application.consumer.memberid()]
         assert {each.partition for each in member.assignment.topic_partitions} == application.partitions
-        assert {each.partition for each in application.consumer.assignment()} == application.partitions
+        until(lambda each=application: {one.partition for one in each.consumer.assignment()} == each.partitions)
 
 
 def test_a_cooperative_member_keeps_its_place_in_what_it_keeps(join, topic, producer):

@@ -77,7 +77,9 @@ def small_histories():
 
     folded = generation_of("cooperative")
     yield folded(at(0), 1, ONE, stall=None)
-    yield folded(at(0, 10), 2, [member("a", (0, 1)), member("b")], partitions=4, closes_episode=False, moved=2)
+    yield folded(
+        at(0, 10), 2, [member("a", (0, 1)), member("b")], partitions=4, closes_episode=False, moved=2, unassigned=2
+    )
     yield folded(at(0, 10, 1), 3, TWO, episode_generation=2, followups=1, stall=(1.0, 2.0), moved=2, needed=2)
 
     storm = generation_of("storm")
@@ -90,7 +92,7 @@ def small_histories():
     yield generation_of("for ever")(at(0), 1, ONE)
     yield aborted(at(0) + 3 * 366 * 24 * HOUR_MS, 9, group="other", cluster_id="for ever")
 
-    yield generation_of("tomorrow")(at(0), 1, ONE, stall=(1e300, 1e3))
+    yield generation_of("tomorrow")(at(0), 1, ONE, stall=(3e9, 1e3))
     yield generation(at(0) + 120_000_000 * 1000, 1, ONE, group="other", cluster_id="tomorrow")
 
 
