@@ -104,8 +104,8 @@ TENANT = Alert(
     """,
     "Group {{ $labels.consumergroup }} causes more work than its share",
     "The records of group {{ $labels.consumergroup }} have had to wait for $for: it rebalances too often, or its "
-    "assignments are too large. Its own figures are late, and rebalances are missing in them; those of other groups are not "
-    "affected.",
+    "assignments are too large. Its own figures are late, and rebalances are missing in them; those of other groups "
+    "are not affected.",
     "Find who runs it and why it rebalances, or hide it with groups_deny.",
     Board.AGENT,
 )

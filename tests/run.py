@@ -42,9 +42,9 @@ MEMORY = Path("/dev/shm")  # Linux's file system in memory
 MEMORY_BYTES_MIN = 8 << 30  # brokers, Spark and their files need about four gigabytes together
 
 
-COMPUTING = Lane(os.cpu_count() or 1, niceness=3)
-"""Commands that compute, without time limits of their own. Beside two busy loops, niceness 10 leaves them a tenth of a
-processor each, and 3 a third."""
+COMPUTING = Lane(1 + (os.cpu_count() or 1), niceness=3)
+"""Commands that compute, without time limits of their own: one more than processors, since Spark, the longest, waits
+half of its time. Beside two busy loops, niceness 10 leaves them a tenth of a processor each, and 3 a third."""
 
 WAITING = Lane(2)
 """Commands that mostly wait for brokers, timers and processes."""
