@@ -75,7 +75,7 @@ def _absurd(_: random.Random) -> Iterator[Record]:
 
 def _topics(_: random.Random) -> Iterator[Record]:
     for number in count(1):
-        yield _group(HOSTILE, number, 1, {f"absurd-{topic:05}": (0,) for topic in range(40_000)})
+        yield _group(HOSTILE, number, 1, {f"absurd-{topic:05}": (0,) for topic in range(25_000)})
 
 
 def _owners(_: random.Random) -> Iterator[Record]:
@@ -118,7 +118,7 @@ def _events(rng: random.Random) -> Iterator[Record]:
 
 ATTACKS = {
     "absurd": Attack("one member is assigned 220,000 partitions of no topic, 880 kB", 15, _absurd),
-    "topics": Attack("one member is assigned 40,000 topics that do not exist, 900 kB", 15, _topics),
+    "topics": Attack("one member is assigned 25,000 topics that do not exist, 1 MB", 15, _topics),
     "owners": Attack("1,000 members are assigned the same 70 partitions that exist, 450 kB", 10, _owners),
     "generations": Attack("one group rebalances 500 times a second", 500, _generations),
     "names": Attack("10,000 groups", 200, _names),

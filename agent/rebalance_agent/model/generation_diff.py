@@ -5,8 +5,11 @@ Members of both generations are matched by ``group.instance.id`` (KIP-345), or e
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
+from typing import NamedTuple
 
 from rebalance_agent.model.group import GroupSnapshot, Member
 from rebalance_agent.model.member_changes import identity, member_changes
@@ -17,8 +20,11 @@ __all__ = ["GenerationDiff", "Owners", "Partition", "diff_generations", "owners"
 Partition = tuple[str, int]
 """Topic and partition number."""
 
-Owners = dict[Partition, Member]
+Owners = Mapping[Partition, Member]
 """Partition -> a member that it is assigned to; one of them where there are several (see `GenerationDiff`)."""
+
+REMEMBERED_MAX = 4
+"""Groups whose owners are remembered: the two generations of a rebalance are asked for a dozen times in turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +58,34 @@ def owners(group: GroupSnapshot | None, preferred: Collection[str] = ()) -> Owne
 
     Of several owners it is the last in member order, or one of ``preferred`` (member ids) where there is one.
     """
-    members = () if group is None else group.members
+    if group is None:
+        return {}
+    if preferred:
+        return _owners_of(sorted(group.members, key=lambda member: member.member_id in preferred))
+    return _remembered_owners(_Identified(group))
+
+
+class _Identified(NamedTuple):
+    """A key that compares by object identity: comparing all members would take as long as finding their partitions."""
+
+    group: GroupSnapshot
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Identified) and self.group is other.group
+
+    def __hash__(self) -> int:
+        return hash(id(self.group))
+
+
+@lru_cache(REMEMBERED_MAX)
+def _remembered_owners(identified: _Identified) -> Owners:
+    return MappingProxyType(_owners_of(identified.group.members))
+
+
+def _owners_of(members: Iterable[Member]) -> dict[Partition, Member]:
     return {
         (topic, number): member
-        for member in (sorted(members, key=lambda member: member.member_id in preferred) if preferred else members)
+        for member in members
         for topic, numbers in member.assigned.items()
         for number in numbers
     }
