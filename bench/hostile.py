@@ -1,7 +1,7 @@
 """What other groups feel of a hostile tenant: delay of their records beside a bare reader, memory, and what is lost.
 
 Each attack runs by itself and then all at once, beside `GROUPS` ordinary groups, a group whose records are timed, and a
-group of 2,000 members and 10,000 partitions that rebalances each 10 seconds. The delay is that until the API shows the
+group of 2,000 members and 10,000 partitions that rebalances each 30 seconds. The delay is that until the API shows the
 record's generation, asked every 0.1 s, and beside it that of a process which only reads the topic, in the same run.
 """
 
@@ -40,7 +40,7 @@ SETTLING_S = 3.0
 SETTLED_S = 30.0
 """Longest wait until the last rebalances are settled, in seconds."""
 
-LARGE, LARGE_EVERY_S = "large", 10.0
+LARGE, LARGE_EVERY_S = "large", 30.0
 LARGE_MEMBERS, LARGE_PARTITIONS = 2_000, 10_000
 
 _NAMED = re.compile(r'^rebalance_agent_group_over_budget\{consumergroup="([^"]{0,40})', re.MULTILINE)

@@ -13,8 +13,9 @@ from rebalance_agent.model.partitions import count_partitions
 
 __all__ = ["ALL_RATE", "BURST_S", "GROUP_RATE", "LARGE_BYTES", "WorkBudget", "work_seconds"]
 
-RECORD_S = 0.001
-"""Seconds of work that any record of a classic group causes, all steps together, with its view and its events."""
+RECORD_S = 0.004
+"""Seconds of work that any record of a classic group causes, all steps together: its view, its text on /metrics, its
+events and their way into the history and to Kafka."""
 
 BYTE_S = 150e-9
 """Seconds of work by byte of a record that is decoded: most where there are many topics with one partition each."""
