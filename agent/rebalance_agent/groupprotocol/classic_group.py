@@ -39,11 +39,12 @@ def classic_group(record: Record) -> GroupSnapshot | None:
         return None
     protocol_type = value["protocol_type"]
     return GroupSnapshot(
-        group=record.group,
+        # Names come again in each generation, and several generations of a group are kept: one string object for all.
+        group=intern(record.group),
         protocol_type=protocol_type,
         generation=value["generation"],
         protocol=value["protocol"],
-        leader=value["leader"],
+        leader=None if value["leader"] is None else intern(value["leader"]),
         current_state_timestamp_ms=value.get("current_state_timestamp", -1),
         members=tuple(_member(protocol_type, fields) for fields in value["members"]),
         size_bytes=record.size_bytes,
@@ -78,9 +79,8 @@ def _once(timeout_ms: int) -> int:
 
 def _member(protocol_type: str, fields: Mapping[str, Any]) -> Member:
     return Member(
-        member_id=fields["member_id"],
+        member_id=intern(fields["member_id"]),
         instance_id=fields.get("group_instance_id"),
-        # Equal in every generation, and in many groups: one string object for all.
         client_id=intern(fields["client_id"]),
         client_host=intern(fields["client_host"]),
         rebalance_timeout_ms=_once(fields.get("rebalance_timeout", -1)),

@@ -34,6 +34,13 @@ COMMIT_DELAY_MS = 500
 """Longest time (ms) from taking offsets to the coordinator's record of them. It includes the client's queue and the
 coordinator's: on two cores with 80 runnable processes one of 270 took nearly as long."""
 
+NAME_BYTES_MAX = 249
+"""Bytes of a group's name (Kafka's limit for topics). Commits of groups with longer names are not followed: the name is
+in the key of each partition."""
+
+KEY_BYTES_MAX = 2 * NAME_BYTES_MAX + 10
+"""Bytes of the key of a commit: the names of its group and topic, their lengths, a version and a partition."""
+
 PARTITIONS_MAX = 100_000
 """Partitions of groups whose commits are kept, some 30 MB; those of further partitions are not."""
 
@@ -103,7 +110,7 @@ class CommitTimes:
                 continue
             at_ms, offset = commit
             if seen is None:
-                if len(all_seen) < PARTITIONS_MAX:
+                if len(all_seen) < PARTITIONS_MAX and len(key) <= KEY_BYTES_MAX:
                     self._add(key)
                     all_seen[key] = (at_ms, offset, -1, -1)
             elif at_ms > seen[0]:
@@ -143,6 +150,8 @@ class CommitTimes:
 
         To be called when the record is read that assigns them: commits before it in the log were taken before.
         """
+        if len(name.encode()) > NAME_BYTES_MAX:
+            return
         first.awaited.update(partitions)  # at once: a set that grows takes twice the memory
         for partition, key in zip(partitions, commit_keys(name, partitions), strict=True):
             first.await_anew(partition)

@@ -272,3 +272,25 @@ def test_the_stalls_of_one_members_partitions_cost_what_each_of_them_costs():
     many, tracker = _cost(_one_member_with(3_000))
     assert tracker.view("g").generation == 3
     assert many < 30 * few  # quadratic would be 100 times
+
+
+def _long_names(groups, rebalances):
+    yield topics(0, t=20)
+    for number in range(1, rebalances + 1):
+        for group in range(groups):
+            at = 10_000 * number + group
+            name = f"g{group}".ljust(30_000, "x")
+            yield record(at, number, member("a", tuple(range(20))), group=name, joined=at - 5)
+            yield tick(at)
+
+
+def test_groups_with_very_long_names_take_a_few_times_their_names():
+    history = list(_long_names(20, 4))
+    tracemalloc.start()
+    try:
+        tracker, _ = watch(*history)
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(tracker.groups()) == 20
+    assert kept < 20 * 5 * 30_000, "a key for the commits of each partition would be 20 times the name"
