@@ -6,6 +6,7 @@ import asyncio
 import logging
 import socket
 import ssl
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -36,6 +37,9 @@ __all__ = ["CONNECTIONS_MAX", "Gateway", "ListenAddresses"]
 
 CONNECTIONS_MAX = 1_000
 """Clients' connections at a time: a pod has a few dozen; each takes two file descriptors."""
+
+ADDRESS_CONNECTIONS_MAX = CONNECTIONS_MAX // 2
+"""Connections from one address: the clients of another machine cannot take the places of all others."""
 
 HANDSHAKE_SECONDS_MAX = 10.0
 """Longest TLS handshake of a client."""
@@ -94,6 +98,7 @@ class Gateway:
         self._warnings = RateLimitedLog(_log, clock)
         self._accept_loop: AcceptLoop | None = None
         self._connections: set[asyncio.Task[None]] = set()
+        self._of_hosts: Counter[str] = Counter()
 
     @property
     def port(self) -> int:
@@ -155,14 +160,25 @@ class Gateway:
             _log.warning("%s connections were still open at the end of the drain", len(self._connections))
 
     def _accepted(self, sock: socket.socket, listener: BrokerListener | None = None) -> None:
-        if len(self._connections) >= CONNECTIONS_MAX:
+        host = _host(sock)
+        full = f"{CONNECTIONS_MAX} connections are open" if len(self._connections) >= CONNECTIONS_MAX else ""
+        if self._of_hosts[host] >= ADDRESS_CONNECTIONS_MAX:
+            full = f"{ADDRESS_CONNECTIONS_MAX} connections of its address are open"
+        if full:
             sock.close()
-            self._refused(RefusedError(CloseReason.ROOM, f"{CONNECTIONS_MAX} connections are open"), "a new client")
+            self._refused(RefusedError(CloseReason.ROOM, full), "a new client")
             return
+        self._of_hosts[host] += 1
         task = asyncio.get_running_loop().create_task(self._serve(sock, listener))
         self._connections.add(task)
         task.add_done_callback(self._connections.discard)
+        task.add_done_callback(lambda _: self._left(host))
         task.add_done_callback(lambda _: sock.close())  # here, since the task may be cancelled before it begins
+
+    def _left(self, host: str) -> None:
+        self._of_hosts[host] -= 1
+        if not self._of_hosts[host]:
+            del self._of_hosts[host]
 
     async def _serve(self, sock: socket.socket, listener: BrokerListener | None) -> None:
         peer = _name(sock)
@@ -248,6 +264,13 @@ class Gateway:
     def _refused(self, error: RefusedError, peer: str) -> None:
         self._counts.refused(error.refusal)
         self._warnings.warn(error.refusal, "closed the connection of %s (%s): %s", peer, error.refusal, error)
+
+
+def _host(sock: socket.socket) -> str:
+    try:
+        return str(sock.getpeername()[0])
+    except OSError:
+        return ""
 
 
 def _name(sock: socket.socket) -> str:

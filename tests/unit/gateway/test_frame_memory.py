@@ -8,6 +8,7 @@ import struct
 
 import pytest
 
+from rebalance_agent.gateway import gateway_server
 from rebalance_agent.gateway.transport import frame_memory as module
 from rebalance_agent.gateway.transport.close_reason import CloseReason, RefusedError
 from rebalance_agent.gateway.transport.frame_memory import SMALL_BYTES, FrameMemoryBudget
@@ -212,3 +213,30 @@ async def test_frames_before_one_that_waits_for_memory_are_forwarded():
         assert len(await client.receive()) > LARGE
         await client.close()
     await broker.stop()
+
+
+@run
+async def test_the_clients_of_one_address_leave_places_for_those_of_others(monkeypatch):
+    monkeypatch.setattr(gateway_server, "ADDRESS_CONNECTIONS_MAX", 2)
+    broker = await RawBroker().start()
+    async with through(broker.port) as gateway:
+        mine = [await Client.connect(gateway.port) for _ in range(2)]
+        for number, each in enumerate(mine):
+            await each.send(request(HEARTBEAT, 4, number))
+            assert await each.receive()
+        one_too_many = await Client.connect(gateway.port)
+        await one_too_many.ended()
+        assert refused(gateway) == {CloseReason.ROOM: 1}
+        other = await Client.connect(gateway.port, local_addr=("127.0.0.2", 0))
+        await other.send(request(HEARTBEAT, 4, 7))
+        assert await other.receive()
+        mine[0].writer.close()
+        await eventually(lambda: gateway._of_hosts["127.0.0.1"] == 1)
+        again = await Client.connect(gateway.port)
+        await again.send(request(HEARTBEAT, 4, 8))
+        assert await again.receive(), "a place is free again"
+        for client in (*mine, one_too_many, other, again):
+            client.writer.close()
+        await eventually(lambda: not gateway._of_hosts)
+    await broker.stop()
+    await settled()
