@@ -268,9 +268,10 @@ class Gateway:
 
 def _host(sock: socket.socket) -> str:
     try:
-        return str(sock.getpeername()[0])
-    except OSError:
+        host, *_ = sock.getpeername()
+    except (OSError, ValueError):
         return ""
+    return str(host)
 
 
 def _name(sock: socket.socket) -> str:
