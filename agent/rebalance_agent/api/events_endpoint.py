@@ -14,7 +14,8 @@ from rebalance_agent.clock import Clock
 from rebalance_agent.http.events_post import ALIVE_HEADER, DROPPED_HEADER, EVENTS_PATH
 from rebalance_agent.http.messages import Request, Response
 from rebalance_agent.http.token_bucket import TokenBucket
-from rebalance_agent.model.events import Event
+from rebalance_agent.model.events import Event, MemberEvent
+from rebalance_agent.model.partitions import count_partitions
 
 __all__ = ["EventsApp"]
 
@@ -98,11 +99,13 @@ class EventsApp:
         lines = self._lines(request.body, length)
         self._pace(self._events, sum(1 for line in lines if line.strip()), "events")
         try:
-            events = parse_events(lines, lambda partitions: self._pace(self._partitions, partitions, "partitions"))
+            events = parse_events(lines)
         except LineError as error:
             raise _RefusedError(
                 HTTPStatus.BAD_REQUEST, {"error": str(error), "line": error.line, "field": error.field}
             ) from None
+        claimed = sum(count_partitions(event.partitions) for event in events if isinstance(event, MemberEvent))
+        self._pace(self._partitions, claimed, "partitions")
         try:
             self._accept(events, dropped)
         except Exception as error:

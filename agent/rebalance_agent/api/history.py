@@ -201,7 +201,7 @@ class EpisodeHistory:
     def _bound(self, changed: str) -> None:
         """Enforce the limits: the groups that changed longest ago are forgotten first.
 
-        Before all others, those of which there are only reports: who reports may name any group.
+        Groups of which there are only reports are forgotten before all others, since a report may name any group.
         """
         self._measure(changed)
         while len(self._groups) > self._limits.groups:

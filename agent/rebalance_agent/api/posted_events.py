@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
-from rebalance_agent.errors import DecodeError, InvalidInputError
+from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.event_json import MEMBER_PARTITIONS_MAX, event_from_json, json_object
 from rebalance_agent.model.events import AssignEvent, Event, MemberEvent
-from rebalance_agent.model.partitions import claimed_partitions
+from rebalance_agent.model.partitions import count_partitions
 
 __all__ = ["LABEL_MAX", "LINE_BYTES_MAX", "POST_PARTITIONS_MAX", "LineError", "parse_events"]
 
@@ -19,7 +18,7 @@ LABEL_MAX = 1_024
 """Maximum number of characters of a text that becomes a label: topic names have up to 249, group names hardly more."""
 
 POST_PARTITIONS_MAX = 1_000_000
-"""Maximum number of partitions in all events of a post, 40 MB of memory: a range of many has few bytes in a post."""
+"""Maximum number of partitions in all events of a post: a range of many has few bytes in a post."""
 
 _LABELS = ("group", "client_id", "assignor")
 _KINDS = {MemberEvent.KIND: MemberEvent, AssignEvent.KIND: AssignEvent}
@@ -34,36 +33,26 @@ class LineError(InvalidInputError):
         self.line = line
 
 
-def parse_events(lines: list[bytes], claim: Callable[[int], None] = lambda _partitions: None) -> tuple[Event, ...]:
+def parse_events(lines: list[bytes]) -> tuple[Event, ...]:
     """The events of a post, one per line; empty lines are skipped.
-
-    ``claim`` is called with the number of partitions in all events before any of them is in memory; what it raises ends
-    the parsing.
 
     Raises:
         LineError: at the first line that is not a ``member`` or ``assign`` event, or exceeds a bound.
     """
-    found: list[tuple[int, object]] = []
-    claimed = 0
+    events: list[Event] = []
+    left = POST_PARTITIONS_MAX
     for number, line in enumerate(lines, start=1):
         if line.strip():
             try:
-                found.append((number, data := _object(line)))
-                claimed = _within(claimed + _partitions(data))
+                event = _event(line)
+                left -= _partitions(event, left)
+                events.append(event)
             except InvalidInputError as error:
                 raise LineError(number, error) from None
-    claim(claimed)
-    return tuple(_event(number, data) for number, data in found)
+    return tuple(events)
 
 
-def _event(number: int, data: object) -> Event:
-    try:
-        return event_from_json(data, partitions_max=MEMBER_PARTITIONS_MAX)
-    except InvalidInputError as error:
-        raise LineError(number, error) from None
-
-
-def _object(line: bytes) -> object:
+def _event(line: bytes) -> Event:
     if len(line) > LINE_BYTES_MAX:
         raise InvalidInputError("", f"has more than {LINE_BYTES_MAX} bytes")
     data = json_object(line)
@@ -71,24 +60,14 @@ def _object(line: bytes) -> object:
         if data.get("kind") not in list(_KINDS):
             raise InvalidInputError("kind", f"must be one of {', '.join(sorted(_KINDS))}")
         _bound(data)
-    return data
+    return event_from_json(data, partitions_max=MEMBER_PARTITIONS_MAX)
 
 
-def _within(claimed: int) -> int:
-    if claimed > POST_PARTITIONS_MAX:
+def _partitions(event: Event, left: int) -> int:
+    number = count_partitions(event.partitions) if isinstance(event, MemberEvent) else 0
+    if number > left:
         raise InvalidInputError("partitions", f"one post has more than {POST_PARTITIONS_MAX} partitions")
-    return claimed
-
-
-def _partitions(data: object) -> int:
-    """The partitions of an event, from its ranges; what is no range, or too many, is refused when it is parsed."""
-    ranges = data.get("partitions") if isinstance(data, dict) else None
-    number = 0
-    for text in ranges.values() if isinstance(ranges, dict) else ():
-        if isinstance(text, str):
-            with contextlib.suppress(DecodeError):
-                number += claimed_partitions(text)
-    return number if number <= MEMBER_PARTITIONS_MAX else 0
+    return number
 
 
 def _bound(data: Mapping[str, object]) -> None:
