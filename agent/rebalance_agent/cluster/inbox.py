@@ -27,7 +27,7 @@ class Inbox:
         """Hold at most ``size`` observations and ``size_bytes`` of them; a larger one waits until it is alone."""
         self._size, self._size_bytes = size, size_bytes
         self._clock = clock or SystemClock()
-        self._items: deque[tuple[float, Observation]] = deque()
+        self._items: deque[tuple[float, int, Observation]] = deque()
         self._bytes = 0
         self._changed = threading.Condition()
         self._closed = False
@@ -59,11 +59,11 @@ class Inbox:
             self._in_work_since = None
             self._changed.wait_for(lambda: self._items or self._closed, timeout)
             self._in_work_since = self._items[0][0] if self._items else None
-            taken = [self._items.popleft()[1] for _ in range(min(observations_max, len(self._items)))]
+            taken = [self._items.popleft() for _ in range(min(observations_max, len(self._items)))]
             if taken:
-                self._bytes -= sum(map(_bytes, taken))
+                self._bytes -= sum(size for _, size, _ in taken)
                 self._changed.notify_all()
-            return taken
+            return [observation for _, _, observation in taken]
 
     def close(self) -> None:
         """Wake all waiting callers; queued observations can still be taken."""
@@ -93,7 +93,7 @@ class Inbox:
         return not self._items or (len(self._items) < self._size and self._bytes + size <= self._size_bytes)
 
     def _append(self, observation: Observation, size: int) -> None:
-        self._items.append((self._clock.monotonic(), observation))
+        self._items.append((self._clock.monotonic(), size, observation))
         self._bytes += size
         self._changed.notify_all()
 

@@ -15,7 +15,7 @@ from rebalance_agent.model.group import GroupSnapshot, Member
 from rebalance_agent.model.member_changes import identity, member_changes
 from rebalance_agent.model.partitions import pairs
 
-__all__ = ["GenerationDiff", "Owners", "Partition", "diff_generations", "owners"]
+__all__ = ["GenerationDiff", "Identified", "Owners", "Partition", "diff_generations", "owners"]
 
 Partition = tuple[str, int]
 """Topic and partition number."""
@@ -62,24 +62,30 @@ def owners(group: GroupSnapshot | None, preferred: Collection[str] = ()) -> Owne
         return {}
     if preferred:
         return _owners_of(sorted(group.members, key=lambda member: member.member_id in preferred))
-    return _remembered_owners(_Identified(group))
+    return _remembered_owners(Identified(group))
 
 
-class _Identified(NamedTuple):
-    """A key that compares by object identity: comparing all members would take as long as finding their partitions."""
+class Identified(NamedTuple):
+    """A generation, and the one before it if that is needed, as a key of a cache.
 
-    group: GroupSnapshot
+    It compares by object identity: comparing all members would take as long as what is cached.
+    """
+
+    after: GroupSnapshot
+    before: GroupSnapshot | None = None
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Identified) and self.group is other.group
+        """Whether ``other`` has the same objects."""
+        return isinstance(other, Identified) and self.before is other.before and self.after is other.after
 
     def __hash__(self) -> int:
-        return hash(id(self.group))
+        """Return the hash of the objects' identities."""
+        return hash((id(self.before), id(self.after)))
 
 
 @lru_cache(REMEMBERED_MAX)
-def _remembered_owners(identified: _Identified) -> Owners:
-    return MappingProxyType(_owners_of(identified.group.members))
+def _remembered_owners(identified: Identified) -> Owners:
+    return MappingProxyType(_owners_of(identified.after.members))
 
 
 def _owners_of(members: Iterable[Member]) -> dict[Partition, Member]:

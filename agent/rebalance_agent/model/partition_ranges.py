@@ -1,7 +1,7 @@
 """Partition numbers that stay ranges in memory, for what members and sidecars claim.
 
 A claim such as ``0-99999`` has seven characters. As numbers it would take 4 MB, so a few posts could fill the memory of
-who keeps them. As ranges it takes the bytes that came.
+a process that keeps them. As ranges it takes as many bytes as its text.
 """
 
 from __future__ import annotations

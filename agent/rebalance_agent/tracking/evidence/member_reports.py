@@ -113,12 +113,13 @@ class MemberReports:
             return False
         if len(events) == EVENTS_PER_MEMBER_MAX:
             self._release(events.popleft())
-        while events and not self._fits(event):
+        size, partitions = report_bytes(event), count_partitions(event.partitions)
+        while events and not self._fits(size, partitions):
             self._release(events.popleft())  # a member that has reported before can always report
-        if not self._fits(event):
+        if not self._fits(size, partitions):
             return False
-        self._budget.left -= report_bytes(event)
-        self._partitions += count_partitions(event.partitions)
+        self._budget.left -= size
+        self._partitions += partitions
         events.append(event)
         self._events[event.member_id] = events
         if len(self._events) > MEMBERS_MAX:
@@ -216,9 +217,8 @@ class MemberReports:
         for event in self._events.pop(member_id):
             self._release(event)
 
-    def _fits(self, event: MemberEvent) -> bool:
-        partitions = self._partitions + count_partitions(event.partitions)
-        return report_bytes(event) <= self._budget.left and partitions <= GROUP_PARTITIONS_MAX
+    def _fits(self, size_bytes: int, partitions: int) -> bool:
+        return size_bytes <= self._budget.left and self._partitions + partitions <= GROUP_PARTITIONS_MAX
 
     def _release(self, event: MemberEvent) -> None:
         self._budget.left += report_bytes(event)
