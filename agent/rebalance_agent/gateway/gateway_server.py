@@ -160,7 +160,8 @@ class Gateway:
             _log.warning("%s connections were still open at the end of the drain", len(self._connections))
 
     def _accepted(self, sock: socket.socket, listener: BrokerListener | None = None) -> None:
-        host = _host(sock)
+        peer = _peer(sock)
+        host = peer[0] if peer else ""
         full = f"{CONNECTIONS_MAX} connections are open" if len(self._connections) >= CONNECTIONS_MAX else ""
         if self._of_hosts[host] >= ADDRESS_CONNECTIONS_MAX:
             full = f"{ADDRESS_CONNECTIONS_MAX} connections of its address are open"
@@ -169,7 +170,7 @@ class Gateway:
             self._refused(RefusedError(CloseReason.ROOM, full), "a new client")
             return
         self._of_hosts[host] += 1
-        task = asyncio.get_running_loop().create_task(self._serve(sock, listener))
+        task = asyncio.get_running_loop().create_task(self._serve(sock, _name(peer), listener))
         self._connections.add(task)
         task.add_done_callback(self._connections.discard)
         task.add_done_callback(lambda _: self._left(host))
@@ -180,8 +181,7 @@ class Gateway:
         if not self._of_hosts[host]:
             del self._of_hosts[host]
 
-    async def _serve(self, sock: socket.socket, listener: BrokerListener | None) -> None:
-        peer = _name(sock)
+    async def _serve(self, sock: socket.socket, peer: str, listener: BrokerListener | None) -> None:
         self._counts.opened()
         if listener:
             listener.connections += 1
@@ -266,17 +266,14 @@ class Gateway:
         self._warnings.warn(error.refusal, "closed the connection of %s (%s): %s", peer, error.refusal, error)
 
 
-def _host(sock: socket.socket) -> str:
-    try:
-        host, *_ = sock.getpeername()
-    except (OSError, ValueError):
-        return ""
-    return str(host)
-
-
-def _name(sock: socket.socket) -> str:
+def _peer(sock: socket.socket) -> tuple[str, int] | None:
+    """Return the client's address; None if it has disconnected."""
     try:
         host, port, *_ = sock.getpeername()
     except (OSError, ValueError):
-        return "a client that disconnected"
-    return f"{host}:{port}"
+        return None
+    return host, port
+
+
+def _name(peer: tuple[str, int] | None) -> str:
+    return f"{peer[0]}:{peer[1]}" if peer else "a client that disconnected"

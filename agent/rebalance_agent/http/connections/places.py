@@ -25,7 +25,7 @@ def longest_of_most(connections: Collection[Connection]) -> Connection | None:
 def slowest_reader(connections: Iterable[Connection], now: float) -> Connection | None:
     """The connection whose client has taken the fewest bytes of its answer a second; None where none is being sent.
 
-    Who only fills the kernel's buffer is slower each second. ``now``: in monotonic seconds.
+    A client that only fills the kernel's buffer is slower each second. ``now``: in monotonic seconds.
     """
     sending = (connection for connection in connections if connection.phase is Phase.ANSWER)
     return min(sending, key=lambda each: each.outgoing.sent / max(now - each.since, _MOMENT_S), default=None)

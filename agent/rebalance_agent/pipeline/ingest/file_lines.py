@@ -1,7 +1,7 @@
 """Reads lines of local files inside Spark's Python workers, and of each line no more than an event may have.
 
-Spark's own reader of text keeps each line whole in Java, whose process a single compressed line can so end; given a
-longest line, it leaves longer ones out without a word.
+Spark's own reader of text keeps each line whole in Java, so a single compressed line can end that process. If it has a
+maximum length, it drops longer lines and does not report them.
 """
 
 from __future__ import annotations

@@ -39,6 +39,7 @@ from rebalance_agent.model.event_json import event_from_json, value_from_json, v
 from rebalance_agent.model.events import AssignEvent
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.pipeline.tables.schemas import FIDELITY, GROUP, WHATIF, Table, columns
+from rebalance_agent.visible_names import visible
 
 __all__ = [
     "CHUNK_BYTES",
@@ -182,8 +183,7 @@ def rows_of_groups(studied: DataFrame, table: Table, make: Callable[[Study], Ite
 
 def _storable(row: _Row) -> _Row:
     """Escape lone surrogates, which the JSON of names can contain and Arrow's UTF-8 cannot."""
-    texts = {name: value for name, value in row.items() if isinstance(value, str)}
-    return {**row, **{name: text.encode("utf-8", "backslashreplace").decode() for name, text in texts.items()}}
+    return {name: visible(value) if isinstance(value, str) else value for name, value in row.items()}
 
 
 def read_studies(rows: pd.DataFrame) -> Study:
