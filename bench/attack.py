@@ -10,9 +10,18 @@ from itertools import count
 from time import monotonic, sleep, time_ns
 from typing import NamedTuple
 
-from bench.synthetic import OFFSETS_PARTITIONS, PARTITIONS, TOPIC, enqueue, generation, partition_of, writer
+from bench.synthetic import (
+    OFFSETS_PARTITIONS,
+    PARTITIONS,
+    TOPIC,
+    enqueue,
+    generation,
+    group_key,
+    group_value,
+    partition_of,
+    writer,
+)
 from rebalance_agent.groupprotocol.consumer_protocol import encode_assignment, encode_subscription
-from rebalance_agent.groupprotocol.tables import GROUP_METADATA
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 
 __all__ = ["ATTACKS", "EVENTS", "HOSTILE"]
@@ -40,25 +49,9 @@ class Attack(NamedTuple):
 
 
 def _group(name: str, number: int, members: int, assigned: dict[str, tuple[int, ...]]) -> Record:
-    subscription, assignment = _bytes_of(tuple(assigned.items()))
-    member = {
-        "group_instance_id": None,
-        "client_id": "client",
-        "client_host": "/10.0.0.66",
-        "rebalance_timeout": 60_000,
-        "session_timeout": 45_000,
-        "subscription": subscription,
-        "assignment": assignment,
-    }
-    value = {
-        "protocol_type": "consumer",
-        "generation": number,
-        "protocol": "range",
-        "leader": "m0",
-        "current_state_timestamp": time_ns() // 1_000_000,
-        "members": [{"member_id": f"m{index}", **member} for index in range(members)],
-    }
-    return TOPIC, GROUP_METADATA.key.encode(2, {"group": name}), GROUP_METADATA.value.encode(3, value)
+    sent = _bytes_of(tuple(assigned.items()))
+    value = group_value(number, ((f"m{index}", *sent) for index in range(members)), time_ns() // 1_000_000)
+    return TOPIC, group_key(name), value
 
 
 @lru_cache(64)

@@ -23,9 +23,8 @@ from bench.measure import percentile, table
 from bench.observing import PATIENCE_S, Observer, observer
 from bench.start import compacted
 from bench.starved import GROUP, timed
-from bench.synthetic import OFFSETS_PARTITIONS, TOPIC, partition_of, writer
+from bench.synthetic import OFFSETS_PARTITIONS, TOPIC, group_key, group_value, partition_of, writer
 from rebalance_agent.groupprotocol.consumer_protocol import encode_assignment, encode_subscription
-from rebalance_agent.groupprotocol.tables import GROUP_METADATA
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 
 __all__ = ["Beside", "beside"]
@@ -120,17 +119,8 @@ def _large(bootstrap: str) -> Iterator[list[int]]:
     def write() -> None:
         while not written or not stop.wait(LARGE_EVERY_S):
             written.append(len(written) + 1)
-            value = {
-                "protocol_type": "consumer",
-                "generation": written[-1],
-                "protocol": "range",
-                "leader": "m0",
-                "current_state_timestamp": time_ns() // 1_000_000,
-                "members": members,
-            }
-            key = GROUP_METADATA.key.encode(2, {"group": LARGE})
-            where = partition_of(key, OFFSETS_PARTITIONS)
-            producer.produce(TOPIC, key=key, value=GROUP_METADATA.value.encode(3, value), partition=where)
+            key, value = group_key(LARGE), group_value(written[-1], members, time_ns() // 1_000_000)
+            producer.produce(TOPIC, key=key, value=value, partition=partition_of(key, OFFSETS_PARTITIONS))
             producer.flush()
 
     writing = threading.Thread(target=write)
@@ -142,21 +132,12 @@ def _large(bootstrap: str) -> Iterator[list[int]]:
         writing.join()
 
 
-def _members() -> list[dict[str, object]]:
-    share = LARGE_PARTITIONS // LARGE_MEMBERS
+def _members() -> list[tuple[str, bytes, bytes]]:
     subscription = encode_subscription(ConsumerSubscription(1, ("large",), None, {}, -1, None))
-    return [
-        {
-            "member_id": f"m{index}",
-            "group_instance_id": None,
-            "client_id": f"client-{index}",
-            "client_host": "/10.0.0.1",
-            "rebalance_timeout": 60_000,
-            "session_timeout": 45_000,
-            "subscription": subscription,
-            "assignment": encode_assignment(
-                ConsumerAssignment(1, {"large": tuple(range(share * index, share * index + share))}, None)
-            ),
-        }
-        for index in range(LARGE_MEMBERS)
-    ]
+    return [(f"m{index}", subscription, _share(index)) for index in range(LARGE_MEMBERS)]
+
+
+def _share(index: int) -> bytes:
+    share = LARGE_PARTITIONS // LARGE_MEMBERS
+    partitions = tuple(range(share * index, share * (index + 1)))
+    return encode_assignment(ConsumerAssignment(1, {"large": partitions}, None))

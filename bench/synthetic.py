@@ -17,6 +17,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from rebalance_agent.groupprotocol.consumer_protocol import encode_assignment, encode_subscription
 from rebalance_agent.groupprotocol.coordinator_partition import offsets_partition
+from rebalance_agent.groupprotocol.tables import GROUP_METADATA
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 from rebalance_agent.testing import EmbeddedKafka
 
@@ -68,6 +69,37 @@ def generation(group: str, number: int, now_ms: int, members: int = MEMBERS) -> 
     head = struct.pack(">h", 3) + _text("consumer") + struct.pack(">i", number) + _text("range")
     head += _text(f"{group}-member-0") + struct.pack(">qi", now_ms, members)
     return struct.pack(">h", 2) + _text(group), head + body
+
+
+def group_key(group: str) -> bytes:
+    """The key of a classic group's record, version 2."""
+    return GROUP_METADATA.key.encode(2, {"group": group})
+
+
+def group_value(number: int, members: Iterable[tuple[str, bytes, bytes]], now_ms: int = 1_700_000_000_000) -> bytes:
+    """A classic group's record, value version 3, of any members: (member id, subscription, assignment)."""
+    fields = [
+        {
+            "member_id": member_id,
+            "group_instance_id": None,
+            "client_id": "client",
+            "client_host": "/10.0.0.1",
+            "rebalance_timeout": 60_000,
+            "session_timeout": 45_000,
+            "subscription": subscription,
+            "assignment": assignment,
+        }
+        for member_id, subscription, assignment in members
+    ]
+    value = {
+        "protocol_type": "consumer",
+        "generation": number,
+        "protocol": "range",
+        "leader": fields[0]["member_id"] if fields else None,
+        "current_state_timestamp": now_ms,
+        "members": fields,
+    }
+    return GROUP_METADATA.value.encode(3, value)
 
 
 def name_of(group: int) -> str:

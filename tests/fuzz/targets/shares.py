@@ -1,8 +1,10 @@
-"""Floods of several groups at the tail: whoever floods waits, in order and within bounds, and the others do not."""
+"""Floods of several groups at the tail: a group that floods waits, in order and within bounds, and others do not."""
 
 from __future__ import annotations
 
 from collections import Counter
+
+from bench.synthetic import group_key, group_value
 
 from fuzz.target import MB, Target
 from rebalance_agent.groupprotocol.consumer_protocol import encode_assignment, encode_subscription
@@ -10,7 +12,6 @@ from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubsc
 from rebalance_agent.offsets_topic.emit import ObservationEmitter
 from rebalance_agent.offsets_topic.group_records import GroupRecords
 from rebalance_agent.offsets_topic.work_share import set_aside
-from support.kafka.group_records import group_key, group_value
 from support.observer.fakes import FakeRecord, fake_context
 
 __all__ = ["TARGETS"]

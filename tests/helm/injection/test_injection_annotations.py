@@ -31,17 +31,6 @@ def release(api_server):
         yield release
 
 
-@pytest.fixture(scope="module")
-def namespace(release):
-    return release.namespace()
-
-
-@pytest.fixture(scope="module")
-def plain(release, namespace):
-    """What is made of a pod that says nothing."""
-    return release.admitted(namespace, pod())["spec"]
-
-
 def test_each_annotation_counts_or_is_tried_here():
     assert sorted([*COUNTING, *WELL_FORMED]) == sorted(SETTINGS)
 

@@ -44,17 +44,6 @@ def release(api_server):
         yield release
 
 
-@pytest.fixture(scope="module")
-def namespace(release):
-    return release.namespace()
-
-
-@pytest.fixture(scope="module")
-def plain(release, namespace):
-    """What is made of a pod that says nothing."""
-    return release.admitted(namespace, pod())["spec"]
-
-
 def variables(release, namespace, **settings):
     return environment(sidecar(release.admitted(namespace, annotated(**settings))))
 

@@ -32,17 +32,6 @@ def release(api_server):
         yield release
 
 
-@pytest.fixture(scope="module")
-def namespace(release):
-    return release.namespace()
-
-
-@pytest.fixture(scope="module")
-def plain(release, namespace):
-    """What is made of a pod that says nothing."""
-    return release.admitted(namespace, pod())["spec"]
-
-
 @pytest.mark.parametrize("value", MALFORMED)
 def test_malformed_ones_are_reported_and_do_not_stand_in_the_way_of_the_pod(release, namespace, plain, value):
     manifest = annotated(**dict.fromkeys(SETTINGS, value))

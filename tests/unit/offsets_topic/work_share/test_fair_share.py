@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bench.synthetic import group_key, group_value
+
 from rebalance_agent.groupprotocol.consumer_protocol import encode_assignment, encode_subscription
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 from rebalance_agent.offsets_topic.emit import ObservationEmitter
@@ -9,7 +11,6 @@ from rebalance_agent.offsets_topic.group_records import GroupRecords
 from rebalance_agent.offsets_topic.work_share.fair_share import NAMED_S
 from rebalance_agent.offsets_topic.work_share.work_budget import ALL_RATE, GROUP_RATE, WorkBudget, work_seconds
 from rebalance_agent.tracking.observations import GroupRecord
-from support.kafka.group_records import group_key, group_value
 from support.observer.fakes import FakeRecord, fake_context
 
 REAL = 2_000
