@@ -177,12 +177,14 @@ class Row:
     """The result of a tier. ``minutes``: from the start of its first command to the end of its last one.
 
     Tiers overlap. ``cpu_minutes``: processor time, without Spark's Java process, which outlives its tests.
+    ``failures``: pytest's lines about its failed tests.
     """
 
     tier: str
     minutes: float
     cpu_minutes: float
     passed: bool
+    failures: tuple[str, ...] = ()
 
 
 def main() -> int:
@@ -229,15 +231,22 @@ def main() -> int:
             shutil.rmtree(scratch, ignore_errors=True)
     minutes = (clock.monotonic() - start) / 60
     report_coverage(environment)
+    report(rows, minutes, missing, None if passed else scratch)
+    return 0 if passed else 1
+
+
+def report(rows: Sequence[Row], minutes: float, missing: Sequence[str], scratch: str | None) -> None:
+    """Print the tiers' results, what did not run, the files left in ``scratch``, and the failed tests."""
     print("\ntier            minutes  CPU minutes")
     for row in rows:
         print(f"{row.tier:<15} {row.minutes:7.1f}  {row.cpu_minutes:11.1f}  {'passed' if row.passed else 'FAILED'}")
     print(f"{'total':<15} {minutes:7.1f}  {sum(row.cpu_minutes for row in rows):11.1f}")
     if missing:
         print("\nnot run:", *missing, sep="\n  ")
-    if scratch and not passed:
+    if scratch:
         print(f"\nthe tests' files are in {scratch}; they use memory until you remove them")
-    return 0 if passed else 1
+    if failures := [failure for row in rows for failure in row.failures]:  # last: CI may show only the end of an output
+        print("\nfailed:", *failures, sep="\n  ")
 
 
 def not_built(beforehand: Mapping[str, Sequence[str]], statuses: Sequence[int | None]) -> Iterator[str]:
@@ -282,7 +291,8 @@ def run(tiers: list[Tier], extra: list[str], environment: dict[str, str], clock:
         mine = list(islice(results, len(jobs)))
         seconds = max(each.ended for each in mine) - min(each.began for each in mine)
         passed = all(each.status in good_ends(extra) for each in mine)
-        rows.append(Row(name, seconds / 60, sum(each.cpu for each in mine) / 60, passed))
+        failures = tuple(line for each in mine for line in each.failures if not passed)
+        rows.append(Row(name, seconds / 60, sum(each.cpu for each in mine) / 60, passed, failures))
     return rows
 
 

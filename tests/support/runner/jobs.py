@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,9 @@ from rebalance_agent.clock import Clock
 POLL_S = 0.1
 LOWEST_PRIORITY = 19
 END_S = 10.0  # pytest takes some seconds to end what its fixtures started
+FAILURE = re.compile(rb"^(?:\x1b\[[\d;]*m)*((?:FAILED|ERROR)\b.*)$", re.MULTILINE)
+"""A line of pytest's short summary that names a failed test, with or without colors."""
+COLOR = re.compile(rb"\x1b\[[\d;]*m")
 
 
 @dataclass(frozen=True)
@@ -48,12 +52,14 @@ class Result:
     """The end of a job: its exit status, and its start and end in seconds since the start of the run.
 
     ``cpu``: seconds of processor time that it took, and those that it started, if it waited for their end.
+    ``failures``: if it failed, pytest's lines about failed tests, else its name; empty if the output was shown at once.
     """
 
     status: int
     began: float
     ended: float
     cpu: float
+    failures: tuple[str, ...] = ()
 
 
 def run_jobs(jobs: Sequence[Job], clock: Clock) -> list[Result]:
@@ -89,6 +95,11 @@ def run_jobs(jobs: Sequence[Job], clock: Clock) -> list[Result]:
     return [run.result(start) for _, run in sorted(runs.items())]
 
 
+def failures_in(output: bytes) -> tuple[str, ...]:
+    """The lines of a pytest's short summary that name failed tests."""
+    return tuple(COLOR.sub(b"", line).decode(errors="replace").rstrip() for line in FAILURE.findall(output))
+
+
 def _due(jobs: Sequence[Job], runs: Mapping[int, _Run]) -> Iterator[int]:
     """The indexes of jobs to start now; a job without a free slot blocks the later ones of its lane."""
     free = {job.lane: job.lane.at_once for job in jobs}
@@ -110,6 +121,7 @@ class _Run:
         self.cpu = 0.0
         self._job, self._clock, self._pause = job, clock, threading.Event()
         self._output: IO[bytes] | None = None
+        self._failures: tuple[str, ...] = ()
         if live:
             print(f"=== {job.name}", flush=True)
         else:
@@ -142,7 +154,7 @@ class _Run:
 
     def result(self, start: float) -> Result:
         """Its result, in seconds since ``start``."""
-        return Result(self.process.returncode, self.began - start, self.ended - start, self.cpu)
+        return Result(self.process.returncode, self.began - start, self.ended - start, self.cpu, self._failures)
 
     def end(self, patience: float) -> None:
         """Wait ``patience`` seconds for its end; then terminate it, and then kill it."""
@@ -159,7 +171,9 @@ class _Run:
         minutes = (self._clock.monotonic() - self.began if not self.over() else self.ended - self.began) / 60
         print(f"=== {self._job.name} ({minutes:.1f} min)", flush=True)
         self._output.seek(0)
-        sys.stdout.buffer.write(self._output.read())
+        output = self._output.read()
+        sys.stdout.buffer.write(output)
         sys.stdout.flush()
+        self._failures = (failures_in(output) or (self._job.name,)) if self.process.returncode else ()
         self._output.close()
         self._output = None

@@ -144,3 +144,23 @@ def test_ending_the_runner_ends_all_jobs_and_shows_their_output(tmp_path, end, n
         finally:
             with contextlib.suppress(ProcessLookupError):  # as it should be
                 os.killpg(runner.pid, signal.SIGKILL)
+
+
+def test_a_failed_job_names_its_failed_tests(capfd):
+    summary = "FAILED tests/a.py::test_b - assert 1 == 2"
+    colored = "\\x1b[31mFAILED\\x1b[0m tests/a.py::\\x1b[1mtest_c\\x1b[0m"
+    results = run_jobs(
+        [
+            replace(
+                job("pytest", f"print({summary!r}, '{colored}', 'FAILURES', sep='\\n'); sys.exit(1)"), lane=Lane(2)
+            ),
+            replace(job("passed", f"print({summary!r})"), lane=Lane(2)),
+            replace(job("mypy", "print('a.py: error'); sys.exit(1)"), lane=Lane(2)),
+        ],
+        SystemClock(),
+    )
+    assert [result.failures for result in results] == [
+        (summary, "FAILED tests/a.py::test_c"),
+        (),
+        ("mypy",),
+    ]
