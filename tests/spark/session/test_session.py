@@ -1,4 +1,4 @@
-"""A session starts and ends in its own process: its leftovers and their owner."""
+"""A session starts and ends in its own process: its leftovers and their owner. Its workers import from folders."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
+import pandas as pd
+import pyspark
 import pytest
 
 from support.pipeline.pipelines import AGENT, SHORT_LIVED
@@ -40,3 +43,17 @@ def test_where_it_was_started_nothing_is_left(run):
 def test_a_folder_that_was_there_before_stays(run, tmp_path):
     (tmp_path / "artifacts").mkdir()
     assert run() == ["artifacts"]
+
+
+def imported_from(batches):
+    """The import path of a Python worker, and where it found PySpark."""
+    entries = [*sys.path, *sys.path_importer_cache]
+    for _ in batches:
+        yield pd.DataFrame({"entry": entries, "pyspark": pyspark.__file__})
+
+
+def test_workers_import_from_folders(spark):
+    """Python 3.11 reads the directory of each archive on the path before each task."""
+    rows = spark.range(1).mapInPandas(imported_from, "entry string, pyspark string").collect()
+    assert [row.entry for row in rows if Path(row.entry).is_file()] == []
+    assert {row.pyspark for row in rows} == {pyspark.__file__}

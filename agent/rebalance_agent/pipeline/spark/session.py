@@ -21,6 +21,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from rebalance_agent.pipeline.errors import PipelineError, one_line
+from rebalance_agent.pipeline.spark import worker_daemon
 from rebalance_agent.pipeline.spark.spark_jars import spark_jars
 from rebalance_agent.pipeline.spark.spark_java import find_java_home
 from rebalance_agent.pipeline.spark.warehouse_folder import remove_at_exit
@@ -160,6 +161,7 @@ def _own(settings: SessionSettings) -> dict[str, str]:
             "spark.driver.bindAddress": _LOOPBACK,
             "spark.sql.shuffle.partitions": str(settings.partitions or threads),
             "spark.driver.defaultJavaOptions": _QUICK_JAVA,
+            "spark.python.daemon.module": worker_daemon.__name__,
             # Adaptive execution plans again after each step, which takes longer than the (small) step itself.
             "spark.sql.adaptive.enabled": "false",
             # The default of 50 tasks for each read of a table's log takes longer than the work itself.
