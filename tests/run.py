@@ -107,16 +107,19 @@ STATIC = Tier(
     ),
 )
 # Slow files come first: a slow file that starts last would delay the end of the tier.
-FAST = ("tests/properties", "tests/golden", "tests/fuzz", "tests/soak", "tests/contracts", "tests/unit")
+UNCOUNTED = ("tests/properties", "tests/fuzz", "tests/soak", "tests/contracts")
+"""Tests without coverage: many examples of code that the unit tests execute as well, or processes of their own."""
+COUNTED = ("tests/golden", "tests/unit")
+FAST = (*UNCOUNTED, *COUNTED)
 QUICK, DEEP = "--hypothesis-profile=quick", "--hypothesis-profile=deep"
 HELM_PROGRAMS = tool("python", "-m", "support.cluster.kube_tools")
 
 TIERS = (
     STATIC,
-    # First, because one process takes as long for it as two for all other tests that compute.
-    # Most of the time is Java's, which contributes no coverage; counting doubles Python's part.
-    Tier("spark", (pytest("tests/spark", "--timeout=900", coverage=False),)),
-    Tier("fast", (pytest(*FAST, processes=2),)),
+    # First, because its tests need most processor time. Most of it is Java's, which contributes no coverage; counting
+    # doubles Python's part.
+    Tier("spark", (pytest("tests/spark", "--timeout=900", processes=2, coverage=False),)),
+    Tier("fast", (pytest(*COUNTED, processes=2), pytest(*UNCOUNTED, processes=2, coverage=False))),
     # Kafka's Java classes are loaded into the test process, so it must not have the threads of clients.
     Tier("peers", (pytest("tests/peers", coverage=False),)),
     # The last of the computing tiers, so that most of Kubernetes is built before it starts.
