@@ -152,18 +152,26 @@ class CommitTimes:
         """
         if len(name.encode()) > NAME_BYTES_MAX:
             return
-        first.awaited.update(partitions)  # at once: a set that grows takes twice the memory
+        first.await_anew(partitions)
+        all_seen, all_awaited = self._seen, self._awaited
+        keys = self._keys.setdefault(name.encode(), [])
         for partition, key in zip(partitions, commit_keys(name, partitions), strict=True):
-            first.await_anew(partition)
-            self._add(key)
-            before = self._awaited.pop(key, None)  # the oldest ones come first
-            if before:
-                before.first.released_ms.setdefault(partition, after_ms)
-            first.released_ms.pop(partition, None)
+            before = all_awaited.pop(key, None)  # the oldest ones come first
             earlier: tuple[FirstCommits, ...] = ()
-            if before and after_ms - before.after_ms <= EARLIER_MAX_MS:
-                earlier = before.earlier if before.first is first else (*before.earlier, before.first)
-            self._awaited[key] = _Awaited(after_ms, partition, first, earlier[-EARLIER_MAX:])
+            if before is not None:
+                released_ms = before.first.released_ms
+                if before.first is first:
+                    earlier = before.earlier
+                else:
+                    released_ms.setdefault(partition, after_ms)
+                    earlier = (*before.earlier, before.first)[-EARLIER_MAX:]
+                if after_ms - before.after_ms > EARLIER_MAX_MS:
+                    earlier = ()
+            elif key not in all_seen:
+                keys.append(key)
+            all_awaited[key] = _Awaited(after_ms, partition, first, earlier)
+        if not keys:
+            del self._keys[name.encode()]
         self._drop_overdue(after_ms)
 
     def release(self, name: str, partitions: Iterable[Partition], at_ms: int) -> None:
