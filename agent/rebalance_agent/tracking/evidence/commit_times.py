@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from rebalance_agent.groupprotocol.commit_key import commit_key, commit_keys, committing_group
+from rebalance_agent.groupprotocol.commit_key import commit_key, commit_keys, group_of_key
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.tracking.evidence.known_times import FirstCommits
 
@@ -136,11 +136,11 @@ class CommitTimes:
     def _add(self, key: bytes) -> None:
         """Add the key to its group's keys. To be called before it is put into ``_seen`` or ``_awaited``."""
         if key not in self._seen and key not in self._awaited:
-            self._keys.setdefault(committing_group(key), []).append(key)
+            self._keys.setdefault(group_of_key(key), []).append(key)
 
     def _forget_keys(self, dropped: Iterable[bytes]) -> None:
         """Remove dropped keys from their groups' keys. One call for many keys: it reads all keys of their groups."""
-        for name in set(map(committing_group, dropped)):
+        for name in set(map(group_of_key, dropped)):
             keys = [key for key in self._keys.pop(name) if key in self._seen or key in self._awaited]
             if keys:
                 self._keys[name] = keys

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rebalance_agent.offsets_topic.work_share import set_aside
 from rebalance_agent.offsets_topic.work_share.set_aside import SetAside, WaitingRecord
 from support.observer.fakes import FakeRecord
+
+
+@pytest.fixture(autouse=True)
+def _count_own_bytes_alone(monkeypatch):
+    monkeypatch.setattr(set_aside, "RECORD_BYTES", 0)
 
 
 def _record(offset, size=100, partition=0):
@@ -32,7 +38,7 @@ def test_records_of_a_group_leave_in_the_order_in_which_they_came():
 
 
 def test_of_too_many_records_the_oldest_are_dropped_and_the_next_one_counts_them(monkeypatch):
-    monkeypatch.setattr(set_aside, "GROUP_RECORDS_MAX", 3)
+    monkeypatch.setattr(set_aside, "KEY_RECORDS_MAX", 3)
     waiting = SetAside()
     assert [waiting.put(b"a", _record(offset)) for offset in range(6)] == [0, 0, 0, 1, 1, 1]
     assert _offsets(waiting, b"a") == [(3, 3), (4, 0), (5, 0)]
@@ -80,13 +86,13 @@ def test_records_of_partitions_that_are_not_read_any_more_are_dropped():
 
 @given(st.lists(st.tuples(st.sampled_from([b"a", b"b", b"c"]), st.integers(1, 400)), max_size=60))
 def test_every_record_leaves_once_or_is_counted_as_skipped(puts):
-    bounds = set_aside.GROUP_RECORDS_MAX, set_aside.GROUP_BYTES_MAX, set_aside.ALL_BYTES_MAX
-    set_aside.GROUP_RECORDS_MAX, set_aside.GROUP_BYTES_MAX, set_aside.ALL_BYTES_MAX = 4, 600, 900
+    bounds = set_aside.KEY_RECORDS_MAX, set_aside.GROUP_BYTES_MAX, set_aside.ALL_BYTES_MAX
+    set_aside.KEY_RECORDS_MAX, set_aside.GROUP_BYTES_MAX, set_aside.ALL_BYTES_MAX = 4, 600, 900
     try:
         waiting = SetAside()
         dropped = sum(waiting.put(key, _record(offset, size)) for offset, (key, size) in enumerate(puts))
     finally:
-        set_aside.GROUP_RECORDS_MAX, set_aside.GROUP_BYTES_MAX, set_aside.ALL_BYTES_MAX = bounds
+        set_aside.KEY_RECORDS_MAX, set_aside.GROUP_BYTES_MAX, set_aside.ALL_BYTES_MAX = bounds
     lost = sum(waiting._lost.values())
     left = [each for key in waiting.groups() for each in _offsets(waiting, key)]
     assert len(left) + dropped == len(puts)
