@@ -17,7 +17,7 @@ RECORD_S = 0.004
 """Seconds of work that any record of a classic group causes, all steps together: its view, its text on /metrics, its
 events and their way into the history and to Kafka."""
 
-PART_S = 200e-6
+PART_S = 300e-6
 """Seconds of work that a record of a consumer, share or streams group causes: it is a small part of the group's state.
 A rebalance of 2,000 members has 4,000 to 6,000 of them, within some seconds."""
 
