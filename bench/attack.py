@@ -22,6 +22,12 @@ from bench.synthetic import (
     writer,
 )
 from rebalance_agent.groupprotocol.consumer_protocol import encode_assignment, encode_subscription
+from rebalance_agent.groupprotocol.tables.consumer_groups import (
+    CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT,
+    CONSUMER_GROUP_MEMBER_METADATA,
+    CONSUMER_GROUP_METADATA,
+)
+from rebalance_agent.groupprotocol.tables.kind import RecordTable
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 
 __all__ = ["ATTACKS", "EVENTS", "HOSTILE"]
@@ -38,6 +44,21 @@ ABSURD_PARTITIONS = 220_000
 OWNERS = 1_000
 LONG = 30_000
 NAMES = 10_000
+PARTS_MEMBERS, EPOCH_RECORDS = 5_000, 1_000
+JOINING = 0.2
+"""Part of the records of a group whose coordinator assigns that are of new members."""
+TOPIC_ID = "xNisCZDKRhC5aWJ3a-s-yA"
+NEW_MEMBER = {
+    "instance_id": None,
+    "rack_id": None,
+    "client_id": "client",
+    "client_host": "/10.0.0.1",
+    "subscribed_topic_names": ["orders"],
+    "subscribed_topic_regex": None,
+    "rebalance_timeout_ms": 60_000,
+    "server_assignor": None,
+    "classic_member_metadata": None,
+}
 
 
 class Attack(NamedTuple):
@@ -88,6 +109,25 @@ def _names(rng: random.Random) -> Iterator[Record]:
         yield TOPIC, *generation(name, number, time_ns() // 1_000_000, 1)
 
 
+def _parts(rng: random.Random) -> Iterator[Record]:
+    for number in count(1):
+        epoch, rest = divmod(number, EPOCH_RECORDS)
+        member = {"group": HOSTILE, "member_id": f"m{rng.randrange(PARTS_MEMBERS)}"}
+        owned = [{"topic_id": TOPIC_ID, "partitions": [rng.randrange(PARTITIONS)]}]
+        if rest == 1:
+            yield TOPIC, *_part(CONSUMER_GROUP_METADATA, {"group": HOSTILE}, {"epoch": epoch + 1})
+        elif rng.random() < JOINING:
+            yield TOPIC, *_part(CONSUMER_GROUP_MEMBER_METADATA, member, NEW_MEMBER)
+        else:
+            current = {"member_epoch": epoch + 1, "previous_member_epoch": epoch, "state": rng.randrange(3)}
+            current |= {"assigned_partitions": owned, "partitions_pending_revocation": []}
+            yield TOPIC, *_part(CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT, member, current)
+
+
+def _part(kind: RecordTable, key: dict[str, str], value: dict[str, object]) -> tuple[bytes, bytes]:
+    return kind.key.encode(kind.key.versions[0], key), kind.value.encode(0, value)
+
+
 def _long_names(rng: random.Random) -> Iterator[Record]:
     for number in count(1):
         name = f"{HOSTILE}-{rng.randrange(200):03}".ljust(LONG, "x")
@@ -114,6 +154,7 @@ ATTACKS = {
     "topics": Attack("one member is assigned 25,000 topics that do not exist, 1 MB", 15, _topics),
     "owners": Attack("1,000 members are assigned the same 70 partitions that exist, 450 kB", 10, _owners),
     "generations": Attack("one group rebalances 500 times a second", 500, _generations),
+    "parts": Attack("5,000 members of a group whose coordinator assigns write 3,000 records a second", 3_000, _parts),
     "names": Attack("10,000 groups", 200, _names),
     "long-names": Attack("200 groups with names of 30,000 characters", 20, _long_names),
     "events": Attack("member events that claim 100,000 partitions each", 200, _events),

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from rebalance_agent.groupprotocol.tables import OFFSET_COMMIT
 
-__all__ = ["commit_key", "commit_keys", "committed_offset", "committing_group"]
+__all__ = ["commit_key", "commit_keys", "committed_offset", "group_of_key"]
 
 _OFFSET = struct.Struct(">q")
 _VERSION = OFFSET_COMMIT.key.versions[-1].to_bytes(2, "big")
@@ -29,8 +29,8 @@ def commit_keys(group: str, partitions: Iterable[tuple[str, int]]) -> Iterator[b
         yield start + partition.to_bytes(4, "big")
 
 
-def committing_group(key: bytes) -> bytes:
-    """Return the group (UTF-8) of a commit's key; too short if the key is malformed."""
+def group_of_key(key: bytes) -> bytes:
+    """Return the group (UTF-8) of the key of any record: all keys begin alike; too short if the key is malformed."""
     return key[4 : 4 + int.from_bytes(key[2:4], "big")]
 
 

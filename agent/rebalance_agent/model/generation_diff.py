@@ -5,7 +5,7 @@ Members of both generations are matched by ``group.instance.id`` (KIP-345), or e
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from rebalance_agent.model.group import GroupSnapshot, Member
 from rebalance_agent.model.member_changes import identity, member_changes
-from rebalance_agent.model.partitions import pairs
+from rebalance_agent.model.partitions import TopicPartitions, count_partitions, pairs
 
 __all__ = ["GenerationDiff", "Identified", "Owners", "Partition", "diff_generations", "owners"]
 
@@ -60,9 +60,10 @@ def owners(group: GroupSnapshot | None, preferred: Collection[str] = ()) -> Owne
     """
     if group is None:
         return {}
-    if preferred:
+    by_partition = _remembered_owners(Identified(group))
+    if preferred and len(by_partition) < sum(count_partitions(member.assigned) for member in group.members):
         return _owners_of(sorted(group.members, key=lambda member: member.member_id in preferred))
-    return _remembered_owners(Identified(group))
+    return by_partition
 
 
 class Identified(NamedTuple):
@@ -100,29 +101,46 @@ def _owners_of(members: Iterable[Member]) -> dict[Partition, Member]:
 def diff_generations(before: GroupSnapshot | None, after: GroupSnapshot) -> GenerationDiff:
     """Compare two generations; ``before`` None means that the group had no members."""
     changes = member_changes(before.members if before else (), after.members)
-    had, has = _holders(before), _holders(after)
-    taken = frozenset(partition for partition, names in had.items() if names - has.get(partition, set()))
-    given = frozenset(partition for partition, names in has.items() if names - had.get(partition, set()))
+    had, has = _shares(before), _shares(after)
+    taken, given, kept = set[Partition](), set[Partition](), set[Partition]()
+    unchanged: list[str] = []
+    for name in {**had, **has}:
+        if (was := had.get(name, ())) == (now := has.get(name, ())):
+            unchanged.append(name)
+            continue
+        old, new = _partitions(was), _partitions(now)
+        taken |= old - new
+        given |= new - old
+        kept |= old & new
+    moved = (taken & given) - kept
+    for name in unchanged if moved else ():
+        moved -= _partitions(has[name])
     return GenerationDiff(
         joined=changes.joined,
         gone=changes.gone,
         replaced=changes.replaced,
         resubscribed=tuple(pair for pair in changes.stayed if _topics(pair[0]) != _topics(pair[1])),
         assignor_changed=bool(before and before.protocol and after.protocol and before.protocol != after.protocol),
-        taken=taken,
-        given=given,
-        moved=frozenset(partition for partition in taken & given if not had[partition] & has[partition]),
-        noop=bool(had) and not taken and not given,
+        taken=frozenset(taken),
+        given=frozenset(given),
+        moved=frozenset(moved),
+        noop=not taken and not given and any(any(share.values()) for shares in had.values() for share in shares),
     )
 
 
-def _holders(group: GroupSnapshot | None) -> dict[Partition, set[str]]:
-    """Return partition -> the identities of all members that it is assigned to."""
-    holders: dict[Partition, set[str]] = {}
+_Shares = Mapping[str, list[TopicPartitions]]
+"""Identity -> what its members are assigned: one mapping, unless a generation has an identity twice."""
+
+
+def _shares(group: GroupSnapshot | None) -> _Shares:
+    shares: dict[str, list[TopicPartitions]] = {}
     for member in group.members if group else ():
-        for partition in pairs(member.assigned):
-            holders.setdefault(partition, set()).add(identity(member))
-    return holders
+        shares.setdefault(identity(member), []).append(member.assigned)
+    return shares
+
+
+def _partitions(shares: Sequence[TopicPartitions]) -> set[Partition]:
+    return pairs(shares[0]) if len(shares) == 1 else set[Partition]().union(*map(pairs, shares))
 
 
 def _topics(member: Member) -> frozenset[str]:

@@ -103,4 +103,4 @@ class ObservationEmitter:
             gap_offset=waiting.gap_offset,
             seen_ms=waiting.seen_ms,
         )
-        return replace(record, skipped=waiting.skipped) if isinstance(record, GroupRecord) else record
+        return replace(record, skipped=waiting.skipped) if record and waiting.skipped else record

@@ -74,7 +74,7 @@ class EpochRecord:
 
     ``subject``: the id of its member, or its regular expression; empty for records of the whole group. A group consists
     of many records, so it has no view before its ``partition`` was read completely (`Backfilled`). Times, ``live``,
-    ``offset``, ``replayed``, ``gap_offset`` and ``leader_epoch`` are as in `GroupRecord`.
+    ``offset``, ``replayed``, ``gap_offset``, ``leader_epoch`` and ``skipped`` are as in `GroupRecord`.
     """
 
     group: str
@@ -90,6 +90,7 @@ class EpochRecord:
     replayed: bool = False
     gap_offset: int = -1
     leader_epoch: int = -1
+    skipped: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ class TrackedGroup:
         then they become readable only when the other replicas have them, and compaction may take them at once.
         Records are skipped if the group caused too much work.
         """
-        if isinstance(record, GroupRecord) and record.skipped:
+        if record.skipped:
             return True
         if record.gap_offset <= self.history.offset:
             return False

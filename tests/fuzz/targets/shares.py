@@ -33,11 +33,11 @@ VALUES = [group_value(1, [(f"m{number}", SUBSCRIPTION, each) for number in range
 
 def take_shares(data):
     """Each two bytes are a record: which of four groups, how large, and how long after the one before."""
-    usual, set_aside.GROUP_RECORDS_MAX = set_aside.GROUP_RECORDS_MAX, WAITING_MAX
+    usual, set_aside.KEY_RECORDS_MAX = set_aside.KEY_RECORDS_MAX, WAITING_MAX
     try:
         _flood(data)
     finally:
-        set_aside.GROUP_RECORDS_MAX = usual
+        set_aside.KEY_RECORDS_MAX = usual
 
 
 def _flood(data):

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rebalance_agent.groupprotocol.commit_key import commit_key, commit_keys, committed_offset, committing_group
+from rebalance_agent.groupprotocol.commit_key import commit_key, commit_keys, committed_offset, group_of_key
 from rebalance_agent.groupprotocol.records import decode_record
 from support.kafka.commits import commit_value
 
@@ -23,12 +23,12 @@ def test_many_keys_are_those_of_single_partitions(group, partitions):
 
 @given(NAMES, NAMES, st.integers(0, 2**31 - 1))
 def test_the_group_of_a_key_is_read_from_it(group, topic, partition):
-    assert committing_group(commit_key(group, topic, partition)) == group.encode()
+    assert group_of_key(commit_key(group, topic, partition)) == group.encode()
 
 
 @given(st.binary(max_size=40))
 def test_a_malformed_key_has_what_there_is_of_a_group(key):
-    assert committing_group(key) in key[4:]
+    assert group_of_key(key) in key[4:]
 
 
 @given(st.integers(-1, 2**63 - 1))

@@ -1,7 +1,7 @@
 """Puts the records of groups into the inbox, so that no group takes more than its share of work from the others.
 
-A classic group that has used its share waits, and the oldest of its records are skipped if too many wait. Records of
-other groups are written by the coordinator itself and each is small: they never wait.
+A group that has used its share waits, and the oldest of its records are skipped if too many wait. Consumer, share and
+streams groups have small records, but thousands of them: a group has one share, whatever the kind of its records.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Mapping
 
 from rebalance_agent.cluster.collector_context import CollectorContext
 from rebalance_agent.errors import DecodeError
+from rebalance_agent.groupprotocol.commit_key import group_of_key
 from rebalance_agent.groupprotocol.records import decode_record, record_kind
 from rebalance_agent.groupprotocol.tables import GROUP_METADATA
 from rebalance_agent.offsets_topic.work_share.set_aside import SetAside, WaitingRecord
-from rebalance_agent.offsets_topic.work_share.work_budget import WorkBudget, work_seconds
+from rebalance_agent.offsets_topic.work_share.work_budget import WorkBudget, part_seconds, work_seconds
 from rebalance_agent.tracking.observations import EpochRecord, GroupRecord
 
 __all__ = ["NAMED_MAX", "NAMED_S", "FairShare"]
@@ -35,27 +36,25 @@ class FairShare:
         self._context, self._decode = context, decode
         self._budget = WorkBudget(context.clock.monotonic())
         self._waiting = SetAside()
-        self._named: dict[str, float] = {}
+        self._named: dict[bytes, tuple[str, float]] = {}
 
     def put(self, record: WaitingRecord) -> None:
         """Emit a record that was read now, or let it wait."""
-        key, now = record.message.key() or b"", self._context.clock.monotonic()
-        if record_kind(key) != GROUP_METADATA.kind:
-            self._emit(record)
-        elif key not in self._waiting and self._budget.allows(key, len(record.message), now):
-            self._spend(key, record, now)
+        group, now = group_of_key(record.key), self._context.clock.monotonic()
+        if group not in self._waiting and self._budget.allows(group, len(record.message), now):
+            self._spend(group, record, now)
         else:
             self._context.meters.over_budget("waited")
-            if dropped := self._waiting.put(key, record):
+            if dropped := self._waiting.put(group, record):
                 self._context.meters.over_budget("skipped", dropped)
-            self._name(key, now)
+            self._name(group, record.key, now)
 
     def release(self) -> None:
         """Emit the waiting records of groups that may cause work again. To be called several times a second."""
         now = self._context.clock.monotonic()
-        for key in self._waiting.groups():
-            while key in self._waiting and self._budget.allows(key, self._waiting.next_bytes(key), now):
-                self._spend(key, self._waiting.pop(key), now)
+        for group in self._waiting.groups():
+            while group in self._waiting and self._budget.allows(group, self._waiting.next_bytes(group), now):
+                self._spend(group, self._waiting.pop(group), now)
 
     def drop(self, partitions: Iterable[int]) -> None:
         """These partitions of the offsets topic are no longer read."""
@@ -68,13 +67,16 @@ class FairShare:
     def named(self) -> list[str]:
         """Return the groups that had to wait lately, sorted."""
         since = self._context.clock.monotonic() - NAMED_S
-        self._named = {group: at for group, at in self._named.items() if at >= since}
-        return sorted(self._named)
+        self._named = {group: named for group, named in self._named.items() if named[1] >= since}
+        return sorted(name for name, _ in self._named.values())
 
-    def _spend(self, key: bytes, record: WaitingRecord, now: float) -> None:
-        emitted = self._emit(record)
-        value = emitted.value if isinstance(emitted, GroupRecord) else None
-        self._budget.spend(key, len(record.message), work_seconds(value), now)
+    def _spend(self, group: bytes, record: WaitingRecord, now: float) -> None:
+        size, emitted = len(record.message), self._emit(record)
+        if record_kind(record.key) == GROUP_METADATA.kind:
+            seconds = work_seconds(emitted.value if isinstance(emitted, GroupRecord) else None)
+        else:
+            seconds = part_seconds(size)
+        self._budget.spend(group, size, seconds, now)
 
     def _emit(self, waiting: WaitingRecord) -> GroupRecord | EpochRecord | None:
         record = self._decode(waiting)
@@ -82,12 +84,13 @@ class FairShare:
             self._context.inbox.put(record)
         return record
 
-    def _name(self, key: bytes, now: float) -> None:
+    def _name(self, group: bytes, key: bytes, now: float) -> None:
+        if known := self._named.pop(group, None):
+            self._named[group] = known[0], now
+            return
         try:
-            group = decode_record(key, None).group
+            self._named[group] = decode_record(key, None).group, now
         except DecodeError:
             return
-        self._named.pop(group, None)
-        self._named[group] = now
         if len(self._named) > NAMED_MAX:
             del self._named[next(iter(self._named))]

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import NamedTuple
 
 from rebalance_agent.cluster.topic_reader import TopicRecord
 
-__all__ = ["ALL_BYTES_MAX", "GROUP_BYTES_MAX", "GROUP_RECORDS_MAX", "SetAside", "WaitingRecord"]
+__all__ = ["ALL_BYTES_MAX", "GROUP_BYTES_MAX", "KEY_RECORDS_MAX", "RECORD_BYTES", "SetAside", "WaitingRecord"]
 
-GROUP_RECORDS_MAX = 100
-"""Records of one group that wait. The last one has the group's state, so the older ones are dropped first."""
+KEY_RECORDS_MAX = 100
+"""Waiting records with one key. The last one has the state, as in the compacted topic, so older ones are dropped first.
+All records of a classic group have one key; other groups have several for each member."""
 
 GROUP_BYTES_MAX = 4 * 2**20
 """Bytes of the waiting records of one group: four or more, since brokers take records of 1 MiB by default."""
+
+RECORD_BYTES = 400
+"""Bytes of memory that a waiting record takes beside its own: some 7,000 small records of one group wait."""
 
 ALL_BYTES_MAX = 32 * 2**20
 """Bytes of all waiting records."""
@@ -38,88 +43,122 @@ class WaitingRecord(NamedTuple):
 
     @property
     def size_bytes(self) -> int:
-        """The bytes of key and value."""
-        return len(self.message) + len(self.message.key() or b"")
+        """The bytes of key and value, and what it takes to keep them."""
+        return RECORD_BYTES + len(self.message) + len(self.key)
+
+    @property
+    def key(self) -> bytes:
+        """The record's key."""
+        return self.message.key() or b""
 
 
 @dataclass(slots=True)
 class _Queue:
-    records: deque[WaitingRecord] = field(default_factory=deque)
+    """The waiting records of one group by their number, in order; ``numbers``: those of each key, in order."""
+
+    records: OrderedDict[int, WaitingRecord] = field(default_factory=OrderedDict)
+    numbers: dict[bytes, deque[int]] = field(default_factory=dict)
     size_bytes: int = 0
+
+    @property
+    def first(self) -> WaitingRecord:
+        """The record that was read first."""
+        return next(iter(self.records.values()))
 
 
 class SetAside:
-    """The waiting records by the key of their group, in the order in which they were read."""
+    """The waiting records by group (its bytes), in the order in which they were read."""
 
     def __init__(self) -> None:
         """Start without records."""
         self._queues: dict[bytes, _Queue] = {}
         self._lost: dict[bytes, int] = {}
         self._size_bytes = 0
+        self._next = 0
 
     def __bool__(self) -> bool:
         """Whether any record waits."""
         return bool(self._queues)
 
-    def __contains__(self, key: bytes) -> bool:
+    def __contains__(self, group: bytes) -> bool:
         """Whether records of the group wait."""
-        return key in self._queues
+        return group in self._queues
 
     def groups(self) -> list[bytes]:
-        """Return the keys of the groups whose records wait."""
+        """Return the groups whose records wait."""
         return list(self._queues)
 
-    def next_bytes(self, key: bytes) -> int:
+    def next_bytes(self, group: bytes) -> int:
         """Return the bytes of the value of the oldest waiting record of a group."""
-        return len(self._queues[key].records[0].message)
+        return len(self._queues[group].first.message)
 
-    def put(self, key: bytes, record: WaitingRecord) -> int:
+    def put(self, group: bytes, record: WaitingRecord) -> int:
         """Let a record wait; return how many older ones were dropped for it, of this group or of another."""
-        queue = self._queues.setdefault(key, _Queue())
-        queue.records.append(record._replace(skipped=self._lost.pop(key, 0)))
+        queue = self._queues.setdefault(group, _Queue())
+        number, self._next = self._next, self._next + 1
+        queue.records[number] = record._replace(skipped=self._lost.pop(group, 0))
+        numbers = queue.numbers.setdefault(record.key, deque())
+        numbers.append(number)
         queue.size_bytes += record.size_bytes
         self._size_bytes += record.size_bytes
         dropped = 0
-        while len(queue.records) > 1 and (len(queue.records) > GROUP_RECORDS_MAX or queue.size_bytes > GROUP_BYTES_MAX):
-            self._drop_oldest(key)
+        if len(numbers) > KEY_RECORDS_MAX:
+            self._drop(group, numbers[0], numbers[1])
+            dropped += 1
+        while len(queue.records) > 1 and queue.size_bytes > GROUP_BYTES_MAX:
+            self._drop_oldest(group)
             dropped += 1
         while self._size_bytes > ALL_BYTES_MAX:
             self._drop_oldest(max(self._queues, key=lambda other: self._queues[other].size_bytes))
             dropped += 1
         return dropped
 
-    def pop(self, key: bytes) -> WaitingRecord:
+    def pop(self, group: bytes) -> WaitingRecord:
         """Remove and return the oldest waiting record of a group."""
-        queue = self._queues[key]
-        record = queue.records.popleft()
-        queue.size_bytes -= record.size_bytes
-        self._size_bytes -= record.size_bytes
-        if not queue.records:
-            del self._queues[key]
-        return record
+        return self._remove(group, next(iter(self._queues[group].records)))
 
     def drop(self, partitions: Iterable[int]) -> None:
         """Drop the records of these partitions of the offsets topic, which are no longer read."""
         dropped = set(partitions)
-        for key in [key for key, queue in self._queues.items() if queue.records[0].message.partition() in dropped]:
-            self._size_bytes -= self._queues.pop(key).size_bytes
+        for group in [group for group, queue in self._queues.items() if queue.first.message.partition() in dropped]:
+            self._size_bytes -= self._queues.pop(group).size_bytes
 
     def held_back(self, positions: Mapping[int, int]) -> dict[int, int]:
         """Return ``positions`` (partition -> next offset), none of them after a record that waits."""
         held = dict(positions)
         for queue in self._queues.values():
-            message = queue.records[0].message
+            message = queue.first.message
             if message.partition() in held:
                 held[message.partition()] = min(held[message.partition()], message.offset())
         return held
 
-    def _drop_oldest(self, key: bytes) -> None:
-        """Drop the group's oldest record; its next one says how many are missing."""
-        dropped = self.pop(key)
-        skipped = dropped.skipped + 1
-        if queue := self._queues.get(key):
-            queue.records[0] = queue.records[0]._replace(skipped=queue.records[0].skipped + skipped)
+    def _remove(self, group: bytes, number: int) -> WaitingRecord:
+        """Remove a record that is the first one of its key."""
+        queue = self._queues[group]
+        record = queue.records.pop(number)
+        numbers = queue.numbers[record.key]
+        numbers.popleft()
+        if not numbers:
+            del queue.numbers[record.key]
+        queue.size_bytes -= record.size_bytes
+        self._size_bytes -= record.size_bytes
+        if not queue.records:
+            del self._queues[group]
+        return record
+
+    def _drop(self, group: bytes, number: int, following: int) -> None:
+        """Drop a record; the ``following`` one says how many are missing."""
+        skipped = self._remove(group, number).skipped + 1
+        records = self._queues[group].records
+        records[following] = records[following]._replace(skipped=records[following].skipped + skipped)
+
+    def _drop_oldest(self, group: bytes) -> None:
+        """Drop the group's oldest record; its next one, now or later, says how many are missing."""
+        records = self._queues[group].records
+        if len(records) > 1:
+            first, second = islice(records, 2)
+            self._drop(group, first, second)
         else:
-            self._lost[key] = skipped
+            self._lost[group] = self.pop(group).skipped + 1
             if len(self._lost) > LOST_MAX:
                 del self._lost[next(iter(self._lost))]

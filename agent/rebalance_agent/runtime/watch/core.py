@@ -38,6 +38,13 @@ JUDGE_AFTER_S = 2.0
 JUDGE_PAUSE_S = 0.01
 """Seconds between two such rounds: 10,000 groups are judged within some ten seconds, and observations hardly wait."""
 
+VIEW_SHARE = 0.1
+"""Part of the time that the views of one group may take, where each takes more than `VIEW_FREE_S`. A view goes through
+all members of a group, also if one record of one member changed."""
+
+VIEW_FREE_S = 0.005
+"""Seconds that any view may take: a hundred members take less."""
+
 
 @dataclass(eq=False)
 class Core:
@@ -59,6 +66,8 @@ class Core:
         self._views: dict[str, GroupView] = {}
         self._shown: tuple[GroupView, ...] | None = None
         self._unjudged: dict[str, None] = {}
+        self._changed: set[str] = set()
+        self._not_before: dict[str, float] = {}
         self._changes, self._refreshed = 0, self.clock.monotonic()
         self._judge_at = self.clock.monotonic()
         self._log = structlog.get_logger("rebalance_agent.core")
@@ -108,12 +117,21 @@ class Core:
             self._log.exception("observation_failed", observation=type(observation).__name__)
 
     def _renew(self) -> None:
-        changed = sorted(self.tracker.changed())
+        self._changed |= self.tracker.changed()
+        changed = self._due()
         new = [group for group in changed if group not in self._views]
         if len(new) > JUDGED_AT_ONCE:
             self._unjudged |= dict.fromkeys(new)
             self._judge_at = self.clock.monotonic() + JUDGE_AFTER_S
         self._show({group: self._view(group, judged=group not in self._unjudged) for group in changed})
+
+    def _due(self) -> list[str]:
+        """Remove and return the changed groups whose views may be built now, sorted."""
+        now = self.clock.monotonic()
+        self._not_before = {group: at for group, at in self._not_before.items() if at > now}
+        due = sorted(self._changed - self._not_before.keys())
+        self._changed &= self._not_before.keys()
+        return due
 
     def _judge(self) -> None:
         """Judge the next of the groups that are shown unjudged."""
@@ -146,8 +164,12 @@ class Core:
             self._log.exception("refresh_failed")
 
     def _view(self, group: str, *, judged: bool) -> GroupView | None:
+        begun = self.clock.monotonic()
         try:
             return self.tracker.view(group, judged=judged)
         except Exception:  # noqa: BLE001 - the group is not shown rather than an old view, and the others go on
             self._log.exception("view_failed", group=group)
             return None
+        finally:
+            if (took := (now := self.clock.monotonic()) - begun) > VIEW_FREE_S:
+                self._not_before[group] = now + took * (1 / VIEW_SHARE - 1)

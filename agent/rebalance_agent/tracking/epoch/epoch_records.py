@@ -88,6 +88,11 @@ class EpochGroupRecords:
         member = self.members.get(member_id)
         return member is not None and member.classic
 
+    def is_eager(self, member_id: str) -> bool:
+        """Whether the member revokes all its partitions whenever it has to rejoin."""
+        member = self.members.get(member_id)
+        return member is not None and member.eager
+
     @property
     def eager(self) -> frozenset[str]:
         """The members that revoke all their partitions whenever they have to rejoin."""

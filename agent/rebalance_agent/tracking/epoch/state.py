@@ -184,7 +184,7 @@ class EpochState(TrackedGroup):
         if new is not None:
             self._last_seen.update(name, new, at_ms)
             if record.live:
-                kept = pairs(old.assigned) if old and name not in self._records.eager else set()
+                kept = pairs(old.assigned) if old and not self._records.is_eager(name) else set()
                 given = self._recorded.named(pairs(new.assigned) - kept)
                 self._context.commits.expect(self.group, given, at_ms, self._first_commits)
         departs = old is not None and (new is None or new.epoch < 0 <= old.epoch)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from rebalance_agent.groupprotocol.commit_key import commit_key, commit_keys, committing_group
+from rebalance_agent.groupprotocol.commit_key import commit_key, commit_keys, group_of_key
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.tracking.evidence.known_times import FirstCommits
 
@@ -136,11 +136,11 @@ class CommitTimes:
     def _add(self, key: bytes) -> None:
         """Add the key to its group's keys. To be called before it is put into ``_seen`` or ``_awaited``."""
         if key not in self._seen and key not in self._awaited:
-            self._keys.setdefault(committing_group(key), []).append(key)
+            self._keys.setdefault(group_of_key(key), []).append(key)
 
     def _forget_keys(self, dropped: Iterable[bytes]) -> None:
         """Remove dropped keys from their groups' keys. One call for many keys: it reads all keys of their groups."""
-        for name in set(map(committing_group, dropped)):
+        for name in set(map(group_of_key, dropped)):
             keys = [key for key in self._keys.pop(name) if key in self._seen or key in self._awaited]
             if keys:
                 self._keys[name] = keys
@@ -152,18 +152,26 @@ class CommitTimes:
         """
         if len(name.encode()) > NAME_BYTES_MAX:
             return
-        first.awaited.update(partitions)  # at once: a set that grows takes twice the memory
+        first.await_anew(partitions)
+        all_seen, all_awaited = self._seen, self._awaited
+        keys = self._keys.setdefault(name.encode(), [])
         for partition, key in zip(partitions, commit_keys(name, partitions), strict=True):
-            first.await_anew(partition)
-            self._add(key)
-            before = self._awaited.pop(key, None)  # the oldest ones come first
-            if before:
-                before.first.released_ms.setdefault(partition, after_ms)
-            first.released_ms.pop(partition, None)
+            before = all_awaited.pop(key, None)  # the oldest ones come first
             earlier: tuple[FirstCommits, ...] = ()
-            if before and after_ms - before.after_ms <= EARLIER_MAX_MS:
-                earlier = before.earlier if before.first is first else (*before.earlier, before.first)
-            self._awaited[key] = _Awaited(after_ms, partition, first, earlier[-EARLIER_MAX:])
+            if before is not None:
+                released_ms = before.first.released_ms
+                if before.first is first:
+                    earlier = before.earlier
+                else:
+                    released_ms.setdefault(partition, after_ms)
+                    earlier = (*before.earlier, before.first)[-EARLIER_MAX:]
+                if after_ms - before.after_ms > EARLIER_MAX_MS:
+                    earlier = ()
+            elif key not in all_seen:
+                keys.append(key)
+            all_awaited[key] = _Awaited(after_ms, partition, first, earlier)
+        if not keys:
+            del self._keys[name.encode()]
         self._drop_overdue(after_ms)
 
     def release(self, name: str, partitions: Iterable[Partition], at_ms: int) -> None:

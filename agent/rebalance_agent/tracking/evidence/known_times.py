@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -78,10 +78,14 @@ class FirstCommits:
         self.at_ms[partition] = at_ms
         self._earliest.clear()
 
-    def await_anew(self, partition: Partition) -> None:
-        """Forget the first commit of a partition: a member got it again."""
-        if self.at_ms.pop(partition, None) is not None:
-            self._earliest.clear()
+    def await_anew(self, partitions: Collection[Partition]) -> None:
+        """Await the partitions; forget first commits and releases of those that a member got again."""
+        self.awaited.update(partitions)  # at once: a set that grows takes twice the memory
+        for partition in partitions if self.at_ms else ():
+            if self.at_ms.pop(partition, None) is not None:
+                self._earliest.clear()
+        for partition in partitions if self.released_ms else ():
+            self.released_ms.pop(partition, None)
 
     def earliest(self, partitions: frozenset[Partition]) -> int:
         """Return the earliest first commit of any of ``partitions``; `FOREVER_MS` if none has one.

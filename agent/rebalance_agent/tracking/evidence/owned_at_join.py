@@ -1,4 +1,4 @@
-"""The partitions that cooperative members own when they join (KIP-429).
+"""The partitions that members keep in a rebalance, and those that cooperative members own when they join (KIP-429).
 
 A member that joins without a partition of the assignment before has lost it, or never got that assignment: it stands
 still, also if the member gets it again.
@@ -13,7 +13,7 @@ from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.completed_generation import Generation
 
-__all__ = ["claimed_partitions", "given_and_unowned"]
+__all__ = ["claimed_partitions", "given_and_unowned", "kept_partitions"]
 
 
 def claimed_partitions(generation: Generation) -> Mapping[str, set[Partition]]:
@@ -39,3 +39,24 @@ def given_and_unowned(before: Generation | None, generation: Generation) -> tupl
         or partition not in claimed.get(owner.member_id, {partition})
     }
     return given, unowned
+
+
+def kept_partitions(before: Generation | None, after: Generation) -> set[Partition]:
+    """Return the partitions that a member kept without revoking them; in a share group it may be one of several.
+
+    Partitions that it revoked and got back are not included.
+    """
+    handovers = after.handovers.items()
+    back = {
+        partition
+        for partition, handover in handovers
+        if handover.earlier or (handover.left_unowned and handover.given_ms is not None)
+    }
+    had = {member.member_id: member for member in before.members} if before else {}
+    had = {name: member for name, member in had.items() if name not in after.restarting}
+    return {
+        partition
+        for member in after.members
+        if member.member_id in had
+        for partition in pairs(member.assigned) & pairs(had[member.member_id].assigned)
+    } - back

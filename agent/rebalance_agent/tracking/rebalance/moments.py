@@ -5,6 +5,7 @@ Without reports, commits show how long an old owner worked at least, and when a 
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import replace
 from functools import cached_property
 
@@ -12,15 +13,16 @@ from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.generation_diff import Partition, owners
 from rebalance_agent.model.group import GroupType, Member, RebalanceProtocol
 from rebalance_agent.model.partitions import pairs
-from rebalance_agent.tracking.completed_generation import Episode, Generation, PartitionHandover, announces_followup
+from rebalance_agent.tracking.completed_generation import Episode, Generation, PartitionHandover
 from rebalance_agent.tracking.evidence.coordinators import changed_since, last_contact_ms
 from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, Departure, LastSeen, TimeBounds
 from rebalance_agent.tracking.evidence.late_commits import removal_noticed_ms, surely_worked_ms
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
 from rebalance_agent.tracking.evidence.owned_at_join import claimed_partitions
-from rebalance_agent.tracking.rebalance.diff_cache import difference
+from rebalance_agent.tracking.evidence.reported_times import ReportedTimes
 from rebalance_agent.tracking.rebalance.moment import Moment, UnknownMomentError
 from rebalance_agent.tracking.rebalance.open_stall import OpenStall
+from rebalance_agent.tracking.rebalance.triggers import one_departed, staying_may_have_begun
 
 __all__ = ["StepMoments"]
 
@@ -38,12 +40,10 @@ class StepMoments:
         self._generation = generation
         self._joined_ms = generation.timestamp_ms if generation.joined_ms is None else generation.joined_ms
         self.unanswered = generation.unanswered
-        self._reports = reports
-        self._span = ReportSpan.between(before, episode.last) if before else None
+        span = ReportSpan.between(before, episode.last) if before else None
+        self._reported = ReportedTimes(reports, span, generation)
         self._claimed = claimed_partitions(generation)
         self._alive = {member.member_id for member in generation.members}
-        self._stops: dict[str, dict[Partition, TimeBounds]] = {}
-        self._resumes: dict[str, dict[Partition, TimeBounds]] = {}
         self._given: dict[str, dict[int, frozenset[Partition]]] = {}
         self.everything_stops = generation.protocol is not RebalanceProtocol.COOPERATIVE and not generation.returned
 
@@ -52,13 +52,32 @@ class StepMoments:
         handover = self._generation.handovers.get(partition, _NO_HANDOVER)
         return handover.earlier if handover.earlier and not handover.left_unowned else (*handover.earlier, handover)
 
+    def alike(self, partition: Partition, old: Member | None, new: Member | None) -> Hashable:
+        """Return what decides the moments of a partition, whose owner is ``old`` before and ``new`` after this step.
+
+        Partitions with equal results have equal moments: nothing is known of one of them alone.
+        """
+        generation = self._generation
+        if (
+            partition in generation.handovers
+            or (old is not None and partition in self._reported.stops(old))
+            or (new is not None and partition in self._reported.resumes(new))
+        ):
+            return partition
+        first = generation.first_commits
+        return (
+            old and old.member_id,
+            new and new.member_id,
+            old is not None and self.gave_up(partition, old),
+            first.released_ms.get(partition),
+            first.later_ms.get(partition),
+        )
+
     # Stops
 
     def stopped(self, partition: Partition, owner: Member, handover: PartitionHandover) -> Moment:
         """Return when ``owner``, of the generation before, stopped consuming the partition of this ``handover``."""
-        if owner.member_id not in self._stops:
-            self._stops[owner.member_id] = self._reports.stops(owner, self._span) if self._span else {}
-        stop = self._stops[owner.member_id].get(partition)
+        stop = self._reported.stops(owner).get(partition)
         if stop is not None and stop.evidence is Evidence.MEMBERS:
             return self._unless_outage(owner, Moment(stop.earliest_ms, stop.latest_ms, exact=True))
         moment = self._given_up(owner) if self.gave_up(partition, owner) else self._recorded_stop(owner, handover)
@@ -91,7 +110,8 @@ class StepMoments:
 
     def gave_up(self, partition: Partition, owner: Member) -> bool:
         """Whether ``owner``, of the generation before, joined this one without the partition."""
-        return partition not in self._claimed.get(owner.member_id, {partition})
+        claimed = self._claimed.get(owner.member_id)
+        return claimed is not None and partition not in claimed
 
     def _given_up(self, owner: Member) -> Moment:
         """Return when the owner lost a partition before it joined: after its last work, if it had lost all of them."""
@@ -205,9 +225,7 @@ class StepMoments:
 
         `Moment.endless` if the owner has not reported it, and has committed nothing since it got the partition.
         """
-        if owner.member_id not in self._resumes:
-            self._resumes[owner.member_id] = self._reports.resumes(owner.member_id, self._generation)
-        end = self._resumes[owner.member_id].get(partition)
+        end = self._reported.resumes(owner).get(partition)
         if end is not None and end.evidence is Evidence.MEMBERS:
             return Moment(end.earliest_ms, end.latest_ms, exact=True)
         given_ms = self._given_ms(handover)
@@ -263,26 +281,11 @@ class StepMoments:
 
     @cached_property
     def _one_departed(self) -> bool:
-        """Whether nothing but the departure of one member can have begun the rebalance.
-
-        Else a departed member may have consumed until the end of the join phase, in a rebalance that others began.
-        """
-        if self._staying_may_have_begun:
-            return False
-        diff = difference(self._before, self._generation)
-        return len(diff.gone) == 1 and not (diff.joined or diff.replaced)
+        return one_departed(self._before, self._generation)
 
     @cached_property
     def _staying_may_have_begun(self) -> bool:
-        """Whether a member that stays may have asked for the rebalance, for it subscribes to other topics than before.
-
-        So it may have where no member came or went, and where it had to revoke partitions and join again.
-        """
-        before, generation = self._before, self._generation
-        if before is None or before.topics != generation.topics or announces_followup(before):
-            return True
-        diff = difference(before, generation)
-        return bool(diff.resubscribed) or not (diff.gone or diff.joined or diff.replaced)
+        return staying_may_have_begun(self._before, self._generation)
 
 
 _NO_HANDOVER = PartitionHandover()

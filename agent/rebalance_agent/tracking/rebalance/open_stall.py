@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from rebalance_agent.model.generation_diff import Partition
@@ -29,6 +29,10 @@ class OpenStall:
     timeout_ms: int
     first: FirstCommits
     given_with: frozenset[Partition]
+
+    def alike(self, partition: Partition) -> Hashable:
+        """Return what decides whether this stall of a ``partition`` is `over`; valid as long as the stall exists."""
+        return id(self), self.first.released_ms.get(partition)
 
     def over(
         self, partition: Partition, at_ms: int, *, contact_ms: int, unanswered: Iterable[Outage | CoordinatorChange]

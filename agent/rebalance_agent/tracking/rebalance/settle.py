@@ -14,7 +14,7 @@ from rebalance_agent.model.generation_diff import Partition, owners
 from rebalance_agent.model.group import GroupType, Member, RebalanceProtocol
 from rebalance_agent.model.group_event import event_id
 from rebalance_agent.model.member_changes import identity
-from rebalance_agent.model.partitions import count_partitions
+from rebalance_agent.model.partitions import count_partitions, pairs
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.completed_generation import Episode, Generation
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
@@ -233,7 +233,10 @@ def _needed(quality: AssignmentQuality, episode: Episode) -> int | None:
         return quality.moved_min
     staying, served = {identity(member) for member in episode.last.members}, owners(episode.last.value)
     had = owners(episode.before.value)
-    return quality.moved_min + sum(identity(had[partition]) not in staying for partition in had.keys() & served.keys())
+    gone = [member for member in episode.before.members if identity(member) not in staying]
+    return quality.moved_min + sum(
+        partition in served and had[partition] is member for member in gone for partition in pairs(member.assigned)
+    )
 
 
 def _causes(episode: Episode, index: int, reports: MemberReports, topics: ClusterTopics) -> tuple[Trigger, ...]:

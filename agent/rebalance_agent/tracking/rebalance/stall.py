@@ -7,17 +7,17 @@ returned. Under an eager protocol all partitions stop; under a cooperative one, 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from rebalance_agent.model.episode import Basis, Stall
 from rebalance_agent.model.generation_diff import Owners, Partition, owners
 from rebalance_agent.model.group import Member
-from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.completed_generation import Episode, Generation, PartitionHandover, subscribed_topics
 from rebalance_agent.tracking.evidence.known_times import FOREVER_MS
 from rebalance_agent.tracking.evidence.member_reports import MemberReports
+from rebalance_agent.tracking.evidence.owned_at_join import kept_partitions
 from rebalance_agent.tracking.patterns.group_stalls import StallLimits, stalled_spans
 from rebalance_agent.tracking.rebalance.moment import Moment, UnknownMomentError
 from rebalance_agent.tracking.rebalance.moments import StepMoments
@@ -73,16 +73,16 @@ def measure_stall(
         return MeasuredStall(open=_unmeasured(episode, reports, carried))
     still_open = dict(carried)
     try:
-        stalls = list(_partition_stalls(episode, reports, still_open))
+        stalls = _partition_stalls(episode, reports, still_open)
     except UnknownMomentError:
         return MeasuredStall(open=_unmeasured(episode, reports, carried))
-    uppers = [stall.upper_ms for stall in stalls if stall.upper_ms is not None]
+    uppers = [(stall.upper_ms, count) for stall, count in stalls.items() if stall.upper_ms is not None]
     bounded = len(uppers) == len(stalls)
     stall = Stall(
-        seconds=max(uppers, default=0) / 1000 if bounded else None,
+        seconds=max((upper_ms for upper_ms, _ in uppers), default=0) / 1000 if bounded else None,
         lower_seconds=max((stall.lower_ms for stall in stalls), default=0) / 1000,
-        partition_seconds=sum(stall.lower_ms for stall in stalls) / 1000,
-        upper_partition_seconds=sum(uppers) / 1000 if bounded else None,
+        partition_seconds=sum(stall.lower_ms * count for stall, count in stalls.items()) / 1000,
+        upper_partition_seconds=sum(upper_ms * count for upper_ms, count in uppers) / 1000 if bounded else None,
         basis=Basis.EXACT if all(stall.exact for stall in stalls) else Basis.BOUND,
     )
     needed = limits.needed(sum(episode.last.topics.values()))
@@ -93,11 +93,16 @@ def _not_over(stalls: Mapping[Partition, OpenStall], episode: Episode) -> Mappin
     """Return those that may go on, of the topics that the group still subscribes to."""
     last = episode.last
     at_ms, topics = last.timestamp_ms, last.topics.keys() | subscribed_topics(last.value)
-    return {
-        partition: stalled
-        for partition, stalled in stalls.items()
-        if partition[0] in topics and not stalled.over(partition, at_ms, contact_ms=at_ms, unanswered=last.unanswered)
-    }
+    over: dict[Hashable, bool] = {}
+    not_over: dict[Partition, OpenStall] = {}
+    for partition, stalled in stalls.items():
+        if partition[0] in topics:
+            alike = stalled.alike(partition)
+            if alike not in over:
+                over[alike] = stalled.over(partition, at_ms, contact_ms=at_ms, unanswered=last.unanswered)
+            if not over[alike]:
+                not_over[partition] = stalled
+    return not_over
 
 
 def _unmeasured(
@@ -115,13 +120,19 @@ def _unmeasured(
         # If generations are missing, other members may have had what a member seems to have kept.
         had = owners(before.value if before else None, _ids(generation))
         kept = _kept_consuming(step, before, generation, had) if episode.known else set()
+        endless: dict[Hashable, OpenStall | None] = {}
         for partition, owner in owners(generation.value).items():
             if partition in kept:
                 continue
-            stalled, handover = still_open.pop(partition, None), step.handovers(partition)[-1]
-            if step.resumed(partition, owner, handover).endless:
-                began_ms = since_ms if stalled is None else stalled.since_ms
-                still_open[partition] = step.open_stall(owner, handover, began_ms)
+            stalled = still_open.pop(partition, None)
+            began_ms = since_ms if stalled is None else stalled.since_ms
+            alike = (step.alike(partition, None, owner), began_ms)
+            if alike not in endless:
+                handover = step.handovers(partition)[-1]
+                goes_on = step.resumed(partition, owner, handover).endless
+                endless[alike] = step.open_stall(owner, handover, began_ms) if goes_on else None
+            if (found := endless[alike]) is not None:
+                still_open[partition] = found
     first = owners(episode.before.value if episode.before else None)
     for partition in (still_open.keys() | first.keys()) - last.keys():
         stalled = still_open.get(partition)
@@ -129,19 +140,39 @@ def _unmeasured(
     return _not_over(still_open, episode)
 
 
-def _changes(stalls: list[_PartitionStall]) -> Counter[int]:
+def _changes(stalls: Mapping[_PartitionStall, int]) -> Counter[int]:
     """Return how many more partitions surely stood still, by the time (ms) from which they did."""
     changes = Counter[int]()
-    for stall in stalls:
-        changes[stall.since_ms] += 1
-        changes[stall.since_ms + stall.lower_ms] -= 1
+    for stall, count in stalls.items():
+        changes[stall.since_ms] += count
+        changes[stall.since_ms + stall.lower_ms] -= count
     return changes
+
+
+@dataclass(slots=True)
+class _Followed:
+    """What a step did to ``count`` partitions that are alike: their ``stalls`` in it, and what is left after it.
+
+    ``idle``: when they stopped, if they have no owner after the step; ``still_open``: their stall, if it goes on.
+    ``carried``: the stall that went on before.
+    """
+
+    stalls: tuple[_PartitionStall, ...]
+    idle: Moment | None
+    still_open: OpenStall | None
+    carried: OpenStall | None
+    count: int = 0
 
 
 def _partition_stalls(
     episode: Episode, reports: MemberReports, still_open: dict[Partition, OpenStall]
-) -> Iterator[_PartitionStall]:
-    """Yield the stalls of the episode's partitions; ``still_open`` is brought up to date."""
+) -> Counter[_PartitionStall]:
+    """Return the stalls of the episode's partitions, and how often each occurs; ``still_open`` is brought up to date.
+
+    Partitions that moved from one member to another are alike where nothing is known of one alone: each such pair of
+    members is followed once.
+    """
+    stalls = Counter[_PartitionStall]()
     idle: dict[Partition, Moment] = {}
     for before, generation in episode.steps():
         step = StepMoments(episode, before, generation, reports)
@@ -149,25 +180,56 @@ def _partition_stalls(
         had = owners(before.value if before else None, _ids(generation))
         has = owners(generation.value)
         kept = _kept_consuming(step, before, generation, had)
-        for partition in sorted((had.keys() | has.keys() | idle.keys()) - kept):
-            old, new = had.get(partition), has.get(partition)
-            stopped = idle.pop(partition, None)
-            handovers = step.handovers(partition)
-            if old or stopped is None:
-                stopped = _stopped(step, partition, old, handovers[0], still_open.pop(partition, None))
-            for handover, following in pairwise(handovers):
-                yield _between(stopped, _given(handover))
-                stopped = _handed_on(handover, following)
-            if new is None:
-                idle[partition] = stopped
+        followed: dict[Hashable, _Followed] = {}
+        for partition in dict.fromkeys(chain(had, has, idle)):
+            if partition in kept:
                 continue
-            stopped, resumed = step.bounded(stopped), step.resumed(partition, new, handovers[-1])
-            if resumed.endless:
-                still_open[partition] = step.open_stall(new, handovers[-1], stopped.earliest_ms)
-                resumed = step.resumed_later(partition, resumed)
-            yield _between(stopped, resumed)
+            old, new = had.get(partition), has.get(partition)
+            stopped, carried = idle.pop(partition, None), still_open.pop(partition, None)
+            alike = (step.alike(partition, old, new), carried and carried.alike(partition), stopped)
+            found = followed.get(alike)
+            if found is None:
+                found = followed[alike] = _follow(step, partition, (old, new), stopped, carried)
+            found.count += 1
+            if found.idle is not None:
+                idle[partition] = found.idle
+            elif found.still_open is not None:
+                still_open[partition] = found.still_open
+        for found in followed.values():
+            for stall in found.stalls:
+                stalls[stall] += found.count
     for partition, stopped in idle.items():
         still_open[partition] = _unowned(episode, stopped.earliest_ms)
+    return stalls
+
+
+def _follow(
+    step: StepMoments,
+    partition: Partition,
+    members: tuple[Member | None, Member | None],
+    stopped: Moment | None,
+    carried: OpenStall | None,
+) -> _Followed:
+    """Return what the step did to a partition; ``members``: its owners before and after.
+
+    ``stopped``: when it stopped, if it had no owner before; ``carried``: its stall that may have gone on until then.
+    """
+    old, new = members
+    stalls: list[_PartitionStall] = []
+    handovers = step.handovers(partition)
+    if old or stopped is None:
+        stopped = _stopped(step, partition, old, handovers[0], carried)
+    for handover, following in pairwise(handovers):
+        stalls.append(_between(stopped, _given(handover)))
+        stopped = _handed_on(handover, following)
+    if new is None:
+        return _Followed(tuple(stalls), stopped, None, carried)
+    goes_on: OpenStall | None = None
+    stopped, resumed = step.bounded(stopped), step.resumed(partition, new, handovers[-1])
+    if resumed.endless:
+        goes_on = step.open_stall(new, handovers[-1], stopped.earliest_ms)
+        resumed = step.resumed_later(partition, resumed)
+    return _Followed((*stalls, _between(stopped, resumed)), None, goes_on, carried)
 
 
 def _unowned(episode: Episode, since_ms: int) -> OpenStall:
@@ -199,33 +261,12 @@ def _kept_consuming(step: StepMoments, before: Generation | None, after: Generat
 
     ``had``: the owners before, preferably those that stayed.
     """
-    kept = set() if step.everything_stops else _kept(before, after)
+    kept = set() if step.everything_stops else kept_partitions(before, after)
     return {partition for partition in kept if not (partition in had and step.gave_up(partition, had[partition]))}
 
 
 def _ids(generation: Generation) -> set[str]:
     return {member.member_id for member in generation.members}
-
-
-def _kept(before: Generation | None, after: Generation) -> set[Partition]:
-    """Return the partitions that a member kept without revoking them; in a share group it may be one of several.
-
-    Partitions that it revoked and got back are not included.
-    """
-    handovers = after.handovers.items()
-    back = {
-        partition
-        for partition, handover in handovers
-        if handover.earlier or (handover.left_unowned and handover.given_ms is not None)
-    }
-    had = {member.member_id: member for member in before.members} if before else {}
-    had = {name: member for name, member in had.items() if name not in after.restarting}
-    return {
-        partition
-        for member in after.members
-        if member.member_id in had
-        for partition in pairs(member.assigned) & pairs(had[member.member_id].assigned)
-    } - back
 
 
 def _given(handover: PartitionHandover) -> Moment:

@@ -9,12 +9,20 @@ from rebalance_agent.model.generation_diff import GenerationDiff
 from rebalance_agent.model.group import GroupSnapshot, GroupType, Member
 from rebalance_agent.model.member_changes import identity
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
-from rebalance_agent.tracking.completed_generation import Episode, Generation
+from rebalance_agent.tracking.completed_generation import Episode, Generation, announces_followup
 from rebalance_agent.tracking.evidence.known_times import Departure
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
 from rebalance_agent.tracking.rebalance.diff_cache import difference
 
-__all__ = ["METADATA_AGE_MAX_MS", "episode_causes", "generation_causes", "in_precedence", "partitions_shown"]
+__all__ = [
+    "METADATA_AGE_MAX_MS",
+    "episode_causes",
+    "generation_causes",
+    "in_precedence",
+    "one_departed",
+    "partitions_shown",
+    "staying_may_have_begun",
+]
 
 METADATA_AGE_MAX_MS = 300_000
 """How long (ms) after its creation a member may learn of a topic: Kafka's default of ``metadata.max.age.ms``."""
@@ -67,6 +75,28 @@ def generation_causes(
     return in_precedence(causes or {Trigger.REJOIN})
 
 
+def one_departed(before: Generation | None, after: Generation) -> bool:
+    """Whether nothing but the departure of one member can have begun the rebalance to ``after``.
+
+    Else a departed member may have consumed until the end of the join phase, in a rebalance that others began.
+    """
+    if staying_may_have_begun(before, after):
+        return False
+    diff = difference(before, after)
+    return len(diff.gone) == 1 and not (diff.joined or diff.replaced)
+
+
+def staying_may_have_begun(before: Generation | None, after: Generation) -> bool:
+    """Whether a member that stays may have asked for the rebalance, for it subscribes to other topics than before.
+
+    So it may have where no member came or went, and where it had to revoke partitions and join again.
+    """
+    if before is None or before.topics != after.topics or announces_followup(before):
+        return True
+    diff = difference(before, after)
+    return bool(diff.resubscribed) or not (diff.gone or diff.joined or diff.replaced)
+
+
 def _topic_causes(before: Generation, after: Generation, diff: GenerationDiff, topics: ClusterTopics) -> set[Trigger]:
     causes: set[Trigger] = set()
     for old, new in diff.resubscribed:
@@ -91,8 +121,9 @@ def partitions_shown(value: GroupSnapshot) -> dict[str, int]:
     for member in value.members:
         for partitions in (member.assigned, member.owned):
             for topic, numbers in partitions.items():
-                shown[topic] = max(shown.get(topic, 0), max(numbers, default=-1) + 1)
-    return {topic: count for topic, count in shown.items() if count}
+                if numbers and numbers[-1] >= shown.get(topic, 0):
+                    shown[topic] = numbers[-1] + 1
+    return shown
 
 
 def _racks_changed(before: Generation, after: Generation) -> bool:
@@ -134,7 +165,8 @@ def _follows_topics(before: Generation, old: Member, new: Member, topics: Cluste
 
 
 def _all_subscribed(generation: Generation) -> set[str]:
-    return set[str]().union(*map(_subscribed, generation.members))
+    # Nearly all members of a group subscribe to the same topics.
+    return set[str]().union(*{member.subscription.topics for member in generation.members if member.subscription})
 
 
 def _subscribed(member: Member) -> set[str]:

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
 from bench.synthetic import group_key, group_value
 
 from rebalance_agent.groupprotocol.consumer_protocol import encode_assignment, encode_subscription
+from rebalance_agent.model.epoch_groups import GroupEpoch
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 from rebalance_agent.offsets_topic.emit import ObservationEmitter
 from rebalance_agent.offsets_topic.group_records import GroupRecords
 from rebalance_agent.offsets_topic.work_share.fair_share import NAMED_S
-from rebalance_agent.offsets_topic.work_share.work_budget import ALL_RATE, GROUP_RATE, WorkBudget, work_seconds
-from rebalance_agent.tracking.observations import GroupRecord
+from rebalance_agent.offsets_topic.work_share.work_budget import (
+    ALL_RATE,
+    GROUP_RATE,
+    PART_S,
+    WorkBudget,
+    work_seconds,
+)
+from rebalance_agent.tracking.observations import EpochRecord, GroupRecord
 from support.observer.fakes import FakeRecord, fake_context
+from support.observer.posted import posted
+from support.tracker.epochs import current, fact, joins
 
 REAL = 2_000
 """Partitions of the cluster's largest topic."""
@@ -30,14 +42,22 @@ class Observer:
         self.emitter.gaps.begin({0: 0})
 
     def read(self, *records):
+        """``records``: of classic groups by their group, others by their key, each with its value."""
         messages = [
-            FakeRecord(group_key(group), value, None, self.context.clock.now_ms(), (0, self.offset + index))
+            FakeRecord(
+                group if isinstance(group, bytes) else group_key(group),
+                value,
+                None,
+                self.context.clock.now_ms(),
+                (0, self.offset + index),
+            )
             for index, (group, value) in enumerate(records)
         ]
         self.offset += len(messages)
         self.emitter.share.release()
         self.emitter.emit_live(messages, messages, {0: self.offset})
-        return [each for each in self.context.inbox.take(10_000, 0) if isinstance(each, GroupRecord)]
+        taken = self.context.inbox.take(10_000, 0)
+        return [each for each in taken if isinstance(each, GroupRecord | EpochRecord)]
 
     def run(self, seconds, *records, step_ms=100):
         found = []
@@ -51,6 +71,12 @@ def _value(generation, partitions, members=1, topics=("t",)):
     subscription = encode_subscription(ConsumerSubscription(1, topics, None, {}, -1, None))
     assignment = encode_assignment(ConsumerAssignment(1, partitions, None))
     return group_value(generation, [(f"m{number}", subscription, assignment) for number in range(members)])
+
+
+def _part(observation, group="hostile"):
+    """The key and the value of a record of a consumer group."""
+    record = posted(replace(observation, group=group), 0)
+    return record.key, record.value
 
 
 ORDERS = "orders", _value(1, {"orders": (0, 1, 2, 3)}, topics=("orders",))
@@ -132,3 +158,43 @@ def test_the_work_that_is_owed_is_waited_for():
     assert not budget.allows(b"g", 100, 1.9)
     assert budget.allows(b"g", 100, 2.1)
     assert budget.allows(b"other", 100, 0.0)
+
+
+@pytest.mark.parametrize("members", [1, 50, 100_000])
+def test_a_group_whose_coordinator_assigns_has_a_share_too(members):
+    """Its members write 5,000 records a second, of few keys or each of another one."""
+    observer, written, found = Observer(), 0, []
+    orders = _part(joins(0, "a"), "orders")
+    for _ in range(100):
+        flood = [_part(current(0, f"m{(written + each) % members}", written + each)) for each in range(500)]
+        written += len(flood)
+        observer.context.clock.advance(100)
+        found += observer.read(*flood, orders, ORDERS)
+    assert sum(record.group == "orders" for record in found) == 200, "the others never wait"
+    hostile = [record for record in found if record.group == "hostile"]
+    assert PART_S * len(hostile) <= 10 * GROUP_RATE + 1
+    assert observer.emitter.share.named() == ["hostile"]
+    after = observer.run(60)
+    assert (hostile + after)[-1].value.epoch == written - 1, "the last one is read"
+    assert sum(record.skipped for record in hostile + after) + len(hostile + after) == written
+    offsets = [record.offset for record in hostile + after]
+    assert offsets == sorted(offsets)
+
+
+def test_a_rebalance_of_a_large_group_whose_coordinator_assigns_is_read_whole_and_soon():
+    """2,000 members join at once, get an epoch, and reach it within five seconds."""
+    observer = Observer()
+    names = [f"m{number}" for number in range(2_000)]
+    found = observer.read(_part(fact(0, GroupEpoch(2))), *(_part(joins(0, name)) for name in names))
+    for each in range(50):
+        observer.context.clock.advance(100)
+        found += observer.read(*(_part(current(0, name, 2)) for name in names[40 * each : 40 * (each + 1)]))
+    found += observer.run(1)
+    assert (len(found), [record for record in found if record.skipped]) == (4_001, [])
+
+
+def test_kinds_of_groups_with_one_name_share_its_budget_and_their_order():
+    observer = Observer()
+    found = observer.read(*[("g", ORDERS[1])] * 300, _part(fact(0, GroupEpoch(2)), "g"))
+    assert all(isinstance(record, GroupRecord) for record in found)
+    assert isinstance((found + observer.run(10))[-1], EpochRecord)

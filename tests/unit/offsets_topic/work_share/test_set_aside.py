@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,8 +11,13 @@ from rebalance_agent.offsets_topic.work_share.set_aside import SetAside, Waiting
 from support.observer.fakes import FakeRecord
 
 
-def _record(offset, size=100, partition=0):
-    return WaitingRecord(FakeRecord(b"", bytes(size), None, 1_000, (partition, offset)), 1_000, False, -1)
+@pytest.fixture(autouse=True)
+def _count_own_bytes_alone(monkeypatch):
+    monkeypatch.setattr(set_aside, "RECORD_BYTES", 0)
+
+
+def _record(offset, size=100, partition=0, key=b""):
+    return WaitingRecord(FakeRecord(key, bytes(size), None, 1_000, (partition, offset)), 1_000, False, -1)
 
 
 def _offsets(waiting, key):
@@ -32,10 +38,18 @@ def test_records_of_a_group_leave_in_the_order_in_which_they_came():
 
 
 def test_of_too_many_records_the_oldest_are_dropped_and_the_next_one_counts_them(monkeypatch):
-    monkeypatch.setattr(set_aside, "GROUP_RECORDS_MAX", 3)
+    monkeypatch.setattr(set_aside, "KEY_RECORDS_MAX", 3)
     waiting = SetAside()
     assert [waiting.put(b"a", _record(offset)) for offset in range(6)] == [0, 0, 0, 1, 1, 1]
     assert _offsets(waiting, b"a") == [(3, 3), (4, 0), (5, 0)]
+
+
+def test_the_last_record_of_each_key_waits_as_in_the_compacted_topic(monkeypatch):
+    monkeypatch.setattr(set_aside, "KEY_RECORDS_MAX", 2)
+    waiting = SetAside()
+    keys = [b"x", b"y", b"x", b"x", b"y", b"x"]
+    assert sum(waiting.put(b"a", _record(offset, key=key)) for offset, key in enumerate(keys)) == 2
+    assert _offsets(waiting, b"a") == [(1, 0), (3, 2), (4, 0), (5, 0)]
 
 
 def test_a_record_that_is_larger_than_the_bound_waits_alone(monkeypatch):
@@ -78,15 +92,21 @@ def test_records_of_partitions_that_are_not_read_any_more_are_dropped():
     assert waiting.groups() == [b"b"]
 
 
-@given(st.lists(st.tuples(st.sampled_from([b"a", b"b", b"c"]), st.integers(1, 400)), max_size=60))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([b"a", b"b", b"c"]), st.sampled_from([b"", b"k"]), st.integers(1, 400)), max_size=60
+    )
+)
 def test_every_record_leaves_once_or_is_counted_as_skipped(puts):
-    bounds = set_aside.GROUP_RECORDS_MAX, set_aside.GROUP_BYTES_MAX, set_aside.ALL_BYTES_MAX
-    set_aside.GROUP_RECORDS_MAX, set_aside.GROUP_BYTES_MAX, set_aside.ALL_BYTES_MAX = 4, 600, 900
+    bounds = set_aside.KEY_RECORDS_MAX, set_aside.GROUP_BYTES_MAX, set_aside.ALL_BYTES_MAX
+    set_aside.KEY_RECORDS_MAX, set_aside.GROUP_BYTES_MAX, set_aside.ALL_BYTES_MAX = 4, 600, 900
     try:
         waiting = SetAside()
-        dropped = sum(waiting.put(key, _record(offset, size)) for offset, (key, size) in enumerate(puts))
+        dropped = sum(
+            waiting.put(group, _record(offset, size, key=key)) for offset, (group, key, size) in enumerate(puts)
+        )
     finally:
-        set_aside.GROUP_RECORDS_MAX, set_aside.GROUP_BYTES_MAX, set_aside.ALL_BYTES_MAX = bounds
+        set_aside.KEY_RECORDS_MAX, set_aside.GROUP_BYTES_MAX, set_aside.ALL_BYTES_MAX = bounds
     lost = sum(waiting._lost.values())
     left = [each for key in waiting.groups() for each in _offsets(waiting, key)]
     assert len(left) + dropped == len(puts)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+from typing import ClassVar
 
 from structlog.testing import capture_logs
 
@@ -132,6 +133,29 @@ def test_many_new_groups_are_shown_first_and_judged_when_no_more_arrive():
     assert eventually(lambda: _judged(core) == {"late"})
     clock.advance(1_000 * JUDGE_AFTER_S)
     assert eventually(lambda: _judged(core) == crowd | {"late"})
+    inbox.close()
+    core.join(PATIENCE_S)
+
+
+def test_a_costly_view_is_built_again_only_after_ten_times_its_time():
+    class CostlyTracker(FakeTracker):
+        built: ClassVar[list[str]] = []
+
+        def view(self, group, *, judged):
+            self.built.append(group)
+            clock.advance(100 if group == "large" else 0)
+            return super().view(group, judged=judged)
+
+    tracker, inbox, clock = CostlyTracker(), Inbox(), FakeClock()
+    core = Core(tracker, inbox, clock, [Calls()])
+    core.start()
+    for count in range(1, 6):
+        inbox.put(_record("large"))
+        inbox.put(_record(f"other-{count}"))
+        assert eventually(lambda last=f"other-{count}": last in tracker.built)
+    assert tracker.built.count("large") == 1
+    clock.advance(1_000)
+    assert eventually(lambda: tracker.built.count("large") == 2), "the last state is shown"
     inbox.close()
     core.join(PATIENCE_S)
 

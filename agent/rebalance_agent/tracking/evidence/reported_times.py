@@ -1,0 +1,36 @@
+"""When members stopped and resumed in one rebalance by their own reports, read once for each member."""
+
+from __future__ import annotations
+
+from rebalance_agent.model.generation_diff import Partition
+from rebalance_agent.model.group import Member
+from rebalance_agent.tracking.completed_generation import Generation
+from rebalance_agent.tracking.evidence.known_times import TimeBounds
+from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
+
+__all__ = ["ReportedTimes"]
+
+
+class ReportedTimes:
+    """Members' reports about the rebalance to ``generation``; ``span``: when they stopped, None if unknown."""
+
+    def __init__(self, reports: MemberReports, span: ReportSpan | None, generation: Generation) -> None:
+        """Read nothing yet."""
+        self._reports, self._span, self._generation = reports, span, generation
+        self._stops: dict[str, dict[Partition, TimeBounds]] = {}
+        self._resumes: dict[str, dict[Partition, TimeBounds]] = {}
+
+    def stops(self, owner: Member) -> dict[Partition, TimeBounds]:
+        """Return `MemberReports.stops` of a member of the generation before."""
+        stops = self._stops.get(owner.member_id)
+        if stops is None:
+            stops = self._reports.stops(owner, self._span) if self._span else {}
+            self._stops[owner.member_id] = stops
+        return stops
+
+    def resumes(self, owner: Member) -> dict[Partition, TimeBounds]:
+        """Return `MemberReports.resumes` of a member of the generation."""
+        resumes = self._resumes.get(owner.member_id)
+        if resumes is None:
+            resumes = self._resumes[owner.member_id] = self._reports.resumes(owner.member_id, self._generation)
+        return resumes
