@@ -23,6 +23,10 @@ class Clock(Protocol):
         """Return seconds of a clock that never goes back; only differences between two readings are meaningful."""
         ...
 
+    def thread_time(self) -> float:
+        """Return seconds of processor time that the calling thread used; it stands still while others run."""
+        ...
+
 
 class SystemClock:
     """The clock of the operating system."""
@@ -34,6 +38,10 @@ class SystemClock:
     def monotonic(self) -> float:
         """Return seconds of the system's monotonic clock."""
         return time.monotonic()
+
+    def thread_time(self) -> float:
+        """Return seconds of processor time that the calling thread used."""
+        return time.thread_time()
 
 
 class FakeClock:
@@ -54,6 +62,10 @@ class FakeClock:
         """Return the seconds by which the clock was advanced so far."""
         with self._lock:
             return self._elapsed_ms / 1000
+
+    def thread_time(self) -> float:
+        """Return `monotonic`: each step of the clock counts as work."""
+        return self.monotonic()
 
     def advance(self, milliseconds: int) -> None:
         """Move the wall clock and the monotonic clock forward by ``milliseconds``."""

@@ -15,6 +15,8 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+__all__ = ["archives_below", "main"]
+
 
 def archives_below(home: Path, path: Iterable[str]) -> set[str]:
     """The entries of an import path that are archives in Spark's folder; a user's own archives are not."""
@@ -30,7 +32,7 @@ def main() -> None:
         del sys.path_importer_cache[entry]
     from pyspark.daemon import manager  # noqa: PLC0415 - from its folder, since the archives are gone
 
-    manager()
+    manager()  # type: ignore[no-untyped-call]  # PySpark has no types for it
 
 
 if __name__ == "__main__":

@@ -39,11 +39,11 @@ JUDGE_PAUSE_S = 0.01
 """Seconds between two such rounds: 10,000 groups are judged within some ten seconds, and observations hardly wait."""
 
 VIEW_SHARE = 0.1
-"""Part of the time that the views of one group may take, where each takes more than `VIEW_FREE_S`. A view goes through
-all members of a group, also if one record of one member changed."""
+"""Part of a processor that the views of one group may take, where each takes more than `VIEW_FREE_S`. A view goes
+through all members of a group, also if one record of one member changed."""
 
 VIEW_FREE_S = 0.005
-"""Seconds that any view may take: a hundred members take less."""
+"""Seconds of processor time that any view may take: a hundred members take less."""
 
 
 @dataclass(eq=False)
@@ -164,12 +164,12 @@ class Core:
             self._log.exception("refresh_failed")
 
     def _view(self, group: str, *, judged: bool) -> GroupView | None:
-        begun = self.clock.monotonic()
+        begun = self.clock.thread_time()
         try:
             return self.tracker.view(group, judged=judged)
         except Exception:  # noqa: BLE001 - the group is not shown rather than an old view, and the others go on
             self._log.exception("view_failed", group=group)
             return None
         finally:
-            if (took := (now := self.clock.monotonic()) - begun) > VIEW_FREE_S:
-                self._not_before[group] = now + took * (1 / VIEW_SHARE - 1)
+            if (took := self.clock.thread_time() - begun) > VIEW_FREE_S:
+                self._not_before[group] = self.clock.monotonic() + took * (1 / VIEW_SHARE - 1)
