@@ -111,6 +111,7 @@ UNCOUNTED = ("tests/properties", "tests/fuzz", "tests/soak", "tests/contracts")
 """Tests without coverage: many examples of code that the unit tests execute as well, or processes of their own."""
 COUNTED = ("tests/golden", "tests/unit")
 FAST = (*UNCOUNTED, *COUNTED)
+SPARK = tuple(f"tests/spark/{folder}" for folder in ("tables", "report", "commands", "ingest", "session"))
 QUICK, DEEP = "--hypothesis-profile=quick", "--hypothesis-profile=deep"
 HELM_PROGRAMS = tool("python", "-m", "support.cluster.kube_tools")
 
@@ -118,7 +119,7 @@ TIERS = (
     STATIC,
     # First, because its tests need most processor time. Most of it is Java's, which contributes no coverage; counting
     # doubles Python's part.
-    Tier("spark", (pytest("tests/spark", "--timeout=900", processes=2, coverage=False),)),
+    Tier("spark", (pytest(*SPARK, "--timeout=900", processes=2, coverage=False),)),
     Tier("fast", (pytest(*COUNTED, processes=2), pytest(*UNCOUNTED, processes=2, coverage=False))),
     # Kafka's Java classes are loaded into the test process, so it must not have the threads of clients.
     Tier("peers", (pytest("tests/peers", coverage=False),)),

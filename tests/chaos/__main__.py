@@ -18,7 +18,7 @@ TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS.parent / "agent"), str(TESTS)]
 warnings.simplefilter("ignore", DeprecationWarning)
 
-from chaos.faults.timetable import FAULTS, STREAM, timetable  # noqa: E402 - found by the path above
+from chaos.faults.schedule import FAULTS, STREAM, schedule  # noqa: E402 - found by the path above
 from chaos.members.kinds import KINDS  # noqa: E402
 from chaos.play import play  # noqa: E402
 
@@ -41,7 +41,7 @@ def main(arguments=None):
     options = _options(arguments)
     if len(options.seeds) > 1:
         return _each(options)
-    faults = timetable(options.seed, options.minutes, options.only or (), () if options.spark else (STREAM,))
+    faults = schedule(options.seed, options.minutes, options.only or (), () if options.spark else (STREAM,))
     print(f"seed {options.seed}, {options.minutes:g} minutes:", *faults, sep="\n  ", flush=True)
     folder = Path(tempfile.mkdtemp(prefix="chaos-"))
     try:

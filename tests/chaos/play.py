@@ -1,4 +1,4 @@
-"""A whole run: cluster, groups, faults by timetable, and the verdict."""
+"""A whole run: cluster, groups, faults by schedule, and the verdict."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from contextlib import ExitStack
 
 from confluent_kafka import KafkaException
 
-from chaos.faults.faults import inflict
-from chaos.faults.timetable import BROKERS, WHOLE_MINUTES, happened
+from chaos.faults.faults import inject
+from chaos.faults.schedule import BROKERS, WHOLE_MINUTES, happened
 from chaos.members.kinds import KINDS, PARTITIONS, TRIED, group_name
 from chaos.processes.agents import Agent
-from chaos.processes.crowd import Crowd
+from chaos.processes.groups import Groups
+from chaos.processes.run_context import RunContext
 from chaos.processes.source import Source
-from chaos.processes.stage import Stage
 from chaos.processes.stream import Stream
 from chaos.verdict import account, counters, latency, oracle
 from rebalance_agent.clock import SystemClock
@@ -67,21 +67,21 @@ def _play(kafka, options, faults, folder):
     create_topic(bootstrap, TOPIC, PARTITIONS, BROKERS)
     create_topic(bootstrap, EVENTS, EVENTS_PARTITIONS, BROKERS)
     with ExitStack() as stack:
-        stage = _set(stack, kafka, options, folder)
+        context = _start(stack, kafka, options, folder)
         source = stack.enter_context(Source(bootstrap, TOPIC))
-        crowd = stack.enter_context(Crowd(kafka, TOPIC, f"http://{stage.events}", options.seed, kinds))
-        done = _go_wrong(stage, faults, options.minutes, crowd.account)
+        all_groups = stack.enter_context(Groups(kafka, TOPIC, f"http://{context.events}", options.seed, kinds))
+        done = _inject_all(context, faults, options.minutes, all_groups.account)
         source.stop()
         with contextlib.suppress(AssertionError):  # who has not read it by then is named in the end
             eventually(
-                lambda: not any(each.wrong for each in oracle.read_at_least_once(crowd, source.written)),
-                between=lambda: stage.wait(LOOKS_S),
+                lambda: not any(each.wrong for each in oracle.read_at_least_once(all_groups, source.written)),
+                between=lambda: context.wait(LOOKS_S),
             )
-        crowd.calm()
-        return _judge(stage, crowd, source, since_ms, options, done, folder)
+        all_groups.end_members()
+        return _judge(context, all_groups, source, since_ms, options, done, folder)
 
 
-def _set(stack, kafka, options, folder):
+def _start(stack, kafka, options, folder):
     """Start the agents behind a network of their own, and the stream."""
     fronts, behind = (kafka.address("AGENT", behind=each).split(",") for each in (False, True))
     ways = [tuple(int(each.rpartition(":")[2]) for each in way) for way in zip(fronts, behind, strict=True)]
@@ -99,78 +99,78 @@ def _set(stack, kafka, options, folder):
         stack.callback(stream.end)
         stream.start()
     eventually(lambda: observer.life.ready() and sidecar.life.ready(), READY_S)
-    return Stage(kafka, network, observer, sidecar, events, stream, random.Random(f"{options.seed} faults"))
+    return RunContext(kafka, network, observer, sidecar, events, stream, random.Random(f"{options.seed} faults"))
 
 
-def _go_wrong(stage, faults, minutes, acts):
+def _inject_all(context, faults, minutes, acts):
     """Inject the faults in order; return how often each was injected and undone."""
-    began, done, left = stage.clock.monotonic(), Counter(), 0
+    began, done, left = context.clock.monotonic(), Counter(), 0
     for fault in faults:
-        stage.wait(max(0.0, fault.at_s - (stage.clock.monotonic() - began)))
+        context.wait(max(0.0, fault.at_s - (context.clock.monotonic() - began)))
         # On a slow machine a run is longer rather than without one of the kinds.
-        if stage.clock.monotonic() - began > minutes * 60 and (done[fault.name] or minutes < WHOLE_MINUTES):
+        if context.clock.monotonic() - began > minutes * 60 and (done[fault.name] or minutes < WHOLE_MINUTES):
             left += 1
             continue
-        print(f"  {stage.clock.monotonic() - began:6.1f} s  {fault.what}", flush=True)
+        print(f"  {context.clock.monotonic() - began:6.1f} s  {fault.what}", flush=True)
         acts.note("fault", name=fault.name)
-        inflict(stage, fault)
+        inject(context, fault)
         acts.note("fault over", name=fault.name)
         done[fault.name] += 1
-        if died := stage.observer.life.died or stage.sidecar.life.died:
+        if died := context.observer.life.died or context.sidecar.life.died:
             raise AssertionError(died)
-        if stage.stream:
-            stage.stream.look()
+        if context.stream:
+            context.stream.look()
     if left:
         print(f"  (no time for {left} more)", flush=True)
-    stage.wait(max(0.0, minutes * 60 - (stage.clock.monotonic() - began)))
+    context.wait(max(0.0, minutes * 60 - (context.clock.monotonic() - began)))
     return done
 
 
-def _judge(stage, crowd, source, since_ms, options, done, folder):
-    observer, groups = stage.observer, {group_name(kind) for kind in crowd.kinds}
-    report = _settled(stage, since_ms, groups)
+def _judge(context, all_groups, source, since_ms, options, done, folder):
+    observer, groups = context.observer, {group_name(kind) for kind in all_groups.kinds}
+    report = _settled(context, since_ms, groups)
     observer.life.scrape()
     compared = counters.compared(observer.lives, report)
-    wrong = [*map(str, report.differences), *crowd.errors, *source.errors]
+    wrong = [*map(str, report.differences), *all_groups.errors, *source.errors]
     print(report.summary())
     ours = compared, oracle.judged(report, observer.lives, groups), happened(done, options)
-    for verdict in (*ours, *_verdicts(stage, crowd, source, options, folder)):
+    for verdict in (*ours, *_verdicts(context, all_groups, source, options, folder)):
         print(verdict.what, flush=True)
         wrong += verdict.wrong
     return wrong
 
 
-def _settled(stage, since_ms, groups):
+def _settled(context, since_ms, groups):
     """The audit's report once nothing is wrong or pending; it waits longer only for pending facts."""
-    began = stage.clock.monotonic()
+    began = context.clock.monotonic()
     while True:
-        waited_s = stage.clock.monotonic() - began
-        report = oracle.balance(stage.kafka.bootstrap_servers, EVENTS, since_ms, groups)
+        waited_s = context.clock.monotonic() - began
+        report = oracle.balance(context.kafka.bootstrap_servers, EVENTS, since_ms, groups)
         if report.clean and not report.pending:
             return report
         if waited_s > (oracle.SETTLED_S if report.clean else BALANCED_S):
             return report
-        stage.wait(LOOKS_S)
+        context.wait(LOOKS_S)
 
 
-def _verdicts(stage, crowd, source, options, folder):
+def _verdicts(context, all_groups, source, options, folder):
     """The verdicts on all but the audit and the faults, in order."""
-    yield from oracle.read_at_least_once(crowd, source.written)
-    if set(TRIED) <= crowd.members.keys():
-        yield latency.compared(crowd.late())
-    agents = stage.observer, stage.sidecar
+    yield from oracle.read_at_least_once(all_groups, source.written)
+    if set(TRIED) <= all_groups.members.keys():
+        yield latency.compared(all_groups.late())
+    agents = context.observer, context.sidecar
     yield oracle.back(agents)
     for agent in agents:
         agent.end()  # from here on nothing more is published
     yield oracle.ended(agents)
-    published = [each.value() for each in everything(stage.kafka.bootstrap_servers, EVENTS)]
-    yield oracle.reported(crowd, published)
-    account.write(crowd.account, stage.kafka, crowd.kinds, TOPIC, published, folder / "account")
+    published = [each.value() for each in everything(context.kafka.bootstrap_servers, EVENTS)]
+    yield oracle.reported(all_groups, published)
+    account.write(all_groups.account, context.kafka, all_groups.kinds, TOPIC, published, folder / "account")
     yield account.judged(folder / "account")
     wanted = 0 if options.only or options.kinds else REBALANCES_A_MINUTE * options.minutes
-    yield oracle.rebalances(published, {group_name(kind) for kind in crowd.kinds}, wanted)
-    if stage.stream:
-        yield stage.stream.judge(published)
+    yield oracle.rebalances(published, {group_name(kind) for kind in all_groups.kinds}, wanted)
+    if context.stream:
+        yield context.stream.judge(published)
 
 
 def _keep(bootstrap, folder):

@@ -21,7 +21,7 @@ warnings.simplefilter("ignore", DeprecationWarning)
 
 from judge.play.groups import GROUPS  # noqa: E402 - found by the path above
 from judge.play.play import RunError, play  # noqa: E402
-from judge.play.timetable import FAULTS  # noqa: E402
+from judge.play.schedule import FAULTS  # noqa: E402
 from judge.verdict.judgement import judge  # noqa: E402
 from judge.verdict.report import show  # noqa: E402
 from judge.verdict.summary import figures, summary  # noqa: E402

@@ -8,7 +8,7 @@ from http.client import HTTPException
 
 from chaos.faults.flood import post
 from chaos.processes.programs import ENVIRONMENT, MODULE
-from chaos.processes.stage import hold_up, hold_up_again
+from chaos.processes.run_context import pause_process, pause_repeatedly
 from support.observer.observing import PATIENCE_S, eventually, http
 
 MEMORY_BYTES = 4 << 20
@@ -24,74 +24,74 @@ WRONG_CLOCK_S = 3
 # The observer
 
 
-def _agent_killed(stage, fault):
-    stage.observer.life.kill()
-    stage.wait(fault.seconds)
-    stage.observer.start()
+def _agent_killed(context, fault):
+    context.observer.life.kill()
+    context.wait(fault.seconds)
+    context.observer.start()
 
 
-def _agent_killed_early(stage, fault):
+def _agent_killed_early(context, fault):
     """Kill an observer as soon as it has begun to read old records, which takes only a moment."""
-    stage.observer.life.kill()
+    context.observer.life.kill()
     for _ in range(2):
-        stage.observer.start()
-        life = stage.observer.life
+        context.observer.start()
+        life = context.observer.life
         begun = life.reads_past()
-        stage.wait(fault.seconds * MOMENT if begun else 0)
+        context.wait(fault.seconds * MOMENT if begun else 0)
         print(f"           killed when it was {'' if life.ready() else 'not yet '}ready", flush=True)
         life.kill()
-    stage.observer.start()
+    context.observer.start()
 
 
-def _agent_stopped(stage, fault):
-    hold_up(stage, stage.observer.life.pid, fault.seconds)
+def _agent_stopped(context, fault):
+    pause_process(context, context.observer.life.pid, fault.seconds)
 
 
-def _agent_restarted(stage, fault):
-    stage.observer.life.stop()
-    stage.wait(fault.seconds)
-    stage.observer.start()
+def _agent_restarted(context, fault):
+    context.observer.life.stop()
+    context.wait(fault.seconds)
+    context.observer.start()
 
 
-def _agent_starved(stage, fault):
-    _starve(stage, stage.observer, fault.seconds)
+def _agent_starved(context, fault):
+    _starve(context, context.observer, fault.seconds)
 
 
-def _clock_forward(stage, fault):
-    _set_clock(stage, stage.observer, fault.seconds)
+def _clock_forward(context, fault):
+    _set_clock(context, context.observer, fault.seconds)
 
 
-def _clock_back(stage, fault):
-    _set_clock(stage, stage.observer, -fault.seconds)
+def _clock_back(context, fault):
+    _set_clock(context, context.observer, -fault.seconds)
 
 
 # The sidecar
 
 
-def _sidecar_gone(stage, fault):
-    stage.sidecar.life.kill()
-    stage.wait(fault.seconds)
-    stage.sidecar.start()
+def _sidecar_gone(context, fault):
+    context.sidecar.life.kill()
+    context.wait(fault.seconds)
+    context.sidecar.start()
 
 
-def _sidecar_hangs(stage, fault):
-    hold_up(stage, stage.sidecar.life.pid, fault.seconds)
+def _sidecar_hangs(context, fault):
+    pause_process(context, context.sidecar.life.pid, fault.seconds)
 
 
-def _sidecar_slow(stage, fault):
-    hold_up_again(stage, stage.sidecar.life.pid, fault.seconds, HELD_S, GOES_ON_S)
+def _sidecar_slow(context, fault):
+    pause_repeatedly(context, context.sidecar.life.pid, fault.seconds, HELD_S, GOES_ON_S)
 
 
-def _sidecar_flooded(stage, fault):
+def _sidecar_flooded(context, fault):
     """A hostile client floods the sidecar; afterwards it must work as before."""
-    eventually(lambda: stage.sidecar.life.port, waiting_for="the sidecar, which has only just begun")
-    web = f"127.0.0.1:{stage.sidecar.life.port}"
-    command = [*MODULE, "chaos.faults.flood", stage.events, web, str(fault.seconds)]
+    eventually(lambda: context.sidecar.life.port, waiting_for="the sidecar, which has only just begun")
+    web = f"127.0.0.1:{context.sidecar.life.port}"
+    command = [*MODULE, "chaos.faults.flood", context.events, web, str(fault.seconds)]
     done = subprocess.run(command, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True, check=True, timeout=PATIENCE_S)
     print(f"           flooded: {done.stdout.strip()}", flush=True)
     # While it is flooded it may refuse everything; afterwards, nothing for long.
     eventually(
-        lambda: stage.sidecar.life.ready() and _takes(stage.events), waiting_for="the sidecar, which was flooded"
+        lambda: context.sidecar.life.ready() and _takes(context.events), waiting_for="the sidecar, which was flooded"
     )
 
 
@@ -102,26 +102,26 @@ def _takes(events):
     return False
 
 
-def _sidecar_starved(stage, fault):
-    _starve(stage, stage.sidecar, fault.seconds)
+def _sidecar_starved(context, fault):
+    _starve(context, context.sidecar, fault.seconds)
 
 
-def _sidecar_clock_forward(stage, fault):
-    _set_clock(stage, stage.sidecar, fault.seconds)
+def _sidecar_clock_forward(context, fault):
+    _set_clock(context, context.sidecar, fault.seconds)
 
 
-def _sidecar_clock_back(stage, fault):
-    _set_clock(stage, stage.sidecar, -fault.seconds)
+def _sidecar_clock_back(context, fault):
+    _set_clock(context, context.sidecar, -fault.seconds)
 
 
 # Both
 
 
-def _starve(stage, agent, seconds):
+def _starve(context, agent, seconds):
     """Deny more memory to the process, and restart it afterwards in any case."""
     life = agent.life
     life.limit_memory(MEMORY_BYTES)
-    stage.wait(seconds)
+    context.wait(seconds)
     how = "went on" if life.running else "ended"
     print(f"           {how} with {MEMORY_BYTES >> 20} MiB more at most", flush=True)
     life.limit_memory(None)
@@ -130,9 +130,9 @@ def _starve(stage, agent, seconds):
     agent.start()
 
 
-def _set_clock(stage, agent, seconds):
+def _set_clock(context, agent, seconds):
     agent.set_clock(seconds * 1000)
-    stage.wait(WRONG_CLOCK_S, then=lambda: agent.set_clock(0))
+    context.wait(WRONG_CLOCK_S, then=lambda: agent.set_clock(0))
 
 
 AGENT_FAULTS = {

@@ -6,7 +6,7 @@ import json
 
 from confluent_kafka.admin import AdminClient
 
-from chaos.processes.stage import hold_up, hold_up_again
+from chaos.processes.run_context import pause_process, pause_repeatedly
 from rebalance_agent.testing import BrokerError
 from support.observer.observing import eventually
 
@@ -16,47 +16,47 @@ ELECTION = "LeaderElectionCommand"
 TOOL_S = 240
 
 
-def _broker_killed(stage, fault):
-    stage.kafka.kill_broker(fault.broker)
-    stage.wait(fault.seconds)
-    _start_broker(stage, fault.broker)
+def _broker_killed(context, fault):
+    context.kafka.kill_broker(fault.broker)
+    context.wait(fault.seconds)
+    _start_broker(context, fault.broker)
 
 
-def _start_broker(stage, broker):
+def _start_broker(context, broker):
     try:
-        stage.kafka.start_broker(broker)
+        context.kafka.start_broker(broker)
     except BrokerError:  # its former self still counts as there, or the machine is busy: once more
-        if broker in stage.kafka.node_ids:
-            stage.kafka.start_broker(broker)
+        if broker in context.kafka.node_ids:
+            context.kafka.start_broker(broker)
 
 
-def _broker_stopped(stage, fault):
+def _broker_stopped(context, fault):
     """Pause a broker: like an unreachable machine, with its connections open."""
-    hold_up(stage, stage.kafka.pid(fault.broker), fault.seconds)
+    pause_process(context, context.kafka.pid(fault.broker), fault.seconds)
 
 
-def _broker_stopped_in_bursts(stage, fault):
+def _broker_stopped_in_bursts(context, fault):
     """Pause a broker repeatedly, like a disk that stops again and again."""
-    hold_up_again(stage, stage.kafka.pid(fault.broker), fault.seconds, BURSTS_S, BURSTS_S)
+    pause_repeatedly(context, context.kafka.pid(fault.broker), fault.seconds, BURSTS_S, BURSTS_S)
 
 
-def _brokers_restarted(stage, _fault):
-    for broker in stage.kafka.node_ids:
-        stage.kafka.stop_broker(broker)
-        _start_broker(stage, broker)
+def _brokers_restarted(context, _fault):
+    for broker in context.kafka.node_ids:
+        context.kafka.stop_broker(broker)
+        _start_broker(context, broker)
 
 
-def _coordinators_moved(stage, _fault):
-    _move(stage, lambda partitions: partitions)
+def _coordinators_moved(context, _fault):
+    _move(context, lambda partitions: partitions)
 
 
-def _one_coordinator_moved(stage, _fault):
-    _move(stage, lambda partitions: [stage.chance.choice(sorted(partitions))])
+def _one_coordinator_moved(context, _fault):
+    _move(context, lambda partitions: [context.chance.choice(sorted(partitions))])
 
 
-def _move(stage, chosen):
+def _move(context, chosen):
     """Make the next replica the leader of the ``chosen`` partitions of the offsets topic."""
-    admin = AdminClient({"bootstrap.servers": stage.kafka.bootstrap_servers, "log_level": 0})
+    admin = AdminClient({"bootstrap.servers": context.kafka.bootstrap_servers, "log_level": 0})
     partitions = admin.list_topics(OFFSETS, 30).topics[OFFSETS].partitions
     replicas = {number: partitions[number].replicas for number in chosen(partitions)}
     moved = {
@@ -66,21 +66,21 @@ def _move(stage, chosen):
             for number, (first, *rest) in replicas.items()
         ],
     }
-    path = stage.kafka.directory / "moved.json"
+    path = context.kafka.directory / "moved.json"
     path.write_text(json.dumps(moved))
-    servers = ("--bootstrap-server", stage.kafka.bootstrap_servers)
+    servers = ("--bootstrap-server", context.kafka.bootstrap_servers)
     reassign, elect = (f"org.apache.kafka.tools.{name}" for name in ("reassign.ReassignPartitionsCommand", ELECTION))
     said = []
 
     def reassigned():
-        done = stage.kafka.run_tool(
+        done = context.kafka.run_tool(
             reassign, *servers, "--reassignment-json-file", str(path), "--execute", timeout=TOOL_S
         )
         said[:] = [done.stdout, done.stderr]
         return done.returncode == 0
 
     eventually(reassigned, waiting_for=said)
-    stage.kafka.run_tool(elect, *servers, "--election-type", "preferred", "--all-topic-partitions", timeout=TOOL_S)
+    context.kafka.run_tool(elect, *servers, "--election-type", "preferred", "--all-topic-partitions", timeout=TOOL_S)
 
 
 BROKER_FAULTS = {

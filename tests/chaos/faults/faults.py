@@ -1,4 +1,4 @@
-"""Injects each fault of the timetable, and undoes it before the next one."""
+"""Injects each fault of the schedule, and undoes it before the next one."""
 
 from __future__ import annotations
 
@@ -8,48 +8,48 @@ from chaos.faults.broker_faults import BROKER_FAULTS
 DELAY_S, LOSS = (0.05, 0.6), (0.05, 0.4)
 
 
-def inflict(stage, fault):
+def inject(context, fault):
     """Inject the fault for its duration, and undo it."""
-    DOINGS[fault.name](stage, fault)
+    INJECTED[fault.name](context, fault)
 
 
 # The network between agents and brokers
 
 
-def _network_cut(stage, fault):
-    stage.network.cut()
-    stage.wait(fault.seconds, then=stage.network.heal)
+def _network_cut(context, fault):
+    context.network.cut()
+    context.wait(fault.seconds, then=context.network.heal)
 
 
-def _network_frozen(stage, fault):
-    stage.network.freeze()
-    stage.wait(fault.seconds, then=stage.network.heal)
+def _network_frozen(context, fault):
+    context.network.freeze()
+    context.wait(fault.seconds, then=context.network.heal)
 
 
-def _network_slow(stage, fault):
-    stage.network.delay_s = stage.chance.uniform(*DELAY_S)
-    stage.wait(fault.seconds, then=stage.network.heal)
+def _network_slow(context, fault):
+    context.network.delay_s = context.chance.uniform(*DELAY_S)
+    context.wait(fault.seconds, then=context.network.heal)
 
 
-def _network_loses(stage, fault):
-    stage.network.loss = stage.chance.uniform(*LOSS)
-    stage.wait(fault.seconds, then=stage.network.heal)
+def _network_loses(context, fault):
+    context.network.loss = context.chance.uniform(*LOSS)
+    context.wait(fault.seconds, then=context.network.heal)
 
 
-def _connections_reset(stage, _fault):
-    stage.network.reset()
+def _connections_reset(context, _fault):
+    context.network.reset()
 
 
 # The pipeline
 
 
-def _stream_killed(stage, fault):
-    stage.stream.kill()
-    stage.wait(fault.seconds)
-    stage.stream.start()
+def _stream_killed(context, fault):
+    context.stream.kill()
+    context.wait(fault.seconds)
+    context.stream.start()
 
 
-DOINGS = {
+INJECTED = {
     **BROKER_FAULTS,
     "network cut": _network_cut,
     "network frozen": _network_frozen,

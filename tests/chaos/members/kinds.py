@@ -52,7 +52,7 @@ KINDS = (
 )
 
 
-def troops(kinds):
+def batches(kinds):
     """Groups whose members join and leave at the same moments; each other group alone."""
     tried = tuple(each for each in kinds if each.name in TRIED)
     return [each for each in (tried, *((each,) for each in kinds if each not in tried)) if each]

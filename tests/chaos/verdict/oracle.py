@@ -65,13 +65,13 @@ def rebalances(published, groups, wanted):
     return Verdict(f"{many} rebalances", (wrong,) if many < wanted else ())
 
 
-def read_at_least_once(crowd, written):
+def read_at_least_once(all_groups, written):
     """Check that each group whose members report their reads has read every acknowledged record."""
     if not written:
         return [Verdict("no record was acknowledged", ("no record was acknowledged, so none can have been lost",))]
     verdicts = []
-    for kind in crowd.kinds:
-        members = [each for each in crowd.members[kind.name] if isinstance(each, Lines)]
+    for kind in all_groups.kinds:
+        members = [each for each in all_groups.members[kind.name] if isinstance(each, Lines)]
         if not members:
             continue
         read = Counter()
@@ -85,10 +85,10 @@ def read_at_least_once(crowd, written):
     return verdicts
 
 
-def reported(crowd, published):
+def reported(all_groups, published):
     """Check that the sidecar, which works again, has received events of instrumented members."""
     published = Counter(event.group for event in map(_event, published) if isinstance(event, MemberEvent))
-    groups = [group_name(kind) for kind in crowd.kinds if kind.instrumented]
+    groups = [group_name(kind) for kind in all_groups.kinds if kind.instrumented]
     what = "reports of members: " + (
         ", ".join(f"{each} {published[each]}" for each in groups) or "no member is instrumented"
     )

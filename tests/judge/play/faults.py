@@ -8,7 +8,7 @@ from collections import Counter
 
 from confluent_kafka import KafkaException
 
-from judge.play.timetable import REST_S, enough, lanes, rounds
+from judge.play.schedule import REST_S, enough, lanes, rounds
 from rebalance_agent.testing import BrokerError
 
 

@@ -14,8 +14,8 @@ from judge.play.lives import Life, begin_all, end_all
 from judge.play.observers import Observer
 from judge.play.readers import Reader
 from judge.play.run_context import BROKER, OFFSETS, OFFSETS_PARTITIONS, RunContext
+from judge.play.schedule import FAULTS
 from judge.play.source import Source
-from judge.play.timetable import FAULTS
 from judge.play.topic_ids import topic_ids
 from rebalance_agent.testing import EmbeddedKafka
 from rebalance_agent.testing.kafka.broker_settings import free_ports

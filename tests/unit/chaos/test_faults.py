@@ -9,8 +9,8 @@ import pytest
 
 from chaos.faults import agent_faults, broker_faults
 from chaos.faults.agent_faults import MEMORY_BYTES, MOMENT
-from chaos.faults.faults import inflict
-from chaos.faults.timetable import Fault
+from chaos.faults.faults import inject
+from chaos.faults.schedule import Fault
 
 
 class Watched:
@@ -31,8 +31,8 @@ class Watched:
 @pytest.mark.parametrize("reads", [True, False])
 def test_an_agent_is_killed_twice_amid_the_past_and_not_before(reads):
     observer = Watched(reads=reads)
-    stage = SimpleNamespace(observer=observer, wait=observer.done.append)
-    inflict(stage, Fault(0.0, "agent killed while it starts", 2.0, 1))
+    context = SimpleNamespace(observer=observer, wait=observer.done.append)
+    inject(context, Fault(0.0, "agent killed while it starts", 2.0, 1))
     amid = ["started", "reads" if reads else "waited", 2.0 * MOMENT if reads else 0, "killed"]
     assert observer.done == ["killed", *amid, *amid, "started"]
 
@@ -65,10 +65,10 @@ def wait(_seconds, then=lambda: None):
     ],
 )
 def test_memory_and_clock_go_wrong_for_the_one_that_is_named_and_are_right_again(name, meets, done):
-    stage = SimpleNamespace(observer=Met(), sidecar=Met(), wait=wait)
-    inflict(stage, Fault(0.0, name, 7, 1))
-    assert {each for each in ("observer", "sidecar") if getattr(stage, each).done} == {meets}
-    assert getattr(stage, meets).done == done
+    context = SimpleNamespace(observer=Met(), sidecar=Met(), wait=wait)
+    inject(context, Fault(0.0, name, 7, 1))
+    assert {each for each in ("observer", "sidecar") if getattr(context, each).done} == {meets}
+    assert getattr(context, meets).done == done
 
 
 def test_a_sidecar_that_was_flooded_is_as_before_once_it_takes_a_post(monkeypatch):
@@ -84,7 +84,7 @@ def test_a_sidecar_that_was_flooded_is_as_before_once_it_takes_a_post(monkeypatc
     monkeypatch.setattr(agent_faults, "http", http)
     monkeypatch.setattr(agent_faults.subprocess, "run", lambda *_, **__: SimpleNamespace(stdout="{}"))
     sidecar = SimpleNamespace(life=SimpleNamespace(port=2, ready=lambda: True))
-    inflict(SimpleNamespace(sidecar=sidecar, events="127.0.0.1:1"), Fault(0.0, "sidecar flooded", 2, 1))
+    inject(SimpleNamespace(sidecar=sidecar, events="127.0.0.1:1"), Fault(0.0, "sidecar flooded", 2, 1))
     assert answers == []
     assert {url for url, _ in posted} == {"http://127.0.0.1:1/v1/events"}
     assert all(body for _, body in posted)
@@ -101,7 +101,7 @@ def test_coordinators_have_moved_when_kafkas_tool_confirms_it(monkeypatch, tmp_p
     described = SimpleNamespace(list_topics=lambda *_: SimpleNamespace(topics={broker_faults.OFFSETS: topic}))
     monkeypatch.setattr(broker_faults, "AdminClient", lambda _: described)
     kafka = SimpleNamespace(bootstrap_servers="", directory=tmp_path, run_tool=run_tool)
-    inflict(SimpleNamespace(kafka=kafka), Fault(0.0, "coordinators moved", 1, 1))
+    inject(SimpleNamespace(kafka=kafka), Fault(0.0, "coordinators moved", 1, 1))
     assert asked == ["ReassignPartitionsCommand"] * 3 + [broker_faults.ELECTION]
     moved = json.loads((tmp_path / "moved.json").read_text())["partitions"]
     assert [each["replicas"] for each in moved] == [[2, 3, 1], [3, 1, 2]]

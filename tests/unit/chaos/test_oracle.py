@@ -28,28 +28,28 @@ def member(*records):
     return lines
 
 
-def crowd(*members):
+def all_groups(*members):
     return SimpleNamespace(kinds=[Kind("orders", "librdkafka")], members={"orders": list(members)})
 
 
 def test_records_may_be_read_by_anybody_and_more_than_once():
-    (verdict,) = read_at_least_once(crowd(member((0, 0), (0, 1)), member((0, 1), (1, 0))), WRITTEN)
+    (verdict,) = read_at_least_once(all_groups(member((0, 0), (0, 1)), member((0, 1), (1, 0))), WRITTEN)
     assert verdict.wrong == ()
     assert verdict.what == "orders: 2 members read 3 records, 1 once more"
 
 
 def test_a_record_that_no_member_read_is_an_error():
-    (verdict,) = read_at_least_once(crowd(member((0, 0)), member((1, 0))), WRITTEN)
+    (verdict,) = read_at_least_once(all_groups(member((0, 0)), member((1, 0))), WRITTEN)
     assert verdict.wrong == ("orders: 1 records were read by nobody, such as [(0, 1)]",)
 
 
 def test_where_nothing_was_written_nothing_is_proved():
-    (verdict,) = read_at_least_once(crowd(member((0, 0))), set())
+    (verdict,) = read_at_least_once(all_groups(member((0, 0))), set())
     assert verdict.wrong
 
 
 def test_members_that_do_not_report_their_records_are_not_judged():
-    assert read_at_least_once(crowd(SimpleNamespace()), WRITTEN) == []
+    assert read_at_least_once(all_groups(SimpleNamespace()), WRITTEN) == []
 
 
 def test_instrumented_groups_of_which_nothing_was_published_are_wrong():

@@ -15,7 +15,7 @@ WRONG = AuditReport()
 WRONG.differ(Difference("g", 1, "has no event"))
 
 
-class Stage:
+class RunContext:
     """Time passes only during a wait."""
 
     def __init__(self):
@@ -34,11 +34,11 @@ def settled(monkeypatch):
     """The last report and when it was there (s), of reports by the time from which on (s) they are what is found."""
 
     def run(reports):
-        stage = Stage()
+        context = RunContext()
         monkeypatch.setattr(
-            oracle, "balance", lambda *_: reports[max(since for since in reports if since <= stage.now)]
+            oracle, "balance", lambda *_: reports[max(since for since in reports if since <= context.now)]
         )
-        return whole._settled(stage, 0, {"g"}), stage.now
+        return whole._settled(context, 0, {"g"}), context.now
 
     return run
 

@@ -8,7 +8,7 @@ import pytest
 
 from chaos import __main__ as program
 from chaos import play as whole
-from chaos.faults.timetable import WHOLE_MINUTES, Fault
+from chaos.faults.schedule import WHOLE_MINUTES, Fault
 from chaos.verdict.account import Account
 
 RUN = """\
@@ -81,10 +81,10 @@ class Passing:
 
 @pytest.mark.parametrize(("minutes", "done"), [(WHOLE_MINUTES, {"network cut", "connections reset"}), (1, set())])
 def test_a_whole_run_goes_on_until_it_had_each_kind(monkeypatch, minutes, done):
-    monkeypatch.setattr(whole, "inflict", lambda *_: None)
+    monkeypatch.setattr(whole, "inject", lambda *_: None)
     faults = [Fault(0, name, 0, 1) for name in ["network cut"] * 20 + ["connections reset"] * 2]
     account = Account()
-    found = whole._go_wrong(Passing(), faults, minutes, account)
+    found = whole._inject_all(Passing(), faults, minutes, account)
     assert [act["do"] for act in account.acts] == ["fault", "fault over"] * sum(found.values())
     assert found.keys() == done
     assert found["connections reset"] <= 1

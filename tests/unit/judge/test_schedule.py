@@ -11,7 +11,7 @@ import pytest
 from judge.play.faults import Faults
 from judge.play.groups import GROUPS, PARTITIONS
 from judge.play.lives import Life
-from judge.play.timetable import FAULTS, enough, lanes
+from judge.play.schedule import FAULTS, enough, lanes
 from judge.verdict.judgement import MEMBERSHIP
 from judge.verdict.summary import CHANGES_MIN, PLAYED_MIN, played
 

@@ -1,4 +1,4 @@
-"""The faults with their start and duration, drawn from a seed: the same seed gives the same timetable."""
+"""The faults with their start and duration, drawn from a seed: the same seed gives the same schedule."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Fault:
         return f"{self.at_s:6.1f} s  {self.what}"
 
 
-def timetable(seed, minutes, only=(), without=()):
+def schedule(seed, minutes, only=(), without=()):
     """Faults in order. Each kind comes once before any comes by its weight."""
     chance = random.Random(seed)
     names = [name for name in FAULTS if name not in without and (not only or name in only)]

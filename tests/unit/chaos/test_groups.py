@@ -8,9 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from chaos.members.kinds import INSTRUMENTED, KINDS, TRIED, group_name, troops
+from chaos.members.kinds import INSTRUMENTED, KINDS, TRIED, batches, group_name
 from chaos.members.member import CLIENTS
-from chaos.processes.crowd import MEMBERS, PROGRAMS, Crowd
+from chaos.processes.groups import MEMBERS, PROGRAMS, Groups
 from rebalance_agent.groupprotocol.coordinator_partition import offsets_partition
 from rebalance_agent.testing.kafka.broker_settings import OFFSETS_PARTITIONS
 from support.members.member_lines import ProcessMember
@@ -18,10 +18,10 @@ from support.observer.observing import eventually
 
 
 def test_those_that_are_compared_come_and_go_together_and_differ_in_nothing_but_our_instrumentation():
-    together, *others = troops(KINDS)
+    together, *others = batches(KINDS)
     assert tuple(each.name for each in together) == TRIED
     assert all(len(each) == 1 for each in others)
-    assert {each.name for troop in (together, *others) for each in troop} == {each.name for each in KINDS}
+    assert {each.name for batch in (together, *others) for each in batch} == {each.name for each in KINDS}
     assert {(each.client, str(each.settings), each.rest_s, each.static, each.process) for each in together} == {
         (together[0].client, str(together[0].settings), together[0].rest_s, False, True)
     }
@@ -38,11 +38,11 @@ def test_every_client_program_runs_as_a_process_of_some_kind_of_group():
 
 
 def test_a_kind_that_is_left_out_has_no_group():
-    assert [each.name for troop in troops(KINDS[:2]) for each in troop] == [KINDS[1].name, KINDS[0].name]
+    assert [each.name for batch in batches(KINDS[:2]) for each in batch] == [KINDS[1].name, KINDS[0].name]
 
 
-def crowd(kinds=KINDS[:1]):
-    return Crowd(SimpleNamespace(bootstrap_servers="", directory=""), "topic", "", 1, kinds)
+def all_groups(kinds=KINDS[:1]):
+    return Groups(SimpleNamespace(bootstrap_servers="", directory=""), "topic", "", 1, kinds)
 
 
 def program(text):
@@ -52,7 +52,7 @@ def program(text):
 
 def test_a_member_that_does_not_leave_cleanly_at_the_end_is_an_error(monkeypatch):
     fails = "import sys; sys.stdin.read(); sys.exit('left amid it all')"
-    alone = crowd()
+    alone = all_groups()
     monkeypatch.setattr(alone, "_join", lambda *_: [program(fails)])
     alone._stop.set()
     alone._live(alone.kinds, random.Random(1))
@@ -66,7 +66,7 @@ def test_a_failure_to_close_one_member_does_not_skip_the_others(monkeypatch):
         def close(self):
             raise OSError("gone")
 
-    alone = crowd()
+    alone = all_groups()
     waited = iter([False] * (MEMBERS[0] - 1) + [True])
     monkeypatch.setattr(alone, "_stop", SimpleNamespace(wait=lambda _: next(waited)))
     monkeypatch.setattr(alone, "_join", lambda *_: [Failing()])
@@ -77,8 +77,8 @@ def test_a_failure_to_close_one_member_does_not_skip_the_others(monkeypatch):
 
 def test_killing_a_member_that_ended_by_itself_is_an_error():
     lives = program("import sys; sys.stdin.read()")
-    crowd()._leave([lives], kill=True)
+    all_groups()._leave([lives], kill=True)
     dead = program("import sys; sys.exit('no brokers')")
     eventually(lambda: dead._process.poll() is not None)
     with pytest.raises(AssertionError, match=r"had ended by itself with exit code 1: .*no brokers"):
-        crowd()._leave([dead], kill=True)
+        all_groups()._leave([dead], kill=True)

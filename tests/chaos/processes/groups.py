@@ -11,7 +11,7 @@ from functools import partial
 
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
-from chaos.members.kinds import KINDS, TRIED, group_name, librdkafkas, troops
+from chaos.members.kinds import KINDS, TRIED, batches, group_name, librdkafkas
 from chaos.processes.programs import ENVIRONMENT, MODULE
 from chaos.verdict.account import Account
 from support.members import member_lines
@@ -51,7 +51,7 @@ class Member(member_lines.ProcessMember):
             super().take_line(word, at_ms, *numbers)
 
 
-class Crowd:
+class Groups:
     """All groups. Members leave when the block ends."""
 
     def __init__(self, kafka, topic, events_url, seed, kinds=KINDS):
@@ -62,8 +62,8 @@ class Crowd:
         self._kafka, self._topic, self._events_url = kafka, topic, events_url
         self._stop = threading.Event()
         self._threads = [
-            threading.Thread(target=self._live, args=(troop, random.Random(f"{seed} {troop[0].name}")), daemon=True)
-            for troop in troops(kinds)
+            threading.Thread(target=self._live, args=(batch, random.Random(f"{seed} {batch[0].name}")), daemon=True)
+            for batch in batches(kinds)
         ]
 
     def __enter__(self):
@@ -75,9 +75,9 @@ class Crowd:
         return self
 
     def __exit__(self, *_):
-        self.calm()
+        self.end_members()
 
-    def calm(self):
+    def end_members(self):
         """Make all members leave."""
         self._stop.set()
         for thread in self._threads:
@@ -90,16 +90,16 @@ class Crowd:
             name: [late for each in self.members[name] for late in each.late] for name in TRIED if name in self.members
         }
 
-    def _live(self, troop, chance):
-        there, kind = {}, troop[0]
+    def _live(self, batch, chance):
+        there, kind = {}, batch[0]
         with self._noted(kind):
-            there[0] = self._join(troop, 0)
+            there[0] = self._join(batch, 0)
             while not self._stop.wait(chance.uniform(*kind.rest_s)):
                 if len(there) < MEMBERS[0] or (len(there) < MEMBERS[1] and chance.random() < 1 / 2):
                     # A static member comes back under its name.
                     names = range(MEMBERS[1]) if kind.static else [len(self.members[kind.name])]
                     number = chance.choice([each for each in names if each not in there])
-                    there[number] = self._join(troop, number)
+                    there[number] = self._join(batch, number)
                 else:
                     self._leave(there.pop(chance.choice(sorted(there))), kill=chance.random() < KILLED)
         for members in there.values():
@@ -114,10 +114,10 @@ class Crowd:
         except Exception as error:  # noqa: BLE001 - as it says
             self.errors.append(f"{kind.name}: {error!r}")
 
-    def _join(self, troop, number):
+    def _join(self, batch, number):
         """Start a new member in each of the groups; each time another group is the first."""
-        first = number % len(troop)
-        return [self._begin(kind, number) for kind in (*troop[first:], *troop[:first])]
+        first = number % len(batch)
+        return [self._begin(kind, number) for kind in (*batch[first:], *batch[:first])]
 
     def _begin(self, kind, number):
         group, name = group_name(kind), f"{kind.name}-{number}"

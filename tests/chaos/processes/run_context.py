@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Stage:
+class RunContext:
     """The brokers, network, agents and stream of a run. ``events``: address of the sidecar's endpoint."""
 
     kafka: EmbeddedKafka
@@ -41,18 +41,18 @@ class Stage:
             then()
 
 
-def hold_up(stage, pid, seconds):
+def pause_process(context, pid, seconds):
     """Stop a process for a while (SIGSTOP)."""
     _signal(pid, signal.SIGSTOP)
-    stage.wait(seconds, then=lambda: _signal(pid, signal.SIGCONT))
+    context.wait(seconds, then=lambda: _signal(pid, signal.SIGCONT))
 
 
-def hold_up_again(stage, pid, seconds, held_s, goes_on_s):
+def pause_repeatedly(context, pid, seconds, held_s, goes_on_s):
     """Stop it repeatedly, for ``held_s`` each time; in between it runs for ``goes_on_s`` (both: from, to)."""
-    until = stage.clock.monotonic() + seconds
-    while stage.clock.monotonic() < until:
-        hold_up(stage, pid, stage.chance.uniform(*held_s))
-        stage.wait(stage.chance.uniform(*goes_on_s))
+    until = context.clock.monotonic() + seconds
+    while context.clock.monotonic() < until:
+        pause_process(context, pid, context.chance.uniform(*held_s))
+        context.wait(context.chance.uniform(*goes_on_s))
 
 
 def _signal(pid, number):

@@ -1,4 +1,4 @@
-"""The timetable of faults follows from the seed and contains every fault."""
+"""The schedule of faults follows from the seed and contains every fault."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from types import SimpleNamespace
 
 import pytest
 
-from chaos.faults.faults import DOINGS
-from chaos.faults.timetable import FAULTS, QUIET_S, STREAM, Fault, happened, timetable
+from chaos.faults.faults import INJECTED
+from chaos.faults.schedule import FAULTS, QUIET_S, STREAM, Fault, happened, schedule
 
 
 def test_the_same_seed_gives_the_same_and_another_one_another():
-    assert timetable(7, 10) == timetable(7, 10)
-    assert timetable(7, 10) != timetable(8, 10)
+    assert schedule(7, 10) == schedule(7, 10)
+    assert schedule(7, 10) != schedule(8, 10)
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_ten_minutes_have_every_fault_and_quiet_at_both_ends(seed):
-    faults = timetable(seed, 10)
+    faults = schedule(seed, 10)
     assert {each.name for each in faults} == set(FAULTS)
     assert all(QUIET_S <= each.at_s <= 600 - QUIET_S for each in faults)
     assert [each.at_s for each in faults] == sorted(each.at_s for each in faults)
@@ -26,7 +26,7 @@ def test_ten_minutes_have_every_fault_and_quiet_at_both_ends(seed):
 
 def test_each_kind_has_come_before_half_of_ten_minutes_so_that_faults_may_take_longer():
     for seed in range(200):
-        names = [each.name for each in timetable(seed, 10) if each.at_s < 300]
+        names = [each.name for each in schedule(seed, 10) if each.at_s < 300]
         assert set(names) == set(FAULTS)
 
 
@@ -55,8 +55,8 @@ def test_a_fault_that_never_happened_is_an_error_in_a_whole_run(options, lacking
 
 
 def test_only_some_or_all_but_some():
-    assert {each.name for each in timetable(1, 2, ("network cut",))} == {"network cut"}
-    assert {each.name for each in timetable(1, 10, without=(STREAM,))} == FAULTS.keys() - {STREAM}
+    assert {each.name for each in schedule(1, 2, ("network cut",))} == {"network cut"}
+    assert {each.name for each in schedule(1, 10, without=(STREAM,))} == FAULTS.keys() - {STREAM}
 
 
 def test_the_text_of_a_fault_names_its_broker():
@@ -65,4 +65,4 @@ def test_the_text_of_a_fault_names_its_broker():
 
 
 def test_every_fault_can_be_done():
-    assert DOINGS.keys() == FAULTS.keys()
+    assert INJECTED.keys() == FAULTS.keys()
