@@ -22,7 +22,8 @@ What happens, and what is decided:
 | ... the coordinator moved or loads (14, 15, 16) | show it: the client's own would have got the same |
 | response with FENCED_INSTANCE_ID to a seated client's own frame | show UNKNOWN_MEMBER_ID |
 | LeaveGroup, an equal newcomer waits, or a restart costs less than two rebalances | answer it; keep the seat |
-| ... otherwise, or in a rebalance, or by poll limit or unsubscribe() | forward as it is |
+| ... in a rebalance, or by poll limit or unsubscribe() | forward as it is |
+| ... otherwise | describe the group: does one wait at another gateway? Keep the seat, or forward as it is |
 | REBALANCE_IN_PROGRESS in any response | give up all vacant seats; let held newcomers join this rebalance |
 | nobody took the vacant seat in time, or its consumer goes on living | give it up |
 | heartbeat for a vacant member: UNKNOWN_MEMBER_ID | a successor has the seat: forget it |
@@ -43,7 +44,7 @@ That is the coordinator alone: it refuses the id of the seat's former member.
 - ``group_seats``: the state machine of one group; ``gateway_seats``: all groups, the mode, the switch.
 - ``rules``: who may have a seat, who may take it over, how long one waits, which errors a client is shown, the limits.
 - ``held_joins``: newcomers that wait; ``seated_joins``: JoinGroups sent with an instance id.
-- ``seat_keeper``: vacant seats, kept by heartbeats, and given up.
+- ``member_leaves``: the LeaveGroups of seated members; ``seat_keeper``: vacant seats, kept by heartbeats, and given up.
 - ``seat``: a seat's state; ``saved_seats``: the list that outlives a restart; ``group_facts``: phase, locks, other
   gateways' seats; ``seat_acts``: what is to be done.
 """

@@ -92,12 +92,12 @@ class GroupFacts:
         return self.phase in (GroupPhase.STABLE, GroupPhase.PREPARING)
 
 
-def successor_waits(seat: Seat, table: SeatTable, roster: SeatsRoster | None, settings: SeatSettings) -> bool:
+def successor_waits(seat: Seat, table: SeatTable, roster: SeatsRoster | None) -> bool:
     """Whether more equal newcomers wait at other gateways than equal seats of this one are vacant already."""
     if roster is None or seat.profile is None:
         return False
     fingerprint = seat.profile.fingerprint
-    any_version = not seat.leads or settings.watches_topics
+    any_version = not seat.leads or table.settings.watches_topics
     waiting = sum(
         one.fingerprint == fingerprint and (any_version or one.version >= SKIP_ASSIGNMENT_VERSION)
         for one in roster.waiting

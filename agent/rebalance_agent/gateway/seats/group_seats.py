@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from rebalance_agent.gateway.seats.group_facts import GroupFacts, GroupPhase, SeatsRoster, successor_waits
+from rebalance_agent.gateway.seats.group_facts import GroupFacts, GroupPhase, SeatsRoster
 from rebalance_agent.gateway.seats.held_joins import HeldJoins
+from rebalance_agent.gateway.seats.member_leaves import MemberLeaves
 from rebalance_agent.gateway.seats.rules.act_reasons import GiveUpReason, PlainReason
 from rebalance_agent.gateway.seats.rules.eligibility import SKIP_ASSIGNMENT_VERSION, Newcomer, SeatRefusal, seat_refusal
-from rebalance_agent.gateway.seats.rules.leave_rules import LeaveForecast, leave_refusal
+from rebalance_agent.gateway.seats.rules.leave_rules import LeaveForecast
 from rebalance_agent.gateway.seats.rules.seat_answers import (
     FENCED,
     NO_ERROR,
@@ -21,15 +22,13 @@ from rebalance_agent.gateway.seats.rules.seat_answers import (
     shown_error,
 )
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatSettings
-from rebalance_agent.gateway.seats.rules.wait_times import join_wait, kept_until
+from rebalance_agent.gateway.seats.rules.wait_times import join_wait
 from rebalance_agent.gateway.seats.saved_seats import SavedSeat, restore, save
 from rebalance_agent.gateway.seats.seat import Seat, SeatState, SeatTable
 from rebalance_agent.gateway.seats.seat_acts import (
-    AnswerLeave,
     ClaimLock,
     ForwardJoin,
     ForwardLeave,
-    ReleaseLock,
     SeatAct,
 )
 from rebalance_agent.gateway.seats.seat_keeper import SeatKeeper
@@ -41,17 +40,20 @@ __all__ = ["GroupSeats"]
 class GroupSeats:
     """One group's seats, vacant seats and held newcomers.
 
-    ``new_names`` gives instance ids that were never used (see `HeldJoins`).
+    ``new_names`` gives instance ids that were never used (see `HeldJoins`). Requests of members with an instance id of
+    their own, and their answers, are not passed to it, but for JoinGroups. Those of other members are, also if their
+    seat is not known here: a gateway that lost its list does not know the seats that it gave.
     """
 
     def __init__(self, settings: SeatSettings, new_names: Iterator[str]) -> None:
         """Begin without seats."""
         self.settings = settings
-        self.table = SeatTable(settings.seats_max)
+        self.table = SeatTable(settings)
         self.facts = GroupFacts(settings)
         self.keeper = SeatKeeper(self.table, settings)
         self._seated = SeatedJoins(self.table, self.keeper, self.facts)
         self.held = HeldJoins(self.table, self.keeper, self._seated, self.facts, new_names)
+        self._leaves = MemberLeaves(self.table, self.keeper, self.held, self.facts)
         self._stopped = False
 
     # -- newcomers ---------------------------------------------------------------------------------------------
@@ -81,20 +83,20 @@ class GroupSeats:
     def rejoin_answered(
         self, member_id: str, error: int, generation: int, *, leads: bool, now: float
     ) -> tuple[list[SeatAct], int]:
-        """A seated member's own JoinGroup was answered; and the error that the client is shown."""
+        """A member's own JoinGroup was answered; and the error that the client is shown."""
         seat = self.table.of_member(member_id)
         if seat is None:
-            return [], error
+            return [], shown_error(error)
         if error == NO_ERROR:
             seat.generation, seat.leads = generation, leads
             self.facts.phase = GroupPhase.COMPLETING
         return self._after_error(seat, error, now), shown_error(error)
 
     def sync_answered(self, member_id: str, error: int, now: float) -> tuple[list[SeatAct], int]:
-        """A seated member's SyncGroup was answered; and the error that the client is shown."""
+        """A member's SyncGroup was answered; and the error that the client is shown."""
         seat = self.table.of_member(member_id)
         if seat is None:
-            return [], error
+            return [], shown_error(error)
         if error == NO_ERROR:
             self.facts.phase = GroupPhase.STABLE
         return self._after_error(seat, error, now), shown_error(error)
@@ -113,7 +115,7 @@ class GroupSeats:
         """
         seat = self.table.of_member(member_id)
         if seat is None:
-            return (self._rebalancing(now) if error == REBALANCE_IN_PROGRESS else []), error
+            return (self._rebalancing(now) if error == REBALANCE_IN_PROGRESS else []), shown_error(error)
         self.keeper.seen(seat)
         if error == NO_ERROR and seat.rejoin_due:
             seat.rejoin_due = False
@@ -131,16 +133,8 @@ class GroupSeats:
         if seat is None:
             return [ForwardLeave(member_id, None)]
         if self._stopped:
-            return [ForwardLeave(member_id, None), *self.keeper.forget(seat)]
-        stable = seat.state is SeatState.OCCUPIED and self.facts.phase is GroupPhase.STABLE
-        waits = self.held.matching(seat) or successor_waits(
-            seat, self.table, self.facts.known_roster(now), self.settings
-        )
-        refusal = leave_refusal(reason, forecast, stable=stable, successor=waits)
-        if refusal is not None:
-            return [ForwardLeave(member_id, refusal), *self.keeper.forget(seat), *self.held.advance(now)]
-        until = kept_until(self.settings, now, epoch_seconds)
-        return [AnswerLeave(member_id), *self._vacate(seat, until, now)]
+            return self._leaves.stop(seat)
+        return self._leaves.leave(seat, reason, forecast, now, epoch_seconds)
 
     def connections_closed(self, process: int, now: float) -> list[SeatAct]:
         """A process closed all its connections itself; those that a broker or the gateway closed are no evidence."""
@@ -170,9 +164,10 @@ class GroupSeats:
     def described(self, roster: SeatsRoster, now: float) -> list[SeatAct]:
         """The group and its locks were described."""
         self.facts.described(roster, now)
+        acts = self._leaves.described(now)
         if roster.phase is GroupPhase.PREPARING:
-            return self._rebalancing(now)
-        return self.held.advance(now)
+            return [*acts, *self._rebalancing(now)]
+        return [*acts, *self.held.advance(now)]
 
     def kept(self, instance_id: str, member_id: str, error: int | None, now: float) -> list[SeatAct]:
         """A `KeepSeat` was answered with ``error``; None: it was not answered."""
@@ -189,12 +184,12 @@ class GroupSeats:
 
     def due(self, now: float) -> list[SeatAct]:
         """What is to be done by ``now``; to be called at `next_due`, late calls are harmless."""
-        return [*self.keeper.due(now), *self.held.advance(now)]
+        return [*self._leaves.due(now), *self.keeper.due(now), *self.held.advance(now)]
 
     def next_due(self) -> float | None:
         """When `due` is to be called; None: not before something happens."""
-        times = [time for time in (self.keeper.next_due(), self.held.next_due()) if time is not None]
-        return min(times, default=None)
+        times = (part.next_due() for part in (self._leaves, self.keeper, self.held))
+        return min((time for time in times if time is not None), default=None)
 
     def saved(self, now: float) -> tuple[SavedSeat, ...]:
         """The seats that a restart of the gateway has to know."""
@@ -210,17 +205,9 @@ class GroupSeats:
         self._stopped = True
         vacant = [seat for seat in self.table if seat.state is SeatState.VACANT]
         given_up = [act for seat in vacant for act in self.keeper.give_up(seat, GiveUpReason.NO_SUCCESSOR, now)]
-        return [*self.held.stop(), *given_up]
+        return [*self.held.stop(), *self._leaves.stop_all(), *given_up]
 
     # -- inside ------------------------------------------------------------------------------------------------
-
-    def _vacate(self, seat: Seat, until: float, now: float) -> list[SeatAct]:
-        acts = self.keeper.vacate(seat, until, now)
-        if not self.held.matching(seat):
-            return acts
-        # A newcomer of this gateway takes it: the lock is kept.
-        seat.locked = any(isinstance(act, ReleaseLock) for act in acts)
-        return self.held.advance(now)
 
     def _after_error(self, seat: Seat, error: int, now: float) -> list[SeatAct]:
         if error == REBALANCE_IN_PROGRESS:

@@ -29,7 +29,8 @@ __all__ = ["HeldJoin", "HeldJoins"]
 class HeldJoin:
     """A JoinGroup that is held. ``instance_id``: the seat whose lock it asked for at ``asked_at``, or was granted.
 
-    ``last``: the last member of that seat, None if it is new. ``refused``: seats that other gateways have.
+    ``last``: the last member of that seat, None if it is new. ``due_at``: when to decide again. ``refused``: seats that
+    other gateways have.
     """
 
     newcomer: Newcomer
@@ -38,6 +39,7 @@ class HeldJoin:
     instance_id: str | None = None
     asked_at: float = 0.0
     granted: bool = False
+    due_at: float = 0.0
     last: LastMember | None = None
     refused: set[str] = field(default_factory=set)
 
@@ -113,7 +115,7 @@ class HeldJoins:
 
     def next_due(self) -> float | None:
         """When `advance` has something to do next without a new fact; None if nothing is held."""
-        times = [self._due_at(held) for held in self._held.values()]
+        times = [held.due_at for held in self._held.values()]
         if self._describe_at is not None and times:
             times.append(self._describe_at)
         return min(times, default=None)
@@ -122,19 +124,24 @@ class HeldJoins:
         """Whether a held newcomer without a seat may take this one."""
         return any(held.instance_id is None and self._fits(seat, held) for held in self._held.values())
 
-    def _due_at(self, held: HeldJoin) -> float:
-        deadline = held.wait.deadline
+    def _advance(self, held: HeldJoin, now: float) -> list[SeatAct]:
+        acts = self._decide(held, now)
+        held.due_at = self._due_at(held, now)
+        return acts
+
+    def _due_at(self, held: HeldJoin, now: float) -> float:
+        """When there is something to decide, if nothing becomes known until then."""
+        deadline, answer_seconds = held.wait.deadline, self._settings.answer_seconds
         if held.instance_id is not None:
-            return deadline if held.granted else min(deadline, held.asked_at + self._settings.answer_seconds)
-        if self._facts.roster is None:
-            return min(deadline, held.since + self._settings.answer_seconds)
-        return min(deadline, self._admitted_at(held, self._facts.roster))
+            return deadline if held.granted else min(deadline, held.asked_at + answer_seconds)
+        roster = self._facts.known_roster(now)
+        return min(deadline, held.since + answer_seconds if roster is None else self._admitted_at(held, roster))
 
     def _describe(self, now: float) -> list[SeatAct]:
         self._describe_at = now + self._settings.roster_seconds
         return [DescribeSeats()]
 
-    def _advance(self, held: HeldJoin, now: float) -> list[SeatAct]:
+    def _decide(self, held: HeldJoin, now: float) -> list[SeatAct]:
         """One step: choose a seat, wait for its lock, wait until the group may be joined, join."""
         acts: list[SeatAct] = []
         if held.instance_id is not None and held.last is not None and not self._still_free(held.instance_id):

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from rebalance_agent.gateway.seats.rules.act_reasons import GiveUpReason
 from rebalance_agent.gateway.seats.rules.eligibility import LastMember
-from rebalance_agent.gateway.seats.rules.join_profile import JoinProfile
+from rebalance_agent.gateway.seats.rules.join_profile import JoinProfile, ProfileDifference
+from rebalance_agent.gateway.seats.rules.seat_settings import SeatSettings
 
 __all__ = ["Seat", "SeatState", "SeatTable"]
 
@@ -54,6 +56,7 @@ class Seat:
     vacant_since: float = 0.0
     vacant_until: float = 0.0
     next_at: float = 0.0
+    given_up_for: GiveUpReason | ProfileDifference | None = None
     expires_at: float = 0.0
 
     @property
@@ -75,9 +78,9 @@ class Seat:
 class SeatTable:
     """The seats of one group, by instance id and by member id."""
 
-    def __init__(self, seats_max: int) -> None:
-        """Begin without seats; at most ``seats_max`` are known."""
-        self._seats_max = seats_max
+    def __init__(self, settings: SeatSettings) -> None:
+        """Begin without seats; at most ``seats_max`` of ``settings`` are known."""
+        self.settings = settings
         self._seats: dict[str, Seat] = {}
         self._by_member: dict[str, Seat] = {}
 
@@ -92,7 +95,7 @@ class SeatTable:
     @property
     def full(self) -> bool:
         """Whether no seat may be added."""
-        return len(self._seats) >= self._seats_max
+        return len(self._seats) >= self.settings.seats_max
 
     def get(self, instance_id: str) -> Seat | None:
         """The seat with this instance id."""

@@ -21,6 +21,7 @@ __all__ = [
     "ForwardSeated",
     "GiveUpSeat",
     "HoldJoin",
+    "HoldLeave",
     "KeepSeat",
     "ReleaseLock",
     "SeatAct",
@@ -54,10 +55,18 @@ class HoldJoin:
 
 @dataclass(frozen=True, slots=True)
 class ForwardLeave:
-    """Send the client's own LeaveGroup."""
+    """Send the client's own LeaveGroup, also if its connection was closed meanwhile."""
 
     member_id: str
     reason: GiveUpReason | None
+
+
+@dataclass(frozen=True, slots=True)
+class HoldLeave:
+    """Keep the LeaveGroup, at most until ``until`` (seconds of the caller's clock)."""
+
+    member_id: str
+    until: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +78,15 @@ class AnswerLeave:
 
 @dataclass(frozen=True, slots=True)
 class KeepSeat:
-    """Send a heartbeat for the vacant member."""
+    """Send a heartbeat for the vacant member, but not after ``until`` (seconds of the caller's clock).
+
+    A gateway that was stopped for long and goes on would make a group wait that began to rebalance meanwhile.
+    """
 
     instance_id: str
     member_id: str
     generation: int
+    until: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +121,7 @@ SeatAct = (
     ForwardJoin
     | ForwardSeated
     | HoldJoin
+    | HoldLeave
     | ForwardLeave
     | AnswerLeave
     | KeepSeat

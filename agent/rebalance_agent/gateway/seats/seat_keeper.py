@@ -31,7 +31,7 @@ class SeatKeeper:
 
     def give_up(self, seat: Seat, reason: GiveUpReason | ProfileDifference, now: float) -> list[SeatAct]:
         """Send a LeaveGroup for the seat's last member, now and until it is answered or the session is over."""
-        seat.state = SeatState.GIVEN_UP
+        seat.state, seat.given_up_for = SeatState.GIVEN_UP, reason
         seat.next_at, seat.expires_at = now + self._settings.keeper_seconds, now + seat.session_seconds
         return [GiveUpSeat(seat.instance_id, seat.member_id, reason)]
 
@@ -100,7 +100,7 @@ class SeatKeeper:
             if now >= seat.expires_at:
                 return self.forget(seat)
             seat.next_at = now + self._settings.keeper_seconds
-            return [GiveUpSeat(seat.instance_id, seat.member_id, GiveUpReason.REFUSED)]
+            return [GiveUpSeat(seat.instance_id, seat.member_id, seat.given_up_for or GiveUpReason.REFUSED)]
         if seat.state is not SeatState.VACANT:
             return []
         if now >= seat.vacant_until:
@@ -108,7 +108,8 @@ class SeatKeeper:
         if seat.process is not None and now >= seat.vacant_since + self._settings.leave_close_seconds:
             return self.give_up(seat, GiveUpReason.NOT_ENDING, now)
         seat.next_at = min(seat.vacant_until, now + self._settings.keeper_seconds)
-        return [KeepSeat(seat.instance_id, seat.member_id, seat.generation)]
+        until = now + self._settings.keeper_seconds
+        return [KeepSeat(seat.instance_id, seat.member_id, seat.generation, until)]
 
     def _release(self, seat: Seat) -> list[SeatAct]:
         locked, seat.locked = seat.locked, False

@@ -10,10 +10,12 @@ from rebalance_agent.gateway.seats.seat import SeatState
 from rebalance_agent.gateway.seats.seat_acts import (
     AnswerLeave,
     ClaimLock,
+    DescribeSeats,
     ForwardJoin,
     ForwardLeave,
     ForwardSeated,
     GiveUpSeat,
+    HoldLeave,
     KeepSeat,
     ReleaseLock,
 )
@@ -35,7 +37,7 @@ def vacant(**settings):
 def test_the_seat_of_a_consumer_that_leaves_is_kept_where_that_costs_less_than_two_rebalances():
     group, instance_id = vacant()
     assert group.next_due() == 0.5
-    assert group.due(0.5) == [KeepSeat(instance_id, "m1", 5)]
+    assert group.due(0.5) == [KeepSeat(instance_id, "m1", 5, until=1.0)]
     assert group.kept(instance_id, "m1", 0, 0.5) == []
     assert group.next_due() == 1.0
 
@@ -43,8 +45,27 @@ def test_the_seat_of_a_consumer_that_leaves_is_kept_where_that_costs_less_than_t
 def test_it_is_not_kept_where_nobody_waits_and_keeping_costs_more_or_an_unknown_time():
     group = seats()
     instance_id = seated(group)
-    acts = group.leave("m1", None, DEAR, 0.0, 0.0)
-    assert acts == [ForwardLeave("m1", GiveUpReason.NO_SUCCESSOR), ReleaseLock(instance_id)]
+    assert group.leave("m1", None, DEAR, 0.0, 0.0) == [HoldLeave("m1", 1.0), DescribeSeats()]
+    leaves = [ForwardLeave("m1", GiveUpReason.NO_SUCCESSOR), ReleaseLock(instance_id)]
+    assert group.described(STABLE, 0.1) == leaves
+
+
+def test_a_group_that_cannot_be_described_does_not_keep_a_consumer_from_leaving():
+    group = seats()
+    instance_id = seated(group, process=7)
+    group.leave("m1", None, DEAR, 0.0, 0.0)
+    group.connections_closed(7, 0.1)  # it does not wait for the answer
+    assert group.next_due() == 1.0
+    assert group.due(1.0) == [ForwardLeave("m1", GiveUpReason.NO_SUCCESSOR), ReleaseLock(instance_id)]
+
+
+def test_a_group_that_began_to_rebalance_meanwhile_is_left_for_real():
+    group = seats()
+    seated(group)
+    group.leave("m1", None, DEAR, 0.0, 0.0)
+    waiting = (WaitingElsewhere(profile().fingerprint, 9),)
+    preparing = SeatsRoster(phase=GroupPhase.PREPARING, members=2, seated=2, waiting=waiting)
+    assert group.described(preparing, 0.1)[0] == ForwardLeave("m1", GiveUpReason.REBALANCE)
 
 
 @pytest.mark.parametrize("reason", ["consumer poll timeout has expired.", "the consumer unsubscribed from all topics"])
@@ -71,16 +92,18 @@ def test_no_seat_is_kept_while_the_group_rebalances():
 def test_a_seat_is_kept_for_an_equal_newcomer_that_waits_at_another_gateway(waiting, kept):
     group = seats()
     seated(group)
-    group.described(SeatsRoster(phase=GroupPhase.STABLE, members=2, seated=2, waiting=(waiting,)), 0.0)
-    assert (AnswerLeave("m1") in group.leave("m1", None, DEAR, 0.0, 0.0)) is kept
+    assert only(group.leave("m1", None, DEAR, 0.0, 0.0), HoldLeave) != []
+    described = SeatsRoster(phase=GroupPhase.STABLE, members=2, seated=2, waiting=(waiting,))
+    assert (AnswerLeave("m1") in group.described(described, 0.1)) is kept
 
 
 def test_a_leaders_seat_is_not_kept_for_a_newcomer_that_could_not_lead():
     group = seats()
     seated(group, leads=True)
     waiting = WaitingElsewhere(profile().fingerprint, 8)
-    group.described(SeatsRoster(phase=GroupPhase.STABLE, members=2, seated=2, waiting=(waiting,)), 0.0)
-    assert AnswerLeave("m1") not in group.leave("m1", None, DEAR, 0.0, 0.0)
+    group.leave("m1", None, DEAR, 0.0, 0.0)
+    described = SeatsRoster(phase=GroupPhase.STABLE, members=2, seated=2, waiting=(waiting,))
+    assert AnswerLeave("m1") not in group.described(described, 0.1)
 
 
 def test_a_held_newcomer_of_this_gateway_gets_the_seat_without_asking_for_the_lock():
@@ -128,7 +151,7 @@ def test_a_rebalance_that_any_member_behind_the_gateway_sees_gives_vacant_seats_
 def test_a_vacant_seat_is_kept_while_the_coordinator_moves(error):
     group, instance_id = vacant()
     assert group.kept(instance_id, "m1", error, 0.5) == []
-    assert group.due(1.0) == [KeepSeat(instance_id, "m1", 5)]
+    assert group.due(1.0) == [KeepSeat(instance_id, "m1", 5, until=1.5)]
 
 
 @pytest.mark.parametrize("error", [22, 30])
@@ -229,10 +252,15 @@ def test_a_client_is_never_shown_that_its_instance_id_is_fenced():
     assert (acts, error) == ([ReleaseLock(instance_id)], 25)
 
 
-def test_the_error_of_a_client_without_a_seat_is_its_own():
-    assert seats().heartbeat_answered("m9", 82, 0.0) == ([], 82)
-    assert seats().sync_answered("m9", 82, 0.0) == ([], 82)
-    assert seats().rejoin_answered("m9", 82, -1, leads=False, now=0.0) == ([], 82)
+def test_nor_by_a_gateway_that_lost_its_list_and_does_not_know_the_seat():
+    assert seats().heartbeat_answered("m9", 82, 0.0) == ([], 25)
+    assert seats().sync_answered("m9", 82, 0.0) == ([], 25)
+    assert seats().rejoin_answered("m9", 82, -1, leads=False, now=0.0) == ([], 25)
+
+
+def test_other_errors_are_shown_as_they_are():
+    for error in (0, 14, 22, 25, 30):
+        assert seats().heartbeat_answered("m9", error, 0.0)[1] == error
 
 
 @pytest.mark.parametrize(("version", "shown"), [(8, 27), (9, 0)])
@@ -263,7 +291,8 @@ def test_a_successor_is_compared_with_the_last_join_of_the_member():
     group.sync_answered("m1", 0, 0.0)
     group.described(STABLE, 0.0)
     group.join(newcomer(2), 0.0, 0.0)
-    assert group.leave("m1", None, DEAR, 0.0, 0.0)[0] == ForwardLeave("m1", GiveUpReason.NO_SUCCESSOR)
+    group.leave("m1", None, DEAR, 0.0, 0.0)
+    assert group.described(STABLE, 0.1)[0] == ForwardLeave("m1", GiveUpReason.NO_SUCCESSOR)
 
 
 def test_a_lost_lock_changes_nothing_for_the_member():
@@ -281,8 +310,8 @@ def test_a_restarted_gateway_keeps_vacant_seats_for_the_rest_of_their_time_and_c
     occupied_id = group.table.of_member("m2").instance_id
     again = seats(vacant_seconds=30.0)
     assert again.restore(group.saved(10.0), 5.0, 100.0) == [ClaimLock(occupied_id)]
-    assert again.due(100.0) == [KeepSeat(vacant_id, "m1", 5)]
-    assert again.due(114.9) == [KeepSeat(vacant_id, "m1", 5)]
+    assert again.due(100.0) == [KeepSeat(vacant_id, "m1", 5, until=100.5)]
+    assert again.due(114.9) == [KeepSeat(vacant_id, "m1", 5, until=115.4)]
     assert again.due(115.0) == [GiveUpSeat(vacant_id, "m1", GiveUpReason.NO_SUCCESSOR)]
     assert again.heartbeat_answered("m2", 82, 115.0)[1] == 25
 

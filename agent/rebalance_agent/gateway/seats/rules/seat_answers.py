@@ -37,5 +37,8 @@ def join_answer(error: int) -> JoinAnswer:
 
 
 def shown_error(error: int) -> int:
-    """The error that a seated client is shown in a response to a frame of its own."""
+    """The error that a client without an instance id is shown in a response to a frame of its own.
+
+    It may have a seat, also if this gateway does not know it.
+    """
     return UNKNOWN_MEMBER_ID if error == FENCED_INSTANCE_ID else error
