@@ -180,6 +180,8 @@ class ModelGateway:
         coordinator.sync(self.world.now, client.member_id, client.generation, lambda *a: self.put(lambda: answered(*a)))
 
     def heartbeat(self, client):
+        if self.seats is not None:
+            self.seats.seen(client.member_id)
         shown = error = self.world.coordinator.heartbeat(self.world.now, client.member_id, client.generation)
         if self.seats is not None:
             acts, shown = self.seats.heartbeat_answered(client.member_id, error, self.world.now)

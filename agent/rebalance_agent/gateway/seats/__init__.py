@@ -45,6 +45,7 @@ That is the coordinator alone: it refuses the id of the seat's former member.
 - ``rules``: who may have a seat, who may take it over, how long one waits, which errors a client is shown, the limits.
 - ``held_joins``: newcomers that wait; ``seated_joins``: JoinGroups sent with an instance id.
 - ``member_leaves``: the LeaveGroups of seated members; ``seat_keeper``: vacant seats, kept by heartbeats, and given up.
+- ``predicted_seats``: mode ``observe``, in which acts are counted and not carried out.
 - ``seat``: a seat's state; ``saved_seats``: the list that outlives a restart; ``group_facts``: phase, locks, other
   gateways' seats; ``seat_acts``: what is to be done.
 """

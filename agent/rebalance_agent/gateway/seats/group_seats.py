@@ -7,6 +7,7 @@ seconds since the epoch. Acts are values (`seat_acts`), in the order in which th
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from rebalance_agent.gateway.seats.group_facts import GroupFacts, GroupPhase, SeatsRoster
 from rebalance_agent.gateway.seats.held_joins import HeldJoins
@@ -66,7 +67,7 @@ class GroupSeats:
             return [ForwardJoin(newcomer.join, PlainReason.OFF)]
         if refusal is None:
             wait = join_wait(self.settings, newcomer.patience_seconds, now, epoch_seconds)
-            return self.held.add(newcomer, wait, now)
+            return self.held.add(newcomer, replace(wait, admitted_at=now) if newcomer.was_member else wait, now)
         seat = self.table.of_member(newcomer.member_id)
         if refusal is SeatRefusal.MEMBER_ID and seat is not None:
             self.keeper.seen(seat)
@@ -107,6 +108,12 @@ class GroupSeats:
 
     # -- members -----------------------------------------------------------------------------------------------
 
+    def seen(self, member_id: str) -> None:
+        """A member's own request arrived, by any connection: its process lives."""
+        seat = self.table.of_member(member_id)
+        if seat is not None:
+            self.keeper.seen(seat)
+
     def heartbeat_answered(self, member_id: str, error: int, now: float) -> tuple[list[SeatAct], int]:
         """A member's own heartbeat was answered; and the error that the client is shown.
 
@@ -116,7 +123,6 @@ class GroupSeats:
         seat = self.table.of_member(member_id)
         if seat is None:
             return (self._rebalancing(now) if error == REBALANCE_IN_PROGRESS else []), shown_error(error)
-        self.keeper.seen(seat)
         if error == NO_ERROR and seat.rejoin_due:
             seat.rejoin_due = False
             return [], REBALANCE_IN_PROGRESS

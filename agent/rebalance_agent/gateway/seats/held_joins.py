@@ -190,7 +190,12 @@ class HeldJoins:
         return held.wait.admitted_at if seated else held.wait.admitted_unseated_at
 
     def _replace_different(self, held: HeldJoin, now: float) -> tuple[list[SeatAct], bool]:
-        """Give up a vacant seat that nobody equal waits for: this newcomer is the successor, with another profile."""
+        """Give up a vacant seat that nobody equal waits for: this newcomer is the successor, with another profile.
+
+        Unless an equal consumer has a seat here: then it may be the successor of that one.
+        """
+        if any(self._fits(seat, held) for seat in self._table):
+            return [], False
         for seat in self._table:
             if seat.state is not SeatState.VACANT or not self._available(seat, held) or self.matching(seat):
                 continue

@@ -218,8 +218,16 @@ def test_a_process_that_only_reconnects_is_never_removed():
         group.connections_opened(7)
         assert group.due(10.0 * number + 10.0) == []
     group.connections_closed(7, 20_000.0)
-    group.heartbeat_answered("m1", 0, 20_001.0)  # by a connection that was not mapped to the process
+    group.seen("m1")  # by a connection that was not mapped to the process
     assert group.due(20_010.0) == []
+
+
+def test_a_late_answer_to_a_process_that_is_gone_is_no_sign_of_life():
+    group = seats(crash_window_seconds=10.0)
+    instance_id = seated(group, process=7)
+    group.connections_closed(7, 1.0)
+    group.heartbeat_answered("m1", 0, 1.1)
+    assert group.due(11.0) == [GiveUpSeat(instance_id, "m1", GiveUpReason.CRASHED)]
 
 
 def test_a_rebalance_does_not_remove_a_process_that_may_only_reconnect():

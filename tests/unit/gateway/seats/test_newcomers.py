@@ -187,6 +187,22 @@ def test_a_vacant_seat_of_a_consumer_that_subscribed_otherwise_is_given_up_and_n
     assert claim.instance_id != instance_id
 
 
+def test_a_vacant_seat_is_not_given_up_for_a_newcomer_that_may_succeed_another_member():
+    group = seats()
+    seated(group, of=profile(topics=("u",)), member="m2")
+    seated(group, 3)
+    group.leave("m1", None, CHEAP, 0.0, 0.0)
+    group.described(STABLE, 0.0)
+    acts = group.join(newcomer(2, of=profile(topics=("u",))), 0.0, 0.0)
+    assert acts == [HoldJoin(2, 60.0), DescribeSeats()]
+
+
+def test_a_consumer_that_lost_its_membership_is_not_held_for_a_predecessor():
+    group = seats()
+    group.described(STABLE, 0.0)
+    assert only(group.join(newcomer(1, was_member=True), 0.0, 0.0), ClaimLock) != []
+
+
 def test_a_newcomer_that_may_have_no_seat_is_forwarded_as_it_is():
     assert seats().join(newcomer(1, member_id="pending"), 0.0, 0.0) == [ForwardJoin(1, SeatRefusal.MEMBER_ID)]
 
