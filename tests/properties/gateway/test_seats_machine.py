@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, multiple, rule
 
 from support.examples import examples
-from support.seats.world import FORECASTS, World
+from support.seats.world import FORECASTS, SETTINGS, World
 
 GATEWAY = st.sampled_from([0, 1])
 SECONDS = st.sampled_from([1.0, 4.0, 12.0])
@@ -23,9 +25,10 @@ class Seats(RuleBasedStateMachine):
         super().__init__()
         self.world = World(checks=self.CHECKS)
 
-    @initialize(target=clients, members=st.integers(0, 4))
-    def begin(self, members):
+    @initialize(target=clients, members=st.integers(0, 4), admission=st.sampled_from([0.0, 5.0]))
+    def begin(self, members, admission):
         """A stable group."""
+        self.world = World(settings=replace(SETTINGS, admission_seconds=admission), checks=self.CHECKS)
         started = [self.world.start(number % 2) for number in range(members)]
         self.world.advance(10.0)
         return multiple(*started)

@@ -6,7 +6,8 @@ from rebalance_agent.gateway.seats import SeatMode, SeatSettings
 from support.gateway.seats import profile
 from support.seats.clients import KNOWN_ERRORS, ModelClient, double_owners
 from support.seats.coordinator import INCONSISTENT, PARTITIONS, ModelCoordinator
-from support.seats.gateway import CHEAP, DEAR, Locks, ModelGateway
+from support.seats.gateway import CHEAP, DEAR, ModelGateway
+from support.seats.locks import Locks
 
 TICK = 0.25
 SESSION = 8.0

@@ -97,6 +97,18 @@ def test_a_seat_is_kept_for_an_equal_newcomer_that_waits_at_another_gateway(wait
     assert (AnswerLeave("m1") in group.described(described, 0.1)) is kept
 
 
+def test_one_waiting_newcomer_keeps_one_seat():
+    group = seats()
+    seated(group, 1, member="m1")
+    seated(group, 2, member="m2")
+    waiting = (WaitingElsewhere(profile().fingerprint, 9),)
+    described = SeatsRoster(phase=GroupPhase.STABLE, members=2, seated=2, waiting=waiting)
+    group.described(described, 0.0)
+    assert group.leave("m1", None, DEAR, 0.0, 0.0)[0] == AnswerLeave("m1")
+    group.leave("m2", None, DEAR, 0.0, 0.0)
+    assert group.described(described, 0.1)[0] == ForwardLeave("m2", GiveUpReason.NO_SUCCESSOR)
+
+
 def test_a_leaders_seat_is_not_kept_for_a_newcomer_that_could_not_lead():
     group = seats()
     seated(group, leads=True)
@@ -177,6 +189,24 @@ def test_several_vacant_seats_are_given_up_at_the_same_multiple_of_the_clock():
     assert [group.table.of_member(member).vacant_until for member in times] == [25.0, 25.0, 25.0]
 
 
+def test_a_seat_is_kept_for_its_whole_time_where_no_multiple_of_the_clock_is_within():
+    group = seats(vacant_seconds=30.0, admission_seconds=100.0)
+    seated(group)
+    group.leave("m1", None, CHEAP, 0.0, 1_010.0)
+    assert group.table.of_member("m1").vacant_until == 30.0
+
+
+def test_a_newcomer_that_claimed_a_seat_which_is_given_up_releases_its_lock_and_joins_the_rebalance():
+    group, instance_id = vacant()
+    group.described(SeatsRoster(phase=GroupPhase.COMPLETING, members=2, seated=2), 0.1)
+    assert ClaimLock(instance_id) in group.join(newcomer(3), 0.1, 0.1)
+    assert group.lock_answered(instance_id, granted=True, now=0.2) == []
+    acts = group.kept(instance_id, "m1", 27, 0.5)
+    assert acts[:2] == [GiveUpSeat(instance_id, "m1", GiveUpReason.REBALANCE), ReleaseLock(instance_id)]
+    (claim,) = only(acts, ClaimLock)
+    assert claim.instance_id != instance_id
+
+
 def test_a_leave_that_is_not_answered_is_sent_again_until_the_session_is_over():
     group, instance_id = vacant()
     group.kept(instance_id, "m1", 27, 0.5)
@@ -208,6 +238,15 @@ def test_a_process_that_is_gone_is_removed_after_the_crash_window_and_not_before
     assert group.due(10.9) == []
     assert group.due(11.0) == [GiveUpSeat(instance_id, "m1", GiveUpReason.CRASHED)]
     assert group.given_up(instance_id, "m1", 0, 11.0) == [ReleaseLock(instance_id)]
+
+
+def test_a_lock_that_is_lost_is_not_released():
+    group = seats(crash_window_seconds=10.0)
+    instance_id = seated(group, process=7)
+    group.connections_closed(7, 0.0)
+    group.due(10.0)
+    group.lock_answered(instance_id, granted=False, now=10.0)
+    assert group.given_up(instance_id, "m1", 0, 10.1) == []
 
 
 def test_a_process_that_only_reconnects_is_never_removed():
@@ -308,6 +347,7 @@ def test_a_lost_lock_changes_nothing_for_the_member():
     instance_id = seated(group)
     assert group.lock_answered(instance_id, granted=False, now=1.0) == []
     assert group.table.of_member("m1").state is SeatState.OCCUPIED
+    assert group.leave("m1", None, CHEAP, 2.0, 2.0) == [AnswerLeave("m1")]  # there is no lock to release
 
 
 # -- restart and switch ----------------------------------------------------------------------------------------
@@ -343,3 +383,19 @@ def test_switched_off_nothing_is_held_or_kept_and_members_go_on():
     assert group.join(newcomer(5), 0.0, 0.0) == [ForwardJoin(5, PlainReason.OFF)]
     assert group.heartbeat_answered("m2", 82, 0.0)[1] == 25
     assert group.leave("m2", None, CHEAP, 0.0, 0.0)[0] == ForwardLeave("m2", None)
+
+
+def test_only_seats_with_a_known_member_are_saved():
+    group = seats()
+    seated(group)
+    group.described(STABLE, 0.0)
+    group.join(newcomer(2), 0.0, 0.0)
+    group.leave("m1", None, DEAR, 0.0, 0.0)  # the newcomer's JoinGroup is sent, and not answered
+    assert group.saved(0.0) == ()
+
+
+def test_a_restored_seat_is_not_kept_longer_than_the_setting_of_now():
+    group, instance_id = vacant(vacant_seconds=30.0)
+    again = seats(vacant_seconds=2.0)
+    again.restore(group.saved(0.0), 0.0, 0.0)
+    assert again.due(2.0) == [GiveUpSeat(instance_id, "m1", GiveUpReason.NO_SUCCESSOR)]
