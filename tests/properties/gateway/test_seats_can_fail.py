@@ -14,6 +14,7 @@ from rebalance_agent.gateway.seats.rules.seat_answers import JoinAnswer
 from rebalance_agent.gateway.seats.seat_keeper import SeatKeeper
 from support.examples import examples
 from support.seats import coordinator, gateway
+from support.seats.world import World
 
 
 def unbounded(monkeypatch):
@@ -95,7 +96,6 @@ def play(checks, plays=400):
         (unfenced, "check_owners", "two clients can commit"),
         (careless, "check_owners", "a frame that may not be changed was changed"),
         (unbounded, "check_holds", "held too long"),
-        (stubborn, "check_vacant", "a vacant member is waited for"),
         (unforgiving, "check_errors", "the error of a frame that was changed is shown"),
         (fencing, "check_errors", "an error that no dynamic member knows"),
         (endless, "check_recovered", "not recovered"),
@@ -106,6 +106,24 @@ def test_a_broken_rule_is_noticed(broken, check, noticed, monkeypatch):
     broken(monkeypatch)
     with pytest.raises(AssertionError, match=noticed):
         play((check,))
+
+
+def leave_and_rebalance():
+    """A member's seat becomes vacant, and then the group rebalances for a client without a gateway."""
+    world = World()
+    leaver, _ = world.start(0), world.start(1)
+    world.advance(10.0)
+    world.stop(leaver)
+    world.advance(1.0)
+    world.start(None)
+    world.advance(12.0)
+
+
+def test_a_seat_that_is_kept_through_a_rebalance_is_noticed(monkeypatch):
+    leave_and_rebalance()
+    stubborn(monkeypatch)
+    with pytest.raises(AssertionError, match="a vacant member is waited for"):
+        leave_and_rebalance()
 
 
 def test_nothing_is_unsafe_without_the_list_that_outlives_a_restart(monkeypatch):

@@ -43,7 +43,8 @@ That is the coordinator alone: it refuses the id of the seat's former member.
 
 - ``group_seats``: the state machine of one group; ``gateway_seats``: all groups, the mode, the switch.
 - ``rules``: who may have a seat, who may take it over, how long one waits, which errors a client is shown, the limits.
-- ``held_joins``: newcomers that wait; ``seated_joins``: JoinGroups sent with an instance id.
+- ``held_joins``: newcomers that wait; ``free_seats``: the seats that they find; ``seated_joins``: JoinGroups that were
+  sent with an instance id.
 - ``member_leaves``: the LeaveGroups of seated members; ``seat_keeper``: vacant seats, kept by heartbeats, and given up.
 - ``predicted_seats``: mode ``observe``, in which acts are counted and not carried out.
 - ``seat``: a seat's state; ``saved_seats``: the list that outlives a restart; ``group_facts``: phase, locks, other

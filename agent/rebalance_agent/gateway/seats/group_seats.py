@@ -98,8 +98,9 @@ class GroupSeats:
         seat = self.table.of_member(member_id)
         if seat is None:
             return [], shown_error(error)
-        if error == NO_ERROR:
+        if error == NO_ERROR and self.facts.phase is not GroupPhase.STABLE:
             self.facts.phase = GroupPhase.STABLE
+            return self.held.advance(now), error
         return self._after_error(seat, error, now), shown_error(error)
 
     def withdraw(self, join: int, now: float) -> list[SeatAct]:
@@ -180,7 +181,7 @@ class GroupSeats:
         acts = self.keeper.kept(instance_id, member_id, error, now)
         if error == REBALANCE_IN_PROGRESS:
             return [*acts, *self._rebalancing(now)]
-        return [*acts, *self.held.advance(now)]
+        return [*acts, *self.held.advance(now)] if acts else []
 
     def given_up(self, instance_id: str, member_id: str, error: int | None, now: float) -> list[SeatAct]:
         """A `GiveUpSeat` was answered with ``error``; None: it was not answered."""
@@ -218,8 +219,7 @@ class GroupSeats:
     def _after_error(self, seat: Seat, error: int, now: float) -> list[SeatAct]:
         if error == REBALANCE_IN_PROGRESS:
             return self._rebalancing(now)
-        acts = self.keeper.forget(seat) if error in FENCED else []
-        return [*acts, *self.held.advance(now)]
+        return [*self.keeper.forget(seat), *self.held.advance(now)] if error in FENCED else []
 
     def _rebalancing(self, now: float) -> list[SeatAct]:
         self.facts.phase = GroupPhase.PREPARING

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from rebalance_agent.gateway.seats.group_facts import FreeSeat, GroupFacts, GroupPhase, SeatsRoster
+from rebalance_agent.gateway.seats.free_seats import FreeSeats
+from rebalance_agent.gateway.seats.group_facts import GroupFacts, GroupPhase, SeatsRoster
 from rebalance_agent.gateway.seats.rules.act_reasons import PlainReason
 from rebalance_agent.gateway.seats.rules.eligibility import LastMember, Newcomer, SeatRefusal, handover_refusal
 from rebalance_agent.gateway.seats.rules.join_profile import ProfileDifference
+from rebalance_agent.gateway.seats.rules.seat_settings import SeatSettings
 from rebalance_agent.gateway.seats.rules.wait_times import JoinWait
 from rebalance_agent.gateway.seats.seat import Seat, SeatState, SeatTable
 from rebalance_agent.gateway.seats.seat_acts import (
@@ -43,6 +45,14 @@ class HeldJoin:
     last: LastMember | None = None
     refused: set[str] = field(default_factory=set)
 
+    @property
+    def fingerprint(self) -> str:
+        """Its profile's; a newcomer without a profile gets no seat, and is not held."""
+        return "" if self.newcomer.profile is None else self.newcomer.profile.fingerprint
+
+
+_NOTHING_FREE = FreeSeats(SeatTable(SeatSettings()), None, ())
+
 
 class HeldJoins:
     """The held JoinGroups of one group.
@@ -64,6 +74,7 @@ class HeldJoins:
         self._settings = facts.settings
         self._new_names = new_names
         self._held: dict[int, HeldJoin] = {}
+        self._claims: dict[str, HeldJoin] = {}
         self._describe_at: float | None = None
 
     def __len__(self) -> int:
@@ -75,7 +86,7 @@ class HeldJoins:
         if len(self._held) >= self._settings.held_max or self._table.full:
             return [ForwardJoin(newcomer.join, PlainReason.FULL)]
         self._held[newcomer.join] = held = HeldJoin(newcomer, wait, now)
-        acts = self._advance(held, now)
+        acts = self._advance(held, now, self._look(now))
         if newcomer.join in self._held:
             acts.insert(0, HoldJoin(newcomer.join, wait.deadline))
             if self._describe_at is None:
@@ -89,11 +100,11 @@ class HeldJoins:
     def withdraw(self, join: int) -> list[SeatAct]:
         """The connection of a held JoinGroup was closed."""
         held = self._held.pop(join, None)
-        return [] if held is None else self._release(held)
+        return [] if held is None else self._unclaim(held)
 
     def lock_answered(self, instance_id: str, *, granted: bool, now: float) -> list[SeatAct]:
         """A claim was answered, or the lock was lost later (``granted`` is False)."""
-        held = next((one for one in self._held.values() if one.instance_id == instance_id), None)
+        held = self._claims.get(instance_id)
         if held is None:
             seat = self._table.get(instance_id)
             unused = seat is None or (not seat.locked and seat.state in (SeatState.VACANT, SeatState.GIVEN_UP))
@@ -101,12 +112,13 @@ class HeldJoins:
         held.granted = granted
         if not granted:
             held.refused.add(instance_id)
-            held.instance_id = None
-        return self._advance(held, now)
+            self._unclaim(held)
+        return self._advance(held, now, self._look(now))
 
     def advance(self, now: float) -> list[SeatAct]:
         """Decide about every held JoinGroup, in the order of their arrival."""
-        acts = [act for held in tuple(self._held.values()) for act in self._advance(held, now)]
+        free = self._look(now)
+        acts = [act for held in tuple(self._held.values()) for act in self._advance(held, now, free)]
         if not self._held:
             self._describe_at = None
         elif self._describe_at is None or now >= self._describe_at:
@@ -124,8 +136,11 @@ class HeldJoins:
         """Whether a held newcomer without a seat may take this one."""
         return any(held.instance_id is None and self._fits(seat, held) for held in self._held.values())
 
-    def _advance(self, held: HeldJoin, now: float) -> list[SeatAct]:
-        acts = self._decide(held, now)
+    def _look(self, now: float) -> FreeSeats:
+        return FreeSeats(self._table, self._facts.known_roster(now), self._claims) if self._held else _NOTHING_FREE
+
+    def _advance(self, held: HeldJoin, now: float, free: FreeSeats) -> list[SeatAct]:
+        acts = self._decide(held, now, free)
         held.due_at = self._due_at(held, now)
         return acts
 
@@ -141,18 +156,17 @@ class HeldJoins:
         self._describe_at = now + self._settings.roster_seconds
         return [DescribeSeats()]
 
-    def _decide(self, held: HeldJoin, now: float) -> list[SeatAct]:
+    def _decide(self, held: HeldJoin, now: float, free: FreeSeats) -> list[SeatAct]:
         """One step: choose a seat, wait for its lock, wait until the group may be joined, join."""
         acts: list[SeatAct] = []
         if held.instance_id is not None and held.last is not None and not self._still_free(held.instance_id):
-            acts += self._release(held)
-            held.instance_id, held.granted = None, False
+            acts += self._unclaim(held)
         if held.instance_id is None:
             if now >= held.wait.deadline:
                 return [*acts, *self._forward(held, PlainReason.HELD_LONG_ENOUGH)]
             if self._facts.roster is not None and self._facts.roster.mixed:
-                return self._forward(held, SeatRefusal.GROUP_TYPE)
-            acts += self._choose(held, now)
+                return [*acts, *self._forward(held, SeatRefusal.GROUP_TYPE)]
+            acts += self._choose(held, now, free)
             if held.newcomer.join not in self._held:
                 return acts
         confirmed = held.granted and self._facts.lock_confirmed(now)
@@ -165,19 +179,22 @@ class HeldJoins:
             acts += self._forward(held, PlainReason.NO_LOCK)
         return acts
 
-    def _choose(self, held: HeldJoin, now: float) -> list[SeatAct]:
-        """A vacant seat of an equal consumer; a new one once the newcomer is to be admitted."""
-        equal = next((seat for seat in self._table if self._available(seat, held) and self._fits(seat, held)), None)
-        if equal is not None:
-            return self._ask(held, equal.instance_id, now, equal.last_member, granted=equal.locked)
+    def _choose(self, held: HeldJoin, now: float, free: FreeSeats) -> list[SeatAct]:
+        """A free seat of an equal consumer; a new one once the newcomer is to be admitted."""
+        for seat in free.own.get(held.fingerprint, {}).values():
+            if seat.free and self._takes(seat.instance_id, seat.last_member, held):
+                free.claim(held.fingerprint, seat.instance_id)
+                return self._ask(held, seat.instance_id, now, seat.last_member, granted=seat.locked)
         roster = self._facts.known_roster(now)
         if roster is None:
             if now >= held.since + self._settings.answer_seconds:
                 return self._forward(held, PlainReason.NO_LOCK)
             return []
-        if (free := next((one for one in roster.free if self._free_elsewhere(one, held)), None)) is not None:
-            return self._ask(held, free.instance_id, now, free.last, granted=False)
-        acts, replaced = self._replace_different(held, now)
+        for one in free.elsewhere.get(held.fingerprint, {}).values():
+            if self._takes(one.instance_id, one.last, held):
+                free.claim(held.fingerprint, one.instance_id)
+                return self._ask(held, one.instance_id, now, one.last, granted=False)
+        acts, replaced = self._replace_different(held, now, free)
         free_to_join = replaced or self._facts.phase in (GroupPhase.PREPARING, GroupPhase.EMPTY) or not roster.members
         if free_to_join or now >= self._admitted_at(held, roster):
             if self._table.full:
@@ -189,18 +206,17 @@ class HeldJoins:
         seated = roster.seated or len(self._table)
         return held.wait.admitted_at if seated else held.wait.admitted_unseated_at
 
-    def _replace_different(self, held: HeldJoin, now: float) -> tuple[list[SeatAct], bool]:
+    def _replace_different(self, held: HeldJoin, now: float, free: FreeSeats) -> tuple[list[SeatAct], bool]:
         """Give up a vacant seat that nobody equal waits for: this newcomer is the successor, with another profile.
 
         Unless an equal consumer has a seat here: then it may be the successor of that one.
         """
-        if any(self._fits(seat, held) for seat in self._table):
+        if held.fingerprint in free.seated:
             return [], False
-        for seat in self._table:
-            if seat.state is not SeatState.VACANT or not self._available(seat, held) or self.matching(seat):
-                continue
+        for seat in free.vacant:
             refusal = self._refusal_of(seat.last_member, held)
-            if isinstance(refusal, ProfileDifference):
+            unclaimed = seat.state is SeatState.VACANT and seat.instance_id not in self._claims
+            if unclaimed and isinstance(refusal, ProfileDifference) and not self.matching(seat):
                 return self._keeper.give_up(seat, refusal, now), True
         return [], False
 
@@ -208,15 +224,25 @@ class HeldJoins:
         self, held: HeldJoin, instance_id: str, now: float, last: LastMember | None, *, granted: bool
     ) -> list[SeatAct]:
         held.instance_id, held.asked_at, held.last, held.granted = instance_id, now, last, granted
+        self._claims[instance_id] = held
         return [] if granted else [ClaimLock(instance_id)]
 
     def _join(self, held: HeldJoin) -> list[SeatAct]:
         del self._held[held.newcomer.join]
-        return [self._seated.send(held.newcomer, held.instance_id or "", held.last)]
+        instance_id = held.instance_id or ""
+        del self._claims[instance_id]
+        return [self._seated.send(held.newcomer, instance_id, held.last)]
 
     def _forward(self, held: HeldJoin, reason: PlainReason | SeatRefusal) -> list[SeatAct]:
         del self._held[held.newcomer.join]
-        return [*self._release(held), ForwardJoin(held.newcomer.join, reason)]
+        return [*self._unclaim(held), ForwardJoin(held.newcomer.join, reason)]
+
+    def _unclaim(self, held: HeldJoin) -> list[SeatAct]:
+        """The newcomer does not take the seat that it asked for."""
+        acts = self._release(held)
+        self._claims.pop(held.instance_id or "", None)
+        held.instance_id, held.granted = None, False
+        return acts
 
     def _release(self, held: HeldJoin) -> list[SeatAct]:
         """Release the lock of a newcomer that does not take the seat, but not that of a disconnected consumer's seat.
@@ -232,15 +258,8 @@ class HeldJoins:
         seat = self._table.get(instance_id)
         return seat is None or seat.free
 
-    def _available(self, seat: Seat, held: HeldJoin) -> bool:
-        return seat.free and seat.instance_id not in held.refused and not self._claimed(seat.instance_id)
-
-    def _claimed(self, instance_id: str) -> bool:
-        return any(one.instance_id == instance_id for one in self._held.values())
-
-    def _free_elsewhere(self, free: FreeSeat, held: HeldJoin) -> bool:
-        unknown = self._table.get(free.instance_id) is None and not self._claimed(free.instance_id)
-        return unknown and free.instance_id not in held.refused and self._refusal_of(free.last, held) is None
+    def _takes(self, instance_id: str, last: LastMember, held: HeldJoin) -> bool:
+        return instance_id not in held.refused and self._refusal_of(last, held) is None
 
     def _fits(self, seat: Seat, held: HeldJoin) -> bool:
         return self._refusal_of(seat.last_member, held) is None
