@@ -1,0 +1,60 @@
+"""Decides which consumers take the seats of others in groups of the classic protocol; it decides, and does nothing.
+
+A *seat* is a static membership (KIP-345) that the gateway gives to a consumer which has no instance id of its own: its
+JoinGroup is sent with one. When the consumer is restarted, its successor's JoinGroup is sent with the same instance id,
+and in a stable group it gets the assignment of its predecessor at once, and the group does not rebalance.
+
+Everything here is pure: no socket, no thread, no clock (times are arguments), no message of ``kafka``. `GroupSeats`
+takes what happens in one group and returns acts as values; the caller carries them out. Nothing of it is connected to
+the gateway's frames yet.
+
+What happens, and what is decided:
+
+| input | decision |
+| --- | --- |
+| JoinGroup with a member id or an own instance id, below v5, of Streams, unreadable, ... | forward as it is |
+| JoinGroup of a newcomer: a seat of an equal consumer is free | claim its lock; join with its instance id |
+| ... the free seat's consumer differed | give that seat up; join with a new one |
+| ... no seat is free | hold: until one is, or the hold and the next admission time are over; then join with a new one |
+| ... the group is empty or rebalances anyway, or the consumer only lost its membership | join with a new seat at once |
+| ... the lock does not answer, was not confirmed lately, or the client waits no longer | forward as it is |
+| response to a JoinGroup with our instance id: an error | send the client's own JoinGroup instead |
+| ... the coordinator moved or loads (14, 15, 16) | show it: the client's own would have got the same |
+| response with FENCED_INSTANCE_ID to a seated client's own frame | show UNKNOWN_MEMBER_ID |
+| LeaveGroup, an equal newcomer waits, or a restart costs less than two rebalances | answer it; keep the seat |
+| ... in a rebalance, or by poll limit or unsubscribe() | forward as it is |
+| ... otherwise | describe the group: does one wait at another gateway? Keep the seat, or forward as it is |
+| REBALANCE_IN_PROGRESS in any response | give up all vacant seats; let held newcomers join this rebalance |
+| nobody took the vacant seat in time, or its consumer goes on living | give it up |
+| heartbeat for a vacant member: UNKNOWN_MEMBER_ID | a successor has the seat: forget it |
+| a process closed all its connections | a successor may take its seats; give them up after the crash window |
+| ... and opens one again | it was alive: nothing |
+| the lock is lost | nothing for its member; no newcomer joins by it |
+| topics of a leader changed that returned by a JoinGroup below v9 | show it REBALANCE_IN_PROGRESS once |
+| restart of the gateway | vacant seats are kept for the rest of their time; others are left alone |
+| seats are switched off | held JoinGroups are forwarded, vacant seats given up; members go on |
+
+A returning member joins in a stable or preparing group only: in a completing one it would cause one more rebalance.
+A kept seat's lock is released, so that a newcomer of any gateway may take it.
+
+*Give up* is a LeaveGroup with member id and instance id: the coordinator refuses it once a successor has the seat, so
+it can be sent at any time. The lock only keeps two newcomers from taking one seat in turn; it is no guard for commits.
+That is the coordinator alone: it refuses the id of the seat's former member.
+
+- ``group_seats``: the state machine of one group; ``gateway_seats``: all groups, the mode, the switch.
+- ``rules``: who may have a seat, who may take it over, how long one waits, which errors a client is shown, the limits.
+- ``held_joins``: newcomers that wait; ``free_seats``: the seats that they find; ``seated_joins``: JoinGroups that were
+  sent with an instance id.
+- ``member_leaves``: the LeaveGroups of seated members; ``seat_keeper``: vacant seats, kept by heartbeats, and given up.
+- ``predicted_seats``: mode ``observe``, in which acts are counted and not carried out.
+- ``seat``: a seat's state; ``saved_seats``: the list that outlives a restart; ``group_facts``: phase, locks, other
+  gateways' seats; ``seat_acts``: what is to be done.
+"""
+
+from __future__ import annotations
+
+from rebalance_agent.gateway.seats.gateway_seats import GatewaySeats
+from rebalance_agent.gateway.seats.group_seats import GroupSeats
+from rebalance_agent.gateway.seats.rules.seat_settings import SeatMode, SeatSettings
+
+__all__ = ["GatewaySeats", "GroupSeats", "SeatMode", "SeatSettings"]

@@ -1,0 +1,64 @@
+"""The seats of all groups of one gateway, where its mode allows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+
+from rebalance_agent.gateway.seats.group_seats import GroupSeats
+from rebalance_agent.gateway.seats.rules.seat_settings import SeatMode, SeatSettings
+from rebalance_agent.gateway.seats.seat_acts import SeatAct
+
+__all__ = ["SEAT_PREFIX", "GatewaySeats", "new_seat_names"]
+
+SEAT_PREFIX = "rebalance-agent-seat-"
+"""Begins every instance id that a gateway gives."""
+
+
+def new_seat_names(gateway_token: str) -> Iterator[str]:
+    """Instance ids of new seats.
+
+    ``gateway_token`` is random and new at each start of a gateway: a name that was used before would make the newcomer
+    take the place of a member that may still be there.
+    """
+    return (f"{SEAT_PREFIX}{gateway_token}-{number}" for number in count(1))
+
+
+class GatewaySeats:
+    """Group -> its seats. ``mode`` holds for all groups; with ``off`` nothing is known and nothing decided."""
+
+    def __init__(self, settings: SeatSettings, mode: SeatMode, gateway_token: str) -> None:
+        """Begin without groups."""
+        self.settings, self.mode = settings, mode
+        self._names = new_seat_names(gateway_token)
+        self._groups: dict[str, GroupSeats] = {}
+
+    def of(self, group: str) -> GroupSeats | None:
+        """The group's seats; None where every frame of the group is to be forwarded as it is.
+
+        That is with ``off``, and for groups beyond ``groups_max``; seats that were given before are still known.
+        """
+        seats = self._groups.get(group)
+        if seats is None and self.mode is not SeatMode.OFF and len(self._groups) < self.settings.groups_max:
+            seats = self._groups[group] = GroupSeats(self.settings, self._names)
+        return seats
+
+    def switch_off(self, now: float) -> dict[str, list[SeatAct]]:
+        """Stop giving and keeping seats: group -> what is left to do. Only a restart of the gateway undoes it."""
+        self.mode = SeatMode.OFF
+        return {group: acts for group, seats in self._groups.items() if (acts := seats.stop(now))}
+
+    def due(self, now: float) -> dict[str, list[SeatAct]]:
+        """Group -> what is to be done by ``now``."""
+        return {group: acts for group, seats in self._groups.items() if (acts := seats.due(now))}
+
+    def next_due(self) -> float | None:
+        """When `due` is to be called; None: not before something happens."""
+        times = (seats.next_due() for seats in self._groups.values())
+        return min((time for time in times if time is not None), default=None)
+
+    def forget_idle(self) -> None:
+        """Forget groups without a seat and without a held JoinGroup."""
+        idle = [name for name, seats in self._groups.items() if not len(seats.table) and not len(seats.held)]
+        for group in idle:
+            del self._groups[group]

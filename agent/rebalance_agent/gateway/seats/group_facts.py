@@ -1,0 +1,109 @@
+"""What is known of a group beside the seats of this gateway: its phase, other gateways' seats, the locks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from rebalance_agent.gateway.seats.rules.eligibility import SKIP_ASSIGNMENT_VERSION, LastMember
+from rebalance_agent.gateway.seats.rules.seat_settings import SeatSettings
+from rebalance_agent.gateway.seats.seat import Seat, SeatState, SeatTable
+
+__all__ = ["FreeSeat", "GroupFacts", "GroupPhase", "SeatsRoster", "WaitingElsewhere", "successor_waits"]
+
+ROSTER_PERIODS_MAX = 3
+"""Descriptions in a row that may fail before the last one is not believed any more."""
+
+
+class GroupPhase(StrEnum):
+    """The coordinator's state of a group, as far as it is known."""
+
+    UNKNOWN = "unknown"
+    EMPTY = "empty"
+    PREPARING = "preparing"
+    """Members are to join; a newcomer joins this rebalance and causes none."""
+    COMPLETING = "completing"
+    """All have joined; a newcomer causes one more rebalance."""
+    STABLE = "stable"
+
+
+@dataclass(frozen=True, slots=True)
+class FreeSeat:
+    """A seat that another gateway has released, or whose lock has expired; never one that only looks idle."""
+
+    instance_id: str
+    last: LastMember
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingElsewhere:
+    """A newcomer whose JoinGroup another gateway holds: its profile's fingerprint and its JoinGroup's version."""
+
+    fingerprint: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeatsRoster:
+    """A description of the group and its locks.
+
+    ``members``: of the group; ``seated``: those of them with a seat of any gateway. ``mixed``: it has members of both
+    protocols, or migrates.
+    """
+
+    phase: GroupPhase
+    members: int
+    seated: int
+    free: tuple[FreeSeat, ...] = ()
+    waiting: tuple[WaitingElsewhere, ...] = ()
+    mixed: bool = False
+
+
+@dataclass(slots=True)
+class GroupFacts:
+    """The newest facts, each with the time at which it became known (seconds of the caller's clock)."""
+
+    settings: SeatSettings
+    phase: GroupPhase = GroupPhase.UNKNOWN
+    roster: SeatsRoster | None = None
+    _roster_at: float = float("-inf")
+    _lock_at: float = float("-inf")
+
+    def described(self, roster: SeatsRoster, now: float) -> None:
+        """The group was described."""
+        self.roster, self._roster_at, self.phase = roster, now, roster.phase
+
+    def lock_answered(self, now: float) -> None:
+        """The keeper of the locks answered, whatever it was."""
+        self._lock_at = now
+
+    def lock_confirmed(self, now: float) -> bool:
+        """Whether the locks of this gateway were confirmed lately."""
+        return now - self._lock_at <= self.settings.lock_fresh_seconds
+
+    def known_roster(self, now: float) -> SeatsRoster | None:
+        """The last description, unless it is too old."""
+        age_max = ROSTER_PERIODS_MAX * self.settings.roster_seconds
+        return self.roster if now - self._roster_at <= age_max else None
+
+    @property
+    def joinable(self) -> bool:
+        """Whether a return to a seat causes no rebalance of its own now."""
+        return self.phase in (GroupPhase.STABLE, GroupPhase.PREPARING)
+
+
+def successor_waits(seat: Seat, table: SeatTable, roster: SeatsRoster | None) -> bool:
+    """Whether more equal newcomers wait at other gateways than equal seats of this one are vacant already."""
+    if roster is None or seat.profile is None:
+        return False
+    fingerprint = seat.profile.fingerprint
+    any_version = not seat.leads or table.settings.watches_topics
+    waiting = sum(
+        one.fingerprint == fingerprint and (any_version or one.version >= SKIP_ASSIGNMENT_VERSION)
+        for one in roster.waiting
+    )
+    vacant = sum(
+        other.state is SeatState.VACANT and other.profile is not None and other.profile.fingerprint == fingerprint
+        for other in table
+    )
+    return waiting > vacant

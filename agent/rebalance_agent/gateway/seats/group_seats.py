@@ -1,0 +1,226 @@
+"""The seats of one group as one gateway sees them: takes what happens, returns what is to be done.
+
+It has no clock, no socket and no thread. ``now`` is in seconds of the caller's monotonic clock, ``epoch_seconds`` in
+seconds since the epoch. Acts are values (`seat_acts`), in the order in which they are to be done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from rebalance_agent.gateway.seats.group_facts import GroupFacts, GroupPhase, SeatsRoster
+from rebalance_agent.gateway.seats.held_joins import HeldJoins
+from rebalance_agent.gateway.seats.member_leaves import MemberLeaves
+from rebalance_agent.gateway.seats.rules.act_reasons import GiveUpReason, PlainReason
+from rebalance_agent.gateway.seats.rules.eligibility import SKIP_ASSIGNMENT_VERSION, Newcomer, SeatRefusal, seat_refusal
+from rebalance_agent.gateway.seats.rules.leave_rules import LeaveForecast
+from rebalance_agent.gateway.seats.rules.seat_answers import (
+    FENCED,
+    NO_ERROR,
+    REBALANCE_IN_PROGRESS,
+    JoinAnswer,
+    shown_error,
+)
+from rebalance_agent.gateway.seats.rules.seat_settings import SeatSettings
+from rebalance_agent.gateway.seats.rules.wait_times import join_wait
+from rebalance_agent.gateway.seats.saved_seats import SavedSeat, restore, save
+from rebalance_agent.gateway.seats.seat import Seat, SeatState, SeatTable
+from rebalance_agent.gateway.seats.seat_acts import (
+    ClaimLock,
+    ForwardJoin,
+    ForwardLeave,
+    SeatAct,
+)
+from rebalance_agent.gateway.seats.seat_keeper import SeatKeeper
+from rebalance_agent.gateway.seats.seated_joins import SeatedJoins
+
+__all__ = ["GroupSeats"]
+
+
+class GroupSeats:
+    """One group's seats, vacant seats and held newcomers.
+
+    ``new_names`` gives instance ids that were never used (see `HeldJoins`). Requests of members with an instance id of
+    their own, and their answers, are not passed to it, but for JoinGroups. Those of other members are, also if their
+    seat is not known here: a gateway that lost its list does not know the seats that it gave.
+    """
+
+    def __init__(self, settings: SeatSettings, new_names: Iterator[str]) -> None:
+        """Begin without seats."""
+        self.settings = settings
+        self.table = SeatTable(settings)
+        self.facts = GroupFacts(settings)
+        self.keeper = SeatKeeper(self.table, settings)
+        self._seated = SeatedJoins(self.table, self.keeper, self.facts)
+        self.held = HeldJoins(self.table, self.keeper, self._seated, self.facts, new_names)
+        self._leaves = MemberLeaves(self.table, self.keeper, self.held, self.facts)
+        self._stopped = False
+
+    # -- newcomers ---------------------------------------------------------------------------------------------
+
+    def join(self, newcomer: Newcomer, now: float, epoch_seconds: float) -> list[SeatAct]:
+        """A JoinGroup arrived."""
+        mixed = self.facts.roster is not None and self.facts.roster.mixed
+        refusal = seat_refusal(newcomer, mixed_group=mixed)
+        if refusal is None and self._stopped:
+            return [ForwardJoin(newcomer.join, PlainReason.OFF)]
+        if refusal is None:
+            wait = join_wait(self.settings, newcomer.patience_seconds, now, epoch_seconds)
+            return self.held.add(newcomer, replace(wait, admitted_at=now) if newcomer.was_member else wait, now)
+        seat = self.table.of_member(newcomer.member_id)
+        if refusal is SeatRefusal.MEMBER_ID and seat is not None:
+            self.keeper.seen(seat)
+            seat.profile, seat.version, seat.returned = newcomer.profile, newcomer.version, False
+        return [ForwardJoin(newcomer.join, refusal)]
+
+    def join_answered(
+        self, join: int, error: int, member_id: str, generation: int, *, leads: bool, now: float
+    ) -> tuple[list[SeatAct], JoinAnswer]:
+        """A JoinGroup with an instance id of ours was answered; and whether the client is shown the response."""
+        acts, verdict = self._seated.answered(join, error, member_id, generation, leads=leads)
+        return [*acts, *self.held.advance(now)], verdict
+
+    def rejoin_answered(
+        self, member_id: str, error: int, generation: int, *, leads: bool, now: float
+    ) -> tuple[list[SeatAct], int]:
+        """A member's own JoinGroup was answered; and the error that the client is shown."""
+        seat = self.table.of_member(member_id)
+        if seat is None:
+            return [], shown_error(error)
+        if error == NO_ERROR:
+            seat.generation, seat.leads = generation, leads
+            self.facts.phase = GroupPhase.COMPLETING
+        return self._after_error(seat, error, now), shown_error(error)
+
+    def sync_answered(self, member_id: str, error: int, now: float) -> tuple[list[SeatAct], int]:
+        """A member's SyncGroup was answered; and the error that the client is shown."""
+        seat = self.table.of_member(member_id)
+        if seat is None:
+            return [], shown_error(error)
+        if error == NO_ERROR and self.facts.phase is not GroupPhase.STABLE:
+            self.facts.phase = GroupPhase.STABLE
+            return self.held.advance(now), error
+        return self._after_error(seat, error, now), shown_error(error)
+
+    def withdraw(self, join: int, now: float) -> list[SeatAct]:
+        """The connection of a JoinGroup was closed before its answer."""
+        return [*self.held.withdraw(join), *self._seated.withdraw(join), *self.held.advance(now)]
+
+    # -- members -----------------------------------------------------------------------------------------------
+
+    def seen(self, member_id: str) -> None:
+        """A member's own request arrived, by any connection: its process lives."""
+        seat = self.table.of_member(member_id)
+        if seat is not None:
+            self.keeper.seen(seat)
+
+    def heartbeat_answered(self, member_id: str, error: int, now: float) -> tuple[list[SeatAct], int]:
+        """A member's own heartbeat was answered; and the error that the client is shown.
+
+        A returned leader that is to notice a topic's change is shown REBALANCE_IN_PROGRESS once: it joins again, and
+        so leads a rebalance.
+        """
+        seat = self.table.of_member(member_id)
+        if seat is None:
+            return (self._rebalancing(now) if error == REBALANCE_IN_PROGRESS else []), shown_error(error)
+        if error == NO_ERROR and seat.rejoin_due:
+            seat.rejoin_due = False
+            return [], REBALANCE_IN_PROGRESS
+        return self._after_error(seat, error, now), shown_error(error)
+
+    def leave(
+        self, member_id: str, reason: str | None, forecast: LeaveForecast, now: float, epoch_seconds: float
+    ) -> list[SeatAct]:
+        """A LeaveGroup by member id alone arrived, and all earlier requests of that connection were answered.
+
+        Commits before it were answered, too: a successor reads from where this consumer stopped.
+        """
+        seat = self.table.of_member(member_id)
+        if seat is None:
+            return [ForwardLeave(member_id, None)]
+        if self._stopped:
+            return self._leaves.stop(seat)
+        return self._leaves.leave(seat, reason, forecast, now, epoch_seconds)
+
+    def connections_closed(self, process: int, now: float) -> list[SeatAct]:
+        """A process closed all its connections itself; those that a broker or the gateway closed are no evidence."""
+        self.keeper.connections_closed(process, now)
+        return self.held.advance(now)
+
+    def connections_opened(self, process: int) -> None:
+        """A process opened a connection."""
+        self.keeper.connections_opened(process)
+
+    def topics_changed(self) -> None:
+        """The partitions of the group's topics changed: leaders that returned below v9 have to join again."""
+        for seat in self.table:
+            blind = seat.returned and seat.leads and seat.version < SKIP_ASSIGNMENT_VERSION
+            seat.rejoin_due |= blind and seat.state is SeatState.OCCUPIED
+
+    # -- the gateway's own requests ----------------------------------------------------------------------------
+
+    def lock_answered(self, instance_id: str, *, granted: bool, now: float) -> list[SeatAct]:
+        """The keeper of the locks answered a claim, or confirmed or ended (``granted`` is False) a lock."""
+        self.facts.lock_answered(now)
+        seat = self.table.get(instance_id)
+        if seat is not None and (not granted or seat.state not in (SeatState.VACANT, SeatState.GIVEN_UP)):
+            seat.locked = granted
+        return self.held.lock_answered(instance_id, granted=granted, now=now)
+
+    def described(self, roster: SeatsRoster, now: float) -> list[SeatAct]:
+        """The group and its locks were described."""
+        self.facts.described(roster, now)
+        acts = self._leaves.described(now)
+        if roster.phase is GroupPhase.PREPARING:
+            return [*acts, *self._rebalancing(now)]
+        return [*acts, *self.held.advance(now)]
+
+    def kept(self, instance_id: str, member_id: str, error: int | None, now: float) -> list[SeatAct]:
+        """A `KeepSeat` was answered with ``error``; None: it was not answered."""
+        acts = self.keeper.kept(instance_id, member_id, error, now)
+        if error == REBALANCE_IN_PROGRESS:
+            return [*acts, *self._rebalancing(now)]
+        return [*acts, *self.held.advance(now)] if acts else []
+
+    def given_up(self, instance_id: str, member_id: str, error: int | None, now: float) -> list[SeatAct]:
+        """A `GiveUpSeat` was answered with ``error``; None: it was not answered."""
+        return [*self.keeper.given_up(instance_id, member_id, error), *self.held.advance(now)]
+
+    # -- time and restart --------------------------------------------------------------------------------------
+
+    def due(self, now: float) -> list[SeatAct]:
+        """What is to be done by ``now``; to be called at `next_due`, late calls are harmless."""
+        return [*self._leaves.due(now), *self.keeper.due(now), *self.held.advance(now)]
+
+    def next_due(self) -> float | None:
+        """When `due` is to be called; None: not before something happens."""
+        times = (part.next_due() for part in (self._leaves, self.keeper, self.held))
+        return min((time for time in times if time is not None), default=None)
+
+    def saved(self, now: float) -> tuple[SavedSeat, ...]:
+        """The seats that a restart of the gateway has to know."""
+        return save(self.table, now)
+
+    def restore(self, seats: Iterable[SavedSeat], elapsed_seconds: float, now: float) -> list[SeatAct]:
+        """Know the saved seats again, ``elapsed_seconds`` after they were saved; `due` then tells what to do."""
+        restore(self.table, seats, elapsed_seconds, now, self.settings)
+        return [ClaimLock(seat.instance_id) for seat in self.table if seat.state is SeatState.OCCUPIED]
+
+    def stop(self, now: float) -> list[SeatAct]:
+        """Give no seats and keep none any more. Members that have one keep it, and go on as they are."""
+        self._stopped = True
+        vacant = [seat for seat in self.table if seat.state is SeatState.VACANT]
+        given_up = [act for seat in vacant for act in self.keeper.give_up(seat, GiveUpReason.NO_SUCCESSOR, now)]
+        return [*self.held.stop(), *self._leaves.stop_all(), *given_up]
+
+    # -- inside ------------------------------------------------------------------------------------------------
+
+    def _after_error(self, seat: Seat, error: int, now: float) -> list[SeatAct]:
+        if error == REBALANCE_IN_PROGRESS:
+            return self._rebalancing(now)
+        return [*self.keeper.forget(seat), *self.held.advance(now)] if error in FENCED else []
+
+    def _rebalancing(self, now: float) -> list[SeatAct]:
+        self.facts.phase = GroupPhase.PREPARING
+        return [*self.keeper.rebalancing(now), *self.held.advance(now)]

@@ -1,0 +1,108 @@
+"""The LeaveGroups of the seated members of one group: which are answered by the gateway, and which sent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rebalance_agent.gateway.seats.group_facts import GroupFacts, GroupPhase, successor_waits
+from rebalance_agent.gateway.seats.held_joins import HeldJoins
+from rebalance_agent.gateway.seats.rules.act_reasons import GiveUpReason
+from rebalance_agent.gateway.seats.rules.leave_rules import LeaveForecast, leave_refusal
+from rebalance_agent.gateway.seats.rules.wait_times import kept_until
+from rebalance_agent.gateway.seats.seat import Seat, SeatState, SeatTable
+from rebalance_agent.gateway.seats.seat_acts import (
+    AnswerLeave,
+    DescribeSeats,
+    ForwardLeave,
+    HoldLeave,
+    ReleaseLock,
+    SeatAct,
+)
+from rebalance_agent.gateway.seats.seat_keeper import SeatKeeper
+
+__all__ = ["MemberLeaves"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A LeaveGroup that waits for a description of the group until ``until``; ``kept_until``: its seat's time."""
+
+    until: float
+    kept_until: float
+
+
+class MemberLeaves:
+    """Decides about LeaveGroups by member id alone. At most one waits for each seat."""
+
+    def __init__(self, table: SeatTable, keeper: SeatKeeper, held: HeldJoins, facts: GroupFacts) -> None:
+        """No LeaveGroup waits."""
+        self._table, self._keeper, self._held, self._facts = table, keeper, held, facts
+        self._asked: dict[str, _Asked] = {}
+
+    def leave(
+        self, seat: Seat, reason: str | None, forecast: LeaveForecast, now: float, epoch_seconds: float
+    ) -> list[SeatAct]:
+        """A LeaveGroup arrived, and all earlier requests of that connection were answered.
+
+        If only a newcomer at another gateway could be the successor, the group is described first.
+        """
+        until = kept_until(self._facts.settings, now, epoch_seconds)
+        refusal = leave_refusal(reason, forecast, stable=self._stable(seat), successor=self._successor(seat, now))
+        if refusal is None:
+            return self._keep(seat, until, now)
+        if refusal is not GiveUpReason.NO_SUCCESSOR:
+            return self._send(seat, refusal, now)
+        asked = self._asked[seat.member_id] = _Asked(now + self._facts.settings.answer_seconds, until)
+        return [HoldLeave(seat.member_id, asked.until), DescribeSeats()]
+
+    def described(self, now: float) -> list[SeatAct]:
+        """The group was described: decide about all that wait."""
+        return [act for member_id in tuple(self._asked) for act in self._decide(member_id, now)]
+
+    def due(self, now: float) -> list[SeatAct]:
+        """Decide about those that have waited long enough."""
+        late = [member_id for member_id, asked in self._asked.items() if asked.until <= now]
+        return [act for member_id in late for act in self._decide(member_id, now)]
+
+    def next_due(self) -> float | None:
+        """When `due` has something to do; None if no LeaveGroup waits."""
+        return min((asked.until for asked in self._asked.values()), default=None)
+
+    def stop(self, seat: Seat) -> list[SeatAct]:
+        """Seats are off: every member leaves for real."""
+        self._asked.pop(seat.member_id, None)
+        return [ForwardLeave(seat.member_id, None), *self._keeper.forget(seat)]
+
+    def stop_all(self) -> list[SeatAct]:
+        """Seats are off: no LeaveGroup waits any more."""
+        seats = [self._table.of_member(member_id) for member_id in self._asked]
+        return [act for seat in seats if seat is not None for act in self.stop(seat)]
+
+    def _decide(self, member_id: str, now: float) -> list[SeatAct]:
+        asked, seat = self._asked.pop(member_id), self._table.of_member(member_id)
+        if seat is None:
+            return [ForwardLeave(member_id, None)]  # it has no seat any more: the coordinator tells it so
+        if self._stable(seat) and self._successor(seat, now):
+            return self._keep(seat, asked.kept_until, now)
+        return self._send(seat, GiveUpReason.NO_SUCCESSOR if self._stable(seat) else GiveUpReason.REBALANCE, now)
+
+    def _stable(self, seat: Seat) -> bool:
+        """Whether the group is stable and the member has its seat; its process may have closed its connections."""
+        here = seat.state in (SeatState.OCCUPIED, SeatState.DISCONNECTED)
+        return here and self._facts.phase is GroupPhase.STABLE
+
+    def _successor(self, seat: Seat, now: float) -> bool:
+        return self._held.matching(seat) or successor_waits(seat, self._table, self._facts.known_roster(now))
+
+    def _send(self, seat: Seat, refusal: GiveUpReason, now: float) -> list[SeatAct]:
+        return [ForwardLeave(seat.member_id, refusal), *self._keeper.forget(seat), *self._held.advance(now)]
+
+    def _keep(self, seat: Seat, until: float, now: float) -> list[SeatAct]:
+        if seat.state is SeatState.DISCONNECTED:
+            seat.process = None  # it ends, as it said
+        acts = self._keeper.vacate(seat, until, now)
+        if self._held.matching(seat):
+            # A newcomer of this gateway takes it: the lock is kept.
+            seat.locked = any(isinstance(act, ReleaseLock) for act in acts)
+            acts = self._held.advance(now)
+        return [AnswerLeave(seat.member_id), *acts]

@@ -1,0 +1,157 @@
+"""Mode ``observe``: the decisions of `GroupSeats` for frames that are all forwarded as they are, counted.
+
+The same state machine decides; its acts are counted instead of carried out, and it is told that each had the usual
+outcome. So it goes on from a group in which seats are on, while the real one rebalances.
+
+It sees the members behind one gateway: a successor behind another gateway is not recognized, and counts as none.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import singledispatchmethod
+
+from rebalance_agent.gateway.seats.group_facts import GroupPhase, SeatsRoster
+from rebalance_agent.gateway.seats.group_seats import GroupSeats
+from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
+from rebalance_agent.gateway.seats.rules.leave_rules import LeaveForecast
+from rebalance_agent.gateway.seats.seat_acts import (
+    AnswerLeave,
+    ClaimLock,
+    DescribeSeats,
+    ForwardSeated,
+    GiveUpSeat,
+    KeepSeat,
+    SeatAct,
+)
+
+__all__ = ["PredictedSeats", "SeatTally"]
+
+
+@dataclass(slots=True)
+class SeatTally:
+    """What the acts would have saved and lost so far.
+
+    ``rebalances_saved_min``: one for each handover. Without seats the member's leave alone begins a rebalance; its
+    successor's join may fall into the same one, so that it is not counted. ``partition_seconds_lost_max``: for every
+    second in which a seat was vacant all partitions of its member, though the rebalances would have stopped some of
+    them, too. ``acts``: how often each kind of act was decided.
+    """
+
+    rebalances_saved_min: int = 0
+    partition_seconds_lost_max: float = 0.0
+    acts: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True)
+class _Vacancy:
+    partitions: int
+    since: float
+
+
+class PredictedSeats:
+    """The predicted seats of one group behind one gateway. Times as in `GroupSeats`."""
+
+    def __init__(self, seats: GroupSeats) -> None:
+        """Predict what ``seats`` would do; nothing else may use it."""
+        self._seats = seats
+        self.tally = SeatTally()
+        self._join_of: dict[str, int] = {}
+        self._vacant: dict[str, _Vacancy] = {}
+        self._leaving: tuple[str, _Vacancy] | None = None
+        self._now = 0.0
+
+    def joined(self, newcomer: Newcomer, member_id: str, now: float, epoch_seconds: float) -> None:
+        """A newcomer's JoinGroup was forwarded, and it is the member ``member_id`` now."""
+        if len(self._join_of) < self._seats.settings.seats_max:
+            self._join_of[member_id] = newcomer.join
+            self._seats.facts.lock_answered(now)
+            self._count(self._seats.join(newcomer, now, epoch_seconds), now)
+
+    def left(
+        self,
+        member_id: str,
+        reason: str | None,
+        forecast: LeaveForecast,
+        now: float,
+        epoch_seconds: float,
+        *,
+        partitions: int,
+        stable: bool,
+    ) -> None:
+        """A member's LeaveGroup was forwarded; it had this number of partitions. ``stable``: the group was."""
+        join = self._join_of.pop(member_id, None)
+        if join is None:
+            return
+        self._seats.facts.lock_answered(now)
+        self._count(self._seats.withdraw(join, now), now)
+        self._seats.facts.phase = GroupPhase.STABLE if stable else GroupPhase.PREPARING
+        self._leaving = _predicted(join), _Vacancy(partitions, now)
+        self._count(self._seats.leave(_predicted(join), reason, forecast, now, epoch_seconds), now)
+        self._seats.facts.phase = GroupPhase.STABLE
+
+    def due(self, now: float) -> None:
+        """Time has passed; to be called at `next_due`."""
+        self._seats.facts.lock_answered(now)
+        self._count(self._seats.due(now), now)
+
+    def next_due(self) -> float | None:
+        """When `due` is to be called; None: not before something happens."""
+        return self._seats.next_due()
+
+    def _count(self, acts: Iterable[SeatAct], now: float) -> None:
+        self._now, waiting = now, deque(acts)
+        while waiting:
+            act = waiting.popleft()
+            self.tally.acts[type(act).__name__] += 1
+            waiting.extend(self._outcome(act))
+
+    @singledispatchmethod
+    def _outcome(self, act: SeatAct) -> list[SeatAct]:  # noqa: ARG002 - of most acts nothing follows
+        return []
+
+    @_outcome.register
+    def _(self, act: ClaimLock) -> list[SeatAct]:
+        return self._seats.lock_answered(act.instance_id, granted=True, now=self._now)
+
+    @_outcome.register
+    def _(self, act: DescribeSeats) -> list[SeatAct]:  # noqa: ARG002
+        known = len(self._seats.table)
+        return self._seats.described(SeatsRoster(phase=GroupPhase.STABLE, members=known, seated=known), self._now)
+
+    @_outcome.register
+    def _(self, act: ForwardSeated) -> list[SeatAct]:
+        member_id, generation = _predicted(act.join), 0
+        self._end(act.instance_id, saved=1)
+        acts, _ = self._seats.join_answered(act.join, 0, member_id, generation, leads=False, now=self._now)
+        return [*acts, *self._seats.sync_answered(member_id, 0, self._now)[0]]
+
+    @_outcome.register
+    def _(self, act: AnswerLeave) -> list[SeatAct]:
+        seat = self._seats.table.of_member(act.member_id)
+        if seat is not None and self._leaving is not None and self._leaving[0] == act.member_id:
+            self._vacant[seat.instance_id] = self._leaving[1]
+        return []
+
+    @_outcome.register
+    def _(self, act: KeepSeat) -> list[SeatAct]:
+        return self._seats.kept(act.instance_id, act.member_id, 0, self._now)
+
+    @_outcome.register
+    def _(self, act: GiveUpSeat) -> list[SeatAct]:
+        self._end(act.instance_id, saved=0)
+        return self._seats.given_up(act.instance_id, act.member_id, 0, self._now)
+
+    def _end(self, instance_id: str, saved: int) -> None:
+        """A seat is not vacant any more."""
+        vacancy = self._vacant.pop(instance_id, None)
+        if vacancy is not None:
+            self.tally.rebalances_saved_min += saved
+            self.tally.partition_seconds_lost_max += vacancy.partitions * (self._now - vacancy.since)
+
+
+def _predicted(join: int) -> str:
+    """The predicted member id of a newcomer."""
+    return f"predicted-{join}"

@@ -1,0 +1,116 @@
+"""Which consumers may have a seat, and which may continue in a given one.
+
+Each refusal is a value: events, a counter's label and ``gateway --explain`` name it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from rebalance_agent.gateway.seats.rules.join_profile import JoinProfile, ProfileDifference, difference
+
+__all__ = ["LastMember", "Newcomer", "SeatRefusal", "handover_refusal", "seat_refusal"]
+
+CONSUMER = "consumer"
+"""The protocol type of consumers, and of Kafka Streams."""
+
+STATIC_JOIN_VERSION = 5
+"""The first JoinGroup version with an instance id (KIP-345)."""
+
+SKIP_ASSIGNMENT_VERSION = 9
+"""The first JoinGroup version whose response lets a returning leader go on as leader (KIP-814)."""
+
+_STREAMS = "stream"
+"""What the assignors of Kafka Streams are called, and begin with."""
+
+
+class SeatRefusal(StrEnum):
+    """Why a consumer gets no seat, or not this one. A closed set, for a counter's label."""
+
+    VERSION = "version"
+    """Its JoinGroup is older than v5, which has no instance id."""
+    OWN_INSTANCE_ID = "own_instance_id"
+    """It is a static member by its own configuration: its successor finds its place without a gateway."""
+    MEMBER_ID = "member_id"
+    """It joins with a member id: an instance id beside a new one is an error, and a known one cannot be renamed."""
+    PROTOCOL_TYPE = "protocol_type"
+    """It is no consumer, but Connect, a schema registry, ..."""
+    STREAMS = "streams"
+    """It is Kafka Streams in its classic form: its tasks have state, and its members know each other by name."""
+    UNREADABLE = "unreadable"
+    """Its subscription cannot be read, so that nobody can be compared with it."""
+    UNFENCED_COMMITS = "unfenced_commits"
+    """It commits by TxnOffsetCommit below v3, which names no member: the coordinator cannot refuse a former owner."""
+    GROUP_TYPE = "group_type"
+    """The group has members of both protocols, or migrates from one to the other."""
+    NOT_COMPARABLE = "not_comparable"
+    """What the seat's last member subscribed to is not known."""
+    LEADER = "leader"
+    """The seat's last member leads, and the successor's JoinGroup is below v9: it would not notice new partitions."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Newcomer:
+    """A consumer that sends a JoinGroup, and what the gateway knows of it.
+
+    ``join``: identifies the request within the gateway; ``version``: of the JoinGroup. ``patience_seconds``: how long
+    its client waits for the response to a JoinGroup, less a margin for the network. ``process``: the process behind its
+    connection, None where a connection is no evidence of a process. ``unfenced_commits``: it sent a TxnOffsetCommit
+    below v3. ``was_member``: it was a member of the group before, by the same connection or process, so that no
+    predecessor will leave for it. ``profile`` is None where its subscription cannot be read.
+    """
+
+    join: int
+    version: int
+    profile: JoinProfile | None
+    protocol_type: str = CONSUMER
+    member_id: str = ""
+    instance_id: str | None = None
+    patience_seconds: float = 10.0
+    process: int | None = None
+    unfenced_commits: bool = False
+    was_member: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LastMember:
+    """The last member of a seat: its profile, None where unknown, and whether it leads the group."""
+
+    profile: JoinProfile | None
+    leads: bool
+
+
+def seat_refusal(newcomer: Newcomer, *, mixed_group: bool) -> SeatRefusal | None:
+    """Why a newcomer gets no seat at all; None if it may have one."""
+    if newcomer.version < STATIC_JOIN_VERSION:
+        return SeatRefusal.VERSION
+    if newcomer.instance_id is not None:
+        return SeatRefusal.OWN_INSTANCE_ID
+    if newcomer.member_id:
+        return SeatRefusal.MEMBER_ID
+    if newcomer.protocol_type != CONSUMER:
+        return SeatRefusal.PROTOCOL_TYPE
+    if newcomer.profile is None:
+        return SeatRefusal.UNREADABLE
+    if any(offer.name.startswith(_STREAMS) for offer in newcomer.profile.assignors):
+        return SeatRefusal.STREAMS
+    if newcomer.unfenced_commits:
+        return SeatRefusal.UNFENCED_COMMITS
+    return SeatRefusal.GROUP_TYPE if mixed_group else None
+
+
+def handover_refusal(
+    last: LastMember, newcomer: Newcomer, *, watches_topics: bool
+) -> SeatRefusal | ProfileDifference | None:
+    """Why a newcomer, which may have a seat, does not get that of ``last``; None if it may.
+
+    ``watches_topics``: the gateway makes a returned leader below v9 rejoin when the group's topics change.
+    """
+    if last.profile is None or newcomer.profile is None:
+        return SeatRefusal.NOT_COMPARABLE
+    differs = difference(last.profile, newcomer.profile)
+    if differs is not None:
+        return differs
+    blind = last.leads and newcomer.version < SKIP_ASSIGNMENT_VERSION and not watches_topics
+    return SeatRefusal.LEADER if blind else None

@@ -1,0 +1,45 @@
+"""Whether the seat of a consumer that leaves is kept for a successor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rebalance_agent.gateway.seats.rules.act_reasons import GiveUpReason
+
+__all__ = ["LeaveForecast", "leave_refusal"]
+
+NOT_ENDING_REASONS = ("poll timeout", "unsubscribe")
+"""Parts of the reasons (KIP-800) of consumers that leave the group and go on living."""
+
+REBALANCES_SPARED = 2
+"""A restart costs two without seats: one when the consumer leaves, one when it joins."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeaveForecast:
+    """What a restart of this consumer is expected to cost, in seconds in which one partition stands still.
+
+    ``kept``: with its seat kept until the restart is over; ``rebalance``: for one rebalance of the group. None:
+    unknown, and then the seat is kept only for a newcomer that already waits.
+    """
+
+    kept: float | None = None
+    rebalance: float | None = None
+
+    @property
+    def worth_keeping(self) -> bool:
+        """Whether keeping the seat is expected to cost less than the rebalances it spares."""
+        return self.kept is not None and self.rebalance is not None and self.kept < REBALANCES_SPARED * self.rebalance
+
+
+def leave_refusal(reason: str | None, forecast: LeaveForecast, *, stable: bool, successor: bool) -> GiveUpReason | None:
+    """Why the member has to leave for real; None if its seat is kept.
+
+    ``reason``: the client's (KIP-800); ``stable``: the member has its seat in a stable group; ``successor``: an equal
+    newcomer waits.
+    """
+    if not stable:
+        return GiveUpReason.REBALANCE
+    if any(part in (reason or "") for part in NOT_ENDING_REASONS):
+        return GiveUpReason.NOT_ENDING
+    return None if successor or forecast.worth_keeping else GiveUpReason.NO_SUCCESSOR

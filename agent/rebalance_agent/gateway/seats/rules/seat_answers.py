@@ -1,0 +1,44 @@
+"""What a client is shown of the coordinator's errors that seats bring about.
+
+A client without an instance id of its own knows neither seats nor their errors. FENCED_INSTANCE_ID ends a Java
+consumer; UNKNOWN_MEMBER_ID, which means the same to a dynamic member, makes every client join again.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+__all__ = ["COORDINATOR_MOVED", "FENCED", "JoinAnswer", "join_answer", "shown_error"]
+
+NO_ERROR = 0
+UNKNOWN_MEMBER_ID = 25
+REBALANCE_IN_PROGRESS = 27
+FENCED_INSTANCE_ID = 82
+"""Kafka's error codes."""
+
+COORDINATOR_MOVED = frozenset({14, 15, 16})
+"""COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR: to be tried again, with any frame."""
+
+FENCED = frozenset({UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID})
+"""The member does not exist any more, or another one has its seat."""
+
+
+class JoinAnswer(StrEnum):
+    """What to do with the response to a JoinGroup that was sent with an instance id."""
+
+    SHOW = "show"
+    RESEND = "resend"
+    """Show nothing: send the client's own JoinGroup, and show the response to that."""
+
+
+def join_answer(error: int) -> JoinAnswer:
+    """Whether the client is shown the response with ``error``: only if its own frame would have got it as well."""
+    return JoinAnswer.SHOW if error == NO_ERROR or error in COORDINATOR_MOVED else JoinAnswer.RESEND
+
+
+def shown_error(error: int) -> int:
+    """The error that a client without an instance id is shown in a response to a frame of its own.
+
+    It may have a seat, also if this gateway does not know it.
+    """
+    return UNKNOWN_MEMBER_ID if error == FENCED_INSTANCE_ID else error

@@ -1,0 +1,59 @@
+"""The mode of seats, and every limit of theirs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+__all__ = ["SeatMode", "SeatSettings"]
+
+
+class SeatMode(StrEnum):
+    """What the gateway does about seats. A closed set, for a counter's label."""
+
+    OFF = "off"
+    """Nothing: every frame is forwarded as it is, and nothing is decided."""
+    OBSERVE = "observe"
+    """Decide as if it acted, forward every frame as it is, and count what the acts would have saved and lost."""
+    ON = "on"
+    """Act."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeatSettings:
+    """The limits of the seats of one gateway.
+
+    A newcomer's JoinGroup is held for ``hold_seconds`` until a predecessor leaves, and then to the next multiple of
+    ``admission_seconds`` (0: no such wait), where newcomers of all gateways join together; never longer than its own
+    client waits for the response to a JoinGroup.
+
+    A vacant seat is kept for ``vacant_seconds``, by a heartbeat every ``keeper_seconds``: others wait for a vacant
+    member as soon as the group rebalances, so this is how late the gateway notices. A seat whose process is gone is
+    given up ``crash_window_seconds`` after its last connection was closed. A process that ends closes its connections
+    within ``leave_close_seconds`` of its LeaveGroup; one that does not will not be replaced.
+
+    A lock that was not confirmed for ``lock_fresh_seconds`` counts as lost: less than the 45 s after which another
+    gateway may get it. A lock or a description of the group is waited for ``answer_seconds``, and the group is
+    described again every ``roster_seconds`` while a JoinGroup is held.
+
+    ``watches_topics``: the gateway notices new partitions and topics of a group, and so may hand over a leader's seat
+    to a client with a JoinGroup below v9, which would not notice them itself.
+
+    Bounds: ``held_max`` JoinGroups of one group are held at a time, since each keeps its frame in memory;
+    ``seats_max`` seats of one group are known, since each is saved and looked through; ``groups_max`` groups.
+    Beyond them frames are forwarded as they are.
+    """
+
+    hold_seconds: float = 60.0
+    admission_seconds: float = 0.0
+    vacant_seconds: float = 30.0
+    keeper_seconds: float = 0.5
+    crash_window_seconds: float = 10.0
+    leave_close_seconds: float = 3.0
+    lock_fresh_seconds: float = 10.0
+    answer_seconds: float = 1.0
+    roster_seconds: float = 1.0
+    watches_topics: bool = False
+    held_max: int = 1_000
+    seats_max: int = 1_000
+    groups_max: int = 100

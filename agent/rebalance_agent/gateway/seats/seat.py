@@ -1,0 +1,129 @@
+"""One seat as its gateway knows it, and the seats of one group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from rebalance_agent.gateway.seats.rules.act_reasons import GiveUpReason
+from rebalance_agent.gateway.seats.rules.eligibility import LastMember
+from rebalance_agent.gateway.seats.rules.join_profile import JoinProfile, ProfileDifference
+from rebalance_agent.gateway.seats.rules.seat_settings import SeatSettings
+
+__all__ = ["Seat", "SeatState", "SeatTable"]
+
+
+class SeatState(StrEnum):
+    """Who is in a seat. A closed set, for a gauge's label."""
+
+    JOINING = "joining"
+    """A JoinGroup with its instance id was sent and is not answered. Nobody heartbeats for it."""
+    OCCUPIED = "occupied"
+    """A consumer behind this gateway has it, and heartbeats itself."""
+    DISCONNECTED = "disconnected"
+    """All connections of its consumer's process were closed by the process. Nobody heartbeats for it: the consumer may
+    be alive, and only reconnect."""
+    VACANT = "vacant"
+    """Its consumer has left, and the coordinator does not know it: this gateway heartbeats for it."""
+    GIVEN_UP = "given_up"
+    """A LeaveGroup was sent for it; nobody heartbeats for it any more."""
+
+
+@dataclass(slots=True)
+class Seat:
+    """A static membership that the gateway gave to a consumer.
+
+    ``member_id``, ``generation``: of its last member, as the coordinator knows it; empty and -1 before the first one.
+    ``version``: of that member's JoinGroup. ``returned``: it returned to a stable group, and so leads, if ``leads``,
+    without having been elected in a rebalance. ``rejoin_due``: it is to join again. ``locked``: this gateway has the
+    lock. ``process``: None where unknown. Times are in seconds of the caller's clock: ``vacant_since``,
+    ``vacant_until``; ``next_at``, when something is to be done; ``expires_at``, when the coordinator has removed it in
+    any case.
+    """
+
+    instance_id: str
+    profile: JoinProfile | None
+    state: SeatState
+    member_id: str = ""
+    generation: int = -1
+    version: int = 0
+    leads: bool = False
+    returned: bool = False
+    rejoin_due: bool = False
+    locked: bool = True
+    process: int | None = None
+    vacant_since: float = 0.0
+    vacant_until: float = 0.0
+    next_at: float = 0.0
+    given_up_for: GiveUpReason | ProfileDifference | None = None
+    expires_at: float = 0.0
+
+    @property
+    def last_member(self) -> LastMember:
+        """What a successor is compared with."""
+        return LastMember(self.profile, self.leads)
+
+    @property
+    def free(self) -> bool:
+        """Whether a newcomer behind this gateway may take it."""
+        return self.state in (SeatState.VACANT, SeatState.DISCONNECTED)
+
+    @property
+    def session_seconds(self) -> float:
+        """The session timeout; 0 where unknown."""
+        return 0.0 if self.profile is None else self.profile.session_timeout_ms / 1000
+
+
+class SeatTable:
+    """The seats of one group, by instance id and by member id."""
+
+    def __init__(self, settings: SeatSettings) -> None:
+        """Begin without seats; at most ``seats_max`` of ``settings`` are known."""
+        self.settings = settings
+        self._seats: dict[str, Seat] = {}
+        self._by_member: dict[str, Seat] = {}
+
+    def __iter__(self) -> Iterator[Seat]:
+        """All seats, which may be removed meanwhile."""
+        return iter(tuple(self._seats.values()))
+
+    def __len__(self) -> int:
+        """The number of seats."""
+        return len(self._seats)
+
+    @property
+    def full(self) -> bool:
+        """Whether no seat may be added."""
+        return len(self._seats) >= self.settings.seats_max
+
+    def get(self, instance_id: str) -> Seat | None:
+        """The seat with this instance id."""
+        return self._seats.get(instance_id)
+
+    def of_member(self, member_id: str) -> Seat | None:
+        """The seat whose last member has this id."""
+        return self._by_member.get(member_id) if member_id else None
+
+    def of_process(self, process: int | None) -> list[Seat]:
+        """The seats of a process; of an unknown one none."""
+        return [] if process is None else [seat for seat in self if seat.process == process]
+
+    def add(self, seat: Seat) -> None:
+        """Know a seat. One that is known by this instance id is replaced."""
+        self.remove(seat.instance_id)
+        self._seats[seat.instance_id] = seat
+        if seat.member_id:
+            self._by_member[seat.member_id] = seat
+
+    def rename(self, seat: Seat, member_id: str) -> None:
+        """The seat has another member."""
+        self._by_member.pop(seat.member_id, None)
+        seat.member_id = member_id
+        self._by_member[member_id] = seat
+
+    def remove(self, instance_id: str) -> None:
+        """Forget a seat."""
+        seat = self._seats.pop(instance_id, None)
+        if seat is not None:
+            self._by_member.pop(seat.member_id, None)

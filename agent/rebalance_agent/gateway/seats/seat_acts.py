@@ -1,0 +1,132 @@
+"""What the gateway is to do for the seats of one group, as values; the state machine decides, and others act.
+
+``join`` identifies a JoinGroup (`Newcomer.join`). Every act on the coordinator that ends a membership names the member
+id: a LeaveGroup with the instance id alone would remove anybody who has the seat.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rebalance_agent.gateway.seats.rules.act_reasons import GiveUpReason, PlainReason
+from rebalance_agent.gateway.seats.rules.eligibility import SeatRefusal
+from rebalance_agent.gateway.seats.rules.join_profile import ProfileDifference
+
+__all__ = [
+    "AnswerLeave",
+    "ClaimLock",
+    "DescribeSeats",
+    "ForwardJoin",
+    "ForwardLeave",
+    "ForwardSeated",
+    "GiveUpSeat",
+    "HoldJoin",
+    "HoldLeave",
+    "KeepSeat",
+    "ReleaseLock",
+    "SeatAct",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardJoin:
+    """Send the client's own JoinGroup."""
+
+    join: int
+    reason: PlainReason | SeatRefusal
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardSeated:
+    """Send the JoinGroup with an instance id. ``returns``: another member had the seat before."""
+
+    join: int
+    instance_id: str
+    returns: bool
+
+
+@dataclass(frozen=True, slots=True)
+class HoldJoin:
+    """Keep the JoinGroup, at most until ``until`` (seconds of the caller's clock)."""
+
+    join: int
+    until: float
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardLeave:
+    """Send the client's own LeaveGroup, also if its connection was closed meanwhile."""
+
+    member_id: str
+    reason: GiveUpReason | None
+
+
+@dataclass(frozen=True, slots=True)
+class HoldLeave:
+    """Keep the LeaveGroup, at most until ``until`` (seconds of the caller's clock)."""
+
+    member_id: str
+    until: float
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerLeave:
+    """Answer the LeaveGroup with NONE, and do not send it; after all earlier requests of the client were answered."""
+
+    member_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeepSeat:
+    """Send a heartbeat for the vacant member, but not after ``until`` (seconds of the caller's clock).
+
+    A gateway that was stopped for long and goes on would make a group wait that began to rebalance meanwhile.
+    """
+
+    instance_id: str
+    member_id: str
+    generation: int
+    until: float
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUpSeat:
+    """Send a LeaveGroup with both ids, which does nothing once a successor has the seat."""
+
+    instance_id: str
+    member_id: str
+    reason: GiveUpReason | ProfileDifference
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimLock:
+    """Ask for the lock of a seat."""
+
+    instance_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseLock:
+    """Release the lock of a seat: another gateway may claim it."""
+
+    instance_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeSeats:
+    """Describe the group and its locks: members, their instance ids and profiles, free locks, newcomers that wait."""
+
+
+SeatAct = (
+    ForwardJoin
+    | ForwardSeated
+    | HoldJoin
+    | HoldLeave
+    | ForwardLeave
+    | AnswerLeave
+    | KeepSeat
+    | GiveUpSeat
+    | ClaimLock
+    | ReleaseLock
+    | DescribeSeats
+)

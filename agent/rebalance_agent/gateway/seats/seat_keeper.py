@@ -1,0 +1,116 @@
+"""Keeps the seats whose consumer is gone, and gives them up.
+
+In a rebalance the group waits for a vacant member until its session ends, and each heartbeat for it makes that later.
+So at the first sign of a rebalance the seat is given up, and nothing is ever sent for it again but its LeaveGroup.
+"""
+
+from __future__ import annotations
+
+from rebalance_agent.gateway.seats.rules.act_reasons import GiveUpReason
+from rebalance_agent.gateway.seats.rules.join_profile import ProfileDifference
+from rebalance_agent.gateway.seats.rules.seat_answers import COORDINATOR_MOVED, FENCED, NO_ERROR, REBALANCE_IN_PROGRESS
+from rebalance_agent.gateway.seats.rules.seat_settings import SeatSettings
+from rebalance_agent.gateway.seats.seat import Seat, SeatState, SeatTable
+from rebalance_agent.gateway.seats.seat_acts import GiveUpSeat, KeepSeat, ReleaseLock, SeatAct
+
+__all__ = ["SeatKeeper"]
+
+
+class SeatKeeper:
+    """The vacant, disconnected and given-up seats of one group."""
+
+    def __init__(self, table: SeatTable, settings: SeatSettings) -> None:
+        """Keep seats of ``table``."""
+        self._table, self._settings = table, settings
+
+    def vacate(self, seat: Seat, until: float, now: float) -> list[SeatAct]:
+        """The consumer has left, as far as it knows: keep its seat ``until`` then, for a newcomer of any gateway."""
+        seat.state, seat.vacant_since, seat.vacant_until = SeatState.VACANT, now, until
+        seat.next_at = min(until, now + self._settings.keeper_seconds)
+        return self._release(seat)
+
+    def give_up(self, seat: Seat, reason: GiveUpReason | ProfileDifference, now: float) -> list[SeatAct]:
+        """Send a LeaveGroup for the seat's last member, now and until it is answered or the session is over."""
+        seat.state, seat.given_up_for = SeatState.GIVEN_UP, reason
+        seat.next_at, seat.expires_at = now + self._settings.keeper_seconds, now + seat.session_seconds
+        return [GiveUpSeat(seat.instance_id, seat.member_id, reason)]
+
+    def kept(self, instance_id: str, member_id: str, error: int | None, now: float) -> list[SeatAct]:
+        """A heartbeat for a vacant seat was answered with ``error``; None: it was not answered."""
+        seat = self._table.get(instance_id)
+        if seat is None or seat.member_id != member_id or seat.state is not SeatState.VACANT:
+            return []
+        if error in (NO_ERROR, None) or error in COORDINATOR_MOVED:
+            return []
+        if error in FENCED:
+            return self.forget(seat)
+        reason = GiveUpReason.REBALANCE if error == REBALANCE_IN_PROGRESS else GiveUpReason.REFUSED
+        return self.give_up(seat, reason, now)
+
+    def given_up(self, instance_id: str, member_id: str, error: int | None) -> list[SeatAct]:
+        """The LeaveGroup for a seat was answered; done unless the coordinator is to be asked again."""
+        seat = self._table.get(instance_id)
+        if seat is None or seat.member_id != member_id or seat.state is not SeatState.GIVEN_UP:
+            return []
+        return self.forget(seat) if error == NO_ERROR or error in FENCED else []
+
+    def rebalancing(self, now: float) -> list[SeatAct]:
+        """The group rebalances: give up all vacant seats. Disconnected consumers may be alive, and will join."""
+        vacant = [seat for seat in self._table if seat.state is SeatState.VACANT]
+        return [act for seat in vacant for act in self.give_up(seat, GiveUpReason.REBALANCE, now)]
+
+    def connections_closed(self, process: int, now: float) -> None:
+        """A process has closed all its connections."""
+        for seat in self._table.of_process(process):
+            if seat.state is SeatState.OCCUPIED:
+                seat.state, seat.vacant_since = SeatState.DISCONNECTED, now
+                seat.next_at = now + self._settings.crash_window_seconds
+            elif seat.state is SeatState.VACANT:
+                seat.process = None  # it ends, as it said
+
+    def connections_opened(self, process: int) -> None:
+        """A process is connected again: it was alive all the time."""
+        for seat in self._table.of_process(process):
+            self.seen(seat)
+
+    def seen(self, seat: Seat) -> None:
+        """The consumer in this seat sends requests."""
+        if seat.state is SeatState.DISCONNECTED:
+            seat.state = SeatState.OCCUPIED
+
+    def due(self, now: float) -> list[SeatAct]:
+        """What is to be done by ``now``."""
+        return [act for seat in self._table if seat.next_at <= now for act in self._due(seat, now)]
+
+    def next_due(self) -> float | None:
+        """When `due` has something to do next; None if nothing is planned."""
+        return min(
+            (seat.next_at for seat in self._table if seat.free or seat.state is SeatState.GIVEN_UP), default=None
+        )
+
+    def forget(self, seat: Seat) -> list[SeatAct]:
+        """The seat does not exist any more, or is another gateway's."""
+        self._table.remove(seat.instance_id)
+        return self._release(seat)
+
+    def _due(self, seat: Seat, now: float) -> list[SeatAct]:
+        if seat.state is SeatState.DISCONNECTED:
+            return self.give_up(seat, GiveUpReason.CRASHED, now)
+        if seat.state is SeatState.GIVEN_UP:
+            if now >= seat.expires_at:
+                return self.forget(seat)
+            seat.next_at = now + self._settings.keeper_seconds
+            return [GiveUpSeat(seat.instance_id, seat.member_id, seat.given_up_for or GiveUpReason.REFUSED)]
+        if seat.state is not SeatState.VACANT:
+            return []
+        if now >= seat.vacant_until:
+            return self.give_up(seat, GiveUpReason.NO_SUCCESSOR, now)
+        if seat.process is not None and now >= seat.vacant_since + self._settings.leave_close_seconds:
+            return self.give_up(seat, GiveUpReason.NOT_ENDING, now)
+        seat.next_at = min(seat.vacant_until, now + self._settings.keeper_seconds)
+        until = now + self._settings.keeper_seconds
+        return [KeepSeat(seat.instance_id, seat.member_id, seat.generation, until)]
+
+    def _release(self, seat: Seat) -> list[SeatAct]:
+        locked, seat.locked = seat.locked, False
+        return [ReleaseLock(seat.instance_id)] if locked else []

@@ -1,0 +1,89 @@
+"""The JoinGroups that were sent with an instance id: who sits in the seat afterwards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rebalance_agent.gateway.seats.group_facts import GroupFacts, GroupPhase
+from rebalance_agent.gateway.seats.rules.act_reasons import PlainReason
+from rebalance_agent.gateway.seats.rules.eligibility import LastMember, Newcomer
+from rebalance_agent.gateway.seats.rules.seat_answers import NO_ERROR, JoinAnswer, join_answer
+from rebalance_agent.gateway.seats.seat import Seat, SeatState, SeatTable
+from rebalance_agent.gateway.seats.seat_acts import ForwardJoin, ForwardSeated, SeatAct
+from rebalance_agent.gateway.seats.seat_keeper import SeatKeeper
+
+__all__ = ["SeatedJoins"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """``state``, ``process``: the seat's before the JoinGroup; ``returns``: another member had the seat."""
+
+    newcomer: Newcomer
+    seat: Seat
+    state: SeatState | None
+    process: int | None
+    returns: bool
+
+
+class SeatedJoins:
+    """The unanswered ones of one group; each client has one at a time, so they are as many as seats at most."""
+
+    def __init__(self, table: SeatTable, keeper: SeatKeeper, facts: GroupFacts) -> None:
+        """Nothing is sent."""
+        self._table, self._keeper, self._facts = table, keeper, facts
+        self._sent: dict[int, _Sent] = {}
+
+    def send(self, newcomer: Newcomer, instance_id: str, last: LastMember | None) -> SeatAct:
+        """Send a newcomer's JoinGroup with the instance id of a seat whose lock this gateway has.
+
+        ``last``: the seat's last member, None for a new seat.
+        """
+        seat = self._table.get(instance_id)
+        before = None if seat is None else seat.state
+        if seat is None:
+            seat = Seat(instance_id, newcomer.profile, SeatState.JOINING, leads=last is not None and last.leads)
+            self._table.add(seat)
+        self._sent[newcomer.join] = _Sent(newcomer, seat, before, seat.process, last is not None)
+        seat.state, seat.locked, seat.process = SeatState.JOINING, True, newcomer.process
+        return ForwardSeated(newcomer.join, instance_id, returns=last is not None)
+
+    def answered(
+        self, join: int, error: int, member_id: str, generation: int, *, leads: bool
+    ) -> tuple[list[SeatAct], JoinAnswer]:
+        """The coordinator answered; ``leads``: it names the new member as leader.
+
+        A leader that returns by a JoinGroup below v9 is told that its predecessor leads, so what was known of the seat
+        counts, too.
+        """
+        sent = self._sent.pop(join, None)
+        if sent is None:
+            return [], JoinAnswer.SHOW
+        verdict = join_answer(error)
+        if error != NO_ERROR:
+            own = [ForwardJoin(join, PlainReason.COORDINATOR)] if verdict is JoinAnswer.RESEND else []
+            return [*own, *self._restore(sent)], verdict
+        seat = sent.seat
+        self._table.rename(seat, member_id)
+        seat.returned = sent.returns and self._facts.phase is GroupPhase.STABLE
+        seat.leads = leads or (seat.returned and seat.leads)
+        seat.profile, seat.version = sent.newcomer.profile, sent.newcomer.version
+        seat.state, seat.generation = SeatState.OCCUPIED, generation
+        if not seat.returned:
+            self._facts.phase = GroupPhase.COMPLETING
+        return [], verdict
+
+    def withdraw(self, join: int) -> list[SeatAct]:
+        """The connection was closed before the answer: whether the newcomer has the seat is not known.
+
+        If it has, the heartbeat for its predecessor is refused, and it is removed like a consumer that crashed.
+        """
+        sent = self._sent.pop(join, None)
+        return [] if sent is None else self._restore(sent)
+
+    def _restore(self, sent: _Sent) -> list[SeatAct]:
+        seat = sent.seat
+        if sent.state is None:
+            return self._keeper.forget(seat)
+        seat.state, seat.process = sent.state, sent.process
+        return []
