@@ -12,13 +12,17 @@ from rebalance_agent.tracking.completed_generation import Generation
 from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, TimeBounds
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
 
-__all__ = ["InProgress"]
+__all__ = ["UNKNOWN_MS", "InProgress"]
+
+UNKNOWN_MS = 0
+"""The earliest start of a rebalance that the first poll of an observer shows: it may have lasted for any time."""
 
 
 @dataclass(slots=True)
 class _Begun:
     """The first evidence of the rebalance. Times from polls are by the observer's clock, from records by the broker's.
 
+    ``earliest_ms``: `UNKNOWN_MS` if it may have begun at any time before.
     ``offset_ms``: the clock offset at that time, if known. ``shown_ms``: the last of an unbroken series of polls that
     showed the group waiting for members; ``unbroken``: whether the next poll may extend the series.
     """
@@ -43,7 +47,7 @@ class _Begun:
     def set_back(self, by_ms: int) -> None:
         """See `InProgress.set_back`."""
         if self.evidence is not Evidence.RECORD:
-            self.earliest_ms -= by_ms
+            self.earliest_ms = self.earliest_ms and self.earliest_ms - by_ms
             self.latest_ms -= by_ms
             self.shown_ms -= by_ms
             self.offset_ms = None if self.offset_ms is None else self.offset_ms - by_ms
@@ -66,8 +70,8 @@ class InProgress:
 
     @property
     def started_ms(self) -> int | None:
-        """The lower bound of the rebalance's start (epoch ms)."""
-        return self._begun.earliest_ms if self._begun else None
+        """The lower bound of the rebalance's start (epoch ms), or when it was first seen."""
+        return (self._begun.earliest_ms or self._begun.latest_ms) if self._begun else None
 
     @property
     def gone_due_ms(self) -> int | None:
@@ -157,6 +161,7 @@ class InProgress:
     def window(self, offset_ms: int, until_ms: int) -> TimeBounds | None:
         """Return the bounds of the start by the coordinator's clock; None without a rebalance.
 
+        The earliest start may be `UNKNOWN_MS`.
         ``offset_ms``: upper bound of the clock offset now. ``until_ms``: the end of the join phase.
         """
         begun = self._begun
@@ -168,7 +173,8 @@ class InProgress:
         # Both terms are too early if records are read late: the first while no record was read in time, the second if
         # polls took the next rebalance for this one.
         latest_ms = max(begun.latest_ms - offset_ms, until_ms - begun.lasted_ms)
-        return TimeBounds(begun.earliest_ms - offset_ms, latest_ms, begun.evidence)
+        earliest_ms = begun.earliest_ms and begun.earliest_ms - offset_ms
+        return TimeBounds(earliest_ms, latest_ms, begun.evidence)
 
     def is_another(self, generation: Generation, offset_ms: int) -> bool:
         """Whether the rebalance began after this replayed record, so that the record does not end it."""
@@ -178,12 +184,14 @@ class InProgress:
     def lost_ms(self, offset_ms: int, since_ms: int) -> int:
         """Return the lower bound of the start of a rebalance abandoned after ``since_ms``; `FOREVER_MS` without one.
 
-        A late record may belong to that rebalance.
+        `UNKNOWN_MS` if it is unknown. A late record may belong to that rebalance.
         """
         lost = self._lost
         if lost is None or lost.gone_due_ms is None or lost.gone_due_ms < since_ms:
             return FOREVER_MS
-        return lost.earliest_ms - (0 if lost.evidence is Evidence.RECORD else lost.ahead_ms(offset_ms))
+        if lost.evidence is Evidence.RECORD or lost.earliest_ms == UNKNOWN_MS:
+            return lost.earliest_ms
+        return lost.earliest_ms - lost.ahead_ms(offset_ms)
 
 
 class _Stalled(NamedTuple):

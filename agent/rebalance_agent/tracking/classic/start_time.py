@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rebalance_agent.tracking.classic.in_progress import InProgress
+from rebalance_agent.tracking.classic.in_progress import UNKNOWN_MS, InProgress
 from rebalance_agent.tracking.completed_generation import Generation
 from rebalance_agent.tracking.evidence.known_times import TimeBounds
 from rebalance_agent.tracking.rebalance.episodes import REVISE_MAX_MS
@@ -33,7 +33,7 @@ def start(
 ) -> TimeBounds | None:
     """Bound the time when members were asked to rejoin: after ``before``, before the end of the join phase.
 
-    None if neither a poll nor a record shows it.
+    None if neither a poll nor a record shows it, or if the observer's first poll found the group rebalancing.
     """
     offset_ms = context.offset.ms or 0
     until_ms = generation.timestamp_ms if generation.joined_ms is None else generation.joined_ms
@@ -44,7 +44,7 @@ def start(
         window = context.polls.unlisted_start(until_ms, offset_ms)
         lost_ms = in_progress.lost_ms(offset_ms, generation.seen_ms - REVISE_MAX_MS)
         window = window and replace(window, earliest_ms=min(window.earliest_ms, lost_ms))
-    if window is None:
+    if window is None or window.earliest_ms == UNKNOWN_MS:
         return None
     earliest_ms = max(window.earliest_ms, before.timestamp_ms) if before else window.earliest_ms
     latest_ms = min(max(window.latest_ms, earliest_ms), until_ms)

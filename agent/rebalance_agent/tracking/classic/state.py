@@ -16,7 +16,7 @@ from rebalance_agent.model.group import GroupSnapshot, GroupState
 from rebalance_agent.model.member_changes import identity
 from rebalance_agent.tracking.classic.aborted import aborted_events, cannot_follow, missing_between
 from rebalance_agent.tracking.classic.duplicates import RecordDeduplicator
-from rebalance_agent.tracking.classic.in_progress import InProgress
+from rebalance_agent.tracking.classic.in_progress import UNKNOWN_MS, InProgress
 from rebalance_agent.tracking.classic.start_time import joined_ms, start
 from rebalance_agent.tracking.classic.streams_tasks import classic_tasks
 from rebalance_agent.tracking.completed_generation import (
@@ -139,7 +139,8 @@ class ClassicState(TrackedGroup):
         """Take a poll that shows the group rebalancing; ignored if it was asked before the last record was read."""
         if self.last is not None and poll.asked_ms <= self.last.seen_ms:
             return
-        window = TimeBounds(self._context.polls.previous_ms(poll.asked_ms), poll.answered_ms, Evidence.LIST)
+        earliest_ms = self._context.polls.previous_ms(poll.asked_ms) or UNKNOWN_MS
+        window = TimeBounds(earliest_ms, poll.answered_ms, Evidence.LIST)
         self._in_progress.confirm(state, poll.asked_ms, clock_jumped=self._context.polls.clock_jumped(poll.asked_ms))
         if self._in_progress.begin(state, window, self.last, self._reports, self._context.offset.ms):
             self._count_stalled(poll.answered_ms)

@@ -116,7 +116,7 @@ class PollEvidence:
     """The times of complete polls for rebalancing groups: a group missing from a poll was not rebalancing then."""
 
     def __init__(self, period_ms: int) -> None:
-        """``period_ms``: the configured period of polls; it also bounds a start that the very first poll shows."""
+        """``period_ms``: the configured period of polls."""
         self._period_ms = period_ms
         self._asked_ms: deque[int] = deque(maxlen=POLLS_MAX)
         self._failed_ms: int | None = None
@@ -143,10 +143,9 @@ class PollEvidence:
         last_ms = self._asked_ms[-1] if self._failed_ms is None else max(self._asked_ms[-1], self._failed_ms)
         return asked_ms - last_ms > self._period_ms + CLOCK_JUMP_MS
 
-    def previous_ms(self, asked_ms: int) -> int:
-        """Return the time of the latest poll before this one; one period before it if there is none."""
-        previous_ms = self._latest(asked_ms - 1)
-        return asked_ms - self._period_ms if previous_ms is None else previous_ms
+    def previous_ms(self, asked_ms: int) -> int | None:
+        """Return the time of the latest poll before this one; None if there is none."""
+        return self._latest(asked_ms - 1)
 
     def unlisted_start(self, joined_ms: int, offset_ms: int) -> TimeBounds | None:
         """Bound the start of a rebalance that no poll showed: between the last poll and the end of its join phase.

@@ -96,3 +96,11 @@ def test_what_an_epoch_group_stalled_is_unknown_where_records_were_compacted_awa
         events = feed(Tracker("cluster", settle_ms=1_000), *group_of_two((0, 1), (2, 3)), *left, *later, tick(200_000))
         first, last = (event.stall for event in closing(events)[-2:])
         assert (first is not None, last is not None) == (known, True)
+
+
+def test_a_rebalance_that_runs_when_an_observer_starts_may_have_run_for_any_time():
+    """Java, with a revoked callback of 4.4 s: the observer, which was restarted, saw only the last 0.4 s of it."""
+    before = record(4_000, 1, member("a", (0, 1)), member("b", (2, 3)), joined=3_990, live=False, delay=5_500)
+    after = record(10_000, 2, member("a", (0, 1)), member("c", (2, 3)), joined=9_990)
+    _, events = watch(topics(9_500, t=4), before, listed(9_600, "g"), listed(9_800, "g"), after, tick(99_000))
+    assert (closing(events)[-1].stall, closing(events)[-1].phases.started_ms) == (None, None)
