@@ -10,13 +10,14 @@ RECORD_MS = 1
 
 @dataclass
 class Coverage:
-    """Counts of one observer; ``cases`` say which."""
+    """What one observer reported, and of what else: ``unread`` are events whose records the judge may not have read."""
 
     expected: int = 0
     reported: int = 0
     missed: list = field(default_factory=list)
     compacted: list = field(default_factory=list)
     invented: list = field(default_factory=list)
+    unread: list = field(default_factory=list)
     twice: list = field(default_factory=list)
 
 
@@ -27,10 +28,11 @@ def unreported(found, group):
     )
 
 
-def coverage(history_by_group, events, late):
+def coverage(history_by_group, events, late, unreadable=()):
     """Compare. ``late``: (from, to, survivors) of times whose records the observer may have read too late.
 
-    Survivors None: not known. A hidden fact may be reported or not.
+    Survivors None: not known. A hidden fact may be reported or not. ``unreadable``: those of them in which the judge's
+    own reader, too, may have come after compaction.
     """
     found = Coverage()
     for group, history in history_by_group.items():
@@ -52,9 +54,11 @@ def coverage(history_by_group, events, late):
                 found.missed.append((group, fact.kind, fact.number, fact.at_ms))
             if len({each.id for each in matching}) > 1:
                 found.twice.append((group, fact.kind, fact.number))
-        found.invented += [
-            (group, each.kind, each.number, each.at_ms, each.trigger) for each in reported if each.id not in taken
-        ]
+        for each in reported:
+            if each.id not in taken:
+                excused = any(since <= each.at_ms <= until for since, until, _ in unreadable)
+                case = (group, each.kind, each.number, each.at_ms, each.trigger)
+                (found.unread if excused else found.invented).append(case)
     return found
 
 

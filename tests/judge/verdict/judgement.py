@@ -17,7 +17,7 @@ from judge.verdict.bounds import judged
 from judge.verdict.cases import case
 from judge.verdict.episodes import episodes
 from judge.verdict.facts import coverage, triggers, unreported
-from judge.verdict.late import read_late
+from judge.verdict.late import read_late, unreadable
 from judge.verdict.report import write
 
 MEMBERSHIP = ("start", "close", "kill", "stop", "busy", "subscribe")
@@ -73,7 +73,7 @@ def _observer(name, folder, truth):
     events = kept(published(folder.rows(f"events-{name}.ndjson")))
     late = read_late(name, folder)
     judgements, cases, counts, not_first = [], [], Counter(), []
-    facts = coverage(truth.history, events, late)
+    facts = coverage(truth.history, events, late, unreadable(folder))
     for group, spans in truth.spans.items():
         reported = [each for each in events if each.group == group]
         closed = episodes(reported, spans, folder.acts, group, unreported(facts, group))

@@ -12,22 +12,31 @@ def read_late(name, folder):
     """(from, to, survivors) of times whose records this observer may have read too late: it, or brokers, were away.
 
     What a leader writes becomes readable when the other replicas have it: where compaction is fast, it may be first.
+    A restarted observer reads between two looks at what is left: it must have read what both show.
     """
-    found, since, left = _unreadable(folder), None, None
+    found, since, left, last = unreadable(folder), None, None, None
     for act in folder.acts:
         if act["do"] == "survivors":
             left = _survivors(folder, act["file"])
+            if last is not None:
+                found[last] = (*found[last][:2], _both(found[last][2], left))
+                last = None
         if act.get("observer") != name:
             continue
         if act["do"] == "observer killed":
             since, left = act["at"], None
         elif act["do"] == "observer ready" and since is not None:
+            last = len(found)
             found.append((since - READ_AGAIN_MS, act["at"], left))
             since = None
     return found
 
 
-def _unreadable(folder):
+def _both(earlier, later):
+    return later if earlier is None else earlier if later is None else earlier & later
+
+
+def unreadable(folder):
     """(from, to, survivors) of the times without brokers that began while `play.brokers` had records compacted.
 
     Survivors are those of the moment when the brokers were back.

@@ -74,9 +74,9 @@ def _page(found):
     for name, each in found["observers"].items():
         yield from ("", f"## Observer `{name}`", "")
         facts = each["facts"]
-        yield "| facts | reported | missed | compacted away | invented | under two ids |"
-        yield "| --- | --- | --- | --- | --- | --- |"
-        counts = [len(facts[key]) for key in ("missed", "compacted", "invented", "twice")]
+        yield "| facts | reported | missed | compacted away | invented | not in the judge's records | under two ids |"
+        yield "| --- | --- | --- | --- | --- | --- | --- |"
+        counts = [len(facts[key]) for key in ("missed", "compacted", "invented", "unread", "twice")]
         yield f"| {facts['expected']} | {facts['reported']} | {' | '.join(map(str, counts))} |"
         yield ""
         yield f"Bounds: {each['bounds']} judged, false: {each['false'] or 0}; {each['unsure']} not judged. "

@@ -10,12 +10,12 @@ from judge.verdict.late import read_late
 class Evidence:
     """A folder as far as the times need one."""
 
-    def __init__(self, *acts, left=()):
+    def __init__(self, *acts, left=(), looks=None):
         self.acts = [{"at": at, "do": do, **more} for at, do, more in acts]
-        self._left = json.dumps(left)
+        self._left, self._looks = left, looks or {}
 
-    def text(self, _name):
-        return self._left
+    def text(self, name):
+        return json.dumps(self._looks.get(name, self._left))
 
 
 def killed(at, name="lone"):
@@ -38,6 +38,20 @@ def test_an_observer_that_was_killed_reads_late_what_came_a_little_before_and_un
     folder = Evidence(killed(100_000), LATER, started(190_000), ready(200_000), left=["0:1"])
     assert read_late("lone", folder) == [(40_000, 200_000, {"0:1"})]
     assert read_late("kept", folder) == []
+
+
+def test_an_observer_must_have_read_only_what_was_left_before_and_after_it_read():
+    again = (201_000, "survivors", {"file": "again.json"})
+    folder = Evidence(
+        killed(100_000),
+        LATER,
+        started(190_000),
+        ready(200_000),
+        again,
+        left=["0:1", "0:2"],
+        looks={"again.json": ["0:2"]},
+    )
+    assert read_late("lone", folder) == [(40_000, 200_000, {"0:2"})]
 
 
 def test_both_read_late_what_was_written_without_a_broker_while_records_were_compacted():

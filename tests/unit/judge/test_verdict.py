@@ -169,6 +169,11 @@ def test_facts_are_missed_invented_and_reported_twice():
     assert [case[2] for case in found.twice] == [2]
 
 
+def test_an_event_of_a_record_that_the_judge_may_have_read_too_late_is_not_judged():
+    found = coverage({"g": Group()}, [reported(7, 70), reported(8, 80)], (), [(65, 75, {"0:1"})])
+    assert [[case[2] for case in cases] for cases in (found.unread, found.invented)] == [[7], [8]]
+
+
 def test_events_of_records_a_millisecond_apart_are_each_of_its_own_record():
     """Static members that return together: each record has the same generation."""
     first, second = (replace(reported(18, at), id=f"at {at}") for at in (10, 11))
