@@ -45,15 +45,14 @@ def test_a_folder_that_was_there_before_stays(run, tmp_path):
     assert run() == ["artifacts"]
 
 
-def imported_from(batches):
-    """The import path of a Python worker, and where it found PySpark."""
-    entries = [*sys.path, *sys.path_importer_cache]
-    for _ in batches:
-        yield pd.DataFrame({"entry": entries, "pyspark": pyspark.__file__})
-
-
 def test_workers_import_from_folders(spark):
     """Python 3.11 reads the directory of each archive on the path before each task."""
+
+    def imported_from(batches):  # inside, so that workers, which have no tests on their path, get it by value
+        entries = [*sys.path, *sys.path_importer_cache]
+        for _ in batches:
+            yield pd.DataFrame({"entry": entries, "pyspark": pyspark.__file__})
+
     rows = spark.range(1).mapInPandas(imported_from, "entry string, pyspark string").collect()
     assert [row.entry for row in rows if Path(row.entry).is_file()] == []
     assert {row.pyspark for row in rows} == {pyspark.__file__}
