@@ -122,6 +122,9 @@ def test_offsets_of_a_transaction_count_when_it_commits_and_never_when_it_aborts
     outside.close()
 
 
+SESSION_S = 45
+"""The session timeout of clients and brokers by default."""
+
 PROTOCOLS = {"classic": {}, "consumer": {"group.protocol": "consumer", "heartbeat.interval.ms": None}}
 
 
@@ -157,7 +160,7 @@ def test_the_last_commits_of_a_member_show_that_it_left_and_bound_the_stall(kafk
         rebalance = eventually(departed, waiting_for=names)
         assert (rebalance["lost"], rebalance["lost_min"]) == (0, 0)
         stall = rebalance["stall"]
-        assert stall["seconds"] - stall["lower_seconds"] < 3
+        assert stall["seconds"] < SESSION_S, "as if it had failed"
 
 
 def test_without_a_group_to_follow_nothing_is_measured(kafka):
