@@ -325,7 +325,7 @@ def good_ends(extra: list[str]) -> set[int]:
 def report_coverage(environment: dict[str, str]) -> None:
     """Print the coverage of the tiers that count it, together; it does not affect the exit code."""
     if any(ROOT.glob(".coverage.*")):
-        print("\ncoverage, without the tests of Spark, of charts and of boards:", flush=True)
+        print("\ncoverage of the unit, golden and integration tests:", flush=True)
         for arguments in (("combine", "--quiet"), ("report", "--skip-covered", "--precision=0")):
             subprocess.run([str(BIN / "python"), "-m", "coverage", *arguments], env=environment, check=False)
 
