@@ -25,7 +25,7 @@ What happens, and what is decided:
 | ... in a rebalance, or by poll limit or unsubscribe() | forward as it is |
 | ... otherwise | describe the group: does one wait at another gateway? Keep the seat, or forward as it is |
 | REBALANCE_IN_PROGRESS in any response | give up all vacant seats; let held newcomers join this rebalance |
-| nobody took the vacant seat in time, or its consumer goes on living | give it up |
+| no member took the vacant seat in time, or its consumer goes on living | give it up |
 | heartbeat for a vacant member: UNKNOWN_MEMBER_ID | a successor has the seat: forget it |
 | a process closed all its connections | a successor may take its seats; give them up after the crash window |
 | ... and opens one again | it was alive: nothing |

@@ -11,7 +11,7 @@ __all__ = ["FreeSeats"]
 
 
 class FreeSeats:
-    """A look at the seats that nobody has claimed, for one pass over the held JoinGroups.
+    """A look at the seats without a claim, for one pass over the held JoinGroups.
 
     ``own``: fingerprint -> instance id -> free seat of this gateway; ``elsewhere``: the same of other gateways.
     ``vacant``: vacant seats of this gateway; ``seated``: the fingerprints of all seats of this gateway.

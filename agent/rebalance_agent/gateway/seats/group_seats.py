@@ -203,7 +203,7 @@ class GroupSeats:
         return save(self.table, now)
 
     def restore(self, seats: Iterable[SavedSeat], elapsed_seconds: float, now: float) -> list[SeatAct]:
-        """Know the saved seats again, ``elapsed_seconds`` after they were saved; `due` then tells what to do."""
+        """Restore the seats ``elapsed_seconds`` after they were saved; `due` then returns what to do."""
         restore(self.table, seats, elapsed_seconds, now, self.settings)
         return [ClaimLock(seat.instance_id) for seat in self.table if seat.state is SeatState.OCCUPIED]
 

@@ -207,7 +207,7 @@ class HeldJoins:
         return held.wait.admitted_at if seated else held.wait.admitted_unseated_at
 
     def _replace_different(self, held: HeldJoin, now: float, free: FreeSeats) -> tuple[list[SeatAct], bool]:
-        """Give up a vacant seat that nobody equal waits for: this newcomer is the successor, with another profile.
+        """Give up a vacant seat that no equal newcomer waits for: this newcomer is the successor, with another profile.
 
         Unless an equal consumer has a seat here: then it may be the successor of that one.
         """

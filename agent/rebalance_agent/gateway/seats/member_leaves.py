@@ -81,7 +81,7 @@ class MemberLeaves:
     def _decide(self, member_id: str, now: float) -> list[SeatAct]:
         asked, seat = self._asked.pop(member_id), self._table.of_member(member_id)
         if seat is None:
-            return [ForwardLeave(member_id, None)]  # it has no seat any more: the coordinator tells it so
+            return [ForwardLeave(member_id, None)]  # it has no seat any more: the coordinator answers with an error
         if self._stable(seat) and self._successor(seat, now):
             return self._keep(seat, asked.kept_until, now)
         return self._send(seat, GiveUpReason.NO_SUCCESSOR if self._stable(seat) else GiveUpReason.REBALANCE, now)

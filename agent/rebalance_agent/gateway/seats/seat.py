@@ -18,16 +18,16 @@ class SeatState(StrEnum):
     """Who is in a seat. A closed set, for a gauge's label."""
 
     JOINING = "joining"
-    """A JoinGroup with its instance id was sent and is not answered. Nobody heartbeats for it."""
+    """A JoinGroup with its instance id was sent and is not answered. No heartbeat is sent for it."""
     OCCUPIED = "occupied"
     """A consumer behind this gateway has it, and heartbeats itself."""
     DISCONNECTED = "disconnected"
-    """All connections of its consumer's process were closed by the process. Nobody heartbeats for it: the consumer may
+    """All connections of its consumer's process were closed by the process. No heartbeat is sent for it: the consumer may
     be alive, and only reconnect."""
     VACANT = "vacant"
     """Its consumer has left, and the coordinator does not know it: this gateway heartbeats for it."""
     GIVEN_UP = "given_up"
-    """A LeaveGroup was sent for it; nobody heartbeats for it any more."""
+    """A LeaveGroup was sent for it; no heartbeat is sent for it any more."""
 
 
 @dataclass(slots=True)

@@ -1,7 +1,7 @@
 """What the gateway is to do for the seats of one group, as values; the state machine decides, and others act.
 
 ``join`` identifies a JoinGroup (`Newcomer.join`). Every act on the coordinator that ends a membership names the member
-id: a LeaveGroup with the instance id alone would remove anybody who has the seat.
+id: a LeaveGroup with the instance id alone would remove any member that has the seat.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ class GiveUpReason(StrEnum):
     REBALANCE = "rebalance"
     """The group rebalances, and would wait for the vacant member."""
     NO_SUCCESSOR = "no_successor"
-    """Nobody came in time, or keeping the seat would cost more than two rebalances."""
+    """No newcomer came in time, or keeping the seat would cost more than two rebalances."""
     DIFFERENT_SUCCESSOR = "different_successor"
     """The newcomer subscribes otherwise."""
     NOT_ENDING = "not_ending"

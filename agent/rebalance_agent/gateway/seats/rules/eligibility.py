@@ -39,7 +39,7 @@ class SeatRefusal(StrEnum):
     STREAMS = "streams"
     """It is Kafka Streams in its classic form: its tasks have state, and its members know each other by name."""
     UNREADABLE = "unreadable"
-    """Its subscription cannot be read, so that nobody can be compared with it."""
+    """Its subscription cannot be read, so that no consumer can be compared with it."""
     UNFENCED_COMMITS = "unfenced_commits"
     """It commits by TxnOffsetCommit below v3, which names no member: the coordinator cannot refuse a former owner."""
     GROUP_TYPE = "group_type"

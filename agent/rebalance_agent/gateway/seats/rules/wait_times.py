@@ -44,7 +44,7 @@ def join_wait(settings: SeatSettings, patience_seconds: float, now: float, epoch
 def kept_until(settings: SeatSettings, now: float, epoch_seconds: float) -> float:
     """Until when a seat that becomes vacant ``now`` is kept.
 
-    At the last multiple of the admission period within the limit, if there is one: several that nobody takes are given
+    At the last multiple of the admission period within the limit, if there is one: several that no newcomer takes are given
     up together.
     """
     if settings.admission_seconds > 0:
