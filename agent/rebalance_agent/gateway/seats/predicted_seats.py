@@ -1,7 +1,7 @@
 """Mode ``observe``: the decisions of `GroupSeats` for frames that are all forwarded as they are, counted.
 
-The same state machine decides; its acts are counted instead of carried out, and it takes for granted that each had the usual
-outcome. So it goes on from a group in which seats are on, while the real one rebalances.
+The same state machine decides; its acts are counted instead of carried out, and it takes the usual outcome
+of each for granted. So it goes on from a group in which seats are on, while the real one rebalances.
 
 It sees the members behind one gateway: a successor behind another gateway is not recognized, and counts as none.
 """

@@ -22,8 +22,8 @@ class SeatState(StrEnum):
     OCCUPIED = "occupied"
     """A consumer behind this gateway has it, and heartbeats itself."""
     DISCONNECTED = "disconnected"
-    """All connections of its consumer's process were closed by the process. No heartbeat is sent for it: the consumer may
-    be alive, and only reconnect."""
+    """All connections of its consumer's process were closed by the process. No heartbeat is sent for it: the consumer
+    may be alive, and only reconnect."""
     VACANT = "vacant"
     """Its consumer has left, and the coordinator does not know it: this gateway heartbeats for it."""
     GIVEN_UP = "given_up"

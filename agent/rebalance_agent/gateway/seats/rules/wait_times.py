@@ -44,8 +44,8 @@ def join_wait(settings: SeatSettings, patience_seconds: float, now: float, epoch
 def kept_until(settings: SeatSettings, now: float, epoch_seconds: float) -> float:
     """Until when a seat that becomes vacant ``now`` is kept.
 
-    At the last multiple of the admission period within the limit, if there is one: several that no newcomer takes are given
-    up together.
+    At the last multiple of the admission period within the limit, if there is one: several without a successor are
+    given up together.
     """
     if settings.admission_seconds > 0:
         end = epoch_seconds + settings.vacant_seconds
