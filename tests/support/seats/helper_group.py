@@ -1,0 +1,60 @@
+"""A helper group of locks, as Kafka's coordinator keeps one: heartbeats of static members without subscription.
+
+The answers are those that a real broker gives (``tests/integration/gateway/test_seat_locks.py``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rebalance_agent.gateway.seats.locks import LockAnswer
+from rebalance_agent.gateway.seats.locks.lock_acts import CLAIM, RELEASE
+
+SESSION = 45.0
+NOT_COORDINATOR, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, FENCED_MEMBER_EPOCH, UNRELEASED = 16, 25, 82, 110, 111
+
+
+@dataclass
+class Member:
+    member_id: str
+    session_ends: float
+    epoch: int = 1
+    released: bool = False
+
+
+class HelperGroup:
+    """Instance id -> member; ``down``: the coordinator moves."""
+
+    def __init__(self):
+        self.members = {}
+        self.down = False
+
+    def beat(self, request, now):
+        if self.down:
+            return LockAnswer(NOT_COORDINATOR)
+        self.expire(now)
+        member = self.members.get(request.instance_id)
+        if request.epoch == CLAIM:
+            if member is not None and not member.released:
+                return LockAnswer(UNRELEASED)
+            self.members[request.instance_id] = Member(request.member_id, now + SESSION)
+            return LockAnswer(0, 1)
+        if member is None:
+            return LockAnswer(UNKNOWN_MEMBER_ID)
+        if member.member_id != request.member_id:
+            return LockAnswer(FENCED_INSTANCE_ID)
+        if request.epoch == RELEASE:
+            member.released = True
+            return LockAnswer(0, RELEASE)
+        if member.released or request.epoch != member.epoch:
+            return LockAnswer(FENCED_MEMBER_EPOCH)
+        member.session_ends = now + SESSION
+        return LockAnswer(0, member.epoch)
+
+    def expire(self, now):
+        self.members = {name: one for name, one in self.members.items() if one.session_ends > now}
+
+    def fail_over(self, now):
+        """Another broker loads the group: it knows the members, and their sessions begin anew."""
+        for member in self.members.values():
+            member.session_ends = now + SESSION
