@@ -106,6 +106,10 @@ class Locks(RuleBasedStateMachine):
         self.group.down = down
         self.group.fail_over(self.now)
 
+    @rule()
+    def raise_epoch(self):
+        self.group.epoch += 1
+
     @rule(seconds=st.sampled_from([0.25, 1.0, 3.0, 12.0, 50.0]))
     def wait(self, seconds):
         until = self.now + seconds

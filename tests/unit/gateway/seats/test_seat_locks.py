@@ -80,7 +80,7 @@ def test_a_lock_is_confirmed_three_times_within_the_time_for_which_a_confirmatio
     assert locks.due(4.5) == [LockBeat("s", "member-1", 2, 4.5)]
 
 
-@pytest.mark.parametrize("error", [25, 82, 110])
+@pytest.mark.parametrize("error", [25, 69, 82, 110])
 def test_a_lock_that_the_coordinator_ended_is_lost(error):
     locks = held_lock()
     (beat,) = locks.due(4.0)

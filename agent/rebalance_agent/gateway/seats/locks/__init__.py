@@ -1,7 +1,7 @@
 """The locks of seats: a compare-and-set with expiry between the gateways of one group, by a helper group of KIP-848.
 
-The helper group of the group orders is rebalance-agent.seats.orders. A lock is a static member of it without subscription,
-whose instance id is the seat's: the coordinator lets one member at a time have an instance id. It needs
+The helper group of the group orders is rebalance-agent.seats.orders. A lock is a static member of it, without a
+subscription, whose instance id is the seat's: the coordinator lets one member at a time have it. It needs
 ``group.version`` >= 1, and Read on the helper group for the gateway's own user.
 
 | heartbeat of the helper group | answer | meaning |
@@ -9,7 +9,7 @@ whose instance id is the seat's: the coordinator lets one member at a time have 
 | epoch 0, new member id, instance id | NONE | the lock is granted, until the member's session ends (45 s) |
 | ... | UNRELEASED_INSTANCE_ID | another member has it; also where an own claim was done and not answered |
 | the member's epoch | NONE | the lock is confirmed: the session begins anew |
-| ... | UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID | another member has it, or the session ended |
+| ... | UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, GROUP_ID_NOT_FOUND | another member has it, or the session ended |
 | ... | FENCED_MEMBER_EPOCH | the epoch is not the coordinator's: the lock ends with the session |
 | epoch -2, member id and instance id | NONE | free for the next claim at once; still described, with epoch -2 |
 | ... by a member that has it no more | FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID | nothing happens to the holder |
