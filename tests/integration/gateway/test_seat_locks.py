@@ -58,6 +58,16 @@ def test_one_gateway_has_a_lock_until_it_releases_it(connect):
     assert two.beat() == [LockChange("t"), LockChange("s")]
 
 
+def test_other_gateways_read_the_note_of_a_lock_also_after_its_release(connect):
+    one, two = connect(), connect()
+    one.do(one.locks.claim("s", 0.0, "equal to abc"))
+    one.do(one.locks.claim("long", 0.0, "x" * 1_001))
+    one.do(one.locks.claim("bare", 0.0))
+    one.do(one.locks.note("s", "equal to abc, leads", 0.0))
+    one.release("s")
+    assert two.notes() == {"s": "equal to abc, leads", "long": None, "bare": None}
+
+
 def test_a_restarted_gateway_has_its_locks_again(connect):
     before = connect()
     assert before.claim("s") == [LockChange("s")]

@@ -69,8 +69,15 @@ class LockConnection:
         self.now += 4.0
         return self.do(self.locks.due(self.now))
 
+    def holders(self):
+        """All locks of the group; None while its coordinator loads."""
+        return holders(self.exchange(encode_describe(next(self.numbers), "gateway", [helper_group(self.group)])))
+
+    def notes(self):
+        """Instance id -> its note."""
+        return {one.instance_id: one.note for one in self.holders()}
+
     def described(self):
-        """Instance id -> whether it is released, of all locks of the group; None while its coordinator loads."""
-        frame = encode_describe(next(self.numbers), "gateway", [helper_group(self.group)])
-        known = holders(self.exchange(frame))
+        """Instance id -> whether it is released; None while its coordinator loads."""
+        known = self.holders()
         return None if known is None else {one.instance_id: one.released for one in known}

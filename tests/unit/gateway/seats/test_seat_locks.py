@@ -226,6 +226,20 @@ def test_what_ends_early_is_no_answer(read):
         read(b"\0" * 5)
 
 
+def test_a_note_is_in_every_heartbeat_and_is_sent_at_once_when_it_changes():
+    locks = new_locks()
+    (claim,) = locks.claim("s", 0.0, "equal to abc")
+    assert claim.note == "equal to abc"
+    assert locks.note("s", "equal to abc, leads", 0.1) == []  # with the next heartbeat
+    locks.answered(claim, OK, 0.2)
+    (beat,) = locks.note("s", "follows", 0.3)
+    assert (beat.epoch, beat.note) == (1, "follows")
+    assert locks.note("s", "follows", 0.4) == []
+    assert [each.note for each in locks.due(4.0)] == ["follows"]
+    assert [each.note for each in locks.release("s", 4.1)] == [None]  # the coordinator keeps it
+    assert locks.note("s", "gone", 4.2) == []
+
+
 def test_seats_are_free_whose_lock_was_released_or_has_expired():
     known = [LockHolder("held", "m1", released=False), LockHolder("released", "m2", released=True)]
     assert free_instances(["held", "released", "expired"], known) == {"released", "expired"}

@@ -16,6 +16,9 @@ subscription, whose instance id is the seat's: the coordinator lets one member a
 
 Epoch -1 frees a lock as well, but the member is described no more, and the group gets a new epoch: -2 is used.
 
+A lock has a *note* for other gateways, its member's rack id: rack ids mean nothing to a member without a subscription.
+DescribeGroups does not tell what a seat's member offered beside the chosen assignor, its timeouts, or whether it leads.
+
 What holds: of all gateways at most one counts a lock as its own, since it does so for `SeatSettings.lock_fresh_seconds`
 (10 s) from when it *sent* a confirmed heartbeat, and the coordinator for 45 s from when that arrived later.
 

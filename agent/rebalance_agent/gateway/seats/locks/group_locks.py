@@ -43,6 +43,7 @@ class _Lock:
     due_at: float
     epoch: int = CLAIM
     granted: bool = False
+    note: str | None = None
 
 
 @dataclass(slots=True)
@@ -77,8 +78,11 @@ class GroupLocks:
         lock = self._locks.get(instance_id)
         return lock is not None and lock.granted and now < lock.fresh_until
 
-    def claim(self, instance_id: str, now: float) -> list[LockAct]:
-        """Ask for a lock (`ClaimLock`). What comes of a new claim is a `LockChange` within ``answer_seconds``."""
+    def claim(self, instance_id: str, now: float, note: str | None = None) -> list[LockAct]:
+        """Ask for a lock (`ClaimLock`). What comes of a new claim is a `LockChange` within ``answer_seconds``.
+
+        ``note``: what other gateways are to know of the seat (`LockBeat`); ignored where the lock is claimed already.
+        """
         lock = self._locks.get(instance_id)
         if lock is not None:
             if self.held(instance_id, now):
@@ -87,8 +91,16 @@ class GroupLocks:
         if len(self._locks) >= self._settings.seats_max:
             return [LockChange(instance_id, LockLoss.FULL)]
         until = now + self._settings.answer_seconds
-        lock = self._locks[instance_id] = _Lock(instance_id, next(self._member_ids), until, now)
+        lock = self._locks[instance_id] = _Lock(instance_id, next(self._member_ids), until, now, note=note)
         return [self._beat(lock, now)]
+
+    def note(self, instance_id: str, note: str, now: float) -> list[LockAct]:
+        """What other gateways are to know of the seat has changed; nothing where the lock is not ours."""
+        lock = self._locks.get(instance_id)
+        if lock is None or lock.note == note:
+            return []
+        lock.note = note
+        return [] if lock.epoch == CLAIM else [self._beat(lock, now)]
 
     def release(self, instance_id: str, now: float) -> list[LockAct]:
         """Give the lock back (`ReleaseLock`), or take a claim back; nothing where there is neither."""
@@ -181,7 +193,7 @@ class GroupLocks:
 
     def _beat(self, lock: _Lock, now: float) -> LockBeat:
         lock.due_at = now + self._settings.lock_fresh_seconds / BEATS_IN_FRESH
-        return LockBeat(lock.instance_id, lock.member_id, lock.epoch, now)
+        return LockBeat(lock.instance_id, lock.member_id, lock.epoch, now, lock.note)
 
     def _withdraw(self, lock: _Lock, now: float) -> list[LockAct]:
         """A claim was not answered in time, but may have been done."""

@@ -36,13 +36,15 @@ class LockLoss(StrEnum):
 class LockBeat:
     """A ConsumerGroupHeartbeat to be sent now, or not at all; requests of one group are sent in their order.
 
-    ``epoch``: `CLAIM`, `RELEASE`, or the member's. ``sent_at``: seconds of the caller's clock.
+    ``epoch``: `CLAIM`, `RELEASE`, or the member's. ``sent_at``: seconds of the caller's clock. ``note``: text that
+    other gateways read with the lock, also after its release; None: as it is.
     """
 
     instance_id: str
     member_id: str
     epoch: int
     sent_at: float
+    note: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

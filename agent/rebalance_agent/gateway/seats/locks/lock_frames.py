@@ -22,17 +22,23 @@ VERSION = HEARTBEAT_VERSIONS[-1]
 _REBALANCE_TIMEOUT_MS = 60_000
 """Required of a member that joins; one without partitions is never waited for."""
 _UNCHANGED_MS = -1
+NOTE_CHARACTERS_MAX = 1_000
+"""Longer ones are ignored: a description has those of all locks."""
 _NO_GROUP = 69
 """GROUP_ID_NOT_FOUND: nobody had a lock yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class LockHolder:
-    """A lock that the coordinator knows. ``released``: the next claim gets it, though the session goes on."""
+    """A lock that the coordinator knows. ``released``: the next claim gets it, though the session goes on.
+
+    ``note``: its holder's (`LockBeat`), None where there is none.
+    """
 
     instance_id: str
     member_id: str
     released: bool
+    note: str | None = None
 
 
 def helper_group(group: str) -> str:
@@ -52,7 +58,7 @@ def heartbeat_frame(group: str, beat: LockBeat, correlation_id: int, client_id: 
         "member_id": beat.member_id,
         "member_epoch": beat.epoch,
         "instance_id": beat.instance_id,
-        "rack_id": None,
+        "rack_id": beat.note,
         "rebalance_timeout_ms": _REBALANCE_TIMEOUT_MS if joins else _UNCHANGED_MS,
         "subscribed_topic_names": [] if joins else None,
         "subscribed_topic_regex": None,
@@ -83,10 +89,16 @@ def holders(frame: bytes) -> tuple[LockHolder, ...] | None:
     if len(groups) != 1 or groups[0]["error_code"] not in (0, _NO_GROUP):
         return None
     return tuple(
-        LockHolder(member["instance_id"], member["member_id"], member["member_epoch"] == RELEASE)
+        LockHolder(
+            member["instance_id"], member["member_id"], member["member_epoch"] == RELEASE, _note(member["rack_id"])
+        )
         for member in groups[0]["members"]
         if member["instance_id"] is not None
     )
+
+
+def _note(rack_id: str | None) -> str | None:
+    return rack_id if rack_id is not None and len(rack_id) <= NOTE_CHARACTERS_MAX else None
 
 
 def free_instances(instance_ids: Iterable[str], known: Iterable[LockHolder]) -> frozenset[str]:
