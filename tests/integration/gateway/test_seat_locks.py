@@ -7,8 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.seats.locks import LockAnswer, LockBeat, LockChange
 from rebalance_agent.gateway.seats.locks.lock_acts import LockLoss, SavedLock
+from rebalance_agent.gateway.seats.locks.lock_frames import holders
 from support.observer.observing import eventually
 from support.seats.helper_group import FENCED_INSTANCE_ID, FENCED_MEMBER_EPOCH, UNRELEASED, HelperGroup
 from support.seats.lock_connection import LockConnection
@@ -65,6 +67,10 @@ def test_other_gateways_read_the_note_of_a_lock_also_after_its_release(connect):
     one.do(one.locks.claim("bare", 0.0))
     one.do(one.locks.note("s", "equal to abc, leads", 0.0))
     one.release("s")
+    whole = two.description()
+    for end in range(len(whole)):
+        with pytest.raises(DecodeError):
+            holders(whole[:end])
     assert two.notes() == {"s": "equal to abc, leads", "long": None, "bare": None}
 
 

@@ -69,9 +69,13 @@ class LockConnection:
         self.now += 4.0
         return self.do(self.locks.due(self.now))
 
+    def description(self):
+        """The helper group's, as the broker sends it."""
+        return self.exchange(encode_describe(next(self.numbers), "gateway", [helper_group(self.group)]))
+
     def holders(self):
         """All locks of the group; None while its coordinator loads."""
-        return holders(self.exchange(encode_describe(next(self.numbers), "gateway", [helper_group(self.group)])))
+        return holders(self.description())
 
     def notes(self):
         """Instance id -> its note."""
