@@ -10,7 +10,9 @@ import pytest
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.seats.locks import LockAnswer, LockBeat, LockChange
 from rebalance_agent.gateway.seats.locks.lock_acts import LockLoss, SavedLock
+from rebalance_agent.gateway.seats.locks.lock_errors import loss_text
 from rebalance_agent.gateway.seats.locks.lock_frames import holders
+from rebalance_agent.testing import EmbeddedKafka
 from support.observer.observing import eventually
 from support.seats.helper_group import FENCED_INSTANCE_ID, FENCED_MEMBER_EPOCH, UNRELEASED, HelperGroup
 from support.seats.lock_connection import LockConnection
@@ -127,3 +129,14 @@ def test_the_model_answers_as_the_broker_does(connect):
     assert [each.error for each in answers] == [each.error for each in wanted]
     assert FENCED_MEMBER_EPOCH in {each.error for each in answers}
     assert all(isinstance(each, LockAnswer) and each.interval_seconds == 5.0 for each in answers if each.epoch > 0)
+
+
+def test_a_broker_without_such_groups_refuses_a_claim_and_the_reason_is_named():
+    properties = {"group.coordinator.rebalance.protocols": "classic"}
+    with (
+        EmbeddedKafka(properties=properties, offsets_topic=False) as kafka,
+        LockConnection(kafka.bootstrap_servers, "g") as gateway,
+    ):
+        (change,) = gateway.claim("s")
+        assert (change.loss, len(gateway.locks)) == (LockLoss.UNSUPPORTED, 0)
+        assert "group.version 1 or higher" in loss_text("g", change.loss, change.error)
