@@ -16,7 +16,7 @@ from rebalance_agent.audit.published_event import AuditedEvent
 from rebalance_agent.cli.inputs.cluster_flags import cluster_settings, names_cluster
 from rebalance_agent.cli.inputs.verify_files import events_in, records_in, scrape_in
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.cluster.name_filters import NameFilter
+from rebalance_agent.cluster.name_filters import GroupFilter
 from rebalance_agent.errors import InvalidInputError, RebalanceAgentError
 from rebalance_agent.model.events import Event, GenerationEvent
 from rebalance_agent.runtime.settings.roles import ObserverSettings
@@ -107,7 +107,7 @@ def _of_files(options: argparse.Namespace) -> dict[str, _Account]:
     return accounts
 
 
-def _of_event_files(options: argparse.Namespace, shows: NameFilter) -> dict[str, _Account]:
+def _of_event_files(options: argparse.Namespace, shows: GroupFilter) -> dict[str, _Account]:
     published = _events(options)
     first = next(published, None)
     cluster_id = first[0].cluster_id if first else ""
@@ -119,7 +119,7 @@ def _of_event_files(options: argparse.Namespace, shows: NameFilter) -> dict[str,
     return {"events": _Account(ledger, ledger.published.first_ms or 0, None)}
 
 
-def _of_tables(options: argparse.Namespace, cluster_id: str | None, shows: NameFilter) -> dict[str, _Account]:
+def _of_tables(options: argparse.Namespace, cluster_id: str | None, shows: GroupFilter) -> dict[str, _Account]:
     try:
         from rebalance_agent.cli.inputs.verify_tables import events_of_tables  # noqa: PLC0415 - needs Spark
     except ModuleNotFoundError as error:
@@ -146,13 +146,13 @@ def _expect(accounts: dict[str, _Account], options: argparse.Namespace, names: d
         account.ledger.expect(window)
 
 
-def _name_filter(options: argparse.Namespace, settings: ObserverSettings) -> NameFilter:
+def _name_filter(options: argparse.Namespace, settings: ObserverSettings) -> GroupFilter:
     if options.groups:
         try:
-            return NameFilter(options.groups)
+            return GroupFilter(options.groups)
         except (re.error, OverflowError, RecursionError) as error:
             raise InvalidInputError("--groups", f"is not a regular expression: {error}") from None
-    return NameFilter(settings.groups_allow, settings.groups_deny)
+    return GroupFilter(settings.groups_allow, settings.groups_deny)
 
 
 def _events(options: argparse.Namespace) -> Iterator[tuple[AuditedEvent, RecordPosition]]:
@@ -164,7 +164,7 @@ def _events(options: argparse.Namespace) -> Iterator[tuple[AuditedEvent, RecordP
 
 
 def _check_counters(metrics: str, events: str, options: argparse.Namespace, report: AuditReport) -> None:
-    scrape, shows = scrape_in(metrics), NameFilter(options.groups or ".*")
+    scrape, shows = scrape_in(metrics), GroupFilter(options.groups or ".*")
     slim = [_slim(event) for event, _ in events_in("--lifetime", events) if shows(event.group)]
     settled_ms = round(options.grace_seconds * 1000)
     counters, at_ms = {group: each for group, each in scrape.counters.items() if shows(group)}, scrape.at_ms

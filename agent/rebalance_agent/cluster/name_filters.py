@@ -1,12 +1,13 @@
-"""A filter of group and topic names by an allow and a deny pattern."""
+"""Filters of group and topic names by an allow and a deny pattern."""
 
 from __future__ import annotations
 
 import re
 
 from rebalance_agent.groupprotocol.wire.memo import remembered
+from rebalance_agent.model.group import SEAT_LOCKS_PREFIX
 
-__all__ = ["NameFilter"]
+__all__ = ["GroupFilter", "NameFilter"]
 
 CACHED_NAMES_MAX = 20_000
 """Names with a cached answer: the groups of a large cluster. Beyond that the patterns are matched again."""
@@ -27,3 +28,14 @@ class NameFilter:
     def __call__(self, name: str) -> bool:
         """Whether ``name`` is shown."""
         return self._shows(name)
+
+
+class GroupFilter(NameFilter):
+    """Shows groups as `NameFilter` does, but never those in which gateways keep the locks of seats.
+
+    They consume nothing. Whatever the patterns are: a deny pattern of the user's own replaces the default one.
+    """
+
+    def __call__(self, name: str) -> bool:
+        """Whether the group ``name`` is shown."""
+        return not name.startswith(SEAT_LOCKS_PREFIX) and super().__call__(name)

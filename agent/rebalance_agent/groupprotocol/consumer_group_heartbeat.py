@@ -7,13 +7,14 @@ are topic ids. ``member_epoch`` 0 joins, -1 leaves, -2 leaves temporarily (a sta
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
 from typing import Any
 
-from rebalance_agent.groupprotocol.wire.byte_reader import Reader, decode_whole
+from rebalance_agent.groupprotocol.wire.byte_reader import Reader, decode_whole, write_uvarint
 from rebalance_agent.groupprotocol.wire.primitives import INT16, INT32, STRING, UUID, Array, Codec
 from rebalance_agent.groupprotocol.wire.schema import Field, Struct, struct_codec
 
-__all__ = ["HEARTBEAT_KEY", "HEARTBEAT_VERSIONS", "decode_heartbeat", "decode_heartbeat_answer"]
+__all__ = ["HEARTBEAT_KEY", "HEARTBEAT_VERSIONS", "decode_heartbeat", "decode_heartbeat_answer", "encode_heartbeat"]
 
 HEARTBEAT_KEY = 68
 """API key of ConsumerGroupHeartbeat."""
@@ -48,7 +49,9 @@ _ANSWER = (
 _REQUESTS = {version: struct_codec(_REQUEST, version, flexible=True) for version in HEARTBEAT_VERSIONS}
 _ANSWERS = {version: struct_codec(_ANSWER, version, flexible=True) for version in HEARTBEAT_VERSIONS}
 _SHORT = struct.Struct(">h")
-_REQUEST_HEAD_BYTES, _ANSWER_HEAD_BYTES = 8, 4
+_REQUEST_HEAD = struct.Struct(">hhi")
+"""API key, version, correlation id."""
+_REQUEST_HEAD_BYTES, _ANSWER_HEAD_BYTES = _REQUEST_HEAD.size, 4
 
 
 def decode_heartbeat(version: int, frame: bytes) -> dict[str, Any]:
@@ -78,6 +81,20 @@ def decode_heartbeat_answer(version: int, frame: bytes) -> dict[str, Any]:
         return _body(reader, _ANSWERS[version])
 
     return decode_whole(f"ConsumerGroupHeartbeatResponse v{version}", frame, read)
+
+
+def encode_heartbeat(version: int, correlation_id: int, client_id: str, fields: Mapping[str, Any]) -> bytes:
+    """Encode a request as a frame without its length; ``fields`` as `decode_heartbeat` returns them.
+
+    Raises:
+        InvalidInputError: a field is missing, of the wrong type or too long.
+    """
+    client = client_id.encode()
+    out = bytearray(_REQUEST_HEAD.pack(HEARTBEAT_KEY, version, correlation_id))
+    out += _SHORT.pack(len(client)) + client
+    write_uvarint(out, 0)  # no tagged fields in the header
+    _REQUESTS[version].write(out, fields)
+    return bytes(out)
 
 
 def _body(reader: Reader, codec: Codec) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 
 __all__ = [
+    "SEAT_LOCKS_PREFIX",
     "SETTLED",
     "STATES",
     "UNREAD_ASSIGNMENTS",
@@ -25,6 +26,10 @@ __all__ = [
     "RebalanceProtocol",
     "is_cooperative",
 ]
+
+
+SEAT_LOCKS_PREFIX = "rebalance-agent.seats."
+"""Begins the ids of groups that are no groups of consumers: gateways keep the locks of a group's seats in them."""
 
 
 class GroupType(StrEnum):

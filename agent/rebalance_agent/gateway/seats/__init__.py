@@ -42,6 +42,7 @@ it can be sent at any time. The lock only keeps two newcomers from taking one se
 That is the coordinator alone: it refuses the id of the seat's former member.
 
 - ``group_seats``: the state machine of one group; ``gateway_seats``: all groups, the mode, the switch.
+- ``locks``: the locks of seats between gateways, by a helper group; it needs its limits from ``rules`` only.
 - ``rules``: who may have a seat, who may take it over, how long one waits, which errors a client is shown, the limits.
 - ``held_joins``: newcomers that wait; ``free_seats``: the seats that they find; ``seated_joins``: JoinGroups that were
   sent with an instance id.

@@ -8,7 +8,7 @@ from itertools import count, groupby
 
 import pyarrow as pa
 
-from rebalance_agent.cluster.name_filters import NameFilter
+from rebalance_agent.cluster.name_filters import GroupFilter
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.events import Event
@@ -27,7 +27,7 @@ _SUBSTITUTE_OFFSETS = 1 << 62
 
 @dataclass(frozen=True, slots=True)
 class GroupPatterns:
-    """Regular expressions for the ids of the groups to replay, as `NameFilter` takes them (they match whole ids)."""
+    """Regular expressions for the ids of the groups to replay, as `GroupFilter` takes them (they match whole ids)."""
 
     allow: str = ".*"
     deny: str = ""
@@ -37,7 +37,7 @@ def replayed_rows(
     batches: Iterable[pa.RecordBatch], facts: LogFacts, patterns: GroupPatterns
 ) -> Iterator[pa.RecordBatch]:
     """Replay batches of records, in log order within each partition, into rows of `decoding.DECODED`."""
-    name_filter = NameFilter(patterns.allow, patterns.deny)
+    name_filter = GroupFilter(patterns.allow, patterns.deny)
     topic: str | None = None
     substitutes = count(_SUBSTITUTE_OFFSETS)
 

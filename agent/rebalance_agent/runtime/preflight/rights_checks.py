@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.acls import principal_of
 from rebalance_agent.cluster.admin_client import Cluster
-from rebalance_agent.cluster.name_filters import NameFilter
+from rebalance_agent.cluster.name_filters import GroupFilter
 from rebalance_agent.cluster.topic_reader import BEGINNING, TopicReader
 from rebalance_agent.errors import AccessDeniedError
 from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
@@ -66,7 +66,7 @@ def _seen(
         if right.resource == "Topic":
             return RightsProbe(proof.verdict, _and(proof.detail, f"{len(cluster.identify()[1])} topics are visible"))
         listed = cluster.list_groups().groups
-        shows = NameFilter(settings.groups_allow, settings.groups_deny)
+        shows = GroupFilter(settings.groups_allow, settings.groups_deny)
         count = sum(shows(group.group) for group in listed)
         return RightsProbe(proof.verdict, _and(proof.detail, f"{len(listed)} groups are listed, {count} of them shown"))
     return proof

@@ -151,7 +151,10 @@ class ObserverSettings(ListeningSettings):
     """``rebalance-agent observe``."""
 
     groups_allow: Pattern = Field(".*", description="regular expression of the groups to show (whole name)")
-    groups_deny: Pattern = Field(HIDDEN_GROUPS, description="regular expression of groups to hide; empty hides none")
+    groups_deny: Pattern = Field(
+        HIDDEN_GROUPS,
+        description="regular expression of groups to hide, beside `rebalance-agent.seats.*`; empty hides no others",
+    )
     empty_groups_allow: Pattern = Field(
         "",
         description="regular expression of the groups that have no members on purpose at times (whole name): scaled to "

@@ -14,7 +14,7 @@ from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.cluster.collector_context import POLL_NAMES, CollectorContext, Meters
 from rebalance_agent.cluster.inbox import Inbox
-from rebalance_agent.cluster.name_filters import NameFilter
+from rebalance_agent.cluster.name_filters import GroupFilter, NameFilter
 from rebalance_agent.health import Health
 from rebalance_agent.model.events import AssignEvent, Event, MemberEvent
 from rebalance_agent.offsets_topic.snapshots.snapshot_schedule import PublishProgress
@@ -66,7 +66,7 @@ def watch_context(
     clock: Clock,
 ) -> CollectorContext:
     """The context of a watch's collectors; its cluster connects in the background."""
-    shows = NameFilter(settings.groups_allow, settings.groups_deny)
+    shows = GroupFilter(settings.groups_allow, settings.groups_deny)
     return CollectorContext(properties, Cluster(properties), inbox, health, meters, clock, shows)
 
 

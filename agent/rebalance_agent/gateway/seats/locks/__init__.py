@@ -1,0 +1,41 @@
+"""The locks of seats: a compare-and-set with expiry between the gateways of one group, by a helper group of KIP-848.
+
+The helper group of the group orders is rebalance-agent.seats.orders. A lock is a static member of it, without a
+subscription, whose instance id is the seat's: the coordinator lets one member at a time have it. It needs
+``group.version`` >= 1, and Read on the helper group for the gateway's own user.
+
+| heartbeat of the helper group | answer | meaning |
+| --- | --- | --- |
+| epoch 0, new member id, instance id | NONE | the lock is granted, until the member's session ends (45 s) |
+| ... | UNRELEASED_INSTANCE_ID | another member has it; also where an own claim was done and not answered |
+| the member's epoch | NONE | the lock is confirmed: the session begins anew |
+| ... | UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, GROUP_ID_NOT_FOUND | another member has it, or the session ended |
+| ... | FENCED_MEMBER_EPOCH | the epoch is not the coordinator's: the lock ends with the session |
+| epoch -2, member id and instance id | NONE | free for the next claim at once; still described, with epoch -2 |
+| ... by a member that has it no more | FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID | nothing happens to the holder |
+
+Epoch -1 frees a lock as well, but the member is described no more, and the group gets a new epoch: -2 is used.
+
+A lock has a *note* for other gateways, its member's rack id: rack ids mean nothing to a member without a subscription.
+DescribeGroups does not tell what a seat's member offered beside the chosen assignor, its timeouts, or whether it leads.
+
+What holds: of all gateways at most one counts a lock as its own, since it does so for `SeatSettings.lock_fresh_seconds`
+(10 s) from when it *sent* a confirmed heartbeat, and the coordinator for 45 s from when that arrived later.
+
+What does not hold: that a JoinGroup which was sent under a lock arrives while it lasts (a paused gateway, a slow
+network); and nothing holds if the session timeout of the helper group is set below 10 s, if clocks run at different
+rates by that much, or if another client with Read on the helper group ends the member. A lock spares turns; safety is
+the coordinator's check of member ids.
+
+Pure, as all of `gateway.seats`: requests are values to be sent, answers values that are passed back.
+
+- ``group_locks``: the state machine of one group; ``lock_acts``: requests, answers, changes; ``lock_errors``: what an
+  error means; ``lock_frames``: the bytes of requests and answers, and the locks of all gateways from a description.
+"""
+
+from __future__ import annotations
+
+from rebalance_agent.gateway.seats.locks.group_locks import GroupLocks
+from rebalance_agent.gateway.seats.locks.lock_acts import LockAnswer, LockBeat, LockChange
+
+__all__ = ["GroupLocks", "LockAnswer", "LockBeat", "LockChange"]

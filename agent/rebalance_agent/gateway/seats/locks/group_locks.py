@@ -1,0 +1,218 @@
+"""The locks of one group's seats as one gateway has them: takes answers and time, returns requests and changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from rebalance_agent.gateway.seats.locks.lock_acts import (
+    CLAIM,
+    RELEASE,
+    LockAct,
+    LockAnswer,
+    LockBeat,
+    LockChange,
+    LockLoss,
+    SavedLock,
+)
+from rebalance_agent.gateway.seats.locks.lock_errors import COORDINATOR_MOVED, NO_ERROR, loss_of
+from rebalance_agent.gateway.seats.rules.seat_settings import SeatSettings
+
+__all__ = ["GroupLocks"]
+
+BEATS_IN_FRESH = 3
+"""Heartbeats within the time for which a confirmation counts: two may be lost."""
+
+RETRY_SECONDS = 0.25
+"""After an error that only says that the coordinator moves or loads, and after a closed connection."""
+
+SESSION_SECONDS = 45.0
+"""After that the coordinator ends an unreleased lock by itself (``group.consumer.session.timeout.ms``)."""
+
+
+@dataclass(slots=True)
+class _Lock:
+    """``epoch``: `CLAIM` until the coordinator granted it. ``fresh_until``: when the claim or confirmation is too old.
+
+    ``granted``: the last `LockChange` said so.
+    """
+
+    instance_id: str
+    member_id: str
+    fresh_until: float
+    due_at: float
+    epoch: int = CLAIM
+    granted: bool = False
+    note: str | None = None
+
+
+@dataclass(slots=True)
+class _Release:
+    instance_id: str
+    due_at: float
+    until: float
+
+
+class GroupLocks:
+    """Instance id -> lock. Requests are `LockBeat`, what becomes of a lock is `LockChange`.
+
+    ``member_ids`` gives ids that no other member ever had (UUIDs): one for each claim. Times are in seconds of the
+    caller's monotonic clock.
+
+    A granted lock that is not confirmed any more is reported as lost, but not released: the coordinator may still count
+    it, and others would take the seat of a member that lives. Once it is confirmed it is reported as granted again.
+    """
+
+    def __init__(self, settings: SeatSettings, member_ids: Iterator[str]) -> None:
+        """Begin without locks."""
+        self._settings, self._member_ids = settings, member_ids
+        self._locks: dict[str, _Lock] = {}
+        self._releases: dict[str, _Release] = {}
+
+    def __len__(self) -> int:
+        """The number of locks that are held, claimed or waited for."""
+        return len(self._locks)
+
+    def held(self, instance_id: str, now: float) -> bool:
+        """Whether this gateway has the lock, by a confirmation that is new enough."""
+        lock = self._locks.get(instance_id)
+        return lock is not None and lock.granted and now < lock.fresh_until
+
+    def claim(self, instance_id: str, now: float, note: str | None = None) -> list[LockAct]:
+        """Ask for a lock (`ClaimLock`). What comes of a new claim is a `LockChange` within ``answer_seconds``.
+
+        ``note``: what other gateways are to know of the seat (`LockBeat`); ignored where the lock is claimed already.
+        """
+        lock = self._locks.get(instance_id)
+        if lock is not None:
+            if self.held(instance_id, now):
+                return [LockChange(instance_id)]
+            return [] if lock.epoch == CLAIM else [self._beat(lock, now)]
+        if len(self._locks) >= self._settings.seats_max:
+            return [LockChange(instance_id, LockLoss.FULL)]
+        until = now + self._settings.answer_seconds
+        lock = self._locks[instance_id] = _Lock(instance_id, next(self._member_ids), until, now, note=note)
+        return [self._beat(lock, now)]
+
+    def note(self, instance_id: str, note: str, now: float) -> list[LockAct]:
+        """What other gateways are to know of the seat has changed; nothing where the lock is not ours."""
+        lock = self._locks.get(instance_id)
+        if lock is None or lock.note == note:
+            return []
+        lock.note = note
+        return [] if lock.epoch == CLAIM else [self._beat(lock, now)]
+
+    def release(self, instance_id: str, now: float) -> list[LockAct]:
+        """Give the lock back (`ReleaseLock`), or take a claim back; nothing where there is neither."""
+        lock = self._locks.pop(instance_id, None)
+        return [] if lock is None else self._end(instance_id, lock.member_id, now)
+
+    def release_all(self, now: float) -> list[LockAct]:
+        """Give all locks back: seats are switched off."""
+        return [act for instance_id in tuple(self._locks) for act in self.release(instance_id, now)]
+
+    def answered(self, beat: LockBeat, answer: LockAnswer | None, now: float) -> list[LockAct]:
+        """A request was answered; None: its connection was closed before, or it could not be sent."""
+        moved = answer is not None and answer.error in COORDINATOR_MOVED
+        if beat.epoch == RELEASE:
+            return self._released(beat, now, done=answer is not None and not moved)
+        lock = self._locks.get(beat.instance_id)
+        if lock is None or lock.member_id != beat.member_id:
+            late_grant = beat.epoch == CLAIM and answer is not None and answer.error == NO_ERROR
+            return self._end(beat.instance_id, beat.member_id, now) if late_grant else []
+        if answer is None and beat.epoch == CLAIM:
+            # It may have been done: then the same claim would be refused, as those of others are.
+            return self._withdraw(lock, now)
+        if answer is None or moved:
+            lock.due_at = now + RETRY_SECONDS
+            return []
+        if answer.error != NO_ERROR:
+            del self._locks[lock.instance_id]
+            return [LockChange(lock.instance_id, loss_of(answer.error), answer.error)]
+        return self._confirmed(lock, beat, answer, now)
+
+    def due(self, now: float) -> list[LockAct]:
+        """What is to be done by ``now``; to be called at `next_due`, late calls are harmless.
+
+        After a pause of the process it comes first: locks that were not confirmed meanwhile are lost.
+        """
+        acts: list[LockAct] = []
+        for lock in tuple(self._locks.values()):
+            if now >= lock.fresh_until and lock.epoch == CLAIM:
+                acts += self._withdraw(lock, now)
+                continue
+            if now >= lock.fresh_until and lock.granted:
+                lock.granted = False
+                acts.append(LockChange(lock.instance_id, LockLoss.NOT_CONFIRMED))
+            if now >= lock.due_at:
+                acts.append(self._beat(lock, now))
+        for member_id, release in tuple(self._releases.items()):
+            if now >= release.until:
+                del self._releases[member_id]
+            elif now >= release.due_at:
+                acts.append(self._send_release(member_id, release, now))
+        return acts
+
+    def next_due(self) -> float | None:
+        """When `due` is to be called; None: not before something happens."""
+        waits = (lock for lock in self._locks.values() if lock.granted or lock.epoch == CLAIM)
+        times = [lock.fresh_until for lock in waits]
+        times += [lock.due_at for lock in self._locks.values()]
+        times += [min(release.until, release.due_at) for release in self._releases.values()]
+        return min(times, default=None)
+
+    def saved(self) -> tuple[SavedLock, ...]:
+        """What a restart of this gateway has to know, to go on with its locks."""
+        return tuple(
+            SavedLock(lock.instance_id, lock.member_id, lock.epoch)
+            for lock in self._locks.values()
+            if lock.epoch != CLAIM
+        )
+
+    def restore(self, saved: Iterable[SavedLock], now: float) -> list[LockAct]:
+        """Ask for the saved locks again, as the members that had them: a claim would wait for their sessions' end."""
+        acts: list[LockAct] = []
+        for one in saved:
+            if one.instance_id not in self._locks and len(self._locks) < self._settings.seats_max:
+                lock = _Lock(one.instance_id, one.member_id, now, now, one.epoch)
+                self._locks[one.instance_id] = lock
+                acts.append(self._beat(lock, now))
+        return acts
+
+    def _confirmed(self, lock: _Lock, beat: LockBeat, answer: LockAnswer, now: float) -> list[LockAct]:
+        """The coordinator counts the lock as ours, surely for as long after ``sent_at`` as we do."""
+        fresh = self._settings.lock_fresh_seconds
+        if now >= beat.sent_at + fresh and beat.epoch == CLAIM:
+            return self._withdraw(lock, now)
+        lock.epoch, lock.fresh_until = answer.epoch, max(lock.fresh_until, beat.sent_at + fresh)
+        lock.due_at = beat.sent_at + min(answer.interval_seconds, fresh / BEATS_IN_FRESH)
+        if now >= lock.fresh_until:
+            return []  # the answer was late: `due` asks again
+        lock.granted = True
+        return [LockChange(lock.instance_id)]
+
+    def _beat(self, lock: _Lock, now: float) -> LockBeat:
+        lock.due_at = now + self._settings.lock_fresh_seconds / BEATS_IN_FRESH
+        return LockBeat(lock.instance_id, lock.member_id, lock.epoch, now, lock.note)
+
+    def _withdraw(self, lock: _Lock, now: float) -> list[LockAct]:
+        """A claim was not answered in time, but may have been done."""
+        return [LockChange(lock.instance_id, LockLoss.NOT_CONFIRMED), *self.release(lock.instance_id, now)]
+
+    def _end(self, instance_id: str, member_id: str, now: float) -> list[LockAct]:
+        """Send a release until it is answered; it names the member, and so harms no other holder."""
+        if len(self._releases) >= self._settings.seats_max:
+            del self._releases[next(iter(self._releases))]  # its session ends by itself
+        release = self._releases[member_id] = _Release(instance_id, now, now + SESSION_SECONDS)
+        return [self._send_release(member_id, release, now)]
+
+    def _send_release(self, member_id: str, release: _Release, now: float) -> LockBeat:
+        release.due_at = now + self._settings.answer_seconds
+        return LockBeat(release.instance_id, member_id, RELEASE, now)
+
+    def _released(self, beat: LockBeat, now: float, *, done: bool) -> list[LockAct]:
+        if done:
+            self._releases.pop(beat.member_id, None)
+        elif beat.member_id in self._releases:
+            self._releases[beat.member_id].due_at = now + RETRY_SECONDS
+        return []

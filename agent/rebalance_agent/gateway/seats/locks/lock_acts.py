@@ -1,0 +1,85 @@
+"""Requests for locks, their answers, and what becomes of a lock: values, which others send and pass on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+__all__ = ["CLAIM", "RELEASE", "LockAct", "LockAnswer", "LockBeat", "LockChange", "LockLoss", "SavedLock"]
+
+CLAIM = 0
+"""Member epoch of a member that joins (KIP-848)."""
+RELEASE = -2
+"""Member epoch of a static member that leaves for a while: another may take its instance id at once."""
+
+
+class LockLoss(StrEnum):
+    """Why a lock is not this gateway's. A closed set, for a counter's label."""
+
+    TAKEN = "taken"
+    """Another gateway has it, or this one's former self, or an own claim that was not answered."""
+    LOST = "lost"
+    """The coordinator has the member no more, or another epoch of it."""
+    NOT_CONFIRMED = "not_confirmed"
+    """A claim was not answered in time, or the last confirmation is too old."""
+    FULL = "full"
+    """As many locks are held as may be, here or in the helper group (``group.consumer.max.size``)."""
+    UNSUPPORTED = "unsupported"
+    """The cluster has no groups of KIP-848: ``group.version`` is below 1."""
+    FORBIDDEN = "forbidden"
+    """The gateway's user has no Read on the helper group."""
+    REFUSED = "refused"
+    """Another error."""
+
+
+@dataclass(frozen=True, slots=True)
+class LockBeat:
+    """A ConsumerGroupHeartbeat to be sent now, or not at all; requests of one group are sent in their order.
+
+    ``epoch``: `CLAIM`, `RELEASE`, or the member's. ``sent_at``: seconds of the caller's clock. ``note``: text that
+    other gateways read with the lock, also after its release; None: as it is.
+    """
+
+    instance_id: str
+    member_id: str
+    epoch: int
+    sent_at: float
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LockAnswer:
+    """The coordinator's answer: Kafka's error code, the member's epoch, the heartbeat interval it asks for."""
+
+    error: int
+    epoch: int = 0
+    interval_seconds: float = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class LockChange:
+    """A lock was granted or confirmed (``loss`` is None), or is not this gateway's.
+
+    ``error``: Kafka's error code behind a loss, 0 where there is none. For `GroupSeats.lock_answered`.
+    """
+
+    instance_id: str
+    loss: LockLoss | None = None
+    error: int = 0
+
+    @property
+    def granted(self) -> bool:
+        """Whether this gateway has the lock."""
+        return self.loss is None
+
+
+@dataclass(frozen=True, slots=True)
+class SavedLock:
+    """A granted lock, for the next run of the same gateway: instance id, member id, member epoch."""
+
+    instance_id: str
+    member_id: str
+    epoch: int
+
+
+LockAct = LockBeat | LockChange

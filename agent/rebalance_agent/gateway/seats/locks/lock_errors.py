@@ -1,0 +1,42 @@
+"""What an error of the coordinator means for a lock."""
+
+from __future__ import annotations
+
+from rebalance_agent.gateway.seats.locks.lock_acts import LockLoss
+
+__all__ = ["COORDINATOR_MOVED", "NO_ERROR", "loss_of", "loss_text"]
+
+NO_ERROR = 0
+COORDINATOR_MOVED = frozenset({14, 15, 16})
+"""COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR: nothing was done; to be tried again."""
+
+_LOSSES = {
+    25: LockLoss.LOST,  # UNKNOWN_MEMBER_ID
+    30: LockLoss.FORBIDDEN,  # GROUP_AUTHORIZATION_FAILED
+    31: LockLoss.FORBIDDEN,  # CLUSTER_AUTHORIZATION_FAILED
+    35: LockLoss.UNSUPPORTED,  # UNSUPPORTED_VERSION
+    69: LockLoss.LOST,  # GROUP_ID_NOT_FOUND: nobody has a lock any more
+    81: LockLoss.FULL,  # GROUP_MAX_SIZE_REACHED
+    82: LockLoss.LOST,  # FENCED_INSTANCE_ID
+    110: LockLoss.LOST,  # FENCED_MEMBER_EPOCH
+    111: LockLoss.TAKEN,  # UNRELEASED_INSTANCE_ID
+}
+_TEXTS = {
+    LockLoss.TAKEN: "another gateway has the lock",
+    LockLoss.LOST: "the coordinator ended the lock",
+    LockLoss.NOT_CONFIRMED: "the coordinator did not answer in time",
+    LockLoss.FULL: "no more locks are possible",
+    LockLoss.UNSUPPORTED: "the cluster has no consumer groups of KIP-848: it needs group.version 1 or higher",
+    LockLoss.FORBIDDEN: "the gateway's own user needs Read on the group",
+    LockLoss.REFUSED: "the coordinator refused it",
+}
+
+
+def loss_of(error: int) -> LockLoss:
+    """The loss that ``error`` stands for, which is neither `NO_ERROR` nor of `COORDINATOR_MOVED`."""
+    return _LOSSES.get(error, LockLoss.REFUSED)
+
+
+def loss_text(helper_group: str, loss: LockLoss, error: int) -> str:
+    """One sentence for a log: the helper group, what is the matter, Kafka's error code where there is one."""
+    return f"{helper_group}: {_TEXTS[loss]}{f' (error {error})' if error else ''}"

@@ -1,0 +1,110 @@
+"""The frames of locks: ConsumerGroupHeartbeat and ConsumerGroupDescribe of the helper group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from rebalance_agent.gateway.seats.locks.lock_acts import CLAIM, RELEASE, LockAnswer, LockBeat
+from rebalance_agent.groupprotocol.consumer_group_describe import decode_description
+from rebalance_agent.groupprotocol.consumer_group_heartbeat import (
+    HEARTBEAT_VERSIONS,
+    decode_heartbeat_answer,
+    encode_heartbeat,
+)
+from rebalance_agent.model.group import SEAT_LOCKS_PREFIX
+
+__all__ = ["LockHolder", "free_instances", "heartbeat_frame", "helper_group", "holders", "read_heartbeat_answer"]
+
+VERSION = HEARTBEAT_VERSIONS[-1]
+"""The first version in which the member names itself; brokers of Kafka 4.0 and later have it (KIP-1082)."""
+
+_REBALANCE_TIMEOUT_MS = 60_000
+"""Required of a member that joins; one without partitions is never waited for."""
+_UNCHANGED_MS = -1
+NOTE_CHARACTERS_MAX = 1_000
+"""Longer ones are ignored: a description has those of all locks."""
+_NO_GROUP = 69
+"""GROUP_ID_NOT_FOUND: nobody had a lock yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class LockHolder:
+    """A lock that the coordinator knows. ``released``: the next claim gets it, though the session goes on.
+
+    ``note``: its holder's (`LockBeat`), None where there is none.
+    """
+
+    instance_id: str
+    member_id: str
+    released: bool
+    note: str | None = None
+
+
+def helper_group(group: str) -> str:
+    """The group id under which the locks of the seats of ``group`` are."""
+    return SEAT_LOCKS_PREFIX + group
+
+
+def heartbeat_frame(group: str, beat: LockBeat, correlation_id: int, client_id: str) -> bytes:
+    """The request for a lock of ``group``, a frame without its length.
+
+    Raises:
+        InvalidInputError: a name is too long.
+    """
+    joins = beat.epoch == CLAIM
+    fields = {
+        "group_id": helper_group(group),
+        "member_id": beat.member_id,
+        "member_epoch": beat.epoch,
+        "instance_id": beat.instance_id,
+        "rack_id": beat.note,
+        "rebalance_timeout_ms": _REBALANCE_TIMEOUT_MS if joins else _UNCHANGED_MS,
+        "subscribed_topic_names": [] if joins else None,
+        "subscribed_topic_regex": None,
+        "server_assignor": None,
+        # With none named, the member's previous epoch is accepted, too: an answer with a new one may be lost.
+        "topic_partitions": None if beat.epoch == RELEASE else [],
+    }
+    return encode_heartbeat(VERSION, correlation_id, client_id, fields)
+
+
+def read_heartbeat_answer(frame: bytes) -> LockAnswer:
+    """Read the response to `heartbeat_frame`, a frame without its length.
+
+    Raises:
+        DecodeError: the bytes are not one.
+    """
+    answer = decode_heartbeat_answer(VERSION, frame)
+    return LockAnswer(answer["error_code"], answer["member_epoch"], answer["heartbeat_interval_ms"] / 1_000)
+
+
+def holders(frame: bytes) -> tuple[LockHolder, ...] | None:
+    """The locks in the response to a description of one helper group; None where the coordinator refused it.
+
+    Raises:
+        DecodeError: the bytes are not one.
+    """
+    groups = decode_description(frame)
+    if len(groups) != 1 or groups[0]["error_code"] not in (0, _NO_GROUP):
+        return None
+    return tuple(
+        LockHolder(
+            member["instance_id"], member["member_id"], member["member_epoch"] == RELEASE, _note(member["rack_id"])
+        )
+        for member in groups[0]["members"]
+        if member["instance_id"] is not None
+    )
+
+
+def _note(rack_id: str | None) -> str | None:
+    return rack_id if rack_id is not None and len(rack_id) <= NOTE_CHARACTERS_MAX else None
+
+
+def free_instances(instance_ids: Iterable[str], known: Iterable[LockHolder]) -> frozenset[str]:
+    """Those of a group's seats whose lock was released or has expired: nobody, or only a released one, has it.
+
+    ``instance_ids``: of the static members of the group itself that gateways gave. For `SeatsRoster.free`, which also
+    needs what each seat's last member subscribed to.
+    """
+    return frozenset(instance_ids) - {lock.instance_id for lock in known if not lock.released}

@@ -1,0 +1,91 @@
+"""ConsumerGroupDescribe (KIP-848), request and response, version 0: the members of groups whose coordinator assigns.
+
+A static member that left for a while (`consumer_group_heartbeat`) is still described, with member epoch -2.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+from rebalance_agent.groupprotocol.wire.byte_reader import Reader, decode_whole, write_uvarint
+from rebalance_agent.groupprotocol.wire.primitives import INT8, INT16, INT32, STRING, UUID, Array
+from rebalance_agent.groupprotocol.wire.schema import Field, Struct, struct_codec
+
+__all__ = ["DESCRIBE_KEY", "DESCRIBE_VERSION", "decode_description", "encode_describe"]
+
+DESCRIBE_KEY = 69
+"""API key of ConsumerGroupDescribe."""
+DESCRIBE_VERSION = 0
+"""Its first version: all brokers with groups of KIP-848 have it."""
+
+_REQUEST = (Field("group_ids", Array(STRING)), Field("include_authorized_operations", INT8))
+
+_PARTITIONS = Array(
+    Struct(Field("topic_id", UUID), Field("topic_name", STRING), Field("partitions", Array(INT32))),
+)
+_ASSIGNMENT = Struct(Field("topic_partitions", _PARTITIONS))
+
+_MEMBER = Struct(
+    Field("member_id", STRING),
+    Field("instance_id", STRING, nullable_since=0),
+    Field("rack_id", STRING, nullable_since=0),
+    Field("member_epoch", INT32),
+    Field("client_id", STRING),
+    Field("client_host", STRING),
+    Field("subscribed_topic_names", Array(STRING)),
+    Field("subscribed_topic_regex", STRING, nullable_since=0),
+    Field("assignment", _ASSIGNMENT),
+    Field("target_assignment", _ASSIGNMENT),
+)
+
+_GROUP = Struct(
+    Field("error_code", INT16),
+    Field("error_message", STRING, nullable_since=0),
+    Field("group_id", STRING),
+    Field("group_state", STRING),
+    Field("group_epoch", INT32),
+    Field("assignment_epoch", INT32),
+    Field("assignor_name", STRING),
+    Field("members", Array(_MEMBER)),
+    Field("authorized_operations", INT32),
+)
+
+_ANSWER = (Field("throttle_time_ms", INT32), Field("groups", Array(_GROUP)))
+
+_REQUEST_CODEC = struct_codec(_REQUEST, DESCRIBE_VERSION, flexible=True)
+_ANSWER_CODEC = struct_codec(_ANSWER, DESCRIBE_VERSION, flexible=True)
+_HEAD, _SHORT, _CORRELATION_ID_BYTES = struct.Struct(">hhi"), struct.Struct(">h"), 4
+
+
+def encode_describe(correlation_id: int, client_id: str, groups: Sequence[str]) -> bytes:
+    """Encode a request for ``groups`` as a frame without its length.
+
+    Raises:
+        InvalidInputError: a name is too long.
+    """
+    client = client_id.encode()
+    out = bytearray(_HEAD.pack(DESCRIBE_KEY, DESCRIBE_VERSION, correlation_id))
+    out += _SHORT.pack(len(client)) + client
+    write_uvarint(out, 0)  # no tagged fields in the header
+    _REQUEST_CODEC.write(out, {"group_ids": list(groups), "include_authorized_operations": 0})
+    return bytes(out)
+
+
+def decode_description(frame: bytes) -> list[dict[str, Any]]:
+    """Decode the response, a whole frame after its length: its groups, in the order of the request.
+
+    Raises:
+        DecodeError: the bytes are not one.
+    """
+
+    def read(reader: Reader) -> list[dict[str, Any]]:
+        reader.take(_CORRELATION_ID_BYTES)
+        for _ in range(reader.uvarint()):
+            reader.uvarint()
+            reader.take(reader.uvarint())
+        groups: list[dict[str, Any]] = _ANSWER_CODEC.read(reader)["groups"]
+        return groups
+
+    return decode_whole(f"ConsumerGroupDescribeResponse v{DESCRIBE_VERSION}", frame, read)

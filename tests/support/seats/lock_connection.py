@@ -1,0 +1,87 @@
+"""One gateway's locks on a real broker: a blocking connection that carries out what `GroupLocks` decides."""
+
+from __future__ import annotations
+
+import itertools
+import socket
+import struct
+import uuid
+
+from rebalance_agent.gateway.seats.locks import GroupLocks, LockChange
+from rebalance_agent.gateway.seats.locks.lock_frames import (
+    heartbeat_frame,
+    helper_group,
+    holders,
+    read_heartbeat_answer,
+)
+from rebalance_agent.gateway.seats.rules.seat_settings import SeatSettings
+from rebalance_agent.groupprotocol.consumer_group_describe import encode_describe
+
+PATIENCE_S = 60
+
+
+class LockConnection:
+    """The time is the test's own: nothing here waits for a session or a heartbeat."""
+
+    def __init__(self, bootstrap, group, restored=()):
+        self.group, self.now = group, 0.0
+        host, _, port = bootstrap.rpartition(":")
+        self.socket = socket.create_connection((host, int(port)), timeout=PATIENCE_S)
+        self.file = self.socket.makefile("rb")
+        self.numbers = itertools.count(1)
+        self.locks = GroupLocks(SeatSettings(), (str(uuid.uuid4()) for _ in itertools.count()))
+        self.restored = self.do(self.locks.restore(restored, self.now))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.file.close()
+        self.socket.close()
+
+    def exchange(self, frame):
+        self.socket.sendall(struct.pack(">i", len(frame)) + frame)
+        (size,) = struct.unpack(">i", self.file.read(4))
+        return self.file.read(size)
+
+    def send(self, beat):
+        return read_heartbeat_answer(self.exchange(heartbeat_frame(self.group, beat, next(self.numbers), "gateway")))
+
+    def do(self, acts):
+        """Carry out acts, and those that follow from their answers: what became of the locks."""
+        changes, acts = [], list(acts)
+        while acts:
+            act = acts.pop(0)
+            if isinstance(act, LockChange):
+                changes.append(act)
+            else:
+                acts += self.locks.answered(act, self.send(act), self.now)
+        return changes
+
+    def claim(self, seat):
+        return self.do(self.locks.claim(seat, self.now))
+
+    def release(self, seat):
+        return self.do(self.locks.release(seat, self.now))
+
+    def beat(self):
+        """Confirm every lock, as if its heartbeat were due."""
+        self.now += 4.0
+        return self.do(self.locks.due(self.now))
+
+    def description(self):
+        """The helper group's, as the broker sends it."""
+        return self.exchange(encode_describe(next(self.numbers), "gateway", [helper_group(self.group)]))
+
+    def holders(self):
+        """All locks of the group; None while its coordinator loads."""
+        return holders(self.description())
+
+    def notes(self):
+        """Instance id -> its note."""
+        return {one.instance_id: one.note for one in self.holders()}
+
+    def described(self):
+        """Instance id -> whether it is released; None while its coordinator loads."""
+        known = self.holders()
+        return None if known is None else {one.instance_id: one.released for one in known}
