@@ -108,6 +108,21 @@ def stale_owners(processes, state):
     )
 
 
+def unheard_owners(processes, state, known):
+    """Whether ``state`` gives a partition to a member that never got it, and that is in none of the ``known`` stalls.
+
+    The group was Empty before another member got the partition: from then on a stall counts.
+    """
+    got = {
+        (possession.client, possession.partition)
+        for process in processes
+        for possession in process.possessions
+        if possession.stop_last > state.at_ms
+    }
+    given = {(client, name) for client, names in state.owners.items() for name in names if name not in known}
+    return not given <= got
+
+
 def _worked_until(possession, until, still):
     """When the member worked on the partition last, up to ``until``, as far as its lines show."""
     last = min(possession.stop_last, until)

@@ -28,7 +28,8 @@ CHANGES = {
 class Episode:
     """One event that closes an episode. ``open`` are spans that began before it and go on after it.
 
-    ``stale``: a member works on what the records gave to another: its lines do not say how long that stood still.
+    ``stale``: a member works on what the records gave to another, or never got what they gave to it: its lines do not
+    say how long that stood still.
     """
 
     reported: object

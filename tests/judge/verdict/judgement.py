@@ -10,7 +10,7 @@ from judge.evidence.folder import Folder
 from judge.evidence.history import histories
 from judge.evidence.records import decode
 from judge.evidence.reported import kept, published
-from judge.evidence.spans import stale_owners
+from judge.evidence.spans import stale_owners, unheard_owners
 from judge.evidence.truth import contradicted, processes_of, true_spans
 from judge.verdict import counters, tightness
 from judge.verdict.bounds import judged
@@ -80,7 +80,11 @@ def _observer(name, folder, truth):
         static = truth.groups[group]["static"]
         for each in closed:
             state = truth.history[group].state_at(each.reported.at_ms)
-            each.stale = state is not None and stale_owners(truth.processes[group], state)
+            known = {span.partition for span in (*each.spans, *each.open)}
+            processes = truth.processes[group]
+            each.stale = state is not None and (
+                stale_owners(processes, state) or unheard_owners(processes, state, known)
+            )
         slack_s = folder.run.get("slack_s", 0.0)
         for each in filter(None, (judged(each, static=static, slack_s=slack_s) for each in closed)):
             judgements.append(each)

@@ -6,7 +6,7 @@ import pytest
 
 from judge.evidence.facts import State
 from judge.evidence.process import FOREVER, Process
-from judge.evidence.spans import spans, stale_owners
+from judge.evidence.spans import spans, stale_owners, unheard_owners
 
 
 def line(at, what, *partitions, edge=None, **more):
@@ -142,3 +142,9 @@ def test_a_member_that_works_on_what_records_gave_to_another_is_stale(at, owner,
 @pytest.mark.parametrize(("until", "last"), [(1_600, 1_500), (1_800, 1_700), (1_400, None)])
 def test_records_are_processed_at_the_first_and_last_moment_that_a_line_names(until, last):
     assert process("a", [read(1_500, 1_700)]).processed("t-0", 1_400, until) == last
+
+
+@pytest.mark.parametrize(("lines", "known", "unheard"), [([], (), True), ([], ("t-0",), False), (None, (), False)])
+def test_a_member_that_never_got_what_records_gave_it_says_nothing_of_the_stall(lines, known, unheard):
+    lines = called(2_000, "assigned", "t-0") if lines is None else lines
+    assert unheard_owners([process("a", lines)], State(1_900, 1, 1, {"a": {"t-0"}}), known) is unheard
