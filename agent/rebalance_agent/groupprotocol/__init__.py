@@ -12,5 +12,5 @@
 - ``coordinator_partition``: the partition of ``__consumer_offsets`` that holds a group.
 
 Every length and count is bounded by the bytes that are left. The only error that bytes can cause is ``DecodeError``.
-Requests and responses, but for these two, are not decoded here: Kafka clients do that.
+Requests and responses, but for those of KIP-848 above, are not decoded here: Kafka clients do that.
 """

@@ -5,11 +5,11 @@ A static member that left for a while (`consumer_group_heartbeat`) is still desc
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from typing import Any
 
-from rebalance_agent.groupprotocol.wire.byte_reader import Reader, decode_whole, write_uvarint
+from rebalance_agent.groupprotocol.wire.byte_reader import decode_whole
+from rebalance_agent.groupprotocol.wire.frames import read_response, request_frame
 from rebalance_agent.groupprotocol.wire.primitives import INT8, INT16, INT32, STRING, UUID, Array
 from rebalance_agent.groupprotocol.wire.schema import Field, Struct, struct_codec
 
@@ -56,7 +56,6 @@ _ANSWER = (Field("throttle_time_ms", INT32), Field("groups", Array(_GROUP)))
 
 _REQUEST_CODEC = struct_codec(_REQUEST, DESCRIBE_VERSION, flexible=True)
 _ANSWER_CODEC = struct_codec(_ANSWER, DESCRIBE_VERSION, flexible=True)
-_HEAD, _SHORT, _CORRELATION_ID_BYTES = struct.Struct(">hhi"), struct.Struct(">h"), 4
 
 
 def encode_describe(correlation_id: int, client_id: str, groups: Sequence[str]) -> bytes:
@@ -65,12 +64,8 @@ def encode_describe(correlation_id: int, client_id: str, groups: Sequence[str]) 
     Raises:
         InvalidInputError: a name is too long.
     """
-    client = client_id.encode()
-    out = bytearray(_HEAD.pack(DESCRIBE_KEY, DESCRIBE_VERSION, correlation_id))
-    out += _SHORT.pack(len(client)) + client
-    write_uvarint(out, 0)  # no tagged fields in the header
-    _REQUEST_CODEC.write(out, {"group_ids": list(groups), "include_authorized_operations": 0})
-    return bytes(out)
+    fields = {"group_ids": list(groups), "include_authorized_operations": 0}
+    return request_frame(DESCRIBE_KEY, DESCRIBE_VERSION, correlation_id, client_id, _REQUEST_CODEC, fields)
 
 
 def decode_description(frame: bytes) -> list[dict[str, Any]]:
@@ -79,13 +74,7 @@ def decode_description(frame: bytes) -> list[dict[str, Any]]:
     Raises:
         DecodeError: the bytes are not one.
     """
-
-    def read(reader: Reader) -> list[dict[str, Any]]:
-        reader.take(_CORRELATION_ID_BYTES)
-        for _ in range(reader.uvarint()):
-            reader.uvarint()
-            reader.take(reader.uvarint())
-        groups: list[dict[str, Any]] = _ANSWER_CODEC.read(reader)["groups"]
-        return groups
-
-    return decode_whole(f"ConsumerGroupDescribeResponse v{DESCRIBE_VERSION}", frame, read)
+    what = f"ConsumerGroupDescribeResponse v{DESCRIBE_VERSION}"
+    answer = decode_whole(what, frame, lambda reader: read_response(reader, _ANSWER_CODEC))
+    groups: list[dict[str, Any]] = answer["groups"]
+    return groups

@@ -6,12 +6,12 @@ are topic ids. ``member_epoch`` 0 joins, -1 leaves, -2 leaves temporarily (a sta
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping
 from typing import Any
 
-from rebalance_agent.groupprotocol.wire.byte_reader import Reader, decode_whole, write_uvarint
-from rebalance_agent.groupprotocol.wire.primitives import INT16, INT32, STRING, UUID, Array, Codec
+from rebalance_agent.groupprotocol.wire.byte_reader import decode_whole
+from rebalance_agent.groupprotocol.wire.frames import read_request, read_response, request_frame
+from rebalance_agent.groupprotocol.wire.primitives import INT16, INT32, STRING, UUID, Array
 from rebalance_agent.groupprotocol.wire.schema import Field, Struct, struct_codec
 
 __all__ = ["HEARTBEAT_KEY", "HEARTBEAT_VERSIONS", "decode_heartbeat", "decode_heartbeat_answer", "encode_heartbeat"]
@@ -48,10 +48,6 @@ _ANSWER = (
 
 _REQUESTS = {version: struct_codec(_REQUEST, version, flexible=True) for version in HEARTBEAT_VERSIONS}
 _ANSWERS = {version: struct_codec(_ANSWER, version, flexible=True) for version in HEARTBEAT_VERSIONS}
-_SHORT = struct.Struct(">h")
-_REQUEST_HEAD = struct.Struct(">hhi")
-"""API key, version, correlation id."""
-_REQUEST_HEAD_BYTES, _ANSWER_HEAD_BYTES = _REQUEST_HEAD.size, 4
 
 
 def decode_heartbeat(version: int, frame: bytes) -> dict[str, Any]:
@@ -60,13 +56,8 @@ def decode_heartbeat(version: int, frame: bytes) -> dict[str, Any]:
     Raises:
         DecodeError: the bytes are not one.
     """
-
-    def read(reader: Reader) -> dict[str, Any]:
-        reader.take(_REQUEST_HEAD_BYTES)
-        reader.sized(_SHORT, nullable=True)  # the client id, which is never compact
-        return _body(reader, _REQUESTS[version])
-
-    return decode_whole(f"ConsumerGroupHeartbeatRequest v{version}", frame, read)
+    what = f"ConsumerGroupHeartbeatRequest v{version}"
+    return decode_whole(what, frame, lambda reader: read_request(reader, _REQUESTS[version]))
 
 
 def decode_heartbeat_answer(version: int, frame: bytes) -> dict[str, Any]:
@@ -75,12 +66,8 @@ def decode_heartbeat_answer(version: int, frame: bytes) -> dict[str, Any]:
     Raises:
         DecodeError: the bytes are not one.
     """
-
-    def read(reader: Reader) -> dict[str, Any]:
-        reader.take(_ANSWER_HEAD_BYTES)
-        return _body(reader, _ANSWERS[version])
-
-    return decode_whole(f"ConsumerGroupHeartbeatResponse v{version}", frame, read)
+    what = f"ConsumerGroupHeartbeatResponse v{version}"
+    return decode_whole(what, frame, lambda reader: read_response(reader, _ANSWERS[version]))
 
 
 def encode_heartbeat(version: int, correlation_id: int, client_id: str, fields: Mapping[str, Any]) -> bytes:
@@ -89,17 +76,4 @@ def encode_heartbeat(version: int, correlation_id: int, client_id: str, fields: 
     Raises:
         InvalidInputError: a field is missing, of the wrong type or too long.
     """
-    client = client_id.encode()
-    out = bytearray(_REQUEST_HEAD.pack(HEARTBEAT_KEY, version, correlation_id))
-    out += _SHORT.pack(len(client)) + client
-    write_uvarint(out, 0)  # no tagged fields in the header
-    _REQUESTS[version].write(out, fields)
-    return bytes(out)
-
-
-def _body(reader: Reader, codec: Codec) -> dict[str, Any]:
-    for _ in range(reader.uvarint()):
-        reader.uvarint()
-        reader.take(reader.uvarint())
-    fields: dict[str, Any] = codec.read(reader)
-    return fields
+    return request_frame(HEARTBEAT_KEY, version, correlation_id, client_id, _REQUESTS[version], fields)

@@ -140,7 +140,7 @@ class Locks(RuleBasedStateMachine):
 
     @invariant()
     def told_what_is(self):
-        """What a running gateway was told is what it holds, and it knows no more locks than it may."""
+        """A running gateway holds the locks that the last changes granted, and no more than allowed."""
         for one in self.gateways:
             assert len(one.locks) <= LIMITS.seats_max
             if self.now >= one.paused_until + STEP:

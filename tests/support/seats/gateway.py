@@ -217,7 +217,7 @@ class ModelGateway:
 
     @_carry_out.register
     def _(self, act: GiveUpSeat):
-        assert act.member_id, "a LeaveGroup by instance id alone removes whoever has the seat"
+        assert act.member_id, "a LeaveGroup by instance id alone removes any member that has the seat"
         error = self.world.coordinator.leave(self.world.now, act.member_id, act.instance_id)
         self.put(lambda: self._do(self.seats.given_up(act.instance_id, act.member_id, error, self.world.now)))
 

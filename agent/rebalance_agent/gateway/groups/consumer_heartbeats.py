@@ -14,7 +14,7 @@ from kafka.protocol.metadata import MetadataRequest
 
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.groups.assignment_recovery import DESCRIBE_SECONDS
-from rebalance_agent.gateway.groups.frame_handler import NO_ERROR, PASS, FrameHandler, FrameResult, note_loss
+from rebalance_agent.gateway.groups.frame_handler import PASS, FrameHandler, FrameResult, note_loss
 from rebalance_agent.gateway.groups.member_entries import MemberEntry
 from rebalance_agent.gateway.transport.kafka_messages import Ask, OpenedFrame
 from rebalance_agent.gateway.transport.request_head import RequestHead
@@ -24,6 +24,7 @@ from rebalance_agent.groupprotocol.consumer_group_heartbeat import (
     decode_heartbeat,
     decode_heartbeat_answer,
 )
+from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR
 from rebalance_agent.groupprotocol.wire.primitives import uuid_text
 from rebalance_agent.model.partitions import TopicPartitions
 

@@ -1,4 +1,4 @@
-"""The base class of the handlers of one API's frames, and the error codes that concern membership."""
+"""The base class of the handlers of one API's frames, and the error codes that end a membership."""
 
 from __future__ import annotations
 
@@ -12,21 +12,12 @@ from rebalance_agent.gateway.transport.kafka_messages import Ask, OpenedFrame, o
 from rebalance_agent.gateway.transport.request_head import RequestHead
 
 __all__ = [
-    "INCONSISTENT_GROUP_PROTOCOL",
     "LOST",
-    "NO_ERROR",
     "PASS",
-    "REBALANCE_IN_PROGRESS",
     "FrameHandler",
     "FrameResult",
     "note_loss",
 ]
-
-NO_ERROR = 0
-INCONSISTENT_GROUP_PROTOCOL = 23
-REBALANCE_IN_PROGRESS = 27
-"""Kafka's error codes."""
-
 
 LOST = {22: "ILLEGAL_GENERATION", 25: "UNKNOWN_MEMBER_ID", 82: "FENCED_INSTANCE_ID", 110: "FENCED_MEMBER_EPOCH"}
 """Error codes that end a membership, with their names in Kafka."""

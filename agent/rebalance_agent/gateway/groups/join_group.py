@@ -12,7 +12,7 @@ from rebalance_agent.clients.participant import Participant
 from rebalance_agent.gateway.group_rules import Rule
 from rebalance_agent.gateway.groups.client_answers import elected, restore_join
 from rebalance_agent.gateway.groups.client_membership import ClientMembership
-from rebalance_agent.gateway.groups.frame_handler import LOST, NO_ERROR, FrameHandler, FrameResult
+from rebalance_agent.gateway.groups.frame_handler import LOST, FrameHandler, FrameResult
 from rebalance_agent.gateway.groups.gateway_groups import FrameOutcome, GatewayGroups
 from rebalance_agent.gateway.groups.member_entries import MemberEntry
 from rebalance_agent.gateway.groups.offered_protocols import (
@@ -24,6 +24,7 @@ from rebalance_agent.gateway.groups.offered_protocols import (
     own_protocols,
 )
 from rebalance_agent.gateway.transport.kafka_messages import Ask
+from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR
 from rebalance_agent.model.group import RebalanceProtocol
 
 __all__ = ["JoinGroupHandler"]

@@ -19,6 +19,7 @@ from rebalance_agent.clients.participant import Participant
 from rebalance_agent.clock import Clock
 from rebalance_agent.gateway.groups.client_answers import Election
 from rebalance_agent.gateway.transport.kafka_messages import Ask
+from rebalance_agent.groupprotocol.wire.error_codes import LEADER_NOT_AVAILABLE, NO_ERROR
 from rebalance_agent.instrumentation.assign_decision import AssignDecision
 from rebalance_agent.model.subscription import TopicMetadata
 
@@ -26,9 +27,6 @@ __all__ = ["LeaderDecision", "budget_seconds", "decide", "topics_of"]
 
 METADATA_VERSION = 4
 """The first Metadata version that need not create the topics it asks for; every broker since 0.11 has it."""
-
-NO_ERROR, LEADER_NOT_AVAILABLE = 0, 5
-"""Error codes of usable topics; with the second one, some partition has no leader at the moment."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,20 +23,16 @@ from rebalance_agent.gateway.groups.assignment_recovery import DESCRIBE_SECONDS,
 from rebalance_agent.gateway.groups.client_membership import ClientMembership
 from rebalance_agent.gateway.groups.frame_handler import (
     LOST,
-    NO_ERROR,
     PASS,
-    REBALANCE_IN_PROGRESS,
     FrameHandler,
     FrameResult,
     note_loss,
 )
 from rebalance_agent.gateway.groups.member_entries import MemberEntry
 from rebalance_agent.gateway.transport.kafka_messages import Ask
+from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR, REBALANCE_IN_PROGRESS, STALE_MEMBER_EPOCH
 
 __all__ = ["FetchHandler", "HeartbeatHandler", "LeaveGroupHandler", "OffsetCommitHandler", "TxnOffsetCommitHandler"]
-
-STALE_MEMBER_EPOCH = 113
-"""Kafka's error code for a commit of an earlier epoch (KIP-848)."""
 
 
 @dataclass(frozen=True, slots=True)

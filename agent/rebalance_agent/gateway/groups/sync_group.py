@@ -14,10 +14,7 @@ from rebalance_agent.clients.participant import read_assignment
 from rebalance_agent.gateway.groups.client_answers import Election, rename, restore_assignment, translate_assignments
 from rebalance_agent.gateway.groups.client_membership import ClientMembership
 from rebalance_agent.gateway.groups.frame_handler import (
-    INCONSISTENT_GROUP_PROTOCOL,
-    NO_ERROR,
     PASS,
-    REBALANCE_IN_PROGRESS,
     FrameHandler,
     FrameResult,
     note_loss,
@@ -28,6 +25,7 @@ from rebalance_agent.gateway.groups.member_entries import MemberEntry
 from rebalance_agent.gateway.groups.offered_protocols import Offer
 from rebalance_agent.gateway.transport.kafka_messages import Ask
 from rebalance_agent.groupprotocol.consumer_protocol import NEWEST_VERSION
+from rebalance_agent.groupprotocol.wire.error_codes import INCONSISTENT_GROUP_PROTOCOL, NO_ERROR, REBALANCE_IN_PROGRESS
 from rebalance_agent.model.assignment_quality import AssignmentQuality
 from rebalance_agent.model.subscription import ConsumerAssignment
 

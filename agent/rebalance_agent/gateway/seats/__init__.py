@@ -43,7 +43,7 @@ That is the coordinator alone: it refuses the id of the seat's former member.
 
 - ``group_seats``: the state machine of one group; ``gateway_seats``: all groups, the mode, the switch.
 - ``locks``: the locks of seats between gateways, by a helper group; it needs its limits from ``rules`` only.
-- ``rules``: who may have a seat, who may take it over, how long one waits, which errors a client is shown, the limits.
+- ``rules``: which consumers may have a seat or take one over, waiting times, errors that clients get, limits.
 - ``held_joins``: newcomers that wait; ``free_seats``: the seats that they find; ``seated_joins``: JoinGroups that were
   sent with an instance id.
 - ``member_leaves``: the LeaveGroups of seated members; ``seat_keeper``: vacant seats, kept by heartbeats, and given up.

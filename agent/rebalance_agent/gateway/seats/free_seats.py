@@ -18,7 +18,7 @@ class FreeSeats:
     """
 
     def __init__(self, table: SeatTable, roster: SeatsRoster | None, claimed: Collection[str]) -> None:
-        """Look at ``table`` and, where it is known, at ``roster``."""
+        """Index the free seats of ``table`` and of ``roster``; None: other gateways' seats are unknown."""
         self.own: dict[str, dict[str, Seat]] = {}
         self.elsewhere: dict[str, dict[str, FreeSeat]] = {}
         self.vacant: list[Seat] = []

@@ -16,7 +16,7 @@ ROSTER_PERIODS_MAX = 3
 
 
 class GroupPhase(StrEnum):
-    """The coordinator's state of a group, as far as it is known."""
+    """The state of a group at its coordinator; `UNKNOWN` before the first response that shows it."""
 
     UNKNOWN = "unknown"
     EMPTY = "empty"

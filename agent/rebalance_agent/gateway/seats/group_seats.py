@@ -17,8 +17,6 @@ from rebalance_agent.gateway.seats.rules.eligibility import SKIP_ASSIGNMENT_VERS
 from rebalance_agent.gateway.seats.rules.leave_rules import LeaveForecast
 from rebalance_agent.gateway.seats.rules.seat_answers import (
     FENCED,
-    NO_ERROR,
-    REBALANCE_IN_PROGRESS,
     JoinAnswer,
     shown_error,
 )
@@ -34,6 +32,7 @@ from rebalance_agent.gateway.seats.seat_acts import (
 )
 from rebalance_agent.gateway.seats.seat_keeper import SeatKeeper
 from rebalance_agent.gateway.seats.seated_joins import SeatedJoins
+from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR, REBALANCE_IN_PROGRESS
 
 __all__ = ["GroupSeats"]
 

@@ -15,7 +15,7 @@ __all__ = ["Seat", "SeatState", "SeatTable"]
 
 
 class SeatState(StrEnum):
-    """Who is in a seat. A closed set, for a gauge's label."""
+    """The state of a seat. A closed set, for a gauge's label."""
 
     JOINING = "joining"
     """A JoinGroup with its instance id was sent and is not answered. No heartbeat is sent for it."""

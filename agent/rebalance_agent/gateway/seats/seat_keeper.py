@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from rebalance_agent.gateway.seats.rules.act_reasons import GiveUpReason
 from rebalance_agent.gateway.seats.rules.join_profile import ProfileDifference
-from rebalance_agent.gateway.seats.rules.seat_answers import COORDINATOR_MOVED, FENCED, NO_ERROR, REBALANCE_IN_PROGRESS
+from rebalance_agent.gateway.seats.rules.seat_answers import FENCED
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatSettings
 from rebalance_agent.gateway.seats.seat import Seat, SeatState, SeatTable
 from rebalance_agent.gateway.seats.seat_acts import GiveUpSeat, KeepSeat, ReleaseLock, SeatAct
+from rebalance_agent.groupprotocol.wire.error_codes import COORDINATOR_MOVED, NO_ERROR, REBALANCE_IN_PROGRESS
 
 __all__ = ["SeatKeeper"]
 

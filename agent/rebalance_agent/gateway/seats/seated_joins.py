@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from rebalance_agent.gateway.seats.group_facts import GroupFacts, GroupPhase
 from rebalance_agent.gateway.seats.rules.act_reasons import PlainReason
 from rebalance_agent.gateway.seats.rules.eligibility import LastMember, Newcomer
-from rebalance_agent.gateway.seats.rules.seat_answers import NO_ERROR, JoinAnswer, join_answer
+from rebalance_agent.gateway.seats.rules.seat_answers import JoinAnswer, join_answer
 from rebalance_agent.gateway.seats.seat import Seat, SeatState, SeatTable
 from rebalance_agent.gateway.seats.seat_acts import ForwardJoin, ForwardSeated, SeatAct
 from rebalance_agent.gateway.seats.seat_keeper import SeatKeeper
+from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR
 
 __all__ = ["SeatedJoins"]
 

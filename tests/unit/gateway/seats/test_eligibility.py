@@ -1,4 +1,4 @@
-"""Who may have a seat, and which; each refusal has a name."""
+"""Which consumers may have which seat; each refusal has a name."""
 
 from __future__ import annotations
 

@@ -317,7 +317,7 @@ def test_a_returned_leader_that_watches_no_topics_is_made_to_rejoin_once_when_th
     group.described(STABLE, 0.0)
     group.join(newcomer(2, version=version), 0.0, 0.0)
     group.leave("m1", None, DEAR, 0.0, 0.0)
-    group.join_answered(2, 0, "m2", 5, leads=False, now=0.0)  # it is told that its predecessor leads
+    group.join_answered(2, 0, "m2", 5, leads=False, now=0.0)  # the response names its predecessor as leader
     group.topics_changed()
     assert group.heartbeat_answered("m2", 0, 1.0)[1] == shown
     assert group.heartbeat_answered("m2", 0, 4.0)[1] == 0

@@ -196,7 +196,7 @@ def test_a_restarted_gateway_goes_on_as_the_member_that_it_was():
     assert after.claim("s", 20.0) == [LockBeat("s", "member-1", 1, 20.0)]
     assert after.answered(beat, OK, 20.1) == [LockChange("s")]
     assert after.held("s", 29.9)
-    # A list of more locks than may be, or of those that are known.
+    # The saved list has more locks than are allowed, or locks that are held already.
     few = new_locks(seats_max=1)
     assert len(few.restore([*saved, *saved, SavedLock("t", "member-9", 1)], 0.0)) == len(few) == 1
 

@@ -15,8 +15,9 @@ from rebalance_agent.gateway.seats.locks.lock_acts import (
     LockLoss,
     SavedLock,
 )
-from rebalance_agent.gateway.seats.locks.lock_errors import COORDINATOR_MOVED, NO_ERROR, loss_of
+from rebalance_agent.gateway.seats.locks.lock_errors import loss_of
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatSettings
+from rebalance_agent.groupprotocol.wire.error_codes import COORDINATOR_MOVED, NO_ERROR
 
 __all__ = ["GroupLocks"]
 

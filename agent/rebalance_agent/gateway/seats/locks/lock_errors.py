@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from rebalance_agent.gateway.seats.locks.lock_acts import LockLoss
 
-__all__ = ["COORDINATOR_MOVED", "NO_ERROR", "loss_of", "loss_text"]
-
-NO_ERROR = 0
-COORDINATOR_MOVED = frozenset({14, 15, 16})
-"""COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR: nothing was done; to be tried again."""
+__all__ = ["loss_of", "loss_text"]
 
 _LOSSES = {
     25: LockLoss.LOST,  # UNKNOWN_MEMBER_ID

@@ -1,6 +1,6 @@
-"""The rules of seats as functions without state: who may have a seat, who may take it over, how long one waits.
+"""The rules of seats, functions without state: which consumers may have a seat or take one over, and waiting times.
 
-- ``eligibility``: who may have a seat, and which; ``join_profile``: whether two consumers are equal.
+- ``eligibility``: which consumers may have which seat; ``join_profile``: whether two consumers are equal.
 - ``leave_rules``: whether the seat of a consumer that leaves is kept; ``wait_times``: how long newcomers wait.
 - ``seat_answers``: the errors that a client is shown; ``act_reasons``: why something is not done.
 - ``seat_settings``: the mode and all limits.

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-__all__ = ["COORDINATOR_MOVED", "FENCED", "JoinAnswer", "join_answer", "shown_error"]
+from rebalance_agent.groupprotocol.wire.error_codes import (
+    COORDINATOR_MOVED,
+    FENCED_INSTANCE_ID,
+    NO_ERROR,
+    UNKNOWN_MEMBER_ID,
+)
 
-NO_ERROR = 0
-UNKNOWN_MEMBER_ID = 25
-REBALANCE_IN_PROGRESS = 27
-FENCED_INSTANCE_ID = 82
-"""Kafka's error codes."""
-
-COORDINATOR_MOVED = frozenset({14, 15, 16})
-"""COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR: to be tried again, with any frame."""
+__all__ = ["FENCED", "JoinAnswer", "join_answer", "shown_error"]
 
 FENCED = frozenset({UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID})
 """The member does not exist any more, or another one has its seat."""

@@ -1,0 +1,28 @@
+"""Kafka's error codes that the agent acts on, by their names in Kafka."""
+
+from __future__ import annotations
+
+__all__ = [
+    "COORDINATOR_MOVED",
+    "FENCED_INSTANCE_ID",
+    "INCONSISTENT_GROUP_PROTOCOL",
+    "LEADER_NOT_AVAILABLE",
+    "NO_ERROR",
+    "REBALANCE_IN_PROGRESS",
+    "STALE_MEMBER_EPOCH",
+    "UNKNOWN_MEMBER_ID",
+]
+
+NO_ERROR = 0
+LEADER_NOT_AVAILABLE = 5
+"""Some partition of the topic has no leader at the moment."""
+INCONSISTENT_GROUP_PROTOCOL = 23
+UNKNOWN_MEMBER_ID = 25
+REBALANCE_IN_PROGRESS = 27
+FENCED_INSTANCE_ID = 82
+STALE_MEMBER_EPOCH = 113
+"""A commit of an earlier epoch (KIP-848)."""
+
+COORDINATOR_MOVED = frozenset({14, 15, 16})
+"""COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR: nothing was done; any frame may be sent
+again."""

@@ -1,0 +1,62 @@
+"""Requests and responses with a flexible header (KIP-482) as frames: header and fields, without the frame's length."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from typing import Any
+
+from rebalance_agent.groupprotocol.wire.byte_reader import Reader, write_uvarint
+from rebalance_agent.groupprotocol.wire.primitives import Codec
+
+__all__ = ["read_request", "read_response", "request_frame"]
+
+_REQUEST_HEAD = struct.Struct(">hhi")
+"""API key, version, correlation id."""
+_CORRELATION_ID_BYTES = 4
+_SHORT = struct.Struct(">h")
+
+
+def request_frame(
+    key: int, version: int, correlation_id: int, client_id: str, codec: Codec, fields: Mapping[str, Any]
+) -> bytes:
+    """Encode a request.
+
+    Raises:
+        InvalidInputError: a field is missing, of the wrong type or too long.
+    """
+    client = client_id.encode()
+    out = bytearray(_REQUEST_HEAD.pack(key, version, correlation_id))
+    out += _SHORT.pack(len(client)) + client
+    write_uvarint(out, 0)  # no tagged fields in the header
+    codec.write(out, fields)
+    return bytes(out)
+
+
+def read_request(reader: Reader, codec: Codec) -> dict[str, Any]:
+    """Read the fields of a request after its header.
+
+    Raises:
+        DecodeError: the bytes are not one.
+    """
+    reader.take(_REQUEST_HEAD.size)
+    reader.sized(_SHORT, nullable=True)  # the client id, which is never compact
+    return _fields(reader, codec)
+
+
+def read_response(reader: Reader, codec: Codec) -> dict[str, Any]:
+    """Read the fields of a response after its header.
+
+    Raises:
+        DecodeError: the bytes are not one.
+    """
+    reader.take(_CORRELATION_ID_BYTES)
+    return _fields(reader, codec)
+
+
+def _fields(reader: Reader, codec: Codec) -> dict[str, Any]:
+    for _ in range(reader.uvarint()):  # the header's tagged fields
+        reader.uvarint()
+        reader.take(reader.uvarint())
+    fields: dict[str, Any] = codec.read(reader)
+    return fields
