@@ -1,53 +1,40 @@
-"""Produces records for all groups, some for each partition every half second, so that members have work."""
+"""The process that produces records for all groups, so that members have work."""
 
 from __future__ import annotations
 
-import threading
+import json
+import subprocess
+import sys
 
-from confluent_kafka import KafkaException, Producer
+from judge.play.member import ENVIRONMENT, PROGRAMS
 
-EVERY_S = 0.4
+ENDED_S = 10
 
 
 class Source:
-    """A thread that produces to all partitions of all topics of the groups."""
+    """`producer` for all topics of the groups; it notes in ``source.ndjson`` when it was late."""
 
     def __init__(self, context, groups):
-        self._context, self._prefixes = context, tuple(f"{group.name}-" for group in groups)
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._produce, daemon=True)
-        self._thread.start()
-
-    def _produce(self):
-        producer = Producer(
-            {
-                "bootstrap.servers": self._context.kafka.bootstrap_servers,
-                "linger.ms": 50,
-                "message.timeout.ms": 5_000,
-                "topic.metadata.refresh.interval.ms": 3_000,
-                "log_level": 0,
-            }
-        )
-        sizes, rounds = {}, 0
-        while not self._stop.wait(EVERY_S):
-            if rounds % 8 == 0:
-                try:
-                    topics = producer.list_topics(timeout=5).topics
-                    sizes = {
-                        name: len(each.partitions) for name, each in topics.items() if name.startswith(self._prefixes)
-                    }
-                except KafkaException:
-                    pass
-            rounds += 1
-            for topic, size in sizes.items():
-                for number in range(size):
-                    try:
-                        producer.produce(topic, b"x", partition=number)
-                    except (BufferError, KafkaException):
-                        break
-            producer.poll(0)
+        config = {
+            "bootstrap": context.kafka.bootstrap_servers,
+            "prefixes": [f"{group.name}-" for group in groups],
+            "file": str(context.folder / "source.ndjson"),
+        }
+        with (context.folder / "members" / "errors.log").open("ab") as errors:
+            self._popen = subprocess.Popen(
+                [sys.executable, str(PROGRAMS / "producer.py"), json.dumps(config)],
+                env=ENVIRONMENT,
+                stdin=subprocess.PIPE,
+                stdout=errors,
+                stderr=errors,
+                start_new_session=True,
+            )
 
     def end(self):
         """Stop."""
-        self._stop.set()
-        self._thread.join()
+        self._popen.stdin.close()
+        try:
+            self._popen.wait(ENDED_S)
+        except subprocess.TimeoutExpired:
+            self._popen.kill()
+            self._popen.wait()
