@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from itertools import count
 from time import monotonic, sleep, time_ns
@@ -30,7 +32,7 @@ from rebalance_agent.groupprotocol.tables.consumer_groups import (
 from rebalance_agent.groupprotocol.tables.kind import RecordTable
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 
-__all__ = ["ATTACKS", "EVENTS", "HOSTILE"]
+__all__ = ["ATTACKS", "EVENTS", "HOSTILE", "attacked"]
 
 HOSTILE = "hostile"
 """How the names of its groups begin."""
@@ -159,6 +161,25 @@ ATTACKS = {
     "long-names": Attack("200 groups with names of 30,000 characters", 20, _long_names),
     "events": Attack("member events that claim 100,000 partitions each", 200, _events),
 }
+
+
+@contextmanager
+def attacked(bootstrap: str, kinds: Sequence[str], seed: int) -> Iterator[None]:
+    """Attack in one process for each of ``kinds``.
+
+    Raises:
+        SystemExit: an attack ended before the body did.
+    """
+    attackers = [subprocess.Popen([sys.executable, "-m", "bench.attack", bootstrap, kind, str(seed)]) for kind in kinds]
+    try:
+        yield
+    finally:
+        ended = [attacker.poll() for attacker in attackers]
+        for attacker in attackers:
+            attacker.kill()
+            attacker.wait()
+        if any(code is not None for code in ended):
+            raise SystemExit(f"an attack ended by itself: {dict(zip(kinds, ended, strict=True))}")
 
 
 def main() -> None:

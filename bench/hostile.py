@@ -11,14 +11,13 @@ import contextlib
 import http.client
 import json
 import re
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
 from time import monotonic, sleep, time_ns
 from typing import NamedTuple
 
-from bench.attack import ATTACKS
+from bench.attack import ATTACKS, attacked
 from bench.measure import percentile, table
 from bench.observing import PATIENCE_S, Observer, observer
 from bench.start import compacted
@@ -72,7 +71,7 @@ def beside(kinds: Sequence[str], samples: int, seed: int) -> Beside:
     """Run attacks of these ``kinds`` until ``samples`` records of the timed group are shown."""
     with compacted(GROUPS) as kafka, observer(kafka.bootstrap_servers) as watching:
         watching.wait(watching.ready, PATIENCE_S)
-        with _large(kafka.bootstrap_servers) as written, _attacked(kafka.bootstrap_servers, kinds, seed):
+        with _large(kafka.bootstrap_servers) as written, attacked(kafka.bootstrap_servers, kinds, seed):
             sleep(SETTLING_S)
             bare, shown = timed(kafka.bootstrap_servers, watching, 0, samples, _generation)
             named = sorted(set(_NAMED.findall(watching.metrics())))
@@ -94,20 +93,6 @@ def _completed(watching: Observer, group: str) -> int:
     """Rebalances that the observer has counted."""
     counted = re.compile(rf'^kafka_rebalance_completed_total\{{consumergroup="{group}",[^}}]*\}} (\S+)$', re.MULTILINE)
     return sum(int(float(number)) for number in counted.findall(watching.metrics()))
-
-
-@contextlib.contextmanager
-def _attacked(bootstrap: str, kinds: Sequence[str], seed: int) -> Iterator[None]:
-    attackers = [subprocess.Popen([sys.executable, "-m", "bench.attack", bootstrap, kind, str(seed)]) for kind in kinds]
-    try:
-        yield
-    finally:
-        ended = [attacker.poll() for attacker in attackers]
-        for attacker in attackers:
-            attacker.kill()
-            attacker.wait()
-        if any(code is not None for code in ended):
-            raise SystemExit(f"an attack ended by itself: {dict(zip(kinds, ended, strict=True))}")
 
 
 @contextlib.contextmanager

@@ -89,7 +89,7 @@ def _start(stack, kafka, options, folder):
     (port,) = free_ports(1)
     events = f"127.0.0.1:{port}"
     shared = [f"--bootstrap-servers={','.join(fronts)}", f"--events-topic={EVENTS}"]
-    observer = Agent(folder, "observe", [*shared, "--settle-seconds=1", "--groups-allow=chaos-.*"])
+    observer = Agent(folder, "observe", [*shared, "--settle-seconds=1", "--groups-allow=chaos-.*|hostile-.*"])
     sidecar = Agent(folder, "sidecar", [*shared, f"--events-listen={events}"])
     for agent in (observer, sidecar):
         stack.callback(agent.end)

@@ -19,6 +19,7 @@ from pathlib import Path
 TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS), str(TESTS.parent)]
 
+from bench.attack import ATTACKS, attacked  # noqa: E402
 from bench.observing import PATIENCE_S, STOP_S, observer  # noqa: E402
 from bench.synthetic import offsets_broker  # noqa: E402
 
@@ -60,13 +61,21 @@ def main() -> int:
         "--rate", type=float, default=20.0, help="rebalances a second of all groups together (default 20)"
     )
     parser.add_argument("--seed", type=int, default=1, help="what the groups do follows from it (default 1)")
+    parser.add_argument(
+        "--attack",
+        action="append",
+        choices=ATTACKS,
+        default=[],
+        metavar="KIND",
+        help=f"a hostile tenant beside them; repeatable: {', '.join(ATTACKS)}",
+    )
     parser.add_argument("--report", type=Path, metavar="FILE", help="write the curves there, as an HTML page")
     options = parser.parse_args()
     if options.hours < HOURS_MIN or options.groups < 1 or options.rate <= 0:
         parser.error(f"--hours must be {HOURS_MIN} at least, --groups 1, and --rate more than 0")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        samples, rebalances, ended = _soaked(options.hours, options.groups, options.rate, options.seed)
+        samples, rebalances, ended = _soaked(options)
     except KeyboardInterrupt:
         print("soak: interrupted")
         return INTERRUPTED
@@ -74,7 +83,8 @@ def main() -> int:
     hours = [each.hours for each in counted]
     slopes = [fitted(hours, [getattr(each, measure.name) for each in counted]) for measure in MEASURES]
     summary = (
-        f"{options.groups:,} groups, {rebalances:,} rebalances in {samples[-1].hours:.2f} h, seed {options.seed}; "
+        f"{options.groups:,} groups, {rebalances:,} rebalances in {samples[-1].hours:.2f} h, seed {options.seed}"
+        f"{''.join(f', attack {kind}' for kind in options.attack)}; "
         f"{len(counted)} samples after the first {WARM:.0%} of the time"
     )
     if not ended:
@@ -87,12 +97,12 @@ def main() -> int:
     return not ended or any(slope.grows(measure.allowed) for measure, slope in zip(MEASURES, slopes, strict=True))
 
 
-def _soaked(hours: float, groups: int, rate: float, seed: int) -> tuple[list[Sample], int, bool]:
+def _soaked(options: argparse.Namespace) -> tuple[list[Sample], int, bool]:
     """The samples, the number of rebalances meanwhile, and whether the observer ended on SIGTERM."""
     samples: list[Sample] = []
     rebalances = 0
     try:
-        for sample, so_far in _observed(hours, groups, rate, seed):
+        for sample, so_far in _observed(options):
             samples.append(sample)
             rebalances = so_far
     except subprocess.TimeoutExpired:  # what was seen until then is worth reporting all the same
@@ -100,12 +110,13 @@ def _soaked(hours: float, groups: int, rate: float, seed: int) -> tuple[list[Sam
     return samples, rebalances, True
 
 
-def _observed(hours: float, groups: int, rate: float, seed: int) -> Iterator[tuple[Sample, int]]:
+def _observed(options: argparse.Namespace) -> Iterator[tuple[Sample, int]]:
     """Yield samples over time, each with the number of rebalances since the first."""
+    hours, groups = options.hours, options.groups
     clock, quiet = SystemClock(), threading.Event()
     every_s = max(EVERY_MIN_S, hours * 3600 / SAMPLES)
     with offsets_broker() as (kafka, _), contextlib.ExitStack() as stack:
-        churn = Churn(kafka.bootstrap_servers, groups, rate, seed, clock)
+        churn = Churn(kafka.bootstrap_servers, groups, options.rate, options.seed, clock)
         churn.populate()
         watching = stack.enter_context(observer(kafka.bootstrap_servers, "--log-level", "warning"))
         watching.wait(lambda: watching.shown() >= groups and watching.ready(), PATIENCE_S, 0.5)
@@ -115,14 +126,15 @@ def _observed(hours: float, groups: int, rate: float, seed: int) -> Iterator[tup
         stack.callback(churn.stop)
         begun, hurried = clock.monotonic(), churn.rebalances
         before = begun, watching.cpu_seconds()
-        while clock.monotonic() - begun < hours * 3600:
-            quiet.wait(every_s)
-            if watching.process.poll() is not None:
-                raise SystemExit(f"the observer ended with {watching.process.returncode}")
-            if not churn.running:
-                raise SystemExit("nothing churns any more")
-            yield sampled(watching, clock, begun, before), churn.rebalances - hurried
-            before = clock.monotonic(), watching.cpu_seconds()
+        with attacked(kafka.bootstrap_servers, options.attack, options.seed):
+            while clock.monotonic() - begun < hours * 3600:
+                quiet.wait(every_s)
+                if watching.process.poll() is not None:
+                    raise SystemExit(f"the observer ended with {watching.process.returncode}")
+                if not churn.running:
+                    raise SystemExit("nothing churns any more")
+                yield sampled(watching, clock, begun, before), churn.rebalances - hurried
+                before = clock.monotonic(), watching.cpu_seconds()
         churn.stop()
         group, number = churn.last()
         # One that reads no more takes no more, either.

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
+
 from chaos.faults.agent_faults import AGENT_FAULTS
 from chaos.faults.broker_faults import BROKER_FAULTS
+from chaos.processes.programs import ENVIRONMENT, MODULE
+from support.observer.observing import PATIENCE_S
 
 DELAY_S, LOSS = (0.05, 0.6), (0.05, 0.4)
 
@@ -40,6 +44,18 @@ def _connections_reset(context, _fault):
     context.network.reset()
 
 
+# Other tenants
+
+
+def _hostile_tenant(context, fault):
+    """Other groups, made by clients that no library makes, cost the observer as much as they can."""
+    brokers = context.kafka.bootstrap_servers
+    seed = context.chance.randrange(1_000_000)
+    command = [*MODULE, "chaos.faults.tenant", brokers, context.events, str(fault.seconds), str(seed)]
+    done = subprocess.run(command, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True, check=True, timeout=PATIENCE_S)
+    print(f"           tenant: {done.stdout.strip()}", flush=True)
+
+
 # The pipeline
 
 
@@ -57,5 +73,6 @@ INJECTED = {
     "network loses": _network_loses,
     "connections reset": _connections_reset,
     **AGENT_FAULTS,
+    "hostile tenant": _hostile_tenant,
     "stream killed": _stream_killed,
 }

@@ -42,6 +42,7 @@ FAULTS = {
     "sidecar out of memory": (1, 2, 6),
     "sidecar clock set forward": (1, 2, 900),
     "sidecar clock set back": (1, 2, 900),
+    "hostile tenant": (2, 5, 10),
     "stream killed": (2, 0, 5),
 }
 """Fault -> how often it is drawn, and how long it lasts. Of clocks: by how many seconds they are set; of an agent that

@@ -20,14 +20,18 @@ from support.observer.observing import PATIENCE_S
 
 SCRAPE_S = 1.0
 LOADED = "snapshots_loaded"
+MEMORY_MIB = {"observe": 384, "sidecar": 256}
 PEAK = re.compile(r"^VmHWM:\s+(\d+) kB", re.MULTILINE)
 
 
 class Agent:
-    """One role as a process; ``lives`` are its processes so far, the last one perhaps running."""
+    """One role as a process; ``lives`` are its processes so far, the last one perhaps running.
+
+    ``memory_mib``: the limit of the chart.
+    """
 
     def __init__(self, folder, role, flags):
-        self.folder, self.lives = folder, []
+        self.folder, self.lives, self.memory_mib = folder, [], MEMORY_MIB[role]
         self._role, self._flags = role, flags
         self._clock_file = folder / f"{role}.clock"
         self._clock_file.write_text("0")
@@ -72,7 +76,7 @@ class Life:
         self.name = f"{role}-{number}"
         self.events, self.log = folder / f"{self.name}.ndjson", folder / f"{self.name}.log"
         self.scrapes, self.port, self.killed, self.stopped = [], None, False, False
-        self._written, self._starved, self._lived_s = 0, False, None
+        self._written, self._starved, self._lived_s, self._peak_mib = 0, False, None, 0.0
         flags = [*flags, "--listen=127.0.0.1:0", "--log-format=json"]
         if role == "observe":
             flags.append(f"--events-file={self.events}")
@@ -118,11 +122,11 @@ class Life:
         return self._process.pid
 
     def peak_mib(self):
-        """The most resident memory that it ever had (MiB); 0 where it has ended."""
+        """The most resident memory (MiB) that it ever had; of one that ended, until the last scrape."""
         with contextlib.suppress(OSError):
             if found := PEAK.search(Path(f"/proc/{self.pid}/status").read_text()):
-                return int(found[1]) / 1024
-        return 0.0
+                self._peak_mib = max(self._peak_mib, int(found[1]) / 1024)
+        return self._peak_mib
 
     def ready(self):
         """Whether it reports that it is ready."""
@@ -206,6 +210,7 @@ class Life:
 
     def _scrape(self):
         while not self._ended.wait(SCRAPE_S):
+            self.peak_mib()
             if self.port is not None and self.running:
                 self.scrape()
 

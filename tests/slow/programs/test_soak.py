@@ -17,9 +17,10 @@ RUN = (sys.executable, str(Path(__file__).parents[2] / "soak" / "run.py"))
 
 def test_a_soak_reports_every_measure(tmp_path):
     report = tmp_path / "soak.html"
-    size = ("--hours", "0.01", "--groups", "30", "--rate", "50", "--report", str(report))
+    size = ("--hours", "0.01", "--groups", "30", "--rate", "50", "--attack", "generations", "--report", str(report))
     done = subprocess.run([*RUN, *size], capture_output=True, text=True, check=False)
     verdicts = [line for line in done.stdout.splitlines() if line.endswith((": flat", ": GROWS"))]
     assert [line.partition(":")[0] for line in verdicts] == [each.title for each in MEASURES], done.stderr
+    assert "attack generations;" in done.stdout
     assert done.returncode == any(line.endswith("GROWS") for line in verdicts)
     assert report.read_text(encoding="utf-8").count("<svg") == len(MEASURES)

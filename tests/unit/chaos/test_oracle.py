@@ -59,19 +59,28 @@ def test_instrumented_groups_of_which_nothing_was_published_are_wrong():
 
 
 def test_an_agent_that_is_not_well_in_the_end_is_wrong():
-    well, ill = (
-        SimpleNamespace(life=SimpleNamespace(name=name, ready=lambda ready=ready: ready, peak_mib=lambda: 70.4))
-        for name, ready in (("observe-2", True), ("sidecar-1", False))
-    )
-    verdict = back((well, ill), patience_s=0)
+    verdict = back((agent(life("observe-2")), agent(life("sidecar-1", ready=lambda: False))), patience_s=0)
     assert verdict.what == "memory at most: observe-2 70 MiB, sidecar-1 70 MiB"
     assert verdict.wrong == ("sidecar-1 is not ready in the end",)
 
 
+def test_an_agent_that_took_more_memory_than_the_chart_gives_it_is_wrong_though_it_was_restarted():
+    verdict = back((agent(life("observe-1", mib=401.0), life("observe-2")),))
+    assert verdict.what == "memory at most: observe-1 401 MiB, observe-2 70 MiB"
+    assert verdict.wrong == ("observe-1 took 401 MiB: more than 384",)
+
+
 def test_an_agent_that_does_not_answer_at_once_is_well():
     answers = iter([False, True])
-    life = SimpleNamespace(name="observe-1", ready=lambda: next(answers), peak_mib=lambda: 70.4)
-    assert back((SimpleNamespace(life=life),)).wrong == ()
+    assert back((agent(life("observe-1", ready=lambda: next(answers))),)).wrong == ()
+
+
+def life(name, ready=lambda: True, mib=70.4):
+    return SimpleNamespace(name=name, ready=ready, peak_mib=lambda: mib)
+
+
+def agent(*lives):
+    return SimpleNamespace(lives=lives, life=lives[-1], memory_mib=384)
 
 
 def test_a_cluster_that_does_not_answer_at_once_is_asked_again(monkeypatch):
