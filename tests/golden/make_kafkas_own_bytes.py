@@ -23,6 +23,9 @@ from support.kafka.kafkas_java import KafkasMessage, KafkasSerde, kafka_form, st
 OUT = Path(__file__).with_name("kafkas_own_bytes.json")
 TOPIC_ID = "AAECAwQFBgcICQoLDA0ODw"
 CLIENTS = "org.apache.kafka.clients.consumer"
+SHARE_VERSIONS = {"ShareFetch": 2, "ShareAcknowledge": 2}
+RECORDS_OF_A_PARTITION = bytes(range(80))
+"""A gateway does not look at them."""
 
 
 def text(data: bytes) -> str:
@@ -189,6 +192,50 @@ def cooperative_sticky_user_data() -> bytes:
     return drained(assignor.subscriptionUserData(jpype.JClass("java.util.HashSet")()))
 
 
+def share_responses() -> Iterator[dict[str, Any]]:
+    """Every version of both responses of share groups: without brokers, with two, and with other hosts."""
+    partition = {
+        "partitionIndex": 3,
+        "errorCode": 6,
+        "errorMessage": None,
+        "currentLeader": {"leaderId": 2, "leaderEpoch": 9},
+    }
+    fetched = {
+        **partition,
+        "acknowledgeErrorCode": 0,
+        "acknowledgeErrorMessage": "h\u00e9llo",
+        "records": text(RECORDS_OF_A_PARTITION),
+        "acquiredRecords": [{"firstOffset": 5, "lastOffset": 9, "deliveryCount": 1}],
+    }
+    partitions = {"ShareFetch": fetched, "ShareAcknowledge": partition}
+    for name, newest in SHARE_VERSIONS.items():
+        message = KafkasMessage(f"{name}ResponseData")
+        for version in range(1, newest + 1):
+            fields_of = {
+                "throttleTimeMs": 1,
+                "errorCode": 0,
+                "errorMessage": None,
+                "responses": [{"topicId": TOPIC_ID, "partitions": [partitions[name], partitions[name]]}],
+            }
+            if name == "ShareFetch" or version > 1:
+                fields_of["acquisitionLockTimeoutMs"] = 30_000
+            hosts = {"none": (), "brokers": ("broker-1", "broker-2"), "rewritten": ("127.0.0.1", "127.0.0.1")}
+            yield {
+                "api": name,
+                "version": version,
+                **{
+                    about: text(message.encode(version, {**fields_of, "nodeEndpoints": list(endpoints(names))})[2:])
+                    for about, names in hosts.items()
+                },
+            }
+
+
+def endpoints(hosts: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+    """Brokers 1 and 2, ports 9001 and 9002; the second one has no rack."""
+    for number, host in enumerate(hosts, start=1):
+        yield {"nodeId": number, "host": host, "port": 9_000 + number, "rack": "r" if number == 1 else None}
+
+
 def drained(buffer: Any) -> bytes:
     """The bytes that a Java buffer has left."""
     return bytes(buffer.get(index) & 0xFF for index in range(buffer.position(), buffer.limit()))
@@ -203,6 +250,7 @@ def main() -> None:
         "assignments": {str(version): text(assignment(version)) for version in range(4)},
         "sticky_user_data": text(sticky_user_data()),
         "cooperative_sticky_user_data": text(cooperative_sticky_user_data()),
+        "share_responses": list(share_responses()),
     }
     OUT.write_text(json.dumps(golden, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 

@@ -33,7 +33,8 @@ class KafkasMessage:
 
     def __init__(self, name: str) -> None:
         start_java()
-        package = "common.message" if name.startswith("ConsumerProtocol") else "coordinator.group.generated"
+        of_clients = name.startswith("ConsumerProtocol") or name.endswith("ResponseData")
+        package = "common.message" if of_clients else "coordinator.group.generated"
         self._class = jpype.JClass(f"org.apache.kafka.{package}.{name}")
         self._converter = jpype.JClass(f"org.apache.kafka.{package}.{name}JsonConverter")
         self._mapper = jpype.JClass("com.fasterxml.jackson.databind.ObjectMapper")()

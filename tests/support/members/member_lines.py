@@ -82,6 +82,11 @@ class ProcessMember(Lines):
             word, *numbers = line.split()
             self.take_line(word, *map(int, numbers))
 
+    @property
+    def pid(self):
+        """The process id."""
+        return self._process.pid
+
     def close(self):
         """Leave the group and end; repeated calls have no effect."""
         if self._process.stdin.closed:
@@ -104,21 +109,19 @@ class ProcessMember(Lines):
 
 def java_member(bootstrap, group, topic, client_id, assignor="RangeAssignor", **properties):
     """Java's consumer."""
-    paths = os.pathsep.join((str(HERE.parents[2] / "agent"), str(HERE.parents[1])))
-    start = [
-        sys.executable,
-        "-W",
-        "ignore",
-        "-m",
-        "support.members.java_member",
-        bootstrap,
-        group,
-        topic,
-        client_id,
-        assignor,
-    ]
     more = ["=".join(each) for each in properties.items()]
-    return ProcessMember([*start, *more], {**os.environ, "PYTHONPATH": paths})
+    return _python_member("java_member", bootstrap, group, topic, client_id, assignor, *more)
+
+
+def java_share_member(bootstrap, group, topic, client_id):
+    """Java's share consumer (KIP-932)."""
+    return _python_member("java_share_member", bootstrap, group, topic, client_id)
+
+
+def _python_member(program, *arguments):
+    paths = os.pathsep.join((str(HERE.parents[2] / "agent"), str(HERE.parents[1])))
+    command = [sys.executable, "-W", "ignore", "-m", f"support.members.{program}", *arguments]
+    return ProcessMember(command, {**os.environ, "PYTHONPATH": paths})
 
 
 @cache

@@ -419,7 +419,7 @@ def versions(version, apis, error_code=0):
 @pytest.mark.parametrize("version", range(ApiVersionsResponse.max_version + 1))
 @run
 async def test_versions_are_capped_where_answers_are_rewritten_and_nowhere_else(version):
-    offered = [(0, 0, 99), (1, 4, 18), (3, 0, 12), (11, 0, 99), (78, 1, 1), (79, 1, 1), (76, 1, 1), (500, 3, 9)]
+    offered = [(0, 0, 99), (1, 4, 18), (3, 0, 12), (11, 0, 99), (78, 0, 3), (79, 0, 0), (76, 1, 1), (500, 3, 9)]
     async with Scripted() as it:
         answer = await it.ask(API_VERSIONS, versions(version, offered))
         assert [(each.api_key, each.min_version, each.max_version) for each in answer.api_keys] == [
@@ -427,6 +427,7 @@ async def test_versions_are_capped_where_answers_are_rewritten_and_nowhere_else(
             (FetchResponse.API_KEY, 4, 15),
             (3, 0, 12),
             (11, 0, 9),
+            (78, 1, 2),
             (76, 1, 1),
             (500, 3, 9),
         ]

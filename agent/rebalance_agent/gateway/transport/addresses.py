@@ -14,6 +14,7 @@ from kafka.protocol.producer import ProduceResponse
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.transport.kafka_messages import open_frame
 from rebalance_agent.gateway.transport.request_head import RequestHead
+from rebalance_agent.groupprotocol.share_responses import SHARE_NEWEST, read_share_response
 
 __all__ = ["NODES_MAX", "Address", "Nodes", "localized", "names_addresses"]
 
@@ -45,7 +46,7 @@ def names_addresses(head: RequestHead) -> bool:
     """Whether the response to this request may contain a broker's address."""
     if head.api_key == ProduceResponse.API_KEY:
         return head.api_version >= _ENDPOINTS_SINCE
-    return head.api_key == MetadataResponse.API_KEY or head.api_key in _BROKERS
+    return head.api_key == MetadataResponse.API_KEY or head.api_key in _BROKERS or head.api_key in SHARE_NEWEST
 
 
 async def localized(head: RequestHead, frame: bytes, nodes: Nodes) -> bytes:
@@ -56,6 +57,9 @@ async def localized(head: RequestHead, frame: bytes, nodes: Nodes) -> bytes:
     """
     if head.api_key == MetadataResponse.API_KEY:
         return await _metadata(head, frame, nodes)
+    if head.api_key in SHARE_NEWEST:
+        answer = read_share_response(head.api_key, head.api_version, frame)
+        return answer.frame() if await _set(answer.brokers, nodes) else frame
     kind, brokers, identified = _BROKERS[head.api_key]
     opened = open_frame(kind, head, frame)
     named = await _set(brokers(opened.message, head.api_version), nodes, identified=identified)

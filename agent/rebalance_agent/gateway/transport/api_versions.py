@@ -12,8 +12,9 @@ from kafka.protocol.producer import ProduceResponse
 
 from rebalance_agent.gateway.transport.kafka_messages import open_frame
 from rebalance_agent.gateway.transport.request_head import RequestHead
+from rebalance_agent.groupprotocol.share_responses import SHARE_NEWEST, SHARE_OLDEST
 
-__all__ = ["API_VERSIONS", "NEWEST", "NOT_OFFERED", "with_known_version", "with_offered_versions"]
+__all__ = ["API_VERSIONS", "NEWEST", "with_known_version", "with_offered_versions"]
 
 API_VERSIONS: int = ApiVersionsResponse.API_KEY
 """The API key of ApiVersions."""
@@ -35,11 +36,9 @@ _READ = (
 NEWEST: Mapping[int, int] = {
     **{kind.API_KEY: kind.max_version for kind in _READ},
     FetchResponse.API_KEY: _FETCH_WITHOUT_ADDRESSES,
+    **SHARE_NEWEST,
 }
 """API key -> newest version offered to clients. Other APIs are offered as by the broker."""
-
-NOT_OFFERED = frozenset({78, 79})
-"""ShareFetch and ShareAcknowledge: responses have brokers' addresses, and kafka-python has no class for them."""
 
 _NO_SUCH_VERSION = 0x7FFF
 
@@ -63,9 +62,9 @@ def with_offered_versions(head: RequestHead, frame: bytes) -> bytes:
     """
     opened = open_frame(ApiVersionsResponse, _readable(head), frame)
     apis = opened.message.api_keys or ()  # kafka-python accepts null where the schema does not
-    before = [(api.api_key, api.max_version) for api in apis]
+    before = [(api.api_key, api.min_version, api.max_version) for api in apis]
     opened.message.api_keys = [api for api in apis if _cap(api)]
-    after = [(api.api_key, api.max_version) for api in opened.message.api_keys]
+    after = [(api.api_key, api.min_version, api.max_version) for api in opened.message.api_keys]
     return frame if before == after else opened.frame()
 
 
@@ -74,6 +73,8 @@ def _readable(head: RequestHead) -> RequestHead:
 
 
 def _cap(api: Any) -> bool:  # noqa: ANN401 - kafka-python is untyped
-    """Cap one API's versions; whether it is offered at all."""
+    """Limit one API's versions; whether any is left to offer."""
+    if api.api_key in SHARE_NEWEST:
+        api.min_version = max(api.min_version, SHARE_OLDEST)
     api.max_version = min(api.max_version, NEWEST.get(api.api_key, api.max_version))
-    return api.api_key not in NOT_OFFERED and api.min_version <= api.max_version
+    return bool(api.min_version <= api.max_version)

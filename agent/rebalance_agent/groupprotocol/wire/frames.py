@@ -9,7 +9,7 @@ from typing import Any
 from rebalance_agent.groupprotocol.wire.byte_reader import Reader, write_uvarint
 from rebalance_agent.groupprotocol.wire.primitives import Codec
 
-__all__ = ["read_request", "read_response", "request_frame"]
+__all__ = ["read_request", "read_response", "request_frame", "skip_response_head", "skip_tags"]
 
 _REQUEST_HEAD = struct.Struct(">hhi")
 """API key, version, correlation id."""
@@ -41,7 +41,9 @@ def read_request(reader: Reader, codec: Codec) -> dict[str, Any]:
     """
     reader.take(_REQUEST_HEAD.size)
     reader.sized(_SHORT, nullable=True)  # the client id, which is never compact
-    return _fields(reader, codec)
+    skip_tags(reader)
+    fields: dict[str, Any] = codec.read(reader)
+    return fields
 
 
 def read_response(reader: Reader, codec: Codec) -> dict[str, Any]:
@@ -50,13 +52,27 @@ def read_response(reader: Reader, codec: Codec) -> dict[str, Any]:
     Raises:
         DecodeError: the bytes are not one.
     """
-    reader.take(_CORRELATION_ID_BYTES)
-    return _fields(reader, codec)
-
-
-def _fields(reader: Reader, codec: Codec) -> dict[str, Any]:
-    for _ in range(reader.uvarint()):  # the header's tagged fields
-        reader.uvarint()
-        reader.take(reader.uvarint())
+    skip_response_head(reader)
     fields: dict[str, Any] = codec.read(reader)
     return fields
+
+
+def skip_response_head(reader: Reader) -> None:
+    """Skip a response's header.
+
+    Raises:
+        WireError: the bytes end within it.
+    """
+    reader.take(_CORRELATION_ID_BYTES)
+    skip_tags(reader)
+
+
+def skip_tags(reader: Reader) -> None:
+    """Skip the tagged fields of a header or a struct.
+
+    Raises:
+        WireError: the bytes end within them.
+    """
+    for _ in range(reader.uvarint()):
+        reader.uvarint()
+        reader.take(reader.uvarint())
