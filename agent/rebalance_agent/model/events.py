@@ -24,6 +24,7 @@ from rebalance_agent.model.rollout import RolloutEvent
 __all__ = [
     "EVENT_KINDS",
     "SCHEMA_VERSION",
+    "USER_DATA_BYTES_MAX",
     "WHERE_MAX",
     "AbortedEvent",
     "AssignEvent",
@@ -48,6 +49,9 @@ class Callback(StrEnum):
     LOST = "lost"
     LEFT = "left"
 
+
+USER_DATA_BYTES_MAX = 49_152
+"""Longest user data of a member in an event: in base64, the longest text that readers of events accept."""
 
 WHERE_MAX = 1_024
 """Characters of one downward-API value. Names of Kubernetes objects have at most 253; an image may include a digest."""
@@ -78,7 +82,8 @@ class MemberSnapshot:
     """One member in one generation. Those of all members are enough to replay the assignor's decision.
 
     ``stop_seconds``: seconds from the start of the rebalance until this member stopped processing; None where not
-    known. ``where``: where it runs, if its sidecar reported that.
+    known. ``where``: where it runs, if its sidecar reported that. ``user_data_bytes``: the size of user data that is
+    longer than `USER_DATA_BYTES_MAX` and is left out for that; None where ``user_data`` is complete.
     """
 
     member_id: str
@@ -95,6 +100,7 @@ class MemberSnapshot:
     rebalance_timeout_ms: int | None = None
     stop_seconds: float | None = None
     where: Workload | None = None
+    user_data_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,13 @@ def test_an_eager_member_with_owned_partitions_in_its_subscription_is_of_this_li
     assert verdict(without_hints(ours)).reason is not None
 
 
+def test_with_user_data_that_the_event_does_not_contain_it_is_unknown_which_implementation_ran():
+    (last,) = walked(Walk(3, newest=True), STRATEGIES["sticky"], 4)[-1:]
+    lacking = replace(last, members=(replace(last.members[0], user_data=None, user_data_bytes=60_000),))
+    assert verdict(lacking).reason == "members' user data is longer than an event may contain"
+    assert verdict(replace(lacking, assignor="range")).reason is None
+
+
 def report(number, error=None):
     return AssignEvent(f"e{number}", "g", 1, "cooperative-sticky", "c", number, 0.1, 1, 1, "p", number, error=error)
 

@@ -66,6 +66,8 @@ def verdict(
         if name == "range" and any(member.rack for member in event.members):
             return ImplementationVerdict(ANY, "members have racks, and the racks of the partitions are not recorded")
         return ImplementationVerdict(ANY, None)
+    if any(member.user_data_bytes for member in event.members):
+        return ImplementationVerdict("unknown", "members' user data is longer than an event may contain")
     if family(name) != "sticky":
         return ImplementationVerdict(LIBRARY, _unrecorded(event, strategy.replay_limits))
     return _sticky(event, claiming, instrumented=event.generation in instrumented)

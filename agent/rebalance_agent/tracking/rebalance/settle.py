@@ -9,7 +9,7 @@ from typing import Literal
 
 from rebalance_agent.model.assignment_quality import AssignmentQuality
 from rebalance_agent.model.episode import Basis, Phases, Source, Stall, Trigger
-from rebalance_agent.model.events import GenerationEvent, MemberSnapshot
+from rebalance_agent.model.events import USER_DATA_BYTES_MAX, GenerationEvent, MemberSnapshot
 from rebalance_agent.model.generation_diff import Partition, owners
 from rebalance_agent.model.group import GroupType, Member, RebalanceProtocol
 from rebalance_agent.model.group_event import event_id
@@ -276,6 +276,8 @@ def _moves(before: Generation | None, after: Generation, reports: MemberReports)
 
 def _snapshot(member: Member, stops: Mapping[str, float], reports: MemberReports) -> MemberSnapshot:
     subscription = member.subscription
+    user_data = (subscription.user_data if subscription else None) or b""
+    too_long = len(user_data) > USER_DATA_BYTES_MAX
     return MemberSnapshot(
         member_id=member.member_id,
         instance_id=member.instance_id,
@@ -285,7 +287,8 @@ def _snapshot(member: Member, stops: Mapping[str, float], reports: MemberReports
         owned=member.owned,
         assigned=member.assigned,
         rack=subscription.rack_id if subscription else None,
-        user_data=subscription.user_data if subscription else None,
+        user_data=None if too_long or subscription is None else subscription.user_data,
+        user_data_bytes=len(user_data) if too_long else None,
         subscription_version=subscription.version if subscription and subscription.version >= 0 else None,
         session_timeout_ms=None if member.session_assumed else member.session_timeout_ms,
         rebalance_timeout_ms=member.rebalance_timeout_ms if member.rebalance_timeout_ms >= 0 else None,

@@ -3,6 +3,8 @@ from dataclasses import replace
 import pytest
 
 from rebalance_agent.model.episode import Basis, Evidence, Stall, Trigger
+from rebalance_agent.model.event_json import event_from_json, json_line, json_object
+from rebalance_agent.model.events import USER_DATA_BYTES_MAX
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.tracking.rebalance.episodes import PENDING_MAX
 from rebalance_agent.tracking.rebalance.settle import Settlement, revise
@@ -206,3 +208,13 @@ def test_polls_before_a_clock_was_set_back_are_removed():
     tracker, _ = watch(*START, listed(900_000), listed(20_000), listed(20_200, "g"))
     events = feed(tracker, record(23_000, 2, member("a", ALL), joined=22_990), tick(60_000))
     assert closing(events)[-1].phases.started_ms == T0 + 20_000
+
+
+@pytest.mark.parametrize(("size", "kept"), [(USER_DATA_BYTES_MAX, True), (USER_DATA_BYTES_MAX + 1, False)])
+def test_user_data_that_readers_of_events_would_refuse_is_left_out_with_its_size(size, kept):
+    data = bytes(size)
+    _, events = watch(topics(0, t=4), record(1_000, 1, member("a", ALL, user_data=data)), tick(60_000))
+    (event,) = closing(events)
+    assert event_from_json(json_object(json_line(event))) == event
+    (only,) = event.members
+    assert (only.user_data, only.user_data_bytes) == ((data, None) if kept else (None, size))
