@@ -43,6 +43,7 @@ class FairShare:
         self._context, self._decode = context, decode
         self._budget = WorkBudget(context.clock.monotonic())
         self._waiting = SetAside()
+        self._waited = self._skipped = 0
         self._due: list[tuple[float, int, bytes]] = []
         self._turns = itertools.count()
         self._in_due: set[bytes] = set()
@@ -54,11 +55,10 @@ class FairShare:
         if group not in self._waiting and self._budget.allows(group, len(record.message), now):
             self._spend(group, record, now)
         else:
-            self._context.meters.over_budget("waited")
+            self._waited += 1
             if group not in self._in_due:
                 self._set_due(group, len(record.message), now)
-            if dropped := self._waiting.put(group, record):
-                self._context.meters.over_budget("skipped", dropped)
+            self._skipped += self._waiting.put(group, record)
             self._name(group, record.key, now)
 
     def release(self) -> None:
@@ -66,6 +66,7 @@ class FairShare:
 
         The one that may do so for longest comes first. While many observations wait to be processed, it is one record.
         """
+        self._count()
         now = self._context.clock.monotonic()
         emitted, late = 0, list[bytes]()
         while self._due and self._due[0][0] <= now and (not emitted or len(self._context.inbox) < AHEAD_MAX):
@@ -82,6 +83,15 @@ class FairShare:
                 self._set_due(group, self._waiting.next_bytes(group), now)
         for group in late:
             self._set_due(group, self._waiting.next_bytes(group), now)
+
+    def _count(self) -> None:
+        """Count the records that waited and were skipped since the last call: all at once, as there are thousands."""
+        waited, skipped = self._waited, self._skipped
+        self._waited = self._skipped = 0
+        if waited:
+            self._context.meters.over_budget("waited", waited)
+        if skipped:
+            self._context.meters.over_budget("skipped", skipped)
 
     def _set_due(self, group: bytes, size_bytes: int, now: float) -> None:
         heapq.heappush(self._due, (self._budget.allowed_at(group, size_bytes, now), next(self._turns), group))
