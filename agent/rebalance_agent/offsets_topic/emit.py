@@ -83,7 +83,7 @@ class ObservationEmitter:
         self._pass_on(records[emitted:], positions)
 
     def _pass_on(self, records: Sequence[TopicRecord], positions: Mapping[int, int], *, commits: bool = True) -> None:
-        """Pass on records up to one of a group: to ``on_records``, and commits, if there may be some, to the tracker."""
+        """Pass on records up to one of a group: to ``on_records``, and to the tracker if there may be ``commits``."""
         if commits and (last := last_commits(records)):
             self._context.inbox.offer(CommitsSeen(self._context.clock.now_ms(), last))
         if self._on_records:

@@ -30,7 +30,7 @@ from rebalance_agent.tracking.completed_generation import TopicMetadataSeen
 from rebalance_agent.tracking.epoch.backlog import Backlog
 from rebalance_agent.tracking.epoch.facts import set_fact
 from rebalance_agent.tracking.evidence.last_seen import SESSION_TIMEOUT_MS
-from rebalance_agent.tracking.members.counts import add_count
+from rebalance_agent.tracking.members.shared_counts import add_count
 from rebalance_agent.tracking.observations import EpochRecord
 
 __all__ = ["EpochGroupRecords"]

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 
 from rebalance_agent.model.group import Member
-from rebalance_agent.tracking.members.counts import add_count
+from rebalance_agent.tracking.members.shared_counts import add_count
 from rebalance_agent.tracking.views import MemberLoad
 
 __all__ = ["ShownMembers"]
