@@ -39,14 +39,14 @@ DETAILS_MAX = 64
 
 
 class _Line(NamedTuple):
-    edition: tuple[int, int, bool]
+    edition: tuple[int, int, int]
     lag: GroupLag | None
     summary: GroupSummary
     text: bytes
 
 
 class _Detail(NamedTuple):
-    edition: tuple[int, int, bool]
+    edition: tuple[int, int, int]
     lag: GroupLag | None
     text: bytes
 

@@ -77,15 +77,15 @@ class ObservationEmitter:
         emitted = 0
         for message in messages:
             end = records.index(message, emitted) + 1
-            self._pass_on(records[emitted:end], {})
+            self._pass_on(records[emitted:end], {}, commits=end - emitted > 1)
             self._put_live(message)
             emitted = end
         self._pass_on(records[emitted:], positions)
 
-    def _pass_on(self, records: Sequence[TopicRecord], positions: Mapping[int, int]) -> None:
-        """Pass on records up to one of a group: to ``on_records``, and commits to the tracker."""
-        if commits := last_commits(records):
-            self._context.inbox.offer(CommitsSeen(self._context.clock.now_ms(), commits))
+    def _pass_on(self, records: Sequence[TopicRecord], positions: Mapping[int, int], *, commits: bool = True) -> None:
+        """Pass on records up to one of a group: to ``on_records``, and to the tracker if there may be ``commits``."""
+        if commits and (last := last_commits(records)):
+            self._context.inbox.offer(CommitsSeen(self._context.clock.now_ms(), last))
         if self._on_records:
             self._on_records(records, positions)
 

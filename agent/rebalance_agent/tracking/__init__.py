@@ -1,9 +1,10 @@
 """The tracker: a pure state machine per group. Observations go in; events and group views come out.
 
-No I/O, no threads, no clock: time is an argument. Six packages and the files that tie them together:
+No I/O, no threads, no clock: time is an argument. Seven packages and the files that tie them together:
 
 - ``classic``: groups whose members assign (``GroupMetadata`` records).
 - ``epoch``: consumer, share and streams groups, whose coordinator assigns (KIP-848, KIP-932, KIP-1071).
+- ``members``: the members of a group as its view shows them, and the quality of their assignment.
 - ``rebalance``: one rebalance of either type: episodes, stall, triggers, phases, counters, settling.
 - ``evidence``: reports, polls, commits and changes of coordinator, which show when members worked and stopped.
 - ``patterns``: what shows only over several rebalances: flapping, rollouts, replacements, skew by load.

@@ -103,6 +103,10 @@ class ClusterTopics:
         for member in value.members:
             for topic, numbers in member.assigned.items():
                 assigned_counts[topic] = max(assigned_counts.get(topic, 0), max(numbers, default=-1) + 1)
+        return self.sizes_with(topics, assigned_counts)
+
+    def sizes_with(self, topics: Iterable[str], assigned_counts: Mapping[str, int]) -> dict[str, int]:
+        """Return the same, where the least partition count by ``assigned_counts`` is known for each assigned topic."""
         sizes = {topic: max(self.count(topic), assigned_counts.get(topic, 0)) for topic in sorted(topics)}
         return {topic: count for topic, count in sizes.items() if count}
 

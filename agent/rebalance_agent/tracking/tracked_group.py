@@ -9,15 +9,17 @@ from rebalance_agent.model.episode import Source
 from rebalance_agent.model.events import Event, GroupGoneEvent, MemberEvent
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.model.group_event import event_id
-from rebalance_agent.tracking.build_view import add_quality, build_view
+from rebalance_agent.tracking.build_view import build_view
 from rebalance_agent.tracking.completed_generation import Generation
+from rebalance_agent.tracking.members.measured_quality import MeasuredQuality, measure_quality
+from rebalance_agent.tracking.members.shown_members import ShownMembers
 from rebalance_agent.tracking.observations import EpochRecord, GroupRecord
 from rebalance_agent.tracking.patterns.empty_groups import UnownedPartitions, UnownedReason
 from rebalance_agent.tracking.rebalance.episodes import REVISE_MAX_MS
 from rebalance_agent.tracking.rebalance.group_history import GroupHistory
 from rebalance_agent.tracking.rebalance.topic_names import with_topic_names
 from rebalance_agent.tracking.tracker_context import TrackerContext
-from rebalance_agent.tracking.views import GroupView
+from rebalance_agent.tracking.views import GroupView, MemberLoad
 
 __all__ = ["MIGRATION_WAIT_MS", "PendingDeletion", "TrackedGroup"]
 
@@ -57,6 +59,8 @@ class TrackedGroup:
         self._context = context
         self._cleaned_ms = now_ms
         self._base_view: GroupView | None = None
+        self._quality: MeasuredQuality | None = None
+        self._measured = False
         self._host_rule = context.host_names.of(group)
         self._hosts: dict[str, str] = {}
         self._reports, self._totals = self.history.reports, self.history.totals
@@ -155,11 +159,11 @@ class TrackedGroup:
             self.gone = True
 
     def _current_view(self, build: Callable[[], GroupView], *, judged: bool) -> GroupView:
-        """Return the last view, rebuilt if the version has changed, or if its quality is missing."""
-        view = self.history.view
-        if view is None or view.version != self.history.version or (judged and not view.judged):
-            view = self.history.view = self._with_unowned(build())
-        return view
+        """Return the last view, rebuilt if the version has changed, or if its quality was not measured."""
+        history = self.history
+        if history.view is None or history.view.version != history.version or (judged and not history.view_measured):
+            history.view, history.view_measured = self._with_unowned(build()), judged
+        return history.view
 
     def _with_unowned(self, view: GroupView) -> GroupView:
         """Return ``view`` with the partitions that have no owner, and count for how long they have had none.
@@ -181,25 +185,37 @@ class TrackedGroup:
         self.history.unowned = unowned = self.history.unowned.advance(view.counted_until_ms, now)
         return replace(view, unowned=unowned)
 
-    def _build_base_view(self, generation: Callable[[], Generation], state: GroupState, *, judged: bool) -> GroupView:
-        """Return the part of the view that depends on the generation and the hosts alone; cached until they change."""
+    def _change_base_view(self) -> None:
+        """The members or their assignment changed, or the topics that they subscribe to."""
+        self._base_view, self._measured = None, False
+
+    def _build_base_view(
+        self,
+        generation: Callable[[], Generation],
+        members: Callable[[], ShownMembers],
+        state: GroupState,
+        *,
+        judged: bool,
+    ) -> GroupView:
+        """Return the part of the view that depends on the generation and the hosts alone; cached until they change.
+
+        With ``judged`` False its quality may be that of an earlier generation.
+        """
         reported = self._host_rule.attribute is not None  # other rules read the generation alone
-        known = self._base_view is not None and (
-            not judged or (self._base_view.judged and not (reported and self._hosts_of(self._base_view) != self._hosts))
-        )
-        if self._base_view is None or not known:
-            now, history = generation(), self.history
-            view = self._base_view or build_view(now, state, history.version, history.first_seen_ms, self._context)
-            if judged:
-                self._hosts = self._hosts_of(view)
-                view = add_quality(view, now, self._hosts)
-            self._base_view = view
+        if self._base_view and self._measured and judged and reported:
+            self._measured = self._hosts_of(self._base_view.members) == self._hosts
+        if self._base_view is None or (judged and not self._measured):
+            now, shown = generation(), members()
+            if judged and not self._measured:
+                self._hosts, self._measured = self._hosts_of(shown.loads), True
+                self._quality = measure_quality(now, self._hosts, self.history.version)
+            self._base_view = build_view(now, shown, self._quality, state, self._context)
         return self._base_view
 
-    def _hosts_of(self, view: GroupView) -> dict[str, str]:
+    def _hosts_of(self, members: Iterable[MemberLoad]) -> dict[str, str]:
         """Return the host of each member, by its id."""
         rule, reports = self._host_rule, self._reports
         return {
             member.member_id: rule.name(member.client_id, member.host, reports.reported_by(member.member_id).where)
-            for member in view.members
+            for member in members
         }

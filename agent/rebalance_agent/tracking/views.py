@@ -139,6 +139,7 @@ class GroupView:
     without an owner.
     ``stalled_time``: the stalls of the group as a whole, as of ``counted_until_ms``.
     ``judged``: False in a first view whose assignment quality (skew, idle members, targets) is not computed yet.
+    ``judged_version``: of the view whose quality it has: of a group so large that this takes long, some seconds before.
     """
 
     group: str
@@ -184,11 +185,12 @@ class GroupView:
     unowned: UnownedTime = field(default_factory=UnownedTime)
     stalled_time: StalledTime = field(default_factory=StalledTime)
     judged: bool = True
+    judged_version: int = 0
 
     @property
-    def edition(self) -> tuple[int, int, bool]:
+    def edition(self) -> tuple[int, int, int]:
         """The identity of this view: no other view of the group has it, even if the group was deleted and recreated."""
-        return self.first_seen_ms, self.version, self.judged
+        return self.first_seen_ms, self.version, self.judged_version if self.judged else -1
 
     @property
     def at_rest(self) -> bool:

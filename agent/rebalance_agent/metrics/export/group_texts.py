@@ -22,7 +22,7 @@ class GroupTexts(NamedTuple):
     there are thousands of these.
     """
 
-    edition: tuple[int, int, bool]
+    edition: tuple[int, int, int]
     until_ms: int
     texts: tuple[bytes, ...]
     exemplified: tuple[tuple[int, bytes], ...]

@@ -1,11 +1,14 @@
 """Puts the records of groups into the inbox, so that no group takes more than its share of work from the others.
 
 A group that has used its share waits, and the oldest of its records are skipped if too many wait. Consumer, share and
-streams groups have small records, but thousands of them: a group has one share, whatever the kind of its records.
+streams groups have small records, but thousands of them: a group has one share, whatever the kind of its records. The
+share is of a processor; where there is less time for all, the records of other groups come first.
 """
 
 from __future__ import annotations
 
+import heapq
+import itertools
 from collections.abc import Callable, Iterable, Mapping
 
 from rebalance_agent.cluster.collector_context import CollectorContext
@@ -17,7 +20,11 @@ from rebalance_agent.offsets_topic.work_share.set_aside import SetAside, Waiting
 from rebalance_agent.offsets_topic.work_share.work_budget import WorkBudget, part_seconds, work_seconds
 from rebalance_agent.tracking.observations import EpochRecord, GroupRecord
 
-__all__ = ["NAMED_MAX", "NAMED_S", "FairShare"]
+__all__ = ["AHEAD_MAX", "NAMED_MAX", "NAMED_S", "FairShare"]
+
+AHEAD_MAX = 100
+"""Observations in the inbox from which on no more waiting records are put into it: records of groups that do not wait
+come behind them. They are 20 ms of work, and released several times a second, more than one group's share."""
 
 NAMED_S = 300.0
 """Seconds for which a group is named after its last record that waited: alerts are evaluated meanwhile."""
@@ -36,6 +43,10 @@ class FairShare:
         self._context, self._decode = context, decode
         self._budget = WorkBudget(context.clock.monotonic())
         self._waiting = SetAside()
+        self._waited = self._skipped = 0
+        self._due: list[tuple[float, int, bytes]] = []
+        self._turns = itertools.count()
+        self._in_due: set[bytes] = set()
         self._named: dict[bytes, tuple[str, float]] = {}
 
     def put(self, record: WaitingRecord) -> None:
@@ -44,17 +55,47 @@ class FairShare:
         if group not in self._waiting and self._budget.allows(group, len(record.message), now):
             self._spend(group, record, now)
         else:
-            self._context.meters.over_budget("waited")
-            if dropped := self._waiting.put(group, record):
-                self._context.meters.over_budget("skipped", dropped)
+            self._waited += 1
+            if group not in self._in_due:
+                self._set_due(group, len(record.message), now)
+            self._skipped += self._waiting.put(group, record)
             self._name(group, record.key, now)
 
     def release(self) -> None:
-        """Emit the waiting records of groups that may cause work again. To be called several times a second."""
+        """Emit waiting records of groups that may cause work again. To be called several times a second.
+
+        The one that may do so for longest comes first. While many observations wait to be processed, it is one record.
+        """
+        self._count()
         now = self._context.clock.monotonic()
-        for group in self._waiting.groups():
-            while group in self._waiting and self._budget.allows(group, self._waiting.next_bytes(group), now):
-                self._spend(group, self._waiting.pop(group), now)
+        emitted, late = 0, list[bytes]()
+        while self._due and self._due[0][0] <= now and (not emitted or len(self._context.inbox) < AHEAD_MAX):
+            _, _, group = heapq.heappop(self._due)
+            self._in_due.discard(group)
+            if group not in self._waiting:
+                continue  # its records were dropped
+            if not self._budget.allows(group, self._waiting.next_bytes(group), now):
+                late.append(group)
+                continue
+            self._spend(group, self._waiting.pop(group), now)
+            emitted += 1
+            if group in self._waiting:
+                self._set_due(group, self._waiting.next_bytes(group), now)
+        for group in late:
+            self._set_due(group, self._waiting.next_bytes(group), now)
+
+    def _count(self) -> None:
+        """Count the records that waited and were skipped since the last call: all at once, as there are thousands."""
+        waited, skipped = self._waited, self._skipped
+        self._waited = self._skipped = 0
+        if waited:
+            self._context.meters.over_budget("waited", waited)
+        if skipped:
+            self._context.meters.over_budget("skipped", skipped)
+
+    def _set_due(self, group: bytes, size_bytes: int, now: float) -> None:
+        heapq.heappush(self._due, (self._budget.allowed_at(group, size_bytes, now), next(self._turns), group))
+        self._in_due.add(group)
 
     def drop(self, partitions: Iterable[int]) -> None:
         """These partitions of the offsets topic are no longer read."""

@@ -54,9 +54,13 @@ class WaitingRecord(NamedTuple):
 
 @dataclass(slots=True)
 class _Queue:
-    """The waiting records of one group by their number, in order; ``numbers``: those of each key, in order."""
+    """The waiting records of one group by their number, in order; ``numbers``: those of each key, in order.
+
+    ``skipped``: how many records were dropped right before a record, by its number.
+    """
 
     records: OrderedDict[int, WaitingRecord] = field(default_factory=OrderedDict)
+    skipped: dict[int, int] = field(default_factory=dict)
     numbers: dict[bytes, deque[int]] = field(default_factory=dict)
     size_bytes: int = 0
 
@@ -96,11 +100,13 @@ class SetAside:
         """Let a record wait; return how many older ones were dropped for it, of this group or of another."""
         queue = self._queues.setdefault(group, _Queue())
         number, self._next = self._next, self._next + 1
-        queue.records[number] = record._replace(skipped=self._lost.pop(group, 0))
-        numbers = queue.numbers.setdefault(record.key, deque())
+        queue.records[number] = record
+        if lost := self._lost.pop(group, 0):
+            queue.skipped[number] = lost
+        numbers, size = queue.numbers.setdefault(record.key, deque()), record.size_bytes
         numbers.append(number)
-        queue.size_bytes += record.size_bytes
-        self._size_bytes += record.size_bytes
+        queue.size_bytes += size
+        self._size_bytes += size
         dropped = 0
         if len(numbers) > KEY_RECORDS_MAX:
             self._drop(group, numbers[0], numbers[1])
@@ -115,7 +121,10 @@ class SetAside:
 
     def pop(self, group: bytes) -> WaitingRecord:
         """Remove and return the oldest waiting record of a group."""
-        return self._remove(group, next(iter(self._queues[group].records)))
+        queue = self._queues[group]
+        number = next(iter(queue.records))
+        record, skipped = self._remove(group, queue, number)
+        return record._replace(skipped=skipped) if skipped else record
 
     def drop(self, partitions: Iterable[int]) -> None:
         """Drop the records of these partitions of the offsets topic, which are no longer read."""
@@ -132,25 +141,25 @@ class SetAside:
                 held[message.partition()] = min(held[message.partition()], message.offset())
         return held
 
-    def _remove(self, group: bytes, number: int) -> WaitingRecord:
-        """Remove a record that is the first one of its key."""
-        queue = self._queues[group]
+    def _remove(self, group: bytes, queue: _Queue, number: int) -> tuple[WaitingRecord, int]:
+        """Remove a record that is the first one of its key; return it with how many were dropped right before it."""
         record = queue.records.pop(number)
         numbers = queue.numbers[record.key]
         numbers.popleft()
         if not numbers:
             del queue.numbers[record.key]
-        queue.size_bytes -= record.size_bytes
-        self._size_bytes -= record.size_bytes
+        size = record.size_bytes
+        queue.size_bytes -= size
+        self._size_bytes -= size
         if not queue.records:
             del self._queues[group]
-        return record
+        return record, queue.skipped.pop(number, 0)
 
     def _drop(self, group: bytes, number: int, following: int) -> None:
         """Drop a record; the ``following`` one says how many are missing."""
-        skipped = self._remove(group, number).skipped + 1
-        records = self._queues[group].records
-        records[following] = records[following]._replace(skipped=records[following].skipped + skipped)
+        queue = self._queues[group]
+        _, skipped = self._remove(group, queue, number)
+        queue.skipped[following] = queue.skipped.get(following, 0) + skipped + 1
 
     def _drop_oldest(self, group: bytes) -> None:
         """Drop the group's oldest record; its next one, now or later, says how many are missing."""

@@ -88,6 +88,15 @@ class WorkBudget:
             return False
         return size_bytes <= LARGE_BYTES or self._all.refill(ALL_RATE, now) > 0
 
+    def allowed_at(self, group: bytes, size_bytes: int, now: float) -> float:
+        """Return from when on the group's next record, of ``size_bytes``, may be processed if others spend nothing."""
+        at = now
+        if (bucket := self._groups.get(group)) is not None:
+            at = max(at, now - bucket.refill(GROUP_RATE, now) / GROUP_RATE)
+        if size_bytes > LARGE_BYTES:
+            at = max(at, now - self._all.refill(ALL_RATE, now) / ALL_RATE)
+        return at
+
     def spend(self, group: bytes, size_bytes: int, seconds: float, now: float) -> None:
         """Take the work of a record that is processed now; more than is left is owed."""
         bucket = self._groups.pop(group, None) or _Bucket(BURST_S, now)

@@ -12,6 +12,7 @@ import structlog
 from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.inbox import Inbox
 from rebalance_agent.runtime.watch.event_sinks import EventSink, ObservationListener
+from rebalance_agent.runtime.watch.pauses import FREE_S, Pauses
 from rebalance_agent.tracking.observations import Observation, Tick
 from rebalance_agent.tracking.tracker import Tracker
 from rebalance_agent.tracking.views import GroupView
@@ -39,11 +40,11 @@ JUDGE_PAUSE_S = 0.01
 """Seconds between two such rounds: 10,000 groups are judged within some ten seconds, and observations hardly wait."""
 
 VIEW_SHARE = 0.1
-"""Part of a processor that the views of one group may take, where each takes more than `VIEW_FREE_S`. A view goes
-through all members of a group, also if one record of one member changed."""
+"""Part of a processor that the views of one group and their text may take, where each takes more than `FREE_S`: a
+text goes through all members of a group, also if one record of one member changed."""
 
-VIEW_FREE_S = 0.005
-"""Seconds of processor time that any view may take: a hundred members take less."""
+JUDGE_SHARE = 0.05
+"""The same for judging a group's assignment. Until it is judged again, its views have the quality of the last time."""
 
 
 @dataclass(eq=False)
@@ -67,8 +68,11 @@ class Core:
         self._shown: tuple[GroupView, ...] | None = None
         self._unjudged: dict[str, None] = {}
         self._changed: set[str] = set()
-        self._not_before: dict[str, float] = {}
-        self._changes, self._refreshed = 0, self.clock.monotonic()
+        self._unwritten: dict[str, int] = {}
+        self._views_after = Pauses(self.clock, VIEW_SHARE)
+        self._judged_late: dict[str, None] = {}
+        self._judged_after = Pauses(self.clock, JUDGE_SHARE)
+        self._refreshed = self.clock.monotonic()
         self._judge_at = self.clock.monotonic()
         self._log = structlog.get_logger("rebalance_agent.core")
         self._thread = threading.Thread(target=self._run, name="core", daemon=True)
@@ -123,28 +127,33 @@ class Core:
         if len(new) > JUDGED_AT_ONCE:
             self._unjudged |= dict.fromkeys(new)
             self._judge_at = self.clock.monotonic() + JUDGE_AFTER_S
-        self._show({group: self._view(group, judged=group not in self._unjudged) for group in changed})
+        late = self._judged_after.pausing()
+        self._judged_late |= dict.fromkeys(group for group in changed if group in late)
+        self._show(
+            {group: self._view(group, judged=group not in self._unjudged and group not in late) for group in changed}
+        )
 
     def _due(self) -> list[str]:
         """Remove and return the changed groups whose views may be built now, sorted."""
-        now = self.clock.monotonic()
-        self._not_before = {group: at for group, at in self._not_before.items() if at > now}
-        due = sorted(self._changed - self._not_before.keys())
-        self._changed &= self._not_before.keys()
+        pausing = self._views_after.pausing()
+        due = sorted(self._changed - pausing)
+        self._changed &= pausing
         return due
 
     def _judge(self) -> None:
-        """Judge the next of the groups that are shown unjudged."""
+        """Judge the next of the groups that are shown unjudged, or with the quality of an earlier assignment."""
+        groups = [group for group in self._judged_late if group not in self._judged_after.pausing()]
         if self._unjudged and self.clock.monotonic() >= self._judge_at:
-            groups = list(itertools.islice(self._unjudged, JUDGED_AT_ONCE))
-            for group in groups:
-                del self._unjudged[group]
-            self._show({group: self._view(group, judged=True) for group in groups})
+            groups += itertools.islice(self._unjudged, JUDGED_AT_ONCE)
+        for group in groups:
+            self._judged_late.pop(group, None)
+            self._unjudged.pop(group, None)
+        self._show({group: self._view(group, judged=True) for group in groups})
 
     def _show(self, views: Mapping[str, GroupView | None]) -> None:
         if not views:
             return
-        self._changes += len(views)
+        self._unwritten |= {group: 1 + len(view.members) if view else 1 for group, view in views.items()}
         with self._lock:
             self._shown = None
             for group, view in views.items():
@@ -154,14 +163,18 @@ class Core:
                     self._views[group] = view
 
     def _refresh(self) -> None:
-        now = self.clock.monotonic()
-        if not self._changes or (self._changes > JUDGED_AT_ONCE and now - self._refreshed < REFRESH_S):
+        now, members = self.clock.monotonic(), self._unwritten
+        if not members or (len(members) > JUDGED_AT_ONCE and now - self._refreshed < REFRESH_S):
             return
-        self._changes, self._refreshed = 0, now
+        self._unwritten, self._refreshed = {}, now
+        begun = self.clock.thread_time()
         try:
             self.refresh()
         except Exception:  # noqa: BLE001 - a scrape writes what is not written
             self._log.exception("refresh_failed")
+        took, written = self.clock.thread_time() - begun, sum(members.values())
+        for group, count in members.items() if took > FREE_S else ():
+            self._views_after.add(group, took * count / written)
 
     def _view(self, group: str, *, judged: bool) -> GroupView | None:
         begun = self.clock.thread_time()
@@ -171,5 +184,4 @@ class Core:
             self._log.exception("view_failed", group=group)
             return None
         finally:
-            if (took := self.clock.thread_time() - begun) > VIEW_FREE_S:
-                self._not_before[group] = self.clock.monotonic() + took * (1 / VIEW_SHARE - 1)
+            (self._judged_after if judged else self._views_after).add(group, self.clock.thread_time() - begun)

@@ -29,6 +29,7 @@ from rebalance_agent.tracking.evidence.departures import departures
 from rebalance_agent.tracking.evidence.known_times import TimeBounds
 from rebalance_agent.tracking.evidence.last_seen import ClassicLastSeen
 from rebalance_agent.tracking.evidence.owned_at_join import given_and_unowned
+from rebalance_agent.tracking.members.shown_members import ShownMembers
 from rebalance_agent.tracking.observations import GroupRecord, GroupsListed
 from rebalance_agent.tracking.tracked_group import TrackedGroup
 from rebalance_agent.tracking.tracker_context import TrackerContext
@@ -158,7 +159,7 @@ class ClassicState(TrackedGroup):
             topics, subscribed = self._context.topics, subscribed_topics(self.last.value)
             newer = now_ms > self.last.seen_ms
             self._sizes = topics.sizes(subscribed) if newer else topics.sizes_in(subscribed, self.last.value)
-            self._base_view = None
+            self._change_base_view()
             self._totals.set_partitions(sum(self._sizes.values()), now_ms)
             self._count_stalled(now_ms)
 
@@ -248,7 +249,7 @@ class ClassicState(TrackedGroup):
             self._in_progress.end()
         self.last, self._last_live, self._sizes = generation, live, generation.topics
         self.number, self.timestamp_ms = generation.number, generation.timestamp_ms
-        self._base_view = None
+        self._change_base_view()
         self._totals.set_partitions(sum(generation.topics.values()), generation.seen_ms)
         self.history.version += 1
 
@@ -264,7 +265,9 @@ class ClassicState(TrackedGroup):
 
     def _build_view(self, last: Generation, *, judged: bool) -> GroupView:
         state = self._in_progress.state or (GroupState.STABLE if last.members else GroupState.EMPTY)
-        base_view = self._build_base_view(lambda: replace(last, topics=self._sizes), state, judged=judged)
+        base_view = self._build_base_view(
+            lambda: replace(last, topics=self._sizes), lambda: ShownMembers(last.members), state, judged=judged
+        )
         return self.history.complete_view(base_view, state, self._running_rebalance())
 
     def _running_rebalance(self) -> RunningRebalance | None:

@@ -22,14 +22,15 @@ from rebalance_agent.model.epoch_groups import (
     TargetEpoch,
     Topology,
 )
-from rebalance_agent.model.group import GroupSnapshot, Member
+from rebalance_agent.model.group import Member
 from rebalance_agent.model.partitions import TopicPartitions, pairs, topic_partitions
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.completed_generation import TopicMetadataSeen
 from rebalance_agent.tracking.epoch.backlog import Backlog
-from rebalance_agent.tracking.epoch.facts import add_count, set_fact
+from rebalance_agent.tracking.epoch.facts import set_fact
 from rebalance_agent.tracking.evidence.last_seen import SESSION_TIMEOUT_MS
+from rebalance_agent.tracking.members.shared_counts import add_count
 from rebalance_agent.tracking.observations import EpochRecord
 
 __all__ = ["EpochGroupRecords"]
@@ -59,6 +60,10 @@ class EpochGroupRecords:
         self._subscribed: Counter[str] = Counter()
         self._subscribed_patterns: Counter[str] = Counter()
         self._topics: frozenset[str] | None = None
+        self._assignors: Counter[str] = Counter()
+        self._subscriptions: dict[tuple[tuple[str, ...], str | None], tuple[str, ...]] = {}
+        self._changed: set[str] = set()
+        self._all_changed = False
         self.backlog = Backlog()
 
     def take(self, record: EpochRecord) -> bool:
@@ -170,40 +175,37 @@ class EpochGroupRecords:
         keys = self._keys.union(had)
         return frozenset(key for key in keys if key not in self.subtopologies and not cluster_topics.has_name(key))
 
-    def snapshot(self, group: str, cluster_topics: ClusterTopics, assigned_ms: int) -> GroupSnapshot:
-        """Return the group as one generation: the members with their current assignments, by topic name."""
-        everything = {topic for topics in self.subtopologies.values() for topic in topics}
-        subscriptions = {
-            (member.topics, member.pattern): tuple(
-                sorted({*member.topics, *self._resolved(member.pattern), *everything})
-            )
-            for member in self.members.values()
-        }
-        members = tuple(
-            Member(
-                member_id=member_id,
-                instance_id=member.instance_id,
-                client_id=member.client_id,
-                client_host=member.client_host,
-                rebalance_timeout_ms=member.rebalance_timeout_ms,
-                session_timeout_ms=member.session_timeout_ms or SESSION_TIMEOUT_MS,
-                session_assumed=member.session_timeout_ms is None,
-                subscription=ConsumerSubscription(
-                    version=-1, topics=subscriptions[member.topics, member.pattern], rack_id=member.rack
-                ),
-                assignment=ConsumerAssignment(-1, self.by_topic_name(self._held_by(member_id), cluster_topics)),
-            )
-            for member_id, member in sorted(self.members.items())
-        )
-        assignors = {member.assignor for member in self.members.values() if member.assignor}
-        return GroupSnapshot(
-            group=group,
-            protocol_type="consumer",
-            generation=self.epoch.epoch if self.epoch else 0,
-            protocol=min(assignors) if len(assignors) == 1 else None,
-            leader=None,
-            current_state_timestamp_ms=assigned_ms,
-            members=members,
+    @property
+    def assignor(self) -> str | None:
+        """The assignor that all members ask for which name one; None if they name none, or several."""
+        return next(iter(self._assignors)) if len(self._assignors) == 1 else None
+
+    def take_changed(self) -> set[str]:
+        """Return the ids of the members whose `member` may have changed since the last call, also of removed ones."""
+        changed = self._changed | self.members.keys() if self._all_changed else self._changed
+        self._changed, self._all_changed, self._subscriptions = set(), False, {}
+        return changed
+
+    def member(self, member_id: str, cluster_topics: ClusterTopics) -> Member | None:
+        """Return a member with its current assignment, by topic name; None if there is no member with this id."""
+        member = self.members.get(member_id)
+        if member is None:
+            return None
+        subscription = member.topics, member.pattern
+        if (topics := self._subscriptions.get(subscription)) is None:
+            tasks = (topic for topics in self.subtopologies.values() for topic in topics)
+            topics = tuple(sorted({*member.topics, *self._resolved(member.pattern), *tasks}))
+            self._subscriptions[subscription] = topics
+        return Member(
+            member_id=member_id,
+            instance_id=member.instance_id,
+            client_id=member.client_id,
+            client_host=member.client_host,
+            rebalance_timeout_ms=member.rebalance_timeout_ms,
+            session_timeout_ms=member.session_timeout_ms or SESSION_TIMEOUT_MS,
+            session_assumed=member.session_timeout_ms is None,
+            subscription=ConsumerSubscription(version=-1, topics=topics, rack_id=member.rack),
+            assignment=ConsumerAssignment(-1, self.by_topic_name(self._held_by(member_id), cluster_topics)),
         )
 
     def by_topic_name(self, partitions: TopicPartitions, cluster_topics: ClusterTopics) -> TopicPartitions:
@@ -227,6 +229,7 @@ class EpochGroupRecords:
         if kind is CurrentAssignment:
             current, now = set_fact(self._currents, subject, value, CurrentAssignment)
             self.backlog.set_owned(current.held if current else set(), now.held if now else set())
+            self._changed.add(subject)
             self._settle(subject)
         elif kind is MemberTarget:
             old, new = set_fact(self._targets, subject, value, MemberTarget)
@@ -235,12 +238,14 @@ class EpochGroupRecords:
             before, after = set_fact(self.members, subject, value, EpochMember)
             self._count_subscription(before, -1)
             self._count_subscription(after, 1)
+            self._changed.add(subject)
             self._settle(subject)
         elif kind is ResolvedPattern:
             set_fact(self._patterns, subject, value, ResolvedPattern)
-            self._topics = None
+            self._topics, self._all_changed = None, True
         elif kind is Topology:
-            self.topology, self._topics = value if isinstance(value, Topology) else None, None
+            self.topology = value if isinstance(value, Topology) else None
+            self._topics, self._all_changed = None, True
         elif kind is TargetEpoch:
             self.target_epoch = value.epoch if isinstance(value, TargetEpoch) else -1
             self.dissolving = value is None
@@ -259,6 +264,8 @@ class EpochGroupRecords:
     def _count_subscription(self, member: EpochMember | None, by: int) -> None:
         if member is None:
             return
+        if member.assignor:
+            add_count(self._assignors, member.assignor, by)
         changed = [add_count(self._subscribed, topic, by) for topic in set(member.topics)]
         if member.pattern is not None:
             changed.append(add_count(self._subscribed_patterns, member.pattern, by))

@@ -11,24 +11,47 @@ from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.model.group import GroupSnapshot, GroupState, GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import pairs, topic_partitions
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
-from rebalance_agent.tracking.completed_generation import Generation, PartitionHandover, subscribed_topics
+from rebalance_agent.tracking.completed_generation import Generation, PartitionHandover
 from rebalance_agent.tracking.epoch.epoch_records import EpochGroupRecords
+from rebalance_agent.tracking.members.shown_members import ShownMembers
 
 __all__ = ["RecordedGroup"]
 
 
 class RecordedGroup:
-    """One group; its records change, and so do the results."""
-
-    __slots__ = ("_group", "_group_type", "_records", "_topics")
+    """One group; its records change, and so do the results. A change costs what its members cost."""
 
     def __init__(self, group: str, group_type: GroupType, records: EpochGroupRecords, topics: ClusterTopics) -> None:
         """Show the ``records`` of the group, with the names and partition counts of ``topics``."""
         self._group, self._group_type, self._records, self._topics = group, group_type, records, topics
+        self._members = ShownMembers()
+        self._topics_version = topics.version
+
+    @property
+    def members(self) -> ShownMembers:
+        """The members, as the records and the cluster's topics are now."""
+        changed = self._records.take_changed()
+        if self._topics_version != self._topics.version:
+            self._topics_version = self._topics.version
+            changed = changed | self._records.members.keys()
+        for member_id in changed:
+            if (member := self._records.member(member_id, self._topics)) is not None:
+                self._members.put(member)
+            else:
+                self._members.remove(member_id)
+        return self._members
 
     def snapshot(self, at_ms: int) -> GroupSnapshot:
         """Return the members and their assignment as the records show them at ``at_ms``."""
-        return self._records.snapshot(self._group, self._topics, at_ms)
+        return GroupSnapshot(
+            group=self._group,
+            protocol_type="consumer",
+            generation=self._records.epoch.epoch if self._records.epoch else 0,
+            protocol=self._records.assignor,
+            leader=None,
+            current_state_timestamp_ms=at_ms,
+            members=self.members.members,
+        )
 
     def state(self, epoch: int) -> GroupState:
         """Return the state of the group, whose newest epoch is ``epoch``."""
@@ -42,13 +65,13 @@ class RecordedGroup:
 
     def generation(self, at_ms: int, seen_ms: int) -> Generation:
         """Return the members and their assignment as a generation, whether the epoch has been reached or not."""
-        value = self.snapshot(at_ms)
+        value, counts = self.snapshot(at_ms), self._members.assigned_counts
         return Generation(
             value,
             at_ms,
             seen_ms,
             RebalanceProtocol.COOPERATIVE,
-            self._sizes(value),
+            self._topics.sizes_with(self._members.topics | counts.keys(), counts),
             group_type=self._group_type,
             subtopologies=self._records.subtopologies,
             standby_hosts=self._records.standby_hosts,
@@ -72,6 +95,3 @@ class RecordedGroup:
             for topic, numbers in self._records.by_topic_name({key: (number,)}, self._topics).items():
                 named.update({(topic, index): handover for index in numbers})
         return named
-
-    def _sizes(self, value: GroupSnapshot) -> dict[str, int]:
-        return self._topics.sizes_in(subscribed_topics(value), value)

@@ -130,7 +130,7 @@ class EpochState(TrackedGroup):
         elif record.kind is CurrentAssignment:
             self._take_assignment(record, old)
         if not keeps_base_view(old, self._records.current(record.subject), record):
-            self._base_view = None
+            self._change_base_view()
         # A tombstone is never the last record of a batch: a new epoch, a static member's successor, or the group's
         # tombstone follows.
         self._amid_batch = record.value is None
@@ -143,13 +143,14 @@ class EpochState(TrackedGroup):
         """Take the end of the backfill: all records of the group have been read."""
         if self._backfilled:
             return
-        self._backfilled, self._buffered, self._base_view = True, BufferedRecords(), None
+        self._backfilled, self._buffered = True, BufferedRecords()
+        self._change_base_view()
         for _ in self._check_reached(now_ms, live=False):
             pass  # the state before the observer started leads to no events
 
     def resize(self, now_ms: int) -> None:
         """Take a change of the cluster's topics: partition counts, or names of topic ids."""
-        self._base_view = None
+        self._change_base_view()
         self._first_commits.rename(self._context.topics.name)  # of the epoch that is not complete yet
         self._name_topics(now_ms)
         self._update_counts(now_ms)
@@ -290,7 +291,7 @@ class EpochState(TrackedGroup):
     def _build_view(self, *, judged: bool) -> GroupView:
         state, started_ms = self._recorded.state(self.number), self._started_ms
         generation = partial(self._recorded.generation, self.timestamp_ms, self._seen_ms)
-        base_view = self._build_base_view(generation, state, judged=judged)
+        base_view = self._build_base_view(generation, lambda: self._recorded.members, state, judged=judged)
         running = (
             None if started_ms is None or not self._records.members else RunningRebalance(started_ms, self._stalled)
         )

@@ -32,7 +32,7 @@ class GroupHistory:
     """The part of a group's state that does not depend on its type. Times are by the observer's clock.
 
     ``version``: rises with every change of the view. ``offset``: of the last record that was read, at
-    ``read_ms``. ``view``: the last view that was built.
+    ``read_ms``. ``view``: the last view that was built; ``view_measured``: its quality is that of its own assignment.
     """
 
     def __init__(self, group: str, context: TrackerContext, now_ms: int) -> None:
@@ -41,6 +41,7 @@ class GroupHistory:
         self.offset = self.read_ms = -1
         self.version = 0
         self.view: GroupView | None = None
+        self.view_measured = False
         self.reports = MemberReports(context.report_budget, context.topics)
         self.doubly_owned = DoublyOwned(self.reports)
         self.totals = CounterTotals(now_ms, context.stall_limits.of(group))
@@ -105,6 +106,7 @@ class GroupHistory:
             members=self._with_workloads(base_view.members),
             state=state,
             version=self.version,
+            first_seen_ms=self.first_seen_ms,
             running=running,
             lag_skew_ratio=skews.lag,
             rate_skew_ratio=skews.rate,

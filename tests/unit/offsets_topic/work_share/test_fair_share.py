@@ -12,7 +12,7 @@ from rebalance_agent.model.epoch_groups import GroupEpoch
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 from rebalance_agent.offsets_topic.emit import ObservationEmitter
 from rebalance_agent.offsets_topic.group_records import GroupRecords
-from rebalance_agent.offsets_topic.work_share.fair_share import NAMED_S
+from rebalance_agent.offsets_topic.work_share.fair_share import AHEAD_MAX, NAMED_S
 from rebalance_agent.offsets_topic.work_share.work_budget import (
     ALL_RATE,
     GROUP_RATE,
@@ -198,3 +198,44 @@ def test_kinds_of_groups_with_one_name_share_its_budget_and_their_order():
     found = observer.read(*[("g", ORDERS[1])] * 300, _part(fact(0, GroupEpoch(2)), "g"))
     assert all(isinstance(record, GroupRecord) for record in found)
     assert isinstance((found + observer.run(10))[-1], EpochRecord)
+
+
+def _flood(observer, groups=("hostile",)):
+    """Let some hundred records of each group wait, and take what was emitted of them."""
+    for each in range(10):
+        observer.read(*(_part(current(0, f"m{number}", each + 2), group) for group in groups for number in range(300)))
+
+
+def test_records_that_waited_come_behind_those_of_others_while_the_tracker_is_late():
+    observer = Observer()
+    inbox, share = observer.context.inbox, observer.emitter.share
+    _flood(observer)
+    for _ in range(AHEAD_MAX):
+        inbox.put(fact(0, GroupEpoch(2)))
+    observer.context.clock.advance(1_000)
+    share.release()
+    assert len(inbox) == AHEAD_MAX + 1, "one at a time"
+    inbox.take(10_000, 0)
+    share.release()
+    assert len(inbox) == AHEAD_MAX
+
+
+def test_groups_that_wait_take_turns():
+    observer = Observer()
+    groups = [f"hostile-{number}" for number in range(5)]
+    _flood(observer, groups)
+    observer.context.clock.advance(1_000)
+    observer.emitter.share.release()
+    emitted = [record.group for record in observer.context.inbox.take(10_000, 0)]
+    assert {group: emitted.count(group) for group in groups} == dict.fromkeys(groups, AHEAD_MAX // 5)
+
+
+def test_a_group_whose_records_are_no_longer_read_waits_anew_as_any_other():
+    observer = Observer()
+    _flood(observer)
+    observer.emitter.share.drop([0])
+    observer.context.clock.advance(10_000)
+    _flood(observer)
+    found = observer.run(30)
+    assert found[-1].value.epoch == 11
+    assert observer.emitter.share.held_back({0: observer.offset}) == {0: observer.offset}

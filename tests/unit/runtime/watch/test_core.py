@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import threading
-from typing import ClassVar
 
 from structlog.testing import capture_logs
 
@@ -12,7 +11,7 @@ from rebalance_agent.model.events import GroupGoneEvent
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.runtime.watch.core import JUDGE_AFTER_S, JUDGED_AT_ONCE, Core
 from rebalance_agent.tracking.observations import GroupRecord, Tick
-from rebalance_agent.tracking.views import GroupView
+from rebalance_agent.tracking.views import GroupView, MemberLoad
 from support.observer.fakes import Calls
 from support.observer.observing import eventually
 
@@ -137,27 +136,69 @@ def test_many_new_groups_are_shown_first_and_judged_when_no_more_arrive():
     core.join(PATIENCE_S)
 
 
+class CostlyTracker(FakeTracker):
+    """The views of the group "large" take their time; ``built``: which were built, and whether judged."""
+
+    def __init__(self, clock, view_ms, judge_ms):
+        super().__init__()
+        self.built = []
+        self._clock, self._view_ms, self._judge_ms = clock, view_ms, judge_ms
+
+    def view(self, group, *, judged):
+        self.built.append((group, judged))
+        if group == "large":
+            self._clock.advance(self._judge_ms if judged else self._view_ms)
+        return super().view(group, judged=judged)
+
+    def of_large(self):
+        return [judged for group, judged in self.built if group == "large"]
+
+
+def _change(core, tracker, *counts):
+    """Change the large group and another one so often, and wait until each change of the other one is shown."""
+    for count in counts:
+        core.inbox.put(_record("large"))
+        core.inbox.put(_record(f"other-{count}"))
+        assert eventually(lambda last=(f"other-{count}", True): last in tracker.built)
+
+
 def test_a_costly_view_is_built_again_only_after_ten_times_its_time():
-    class CostlyTracker(FakeTracker):
-        built: ClassVar[list[str]] = []
-
-        def view(self, group, *, judged):
-            self.built.append(group)
-            clock.advance(100 if group == "large" else 0)
-            return super().view(group, judged=judged)
-
-    tracker, inbox, clock = CostlyTracker(), Inbox(), FakeClock()
-    core = Core(tracker, inbox, clock, [Calls()])
+    clock = FakeClock()
+    tracker = CostlyTracker(clock, view_ms=100, judge_ms=100)
+    core = Core(tracker, Inbox(), clock, [Calls()])
     core.start()
-    for count in range(1, 6):
-        inbox.put(_record("large"))
-        inbox.put(_record(f"other-{count}"))
-        assert eventually(lambda last=f"other-{count}": last in tracker.built)
-    assert tracker.built.count("large") == 1
+    _change(core, tracker, *range(1, 6))
+    assert tracker.of_large() == [True, False]
     clock.advance(1_000)
-    assert eventually(lambda: tracker.built.count("large") == 2), "the last state is shown"
-    inbox.close()
+    assert eventually(lambda: tracker.of_large() == [True, False, False]), "the last state is shown"
+    core.inbox.close()
     core.join(PATIENCE_S)
+
+
+def test_a_costly_judgement_is_made_again_only_after_twenty_times_its_time_and_views_do_not_wait_for_it():
+    clock = FakeClock()
+    tracker = CostlyTracker(clock, view_ms=1, judge_ms=100)
+    core = Core(tracker, Inbox(), clock, [Calls()])
+    core.start()
+    _change(core, tracker, *range(1, 6))
+    assert tracker.of_large() == [True, False, False, False, False]
+    clock.advance(2_000)
+    assert eventually(lambda: tracker.of_large() == [True, False, False, False, False, True]), (
+        "the last state is judged"
+    )
+    core.inbox.close()
+    core.join(PATIENCE_S)
+
+
+def test_the_text_of_a_view_counts_for_the_group_that_has_the_members():
+    clock, members = FakeClock(), (MemberLoad("m", None, "c", "h", {}),) * 98
+    core = Core(FakeTracker(), Inbox(), clock, [Calls()], refresh=lambda: clock.advance(100))
+    core._show({"large": GroupView("large", *_VIEW, members=members), "small": GroupView("small", *_VIEW)})
+    core._refresh()
+    core._changed = {"large", "small"}
+    assert core._due() == ["small"]
+    clock.advance(899)
+    assert core._due() == ["large"]
 
 
 def test_a_group_that_was_judged_once_is_never_shown_without_it_again():

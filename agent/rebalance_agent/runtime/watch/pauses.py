@@ -1,0 +1,34 @@
+"""Pauses after costly work for a group, so that no group takes the thread's time from all others."""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+
+from rebalance_agent.clock import Clock
+
+__all__ = ["FREE_S", "Pauses"]
+
+FREE_S = 0.005
+"""Seconds of processor time after which there is no pause: work for a hundred members takes less."""
+
+
+class Pauses:
+    """Until when groups pause. Used by one thread."""
+
+    def __init__(self, clock: Clock, share: float) -> None:
+        """``share``: the part of a processor that the work for one group may take."""
+        self._clock, self._share = clock, share
+        self._until: dict[str, float] = {}
+
+    def add(self, group: str, seconds: float) -> None:
+        """Take the ``seconds`` of processor time that work for a group took; several add up."""
+        if seconds > FREE_S:
+            begins = max(self._until.get(group, 0.0), self._clock.monotonic())
+            self._until[group] = begins + seconds * (1 / self._share - 1)
+
+    def pausing(self) -> AbstractSet[str]:
+        """Return the groups that pause now."""
+        if self._until:
+            now = self._clock.monotonic()
+            self._until = {group: until for group, until in self._until.items() if until > now}
+        return self._until.keys()
