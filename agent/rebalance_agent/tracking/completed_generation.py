@@ -47,8 +47,9 @@ class PartitionHandover:
     Its owner was asked to revoke it at ``asked_ms`` and had done so at ``released_ms``; the new owner was assigned it
     at ``given_ms``. None: it did not happen, or before the observer started. ``left_unowned``: no other member owned it
     when it was revoked, so it was stalled even if the old owner gets it back. ``earlier``: previous handovers in the
-    same rebalance, where a newer epoch replaced the one that assigned it. ``departed``: its owner left or was removed,
-    even if it joined again under its id.
+    same rebalance, where a newer epoch replaced the one that assigned it. ``departed``: its owner left, also for a
+    while, or was removed, even if it joined again under its id; ``active_ms``: until when that one surely worked, None
+    if unknown.
     """
 
     asked_ms: int | None = None
@@ -56,6 +57,7 @@ class PartitionHandover:
     given_ms: int | None = None
     left_unowned: bool = False
     departed: bool = False
+    active_ms: int | None = None
     earlier: tuple[PartitionHandover, ...] = ()
 
 

@@ -36,14 +36,16 @@ class Handovers:
         *,
         revocation_recorded: bool = True,
         held: Collection[tuple[str, int]] = (),
+        active_ms: int | None = None,
     ) -> None:
-        """Take a member's new assignment; ``new`` is None if the member is gone.
+        """Take a member's new assignment: None if it is gone, with a negative epoch if it left for a while.
 
         ``revocation_recorded``: the coordinator records what the member is asked to revoke. ``held``: the partitions
-        that any member owns now.
+        that any member owns now. ``active_ms``: until when a member that departs surely worked.
         """
         before, after = old or _NO_ASSIGNMENT, new or _NO_ASSIGNMENT
         had, has = before.held, after.held
+        departed = new is None or new.epoch < 0
         for partition in pairs(after.revoking) - pairs(before.revoking):
             self._handovers[partition] = replace(self._open_handover(partition), asked_ms=at_ms, released_ms=None)
         for partition in had - has:
@@ -55,9 +57,14 @@ class Handovers:
                 continue  # others own it by now; the time without an owner is kept
             asked_ms = handover.asked_ms if partition in pairs(before.revoking) else at_ms
             # The stop is unknown for a member that left or was removed, and for one that was not asked.
-            asked_ms = asked_ms if new and revocation_recorded else None
+            asked_ms = None if departed or not revocation_recorded else asked_ms
             self._handovers[partition] = replace(
-                handover, asked_ms=asked_ms, released_ms=at_ms, left_unowned=left_unowned, departed=new is None
+                handover,
+                asked_ms=asked_ms,
+                released_ms=at_ms,
+                left_unowned=left_unowned,
+                departed=departed,
+                active_ms=active_ms if departed else None,
             )
         for partition in pairs(before.revoking) & pairs(after.assigned):
             # It had revoked them before they were assigned to it again, which one record shows.

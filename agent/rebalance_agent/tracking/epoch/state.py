@@ -176,27 +176,28 @@ class EpochState(TrackedGroup):
     def _take_assignment(self, record: EpochRecord, old: CurrentAssignment | None) -> None:
         """Take a member's new current assignment, or its removal; ``old`` is the one before."""
         name, at_ms, contact_ms = record.subject, record.timestamp_ms, self._last_seen.contact_ms(record.subject)
-        new = self._records.current(name)
+        new, commits = self._records.current(name), self._context.commits
+        departs = old is not None and (new is None or new.epoch < 0 <= old.epoch)
+        gives_up = record.live and old is not None and (departs or (new and not old.held <= pairs(new.assigned)))
+        had = self._recorded.named(old.held) if gives_up and old else set()
+        worked_ms = commits.worked_ms(self.group, had, contact_ms or 0, at_ms)
         if record.live:
-            recorded = not self._records.uses_classic_protocol(name)
-            self._handovers.update(
-                name, old, new, at_ms, revocation_recorded=recorded, held=self._records.backlog.owned
-            )
+            recorded, owned = not self._records.uses_classic_protocol(name), self._records.backlog.owned
+            active_ms = contact_ms if worked_ms is None else worked_ms
+            self._handovers.update(name, old, new, at_ms, revocation_recorded=recorded, held=owned, active_ms=active_ms)
         if new is not None:
             self._last_seen.update(name, new, at_ms)
             if record.live:
                 kept = pairs(old.assigned) if old and not self._records.is_eager(name) else set()
                 given = self._recorded.named(pairs(new.assigned) - kept)
-                self._context.commits.expect(self.group, given, at_ms, self._first_commits)
-        departs = old is not None and (new is None or new.epoch < 0 <= old.epoch)
-        if record.live and old is not None and (departs or (new and not old.held <= pairs(new.assigned))):
-            had, commits, since_ms = self._recorded.named(old.held), self._context.commits, contact_ms or 0
+                commits.expect(self.group, given, at_ms, self._first_commits)
+        if gives_up and old:
             commits.release(self.group, self._recorded.named(old.held - pairs(new.assigned)) if new else had, at_ms)
             if departs:
-                recent = commits.recent(self.group, had, since_ms, at_ms)
+                recent = commits.recent(self.group, had, contact_ms or 0, at_ms)
                 member, changes = self._records.members.get(name), self._context.coordinators.changes(self.partition)
                 self._last_seen.depart(member, name, old, at_ms, recent, changes)
-            self._last_seen.work(name, commits.worked_ms(self.group, had, since_ms, at_ms))
+            self._last_seen.work(name, worked_ms)
         if new is None:
             self._last_seen.forget(name)
 

@@ -169,9 +169,10 @@ class StepMoments:
 
     def _worked_ms(self, owner: Member) -> int | None:
         """Return until when the owner surely worked."""
-        generation = self._generation
-        worked_ms = generation.last_seen.get(owner.member_id, LastSeen()).worked_ms
-        return surely_worked_ms(worked_ms, generation.coordinator_changes, generation.outages)
+        return self._surely_worked_ms(self._generation.last_seen.get(owner.member_id, LastSeen()).worked_ms)
+
+    def _surely_worked_ms(self, worked_ms: int | None) -> int | None:
+        return surely_worked_ms(worked_ms, self._generation.coordinator_changes, self._generation.outages)
 
     def _noticed_ms(self, owner: Member, removed_ms: int) -> int:
         """Return when a removed member stopped at the latest: a live one notices within its session timeout.
@@ -195,8 +196,8 @@ class StepMoments:
         """Return when a partition without an owner before could first have been consumed."""
         if not self._fresh and handover.released_ms is not None:
             # Revoked in an earlier episode, for a static member that was away, or in this one, by an interim owner.
-            asked_ms = handover.released_ms if handover.asked_ms is None else handover.asked_ms
-            return Moment(asked_ms, handover.released_ms)
+            since_ms = (handover.asked_ms, self._surely_worked_ms(handover.active_ms), handover.released_ms)
+            return Moment(next(at_ms for at_ms in since_ms if at_ms is not None), handover.released_ms)
         if not self._fresh:
             at_ms = self._shown_ms(handover)
             return Moment(at_ms, at_ms, exact=True)

@@ -19,7 +19,7 @@ from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.tracking.observations import EpochRecord
 from rebalance_agent.tracking.tracker import Tracker
 from support.tracker.epochs import ID, current, deleted, fact, gone, joins, named, target
-from support.tracker.tracking import T0, WHOLE, closing, feed, tick, topics
+from support.tracker.tracking import T0, WHOLE, closing, committed, feed, tick, topics
 
 FIRST = [
     joins(1_000, "a"),
@@ -160,10 +160,14 @@ def test_an_old_fact_that_comes_late_changes_nothing():
     assert (after.generation, after.members, after.state) == (before.generation, before.members, before.state)
 
 
-def test_a_static_member_that_returns_is_no_new_epoch_but_an_episode():
+@pytest.mark.parametrize(
+    ("commits", "upper_s"), [((), 24.0), ((committed(18_000, 0, 1, 2, 3), committed(19_000, 0, 1, 2, 3)), 7.5)]
+)
+def test_a_static_member_that_returns_is_no_new_epoch_but_an_episode(commits, upper_s):
     static = [
         joins(1_000, "a", instance_id="i"),
         *FIRST[1:],
+        *commits,
         current(20_000, "a", -2),
         *gone(25_000, "a"),
         joins(25_000, "a2", instance_id="i"),
@@ -173,7 +177,8 @@ def test_a_static_member_that_returns_is_no_new_epoch_but_an_episode():
     _, events = followed(*static, tick(60_000))
     event = closing(events)[-1]
     assert (event.trigger, event.generation, event.previous_generation) == (Trigger.MEMBER_REPLACED, 2, 2)
-    assert event.stall.seconds == 5.0
+    # When it stopped, before it left for a while, is not recorded.
+    assert (event.stall.lower_seconds, event.stall.seconds) == (5.0, upper_s)
 
 
 AWAY = [
@@ -197,9 +202,9 @@ def test_a_static_member_that_returns_after_another_epoch_has_left_its_partition
     returned = [*gone(50_000, "a"), joins(50_000, "a2", instance_id="i"), target(50_000, "a2", 0)]
     _, events = followed(*AWAY, *returned, current(50_500, "a2", 4, (0,)), tick(90_000))
     *_, joined, back = closing(events)
-    assert (joined.trigger, joined.stall.seconds) == (Trigger.MEMBER_JOINED, 6.0)
+    assert (joined.trigger, joined.stall.lower_seconds, joined.stall.seconds) == (Trigger.MEMBER_JOINED, 6.0, 14.4)
     assert (back.trigger, back.generation) == (Trigger.MEMBER_REPLACED, 4)
-    assert (back.stall.seconds, back.stall.lower_seconds, back.stall.upper_partition_seconds) == (30.5, 30.5, 30.5)
+    assert (back.stall.seconds, back.stall.lower_seconds, back.stall.upper_partition_seconds) == (38.9, 30.5, 38.9)
 
 
 def test_so_has_one_that_does_not_return_until_others_have_them():
@@ -212,11 +217,8 @@ def test_so_has_one_that_does_not_return_until_others_have_them():
     taken = [current(65_500, "b", 5, (0, 2, 3)), current(65_600, "c", 5, (1,))]
     _, events = followed(*AWAY, *expelled, *taken, tick(90_000))
     event = closing(events)[-1]
-    assert (event.trigger, event.stall.seconds, event.stall.upper_partition_seconds) == (
-        Trigger.MEMBER_LEFT,
-        45.5,
-        45.5,
-    )
+    assert event.trigger is Trigger.MEMBER_LEFT
+    assert (event.stall.lower_seconds, event.stall.seconds, event.stall.upper_partition_seconds) == (45.5, 53.9, 53.9)
 
 
 def test_a_pattern_stands_for_the_topics_it_was_resolved_to():
