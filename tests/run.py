@@ -204,7 +204,7 @@ def main() -> int:
     os.chdir(ROOT)
     for stale in ROOT.glob(".coverage*"):
         stale.unlink()
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "agent")}
+    environment = environment_of_commands(os.environ)
     missing = tools.provide(environment)
     if missing and os.environ.get("CI") == "true":
         print(*missing, sep="\n", file=sys.stderr)
@@ -258,6 +258,16 @@ def not_built(beforehand: Mapping[str, Sequence[str]], statuses: Sequence[int | 
     for (name, command), status in zip(beforehand.items(), statuses, strict=True):
         if status:
             yield f"{name}: tests whose programs cannot be built. See: PYTHONPATH=tests {' '.join(command)}"
+
+
+def environment_of_commands(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables of every command: ``environment``, with our package on the path and compiled modules kept.
+
+    Hundreds of processes of a run import the same modules. If ``PYTHONDONTWRITEBYTECODE`` is set, as images of Python
+    often have it, each compiles them again: half a second of a command's start, and half of a collection by pytest.
+    """
+    kept = {name: value for name, value in environment.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return kept | {"PYTHONPATH": str(ROOT / "agent")}
 
 
 def in_memory() -> str | None:
