@@ -120,7 +120,8 @@ TIERS = (
     # First, because its tests need most processor time. Most of it is Java's, which contributes no coverage; counting
     # doubles Python's part.
     Tier("spark", (pytest(*SPARK, "--timeout=900", processes=2, coverage=False),)),
-    Tier("fast", (pytest(*COUNTED, processes=2), pytest(*UNCOUNTED, processes=2, coverage=False))),
+    # A second process for the counted tests would start when Spark's have ended, and collect for what is left.
+    Tier("fast", (pytest(*COUNTED), pytest(*UNCOUNTED, processes=2, coverage=False))),
     # Kafka's Java classes are loaded into the test process, so it must not have the threads of clients.
     Tier("peers", (pytest("tests/peers", coverage=False),)),
     # The last of the computing tiers, so that most of Kubernetes is built before it starts.
