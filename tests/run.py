@@ -120,7 +120,8 @@ TIERS = (
     # First, because its tests need most processor time. Most of it is Java's, which contributes no coverage; counting
     # doubles Python's part.
     Tier("spark", (pytest(*SPARK, "--timeout=900", processes=2, coverage=False),)),
-    Tier("fast", (pytest(*COUNTED, processes=2), pytest(*UNCOUNTED, processes=2, coverage=False))),
+    # A second process for the counted tests would start when Spark's have ended, and collect for what is left.
+    Tier("fast", (pytest(*COUNTED), pytest(*UNCOUNTED, processes=2, coverage=False))),
     # Kafka's Java classes are loaded into the test process, so it must not have the threads of clients.
     Tier("peers", (pytest("tests/peers", coverage=False),)),
     # The last of the computing tiers, so that most of Kubernetes is built before it starts.
@@ -204,7 +205,7 @@ def main() -> int:
     os.chdir(ROOT)
     for stale in ROOT.glob(".coverage*"):
         stale.unlink()
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "agent")}
+    environment = environment_of_commands(os.environ)
     missing = tools.provide(environment)
     if missing and os.environ.get("CI") == "true":
         print(*missing, sep="\n", file=sys.stderr)
@@ -258,6 +259,16 @@ def not_built(beforehand: Mapping[str, Sequence[str]], statuses: Sequence[int | 
     for (name, command), status in zip(beforehand.items(), statuses, strict=True):
         if status:
             yield f"{name}: tests whose programs cannot be built. See: PYTHONPATH=tests {' '.join(command)}"
+
+
+def environment_of_commands(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables of every command: ``environment``, with our package on the path and compiled modules kept.
+
+    Hundreds of processes of a run import the same modules. If ``PYTHONDONTWRITEBYTECODE`` is set, as images of Python
+    often have it, each compiles them again: half a second of a command's start, and half of a collection by pytest.
+    """
+    kept = {name: value for name, value in environment.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return kept | {"PYTHONPATH": str(ROOT / "agent")}
 
 
 def in_memory() -> str | None:

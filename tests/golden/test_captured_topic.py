@@ -79,9 +79,14 @@ def test_the_published_events_are_those_of_the_captured_topic():
 BATCHES = [place for place in range(1, len(ROWS)) if ROWS[place]["timestamp"] != ROWS[place - 1]["timestamp"]]
 
 
+@pytest.fixture(scope="module")
+def whole():
+    """All events of the capture, as group, kind and id."""
+    return {(event.group, event.KIND, event.event_id) for event in replayed(captured())}
+
+
 @pytest.mark.parametrize("read_before", BATCHES)
-def test_an_observer_that_starts_in_the_middle_publishes_nothing_twice_and_nothing_else(read_before):
-    whole = {(event.group, event.KIND, event.event_id) for event in replayed(captured())}
+def test_an_observer_that_starts_in_the_middle_publishes_nothing_twice_and_nothing_else(read_before, whole):
     later = [(event.group, event.KIND, event.event_id) for event in replayed(captured(read_before))]
     assert len(set(later)) == len(later)
     assert set(later) <= whole

@@ -82,7 +82,10 @@ class Watched:
 
     def metric(self, name, **labels):
         pairs = ",".join(f'{label}="{value}"' for label, value in labels.items())
-        return self.metrics().get(f"{name}{{{pairs}}}" if pairs else name)
+        series = f"{name}{{{pairs}}}" if pairs else name
+        # Tests ask twenty times a second, and the page of a shared broker has thousands of lines.
+        value = f"\n{self.get('/metrics')[1]}".partition(f"\n{series} ")[2]
+        return float(value.partition("\n")[0]) if value else None
 
 
 @contextmanager

@@ -1,7 +1,5 @@
 import re
 
-import pytest
-
 from rebalance_agent.metrics.catalogue import BY_NAME, CATALOGUE
 from rebalance_agent.metrics.metric import ExporterRole, MetricType
 
@@ -12,47 +10,47 @@ PREFIXES = {
     ExporterRole.AGENT: "rebalance_agent_",
 }
 
-each_metric = pytest.mark.parametrize("metric", CATALOGUE, ids=lambda metric: metric.name)
-
 
 def test_every_name_exists_once():
     assert len(BY_NAME) == len(CATALOGUE)
 
 
-@each_metric
-def test_a_metrics_name_contains_its_role_and_type(metric):
-    assert re.fullmatch(r"[a-z][a-z0-9_]*", metric.name)
-    assert metric.name.startswith((PREFIXES[metric.role], PREFIXES[ExporterRole.AGENT]))
-    assert metric.name.endswith("_total") == (metric.kind is MetricType.COUNTER)
-    assert metric.name.endswith("_info") == (metric.kind is MetricType.INFO)
+def test_a_metrics_name_contains_its_role_and_type():
+    for metric in CATALOGUE:
+        assert re.fullmatch(r"[a-z][a-z0-9_]*", metric.name), metric.name
+        assert metric.name.startswith((PREFIXES[metric.role], PREFIXES[ExporterRole.AGENT])), metric.name
+        assert metric.name.endswith("_total") == (metric.kind is MetricType.COUNTER), metric.name
+        assert metric.name.endswith("_info") == (metric.kind is MetricType.INFO), metric.name
 
 
-@each_metric
-def test_only_the_sidecar_speaks_of_members_own_view(metric):
-    assert metric.name.startswith(PREFIXES[ExporterRole.SIDECAR]) <= (metric.role is ExporterRole.SIDECAR)
+def test_only_the_sidecar_speaks_of_members_own_view():
+    for metric in CATALOGUE:
+        assert metric.name.startswith(PREFIXES[ExporterRole.SIDECAR]) <= (metric.role is ExporterRole.SIDECAR), (
+            metric.name
+        )
 
 
-@each_metric
-def test_the_unit_is_in_the_name(metric):
-    if metric.unit in ("seconds", "bytes", "ratio"):
-        assert metric.name.removesuffix("_total").endswith(metric.unit)
+def test_the_unit_is_in_the_name():
+    for metric in CATALOGUE:
+        if metric.unit in ("seconds", "bytes", "ratio"):
+            assert metric.name.removesuffix("_total").endswith(metric.unit), metric.name
 
 
-@each_metric
-def test_buckets_belong_to_histograms_and_rise(metric):
-    assert bool(metric.buckets) == (metric.kind is MetricType.HISTOGRAM)
-    assert list(metric.buckets) == sorted(set(metric.buckets))
+def test_buckets_belong_to_histograms_and_rise():
+    for metric in CATALOGUE:
+        assert bool(metric.buckets) == (metric.kind is MetricType.HISTOGRAM), metric.name
+        assert list(metric.buckets) == sorted(set(metric.buckets)), metric.name
 
 
-@each_metric
-def test_labels_are_bounded_by_kind(metric):
-    forbidden = {"member_id", "generation", "quantile", "le", "cluster"}
-    assert not forbidden & set(metric.labels)
-    assert set(metric.values) <= set(metric.labels)
-    assert all(values for values in metric.values.values())
+def test_labels_are_bounded_by_kind():
+    for metric in CATALOGUE:
+        forbidden = {"member_id", "generation", "quantile", "le", "cluster"}
+        assert not forbidden & set(metric.labels), metric.name
+        assert set(metric.values) <= set(metric.labels), metric.name
+        assert all(values for values in metric.values.values()), metric.name
 
 
-@each_metric
-def test_help_is_one_sentence_line(metric):
-    assert metric.help.endswith(".")
-    assert "\n" not in metric.help
+def test_help_is_one_sentence_line():
+    for metric in CATALOGUE:
+        assert metric.help.endswith("."), metric.name
+        assert "\n" not in metric.help, metric.name

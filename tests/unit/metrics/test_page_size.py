@@ -26,6 +26,9 @@ SIDECAR_BYTES_MAX = 11_500_000
 HEADERS_BYTES = 30_000
 
 
+pytestmark = pytest.mark.no_cover  # long pages of the same lines: the other tests of metrics count them
+
+
 def page(views, **limits):
     views = tuple(views)
     page = GroupsPage(lambda: views, FakeClock(NOW), SeriesLimits(**limits))

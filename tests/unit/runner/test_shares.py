@@ -43,7 +43,12 @@ def shared(tmp_path):
         sharing = ["-p", "support.runner.shares", "--share-by", str(claims)]
         done = subprocess.run(
             [*pytest_alone, *sharing, *(each if each == "-x" else str(files / each) for each in chosen)],
-            env={"PYTHONPATH": str(TESTS), "PLACE": str(tmp_path / place), "PATH": ""},
+            env={
+                "PYTHONPATH": str(TESTS),
+                "PLACE": str(tmp_path / place),
+                "PATH": "",
+                "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # importing those takes longer than these tests
+            },
             capture_output=True,
             text=True,
             check=False,

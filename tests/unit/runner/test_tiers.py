@@ -28,3 +28,9 @@ def test_only_what_is_asked_for_runs_alone():
     assert not any(map(run.is_alone, run.TIERS))
     assert all(map(run.is_alone, run.ON_REQUEST))
     assert [len(each) for each in run.concurrent_tiers([*run.TIERS, *run.ON_REQUEST])] == [len(run.TIERS), 1, 1]
+
+
+def test_commands_keep_compiled_modules_where_the_environment_forbids_it():
+    given = {"PYTHONDONTWRITEBYTECODE": "1", "HOME": "/home/user", "PYTHONPATH": "elsewhere"}
+    agent = str(TESTS.parent / "agent")
+    assert run.environment_of_commands(given) == {"HOME": "/home/user", "PYTHONPATH": agent}

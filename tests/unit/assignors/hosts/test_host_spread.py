@@ -48,6 +48,7 @@ def test_clusters_are_found(seed):
     assert found.clustered_ratio > ALERT_RATIO
 
 
+@pytest.mark.no_cover  # many random groups, of what the tests above execute as well
 @pytest.mark.parametrize("part", range(10))
 def test_balanced_groups_are_never_taken_for_clustered(part):
     """A thousand groups: 500 dealt at random, 500 by strategies to members whose order does not follow their hosts."""
@@ -63,6 +64,7 @@ def test_balanced_groups_are_never_taken_for_clustered(part):
         assert found is None or found.clustered_ratio <= ALERT_RATIO, seed
 
 
+@pytest.mark.no_cover
 def test_the_bound_of_chance_holds_for_random_distributions():
     """As many topics on one host as the bound gives one in a hundred occur in at most so many distributions."""
     draw, runs = random.Random(7), 2_000

@@ -120,6 +120,7 @@ def test_a_group_that_floods_small_generations_has_its_share_and_the_last_one_is
     assert any(record.skipped for record in hostile + after)
 
 
+@pytest.mark.no_cover  # as above
 def test_an_ordinary_large_group_is_read_at_once():
     """2,000 members and 10,000 partitions, eager, one rebalance each two seconds."""
     observer = Observer()
@@ -160,19 +161,20 @@ def test_the_work_that_is_owed_is_waited_for():
     assert budget.allows(b"other", 100, 0.0)
 
 
+@pytest.mark.no_cover  # the same lines for each of 20,000 records: counting them takes longer than running them
 @pytest.mark.parametrize("members", [1, 50, 100_000])
 def test_a_group_whose_coordinator_assigns_has_a_share_too(members):
     """Its members write 5,000 records a second, of few keys or each of another one."""
-    observer, written, found = Observer(), 0, []
+    observer, written, found, seconds = Observer(), 0, [], 4
     orders = _part(joins(0, "a"), "orders")
-    for _ in range(100):
+    for _ in range(seconds * 10):
         flood = [_part(current(0, f"m{(written + each) % members}", written + each)) for each in range(500)]
         written += len(flood)
         observer.context.clock.advance(100)
         found += observer.read(*flood, orders, ORDERS)
-    assert sum(record.group == "orders" for record in found) == 200, "the others never wait"
+    assert sum(record.group == "orders" for record in found) == 20 * seconds, "the others never wait"
     hostile = [record for record in found if record.group == "hostile"]
-    assert PART_S * len(hostile) <= 10 * GROUP_RATE + 1
+    assert PART_S * len(hostile) <= seconds * GROUP_RATE + 1 < PART_S * written
     assert observer.emitter.share.named() == ["hostile"]
     after = observer.run(60)
     assert (hostile + after)[-1].value.epoch == written - 1, "the last one is read"

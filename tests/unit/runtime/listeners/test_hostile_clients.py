@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import http.client
 import itertools
 import socket
@@ -10,16 +11,23 @@ from contextlib import ExitStack, suppress
 
 import pytest
 
+from rebalance_agent.http import server as http_server
 from rebalance_agent.http.connections.connection import Limits
 from rebalance_agent.http.events_post import EVENTS_PATH
 from rebalance_agent.model.event_json import json_line
+from rebalance_agent.runtime.listeners import configured_listeners
 from rebalance_agent.runtime.listeners.web import HEALTH_PATHS
 from rebalance_agent.runtime.processes.sidecar import Sidecar
 from rebalance_agent.runtime.settings.roles import SidecarSettings
 from support.kafka.certificates import Authority, needs_openssl
 from support.observer.views import member_event
 
-HELD = Limits().connections + 50
+MORE = 50
+"""Clients beyond a listener's places."""
+
+TLS_PLACES = 64
+"""Handshakes take most of the time, and what clients hold back is the same with four times as many of them."""
+
 TOKEN = "t" * 16
 POST = b"POST /v1/events HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n"
 AUTHORIZED = f"Authorization: Bearer {TOKEN}\r\n".encode()
@@ -44,14 +52,18 @@ def authority(tmp_path_factory):
 
 
 @pytest.fixture(params=["plain", "token", "tls"])
-def sidecar(request, authority, tmp_path):
-    """A sidecar's two listeners, and how to connect to them."""
-    settings, context = {}, None
+def sidecar(request, authority, tmp_path, monkeypatch):
+    """A sidecar's two listeners, how to connect to them, and more clients than each has places."""
+    settings, context, places = {}, None, Limits().connections
     if request.param == "token":
         held = tmp_path / "token"
         held.write_text(TOKEN)
         settings = {"web_token_file": str(held), "events_token_file": str(held)}
     if request.param == "tls":
+        places = TLS_PLACES
+        events = dataclasses.replace(configured_listeners.EVENTS_LIMITS, connections=places)
+        monkeypatch.setattr(http_server, "Limits", lambda: Limits(connections=places))
+        monkeypatch.setattr(configured_listeners, "EVENTS_LIMITS", events)
         own = authority.issue("sidecar")
         settings = {
             f"{prefix}_{name}_file": str(file)
@@ -64,7 +76,7 @@ def sidecar(request, authority, tmp_path):
         for server in (made._web, made._events):
             server.start()
             stack.callback(server.stop)
-        yield made, context
+        yield made, context, places + MORE
 
 
 def _ask(port, context, method, path, body=None):
@@ -80,7 +92,7 @@ def _ask(port, context, method, path, body=None):
         connection.close()
 
 
-def _hold(stack, port, context, said, number=HELD):
+def _hold(stack, port, context, said, number):
     for _ in range(number):
         client = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=30))
         if context and said and said[0] != 0x16:
@@ -99,10 +111,10 @@ def _served(sidecar, context):
 @needs_openssl
 @pytest.mark.parametrize("said", SAID.values(), ids=SAID)
 def test_clients_that_hold_something_back_keep_nobody_from_being_served(sidecar, said):
-    made, context = sidecar
+    made, context, held = sidecar
     with ExitStack() as stack:
-        web = _hold(stack, made._web.port, context, said)
-        events = _hold(stack, made._events.port, context, said)
+        web = _hold(stack, made._web.port, context, said, held)
+        events = _hold(stack, made._events.port, context, said, held)
         for number, _ in enumerate(zip(web, events, strict=True)):
             if number % 50 == 0:
                 _served(made, context)
@@ -112,7 +124,7 @@ def test_clients_that_hold_something_back_keep_nobody_from_being_served(sidecar,
 @needs_openssl
 def test_clients_that_drip_or_come_again_keep_nobody_from_being_served(sidecar):
     """One byte of each at a time; a client that was put out comes again at once."""
-    made, context = sidecar
+    made, context, _ = sidecar
     with ExitStack() as stack:
         for port in (made._web.port, made._events.port):
             clients = list(_hold(stack, port, context, POST + AUTHORIZED + b"\r\n", 100))
@@ -127,7 +139,7 @@ def test_clients_that_drip_or_come_again_keep_nobody_from_being_served(sidecar):
 
 @needs_openssl
 def test_clients_that_do_not_read_keep_nobody_from_being_served(sidecar):
-    made, context = sidecar
+    made, context, _ = sidecar
     page, usual = b"# HELP a b\n" * 100_000, made._web._app
     usual._pages = (lambda _dialect: page,)
     with ExitStack() as stack:
