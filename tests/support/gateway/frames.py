@@ -24,8 +24,8 @@ from kafka.protocol.consumer.group import (
     SyncGroupResponse,
 )
 
-from rebalance_agent.groupprotocol import consumer_group_heartbeat as heartbeat
 from rebalance_agent.groupprotocol.consumer_protocol import encode_assignment, encode_subscription
+from rebalance_agent.groupprotocol.requests import consumer_group_heartbeat as heartbeat
 from rebalance_agent.groupprotocol.wire.primitives import ZERO_UUID
 from rebalance_agent.groupprotocol.wire.schema import struct_codec
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription

@@ -15,7 +15,7 @@ from rebalance_agent.gateway.seats.locks.lock_frames import (
     read_heartbeat_answer,
 )
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatSettings
-from rebalance_agent.groupprotocol.consumer_group_describe import encode_describe
+from rebalance_agent.groupprotocol.requests.consumer_group_describe import encode_describe
 
 PATIENCE_S = 60
 

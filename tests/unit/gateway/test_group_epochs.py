@@ -11,8 +11,8 @@ from kafka.protocol.metadata import MetadataResponse
 
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.transport.request_head import RequestHead
-from rebalance_agent.groupprotocol import consumer_group_heartbeat as heartbeat
-from rebalance_agent.groupprotocol.consumer_group_heartbeat import decode_heartbeat, decode_heartbeat_answer
+from rebalance_agent.groupprotocol.requests import consumer_group_heartbeat as heartbeat
+from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import decode_heartbeat, decode_heartbeat_answer
 from rebalance_agent.groupprotocol.wire.primitives import uuid_text
 from rebalance_agent.groupprotocol.wire.schema import struct_codec
 from rebalance_agent.model.events import Callback

@@ -16,7 +16,7 @@ from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.transport.addresses import localized, names_addresses
 from rebalance_agent.gateway.transport.api_versions import NEWEST
 from rebalance_agent.gateway.transport.request_head import RequestHead
-from rebalance_agent.groupprotocol.share_responses import read_share_response
+from rebalance_agent.groupprotocol.requests.share_responses import read_share_response
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "kafkas_own_bytes.json").read_text(encoding="utf-8"))
 APIS = {"ShareFetch": 78, "ShareAcknowledge": 79}

@@ -18,7 +18,7 @@ from rebalance_agent.gateway.groups.frame_handler import PASS, FrameHandler, Fra
 from rebalance_agent.gateway.groups.member_entries import MemberEntry
 from rebalance_agent.gateway.transport.kafka_messages import Ask, OpenedFrame
 from rebalance_agent.gateway.transport.request_head import RequestHead
-from rebalance_agent.groupprotocol.consumer_group_heartbeat import (
+from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import (
     HEARTBEAT_KEY,
     HEARTBEAT_VERSIONS,
     decode_heartbeat,

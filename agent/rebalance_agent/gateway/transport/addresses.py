@@ -14,7 +14,7 @@ from kafka.protocol.producer import ProduceResponse
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.transport.kafka_messages import open_frame
 from rebalance_agent.gateway.transport.request_head import RequestHead
-from rebalance_agent.groupprotocol.share_responses import SHARE_NEWEST, read_share_response
+from rebalance_agent.groupprotocol.requests.share_responses import SHARE_NEWEST, read_share_response
 
 __all__ = ["NODES_MAX", "Address", "Nodes", "localized", "names_addresses"]
 

@@ -12,7 +12,7 @@ from kafka.protocol.producer import ProduceResponse
 
 from rebalance_agent.gateway.transport.kafka_messages import open_frame
 from rebalance_agent.gateway.transport.request_head import RequestHead
-from rebalance_agent.groupprotocol.share_responses import SHARE_NEWEST, SHARE_OLDEST
+from rebalance_agent.groupprotocol.requests.share_responses import SHARE_NEWEST, SHARE_OLDEST
 
 __all__ = ["API_VERSIONS", "NEWEST", "with_known_version", "with_offered_versions"]
 

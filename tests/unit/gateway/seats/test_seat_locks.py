@@ -20,7 +20,7 @@ from rebalance_agent.gateway.seats.locks.lock_frames import (
     read_heartbeat_answer,
 )
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatSettings
-from rebalance_agent.groupprotocol.consumer_group_heartbeat import decode_heartbeat
+from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import decode_heartbeat
 
 SETTINGS = SeatSettings()
 OK = LockAnswer(0, 1)

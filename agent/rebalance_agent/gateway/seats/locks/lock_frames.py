@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rebalance_agent.gateway.seats.locks.lock_acts import CLAIM, RELEASE, LockAnswer, LockBeat
-from rebalance_agent.groupprotocol.consumer_group_describe import decode_description
-from rebalance_agent.groupprotocol.consumer_group_heartbeat import (
+from rebalance_agent.groupprotocol.requests.consumer_group_describe import decode_description
+from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import (
     HEARTBEAT_VERSIONS,
     decode_heartbeat_answer,
     encode_heartbeat,
