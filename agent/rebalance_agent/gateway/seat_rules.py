@@ -80,7 +80,7 @@ class SeatRules:
 
 
 def parse_seat_rules(text: str) -> SeatRules:
-    r"""Parse ``PATTERN=off|observe|on[,seats.KEY=SECONDS...]``; rules are separated as those of ``gateway_groups``.
+    r"""Parse ``PATTERN=MODE[,seats.KEY=SECONDS...]``; rules are separated as those of ``gateway_groups``.
 
     Raises:
         InvalidInputError: a rule cannot be parsed, or its mode or a setting is unknown or out of its limits.

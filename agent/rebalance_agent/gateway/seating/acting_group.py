@@ -141,6 +141,7 @@ class ActingGroup:
             return await decision
         finally:
             self._carrier.leaves.pop(member_id, None)
+            self._vacancies.settle()
 
     def refuse_unfenced(self) -> None:
         """See `SeatedGroup`."""
@@ -156,6 +157,7 @@ class ActingGroup:
     def crashed(self, process: int) -> None:
         """See `SeatedGroup`."""
         self._carrier.run(self._seats.connections_closed(process, self._carrier.now()))
+        self._vacancies.settle()
         self._shared.changed()
 
     def needs(self, line: ClientLine, *, may_have_crashed: bool) -> bool:

@@ -104,6 +104,9 @@ class GroupSeats:
 
     def withdraw(self, join: int, now: float) -> list[SeatAct]:
         """The connection of a JoinGroup was closed before its answer."""
+        if self.held.undecided(join):
+            self.held.withdraw(join)
+            return []  # it asked for no seat: nothing is free for others now that was not before
         return [*self.held.withdraw(join), *self._seated.withdraw(join), *self.held.advance(now)]
 
     # -- members -----------------------------------------------------------------------------------------------
