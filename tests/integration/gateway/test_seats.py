@@ -7,8 +7,9 @@ import itertools
 import pytest
 
 from support.gateway.gateway_members import AiokafkaMember, KafkaPythonMember, joining, read_everything, shares
+from support.gateway.gatewaying import gatewaying
 from support.gateway.running import gateway
-from support.members.member_lines import LibrdkafkaMember, librdkafka_member
+from support.members.member_lines import LibrdkafkaMember, java_member, librdkafka_member
 from support.members.threads import Load
 from support.observer.observing import create_topic, eventually
 
@@ -22,6 +23,8 @@ CLIENTS = [
     (KafkaPythonMember, "range"),
     (KafkaPythonMember, "cooperative-sticky"),
     (AiokafkaMember, "range"),
+    (java_member, "RangeAssignor"),
+    (java_member, "CooperativeStickyAssignor"),
 ]
 
 
@@ -234,3 +237,18 @@ def test_a_gateway_that_stops_forwards_held_joins_and_their_clients_join_as_with
             read_everything(load, *group.everybody)
             for each in group.members:
                 each.close()
+
+
+def test_a_whole_gateway_hands_a_seat_over_and_exports_what_it_did(kafka, topic, joined):
+    settings = {"gateway_seats": ".*=on,seats.hold.seconds=1,seats.keep.seconds=60"}
+    with gatewaying(kafka.bootstrap_servers, **settings) as through:
+        eventually(through.ready)
+        first = joined(LibrdkafkaMember, through.bootstrap, f"group-of-{topic}", topic, "first")
+        eventually(lambda: len(first.owned) == PARTITIONS)
+        first.close()
+        second = joined(LibrdkafkaMember, through.bootstrap, f"group-of-{topic}", topic, "second")
+        eventually(lambda: len(second.owned) == PARTITIONS)
+        lines = through.get("/metrics")[1].splitlines()
+        assert 'rebalance_agent_gateway_acts_total{act="handover",outcome="done"} 1.0' in lines
+        assert 'rebalance_agent_gateway_seats_rebalances_spared_total{mode="on"} 1.0' in lines
+        second.close()

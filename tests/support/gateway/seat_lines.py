@@ -42,6 +42,7 @@ class FrameCoordinator:
 
     def __init__(self, clock):
         self.model, self.clock, self.errors, self.came = ModelCoordinator(), clock, {}, []
+        self.hidden = False  # described as a group that does not exist, as one of KIP-848 is
         self.partitions = len(PARTITIONS)
 
     async def __call__(self, message):
@@ -116,6 +117,8 @@ class FrameCoordinator:
             for each in self.model.members.values()
         ]
         facts = {"group_state": STATES[self.model.state], "protocol_type": "consumer", "members": members}
+        if self.hidden:
+            facts = {"group_state": "Dead", "protocol_type": "", "members": []}
         described = group(version=version, error_code=0, group_id=request.groups[0], protocol_data="range", **facts)
         return DescribeGroupsResponse(version=version, groups=[described])
 
@@ -159,10 +162,8 @@ async def settle():
 class SeatClient:
     """One consumer and its connection, which is the `ClientLine` of the gateway's code, too."""
 
-    host = "127.0.0.1"
-
-    def __init__(self, gateway, client_id="app", version=9):
-        self.gateway, self.client_id, self.version = gateway, client_id, version
+    def __init__(self, gateway, client_id="app", version=9, host="127.0.0.1"):
+        self.gateway, self.client_id, self.version, self.host = gateway, client_id, version, host
         self.closed, self.gone, self.unanswered = False, False, 0
         self.member_id, self.generation, self.joined, self.sent, self.shown = "", -1, None, [], []
         self._numbers = itertools.count(1)

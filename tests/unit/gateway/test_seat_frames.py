@@ -300,22 +300,61 @@ async def test_a_successor_of_a_crashed_process_takes_its_seat_at_once():
     assert (new.generation, gateway.acts.done("handover")) == (old.generation, 1)
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "10.0.0.7"])
-def test_a_process_is_not_taken_for_dead_while_it_may_live(host):
-    @run
-    async def lives():
-        gateway = SeatGateway()
-        old = await member(gateway)
-        again = SeatClient(gateway, "old" if host == "127.0.0.1" else "another")
-        old.host = host
-        gateway.seats.clients.opened(again, "old")
-        await ended(old)
-        await gateway.advance(30)
-        assert len(gateway.coordinator.model.members) == 1
-        again.member_id, again.generation = old.member_id, old.generation
-        assert await again.heartbeat() == 0
+@run
+async def test_a_process_is_not_taken_for_dead_while_a_connection_with_its_client_id_is_open():
+    gateway = SeatGateway()
+    old, again = await member(gateway), SeatClient(gateway, "old")
+    await ended(old)
+    await gateway.advance(30)
+    again.member_id, again.generation = old.member_id, old.generation
+    assert await again.heartbeat() == 0
 
-    lives()
+
+@run
+async def test_a_connection_from_another_machine_that_is_closed_is_no_crash():
+    gateway = SeatGateway()
+    old = await member(gateway, host="10.0.0.7")
+    closing = await ended(old)
+    await gateway.advance(30)
+    assert (len(gateway.coordinator.model.members), closing.done()) == (1, True)
+
+
+@run
+async def test_a_consumer_that_left_keeps_its_seat_though_others_have_its_client_id():
+    gateway = SeatGateway("orders=on,seats.keep.seconds=60")
+    old, _other = await member(gateway), SeatClient(gateway, "old")
+    await old.leave()
+    await ended(old)
+    await gateway.advance(10)
+    assert (len(gateway.coordinator.model.members), gateway.acts.vacant) == (1, 1)
+
+
+@run
+async def test_a_client_that_reconnected_and_is_killed_then_is_noticed():
+    gateway = SeatGateway()
+    old = await member(gateway)
+    await ended(old)
+    again = SeatClient(gateway, "old")
+    again.member_id, again.generation = old.member_id, old.generation
+    assert await again.heartbeat() == 0
+    await gateway.advance(20)
+    assert len(gateway.coordinator.model.members) == 1
+    await ended(again)
+    await gateway.advance(12)
+    assert gateway.coordinator.model.members == {}
+
+
+@run
+async def test_a_group_that_is_not_classic_any_more_gets_no_further_seats():
+    gateway = SeatGateway()
+    old = await member(gateway)
+    gateway.coordinator.hidden = True
+    new = SeatClient(gateway, "new")
+    joining = asyncio.create_task(new.join())
+    await gateway.advance(5)
+    assert [frame == passed for frame, passed in new.sent] == [True, True]
+    assert await old.heartbeat() == REBALANCING
+    joining.cancel()
 
 
 @run

@@ -20,22 +20,21 @@ class OpenClients:
     def __init__(self, window_seconds: float) -> None:
         """Wait ``window_seconds`` for the last connection of a client to be closed, too."""
         self._window = window_seconds
-        self._clients: dict[ClientLine, str] = {}
+        self._clients: dict[ClientLine, tuple[str, str]] = {}
         self._open: Counter[tuple[str, str]] = Counter()
         self._closed: dict[ClientLine, tuple[tuple[str, str], float]] = {}
 
     def opened(self, line: ClientLine, client_id: str) -> None:
         """The first request of a connection came, with the client's id."""
         if line not in self._clients:
-            self._clients[line] = client_id
-            self._open[line.host, client_id] += 1
+            self._clients[line] = client = line.host, client_id
+            self._open[client] += 1
 
     def ended(self, line: ClientLine, now: float, *, by_client: bool) -> None:
         """A connection is closed; those that the broker or the gateway closes are no evidence (not ``by_client``)."""
-        client_id = self._clients.pop(line, None)
-        if client_id is None:
+        client = self._clients.pop(line, None)
+        if client is None:
             return
-        client = line.host, client_id
         self._open[client] -= 1
         if not self._open[client]:
             del self._open[client]
