@@ -474,7 +474,8 @@ async def test_a_thousand_held_joins_cost_no_thread_and_little_memory():
     gateway.seats.step()
     used, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert (gateway.acts.held, threading.active_count()) == (1_000, threads)
+    assert gateway.acts.held == 1_000
+    assert threading.active_count() <= threads
     assert used < 50 * MEBIBYTE
     for each in tasks:
         each.cancel()
