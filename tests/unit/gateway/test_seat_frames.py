@@ -320,6 +320,28 @@ async def test_a_connection_from_another_machine_that_is_closed_is_no_crash():
 
 
 @run
+async def test_a_member_that_the_coordinator_removed_has_no_seat_any_more():
+    gateway = SeatGateway("orders=on,seats.hold.seconds=5")
+    old = await member(gateway, host="10.0.0.7")
+    await ended(old)
+    gateway.clock.advance(60_000)
+    gateway.coordinator.model.tick(gateway.clock.monotonic())
+    assert gateway.coordinator.model.members == {}
+    assert gateway.seats.of("orders").has_seat(old.member_id)
+    await member(gateway, "new")
+    assert not gateway.seats.of("orders").has_seat(old.member_id)
+    assert gateway.acts.counted["seat", "done"] == 2
+
+
+@run
+async def test_observing_does_not_let_a_leave_wait():
+    gateway = SeatGateway("orders=observe")
+    old = await member(gateway)
+    old.unanswered = 1  # a commit
+    assert await old.leave() == 0
+
+
+@run
 async def test_a_consumer_that_left_keeps_its_seat_though_others_have_its_client_id():
     gateway = SeatGateway("orders=on,seats.keep.seconds=60")
     old, _other = await member(gateway), SeatClient(gateway, "old")

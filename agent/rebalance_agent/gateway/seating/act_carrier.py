@@ -13,6 +13,7 @@ from rebalance_agent.gateway.seating.lines.group_lines import GroupLines
 from rebalance_agent.gateway.seating.shared_parts import SharedParts
 from rebalance_agent.gateway.seats.group_facts import SeatsRoster
 from rebalance_agent.gateway.seats.group_seats import GroupSeats
+from rebalance_agent.gateway.seats.seat import SeatState
 from rebalance_agent.gateway.seats.seat_acts import (
     AnswerLeave,
     ClaimLock,
@@ -25,7 +26,7 @@ from rebalance_agent.gateway.seats.seat_acts import (
     KeepSeat,
     SeatAct,
 )
-from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR
+from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR, UNKNOWN_MEMBER_ID
 
 __all__ = ["ActCarrier"]
 
@@ -130,14 +131,19 @@ class ActCarrier:
         self.run(self.seats.given_up(act.instance_id, act.member_id, error, self.now()))
 
     async def _describe(self) -> None:
+        known = [seat.member_id for seat in self.seats.table if seat.state is SeatState.OCCUPIED]
         described = await self.lines.ask(lambda ask: describe(ask, self.group))
         if described is None:
             return  # the newcomer joins as it is
+        if described.exists:
+            # Of a member that vanished, and that the coordinator removed, no frame tells that it is gone.
+            for member_id in [member_id for member_id in known if member_id not in described.members]:
+                self.run(self.seats.heartbeat_answered(member_id, UNKNOWN_MEMBER_ID, self.now())[0])
         # A group of the other protocol is described as if it did not exist.
         hidden = not described.exists and any(seat.member_id for seat in self.seats.table)
         roster = SeatsRoster(
             phase=described.phase,
-            members=described.members,
+            members=len(described.members),
             seated=described.seated,
             mixed=hidden or not described.consumers,
         )

@@ -129,6 +129,7 @@ class ActingGroup:
 
     async def leaves(self, member_id: str, reason: str | None, line: ClientLine) -> bool:
         """See `SeatedGroup`."""
+        await line.answered()  # commits among them: a successor begins where this consumer stopped
         seat = self._seats.table.of_member(member_id)
         if seat is not None:
             self._lines.use(line, seat.instance_id)

@@ -174,7 +174,6 @@ class SeatFrames:
         ((member_id, instance_id, reason),) = members[:1]
         if len(members) != 1 or instance_id is not None or not group.has_seat(member_id):
             return None
-        await self._line.answered()
         if not await group.leaves(member_id, reason, self._line):
             return None
         return OwnAnswer(_left(head, opened, member_id))

@@ -53,7 +53,7 @@ class SeatedGroup(Protocol):
         ...
 
     async def leaves(self, member_id: str, reason: str | None, line: ClientLine) -> bool:
-        """A LeaveGroup came after all earlier requests were answered; whether the gateway is to answer it."""
+        """A LeaveGroup came; whether the gateway is to answer it. Raises ConnectionError as `ClientLine.answered`."""
         ...
 
     def refuse_unfenced(self) -> None:

@@ -46,13 +46,14 @@ class Described:
     """A group as its coordinator describes it.
 
     A group of another protocol (KIP-848) is described like one that does not exist: both are not ``exists``.
-    ``consumers``: it is none of Connect or the like. ``seated``: members with a seat of a gateway.
+    ``consumers``: it is none of Connect or the like. ``members``: their ids. ``seated``: how many have a seat of a
+    gateway.
     """
 
     phase: GroupPhase
     exists: bool
     consumers: bool
-    members: int
+    members: frozenset[str]
     seated: int
 
 
@@ -88,7 +89,8 @@ async def describe(ask: Ask, group: str) -> Described | None:
     members = one.members or ()
     seated = sum((member.group_instance_id or "").startswith(SEAT_PREFIX) for member in members)
     consumers = one.protocol_type in ("", CONSUMER)
-    return Described(_PHASES[one.group_state], one.group_state != "Dead", consumers, len(members), seated)
+    ids = frozenset(member.member_id for member in members)
+    return Described(_PHASES[one.group_state], one.group_state != "Dead", consumers, ids, seated)
 
 
 async def assigned_counts(ask: Ask, group: str) -> dict[str, int] | None:
