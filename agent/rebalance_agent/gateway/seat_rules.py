@@ -31,6 +31,10 @@ HOLD_SECONDS_MAX = 600.0
 KEEP_SECONDS_MAX = 300.0
 """Longest time for which partitions may stand still for a restart: `max.poll.interval.ms` by default."""
 
+ANSWER_SECONDS = 3.0
+"""Longest wait for a description of the group, without which a newcomer joins as it is: a broker that has just started
+takes more than a second."""
+
 _SETTINGS = re.compile(r",\s*(?=seats\.)")
 _LIMITS = {HOLD: HOLD_SECONDS_MAX, KEEP: KEEP_SECONDS_MAX}
 
@@ -53,7 +57,7 @@ class SeatRule:
     @property
     def settings(self) -> SeatSettings:
         """The limits of the seats of such a group."""
-        usual = SeatSettings(hold_seconds=self.hold_seconds, watches_topics=True)
+        usual = SeatSettings(hold_seconds=self.hold_seconds, watches_topics=True, answer_seconds=ANSWER_SECONDS)
         return replace(usual, vacant_seconds=self.keep_seconds) if self.keep_seconds else usual
 
     @property

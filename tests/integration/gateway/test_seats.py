@@ -6,16 +6,16 @@ import itertools
 
 import pytest
 
-from support.gateway.gateway_members import AiokafkaMember, KafkaPythonMember, joining, read_everything, shares
+from support.gateway.gateway_members import AiokafkaMember, KafkaPythonMember, joining, read_everything
 from support.gateway.gatewaying import gatewaying
 from support.gateway.running import gateway
-from support.members.member_lines import LibrdkafkaMember, java_member, librdkafka_member
+from support.gateway.seat_groups import MEMBERS, PARTITIONS, Group, check_restarts, check_surge, roll_with_surge
+from support.members.member_lines import LibrdkafkaMember, librdkafka_member
 from support.members.threads import Load
 from support.observer.observing import create_topic, eventually
 
 pytestmark = pytest.mark.integration
 
-PARTITIONS, MEMBERS = 12, 3
 NUMBER = itertools.count(1)
 CLIENTS = [
     (LibrdkafkaMember, "range"),
@@ -23,8 +23,6 @@ CLIENTS = [
     (KafkaPythonMember, "range"),
     (KafkaPythonMember, "cooperative-sticky"),
     (AiokafkaMember, "range"),
-    (java_member, "RangeAssignor"),
-    (java_member, "CooperativeStickyAssignor"),
 ]
 
 
@@ -52,65 +50,9 @@ def joined_and_killed():
         yield join
 
 
-class Group:
-    """A group of equal members behind one gateway."""
-
-    def __init__(self, joined, through, topic, kind, own):
-        self.joined, self.through, self.topic, self.kind, self.own = joined, through, topic, kind, own
-        self.name, self.members, self.everybody = f"group-of-{topic}", [], []
-
-    def start(self, **properties):
-        name = f"member-{len(self.everybody)}"
-        self.everybody.append(
-            self.joined(self.kind, self.through.bootstrap, self.name, self.topic, name, self.own, **properties)
-        )
-        return self.everybody[-1]
-
-    def fill(self, number=MEMBERS):
-        for count in range(1, number + 1):
-            self.members.append(self.start())
-            eventually(
-                lambda count=count: self.whole() and all(shares(*self.members[:count])), waiting_for=self.state()
-            )
-
-    def whole(self):
-        return sum(shares(*self.members)) == PARTITIONS and all(shares(*self.members))
-
-    def generation(self):
-        return self.through.generation(self.name)
-
-    def state(self):
-        return self.through.acts.counted, self.through.events
-
-
-def roll_with_surge(group):
-    """Replace each member: the new one is started first, and the old one ends when the new one waits or has joined."""
-    for _ in range(MEMBERS):
-        before = group.through.acts.done("hold"), group.generation()
-        new = group.start()
-        eventually(lambda b=before, n=new: group.through.acts.done("hold") > b[0] or n.owned, waiting_for=group.state())
-        old = group.members.pop(0)
-        old.close()
-        group.members.append(new)
-        eventually(group.whole, waiting_for=group.state())
-
-
 @pytest.mark.parametrize(("kind", "own"), CLIENTS, ids=named)
 def test_a_rolling_restart_with_surge_causes_no_rebalance(kafka, topic, joined, kind, own):
-    with (
-        gateway(kafka.bootstrap_servers, seats=".*=on,seats.hold.seconds=10") as through,
-        Load(kafka, topic, PARTITIONS) as load,
-    ):
-        group = Group(joined, through, topic, kind, own)
-        group.fill()
-        before = group.generation()
-        roll_with_surge(group)
-        assert group.generation() == before
-        read_everything(load, *group.everybody)
-        for each in group.members:
-            each.close()
-    assert through.acts.done("handover") == MEMBERS
-    assert through.acts.rebalances_spared == {"on": MEMBERS}
+    check_surge(kafka, topic, joined, kind, own)
 
 
 @pytest.mark.parametrize("mode", ["off", "observe"])
@@ -134,23 +76,7 @@ def test_without_seats_it_causes_rebalances_and_observing_counts_them(kafka, top
 
 @pytest.mark.parametrize(("kind", "own"), CLIENTS, ids=named)
 def test_a_member_that_restarts_within_the_time_of_its_rule_causes_no_rebalance(kafka, topic, joined, kind, own):
-    with (
-        gateway(kafka.bootstrap_servers, seats=".*=on,seats.hold.seconds=1,seats.keep.seconds=60") as through,
-        Load(kafka, topic, PARTITIONS) as load,
-    ):
-        group = Group(joined, through, topic, kind, own)
-        group.fill()
-        before = group.generation()
-        for _ in range(MEMBERS):
-            group.members.pop(0).close()
-            group.members.append(group.start())
-            eventually(group.whole, waiting_for=group.state())
-        assert group.generation() == before
-        read_everything(load, *group.everybody)
-        for each in group.members:
-            each.close()
-    assert through.acts.done("handover") == MEMBERS
-    assert through.acts.partition_seconds["on"] > 0
+    check_restarts(kafka, topic, joined, kind, own)
 
 
 def test_a_member_that_restarts_without_a_time_in_its_rule_leaves_as_without_seats(kafka, topic, joined):
@@ -230,7 +156,7 @@ def test_a_gateway_that_stops_forwards_held_joins_and_their_clients_join_as_with
             newcomer = group.start()
             eventually(lambda: first.acts.held == 1, waiting_for=group.state())
         assert first.acts.done("pass_join") == 1
-        with gateway(kafka.bootstrap_servers, seats=".*=on", listen=("127.0.0.1", port)) as second:
+        with gateway(kafka.bootstrap_servers, seats=".*=on,seats.hold.seconds=1", listen=("127.0.0.1", port)) as second:
             group.through = second
             group.members.append(newcomer)
             eventually(group.whole, waiting_for=group.state())
