@@ -5,8 +5,10 @@ forwards everything else unchanged. It stores no records and is no client librar
 Of ``kafka`` (kafka-python) it uses the message classes alone.
 
 - ``gateway_server``: listeners and connections; ``transport``: frames; ``groups``: the requests of consumer groups.
-- ``seats``: which consumers take the seats of others; pure, and not connected to frames yet.
-- ``connection_relay``: joins one client's connection and one broker's; ``connection_interceptor``: changes its frames.
-- ``group_rules``: which groups are rewritten, with which strategy; ``explain_rules``: that in words, for one group.
+- ``seats``: which consumers take the seats of others; pure. ``seating`` carries that out.
+- ``connection_relay``: joins one client's connection and one broker's; ``connection_interceptor``: changes its frames;
+  ``requests_in_flight``: those without an answer, and the gateway's own.
+- ``group_rules``: which groups are rewritten, with which strategy; ``seat_rules``: which have seats; ``rule_texts``:
+  what both have in common; ``explain_rules``: that in words, for one group.
 - ``gateway_counters``: its metrics; ``rate_limited_log``: its warnings.
 """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rebalance_agent.gateway.groups.group_interceptor import GroupInterceptor
+from rebalance_agent.gateway.seating.lines.client_line import ClientLine, OwnAnswer
 from rebalance_agent.gateway.transport.addresses import Nodes, localized, names_addresses
 from rebalance_agent.gateway.transport.api_versions import API_VERSIONS, with_known_version, with_offered_versions
 from rebalance_agent.gateway.transport.kafka_messages import Ask
@@ -38,9 +39,14 @@ class ConnectionInterceptor:
         """
         return head.api_key == API_VERSIONS or names_addresses(head) or self.groups.wants_answer(head)
 
-    async def request(self, head: RequestHead, frame: bytes, ask: Ask) -> bytes:
-        """The frame to send to the broker instead. Raises DecodeError where ``frame`` cannot be read."""
+    def connected(self, line: ClientLine) -> None:
+        """The connection is ``line``; called before any other method."""
+        self.groups.connected(line)
+
+    async def request(self, head: RequestHead, frame: bytes, ask: Ask) -> bytes | OwnAnswer:
+        """The frame to send to the broker instead, or to the client. Raises DecodeError where it cannot be read."""
         if head.api_key == API_VERSIONS:
+            self.groups.greeted(head, frame)
             frame = with_known_version(head, frame)
         return await self.groups.request(head, frame, ask) if self.groups.wants(head) else frame
 
@@ -54,6 +60,10 @@ class ConnectionInterceptor:
         if head.api_key == API_VERSIONS:
             return with_offered_versions(head, frame)
         return await localized(head, frame, self.nodes) if names_addresses(head) else frame
+
+    async def client_ended(self) -> None:
+        """The client has closed its connection; returns when the groups' part needs the broker's side no more."""
+        await self.groups.client_ended()
 
     def closed(self) -> None:
         """The connection was closed."""

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
+import contextlib
 import logging
-import struct
-from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,17 +12,17 @@ from rebalance_agent.clock import Clock
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.connection_interceptor import ConnectionInterceptor
 from rebalance_agent.gateway.gateway_counters import GatewayCounters
+from rebalance_agent.gateway.requests_in_flight import CORRELATION, InFlight, RequestsInFlight
+from rebalance_agent.gateway.seating.lines.client_line import OwnAnswer
 from rebalance_agent.gateway.transport.close_reason import CloseReason, RefusedError
 from rebalance_agent.gateway.transport.frame_forwarder import FrameForwarder
 from rebalance_agent.gateway.transport.frame_memory import FrameMemoryBudget
-from rebalance_agent.gateway.transport.kafka_messages import open_frame
 from rebalance_agent.gateway.transport.produce_acks import PRODUCE, wants_no_answer
 from rebalance_agent.gateway.transport.request_head import HEAD_BYTES_MIN, RequestHead, read_head
 from rebalance_agent.gateway.transport.splice import Pipes
 from rebalance_agent.gateway.transport.tcp_connections import PeerConnection
 
 __all__ = [
-    "IN_FLIGHT_MAX",
     "OBSERVED_BYTES_MAX",
     "READ_ANSWER_BYTES_MAX",
     "READ_REQUEST_BYTES_MAX",
@@ -47,9 +44,6 @@ makes all other connections wait for a third of a second."""
 READ_ANSWER_BYTES_MAX = 128 * 1024 * 1024
 """Bytes of a response that is read: Metadata of a million partitions has some 80 MiB."""
 
-IN_FLIGHT_MAX = 1_000
-"""Requests in flight on one connection; with more, further requests wait. Clients send about five."""
-
 STUCK_CHECK_SECONDS = 5.0
 """Seconds between two checks whether a client is gone while the broker accepts none of its requests."""
 
@@ -59,19 +53,9 @@ END_SECONDS_MAX = 60.0
 SASL_HANDSHAKE = 17
 """The API key of SaslHandshake."""
 
-_CORRELATION = struct.Struct(">i")
 _ANSWER_BYTES_MIN = 4
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class _Sent:
-    """A request in flight. ``shown``: its response must be read; ``own_answer``: the gateway itself sent it."""
-
-    head: RequestHead
-    shown: bool = False
-    own_answer: asyncio.Future[bytes] | None = None
 
 
 @dataclass(eq=False)
@@ -93,10 +77,34 @@ class ConnectionRelay:
         """Nothing is forwarded before `run`."""
         self._up = FrameForwarder(self.client, self.broker, self.pipes, self.counts.up, self.clock)
         self._down = FrameForwarder(self.broker, self.client, self.pipes, self.counts.down, self.clock)
-        self._in_flight: deque[_Sent] = deque()
-        self._slot_freed = asyncio.Event()
-        self._own_ids = itertools.count(1)
-        self._answered = False
+        self._in_flight = RequestsInFlight(self._up)
+        self.interceptor.connected(self)
+
+    @property
+    def host(self) -> str:
+        """See `ClientLine`."""
+        return self.client.peer.rpartition(":")[0]
+
+    @property
+    def closed(self) -> bool:
+        """See `ClientLine`."""
+        return self._in_flight.closed
+
+    def hung_up(self) -> bool:
+        """See `ClientLine`."""
+        return self.client.hung_up()
+
+    async def answered(self) -> None:
+        """See `ClientLine`."""
+        await self._in_flight.all_answered()
+
+    async def ask(self, message: Any) -> Any:  # noqa: ANN401 - kafka-python is untyped
+        """See `ClientLine`."""
+        return await self._in_flight.ask(message)
+
+    async def exchange(self, frame: bytes) -> bytes:
+        """See `ClientLine`."""
+        return await self._in_flight.exchange(frame)
 
     async def run(self) -> None:
         """Forward frames until both connections end.
@@ -121,7 +129,7 @@ class ConnectionRelay:
             self.client.abort()
             self.broker.abort()
             await asyncio.gather(requests, answers, return_exceptions=True)
-            self._fail_pending()
+            self._in_flight.close()
             self.interceptor.closed()
 
     async def _close(self) -> None:
@@ -153,17 +161,14 @@ class ConnectionRelay:
         return now
 
     async def _requests(self) -> None:
-        while (size := await self._up.next()) is not None:
+        while (size := await self._next_request()) is not None:
             if not HEAD_BYTES_MIN <= size <= REQUEST_BYTES_MAX:
                 raise _wrong_size(size)
             head = read_head(await self._up.first(HEAD_BYTES_MIN))
             if head.api_key == SASL_HANDSHAKE and head.api_version == 0:
                 text = "SaslHandshake v0 is followed by bytes without frames; use a newer client"
                 raise RefusedError(CloseReason.SASL_V0, text)
-            while len(self._in_flight) >= IN_FLIGHT_MAX:
-                self._slot_freed.clear()
-                await self._up.flush()
-                await self._slot_freed.wait()
+            await self._in_flight.room()
             if self.interceptor.reads_request(head) and not (
                 size > OBSERVED_BYTES_MAX and self.interceptor.observes(head)
             ):
@@ -171,8 +176,18 @@ class ConnectionRelay:
             elif head.api_key == PRODUCE and await wants_no_answer(head, self._up.first):
                 await self._up.pass_on()
             else:
-                await self._up.pass_on(self._registered(_Sent(head, self.interceptor.reads_answer(head))))
+                await self._up.pass_on(self._in_flight.registered(InFlight(head, self.interceptor.reads_answer(head))))
+        await self.interceptor.client_ended()
         self.broker.end()
+
+    async def _next_request(self) -> int | None:
+        """The size of the next request; None at the end. A client that is killed breaks its connection."""
+        try:
+            return await self._up.next()
+        except ConnectionError:
+            if self.client.hung_up():
+                await self.interceptor.client_ended()
+            raise
 
     async def _show_request(self, head: RequestHead, size: int) -> None:
         if size > READ_REQUEST_BYTES_MAX:
@@ -181,27 +196,38 @@ class ConnectionRelay:
         async with self.memory.taken(size):
             frame = await self._up.whole()
             start = self.clock.monotonic()
-            changed = await self.interceptor.request(head, frame, self._ask)
-            await self._up.put(changed, self._registered(_Sent(head, self.interceptor.reads_answer(head))))
+            changed = await self.interceptor.request(head, frame, self.ask)
+            if isinstance(changed, OwnAnswer):
+                await self._answer(changed.frame)
+            else:
+                await self._up.put(
+                    changed, self._in_flight.registered(InFlight(head, self.interceptor.reads_answer(head)))
+                )
         self.counts.read(head.api_key, self.clock.monotonic() - start)
+
+    async def _answer(self, frame: bytes) -> None:
+        """Answer a request, after those before it. A client that is gone ends the connection at the next read."""
+        with contextlib.suppress(ConnectionError):
+            await self.answered()
+            await self._down.put(frame)
 
     async def _answers(self) -> None:
         while (size := await self._down.next()) is not None:
             if size < _ANSWER_BYTES_MIN:
                 raise RefusedError(CloseReason.MALFORMED, f"the broker sent an answer of {size} bytes")
-            (correlation_id,) = _CORRELATION.unpack(await self._down.first(_CORRELATION.size))
-            if not self._in_flight or self._in_flight[0].head.correlation_id != correlation_id:
+            (correlation_id,) = CORRELATION.unpack(await self._down.first(CORRELATION.size))
+            sent = self._in_flight.oldest(correlation_id)
+            if sent is None:
                 raise RefusedError(CloseReason.MISMATCHED, "the broker sent an answer without a request")
-            sent = self._in_flight.popleft()
-            self._slot_freed.set()
             if sent.shown or sent.own_answer:
                 await self._show_answer(sent, size)
             else:
                 await self._down.pass_on()
-        self._fail_pending()
+            self._in_flight.answered()
+        self._in_flight.close()
         self.client.end()
 
-    async def _show_answer(self, sent: _Sent, size: int) -> None:
+    async def _show_answer(self, sent: InFlight, size: int) -> None:
         if size > READ_ANSWER_BYTES_MAX:
             raise RefusedError(CloseReason.OVERSIZED, f"an answer of API {sent.head.api_key} has {size} bytes")
         await self._down.flush()
@@ -214,38 +240,6 @@ class ConnectionRelay:
             start = self.clock.monotonic()
             await self._down.put(await self.interceptor.response(sent.head, frame))
         self.counts.read(sent.head.api_key, self.clock.monotonic() - start)
-
-    async def _ask(self, message: Any) -> Any:  # noqa: ANN401 - kafka-python is untyped
-        head = RequestHead(message.API_KEY, message.API_VERSION, -next(self._own_ids))
-        message.with_header(correlation_id=head.correlation_id, client_id="rebalance-agent-gateway")
-        kind = message.header.get_response_class().mro()[1]
-        answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        if self._answered:
-            raise ConnectionAbortedError("the broker closed the connection")
-        frame = bytes(message.encode(header=True))
-        sending = asyncio.create_task(self._up.put(frame, self._registered(_Sent(head, own_answer=answer))))
-        sending.add_done_callback(_retrieve_error)
-        # The caller may be cancelled, but not within a frame: the next frame would be read as its rest.
-        await asyncio.wait((sending,))
-        sending.result()
-        return open_frame(kind, head, await answer).message
-
-    def _registered(self, sent: _Sent) -> Callable[[], None]:
-        return lambda: self._in_flight.append(sent)
-
-    def _fail_pending(self) -> None:
-        """Fail the gateway's own requests that are in flight: no response will come."""
-        self._answered = True
-        for sent in self._in_flight:
-            if sent.own_answer and not sent.own_answer.done():
-                sent.own_answer.set_exception(ConnectionAbortedError("the connection is closed"))
-                sent.own_answer.exception()  # marks it as retrieved: the caller may be gone, too
-
-
-def _retrieve_error(sending: asyncio.Task[None]) -> None:
-    """Mark the error as retrieved: the caller may have been cancelled before the connection broke."""
-    if not sending.cancelled():
-        sending.exception()
 
 
 def _wrong_size(size: int) -> RefusedError:

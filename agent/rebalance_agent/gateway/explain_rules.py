@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 from rebalance_agent.gateway.group_rules import Rule, Rules
 from rebalance_agent.gateway.groups.offered_protocols import COMMON_ASSIGNORS, mismatch
+from rebalance_agent.gateway.seat_rules import SeatRule, SeatRules
+from rebalance_agent.gateway.seats.rules.seat_settings import SeatMode
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.member_changes import member_name
 from rebalance_agent.model.partitions import count_partitions
@@ -25,14 +27,25 @@ _HOW = {
 }
 
 
-def explain(rules: Rules, group: str, now: DescribedGroup | None, unknown: str = "") -> str:
+_SEATS = {
+    SeatMode.ON: "A consumer that joins is held until an equal one leaves, and takes its seat: the group does not "
+    "rebalance.",
+    SeatMode.OBSERVE: "Every frame is forwarded as it is. What mode on would have done is counted in "
+    "rebalance_agent_gateway_acts_total.",
+}
+
+
+def explain(
+    rules: Rules, group: str, now: DescribedGroup | None, unknown: str = "", seats: SeatRules | None = None
+) -> str:
     """The text for ``group``: its rule, what the rule does, and what in the group's state (``now``) prevents it.
 
-    ``unknown``: why the group's state is not known.
+    ``unknown``: why the group's state is not known. ``seats``: the rules for seats, of which it names the group's.
     """
-    rule = rules.of(group)
+    rule, seat_rule = rules.of(group), seats.of(group) if seats else None
     lines = [f"Group {_printable(group)}", ""]
-    lines += _rule_entries(rule) if rule else _nothing(rules)
+    lines += _rule_entries(rule) if rule else _nothing(rules, seat_rule)
+    lines += _seat_entries(seat_rule, now)
     lines += ["", *_state(rule, now, unknown)]
     return "\n".join(lines) + "\n"
 
@@ -48,8 +61,10 @@ def rewrite_obstacle(rule: Rule, now: DescribedGroup) -> str:
     return mismatch(rule.strategy, (now.assignor,))
 
 
-def _nothing(rules: Rules) -> Iterator[str]:
-    text = "No rule of gateway_groups matches its name: its frames are forwarded unchanged, and only observed."
+def _nothing(rules: Rules, seats: SeatRule | None) -> Iterator[str]:
+    acts = seats is not None and seats.mode is SeatMode.ON
+    then = "it keeps its own assignor" if acts else "its frames are forwarded unchanged, and only observed"
+    text = f"No rule of gateway_groups matches its name: {then}."
     if patterns := ", ".join(_printable(rule.pattern.pattern) for rule in rules):
         text += f" There are rules for {patterns}; a pattern must match the whole name."
     yield from _entry("Rule", text)
@@ -76,6 +91,19 @@ def _rule_entries(rule: Rule) -> Iterator[str]:
         "The strategy's assignment replaces the leader's. If it fails or is not done in time, the leader's own is "
         "used. The name of the assignor is replaced in both directions.",
     )
+
+
+def _seat_entries(rule: SeatRule | None, now: DescribedGroup | None) -> Iterator[str]:
+    if rule is None:
+        return
+    yield ""
+    yield from _entry("Seats", _printable(str(rule)))
+    if now is not None and now.group_type is not GroupType.CLASSIC:
+        yield from _entry("", f"Nothing is done in a {now.group_type} group.")
+        return
+    kept = f"its seat is kept for {rule.keep_seconds:g} s" if rule.keep_seconds else "it leaves"
+    hold = f"It is held for {rule.hold_seconds:g} s at most. If none waits for one that leaves, {kept}."
+    yield from _entry("", f"{_SEATS[rule.mode]} {hold}")
 
 
 def _state(rule: Rule | None, now: DescribedGroup | None, unknown: str) -> Iterator[str]:

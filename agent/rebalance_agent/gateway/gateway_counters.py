@@ -61,6 +61,24 @@ class GatewayCounters:
         """Count a group's frame by its outcome, one of the row's label values."""
         self._instruments.counter(rows.GATEWAY_OUTCOMES).labels(outcome).inc()
 
+    def act(self, act: str, outcome: str, number: int = 1) -> None:
+        """Count an act about seats; both are label values of its row."""
+        self._instruments.counter(rows.GATEWAY_ACTS).labels(act, outcome).inc(number)
+
+    def spared(self, rebalances: int, *, predicted: bool) -> None:
+        """Count rebalances that seats spared; ``predicted``: or would have."""
+        self._instruments.counter(rows.GATEWAY_SEATS_SPARED).labels(rows.SEAT_MODES[predicted]).inc(rebalances)
+
+    def kept(self, partition_seconds: float, *, predicted: bool) -> None:
+        """Count for how long partitions had a vacant seat; ``predicted``: or would have had."""
+        counter = self._instruments.counter(rows.GATEWAY_SEATS_KEPT_SECONDS)
+        counter.labels(rows.SEAT_MODES[predicted]).inc(partition_seconds)
+
+    def seats(self, held: int, vacant: int) -> None:
+        """Set the numbers of held JoinGroups and of vacant seats."""
+        self._instruments.gauge(rows.GATEWAY_SEATS_HELD).set(held)
+        self._instruments.gauge(rows.GATEWAY_SEATS_VACANT).set(vacant)
+
     def brokers(self, number: int, shut: int) -> None:
         """Set the number of brokers that clients can reach by a port, and of those that they cannot (``shut``)."""
         self._instruments.gauge(rows.GATEWAY_BROKERS).set(number)

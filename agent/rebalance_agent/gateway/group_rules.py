@@ -12,23 +12,17 @@ from dataclasses import dataclass, field
 from rebalance_agent.assignors import Strategy, strategy
 from rebalance_agent.assignors.units.standbys import NUM_STANDBYS
 from rebalance_agent.errors import AssignmentError, InvalidInputError
+from rebalance_agent.gateway.rule_texts import refuse_hidden, split_rules
 
-__all__ = ["ASSIGN_SECONDS", "RULES_MAX", "RULE_TEXT_MAX", "Rule", "Rules", "parse_rules"]
+__all__ = ["ASSIGN_SECONDS", "Rule", "Rules", "parse_rules"]
 
 ASSIGN_SECONDS = 5.0
 """Default for the seconds that a group may wait for topics and assignor together."""
-
-RULES_MAX = 100
-"""Rules of one gateway: a pod has consumers of a few groups, and each group's name is matched with all rules."""
-
-RULE_TEXT_MAX = 65_536
-"""Characters of all rules together: a hundred rules with long settings."""
 
 FIELD = "gateway_groups"
 """The setting that errors name."""
 
 
-_RULES = re.compile(r";\s+|;?\s*\n\s*")
 _SETTINGS = re.compile(r",\s*(?=assignment\.)")
 
 
@@ -71,16 +65,8 @@ def parse_rules(text: str) -> Rules:
     Raises:
         InvalidInputError: a rule cannot be parsed, or its strategy or a setting is unknown or unfit for a gateway.
     """
-    if len(text) > RULE_TEXT_MAX:
-        raise InvalidInputError(FIELD, f"must have at most {RULE_TEXT_MAX} characters")
-    parts = [part for part in _RULES.split(text.strip().rstrip(";")) if part]
-    if len(parts) > RULES_MAX:
-        raise InvalidInputError(FIELD, f"must be at most {RULES_MAX} rules")
-    rules = tuple(map(_rule, parts))
-    for number, rule in enumerate(rules):
-        if any(rule.pattern.pattern == before.pattern.pattern for before in rules[:number]):
-            text = f"rule {str(rule)[:200]!r}: never applies, because an earlier rule has the same pattern"
-            raise InvalidInputError(FIELD, text)
+    rules = tuple(map(_rule, split_rules(FIELD, text)))
+    refuse_hidden(FIELD, [rule.pattern.pattern for rule in rules], [*map(str, rules)])
     return Rules(rules)
 
 

@@ -9,6 +9,7 @@ from rebalance_agent.metrics.metric import ExporterRole, MetricType
 
 __all__ = [
     "DIRECTIONS",
+    "GATEWAY_ACTS",
     "GATEWAY_BROKERS",
     "GATEWAY_BROKERS_SHUT",
     "GATEWAY_BYTES",
@@ -19,7 +20,12 @@ __all__ = [
     "GATEWAY_READ_SECONDS",
     "GATEWAY_REFUSED",
     "GATEWAY_ROWS",
+    "GATEWAY_SEATS_HELD",
+    "GATEWAY_SEATS_KEPT_SECONDS",
+    "GATEWAY_SEATS_SPARED",
+    "GATEWAY_SEATS_VACANT",
     "READ_APIS",
+    "SEAT_MODES",
 ]
 
 READ_APIS: Mapping[int, str] = {
@@ -152,6 +158,56 @@ GATEWAY_OUTCOMES = agent_row(
     },
 )
 
+SEAT_MODES = ("on", "observe")
+"""Values of the label ``mode``: what happened, and what would have."""
+
+GATEWAY_ACTS = agent_row(
+    "gateway_acts_total",
+    MetricType.COUNTER,
+    ExporterRole.GATEWAY,
+    "What the gateway did about seats. hold: held the JoinGroup of a newcomer; seat: it joined with a seat of its own; "
+    "handover: it took the seat of its predecessor; pass_join: its JoinGroup was forwarded as it is; keep: answered a "
+    "LeaveGroup and kept the seat; give_up: removed the member of a seat without a consumer; pass_leave: the "
+    "LeaveGroup was forwarded as it is. done; failed: an error of the gateway, or no answer; refused: by the "
+    "coordinator; predicted: would have been done (mode observe).",
+    "acts",
+    {
+        "act": ("give_up", "handover", "hold", "keep", "pass_join", "pass_leave", "seat"),
+        "outcome": ("done", "failed", "predicted", "refused"),
+    },
+)
+GATEWAY_SEATS_SPARED = agent_row(
+    "gateway_seats_rebalances_spared_total",
+    MetricType.COUNTER,
+    ExporterRole.GATEWAY,
+    "Rebalances that did not happen because a consumer took the seat of its predecessor, or, in mode observe, would "
+    "not have happened. At least so many: one for each handover.",
+    "rebalances",
+    {"mode": SEAT_MODES},
+)
+GATEWAY_SEATS_KEPT_SECONDS = agent_row(
+    "gateway_seats_partition_seconds_total",
+    MetricType.COUNTER,
+    ExporterRole.GATEWAY,
+    "Seconds for which seats were vacant, times the partitions of each: for at most so long they stood still for it.",
+    "seconds",
+    {"mode": SEAT_MODES},
+)
+GATEWAY_SEATS_HELD = agent_row(
+    "gateway_seats_held_joins",
+    MetricType.GAUGE,
+    ExporterRole.GATEWAY,
+    "JoinGroups that the gateway holds for a predecessor.",
+    "requests",
+)
+GATEWAY_SEATS_VACANT = agent_row(
+    "gateway_seats_vacant",
+    MetricType.GAUGE,
+    ExporterRole.GATEWAY,
+    "Seats without a consumer that the gateway keeps by heartbeats.",
+    "seats",
+)
+
 GATEWAY_ROWS = (
     GATEWAY_CONNECTIONS,
     GATEWAY_CONNECTIONS_TOTAL,
@@ -162,5 +218,10 @@ GATEWAY_ROWS = (
     GATEWAY_BROKERS,
     GATEWAY_BROKERS_SHUT,
     GATEWAY_OUTCOMES,
+    GATEWAY_ACTS,
+    GATEWAY_SEATS_SPARED,
+    GATEWAY_SEATS_KEPT_SECONDS,
+    GATEWAY_SEATS_HELD,
+    GATEWAY_SEATS_VACANT,
 )
 """In the order of /metrics and of the documentation."""

@@ -62,7 +62,7 @@ IMPORTERS = {
     "pyspark": ("pipeline",),
     "pytest": ("testing",),
     "rich": ("cli.screens", "demo.screens"),
-    "structlog": ("cli", "cluster.agent_topics", "offsets_topic.snapshots", "runtime"),
+    "structlog": ("cli", "cluster.agent_topics", "gateway.seating", "offsets_topic.snapshots", "runtime"),
     "textual": ("cli.screens",),
     "yaml": ("runtime.settings",),
 }

@@ -14,32 +14,44 @@ from rebalance_agent.clock import SystemClock
 from rebalance_agent.gateway.gateway_counters import GatewayCounters
 from rebalance_agent.gateway.gateway_server import Gateway, ListenAddresses
 from rebalance_agent.gateway.groups import GroupInterceptors, parse_rules
+from rebalance_agent.gateway.seat_rules import parse_seat_rules
+from rebalance_agent.gateway.seating import SeatingGroups
 from rebalance_agent.model.events import MemberEvent
+from support.gateway.acts import RecordedActs
 from support.observer.fakes import Calls
 
 PATIENCE_S = 60
 
 
 class Running:
-    """Events and counters of one gateway."""
+    """Events and counters of one gateway; ``acts``: what it did about seats."""
 
     def __init__(self):
         self.events, self.outcomes, self.bootstrap, self.groups = [], [], "", None
+        self.acts, self.seats = RecordedActs(), None
 
     def reported(self, callback, **fields):
         events = [each for each in self.events if isinstance(each, MemberEvent) and each.callback == callback]
         return [each for each in events if all(getattr(each, name) == value for name, value in fields.items())]
 
+    def generation(self, group):
+        """The newest generation that a member of the group was shown."""
+        return max(
+            (each.membership.generation for each in self.groups.entries if each.membership.group == group), default=-1
+        )
+
 
 @contextmanager
-def gateway(bootstrap, rules="", *, listen=("127.0.0.1", 0), port_base=0, **options):
+def gateway(bootstrap, rules="", *, listen=("127.0.0.1", 0), port_base=0, seats="", **options):
     """A gateway for this process's clients; yields a `Running`. ``options`` are those of `GroupInterceptors`."""
     running, ready, loops = Running(), threading.Event(), []
 
     async def serve():
         stop = asyncio.Event()
         clock = SystemClock()
-        counted = {"count": running.outcomes.append, **options}
+        running.seats = SeatingGroups(parse_seat_rules(seats), clock, running.acts) if seats else None
+        seating = asyncio.create_task(running.seats.run()) if seats else None
+        counted = {"count": running.outcomes.append, "seats": running.seats, **options}
         running.groups = GroupInterceptors(parse_rules(rules), running.events.append, clock, **counted)
         servers = [each.rpartition(":") for each in bootstrap.split(",")]
         addresses = tuple((host, int(port)) for host, _, port in servers)
@@ -49,10 +61,22 @@ def gateway(bootstrap, rules="", *, listen=("127.0.0.1", 0), port_base=0, **opti
         running.bootstrap = f"127.0.0.1:{one.port}"
         loops.append((asyncio.get_running_loop(), stop))
         ready.set()
+        ending = asyncio.Event()
+
+        async def end():
+            await stop.wait()
+            if seats:
+                await running.seats.switch_off()
+            ending.set()
+
+        watching = asyncio.create_task(end())
         try:
-            await one.run(stop, 0.0)
+            await one.run(ending, 0.0)
         finally:
+            watching.cancel()
             running.groups.close()
+            if seating:
+                seating.cancel()
 
     thread = threading.Thread(target=asyncio.run, args=(serve(),), daemon=True)
     thread.start()

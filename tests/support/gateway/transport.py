@@ -140,6 +140,15 @@ class Client:
 class NoGroups:
     """Group code that changes nothing; tests override its methods."""
 
+    def connected(self, line):
+        pass
+
+    def greeted(self, head, frame):
+        pass
+
+    async def client_ended(self):
+        pass
+
     def wants(self, head):
         return False
 

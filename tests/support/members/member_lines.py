@@ -149,6 +149,15 @@ def kafkajs_member(bootstrap, group, topic, client_id):
     return ProcessMember(command, {**os.environ, "NODE_PATH": str(modules)})
 
 
+def librdkafka_member(bootstrap, group, topic, client_id, assignor="range", **properties):
+    """librdkafka's consumer as a process."""
+    paths = os.pathsep.join((str(HERE.parents[2] / "agent"), str(HERE.parents[1])))
+    start = [sys.executable, "-W", "ignore", "-m", "support.members.librdkafka_program"]
+    more = ["=".join(each) for each in properties.items()]
+    command = [*start, bootstrap, group, topic, client_id, assignor, *more]
+    return ProcessMember(command, {**os.environ, "PYTHONPATH": paths})
+
+
 class LibrdkafkaMember(Lines):
     """librdkafka's consumer in a thread; ``client`` creates it. Properties with the value None are omitted."""
 

@@ -4,6 +4,7 @@ import pytest
 
 from rebalance_agent.gateway.explain_rules import explain, rewrite_obstacle
 from rebalance_agent.gateway.groups import parse_rules
+from rebalance_agent.gateway.seat_rules import parse_seat_rules
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.tracking.observations import DescribedGroup
 from rebalance_agent.tracking.views import MemberLoad
@@ -78,3 +79,15 @@ def test_control_characters_in_names_are_not_printed():
     text = explain(RULES, "or\x1b[2Jders", group("x", assignor="\x1b]0;", members=30))
     assert "\x1b" not in text
     assert "and 10 more" in text
+
+
+def test_a_rule_for_seats_is_explained():
+    rules = parse_seat_rules("orders=on,seats.keep.seconds=5; slow=observe; none=off")
+    text = flat(explain(RULES, "orders", group(), seats=rules))
+    assert "Seats orders=on,seats.keep.seconds=5 A consumer that joins is held until an equal one leaves" in text
+    assert "It is held for 60 s at most. If none waits for one that leaves, its seat is kept for 5 s." in text
+    assert "Every frame is forwarded as it is." in flat(explain(RULES, "slow", None, seats=rules))
+    assert "Seats" not in explain(RULES, "none", None, seats=rules) + explain(RULES, "other", None)
+    assert "Nothing is done in a consumer group." in flat(
+        explain(RULES, "orders", group(kind=GroupType.CONSUMER), seats=rules)
+    )

@@ -18,6 +18,7 @@ from kafka.protocol.producer import ProduceRequest
 from fuzz.mutations import mutated
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.gateway import connection_relay as relay
+from rebalance_agent.gateway import requests_in_flight
 from rebalance_agent.gateway.transport import frame_forwarder as lane
 from rebalance_agent.gateway.transport import tcp_connections
 from rebalance_agent.gateway.transport.close_reason import CloseReason
@@ -462,7 +463,7 @@ async def test_a_client_that_vanishes_behind_a_broker_that_takes_nothing_is_noti
 
 @run
 async def test_requests_wait_when_too_many_wait_for_answers(monkeypatch):
-    monkeypatch.setattr(relay, "IN_FLIGHT_MAX", 3)
+    monkeypatch.setattr(requests_in_flight, "IN_FLIGHT_MAX", 3)
     held = []
 
     def hold(frame):

@@ -11,6 +11,7 @@ from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.errors import ClusterError
 from rebalance_agent.gateway.explain_rules import explain, rewrite_obstacle
 from rebalance_agent.gateway.groups import parse_rules
+from rebalance_agent.gateway.seat_rules import parse_seat_rules
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.runtime.processes.gateway import GatewayRole
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
@@ -34,6 +35,7 @@ examples:
   rebalance-agent gateway --bootstrap-servers kafka:9092 --gateway-groups 'orders.*=sticky'
   rebalance-agent gateway --bootstrap-servers kafka:9093 --kafka security.protocol=SSL --events-topic ''
   rebalance-agent gateway --bootstrap-servers kafka:9092 --gateway-groups 'orders.*=sticky' --explain orders-eu
+  rebalance-agent gateway --bootstrap-servers kafka:9092 --gateway-seats 'orders.*=observe'
   curl -s localhost:29308/metrics | grep rebalance_agent_gateway_
 
 TLS: security.protocol and ssl.* are for the brokers, whose certificates and names are always verified; clients connect
@@ -67,7 +69,8 @@ def run(args: argparse.Namespace) -> int:
     quiet_logs()
     now, unknown = _described(properties, args.explain)
     rules = parse_rules(settings.gateway_groups)
-    print(explain(rules, args.explain, now, unknown), end="")
+    seats = parse_seat_rules(settings.gateway_seats)
+    print(explain(rules, args.explain, now, unknown, seats), end="")
     rule = rules.of(args.explain)
     return int(rule is not None and now is not None and bool(rewrite_obstacle(rule, now)))
 

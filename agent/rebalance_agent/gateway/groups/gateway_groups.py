@@ -13,6 +13,7 @@ from rebalance_agent.gateway.group_rules import ASSIGN_SECONDS, Rules
 from rebalance_agent.gateway.groups.client_events import Emit
 from rebalance_agent.gateway.groups.client_membership import Alive, ClientMembership
 from rebalance_agent.gateway.groups.member_entries import MemberEntries
+from rebalance_agent.gateway.seating import SeatingGroups
 
 __all__ = ["Count", "FrameOutcome", "GatewayGroups"]
 
@@ -63,7 +64,7 @@ class GatewayGroups:
 
     ``emit`` takes members' events, ``alive`` heartbeats and ``count`` outcomes, on the event loop's thread. A group
     waits at most ``assign_seconds`` for our assignor; see `budget_seconds`. ``rack``: the rack of members that send
-    none; empty where it is unknown.
+    none; empty where it is unknown. ``seats``: None where no group has any.
 
     ``awaiting``: members with an assignment from which they have not fetched yet. ``topic_names``: by topic id.
     """
@@ -75,6 +76,7 @@ class GatewayGroups:
     count: Count = lambda _outcome: None
     assign_seconds: float = ASSIGN_SECONDS
     rack: str = ""
+    seats: SeatingGroups | None = None
 
     def __post_init__(self) -> None:
         """Begin without members."""

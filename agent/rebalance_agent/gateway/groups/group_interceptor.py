@@ -20,7 +20,10 @@ from rebalance_agent.gateway.groups.observed_apis import (
     TxnOffsetCommitHandler,
 )
 from rebalance_agent.gateway.groups.sync_group import SyncGroupHandler
-from rebalance_agent.gateway.transport.kafka_messages import Ask
+from rebalance_agent.gateway.seating import SeatFrames
+from rebalance_agent.gateway.seating.lines.client_line import ClientLine, OwnAnswer
+from rebalance_agent.gateway.seating.seat_frames import SeatNote
+from rebalance_agent.gateway.transport.kafka_messages import Ask, OpenedFrame
 from rebalance_agent.gateway.transport.request_head import HEAD_BYTES_MIN, RequestHead
 
 __all__ = ["WAITING_MAX", "GroupInterceptor", "GroupInterceptors"]
@@ -39,7 +42,7 @@ _HANDLERS = (
     ConsumerHeartbeatHandler,
 )
 _LENGTH = struct.Struct(">h")
-_Waiting = tuple[RequestHead, FrameHandler, Any]
+_Waiting = tuple[RequestHead, FrameHandler, Any, SeatNote | None]
 _logger = logging.getLogger(__name__)
 
 
@@ -52,13 +55,33 @@ class GroupInterceptors(GatewayGroups):
 
 
 class GroupInterceptor:
-    """Handles the frames of one connection. Raises nothing but `DecodeError`, for frames that no broker can read."""
+    """Handles the frames of one connection.
+
+    Raises nothing but `DecodeError`, for frames that no broker can read, and ConnectionError where a held request's
+    client is gone.
+    """
 
     def __init__(self, shared: GatewayGroups) -> None:
         """Share members with the gateway's other connections."""
         self._shared = shared
         self._handlers: dict[int, FrameHandler] = {handler.API_KEY: handler(shared) for handler in _HANDLERS}
         self._waiting: deque[_Waiting] = deque()  # answers come in the order of their requests
+        self._seats: SeatFrames | None = None
+
+    def connected(self, line: ClientLine) -> None:
+        """The connection is ``line``."""
+        if self._shared.seats is not None:
+            self._seats = self._shared.seats.connection(line)
+
+    def greeted(self, head: RequestHead, frame: bytes) -> None:
+        """The client asked for API versions, and so named itself."""
+        if self._seats is not None:
+            self._seats.greeted(head, frame)
+
+    async def client_ended(self) -> None:
+        """The client closed its connection; returns when the broker's side is needed no more."""
+        if self._seats is not None:
+            await self._seats.client_ended()
 
     def wants(self, head: RequestHead) -> bool:
         """Whether to read a request.
@@ -83,11 +106,12 @@ class GroupInterceptor:
         """
         return bool(self._waiting) and (self._waiting[-1][0] is head or self._waiting[0][0] is head)
 
-    async def request(self, head: RequestHead, frame: bytes, ask: Ask) -> bytes:
-        """The frame to send to the broker.
+    async def request(self, head: RequestHead, frame: bytes, ask: Ask) -> bytes | OwnAnswer:
+        """The frame to send to the broker, or to the client.
 
         Raises:
             DecodeError: a JoinGroup or SyncGroup that breaks its schema.
+            ConnectionError: the client is gone, or the broker.
         """
         handler = self._handlers.get(head.api_key)
         if handler is None:
@@ -104,8 +128,11 @@ class GroupInterceptor:
         except Exception as error:  # noqa: BLE001 - whatever it is, the client's own bytes go on
             self._failed(head, error)
             return frame
-        if step.memory is not None and len(self._waiting) < WAITING_MAX:
-            self._waiting.append((head, handler, step.memory))
+        note = await self._seat(head, opened)
+        if isinstance(note, OwnAnswer):
+            return OwnAnswer(self._shown(head, handler, step.memory, None, note.frame))
+        if (step.memory is not None or note is not None) and len(self._waiting) < WAITING_MAX:
+            self._waiting.append((head, handler, step.memory, note))
         return changed
 
     def response(self, head: RequestHead, frame: bytes) -> bytes:
@@ -116,7 +143,28 @@ class GroupInterceptor:
         """
         if not self._waiting or self._waiting[0][0] is not head:
             return frame
-        _, handler, memory = self._waiting.popleft()
+        _, handler, memory, note = self._waiting.popleft()
+        return self._shown(head, handler, memory, note, frame)
+
+    async def _seat(self, head: RequestHead, opened: OpenedFrame) -> OwnAnswer | SeatNote | None:
+        if self._seats is None:
+            return None
+        try:
+            return await self._seats.request(head, opened)
+        except ConnectionError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the client's own bytes go on
+            self._failed(head, error)
+            return None
+
+    def _shown(
+        self,
+        head: RequestHead,
+        handler: FrameHandler,
+        memory: Any,  # noqa: ANN401 - each handler has its own
+        note: SeatNote | None,
+        frame: bytes,
+    ) -> bytes:
         try:
             opened = handler.open_response(head, frame)
         except DecodeError:
@@ -124,7 +172,9 @@ class GroupInterceptor:
                 raise
             return frame
         try:
-            return opened.frame() if handler.response(opened.message, memory) else frame
+            changed = note is not None and SeatFrames.response(note, opened.message)
+            changed |= memory is not None and handler.response(opened.message, memory)
+            return opened.frame() if changed else frame
         except Exception as error:  # noqa: BLE001 - whatever it is, the client's own bytes go on
             self._failed(head, error)
             return frame
@@ -132,8 +182,11 @@ class GroupInterceptor:
     def closed(self) -> None:
         """The connection was closed; its members may come back by another one."""
         while self._waiting:
-            _, handler, memory = self._waiting.popleft()
-            handler.unanswered(memory)
+            _, handler, memory, _ = self._waiting.popleft()
+            if memory is not None:
+                handler.unanswered(memory)
+        if self._seats is not None:
+            self._seats.closed()
 
     def _failed(self, head: RequestHead, error: Exception) -> None:
         self._shared.count(FrameOutcome.FAILED)

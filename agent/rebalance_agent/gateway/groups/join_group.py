@@ -24,14 +24,10 @@ from rebalance_agent.gateway.groups.offered_protocols import (
     own_protocols,
 )
 from rebalance_agent.gateway.transport.kafka_messages import Ask
-from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR
+from rebalance_agent.groupprotocol.wire.error_codes import MEMBER_ID_REQUIRED, NO_ERROR
 from rebalance_agent.model.group import RebalanceProtocol
 
 __all__ = ["JoinGroupHandler"]
-
-MEMBER_ID_REQUIRED = 79
-"""Kafka's error code for a first JoinGroup, with the member id to join with (KIP-394)."""
-
 
 RECENT_MAX = 32
 """Groups of one connection whose last member is remembered: a consumer is in one group."""

@@ -5,8 +5,8 @@ JoinGroup is sent with one. When the consumer is restarted, its successor's Join
 and in a stable group it gets the assignment of its predecessor at once, and the group does not rebalance.
 
 Everything here is pure: no socket, no thread, no clock (times are arguments), no message of ``kafka``. `GroupSeats`
-takes what happens in one group and returns acts as values; the caller carries them out. Nothing of it is connected to
-the gateway's frames yet.
+takes what happens in one group and returns acts as values; the caller carries them out. The gateway's
+package ``seating`` does so for one gateway alone; the locks between gateways are not connected to it yet.
 
 What happens, and what is decided:
 

@@ -33,14 +33,15 @@ class GatewaySeats:
         self._names = new_seat_names(gateway_token)
         self._groups: dict[str, GroupSeats] = {}
 
-    def of(self, group: str) -> GroupSeats | None:
+    def of(self, group: str, settings: SeatSettings | None = None) -> GroupSeats | None:
         """The group's seats; None where every frame of the group is to be forwarded as it is.
 
         That is with ``off``, and for groups beyond ``groups_max``; seats that were given before are still known.
+        ``settings``: those of a group that is seen for the first time, where they are not those of the gateway.
         """
         seats = self._groups.get(group)
         if seats is None and self.mode is not SeatMode.OFF and len(self._groups) < self.settings.groups_max:
-            seats = self._groups[group] = GroupSeats(self.settings, self._names)
+            seats = self._groups[group] = GroupSeats(settings or self.settings, self._names)
         return seats
 
     def switch_off(self, now: float) -> dict[str, list[SeatAct]]:

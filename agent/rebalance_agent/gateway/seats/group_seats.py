@@ -104,15 +104,18 @@ class GroupSeats:
 
     def withdraw(self, join: int, now: float) -> list[SeatAct]:
         """The connection of a JoinGroup was closed before its answer."""
+        if self.held.undecided(join):
+            self.held.withdraw(join)
+            return []  # it asked for no seat: nothing is free for others now that was not before
         return [*self.held.withdraw(join), *self._seated.withdraw(join), *self.held.advance(now)]
 
     # -- members -----------------------------------------------------------------------------------------------
 
-    def seen(self, member_id: str) -> None:
-        """A member's own request arrived, by any connection: its process lives."""
+    def seen(self, member_id: str, process: int | None = None) -> None:
+        """A member's own request arrived, by any connection: its process lives; ``process``: which one that is now."""
         seat = self.table.of_member(member_id)
         if seat is not None:
-            self.keeper.seen(seat)
+            self.keeper.seen(seat, process)
 
     def heartbeat_answered(self, member_id: str, error: int, now: float) -> tuple[list[SeatAct], int]:
         """A member's own heartbeat was answered; and the error that the client is shown.
@@ -150,6 +153,10 @@ class GroupSeats:
     def connections_opened(self, process: int) -> None:
         """A process opened a connection."""
         self.keeper.connections_opened(process)
+
+    def ended(self, process: int) -> None:
+        """The process of members that left has ended, as they said."""
+        self.keeper.ended(process)
 
     def topics_changed(self) -> None:
         """The partitions of the group's topics changed: leaders that returned below v9 have to join again."""

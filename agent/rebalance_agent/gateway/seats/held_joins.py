@@ -97,9 +97,16 @@ class HeldJoins:
         """Hold nothing any more."""
         return [act for held in tuple(self._held.values()) for act in self._forward(held, PlainReason.OFF)]
 
+    def undecided(self, join: int) -> bool:
+        """Whether a JoinGroup is held that asked for no seat yet."""
+        held = self._held.get(join)
+        return held is not None and held.instance_id is None
+
     def withdraw(self, join: int) -> list[SeatAct]:
         """The connection of a held JoinGroup was closed."""
         held = self._held.pop(join, None)
+        if not self._held:
+            self._describe_at = None
         return [] if held is None else self._unclaim(held)
 
     def lock_answered(self, instance_id: str, *, granted: bool, now: float) -> list[SeatAct]:

@@ -66,18 +66,25 @@ class SeatKeeper:
             if seat.state is SeatState.OCCUPIED:
                 seat.state, seat.vacant_since = SeatState.DISCONNECTED, now
                 seat.next_at = now + self._settings.crash_window_seconds
-            elif seat.state is SeatState.VACANT:
-                seat.process = None  # it ends, as it said
+        self.ended(process)
+
+    def ended(self, process: int) -> None:
+        """The process of members that left has ended, as they said."""
+        for seat in self._table.of_process(process):
+            if seat.state is SeatState.VACANT:
+                seat.process = None
 
     def connections_opened(self, process: int) -> None:
         """A process is connected again: it was alive all the time."""
         for seat in self._table.of_process(process):
             self.seen(seat)
 
-    def seen(self, seat: Seat) -> None:
-        """The consumer in this seat sends requests."""
+    def seen(self, seat: Seat, process: int | None = None) -> None:
+        """The consumer in this seat sends requests; ``process``: which one it is now, None where that is unknown."""
         if seat.state is SeatState.DISCONNECTED:
             seat.state = SeatState.OCCUPIED
+        if process is not None and seat.state is SeatState.OCCUPIED:
+            seat.process = process
 
     def due(self, now: float) -> list[SeatAct]:
         """What is to be done by ``now``."""

@@ -13,6 +13,7 @@ from rebalance_agent.errors import ClusterError, InvalidInputError
 from rebalance_agent.gateway.explain_rules import rewrite_obstacle
 from rebalance_agent.gateway.gateway_server import ListenAddresses
 from rebalance_agent.gateway.groups import Rules, parse_rules
+from rebalance_agent.gateway.seat_rules import parse_seat_rules
 from rebalance_agent.gateway.transport.addresses import Address
 from rebalance_agent.gateway.transport.api_versions import API_VERSIONS
 from rebalance_agent.gateway.transport.broker_connections import connect
@@ -52,6 +53,8 @@ def gateway_findings(settings: GatewaySettings, properties: Mapping[str, str], c
     for rule in rules:
         how = rule.strategy.protocol.value
         yield passed(f"rule {rule}", f"for clients with the {how} protocol")
+    for seats in parse_seat_rules(settings.gateway_seats):
+        yield passed(f"seats {seats}", "for consumers of the classic protocol behind this gateway")
     if not list(rules):
         yield skipped("gateway_groups", "no group gets a strategy: frames are only forwarded")
     servers = [*_reached({f"{host}:{port}": (host, port) for host, port in where.bootstrap}, where.to_brokers)]

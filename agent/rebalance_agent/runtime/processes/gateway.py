@@ -17,6 +17,8 @@ from rebalance_agent.errors import ClusterError
 from rebalance_agent.gateway.gateway_counters import GatewayCounters
 from rebalance_agent.gateway.gateway_server import CONNECTIONS_MAX, Gateway
 from rebalance_agent.gateway.groups import GroupInterceptors, parse_rules
+from rebalance_agent.gateway.seat_rules import parse_seat_rules
+from rebalance_agent.gateway.seating import SeatingGroups
 from rebalance_agent.gateway.transport.addresses import NODES_MAX
 from rebalance_agent.metrics.export.text import TextFormat
 from rebalance_agent.metrics.metric import ExporterRole
@@ -93,6 +95,8 @@ class GatewayRole:
 
     async def _serve(self, stop: threading.Event, listening: threading.Event) -> None:
         _allow_descriptors()
+        rules = parse_seat_rules(self._settings.gateway_seats)
+        seats = SeatingGroups(rules, self._clock, self._counts) if list(rules) else None
         groups = GroupInterceptors(
             parse_rules(self._settings.gateway_groups),
             self._emit,
@@ -101,6 +105,7 @@ class GatewayRole:
             count=self._counts.outcome,
             assign_seconds=self._settings.gateway_assign_seconds,
             rack=self._settings.gateway_rack,
+            seats=seats,
         )
         gateway = Gateway(self._addresses, groups.for_connection, self._counts, self._sidecar.health, self._clock)
         await gateway.start()
@@ -110,12 +115,15 @@ class GatewayRole:
         listening.set()
         finding_brokers = asyncio.create_task(self._find_brokers(gateway))
         stopped = asyncio.Event()
-        watching = asyncio.create_task(_watch(stop, stopped))
+        watching = asyncio.create_task(_watch(stop, stopped, seats))
+        seating = asyncio.create_task(seats.run()) if seats else None
         try:
             await gateway.run(stopped, self._settings.gateway_drain_seconds)
         finally:
             finding_brokers.cancel()
             watching.cancel()
+            if seating:
+                seating.cancel()
             await gateway.close()
             groups.close()
 
@@ -137,9 +145,12 @@ class GatewayRole:
         self._sidecar.accept((event,), 0)
 
 
-async def _watch(stop: threading.Event, stopped: asyncio.Event) -> None:
+async def _watch(stop: threading.Event, stopped: asyncio.Event, seats: SeatingGroups | None) -> None:
+    """Set ``stopped`` when ``stop`` is set, after vacant seats were given up: nobody keeps them from then on."""
     while not stop.is_set():  # noqa: ASYNC110 - a signal handler sets it in another thread
         await asyncio.sleep(STOP_CHECK_SECONDS)
+    if seats:
+        await seats.switch_off()
     stopped.set()
 
 

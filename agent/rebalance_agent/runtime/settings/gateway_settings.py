@@ -6,7 +6,9 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from rebalance_agent.gateway.group_rules import ASSIGN_SECONDS, RULE_TEXT_MAX, parse_rules
+from rebalance_agent.gateway.group_rules import ASSIGN_SECONDS, parse_rules
+from rebalance_agent.gateway.rule_texts import RULE_TEXT_MAX
+from rebalance_agent.gateway.seat_rules import parse_seat_rules
 from rebalance_agent.runtime.settings.roles import SidecarSettings
 from rebalance_agent.runtime.settings.text_types import Address, Text, checked, overlap, split_address
 
@@ -36,6 +38,11 @@ class GatewaySettings(SidecarSettings):
         "",
         description="groups that get one of our strategies: PATTERN=STRATEGY[,assignment.KEY=VALUE...]; ... "
         "(a regular expression of the whole name); empty: none, frames are only forwarded",
+    )
+    gateway_seats: Annotated[str, checked(parse_seat_rules), Field(max_length=RULE_TEXT_MAX)] = Field(
+        "",
+        description="groups whose restarted consumers take the seats of their predecessors: "
+        "PATTERN=MODE[,seats.KEY=SECONDS...]; ... (MODE: on, observe or off); empty: none",
     )
     gateway_assign_seconds: float = Field(
         ASSIGN_SECONDS,

@@ -185,9 +185,11 @@ def test_rules_that_do_not_fit_their_groups_as_they_are_fail(cluster):
         group("n", "x"),
     )
     with broker() as port:
-        found, code = checked(port, gateway_groups="eager|kept=weighted-sticky; other=sticky")
+        more = {"gateway_seats": "eager=observe"}
+        found, code = checked(port, gateway_groups="eager|kept=weighted-sticky; other=sticky", **more)
         assert checked(port)[0]["gateway_groups"][0] is SKIPPED
     assert found["rule eager|kept=weighted-sticky"] == (OK, "for clients with the eager protocol")
+    assert found["seats eager=observe"][0] is OK
     assert found["group 'eager'"] == (OK, "1 members, range")
     assert found["group 'kept'"][0] is FAILED
     assert "configure the group with a cooperative strategy" in found["group 'kept'"][1]

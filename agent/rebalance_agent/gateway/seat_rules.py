@@ -1,0 +1,121 @@
+"""The rules by which the gateway gives seats: a pattern of group names and a mode each; the first match counts.
+
+This module checks settings also in roles without kafka-python, so it imports none of the modules that read frames.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.gateway.rule_texts import refuse_hidden, split_rules
+from rebalance_agent.gateway.seats.rules.leave_rules import LeaveForecast
+from rebalance_agent.gateway.seats.rules.seat_settings import SeatMode, SeatSettings
+
+__all__ = ["HOLD", "KEEP", "SeatRule", "SeatRules", "parse_seat_rules"]
+
+FIELD = "gateway_seats"
+"""The setting that errors name."""
+
+HOLD = "seats.hold.seconds"
+"""How long a newcomer's JoinGroup waits for a predecessor that leaves."""
+
+KEEP = "seats.keep.seconds"
+"""How long the seat of a member that leaves is kept though no newcomer waits for it; 0: not at all."""
+
+HOLD_SECONDS_MAX = 600.0
+"""Longest hold: Kubernetes gives a rollout ten minutes to progress by default."""
+
+KEEP_SECONDS_MAX = 300.0
+"""Longest time for which partitions may stand still for a restart: `max.poll.interval.ms` by default."""
+
+ANSWER_SECONDS = 3.0
+"""Longest wait for a description of the group, without which a newcomer joins as it is: a broker that has just started
+takes more than a second."""
+
+_SETTINGS = re.compile(r",\s*(?=seats\.)")
+_LIMITS = {HOLD: HOLD_SECONDS_MAX, KEEP: KEEP_SECONDS_MAX}
+
+
+@dataclass(frozen=True, slots=True)
+class SeatRule:
+    """Groups whose whole name matches ``pattern`` have seats by ``mode``. Seconds as in `HOLD` and `KEEP`."""
+
+    pattern: re.Pattern[str]
+    mode: SeatMode
+    hold_seconds: float = SeatSettings().hold_seconds
+    keep_seconds: float = 0.0
+
+    def __str__(self) -> str:
+        """The rule as written in the setting, with the settings that are not defaults."""
+        hold = f",{HOLD}={self.hold_seconds:g}" if self.hold_seconds != SeatSettings().hold_seconds else ""
+        keep = f",{KEEP}={self.keep_seconds:g}" if self.keep_seconds else ""
+        return f"{self.pattern.pattern}={self.mode}{hold}{keep}"
+
+    @property
+    def settings(self) -> SeatSettings:
+        """The limits of the seats of such a group."""
+        usual = SeatSettings(hold_seconds=self.hold_seconds, watches_topics=True, answer_seconds=ANSWER_SECONDS)
+        return replace(usual, vacant_seconds=self.keep_seconds) if self.keep_seconds else usual
+
+    @property
+    def forecast(self) -> LeaveForecast:
+        """What a restart is expected to cost: with `KEEP` the rule says that a kept seat costs less."""
+        return LeaveForecast(kept=0.0, rebalance=1.0) if self.keep_seconds else LeaveForecast()
+
+
+class SeatRules:
+    """An ordered list of rules."""
+
+    def __init__(self, rules: Iterable[SeatRule] = ()) -> None:
+        """Without rules, no group has seats."""
+        self._rules = tuple(rules)
+
+    def __iter__(self) -> Iterator[SeatRule]:
+        """The rules in their order."""
+        return iter(self._rules)
+
+    def of(self, group: str) -> SeatRule | None:
+        """The first rule whose pattern matches the whole name ``group``; None if there is none, or its mode is off."""
+        rule = next((rule for rule in self._rules if rule.pattern.fullmatch(group)), None)
+        return None if rule is None or rule.mode is SeatMode.OFF else rule
+
+
+def parse_seat_rules(text: str) -> SeatRules:
+    r"""Parse ``PATTERN=MODE[,seats.KEY=SECONDS...]``; rules are separated as those of ``gateway_groups``.
+
+    Raises:
+        InvalidInputError: a rule cannot be parsed, or its mode or a setting is unknown or out of its limits.
+    """
+    rules = tuple(map(_rule, split_rules(FIELD, text)))
+    refuse_hidden(FIELD, [rule.pattern.pattern for rule in rules], [*map(str, rules)])
+    return SeatRules(rules)
+
+
+def _rule(text: str) -> SeatRule:
+    pattern, equals, rest = text.partition("=")
+    mode, *settings = _SETTINGS.split(rest)
+    try:
+        if not (pattern and equals and mode.strip() in set(SeatMode)):
+            raise ValueError(f"must be PATTERN=MODE[,seats.KEY=SECONDS...], MODE one of {', '.join(SeatMode)}")  # noqa: TRY301 - reported like the others
+        seconds = dict(map(_setting, settings))
+        hold = seconds.get(HOLD, SeatSettings().hold_seconds)
+        compiled = re.compile(pattern.strip(), re.DOTALL)
+        return SeatRule(compiled, SeatMode(mode.strip()), hold, seconds.get(KEEP, 0.0))
+    except (ValueError, re.error, RecursionError) as error:
+        raise InvalidInputError(FIELD, f"rule {text[:200]!r}: {error}") from None
+
+
+def _setting(text: str) -> tuple[str, float]:
+    name, _, value = (part.strip() for part in text.partition("="))
+    if name not in _LIMITS:
+        raise ValueError(f"{name[:100]!r} is not a setting of seats; these are: {', '.join(_LIMITS)}")
+    try:
+        seconds = float(value)
+    except ValueError:
+        raise ValueError(f"{name}: {value[:100]!r} is no number of seconds") from None
+    if not 0 <= seconds <= _LIMITS[name]:
+        raise ValueError(f"{name}: must be 0 to {_LIMITS[name]:g} seconds")
+    return name, seconds

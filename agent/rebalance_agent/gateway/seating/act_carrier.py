@@ -1,0 +1,150 @@
+"""Carries out the acts of one group: resumes the frames that wait, and sends the gateway's own requests."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterable
+from functools import singledispatchmethod
+
+from rebalance_agent.gateway.seating.act_report import Act, ActOutcome
+from rebalance_agent.gateway.seating.lines.coordinator_requests import describe, heartbeat, leave
+from rebalance_agent.gateway.seating.lines.group_lines import GroupLines
+from rebalance_agent.gateway.seating.shared_parts import SharedParts
+from rebalance_agent.gateway.seats.group_facts import SeatsRoster
+from rebalance_agent.gateway.seats.group_seats import GroupSeats
+from rebalance_agent.gateway.seats.seat import SeatState
+from rebalance_agent.gateway.seats.seat_acts import (
+    AnswerLeave,
+    ClaimLock,
+    DescribeSeats,
+    ForwardJoin,
+    ForwardLeave,
+    ForwardSeated,
+    GiveUpSeat,
+    HoldJoin,
+    KeepSeat,
+    SeatAct,
+)
+from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR, UNKNOWN_MEMBER_ID
+
+__all__ = ["ActCarrier"]
+
+
+class ActCarrier:
+    """The acts of one group of one gateway: there are no locks, since no other gateway knows its seats.
+
+    ``joins``: JoinGroup -> the decision about it; ``leaves``: member id -> whether the gateway answers its LeaveGroup.
+    ``changed`` is called after a step with acts.
+    """
+
+    def __init__(self, group: str, seats: GroupSeats, shared: SharedParts) -> None:
+        """Nothing is under way."""
+        self.group, self.seats, self._shared = group, seats, shared
+        self._clock, self._report = shared.clock, shared.report
+        self.lines = GroupLines(seats.table)
+        self.joins: dict[int, asyncio.Future[ForwardJoin | ForwardSeated]] = {}
+        self.leaves: dict[str, asyncio.Future[bool]] = {}
+
+    def now(self) -> float:
+        """The time of the next step. The locks count as confirmed: there is no other gateway that could have them."""
+        now = self._clock.monotonic()
+        self.seats.facts.lock_answered(now)
+        return now
+
+    def run(self, acts: Iterable[SeatAct]) -> None:
+        """Carry out ``acts`` and what follows from them; none waits for an answer of the coordinator."""
+        waiting = deque(acts)
+        changed = bool(waiting)
+        while waiting:
+            waiting.extend(self._done(waiting.popleft()))
+        if changed:
+            self._shared.changed()
+
+    @singledispatchmethod
+    def _done(self, act: SeatAct) -> list[SeatAct]:  # noqa: ARG002 - HoldLeave and ReleaseLock: nothing to do
+        return []
+
+    @_done.register
+    def _(self, act: ClaimLock) -> list[SeatAct]:
+        return self.seats.lock_answered(act.instance_id, granted=True, now=self.now())
+
+    @_done.register
+    def _(self, act: HoldJoin) -> list[SeatAct]:
+        held_seconds = round(act.until - self._clock.monotonic(), 1)
+        self._report.report(Act.HOLD, ActOutcome.DONE, self.group, held_seconds_max=held_seconds)
+        return []
+
+    @_done.register(ForwardJoin | ForwardSeated)
+    def _(self, act: ForwardJoin | ForwardSeated) -> list[SeatAct]:
+        waiting = self.joins.pop(act.join, None)
+        if waiting is not None and not waiting.done():
+            waiting.set_result(act)
+        return []
+
+    @_done.register
+    def _(self, act: ForwardLeave) -> list[SeatAct]:
+        self._answer_leave(act.member_id, answered=False)
+        reason = str(act.reason) if act.reason else "no_seat"
+        self._report.report(Act.PASS_LEAVE, ActOutcome.DONE, self.group, member_id=act.member_id[:200], reason=reason)
+        return []
+
+    @_done.register
+    def _(self, act: AnswerLeave) -> list[SeatAct]:
+        self._answer_leave(act.member_id, answered=True)
+        self._report.report(Act.KEEP, ActOutcome.DONE, self.group, member_id=act.member_id[:200])
+        return []
+
+    @_done.register
+    def _(self, act: KeepSeat) -> list[SeatAct]:
+        self._shared.start(self._keep(act), Act.KEEP, self.group)
+        return []
+
+    @_done.register
+    def _(self, act: GiveUpSeat) -> list[SeatAct]:
+        self._shared.start(self._give_up(act), Act.GIVE_UP, self.group)
+        return []
+
+    @_done.register
+    def _(self, act: DescribeSeats) -> list[SeatAct]:  # noqa: ARG002
+        self._shared.start(self._describe(), Act.HOLD, self.group)
+        return []
+
+    def _answer_leave(self, member_id: str, *, answered: bool) -> None:
+        waiting = self.leaves.pop(member_id, None)
+        if waiting is not None and not waiting.done():
+            waiting.set_result(answered)
+
+    async def _keep(self, act: KeepSeat) -> None:
+        if self._clock.monotonic() > act.until:
+            return
+        names = act.generation, act.member_id, act.instance_id
+        error = await self.lines.ask(lambda ask: heartbeat(ask, self.group, *names), act.instance_id)
+        self.run(self.seats.kept(act.instance_id, act.member_id, error, self.now()))
+
+    async def _give_up(self, act: GiveUpSeat) -> None:
+        names = act.member_id, act.instance_id
+        error = await self.lines.ask(lambda ask: leave(ask, self.group, *names), act.instance_id)
+        outcome = {NO_ERROR: ActOutcome.DONE, None: ActOutcome.FAILED}.get(error, ActOutcome.REFUSED)
+        facts = {"instance_id": act.instance_id, "reason": str(act.reason), "error": error}
+        self._report.report(Act.GIVE_UP, outcome, self.group, **facts)
+        self.run(self.seats.given_up(act.instance_id, act.member_id, error, self.now()))
+
+    async def _describe(self) -> None:
+        known = [seat.member_id for seat in self.seats.table if seat.state is SeatState.OCCUPIED]
+        described = await self.lines.ask(lambda ask: describe(ask, self.group))
+        if described is None:
+            return  # the newcomer joins as it is
+        if described.exists:
+            # Of a member that vanished, and that the coordinator removed, no frame tells that it is gone.
+            for member_id in [member_id for member_id in known if member_id not in described.members]:
+                self.run(self.seats.heartbeat_answered(member_id, UNKNOWN_MEMBER_ID, self.now())[0])
+        # A group of the other protocol is described as if it did not exist.
+        hidden = not described.exists and any(seat.member_id for seat in self.seats.table)
+        roster = SeatsRoster(
+            phase=described.phase,
+            members=len(described.members),
+            seated=described.seated,
+            mixed=hidden or not described.consumers,
+        )
+        self.run(self.seats.described(roster, self.now()))

@@ -1,0 +1,101 @@
+"""What the gateway did about seats: a log line and a metric for each act."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Protocol
+
+import structlog
+
+__all__ = ["Act", "ActCounts", "ActOutcome", "ActReport", "NoCounts"]
+
+
+class Act(StrEnum):
+    """What was done, or would have been done. A closed set, for a counter's label."""
+
+    HOLD = "hold"
+    """A newcomer's JoinGroup was held for a predecessor."""
+    SEAT = "seat"
+    """A newcomer joined with a seat of its own."""
+    HANDOVER = "handover"
+    """A newcomer took the seat of its predecessor."""
+    KEEP = "keep"
+    """A LeaveGroup was answered by the gateway, and the member's seat kept."""
+    GIVE_UP = "give_up"
+    """A seat without a consumer was given up."""
+    PASS_JOIN = "pass_join"  # noqa: S105 - no password
+    """A JoinGroup without a member id was forwarded as it is."""
+    PASS_LEAVE = "pass_leave"  # noqa: S105
+    """A LeaveGroup was forwarded as it is."""
+
+
+class ActOutcome(StrEnum):
+    """How it ended. A closed set, for a counter's label."""
+
+    DONE = "done"
+    FAILED = "failed"
+    """An error of the gateway, or no answer; the client's own frame was forwarded."""
+    REFUSED = "refused"
+    """The coordinator refused it; a newcomer's own JoinGroup was forwarded."""
+    PREDICTED = "predicted"
+    """Mode ``observe``: every frame was forwarded as it is."""
+
+
+class ActCounts(Protocol):
+    """Counts acts. Never raises."""
+
+    def act(self, act: Act, outcome: ActOutcome, number: int = 1) -> None:
+        """Count an act."""
+        ...
+
+    def spared(self, rebalances: int, *, predicted: bool) -> None:
+        """Count rebalances that did not happen, or would not have; a lower bound."""
+        ...
+
+    def kept(self, partition_seconds: float, *, predicted: bool) -> None:
+        """Count for how long partitions stood still because a seat was kept; an upper bound of what that cost."""
+        ...
+
+    def seats(self, held: int, vacant: int) -> None:
+        """Set the numbers of held JoinGroups and of vacant seats."""
+        ...
+
+
+class NoCounts:
+    """Counts nothing."""
+
+    def act(self, act: Act, outcome: ActOutcome, number: int = 1) -> None:
+        """See `ActCounts`."""
+
+    def spared(self, rebalances: int, *, predicted: bool) -> None:
+        """See `ActCounts`."""
+
+    def kept(self, partition_seconds: float, *, predicted: bool) -> None:
+        """See `ActCounts`."""
+
+    def seats(self, held: int, vacant: int) -> None:
+        """See `ActCounts`."""
+
+
+class ActReport:
+    """Logs and counts the acts of all groups."""
+
+    def __init__(self, counts: ActCounts) -> None:
+        """Count with ``counts``."""
+        self.counts = counts
+        self._log = structlog.get_logger("rebalance_agent.gateway.seats")
+        self._failed: set[str] = set()
+
+    def report(self, act: Act, outcome: ActOutcome, group: str, **facts: object) -> None:
+        """Count an act, and log it with ``facts``."""
+        self.counts.act(act, outcome)
+        self._log.info(f"seats_{act}", outcome=str(outcome), group=group[:200], **facts)
+
+    def failed(self, act: Act, group: str, error: Exception) -> None:
+        """An error of the gateway: counted each time, and logged once for each kind."""
+        self.counts.act(act, ActOutcome.FAILED)
+        kind = f"{act} {type(error).__name__}"
+        if kind not in self._failed:
+            self._failed.add(kind)
+            text = "the client's own frames are forwarded; further errors of this kind are only counted"
+            self._log.error(f"seats_{act}", outcome="failed", group=group[:200], help=text, exc_info=error)

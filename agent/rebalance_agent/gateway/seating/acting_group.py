@@ -1,0 +1,213 @@
+"""One group with mode ``on``: its frames wait for decisions, and its seats are kept and given up."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from rebalance_agent.gateway.seat_rules import SeatRule
+from rebalance_agent.gateway.seating.act_carrier import ActCarrier
+from rebalance_agent.gateway.seating.act_report import Act, ActOutcome
+from rebalance_agent.gateway.seating.lines.client_line import ClientLine
+from rebalance_agent.gateway.seating.lines.topic_watch import TopicWatch
+from rebalance_agent.gateway.seating.shared_parts import SharedParts
+from rebalance_agent.gateway.seating.vacancies import Vacancies
+from rebalance_agent.gateway.seats.group_facts import GroupPhase
+from rebalance_agent.gateway.seats.group_seats import GroupSeats
+from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
+from rebalance_agent.gateway.seats.rules.seat_answers import JoinAnswer
+from rebalance_agent.gateway.seats.seat import SeatState
+from rebalance_agent.gateway.seats.seat_acts import ForwardJoin, ForwardSeated
+from rebalance_agent.groupprotocol.wire.error_codes import COORDINATOR_MOVED, NO_ERROR
+
+__all__ = ["ActingGroup"]
+
+OVERDUE_SECONDS = 2.0
+"""Seconds after the end of a hold at which a JoinGroup is forwarded, whatever became of the decision."""
+
+
+class ActingGroup:
+    """See `SeatedGroup`."""
+
+    def __init__(self, group: str, rule: SeatRule, seats: GroupSeats, shared: SharedParts) -> None:
+        """Begin without members."""
+        self.group, self._rule, self._seats, self._shared = group, rule, seats, shared
+        self._clock, self._report = shared.clock, shared.report
+        self._carrier = ActCarrier(group, seats, shared)
+        self._lines = self._carrier.lines
+        self._topics = TopicWatch(group, seats.table, self._lines)
+        self._vacancies = Vacancies(seats.table, shared.clock, shared.report.counts)
+        self._returns: dict[int, ForwardSeated] = {}
+
+    # -- newcomers ---------------------------------------------------------------------------------------------
+
+    async def admitted(self, newcomer: Newcomer, line: ClientLine) -> str | None:
+        """See `SeatedGroup`."""
+        self._lines.use(line)
+        decision: asyncio.Future[ForwardJoin | ForwardSeated] = asyncio.get_running_loop().create_future()
+        self._carrier.joins[newcomer.join] = decision
+        epoch_seconds = self._clock.now_ms() / 1000
+        self._carrier.run(self._seats.join(newcomer, self._carrier.now(), epoch_seconds))
+        held_seconds_max = min(self._rule.hold_seconds, newcomer.patience_seconds) + OVERDUE_SECONDS
+        try:
+            act = await asyncio.wait_for(self._shared.watch.while_connected(line, decision), held_seconds_max)
+        except TimeoutError as error:
+            self._report.failed(Act.HOLD, self.group, error)
+            self.withdraw(newcomer)
+            return None
+        except BaseException:
+            self.withdraw(newcomer)
+            raise
+        if isinstance(act, ForwardSeated):
+            self._returns[newcomer.join] = act
+            return act.instance_id
+        if not newcomer.member_id:
+            self._report.report(Act.PASS_JOIN, ActOutcome.DONE, self.group, reason=str(act.reason))
+        return None
+
+    def seated(self, newcomer: Newcomer, response: Any, line: ClientLine) -> bool:  # noqa: ANN401
+        """See `SeatedGroup`."""
+        sent = self._returns.pop(newcomer.join)
+        stable = self._seats.facts.phase is GroupPhase.STABLE
+        error, member_id, generation = response.error_code, response.member_id, response.generation_id
+        acts, verdict = self._seats.join_answered(
+            newcomer.join, error, member_id, generation, leads=response.leader == member_id, now=self._carrier.now()
+        )
+        act = Act.HANDOVER if sent.returns else Act.SEAT
+        facts = {"instance_id": sent.instance_id, "member_id": member_id[:200], "generation": generation}
+        outcome = ActOutcome.DONE if error == NO_ERROR else ActOutcome.REFUSED
+        self._report.report(act, outcome, self.group, error=error, **facts)
+        if error == NO_ERROR:
+            self._lines.use(line, sent.instance_id)
+            self._vacancies.taken(sent.instance_id, spared=sent.returns and stable)
+        self._moved(error, line)
+        self._carrier.run(acts)
+        return verdict is JoinAnswer.SHOW
+
+    def withdraw(self, newcomer: Newcomer) -> None:
+        """See `SeatedGroup`."""
+        self._carrier.joins.pop(newcomer.join, None)
+        self._returns.pop(newcomer.join, None)
+        self._carrier.run(self._seats.withdraw(newcomer.join, self._carrier.now()))
+
+    def join_answered(self, newcomer: Newcomer, response: Any, line: ClientLine) -> int:  # noqa: ANN401
+        """See `SeatedGroup`."""
+        if newcomer.instance_id is not None:
+            return int(response.error_code)
+        leads = response.leader == response.member_id
+        facts = newcomer.member_id, response.error_code, response.generation_id
+        acts, shown = self._seats.rejoin_answered(*facts, leads=leads, now=self._carrier.now())
+        self._moved(response.error_code, line)
+        self._carrier.run(acts)
+        return shown
+
+    # -- members -----------------------------------------------------------------------------------------------
+
+    def sync_answered(self, member_id: str, response: Any) -> int:  # noqa: ANN401
+        """See `SeatedGroup`."""
+        acts, shown = self._seats.sync_answered(member_id, response.error_code, self._carrier.now())
+        if response.error_code == NO_ERROR:
+            self._vacancies.assigned(member_id, response)
+        self._carrier.run(acts)
+        return shown
+
+    def heartbeat_answered(self, member_id: str, error: int) -> int:
+        """See `SeatedGroup`."""
+        acts, shown = self._seats.heartbeat_answered(member_id, error, self._carrier.now())
+        self._carrier.run(acts)
+        return shown
+
+    def seen(self, member_id: str, line: ClientLine, process: int) -> None:
+        """See `SeatedGroup`."""
+        seat = self._seats.table.of_member(member_id)
+        self._lines.use(line, None if seat is None else seat.instance_id)
+        self._seats.seen(member_id, process)
+
+    def has_seat(self, member_id: str) -> bool:
+        """See `SeatedGroup`."""
+        return self._seats.table.of_member(member_id) is not None
+
+    async def leaves(self, member_id: str, reason: str | None, line: ClientLine) -> bool:
+        """See `SeatedGroup`."""
+        await line.answered()  # commits among them: a successor begins where this consumer stopped
+        seat = self._seats.table.of_member(member_id)
+        if seat is not None:
+            self._lines.use(line, seat.instance_id)
+        decision: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._carrier.leaves[member_id] = decision
+        epoch_seconds = self._clock.now_ms() / 1000
+        acts = self._seats.leave(member_id, reason, self._rule.forecast, self._carrier.now(), epoch_seconds)
+        self._carrier.run(acts)
+        try:
+            return await decision
+        finally:
+            self._carrier.leaves.pop(member_id, None)
+            self._vacancies.settle()
+
+    def refuse_unfenced(self) -> None:
+        """See `SeatedGroup`."""
+        self._carrier.run(self._seats.stop(self._carrier.now()))
+
+    # -- connections -------------------------------------------------------------------------------------------
+
+    def client_ended(self, line: ClientLine, process: int) -> None:
+        """See `SeatedGroup`."""
+        self._lines.client_ended(line)
+        self._seats.ended(process)
+
+    def crashed(self, process: int) -> None:
+        """See `SeatedGroup`."""
+        self._carrier.run(self._seats.connections_closed(process, self._carrier.now()))
+        self._vacancies.settle()
+        self._shared.changed()
+
+    def needs(self, line: ClientLine, *, may_have_crashed: bool) -> bool:
+        """See `SeatedGroup`."""
+        return self._lines.needed(line, may_have_crashed=may_have_crashed)
+
+    def forget(self, line: ClientLine) -> None:
+        """See `SeatedGroup`."""
+        self._lines.forget(line)
+
+    # -- time --------------------------------------------------------------------------------------------------
+
+    def due(self) -> None:
+        """See `SeatedGroup`."""
+        now = self._carrier.now()
+        self._carrier.run(self._seats.due(now))
+        self._vacancies.settle()
+        if self._topics.due(now):
+            self._shared.start(self._look_at_topics(), Act.HANDOVER, self.group)
+
+    def next_due(self) -> float | None:
+        """See `SeatedGroup`."""
+        times = self._seats.next_due(), self._topics.next_due()
+        return min((time for time in times if time is not None), default=None)
+
+    def stop(self) -> None:
+        """See `SeatedGroup`."""
+        self._carrier.run(self._seats.stop(self._carrier.now()))
+
+    @property
+    def held(self) -> int:
+        """See `SeatedGroup`."""
+        return len(self._seats.held)
+
+    @property
+    def vacant(self) -> int:
+        """See `SeatedGroup`."""
+        return sum(seat.state is SeatState.VACANT for seat in self._seats.table)
+
+    @property
+    def idle(self) -> bool:
+        """See `SeatedGroup`."""
+        return not len(self._seats.table) and not self.held and not len(self._lines)
+
+    async def _look_at_topics(self) -> None:
+        if await self._topics.changed():
+            self._seats.topics_changed()
+
+    def _moved(self, error: int, line: ClientLine) -> None:
+        """Forget a connection to a broker that is not the coordinator any more."""
+        if error in COORDINATOR_MOVED:
+            self._lines.forget(line)

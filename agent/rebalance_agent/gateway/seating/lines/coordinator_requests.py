@@ -1,0 +1,125 @@
+"""The gateway's own requests to a group's coordinator, by the connection of some client of the group."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from kafka.protocol.admin.groups import DescribeGroupsRequest
+from kafka.protocol.consumer.group import HeartbeatRequest, LeaveGroupRequest
+from kafka.protocol.metadata import MetadataRequest
+
+from rebalance_agent.errors import DecodeError
+from rebalance_agent.gateway.seats.gateway_seats import SEAT_PREFIX
+from rebalance_agent.gateway.seats.group_facts import GroupPhase
+from rebalance_agent.gateway.transport.kafka_messages import Ask
+from rebalance_agent.groupprotocol.consumer_protocol import decode_assignment, decode_subscription
+from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR
+
+__all__ = ["CONSUMER", "Described", "assigned_counts", "describe", "heartbeat", "leave", "partition_counts"]
+
+INSTANCE_VERSION = 3
+"""The first Heartbeat and LeaveGroup versions with an instance id; every broker since 2.4 has them."""
+
+DESCRIBE_VERSION = 4
+"""The first DescribeGroups version with instance ids; every broker since 2.4 has it."""
+
+METADATA_VERSION = 4
+"""The first Metadata version that need not create the topics it asks for; every broker since 0.11 has it."""
+
+CONSUMER = "consumer"
+
+_PHASES = {
+    "Empty": GroupPhase.EMPTY,
+    "Dead": GroupPhase.EMPTY,
+    "PreparingRebalance": GroupPhase.PREPARING,
+    "CompletingRebalance": GroupPhase.COMPLETING,
+    "Stable": GroupPhase.STABLE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A group as its coordinator describes it.
+
+    A group of another protocol (KIP-848) is described like one that does not exist: both are not ``exists``.
+    ``consumers``: it is none of Connect or the like. ``members``: their ids. ``seated``: how many have a seat of a
+    gateway.
+    """
+
+    phase: GroupPhase
+    exists: bool
+    consumers: bool
+    members: frozenset[str]
+    seated: int
+
+
+async def heartbeat(ask: Ask, group: str, generation: int, member_id: str, instance_id: str) -> int:
+    """Send a heartbeat for a member; the error code of its answer. Raises as `Ask`."""
+    request = HeartbeatRequest(
+        version=INSTANCE_VERSION,
+        group_id=group,
+        generation_id=generation,
+        member_id=member_id,
+        group_instance_id=instance_id,
+    )
+    return int((await ask(request)).error_code)
+
+
+async def leave(ask: Ask, group: str, member_id: str, instance_id: str) -> int:
+    """Send a LeaveGroup by both ids, which is refused once a successor has the seat; its error code.
+
+    Raises as `Ask`.
+    """
+    kind = LeaveGroupRequest.MemberIdentity
+    member = kind(version=INSTANCE_VERSION, member_id=member_id, group_instance_id=instance_id)
+    response = await ask(LeaveGroupRequest(version=INSTANCE_VERSION, group_id=group, members=[member]))
+    codes = [answered.error_code for answered in response.members or ()]
+    return int(response.error_code or next(iter(codes), NO_ERROR))
+
+
+async def describe(ask: Ask, group: str) -> Described | None:
+    """Describe the group; None where the coordinator refuses. Raises as `Ask`."""
+    one = await _describe(ask, group)
+    if one is None or one.group_state not in _PHASES:
+        return None
+    members = one.members or ()
+    seated = sum((member.group_instance_id or "").startswith(SEAT_PREFIX) for member in members)
+    consumers = one.protocol_type in ("", CONSUMER)
+    ids = frozenset(member.member_id for member in members)
+    return Described(_PHASES[one.group_state], one.group_state != "Dead", consumers, ids, seated)
+
+
+async def assigned_counts(ask: Ask, group: str) -> dict[str, int] | None:
+    """Topic -> number of assigned partitions, of all topics that members subscribe to; None unless it is stable.
+
+    Raises as `Ask`.
+    """
+    one = await _describe(ask, group)
+    if one is None or one.group_state != "Stable":
+        return None
+    counts: Counter[str] = Counter()
+    for member in one.members or ():
+        with contextlib.suppress(DecodeError):
+            counts.update(dict.fromkeys(decode_subscription(bytes(member.member_metadata or b"")).topics, 0))
+        with contextlib.suppress(DecodeError):
+            given = decode_assignment(bytes(member.member_assignment or b"")).partitions
+            counts.update({topic: len(partitions) for topic, partitions in given.items()})
+    return dict(counts)
+
+
+async def partition_counts(ask: Ask, topics: Collection[str]) -> dict[str, int]:
+    """Topic -> number of partitions, of those of ``topics`` that exist. Raises as `Ask`."""
+    kind = MetadataRequest.MetadataRequestTopic
+    asked = [kind(version=METADATA_VERSION, name=name) for name in sorted(topics)]
+    response = await ask(MetadataRequest(version=METADATA_VERSION, topics=asked, allow_auto_topic_creation=False))
+    return {topic.name: len(topic.partitions) for topic in response.topics or () if topic.partitions}
+
+
+async def _describe(ask: Ask, group: str) -> Any:  # noqa: ANN401 - kafka-python is untyped
+    response = await ask(DescribeGroupsRequest(version=DESCRIBE_VERSION, groups=[group]))
+    found = (one for one in response.groups or () if one.group_id == group and one.error_code == NO_ERROR)
+    return next(found, None)

@@ -1,0 +1,53 @@
+"""New partitions of a group's topics, for leaders that returned to their seat by a JoinGroup below v9.
+
+Such a client takes itself for a follower, and only leaders notice new partitions. The gateway compares what the members
+have been assigned with what the topics have, so it needs no memory of its own.
+"""
+
+from __future__ import annotations
+
+from rebalance_agent.gateway.seating.lines.coordinator_requests import assigned_counts, partition_counts
+from rebalance_agent.gateway.seating.lines.group_lines import GroupLines
+from rebalance_agent.gateway.seats.rules.eligibility import SKIP_ASSIGNMENT_VERSION
+from rebalance_agent.gateway.seats.seat import SeatState, SeatTable
+
+__all__ = ["WATCH_SECONDS", "TopicWatch"]
+
+WATCH_SECONDS = 30.0
+"""Seconds between two looks; clients that lead look every five minutes by default (metadata.max.age.ms)."""
+
+
+class TopicWatch:
+    """When to look at the topics of one group, and whether they changed."""
+
+    def __init__(self, group: str, table: SeatTable, lines: GroupLines) -> None:
+        """Nothing is to be looked at."""
+        self._group, self._table, self._lines = group, table, lines
+        self._next_at = float("-inf")
+
+    @property
+    def needed(self) -> bool:
+        """Whether a leader of the group would not notice new partitions."""
+        return any(
+            seat.returned and seat.leads and seat.version < SKIP_ASSIGNMENT_VERSION and seat.state is SeatState.OCCUPIED
+            for seat in self._table
+        )
+
+    def due(self, now: float) -> bool:
+        """Whether to look now; the next time is `WATCH_SECONDS` later."""
+        if now < self._next_at or not self.needed:
+            return False
+        self._next_at = now + WATCH_SECONDS
+        return True
+
+    def next_due(self) -> float | None:
+        """When `due` is to be called; None where nothing is to be looked at."""
+        return self._next_at if self.needed else None
+
+    async def changed(self) -> bool:
+        """Whether the topics have other numbers of partitions than are assigned."""
+        assigned = await self._lines.ask(lambda ask: assigned_counts(ask, self._group))
+        if not assigned:
+            return False
+        now = await self._lines.ask(lambda ask: partition_counts(ask, assigned))
+        return now is not None and any(number != assigned[topic] for topic, number in now.items() if topic in assigned)

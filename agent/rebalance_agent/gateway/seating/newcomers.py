@@ -1,0 +1,71 @@
+"""What a JoinGroup says of its consumer, and how long its client waits for the answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
+from rebalance_agent.gateway.seats.rules.join_profile import read_profile
+
+__all__ = ["HELD_BYTES_MAX", "newcomer", "patience_seconds", "software_name"]
+
+HELD_BYTES_MAX = 32 * 1024
+"""Bytes of a JoinGroup that is held, in memory: a usual one has some hundred, one with a thousand topics 30,000."""
+
+UNKNOWN_PATIENCE_SECONDS = 24.0
+"""How long every client waits for an answer: sarama 30 s, aiokafka 40 s, by their defaults."""
+
+WAITING_SHARE = 0.5
+"""The part of a client's patience for which its JoinGroup is held; in the rest the group may rebalance."""
+
+_WAIT_FOR_REBALANCE_TIMEOUT = ("apache-kafka-java", "librdkafka", "confluent-kafka", "kafka-python")
+"""Beginnings of the names (KIP-511) of clients that wait for a JoinGroup for the rebalance timeout and some seconds,
+which is their max.poll.interval.ms (300 s by default)."""
+
+_BODY_AT = 8
+_SOFTWARE_VERSION = 3
+"""The first ApiVersions version with the client's name."""
+
+
+def software_name(api_version: int, frame: bytes) -> str:
+    """The name of the client library in an ApiVersions request (KIP-511); empty if there is none."""
+    if api_version < _SOFTWARE_VERSION:
+        return ""
+    at = _BODY_AT
+    id_length = int.from_bytes(frame[at : at + 2], "big", signed=True)
+    at += 2 + max(0, id_length) + 1  # the client id, and no tagged fields of the header
+    length = frame[at] - 1 if at < len(frame) else 0
+    return frame[at + 1 : at + 1 + max(0, length)].decode("utf-8", "replace")
+
+
+def patience_seconds(software: str, rebalance_timeout_ms: int) -> float:
+    """For how long a JoinGroup of such a client may be held."""
+    rebalance_seconds = max(0, rebalance_timeout_ms) / 1000
+    if software.startswith(_WAIT_FOR_REBALANCE_TIMEOUT):
+        return rebalance_seconds * WAITING_SHARE
+    return min(rebalance_seconds or UNKNOWN_PATIENCE_SECONDS, UNKNOWN_PATIENCE_SECONDS) * WAITING_SHARE
+
+
+def newcomer(
+    message: Any,  # noqa: ANN401 - kafka-python is untyped
+    join: int,
+    version: int,
+    software: str,
+    process: int,
+    *,
+    was_member: bool,
+) -> Newcomer:
+    """The consumer of a JoinGroup as it is sent to the coordinator."""
+    offers = [(protocol.name, bytes(protocol.metadata or b"")) for protocol in message.protocols or ()]
+    timeouts = message.session_timeout_ms, message.rebalance_timeout_ms
+    return Newcomer(
+        join=join,
+        version=version,
+        profile=read_profile(message.protocol_type, offers, *timeouts),
+        protocol_type=message.protocol_type,
+        member_id=message.member_id or "",
+        instance_id=message.group_instance_id,
+        patience_seconds=patience_seconds(software, message.rebalance_timeout_ms),
+        process=process,
+        was_member=was_member,
+    )

@@ -1,0 +1,160 @@
+"""One group with mode ``observe``: every frame is forwarded as it is, and what would have been done is counted."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from typing import Any
+
+from rebalance_agent.gateway.seat_rules import SeatRule
+from rebalance_agent.gateway.seating.act_report import Act, ActOutcome
+from rebalance_agent.gateway.seating.lines.client_line import ClientLine
+from rebalance_agent.gateway.seating.shared_parts import SharedParts
+from rebalance_agent.gateway.seating.vacancies import partitions_of
+from rebalance_agent.gateway.seats.group_seats import GroupSeats
+from rebalance_agent.gateway.seats.predicted_seats import PredictedSeats, SeatTally
+from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
+from rebalance_agent.groupprotocol.wire.error_codes import (
+    MEMBER_ID_REQUIRED,
+    NO_ERROR,
+    REBALANCE_IN_PROGRESS,
+)
+
+__all__ = ["ObservedGroup"]
+
+_ACTS = {
+    "HoldJoin": Act.HOLD,
+    "AnswerLeave": Act.KEEP,
+    "GiveUpSeat": Act.GIVE_UP,
+    "ForwardJoin": Act.PASS_JOIN,
+    "ForwardLeave": Act.PASS_LEAVE,
+}
+
+
+class ObservedGroup:
+    """See `SeatedGroup`."""
+
+    def __init__(self, rule: SeatRule, seats: GroupSeats, shared: SharedParts) -> None:
+        """Predict what ``seats`` would do."""
+        self._rule, self._seats, self._shared = rule, seats, shared
+        self._clock, self._counts = shared.clock, shared.report.counts
+        self._predicted = PredictedSeats(seats)
+        self._counted = SeatTally()
+        self._pending: OrderedDict[str, Newcomer] = OrderedDict()
+        self._partitions: OrderedDict[str, int] = OrderedDict()
+        self._stable = False
+
+    async def admitted(self, newcomer: Newcomer, line: ClientLine) -> str | None:  # noqa: ARG002
+        """See `SeatedGroup`."""
+        return None
+
+    def seated(self, newcomer: Newcomer, response: Any, line: ClientLine) -> bool:  # noqa: ANN401, ARG002
+        """See `SeatedGroup`; no JoinGroup is sent with an instance id."""
+        return True
+
+    def withdraw(self, newcomer: Newcomer) -> None:
+        """See `SeatedGroup`."""
+
+    def join_answered(self, newcomer: Newcomer, response: Any, line: ClientLine) -> int:  # noqa: ANN401, ARG002
+        """See `SeatedGroup`."""
+        if response.error_code == MEMBER_ID_REQUIRED:
+            self._keep(self._pending, response.member_id, newcomer)
+        elif response.error_code == NO_ERROR:
+            self._stable = False
+            first = self._pending.pop(newcomer.member_id, None) if newcomer.member_id else newcomer
+            if first is not None:
+                self._predicted.joined(first, response.member_id, *self._times())
+                self._count()
+        return int(response.error_code)
+
+    def sync_answered(self, member_id: str, response: Any) -> int:  # noqa: ANN401
+        """See `SeatedGroup`."""
+        if response.error_code == NO_ERROR:
+            self._stable = True
+            self._keep(self._partitions, member_id, partitions_of(response))
+        return int(response.error_code)
+
+    def heartbeat_answered(self, member_id: str, error: int) -> int:  # noqa: ARG002
+        """See `SeatedGroup`."""
+        self._stable = self._stable and error != REBALANCE_IN_PROGRESS
+        return error
+
+    def seen(self, member_id: str, line: ClientLine, process: int) -> None:
+        """See `SeatedGroup`."""
+
+    def has_seat(self, member_id: str) -> bool:
+        """See `SeatedGroup`."""
+        return member_id in self._partitions
+
+    async def leaves(self, member_id: str, reason: str | None, line: ClientLine) -> bool:  # noqa: ARG002
+        """See `SeatedGroup`."""
+        partitions = self._partitions.pop(member_id, 0)
+        now, epoch_seconds = self._times()
+        self._predicted.left(
+            member_id, reason, self._rule.forecast, now, epoch_seconds, partitions=partitions, stable=self._stable
+        )
+        self._count()
+        return False
+
+    def refuse_unfenced(self) -> None:
+        """See `SeatedGroup`."""
+        self._seats.stop(self._clock.monotonic())
+
+    def client_ended(self, line: ClientLine, process: int) -> None:  # noqa: ARG002
+        """See `SeatedGroup`."""
+        self._seats.ended(process)
+
+    def crashed(self, process: int) -> None:
+        """See `SeatedGroup`; crashes are not predicted."""
+
+    def needs(self, line: ClientLine, *, may_have_crashed: bool) -> bool:  # noqa: ARG002
+        """See `SeatedGroup`."""
+        return False
+
+    def forget(self, line: ClientLine) -> None:
+        """See `SeatedGroup`."""
+
+    def due(self) -> None:
+        """See `SeatedGroup`."""
+        self._predicted.due(self._clock.monotonic())
+        self._count()
+
+    def next_due(self) -> float | None:
+        """See `SeatedGroup`."""
+        return self._predicted.next_due()
+
+    def stop(self) -> None:
+        """See `SeatedGroup`; nothing is held and nothing kept."""
+
+    held = vacant = 0
+
+    @property
+    def idle(self) -> bool:
+        """See `SeatedGroup`."""
+        return not len(self._seats.table) and not len(self._seats.held) and not self._partitions
+
+    def _times(self) -> tuple[float, float]:
+        return self._clock.monotonic(), self._clock.now_ms() / 1000
+
+    def _keep(self, known: OrderedDict[str, Any], member_id: str, value: object) -> None:
+        """Know ``value`` of a member; beyond `seats_max` of them forget the oldest."""
+        known.pop(member_id, None)
+        known[member_id] = value
+        if len(known) > self._seats.settings.seats_max:
+            known.popitem(last=False)
+
+    def _count(self) -> None:
+        """Count what the tally has more than what was counted."""
+        now, before = self._predicted.tally, self._counted
+        handed_over = now.rebalances_saved_min - before.rebalances_saved_min
+        new = Counter(now.acts)
+        new.subtract(before.acts)
+        acts = {act: new[name] for name, act in _ACTS.items()}
+        acts |= {Act.HANDOVER: handed_over, Act.SEAT: new["ForwardSeated"] - handed_over}
+        for act, number in acts.items():
+            if number > 0:
+                self._counts.act(act, ActOutcome.PREDICTED, number)
+        self._counts.spared(handed_over, predicted=True)
+        lost = now.partition_seconds_lost_max - before.partition_seconds_lost_max
+        self._counts.kept(lost, predicted=True)
+        self._counted = SeatTally(now.rebalances_saved_min, now.partition_seconds_lost_max, Counter(now.acts))
+        self._shared.changed()

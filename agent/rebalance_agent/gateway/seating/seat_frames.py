@@ -1,0 +1,198 @@
+"""The frames of one connection, for groups with a rule for seats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kafka.protocol.consumer.group import (
+    HeartbeatRequest,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    OffsetCommitRequest,
+    SyncGroupRequest,
+)
+from kafka.protocol.producer import TxnOffsetCommitRequest
+
+from rebalance_agent.gateway.seating.lines.client_line import ClientLine, OwnAnswer
+from rebalance_agent.gateway.seating.newcomers import HELD_BYTES_MAX, newcomer, software_name
+from rebalance_agent.gateway.seating.seated_group import SeatedGroup
+from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
+from rebalance_agent.gateway.transport.kafka_messages import OpenedFrame, open_frame
+from rebalance_agent.gateway.transport.request_head import RequestHead
+from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR
+
+if TYPE_CHECKING:
+    from rebalance_agent.gateway.seating.seating_groups import SeatingGroups
+
+__all__ = ["SeatFrames", "SeatNote"]
+
+FENCED_COMMITS_VERSION = 3
+"""The first TxnOffsetCommit version that names the member, so that the coordinator can refuse a former owner."""
+
+GROUPS_MAX = 32
+"""Groups of one connection that its consumer is known to have been a member of: a consumer is in one."""
+
+_APIS = {
+    kind.API_KEY
+    for kind in (
+        JoinGroupRequest,
+        SyncGroupRequest,
+        HeartbeatRequest,
+        LeaveGroupRequest,
+        OffsetCommitRequest,
+        TxnOffsetCommitRequest,
+    )
+}
+_LENGTH_BYTES, _HEAD_BYTES = 2, 8
+
+
+@dataclass(frozen=True, slots=True)
+class SeatNote:
+    """What the answer to a request is for: takes it, and returns the error code that the client is shown."""
+
+    answered: Callable[[Any], int]
+
+
+class SeatFrames:
+    """Handles the frames of one connection. An error of it must leave the client's own frame as it is.
+
+    It has no seat for a client that names an instance id of its own, but for its JoinGroup, which is noted.
+    """
+
+    def __init__(self, groups: SeatingGroups, line: ClientLine) -> None:
+        """The connection ``line``."""
+        self._groups, self._line = groups, line
+        self._software = ""
+        self._member_of: dict[str, None] = {}
+
+    def greeted(self, head: RequestHead, frame: bytes) -> None:
+        """The client asked for API versions, and so named itself."""
+        self._software = software_name(head.api_version, frame)
+        self._groups.clients.opened(self._line, _client_id(frame))
+
+    async def request(self, head: RequestHead, opened: OpenedFrame) -> OwnAnswer | SeatNote | None:
+        """Handle a request that is read; it is not sent to the broker if the result is an answer.
+
+        Raises:
+            ConnectionError: the client or the broker closed the connection.
+        """
+        if head.api_key not in _APIS:
+            return None
+        message = opened.message
+        group = self._groups.of(message.group_id)
+        if group is None:
+            return None
+        if head.api_key == JoinGroupRequest.API_KEY:
+            return await self._join(group, head, opened)
+        if head.api_key == TxnOffsetCommitRequest.API_KEY and head.api_version < FENCED_COMMITS_VERSION:
+            group.refuse_unfenced()
+        if head.api_key == LeaveGroupRequest.API_KEY:
+            return await self._leave(group, head, opened)
+        member_id = message.member_id or ""
+        if message.group_instance_id is not None or not member_id:
+            return None
+        group.seen(member_id, self._line, self._groups.process(self._line))
+        if head.api_key == SyncGroupRequest.API_KEY:
+            return SeatNote(lambda response: group.sync_answered(member_id, response))
+        if head.api_key == HeartbeatRequest.API_KEY:
+            return SeatNote(lambda response: group.heartbeat_answered(member_id, response.error_code))
+        return None
+
+    @staticmethod
+    def response(note: SeatNote, message: Any) -> bool:  # noqa: ANN401 - kafka-python is untyped
+        """Handle the response to a request that left ``note``; whether the message was changed."""
+        before = message.error_code
+        message.error_code = note.answered(message)
+        return bool(message.error_code != before)
+
+    async def client_ended(self) -> None:
+        """The client closed its connection; returns when the broker's side is needed no more."""
+        await self._groups.linger(self._line)
+
+    def closed(self) -> None:
+        """The connection is closed on both sides."""
+        self._groups.closed(self._line)
+
+    async def _join(self, group: SeatedGroup, head: RequestHead, opened: OpenedFrame) -> OwnAnswer | SeatNote:
+        message = opened.message
+        who = newcomer(
+            message,
+            self._groups.next_join(),
+            head.api_version,
+            self._software,
+            self._groups.process(self._line),
+            was_member=message.group_id in self._member_of,
+        )
+        own = SeatNote(lambda response: self._joined(group, who, message.group_id, response))
+        if not who.member_id and len(opened.frame()) > HELD_BYTES_MAX:
+            return own
+        instance_id = await group.admitted(who, self._line)
+        if instance_id is None:
+            return own
+        try:
+            response, answer = await self._seated(head, opened, instance_id)
+        except BaseException:
+            group.withdraw(who)
+            raise
+        if not group.seated(who, response, self._line):
+            return own
+        self._note_member(message.group_id, response)
+        return OwnAnswer(answer)
+
+    async def _seated(self, head: RequestHead, opened: OpenedFrame, instance_id: str) -> tuple[Any, bytes]:
+        """Send the JoinGroup with an instance id; its answer, decoded and as it came.
+
+        Afterwards the message is the client's own again.
+        """
+        opened.message.group_instance_id = instance_id
+        try:
+            frame = opened.frame()
+        finally:
+            opened.message.group_instance_id = None
+        answer = await self._groups.watch.while_connected(self._line, self._line.exchange(frame))
+        return open_frame(JoinGroupResponse, head, answer).message, answer
+
+    def _joined(self, group: SeatedGroup, who: Newcomer, name: str, response: Any) -> int:  # noqa: ANN401
+        self._note_member(name, response)
+        return group.join_answered(who, response, self._line)
+
+    def _note_member(self, group: str, response: Any) -> None:  # noqa: ANN401
+        if response.error_code == NO_ERROR:
+            self._member_of[group] = None
+            if len(self._member_of) > GROUPS_MAX:
+                del self._member_of[next(iter(self._member_of))]
+
+    async def _leave(self, group: SeatedGroup, head: RequestHead, opened: OpenedFrame) -> OwnAnswer | None:
+        message = opened.message
+        members = [(one.member_id, one.group_instance_id, one.reason) for one in message.members or ()]
+        if not members:
+            members = [(message.member_id, None, None)]
+        ((member_id, instance_id, reason),) = members[:1]
+        if len(members) != 1 or instance_id is not None or not group.has_seat(member_id):
+            return None
+        if not await group.leaves(member_id, reason, self._line):
+            return None
+        return OwnAnswer(_left(head, opened, member_id))
+
+
+def _left(head: RequestHead, opened: OpenedFrame, member_id: str) -> bytes:
+    """The answer NONE to a LeaveGroup of one member."""
+    version = head.api_version
+    fields: dict[str, Any] = {}
+    if opened.message.members:
+        kind = LeaveGroupResponse.MemberResponse
+        fields["members"] = [kind(version=version, member_id=member_id, group_instance_id=None, error_code=NO_ERROR)]
+    answer = LeaveGroupResponse(version=version, throttle_time_ms=0, error_code=NO_ERROR, **fields)
+    answer.with_header(correlation_id=head.correlation_id)
+    return bytes(answer.encode(header=True))
+
+
+def _client_id(frame: bytes) -> str:
+    """The client id of a request."""
+    length = int.from_bytes(frame[_HEAD_BYTES : _HEAD_BYTES + _LENGTH_BYTES], "big", signed=True)
+    start = _HEAD_BYTES + _LENGTH_BYTES
+    return frame[start : start + max(0, length)].decode("utf-8", "replace")

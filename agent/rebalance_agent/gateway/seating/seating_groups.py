@@ -1,0 +1,176 @@
+"""The groups of one gateway that a rule for seats matches."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import secrets
+from collections.abc import Iterator
+
+from rebalance_agent.clock import Clock
+from rebalance_agent.gateway.seat_rules import SeatRule, SeatRules
+from rebalance_agent.gateway.seating.act_report import Act, ActCounts, ActReport, NoCounts
+from rebalance_agent.gateway.seating.acting_group import ActingGroup
+from rebalance_agent.gateway.seating.lines.client_line import ClientLine
+from rebalance_agent.gateway.seating.lines.open_clients import OpenClients
+from rebalance_agent.gateway.seating.observed_group import ObservedGroup
+from rebalance_agent.gateway.seating.seat_frames import SeatFrames
+from rebalance_agent.gateway.seating.seated_group import SeatedGroup
+from rebalance_agent.gateway.seating.shared_parts import SharedParts
+from rebalance_agent.gateway.seats.gateway_seats import GatewaySeats
+from rebalance_agent.gateway.seats.rules.seat_settings import SeatMode, SeatSettings
+
+__all__ = ["CHECK_SECONDS", "SeatingGroups"]
+
+CHECK_SECONDS = 0.5
+"""Seconds between two checks for clients that are gone while the gateway holds something of theirs."""
+
+IDLE_SECONDS = 60.0
+"""Longest time between two steps, in which groups without seats and members are forgotten."""
+
+PAUSE_SECONDS_MIN = 0.01
+"""Shortest pause between two steps, also if something due fails again and again."""
+
+SWITCH_OFF_SECONDS = 3.0
+"""Longest wait at the end for the coordinator's answers, each of which takes a millisecond."""
+
+TOKEN_BYTES = 8
+"""Random bytes in the names of seats, new at each start: a name that was used before could still have a member."""
+
+
+class SeatingGroups:
+    """All connections of the gateway share it; all its methods are for the event loop's thread."""
+
+    def __init__(self, rules: SeatRules, clock: Clock, counts: ActCounts | None = None) -> None:
+        """Begin without groups."""
+        self._wake = asyncio.Event()
+        self._clock, self._report = clock, ActReport(counts or NoCounts())
+        self._shared = SharedParts(clock, self._report, self._wake.set)
+        self.watch, self.clients = self._shared.watch, OpenClients(SeatSettings().crash_window_seconds)
+        self._rules = rules
+        token = secrets.token_hex(TOKEN_BYTES)
+        self._acting = GatewaySeats(SeatSettings(), SeatMode.ON, token)
+        self._observing = GatewaySeats(SeatSettings(), SeatMode.OBSERVE, token)
+        self._groups: dict[str, SeatedGroup] = {}
+        self._lingering: dict[ClientLine, asyncio.Future[None]] = {}
+        self._numbers = itertools.count(1)
+        self._processes: dict[ClientLine, int] = {}
+        self._off = False
+
+    def connection(self, line: ClientLine) -> SeatFrames:
+        """The part for the frames of a new connection."""
+        self._processes[line] = next(self._numbers)
+        return SeatFrames(self, line)
+
+    def process(self, line: ClientLine) -> int:
+        """The number of a connection, by which its client is known."""
+        return self._processes.get(line, 0)
+
+    def next_join(self) -> int:
+        """The number of a new JoinGroup."""
+        return next(self._numbers)
+
+    def of(self, group: str) -> SeatedGroup | None:
+        """The group; None where all its frames are to be forwarded as they are."""
+        known = self._groups.get(group)
+        if known is not None:
+            return known
+        rule = None if self._off else self._rules.of(group)
+        if rule is None or len(self._groups) >= rule.settings.groups_max:
+            return None
+        made = self._made(group, rule)
+        if made is not None:
+            self._groups[group] = made
+        return made
+
+    # -- connections -------------------------------------------------------------------------------------------
+
+    async def linger(self, line: ClientLine) -> None:
+        """The client of a connection has closed it: return when the broker's side is needed no more."""
+        self.clients.ended(line, self._clock.monotonic(), by_client=True)
+        for group in self._each():
+            group.client_ended(line, self.process(line))
+        if self._needed(line):
+            self._lingering[line] = asyncio.get_running_loop().create_future()
+            self._wake.set()
+            try:
+                await self._lingering[line]
+            finally:
+                self._lingering.pop(line, None)
+
+    def closed(self, line: ClientLine) -> None:
+        """The connection is closed on both sides."""
+        self.clients.ended(line, self._clock.monotonic(), by_client=False)
+        for group in self._each():
+            group.forget(line)
+        self._processes.pop(line, None)
+
+    # -- time --------------------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Do what is due, until cancelled."""
+        while True:
+            self.step()
+            self._wake.clear()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), self._pause())
+
+    def step(self) -> None:
+        """Do what is due by now. An error of one group does not affect the others."""
+        now = self._clock.monotonic()
+        self.watch.check()
+        crashed = [self.process(line) for line in self.clients.crashed(now)]
+        for name, group in tuple(self._groups.items()):
+            try:
+                for process in crashed:
+                    group.crashed(process)
+                if (due := group.next_due()) is not None and due <= now:
+                    group.due()
+            except Exception as error:  # noqa: BLE001 - its members go on, and its held JoinGroups are bounded
+                self._report.failed(Act.GIVE_UP, name, error)
+        for line, lingers in tuple(self._lingering.items()):
+            if not lingers.done() and not self._needed(line):
+                lingers.set_result(None)
+        self._forget_idle()
+        held, vacant = sum(group.held for group in self._each()), sum(group.vacant for group in self._each())
+        self._report.counts.seats(held, vacant)
+
+    async def switch_off(self) -> None:
+        """Hold nothing and keep nothing any more; only a restart of the gateway undoes it. Members go on.
+
+        Returns when the coordinator has answered, at most `SWITCH_OFF_SECONDS` later.
+        """
+        self._off = True
+        for group in self._each():
+            group.stop()
+        self._wake.set()
+        await self._shared.settled(SWITCH_OFF_SECONDS)
+
+    def _made(self, group: str, rule: SeatRule) -> SeatedGroup | None:
+        acts = rule.mode is SeatMode.ON
+        seats = (self._acting if acts else self._observing).of(group, rule.settings)
+        if seats is None:
+            return None
+        if acts:
+            return ActingGroup(group, rule, seats, self._shared)
+        return ObservedGroup(rule, seats, self._shared)
+
+    def _pause(self) -> float:
+        """Seconds until the next step, if nothing happens until then."""
+        watched = len(self.watch) or self._lingering or self.clients.undecided
+        times = [due - self._clock.monotonic() for group in self._each() if (due := group.next_due()) is not None]
+        return max(PAUSE_SECONDS_MIN, min([CHECK_SECONDS if watched else IDLE_SECONDS, *times]))
+
+    def _needed(self, line: ClientLine) -> bool:
+        may_have_crashed = self.clients.may_have_crashed(line)
+        return not line.closed and any(group.needs(line, may_have_crashed=may_have_crashed) for group in self._each())
+
+    def _forget_idle(self) -> None:
+        for name in [name for name, group in self._groups.items() if group.idle]:
+            del self._groups[name]
+        self._acting.forget_idle()
+        self._observing.forget_idle()
+
+    def _each(self) -> Iterator[SeatedGroup]:
+        return iter(tuple(self._groups.values()))

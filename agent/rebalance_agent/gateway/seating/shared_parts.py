@@ -1,0 +1,45 @@
+"""What all groups with seats of one gateway share."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import Any
+
+from rebalance_agent.clock import Clock
+from rebalance_agent.gateway.seating.act_report import Act, ActReport
+from rebalance_agent.gateway.seating.lines.line_watch import LineWatch
+
+__all__ = ["SharedParts"]
+
+
+@dataclass(eq=False)
+class SharedParts:
+    """``watch`` notices clients that are gone; ``changed`` is called when something else is due next."""
+
+    clock: Clock
+    report: ActReport
+    changed: Callable[[], None]
+    watch: LineWatch = field(default_factory=LineWatch)
+
+    def __post_init__(self) -> None:
+        """No request of the gateway is under way."""
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def start(self, work: Coroutine[Any, Any, None], act: Act, group: str) -> None:
+        """Run a request of the gateway in a task; an error is reported as one of ``act``."""
+        task = asyncio.get_running_loop().create_task(self._guarded(work, act, group))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def settled(self, seconds: float) -> None:
+        """Wait until the requests under way are answered, at most ``seconds``."""
+        if self._tasks:
+            await asyncio.wait(tuple(self._tasks), timeout=seconds)
+
+    async def _guarded(self, work: Coroutine[Any, Any, None], act: Act, group: str) -> None:
+        try:
+            await work
+        except Exception as error:  # noqa: BLE001 - the members go on without it, and their sessions end in time
+            self.report.failed(act, group, error)

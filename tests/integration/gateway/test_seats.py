@@ -1,0 +1,180 @@
+"""Seats in groups of unmodified consumers behind one gateway, before a real broker."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from support.gateway.gateway_members import AiokafkaMember, KafkaPythonMember, joining, read_everything
+from support.gateway.gatewaying import gatewaying
+from support.gateway.running import gateway
+from support.gateway.seat_groups import MEMBERS, PARTITIONS, Group, check_restarts, check_surge, roll_with_surge
+from support.members.member_lines import LibrdkafkaMember, librdkafka_member
+from support.members.threads import Load
+from support.observer.observing import create_topic, eventually
+
+pytestmark = pytest.mark.integration
+
+NUMBER = itertools.count(1)
+CLIENTS = [
+    (LibrdkafkaMember, "range"),
+    (LibrdkafkaMember, "cooperative-sticky"),
+    (KafkaPythonMember, "range"),
+    (KafkaPythonMember, "cooperative-sticky"),
+    (AiokafkaMember, "range"),
+]
+
+
+def named(value):
+    return getattr(value, "__name__", value)
+
+
+@pytest.fixture
+def topic(kafka):
+    name = f"seats-{next(NUMBER)}"
+    create_topic(kafka.bootstrap_servers, name, PARTITIONS)
+    return name
+
+
+@pytest.fixture
+def joined():
+    with joining() as join:
+        yield join
+
+
+@pytest.fixture
+def joined_and_killed():
+    """As `joined`, with members that are killed: these revoke nothing."""
+    with joining(alone=False) as join:
+        yield join
+
+
+@pytest.mark.parametrize(("kind", "own"), CLIENTS, ids=named)
+def test_a_rolling_restart_with_surge_causes_no_rebalance(kafka, topic, joined, kind, own):
+    check_surge(kafka, topic, joined, kind, own)
+
+
+@pytest.mark.parametrize("mode", ["off", "observe"])
+def test_without_seats_it_causes_rebalances_and_observing_counts_them(kafka, topic, joined, mode):
+    with (
+        gateway(kafka.bootstrap_servers, seats=f".*={mode},seats.hold.seconds=60") as through,
+        Load(kafka, topic, PARTITIONS) as load,
+    ):
+        group = Group(joined, through, topic, LibrdkafkaMember, "range")
+        group.fill()
+        before = group.generation()
+        roll_with_surge(group)
+        assert group.generation() >= before + MEMBERS
+        assert through.acts.rebalances_spared["observe"] == (MEMBERS if mode == "observe" else 0)
+        read_everything(load, *group.everybody)
+        for each in group.members:
+            each.close()
+    assert {outcome for _, outcome in through.acts.counted} == ({"predicted"} if mode == "observe" else set())
+    assert through.acts.rebalances_spared["on"] == 0
+
+
+@pytest.mark.parametrize(("kind", "own"), CLIENTS, ids=named)
+def test_a_member_that_restarts_within_the_time_of_its_rule_causes_no_rebalance(kafka, topic, joined, kind, own):
+    check_restarts(kafka, topic, joined, kind, own)
+
+
+def test_a_member_that_restarts_without_a_time_in_its_rule_leaves_as_without_seats(kafka, topic, joined):
+    with gateway(kafka.bootstrap_servers, seats=".*=on,seats.hold.seconds=1") as through:
+        group = Group(joined, through, topic, LibrdkafkaMember, "range")
+        group.fill(2)
+        before = group.generation()
+        group.members.pop().close()
+        eventually(group.whole, waiting_for=group.state())
+        assert group.generation() > before
+    assert (through.acts.done("keep"), through.acts.done("pass_leave")) == (0, 1)
+
+
+def test_the_successor_of_a_killed_process_takes_its_seat(kafka, topic, joined_and_killed):
+    with (
+        gateway(kafka.bootstrap_servers, seats=".*=on,seats.hold.seconds=5") as through,
+        Load(kafka, topic, PARTITIONS) as load,
+    ):
+        group = Group(joined_and_killed, through, topic, librdkafka_member, "range")
+        group.fill()
+        before = group.generation()
+        killed = group.members.pop(0)
+        killed.kill()
+        group.members.append(group.start())
+        eventually(group.whole, waiting_for=group.state())
+        assert group.generation() == before
+        read_everything(load, *group.everybody)
+        for each in group.members:
+            each.close()
+    assert through.acts.done("handover") == 1
+
+
+def test_the_seat_of_a_killed_process_without_successor_is_given_up_before_its_session_ends(
+    kafka, topic, joined_and_killed
+):
+    with (
+        gateway(kafka.bootstrap_servers, seats=".*=on,seats.hold.seconds=5") as through,
+        Load(kafka, topic, PARTITIONS) as load,
+    ):
+        group = Group(joined_and_killed, through, topic, librdkafka_member, "range")
+        for _ in range(2):
+            group.members.append(group.start(**{"session.timeout.ms": "300000"}))
+        eventually(group.whole, waiting_for=group.state())
+        group.members.pop(0).kill()
+        eventually(group.whole, waiting_for=group.state())
+        read_everything(load, *group.everybody)
+        for each in group.members:
+            each.close()
+    assert through.acts.done("give_up") == 1
+
+
+def test_a_gateway_that_stops_gives_up_vacant_seats_and_its_clients_recover_as_without_seats(kafka, topic, joined):
+    with Load(kafka, topic, PARTITIONS) as load:
+        with gateway(kafka.bootstrap_servers, seats=".*=on,seats.hold.seconds=1,seats.keep.seconds=300") as first:
+            port = int(first.bootstrap.rpartition(":")[2])
+            group = Group(joined, first, topic, LibrdkafkaMember, "range")
+            group.fill()
+            group.members.pop().close()
+            eventually(lambda: first.acts.done("keep") == 1, waiting_for=group.state())
+            before = group.generation()
+        assert first.acts.done("give_up") == 1
+        with gateway(kafka.bootstrap_servers, seats=".*=on", listen=("127.0.0.1", port)) as second:
+            group.through = second
+            eventually(group.whole, waiting_for=group.state())
+            eventually(lambda: group.generation() > before, waiting_for=group.state())
+            read_everything(load, *group.everybody)
+            for each in group.members:
+                each.close()
+
+
+def test_a_gateway_that_stops_forwards_held_joins_and_their_clients_join_as_without_seats(kafka, topic, joined):
+    with Load(kafka, topic, PARTITIONS) as load:
+        with gateway(kafka.bootstrap_servers, seats=".*=on,seats.hold.seconds=10") as first:
+            port = int(first.bootstrap.rpartition(":")[2])
+            group = Group(joined, first, topic, LibrdkafkaMember, "range")
+            group.fill(2)
+            newcomer = group.start()
+            eventually(lambda: first.acts.held == 1, waiting_for=group.state())
+        assert first.acts.done("pass_join") == 1
+        with gateway(kafka.bootstrap_servers, seats=".*=on,seats.hold.seconds=1", listen=("127.0.0.1", port)) as second:
+            group.through = second
+            group.members.append(newcomer)
+            eventually(group.whole, waiting_for=group.state())
+            read_everything(load, *group.everybody)
+            for each in group.members:
+                each.close()
+
+
+def test_a_whole_gateway_hands_a_seat_over_and_exports_what_it_did(kafka, topic, joined):
+    settings = {"gateway_seats": ".*=on,seats.hold.seconds=1,seats.keep.seconds=60"}
+    with gatewaying(kafka.bootstrap_servers, **settings) as through:
+        eventually(through.ready)
+        first = joined(LibrdkafkaMember, through.bootstrap, f"group-of-{topic}", topic, "first")
+        eventually(lambda: len(first.owned) == PARTITIONS)
+        first.close()
+        second = joined(LibrdkafkaMember, through.bootstrap, f"group-of-{topic}", topic, "second")
+        eventually(lambda: len(second.owned) == PARTITIONS)
+        lines = through.get("/metrics")[1].splitlines()
+        assert 'rebalance_agent_gateway_acts_total{act="handover",outcome="done"} 1.0' in lines
+        assert 'rebalance_agent_gateway_seats_rebalances_spared_total{mode="on"} 1.0' in lines
+        second.close()

@@ -1,0 +1,30 @@
+"""What a gateway did about seats, for tests."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+
+class RecordedActs:
+    """The acts of one gateway; see `ActCounts`."""
+
+    def __init__(self):
+        self.counted = Counter()
+        self.rebalances_spared, self.partition_seconds = Counter(), Counter()
+        self.held = self.vacant = self.held_max = 0
+
+    def act(self, act, outcome, number=1):
+        self.counted[str(act), str(outcome)] += number
+
+    def spared(self, rebalances, *, predicted):
+        self.rebalances_spared["observe" if predicted else "on"] += rebalances
+
+    def kept(self, partition_seconds, *, predicted):
+        self.partition_seconds["observe" if predicted else "on"] += partition_seconds
+
+    def seats(self, held, vacant):
+        self.held, self.vacant = held, vacant
+        self.held_max = max(self.held_max, held)
+
+    def done(self, act):
+        return self.counted[act, "done"]

@@ -1,0 +1,94 @@
+"""Groups of equal members behind one gateway with seats, and their restarts."""
+
+from __future__ import annotations
+
+from support.gateway.gateway_members import read_everything, shares
+from support.gateway.running import gateway
+from support.members.threads import Load
+from support.observer.observing import eventually
+
+__all__ = ["MEMBERS", "PARTITIONS", "Group", "check_restarts", "check_surge", "roll_with_surge"]
+
+PARTITIONS, MEMBERS = 12, 3
+
+
+class Group:
+    """A group of equal members behind one gateway."""
+
+    def __init__(self, joined, through, topic, kind, own):
+        self.joined, self.through, self.topic, self.kind, self.own = joined, through, topic, kind, own
+        self.name, self.members, self.everybody = f"group-of-{topic}", [], []
+
+    def start(self, **properties):
+        name = f"member-{len(self.everybody)}"
+        self.everybody.append(
+            self.joined(self.kind, self.through.bootstrap, self.name, self.topic, name, self.own, **properties)
+        )
+        return self.everybody[-1]
+
+    def fill(self, number=MEMBERS):
+        for count in range(1, number + 1):
+            self.members.append(self.start())
+            eventually(
+                lambda count=count: self.whole() and all(shares(*self.members[:count])), waiting_for=self.state()
+            )
+
+    def whole(self):
+        return sum(shares(*self.members)) == PARTITIONS and all(shares(*self.members))
+
+    def generation(self):
+        return self.through.generation(self.name)
+
+    def state(self):
+        return self.through.acts.counted, self.through.events
+
+
+def roll_with_surge(group):
+    """Replace each member: the new one is started first, and the old one ends when the new one waits or has joined."""
+    for _ in range(MEMBERS):
+        before = group.through.acts.done("hold"), group.generation()
+        new = group.start()
+        eventually(lambda b=before, n=new: group.through.acts.done("hold") > b[0] or n.owned, waiting_for=group.state())
+        old = group.members.pop(0)
+        old.close()
+        group.members.append(new)
+        eventually(group.whole, waiting_for=group.state())
+
+
+def check_surge(kafka, topic, joined, kind, own):
+    """A rolling restart with surge causes no rebalance."""
+    with (
+        gateway(kafka.bootstrap_servers, seats=".*=on,seats.hold.seconds=10") as through,
+        Load(kafka, topic, PARTITIONS) as load,
+    ):
+        group = Group(joined, through, topic, kind, own)
+        group.fill()
+        before = group.generation()
+        roll_with_surge(group)
+        assert group.generation() == before, group.state()
+        read_everything(load, *group.everybody)
+        for each in group.members:
+            each.close()
+    assert through.acts.done("handover") == MEMBERS
+    assert through.acts.rebalances_spared == {"on": MEMBERS}
+
+
+def check_restarts(kafka, topic, joined, kind, own):
+    """Members that restart within the time of their rule cause no rebalance."""
+    with (
+        gateway(kafka.bootstrap_servers, seats=".*=on,seats.hold.seconds=1,seats.keep.seconds=60") as through,
+        Load(kafka, topic, PARTITIONS) as load,
+    ):
+        group = Group(joined, through, topic, kind, own)
+        group.fill()
+        before = group.generation()
+        for _ in range(MEMBERS):
+            group.members.pop(0).close()
+            group.members.append(group.start())
+            eventually(group.whole, waiting_for=group.state())
+        assert group.generation() == before, group.state()
+        read_everything(load, *group.everybody)
+        for each in group.members:
+            each.close()
+    assert through.acts.done("handover") == MEMBERS
+    assert through.acts.partition_seconds["on"] > 0
