@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rebalance_agent.gateway.groups.group_interceptor import GroupInterceptor
-from rebalance_agent.gateway.seating.lines.client_line import ClientLine, OwnAnswer
+from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection, OwnAnswer
 from rebalance_agent.gateway.transport.addresses import Nodes, localized, names_addresses
 from rebalance_agent.gateway.transport.api_versions import API_VERSIONS, with_known_version, with_offered_versions
 from rebalance_agent.gateway.transport.kafka_messages import Ask
@@ -39,9 +39,9 @@ class ConnectionInterceptor:
         """
         return head.api_key == API_VERSIONS or names_addresses(head) or self.groups.wants_answer(head)
 
-    def connected(self, line: ClientLine) -> None:
-        """The connection is ``line``; called before any other method."""
-        self.groups.connected(line)
+    def connected(self, connection: ClientConnection) -> None:
+        """Take the ``connection``; called before any other method."""
+        self.groups.connected(connection)
 
     async def request(self, head: RequestHead, frame: bytes, ask: Ask) -> bytes | OwnAnswer:
         """The frame to send to the broker instead, or to the client. Raises DecodeError where it cannot be read."""

@@ -13,7 +13,7 @@ from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.connection_interceptor import ConnectionInterceptor
 from rebalance_agent.gateway.gateway_counters import GatewayCounters
 from rebalance_agent.gateway.requests_in_flight import CORRELATION, InFlight, RequestsInFlight
-from rebalance_agent.gateway.seating.lines.client_line import OwnAnswer
+from rebalance_agent.gateway.seating.connections.client_connection import OwnAnswer
 from rebalance_agent.gateway.transport.close_reason import CloseReason, RefusedError
 from rebalance_agent.gateway.transport.frame_forwarder import FrameForwarder
 from rebalance_agent.gateway.transport.frame_memory import FrameMemoryBudget
@@ -82,28 +82,28 @@ class ConnectionRelay:
 
     @property
     def host(self) -> str:
-        """See `ClientLine`."""
+        """See `ClientConnection`."""
         return self.client.peer.rpartition(":")[0]
 
     @property
     def closed(self) -> bool:
-        """See `ClientLine`."""
+        """See `ClientConnection`."""
         return self._in_flight.closed
 
     def hung_up(self) -> bool:
-        """See `ClientLine`."""
+        """See `ClientConnection`."""
         return self.client.hung_up()
 
     async def answered(self) -> None:
-        """See `ClientLine`."""
+        """See `ClientConnection`."""
         await self._in_flight.all_answered()
 
     async def ask(self, message: Any) -> Any:  # noqa: ANN401 - kafka-python is untyped
-        """See `ClientLine`."""
+        """See `ClientConnection`."""
         return await self._in_flight.ask(message)
 
     async def exchange(self, frame: bytes) -> bytes:
-        """See `ClientLine`."""
+        """See `ClientConnection`."""
         return await self._in_flight.exchange(frame)
 
     async def run(self) -> None:

@@ -66,20 +66,20 @@ class RequestsInFlight:
         await self._fewer_than(IN_FLIGHT_MAX)
 
     async def all_answered(self) -> None:
-        """See `ClientLine.answered`."""
+        """See `ClientConnection.answered`."""
         await self._fewer_than(1)
         if self.closed:
             raise ConnectionAbortedError("the broker closed the connection")
 
     async def ask(self, message: Any) -> Any:  # noqa: ANN401 - kafka-python is untyped
-        """See `ClientLine.ask`."""
+        """See `ClientConnection.ask`."""
         head = RequestHead(message.API_KEY, message.API_VERSION, -next(self._own_ids))
         message.with_header(correlation_id=head.correlation_id, client_id="rebalance-agent-gateway")
         kind = message.header.get_response_class().mro()[1]
         return open_frame(kind, head, await self._sent(head, bytes(message.encode(header=True)))).message
 
     async def exchange(self, frame: bytes) -> bytes:
-        """See `ClientLine.exchange`."""
+        """See `ClientConnection.exchange`."""
         end = _CORRELATION_AT + CORRELATION.size
         correlation_id, own_id = frame[_CORRELATION_AT:end], CORRELATION.pack(-next(self._own_ids))
         changed = frame[:_CORRELATION_AT] + own_id + frame[end:]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.transport.request_head import RequestHead
 from support.gateway.frames import VERSIONS, group_frames
-from support.gateway.seat_lines import SeatClient, SeatGateway
+from support.gateway.seat_clients import SeatClient, SeatGateway
 from support.kafka.messages import mutated
 
 AT_ONCE = "orders=on,seats.hold.seconds=0"

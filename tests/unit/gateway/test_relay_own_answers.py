@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 from kafka.protocol.metadata import FindCoordinatorRequest, FindCoordinatorResponse
 
-from rebalance_agent.gateway.seating.lines.client_line import OwnAnswer
+from rebalance_agent.gateway.seating.connections.client_connection import OwnAnswer
 from support.gateway.transport import (
     Client,
     NoGroups,

@@ -21,7 +21,7 @@ from rebalance_agent.gateway.groups.observed_apis import (
 )
 from rebalance_agent.gateway.groups.sync_group import SyncGroupHandler
 from rebalance_agent.gateway.seating import SeatFrames
-from rebalance_agent.gateway.seating.lines.client_line import ClientLine, OwnAnswer
+from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection, OwnAnswer
 from rebalance_agent.gateway.seating.seat_frames import SeatNote
 from rebalance_agent.gateway.transport.kafka_messages import Ask, OpenedFrame
 from rebalance_agent.gateway.transport.request_head import HEAD_BYTES_MIN, RequestHead
@@ -68,10 +68,10 @@ class GroupInterceptor:
         self._waiting: deque[_Waiting] = deque()  # answers come in the order of their requests
         self._seats: SeatFrames | None = None
 
-    def connected(self, line: ClientLine) -> None:
-        """The connection is ``line``."""
+    def connected(self, connection: ClientConnection) -> None:
+        """Take the ``connection``."""
         if self._shared.seats is not None:
-            self._seats = self._shared.seats.connection(line)
+            self._seats = self._shared.seats.connection(connection)
 
     def greeted(self, head: RequestHead, frame: bytes) -> None:
         """The client asked for API versions, and so named itself."""

@@ -1,7 +1,7 @@
 """Carries out what `gateway.seats` decides, on the connections of clients; one gateway alone, in classic groups.
 
-A gateway has one `SeatingGroups`, and a connection one `SeatFrames` (``connection(line)``), which gets each frame after
-the handlers of `gateway.groups`. For a group without a rule it does nothing, and no frame of it is changed.
+A gateway has one `SeatingGroups`, and a connection one `SeatFrames`, which gets each frame after the handlers of
+`gateway.groups`. For a group without a rule it does nothing, and no frame of it is changed.
 
 The gateway has no login of its own for this: its requests for a seat go by clients' connections, and so with their
 rights. When a client ends whose seat is kept, the broker's side of its connection stays open for the heartbeats.
@@ -11,7 +11,7 @@ A held JoinGroup costs one suspended coroutine; one task (`SeatingGroups.run`) k
 - ``seating_groups``: all groups of the gateway; ``shared_parts``: what they share.
 - ``acting_group``: a group with mode ``on``; ``observed_group``: one with mode ``observe``; ``seated_group``: what both
   can do. ``act_carrier``: carries out the acts of one group; ``vacancies``: what kept seats cost and spare.
-- ``lines``: clients' connections, by which coordinators are asked.
+- ``connections``: clients' connections, by which coordinators are asked.
 - ``act_report``: a log line and a metric for each act.
 """
 

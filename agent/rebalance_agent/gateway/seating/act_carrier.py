@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from functools import singledispatchmethod
 
 from rebalance_agent.gateway.seating.act_report import Act, ActOutcome
-from rebalance_agent.gateway.seating.lines.coordinator_requests import describe, heartbeat, leave
-from rebalance_agent.gateway.seating.lines.group_lines import GroupLines
+from rebalance_agent.gateway.seating.connections.coordinator_requests import describe, heartbeat, leave
+from rebalance_agent.gateway.seating.connections.group_connections import GroupConnections
 from rebalance_agent.gateway.seating.shared_parts import SharedParts
 from rebalance_agent.gateway.seats.group_facts import SeatsRoster
 from rebalance_agent.gateway.seats.group_seats import GroupSeats
@@ -42,7 +42,7 @@ class ActCarrier:
         """Nothing is under way."""
         self.group, self.seats, self._shared = group, seats, shared
         self._clock, self._report = shared.clock, shared.report
-        self.lines = GroupLines(seats.table)
+        self.connections = GroupConnections(seats.table)
         self.joins: dict[int, asyncio.Future[ForwardJoin | ForwardSeated]] = {}
         self.leaves: dict[str, asyncio.Future[bool]] = {}
 
@@ -119,12 +119,12 @@ class ActCarrier:
         if self._clock.monotonic() > act.until:
             return
         names = act.generation, act.member_id, act.instance_id
-        error = await self.lines.ask(lambda ask: heartbeat(ask, self.group, *names), act.instance_id)
+        error = await self.connections.ask(lambda ask: heartbeat(ask, self.group, *names), act.instance_id)
         self.run(self.seats.kept(act.instance_id, act.member_id, error, self.now()))
 
     async def _give_up(self, act: GiveUpSeat) -> None:
         names = act.member_id, act.instance_id
-        error = await self.lines.ask(lambda ask: leave(ask, self.group, *names), act.instance_id)
+        error = await self.connections.ask(lambda ask: leave(ask, self.group, *names), act.instance_id)
         outcome = {NO_ERROR: ActOutcome.DONE, None: ActOutcome.FAILED}.get(error, ActOutcome.REFUSED)
         facts = {"instance_id": act.instance_id, "reason": str(act.reason), "error": error}
         self._report.report(Act.GIVE_UP, outcome, self.group, **facts)
@@ -132,7 +132,7 @@ class ActCarrier:
 
     async def _describe(self) -> None:
         known = [seat.member_id for seat in self.seats.table if seat.state is SeatState.OCCUPIED]
-        described = await self.lines.ask(lambda ask: describe(ask, self.group))
+        described = await self.connections.ask(lambda ask: describe(ask, self.group))
         if described is None:
             return  # the newcomer joins as it is
         if described.exists:

@@ -8,8 +8,8 @@ from typing import Any
 from rebalance_agent.gateway.seat_rules import SeatRule
 from rebalance_agent.gateway.seating.act_carrier import ActCarrier
 from rebalance_agent.gateway.seating.act_report import Act, ActOutcome
-from rebalance_agent.gateway.seating.lines.client_line import ClientLine
-from rebalance_agent.gateway.seating.lines.topic_watch import TopicWatch
+from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection
+from rebalance_agent.gateway.seating.connections.topic_watch import TopicWatch
 from rebalance_agent.gateway.seating.shared_parts import SharedParts
 from rebalance_agent.gateway.seating.vacancies import Vacancies
 from rebalance_agent.gateway.seats.group_facts import GroupPhase
@@ -34,23 +34,23 @@ class ActingGroup:
         self.group, self._rule, self._seats, self._shared = group, rule, seats, shared
         self._clock, self._report = shared.clock, shared.report
         self._carrier = ActCarrier(group, seats, shared)
-        self._lines = self._carrier.lines
-        self._topics = TopicWatch(group, seats.table, self._lines)
+        self._connections = self._carrier.connections
+        self._topics = TopicWatch(group, seats.table, self._connections)
         self._vacancies = Vacancies(seats.table, shared.clock, shared.report.counts)
         self._returns: dict[int, ForwardSeated] = {}
 
     # -- newcomers ---------------------------------------------------------------------------------------------
 
-    async def admitted(self, newcomer: Newcomer, line: ClientLine) -> str | None:
+    async def admitted(self, newcomer: Newcomer, connection: ClientConnection) -> str | None:
         """See `SeatedGroup`."""
-        self._lines.use(line)
+        self._connections.use(connection)
         decision: asyncio.Future[ForwardJoin | ForwardSeated] = asyncio.get_running_loop().create_future()
         self._carrier.joins[newcomer.join] = decision
         epoch_seconds = self._clock.now_ms() / 1000
         self._carrier.run(self._seats.join(newcomer, self._carrier.now(), epoch_seconds))
         held_seconds_max = min(self._rule.hold_seconds, newcomer.patience_seconds) + OVERDUE_SECONDS
         try:
-            act = await asyncio.wait_for(self._shared.watch.while_connected(line, decision), held_seconds_max)
+            act = await asyncio.wait_for(self._shared.watch.while_connected(connection, decision), held_seconds_max)
         except TimeoutError as error:
             self._report.failed(Act.HOLD, self.group, error)
             self.withdraw(newcomer)
@@ -65,7 +65,7 @@ class ActingGroup:
             self._report.report(Act.PASS_JOIN, ActOutcome.DONE, self.group, reason=str(act.reason))
         return None
 
-    def seated(self, newcomer: Newcomer, response: Any, line: ClientLine) -> bool:  # noqa: ANN401
+    def seated(self, newcomer: Newcomer, response: Any, connection: ClientConnection) -> bool:  # noqa: ANN401
         """See `SeatedGroup`."""
         sent = self._returns.pop(newcomer.join)
         stable = self._seats.facts.phase is GroupPhase.STABLE
@@ -78,9 +78,9 @@ class ActingGroup:
         outcome = ActOutcome.DONE if error == NO_ERROR else ActOutcome.REFUSED
         self._report.report(act, outcome, self.group, error=error, **facts)
         if error == NO_ERROR:
-            self._lines.use(line, sent.instance_id)
+            self._connections.use(connection, sent.instance_id)
             self._vacancies.taken(sent.instance_id, spared=sent.returns and stable)
-        self._moved(error, line)
+        self._moved(error, connection)
         self._carrier.run(acts)
         return verdict is JoinAnswer.SHOW
 
@@ -90,14 +90,14 @@ class ActingGroup:
         self._returns.pop(newcomer.join, None)
         self._carrier.run(self._seats.withdraw(newcomer.join, self._carrier.now()))
 
-    def join_answered(self, newcomer: Newcomer, response: Any, line: ClientLine) -> int:  # noqa: ANN401
+    def join_answered(self, newcomer: Newcomer, response: Any, connection: ClientConnection) -> int:  # noqa: ANN401
         """See `SeatedGroup`."""
         if newcomer.instance_id is not None:
             return int(response.error_code)
         leads = response.leader == response.member_id
         facts = newcomer.member_id, response.error_code, response.generation_id
         acts, shown = self._seats.rejoin_answered(*facts, leads=leads, now=self._carrier.now())
-        self._moved(response.error_code, line)
+        self._moved(response.error_code, connection)
         self._carrier.run(acts)
         return shown
 
@@ -117,22 +117,22 @@ class ActingGroup:
         self._carrier.run(acts)
         return shown
 
-    def seen(self, member_id: str, line: ClientLine, process: int) -> None:
+    def seen(self, member_id: str, connection: ClientConnection, process: int) -> None:
         """See `SeatedGroup`."""
         seat = self._seats.table.of_member(member_id)
-        self._lines.use(line, None if seat is None else seat.instance_id)
+        self._connections.use(connection, None if seat is None else seat.instance_id)
         self._seats.seen(member_id, process)
 
     def has_seat(self, member_id: str) -> bool:
         """See `SeatedGroup`."""
         return self._seats.table.of_member(member_id) is not None
 
-    async def leaves(self, member_id: str, reason: str | None, line: ClientLine) -> bool:
+    async def leaves(self, member_id: str, reason: str | None, connection: ClientConnection) -> bool:
         """See `SeatedGroup`."""
-        await line.answered()  # commits among them: a successor begins where this consumer stopped
+        await connection.answered()  # commits among them: a successor begins where this consumer stopped
         seat = self._seats.table.of_member(member_id)
         if seat is not None:
-            self._lines.use(line, seat.instance_id)
+            self._connections.use(connection, seat.instance_id)
         decision: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._carrier.leaves[member_id] = decision
         epoch_seconds = self._clock.now_ms() / 1000
@@ -150,9 +150,9 @@ class ActingGroup:
 
     # -- connections -------------------------------------------------------------------------------------------
 
-    def client_ended(self, line: ClientLine, process: int) -> None:
+    def client_ended(self, connection: ClientConnection, process: int) -> None:
         """See `SeatedGroup`."""
-        self._lines.client_ended(line)
+        self._connections.client_ended(connection)
         self._seats.ended(process)
 
     def crashed(self, process: int) -> None:
@@ -161,13 +161,13 @@ class ActingGroup:
         self._vacancies.settle()
         self._shared.changed()
 
-    def needs(self, line: ClientLine, *, may_have_crashed: bool) -> bool:
+    def needs(self, connection: ClientConnection, *, may_have_crashed: bool) -> bool:
         """See `SeatedGroup`."""
-        return self._lines.needed(line, may_have_crashed=may_have_crashed)
+        return self._connections.needed(connection, may_have_crashed=may_have_crashed)
 
-    def forget(self, line: ClientLine) -> None:
+    def forget(self, connection: ClientConnection) -> None:
         """See `SeatedGroup`."""
-        self._lines.forget(line)
+        self._connections.forget(connection)
 
     # -- time --------------------------------------------------------------------------------------------------
 
@@ -201,13 +201,13 @@ class ActingGroup:
     @property
     def idle(self) -> bool:
         """See `SeatedGroup`."""
-        return not len(self._seats.table) and not self.held and not len(self._lines)
+        return not len(self._seats.table) and not self.held and not len(self._connections)
 
     async def _look_at_topics(self) -> None:
         if await self._topics.changed():
             self._seats.topics_changed()
 
-    def _moved(self, error: int, line: ClientLine) -> None:
+    def _moved(self, error: int, connection: ClientConnection) -> None:
         """Forget a connection to a broker that is not the coordinator any more."""
         if error in COORDINATOR_MOVED:
-            self._lines.forget(line)
+            self._connections.forget(connection)

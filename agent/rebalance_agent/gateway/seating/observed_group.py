@@ -7,7 +7,7 @@ from typing import Any
 
 from rebalance_agent.gateway.seat_rules import SeatRule
 from rebalance_agent.gateway.seating.act_report import Act, ActOutcome
-from rebalance_agent.gateway.seating.lines.client_line import ClientLine
+from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection
 from rebalance_agent.gateway.seating.shared_parts import SharedParts
 from rebalance_agent.gateway.seating.vacancies import partitions_of
 from rebalance_agent.gateway.seats.group_seats import GroupSeats
@@ -43,18 +43,18 @@ class ObservedGroup:
         self._partitions: OrderedDict[str, int] = OrderedDict()
         self._stable = False
 
-    async def admitted(self, newcomer: Newcomer, line: ClientLine) -> str | None:  # noqa: ARG002
+    async def admitted(self, newcomer: Newcomer, connection: ClientConnection) -> str | None:  # noqa: ARG002
         """See `SeatedGroup`."""
         return None
 
-    def seated(self, newcomer: Newcomer, response: Any, line: ClientLine) -> bool:  # noqa: ANN401, ARG002
+    def seated(self, newcomer: Newcomer, response: Any, connection: ClientConnection) -> bool:  # noqa: ANN401, ARG002
         """See `SeatedGroup`; no JoinGroup is sent with an instance id."""
         return True
 
     def withdraw(self, newcomer: Newcomer) -> None:
         """See `SeatedGroup`."""
 
-    def join_answered(self, newcomer: Newcomer, response: Any, line: ClientLine) -> int:  # noqa: ANN401, ARG002
+    def join_answered(self, newcomer: Newcomer, response: Any, connection: ClientConnection) -> int:  # noqa: ANN401, ARG002
         """See `SeatedGroup`."""
         if response.error_code == MEMBER_ID_REQUIRED:
             self._keep(self._pending, response.member_id, newcomer)
@@ -78,14 +78,14 @@ class ObservedGroup:
         self._stable = self._stable and error != REBALANCE_IN_PROGRESS
         return error
 
-    def seen(self, member_id: str, line: ClientLine, process: int) -> None:
+    def seen(self, member_id: str, connection: ClientConnection, process: int) -> None:
         """See `SeatedGroup`."""
 
     def has_seat(self, member_id: str) -> bool:
         """See `SeatedGroup`."""
         return member_id in self._partitions
 
-    async def leaves(self, member_id: str, reason: str | None, line: ClientLine) -> bool:  # noqa: ARG002
+    async def leaves(self, member_id: str, reason: str | None, connection: ClientConnection) -> bool:  # noqa: ARG002
         """See `SeatedGroup`."""
         partitions = self._partitions.pop(member_id, 0)
         now, epoch_seconds = self._times()
@@ -99,18 +99,18 @@ class ObservedGroup:
         """See `SeatedGroup`."""
         self._seats.stop(self._clock.monotonic())
 
-    def client_ended(self, line: ClientLine, process: int) -> None:  # noqa: ARG002
+    def client_ended(self, connection: ClientConnection, process: int) -> None:  # noqa: ARG002
         """See `SeatedGroup`."""
         self._seats.ended(process)
 
     def crashed(self, process: int) -> None:
         """See `SeatedGroup`; crashes are not predicted."""
 
-    def needs(self, line: ClientLine, *, may_have_crashed: bool) -> bool:  # noqa: ARG002
+    def needs(self, connection: ClientConnection, *, may_have_crashed: bool) -> bool:  # noqa: ARG002
         """See `SeatedGroup`."""
         return False
 
-    def forget(self, line: ClientLine) -> None:
+    def forget(self, connection: ClientConnection) -> None:
         """See `SeatedGroup`."""
 
     def due(self) -> None:

@@ -17,7 +17,7 @@ from kafka.protocol.consumer.group import (
 )
 from kafka.protocol.producer import TxnOffsetCommitRequest
 
-from rebalance_agent.gateway.seating.lines.client_line import ClientLine, OwnAnswer
+from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection, OwnAnswer
 from rebalance_agent.gateway.seating.newcomers import HELD_BYTES_MAX, newcomer, software_name
 from rebalance_agent.gateway.seating.seated_group import SeatedGroup
 from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
@@ -63,16 +63,16 @@ class SeatFrames:
     It has no seat for a client that names an instance id of its own, but for its JoinGroup, which is noted.
     """
 
-    def __init__(self, groups: SeatingGroups, line: ClientLine) -> None:
-        """The connection ``line``."""
-        self._groups, self._line = groups, line
+    def __init__(self, groups: SeatingGroups, connection: ClientConnection) -> None:
+        """The connection ``connection``."""
+        self._groups, self._connection = groups, connection
         self._software = ""
         self._member_of: dict[str, None] = {}
 
     def greeted(self, head: RequestHead, frame: bytes) -> None:
         """The client asked for API versions, and so named itself."""
         self._software = software_name(head.api_version, frame)
-        self._groups.clients.opened(self._line, _client_id(frame))
+        self._groups.clients.opened(self._connection, _client_id(frame))
 
     async def request(self, head: RequestHead, opened: OpenedFrame) -> OwnAnswer | SeatNote | None:
         """Handle a request that is read; it is not sent to the broker if the result is an answer.
@@ -95,7 +95,7 @@ class SeatFrames:
         member_id = message.member_id or ""
         if message.group_instance_id is not None or not member_id:
             return None
-        group.seen(member_id, self._line, self._groups.process(self._line))
+        group.seen(member_id, self._connection, self._groups.process(self._connection))
         if head.api_key == SyncGroupRequest.API_KEY:
             return SeatNote(lambda response: group.sync_answered(member_id, response))
         if head.api_key == HeartbeatRequest.API_KEY:
@@ -111,11 +111,11 @@ class SeatFrames:
 
     async def client_ended(self) -> None:
         """The client closed its connection; returns when the broker's side is needed no more."""
-        await self._groups.linger(self._line)
+        await self._groups.linger(self._connection)
 
     def closed(self) -> None:
         """The connection is closed on both sides."""
-        self._groups.closed(self._line)
+        self._groups.closed(self._connection)
 
     async def _join(self, group: SeatedGroup, head: RequestHead, opened: OpenedFrame) -> OwnAnswer | SeatNote:
         message = opened.message
@@ -124,13 +124,13 @@ class SeatFrames:
             self._groups.next_join(),
             head.api_version,
             self._software,
-            self._groups.process(self._line),
+            self._groups.process(self._connection),
             was_member=message.group_id in self._member_of,
         )
         own = SeatNote(lambda response: self._joined(group, who, message.group_id, response))
         if not who.member_id and len(opened.frame()) > HELD_BYTES_MAX:
             return own
-        instance_id = await group.admitted(who, self._line)
+        instance_id = await group.admitted(who, self._connection)
         if instance_id is None:
             return own
         try:
@@ -138,7 +138,7 @@ class SeatFrames:
         except BaseException:
             group.withdraw(who)
             raise
-        if not group.seated(who, response, self._line):
+        if not group.seated(who, response, self._connection):
             return own
         self._note_member(message.group_id, response)
         return OwnAnswer(answer)
@@ -153,12 +153,12 @@ class SeatFrames:
             frame = opened.frame()
         finally:
             opened.message.group_instance_id = None
-        answer = await self._groups.watch.while_connected(self._line, self._line.exchange(frame))
+        answer = await self._groups.watch.while_connected(self._connection, self._connection.exchange(frame))
         return open_frame(JoinGroupResponse, head, answer).message, answer
 
     def _joined(self, group: SeatedGroup, who: Newcomer, name: str, response: Any) -> int:  # noqa: ANN401
         self._note_member(name, response)
-        return group.join_answered(who, response, self._line)
+        return group.join_answered(who, response, self._connection)
 
     def _note_member(self, group: str, response: Any) -> None:  # noqa: ANN401
         if response.error_code == NO_ERROR:
@@ -174,7 +174,7 @@ class SeatFrames:
         ((member_id, instance_id, reason),) = members[:1]
         if len(members) != 1 or instance_id is not None or not group.has_seat(member_id):
             return None
-        if not await group.leaves(member_id, reason, self._line):
+        if not await group.leaves(member_id, reason, self._connection):
             return None
         return OwnAnswer(_left(head, opened, member_id))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from rebalance_agent.gateway.seating.lines.client_line import ClientLine
+from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection
 from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
 
 __all__ = ["SeatedGroup"]
@@ -16,7 +16,7 @@ class SeatedGroup(Protocol):
     Messages are kafka-python's. Methods that return an error code return the one that the client is shown.
     """
 
-    async def admitted(self, newcomer: Newcomer, line: ClientLine) -> str | None:
+    async def admitted(self, newcomer: Newcomer, connection: ClientConnection) -> str | None:
         """Wait until a JoinGroup is to be sent; the instance id to send it with, None: as it is.
 
         Raises:
@@ -24,7 +24,7 @@ class SeatedGroup(Protocol):
         """
         ...
 
-    def seated(self, newcomer: Newcomer, response: Any, line: ClientLine) -> bool:  # noqa: ANN401
+    def seated(self, newcomer: Newcomer, response: Any, connection: ClientConnection) -> bool:  # noqa: ANN401
         """A JoinGroup with an instance id was answered; whether the client is shown that answer."""
         ...
 
@@ -32,7 +32,7 @@ class SeatedGroup(Protocol):
         """The client of a JoinGroup with an instance id disconnected before its answer."""
         ...
 
-    def join_answered(self, newcomer: Newcomer, response: Any, line: ClientLine) -> int:  # noqa: ANN401
+    def join_answered(self, newcomer: Newcomer, response: Any, connection: ClientConnection) -> int:  # noqa: ANN401
         """A JoinGroup that was sent as it is was answered."""
         ...
 
@@ -44,7 +44,7 @@ class SeatedGroup(Protocol):
         """A member's heartbeat was answered."""
         ...
 
-    def seen(self, member_id: str, line: ClientLine, process: int) -> None:
+    def seen(self, member_id: str, connection: ClientConnection, process: int) -> None:
         """A member's own request came; ``process``: the number of its connection."""
         ...
 
@@ -52,15 +52,15 @@ class SeatedGroup(Protocol):
         """Whether a member has a seat, so that its LeaveGroup may be answered by the gateway."""
         ...
 
-    async def leaves(self, member_id: str, reason: str | None, line: ClientLine) -> bool:
-        """A LeaveGroup came; whether the gateway is to answer it. Raises ConnectionError as `ClientLine.answered`."""
+    async def leaves(self, member_id: str, reason: str | None, connection: ClientConnection) -> bool:
+        """A LeaveGroup came; whether the gateway is to answer it. Raises as `ClientConnection.answered`."""
         ...
 
     def refuse_unfenced(self) -> None:
         """A member commits in transactions that name no member: nobody gets another one's seat any more."""
         ...
 
-    def client_ended(self, line: ClientLine, process: int) -> None:
+    def client_ended(self, connection: ClientConnection, process: int) -> None:
         """The client of a connection has closed it."""
         ...
 
@@ -68,11 +68,11 @@ class SeatedGroup(Protocol):
         """The client of a connection has closed all its connections."""
         ...
 
-    def needs(self, line: ClientLine, *, may_have_crashed: bool) -> bool:
+    def needs(self, connection: ClientConnection, *, may_have_crashed: bool) -> bool:
         """Whether the broker's side of a connection is to stay open."""
         ...
 
-    def forget(self, line: ClientLine) -> None:
+    def forget(self, connection: ClientConnection) -> None:
         """The connection is closed on both sides."""
         ...
 

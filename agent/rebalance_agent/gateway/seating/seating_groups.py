@@ -12,8 +12,8 @@ from rebalance_agent.clock import Clock
 from rebalance_agent.gateway.seat_rules import SeatRule, SeatRules
 from rebalance_agent.gateway.seating.act_report import Act, ActCounts, ActReport, NoCounts
 from rebalance_agent.gateway.seating.acting_group import ActingGroup
-from rebalance_agent.gateway.seating.lines.client_line import ClientLine
-from rebalance_agent.gateway.seating.lines.open_clients import OpenClients
+from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection
+from rebalance_agent.gateway.seating.connections.open_clients import OpenClients
 from rebalance_agent.gateway.seating.observed_group import ObservedGroup
 from rebalance_agent.gateway.seating.seat_frames import SeatFrames
 from rebalance_agent.gateway.seating.seated_group import SeatedGroup
@@ -53,19 +53,19 @@ class SeatingGroups:
         self._acting = GatewaySeats(SeatSettings(), SeatMode.ON, token)
         self._observing = GatewaySeats(SeatSettings(), SeatMode.OBSERVE, token)
         self._groups: dict[str, SeatedGroup] = {}
-        self._lingering: dict[ClientLine, asyncio.Future[None]] = {}
+        self._lingering: dict[ClientConnection, asyncio.Future[None]] = {}
         self._numbers = itertools.count(1)
-        self._processes: dict[ClientLine, int] = {}
+        self._processes: dict[ClientConnection, int] = {}
         self._off = False
 
-    def connection(self, line: ClientLine) -> SeatFrames:
+    def connection(self, connection: ClientConnection) -> SeatFrames:
         """The part for the frames of a new connection."""
-        self._processes[line] = next(self._numbers)
-        return SeatFrames(self, line)
+        self._processes[connection] = next(self._numbers)
+        return SeatFrames(self, connection)
 
-    def process(self, line: ClientLine) -> int:
+    def process(self, connection: ClientConnection) -> int:
         """The number of a connection, by which its client is known."""
-        return self._processes.get(line, 0)
+        return self._processes.get(connection, 0)
 
     def next_join(self) -> int:
         """The number of a new JoinGroup."""
@@ -86,25 +86,25 @@ class SeatingGroups:
 
     # -- connections -------------------------------------------------------------------------------------------
 
-    async def linger(self, line: ClientLine) -> None:
+    async def linger(self, connection: ClientConnection) -> None:
         """The client of a connection has closed it: return when the broker's side is needed no more."""
-        self.clients.ended(line, self._clock.monotonic(), by_client=True)
+        self.clients.ended(connection, self._clock.monotonic(), by_client=True)
         for group in self._each():
-            group.client_ended(line, self.process(line))
-        if self._needed(line):
-            self._lingering[line] = asyncio.get_running_loop().create_future()
+            group.client_ended(connection, self.process(connection))
+        if self._needed(connection):
+            self._lingering[connection] = asyncio.get_running_loop().create_future()
             self._wake.set()
             try:
-                await self._lingering[line]
+                await self._lingering[connection]
             finally:
-                self._lingering.pop(line, None)
+                self._lingering.pop(connection, None)
 
-    def closed(self, line: ClientLine) -> None:
+    def closed(self, connection: ClientConnection) -> None:
         """The connection is closed on both sides."""
-        self.clients.ended(line, self._clock.monotonic(), by_client=False)
+        self.clients.ended(connection, self._clock.monotonic(), by_client=False)
         for group in self._each():
-            group.forget(line)
-        self._processes.pop(line, None)
+            group.forget(connection)
+        self._processes.pop(connection, None)
 
     # -- time --------------------------------------------------------------------------------------------------
 
@@ -120,7 +120,7 @@ class SeatingGroups:
         """Do what is due by now. An error of one group does not affect the others."""
         now = self._clock.monotonic()
         self.watch.check()
-        crashed = [self.process(line) for line in self.clients.crashed(now)]
+        crashed = [self.process(connection) for connection in self.clients.crashed(now)]
         for name, group in tuple(self._groups.items()):
             try:
                 for process in crashed:
@@ -129,8 +129,8 @@ class SeatingGroups:
                     group.due()
             except Exception as error:  # noqa: BLE001 - its members go on, and its held JoinGroups are bounded
                 self._report.failed(Act.GIVE_UP, name, error)
-        for line, lingers in tuple(self._lingering.items()):
-            if not lingers.done() and not self._needed(line):
+        for connection, lingers in tuple(self._lingering.items()):
+            if not lingers.done() and not self._needed(connection):
                 lingers.set_result(None)
         self._forget_idle()
         held, vacant = sum(group.held for group in self._each()), sum(group.vacant for group in self._each())
@@ -162,9 +162,11 @@ class SeatingGroups:
         times = [due - self._clock.monotonic() for group in self._each() if (due := group.next_due()) is not None]
         return max(PAUSE_SECONDS_MIN, min([CHECK_SECONDS if watched else IDLE_SECONDS, *times]))
 
-    def _needed(self, line: ClientLine) -> bool:
-        may_have_crashed = self.clients.may_have_crashed(line)
-        return not line.closed and any(group.needs(line, may_have_crashed=may_have_crashed) for group in self._each())
+    def _needed(self, connection: ClientConnection) -> bool:
+        may_have_crashed = self.clients.may_have_crashed(connection)
+        return not connection.closed and any(
+            group.needs(connection, may_have_crashed=may_have_crashed) for group in self._each()
+        )
 
     def _forget_idle(self) -> None:
         for name in [name for name, group in self._groups.items() if group.idle]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.gateway.seating.act_report import Act, ActReport
-from rebalance_agent.gateway.seating.lines.line_watch import LineWatch
+from rebalance_agent.gateway.seating.connections.disconnect_watch import DisconnectWatch
 
 __all__ = ["SharedParts"]
 
@@ -21,7 +21,7 @@ class SharedParts:
     clock: Clock
     report: ActReport
     changed: Callable[[], None]
-    watch: LineWatch = field(default_factory=LineWatch)
+    watch: DisconnectWatch = field(default_factory=DisconnectWatch)
 
     def __post_init__(self) -> None:
         """No request of the gateway is under way."""

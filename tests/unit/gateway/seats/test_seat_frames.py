@@ -17,7 +17,7 @@ from rebalance_agent.gateway.seats.group_seats import GroupSeats
 from rebalance_agent.gateway.transport.request_head import read_head
 from rebalance_agent.groupprotocol.consumer_protocol import encode_subscription
 from rebalance_agent.model.subscription import ConsumerSubscription
-from support.gateway.seat_lines import SeatClient, SeatGateway, settle
+from support.gateway.seat_clients import SeatClient, SeatGateway, settle
 
 OTHER_TOPIC = encode_subscription(ConsumerSubscription(3, ("other",)))
 REBALANCING, UNKNOWN = 27, 25

@@ -6,8 +6,8 @@ have been assigned with what the topics have, so it needs no memory of its own.
 
 from __future__ import annotations
 
-from rebalance_agent.gateway.seating.lines.coordinator_requests import assigned_counts, partition_counts
-from rebalance_agent.gateway.seating.lines.group_lines import GroupLines
+from rebalance_agent.gateway.seating.connections.coordinator_requests import assigned_counts, partition_counts
+from rebalance_agent.gateway.seating.connections.group_connections import GroupConnections
 from rebalance_agent.gateway.seats.rules.eligibility import SKIP_ASSIGNMENT_VERSION
 from rebalance_agent.gateway.seats.seat import SeatState, SeatTable
 
@@ -20,9 +20,9 @@ WATCH_SECONDS = 30.0
 class TopicWatch:
     """When to look at the topics of one group, and whether they changed."""
 
-    def __init__(self, group: str, table: SeatTable, lines: GroupLines) -> None:
+    def __init__(self, group: str, table: SeatTable, connections: GroupConnections) -> None:
         """Nothing is to be looked at."""
-        self._group, self._table, self._lines = group, table, lines
+        self._group, self._table, self._connections = group, table, connections
         self._next_at = float("-inf")
 
     @property
@@ -46,8 +46,8 @@ class TopicWatch:
 
     async def changed(self) -> bool:
         """Whether the topics have other numbers of partitions than are assigned."""
-        assigned = await self._lines.ask(lambda ask: assigned_counts(ask, self._group))
+        assigned = await self._connections.ask(lambda ask: assigned_counts(ask, self._group))
         if not assigned:
             return False
-        now = await self._lines.ask(lambda ask: partition_counts(ask, assigned))
+        now = await self._connections.ask(lambda ask: partition_counts(ask, assigned))
         return now is not None and any(number != assigned[topic] for topic, number in now.items() if topic in assigned)

@@ -23,7 +23,7 @@ from rebalance_agent.clock import FakeClock
 from rebalance_agent.gateway.groups import GroupInterceptors, parse_rules
 from rebalance_agent.gateway.seat_rules import parse_seat_rules
 from rebalance_agent.gateway.seating import SeatingGroups
-from rebalance_agent.gateway.seating.lines.client_line import OwnAnswer
+from rebalance_agent.gateway.seating.connections.client_connection import OwnAnswer
 from rebalance_agent.gateway.transport.kafka_messages import open_frame
 from rebalance_agent.gateway.transport.request_head import read_head
 from rebalance_agent.groupprotocol.consumer_protocol import encode_assignment, encode_subscription
@@ -160,7 +160,7 @@ async def settle():
 
 
 class SeatClient:
-    """One consumer and its connection, which is the `ClientLine` of the gateway's code, too."""
+    """One consumer and its connection, which is the `ClientConnection` of the gateway's code, too."""
 
     def __init__(self, gateway, client_id="app", version=9, host="127.0.0.1"):
         self.gateway, self.client_id, self.version, self.host = gateway, client_id, version, host

@@ -6,7 +6,7 @@ from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-__all__ = ["ClientLine", "OwnAnswer"]
+__all__ = ["ClientConnection", "OwnAnswer"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,7 @@ class OwnAnswer:
     frame: bytes
 
 
-class ClientLine(Protocol):
+class ClientConnection(Protocol):
     """A client's connection through the gateway to one broker; ``host``: the client's address."""
 
     @property

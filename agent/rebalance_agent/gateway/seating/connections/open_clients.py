@@ -9,7 +9,7 @@ from __future__ import annotations
 import ipaddress
 from collections import Counter
 
-from rebalance_agent.gateway.seating.lines.client_line import ClientLine
+from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection
 
 __all__ = ["OpenClients"]
 
@@ -20,36 +20,36 @@ class OpenClients:
     def __init__(self, window_seconds: float) -> None:
         """Wait ``window_seconds`` for the last connection of a client to be closed, too."""
         self._window = window_seconds
-        self._clients: dict[ClientLine, tuple[str, str]] = {}
+        self._clients: dict[ClientConnection, tuple[str, str]] = {}
         self._open: Counter[tuple[str, str]] = Counter()
-        self._closed: dict[ClientLine, tuple[tuple[str, str], float]] = {}
+        self._closed: dict[ClientConnection, tuple[tuple[str, str], float]] = {}
 
-    def opened(self, line: ClientLine, client_id: str) -> None:
+    def opened(self, connection: ClientConnection, client_id: str) -> None:
         """The first request of a connection came, with the client's id."""
-        if line not in self._clients:
-            self._clients[line] = client = line.host, client_id
+        if connection not in self._clients:
+            self._clients[connection] = client = connection.host, client_id
             self._open[client] += 1
 
-    def ended(self, line: ClientLine, now: float, *, by_client: bool) -> None:
+    def ended(self, connection: ClientConnection, now: float, *, by_client: bool) -> None:
         """A connection is closed; those that the broker or the gateway closes are no evidence (not ``by_client``)."""
-        client = self._clients.pop(line, None)
+        client = self._clients.pop(connection, None)
         if client is None:
             return
         self._open[client] -= 1
         if not self._open[client]:
             del self._open[client]
-        if by_client and _is_loopback(line.host):
-            self._closed[line] = client, now + self._window
+        if by_client and _is_loopback(connection.host):
+            self._closed[connection] = client, now + self._window
 
-    def may_have_crashed(self, line: ClientLine) -> bool:
+    def may_have_crashed(self, connection: ClientConnection) -> bool:
         """Whether it is not known yet if the process behind a closed connection is gone."""
-        return line in self._closed
+        return connection in self._closed
 
-    def crashed(self, now: float) -> list[ClientLine]:
+    def crashed(self, now: float) -> list[ClientConnection]:
         """Closed connections of clients that have no other one left; each is returned once."""
-        gone = [line for line, (client, _) in self._closed.items() if client not in self._open]
-        for line in [*gone, *(line for line, (_, until) in self._closed.items() if until <= now)]:
-            self._closed.pop(line, None)
+        gone = [connection for connection, (client, _) in self._closed.items() if client not in self._open]
+        for connection in [*gone, *(connection for connection, (_, until) in self._closed.items() if until <= now)]:
+            self._closed.pop(connection, None)
         return gone
 
     @property

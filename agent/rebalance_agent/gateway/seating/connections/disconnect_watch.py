@@ -6,46 +6,46 @@ import asyncio
 from collections.abc import Awaitable
 from typing import Any, TypeVar
 
-from rebalance_agent.gateway.seating.lines.client_line import ClientLine
+from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection
 
-__all__ = ["LineWatch"]
+__all__ = ["DisconnectWatch"]
 
 _Result = TypeVar("_Result")
 
 
-class LineWatch:
+class DisconnectWatch:
     """The connections with a request that waits; each has one at a time."""
 
     def __init__(self) -> None:
         """No request waits."""
-        self._waiting: dict[ClientLine, asyncio.Future[Any]] = {}
-        self._gone: set[ClientLine] = set()
+        self._waiting: dict[ClientConnection, asyncio.Future[Any]] = {}
+        self._gone: set[ClientConnection] = set()
 
     def __len__(self) -> int:
         """The number of requests that wait."""
         return len(self._waiting)
 
-    async def while_connected(self, line: ClientLine, work: Awaitable[_Result]) -> _Result:
-        """The result of ``work``, which is cancelled once the client of ``line`` is gone.
+    async def while_connected(self, connection: ClientConnection, work: Awaitable[_Result]) -> _Result:
+        """The result of ``work``, which is cancelled once the client of ``connection`` is gone.
 
         Raises:
             ConnectionAbortedError: the client is gone.
         """
         waiting = asyncio.ensure_future(work)
-        self._waiting[line] = waiting
+        self._waiting[connection] = waiting
         try:
             return await waiting
         except asyncio.CancelledError:
-            if line in self._gone:
+            if connection in self._gone:
                 raise ConnectionAbortedError("the client disconnected while its request waited") from None
             raise
         finally:
-            self._waiting.pop(line, None)
-            self._gone.discard(line)
+            self._waiting.pop(connection, None)
+            self._gone.discard(connection)
 
     def check(self) -> None:
         """Cancel the work of clients that are gone; to be called every now and then."""
-        for line, waiting in tuple(self._waiting.items()):
-            if not waiting.done() and (line.closed or line.hung_up()):
-                self._gone.add(line)
+        for connection, waiting in tuple(self._waiting.items()):
+            if not waiting.done() and (connection.closed or connection.hung_up()):
+                self._gone.add(connection)
                 waiting.cancel()

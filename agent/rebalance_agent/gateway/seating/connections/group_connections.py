@@ -1,0 +1,92 @@
+"""The connections by which the coordinator of one group can be asked: those of its members and newcomers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from rebalance_agent.errors import DecodeError
+from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection
+from rebalance_agent.gateway.seats.seat import SeatState, SeatTable
+from rebalance_agent.gateway.transport.kafka_messages import Ask
+
+__all__ = ["ANSWER_SECONDS", "GROUP_CONNECTIONS_MAX", "GroupConnections"]
+
+ANSWER_SECONDS = 2.0
+"""Longest wait for an answer, which takes a millisecond; a connection whose JoinGroup waits answers nothing."""
+
+GROUP_CONNECTIONS_MAX = 1_000
+"""Connections known of one group: as many as the gateway accepts."""
+
+TRIES_MAX = 3
+"""Connections by which one request is tried."""
+
+_Answer = TypeVar("_Answer")
+
+
+class GroupConnections:
+    """The connections of one group, and which of them belongs to the last member of which seat."""
+
+    def __init__(self, table: SeatTable) -> None:
+        """No connection is known."""
+        self._table = table
+        self._connections: dict[ClientConnection, None] = {}
+        self._of_seat: dict[str, ClientConnection] = {}
+        self._ended: set[ClientConnection] = set()
+
+    def __len__(self) -> int:
+        """The number of connections."""
+        return len(self._connections)
+
+    def use(self, connection: ClientConnection, instance_id: str | None = None) -> None:
+        """A request of the group came by ``connection``, of the member of this seat."""
+        self._connections.pop(connection, None)
+        self._connections[connection] = None
+        if instance_id is not None:
+            self._of_seat[instance_id] = connection
+        if len(self._connections) > GROUP_CONNECTIONS_MAX:
+            self.forget(next(iter(self._connections)))
+
+    def forget(self, connection: ClientConnection) -> None:
+        """The connection is closed, or its broker is not the coordinator."""
+        self._connections.pop(connection, None)
+        self._ended.discard(connection)
+        self._of_seat = {
+            seat: of for seat, of in self._of_seat.items() if of is not connection and self._table.get(seat) is not None
+        }
+
+    def client_ended(self, connection: ClientConnection) -> None:
+        """The client of ``connection`` has closed its connection; the broker's side stays open while it is `needed`."""
+        if connection in self._connections:
+            self._ended.add(connection)
+
+    def needed(self, connection: ClientConnection, *, may_have_crashed: bool) -> bool:
+        """Whether a seat of the connection's last client is kept, or about to be given up.
+
+        ``may_have_crashed``: it is not known yet whether the client's process is gone.
+        """
+        if connection.closed or connection not in self._connections:
+            return False
+        kept = {SeatState.VACANT, SeatState.DISCONNECTED, SeatState.GIVEN_UP}
+        if may_have_crashed:
+            kept.add(SeatState.OCCUPIED)
+        seats = (self._table.get(seat) for seat, of in self._of_seat.items() if of is connection)
+        return any(seat is not None and seat.state in kept for seat in seats)
+
+    async def ask(self, request: Callable[[Ask], Awaitable[_Answer]], instance_id: str | None = None) -> _Answer | None:
+        """The answer to ``request`` by the connection of a seat, else by another one; None if there is none."""
+        for connection in self._by_preference(instance_id)[:TRIES_MAX]:
+            try:
+                return await asyncio.wait_for(request(connection.ask), ANSWER_SECONDS)
+            except (TimeoutError, ConnectionError, DecodeError):
+                continue
+        return None
+
+    def _by_preference(self, instance_id: str | None) -> list[ClientConnection]:
+        """Those whose client has ended carry nothing else; then the newest, by which a held JoinGroup came."""
+        own = self._of_seat.get(instance_id or "")
+        newest_first = [*reversed(self._connections)]
+        ended = [connection for connection in newest_first if connection in self._ended]
+        preferred = [*([] if own is None else [own]), *ended, *newest_first]
+        return [connection for connection in dict.fromkeys(preferred) if not connection.closed]

@@ -1,8 +1,0 @@
-"""Clients' connections as means: to ask the coordinators of groups with seats, and to notice that clients are gone.
-
-- ``client_line``: what may be done with a client's connection, beside changing its frames.
-- ``group_lines``: the connections by which a group's coordinator can be asked.
-- ``coordinator_requests``: the gateway's own requests; ``topic_watch``: those for new partitions, for leaders that
-  would not notice them.
-- ``open_clients``: which clients' connections are open; ``line_watch``: clients that are gone while a request waits.
-"""
