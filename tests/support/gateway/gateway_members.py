@@ -14,6 +14,7 @@ from confluent_kafka.admin import AdminClient
 from kafka import ConsumerRebalanceListener, KafkaConsumer
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 from kafka.coordinator.assignors.range import RangePartitionAssignor
+from kafka.errors import KafkaError
 
 from rebalance_agent.clock import SystemClock
 from support.gateway.running import gateway
@@ -92,8 +93,10 @@ class KafkaPythonMember(_Thread):
         consumer = KafkaConsumer(**self._settings, partition_assignment_strategy=(ASSIGNORS[self._assignor],))
         consumer.subscribe([self._topic], listener=Listener())
         while not self._stop.is_set():
-            # kafka-python forgets a join whose answer takes longer than the poll in which it began.
-            self._took(consumer.poll(timeout_ms=1_000))
+            # kafka-python forgets a join whose answer takes longer than the poll in which it began, and raises where no
+            # broker can be reached.
+            with contextlib.suppress(KafkaError):
+                self._took(consumer.poll(timeout_ms=1_000))
         consumer.close()
 
 
