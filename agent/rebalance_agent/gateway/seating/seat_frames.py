@@ -64,7 +64,7 @@ class SeatFrames:
     """
 
     def __init__(self, groups: SeatingGroups, connection: ClientConnection) -> None:
-        """The connection ``connection``."""
+        """Handle the frames of ``connection``."""
         self._groups, self._connection = groups, connection
         self._software = ""
         self._member_of: dict[str, None] = {}
