@@ -16,7 +16,7 @@ from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.completed_generation import Episode, Generation, PartitionHandover
 from rebalance_agent.tracking.evidence.coordinators import changed_since, last_contact_ms
 from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, Departure, LastSeen, TimeBounds
-from rebalance_agent.tracking.evidence.late_commits import removal_noticed_ms, surely_worked_ms
+from rebalance_agent.tracking.evidence.late_commits import WRITE_TIMEOUT_MS, removal_noticed_ms, surely_worked_ms
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
 from rebalance_agent.tracking.evidence.owned_at_join import claimed_partitions
 from rebalance_agent.tracking.evidence.reported_times import ReportedTimes
@@ -153,7 +153,8 @@ class StepMoments:
         if self._staying_may_have_begun and self._before:
             earliest_ms = self._before.timestamp_ms if worked_ms is None else min(earliest_ms, worked_ms)
         elif worked_ms is not None:
-            earliest_ms = max(earliest_ms, worked_ms)
+            # Commits that were under way when it revoked may be recorded seconds later.
+            earliest_ms = max(earliest_ms, worked_ms - WRITE_TIMEOUT_MS)
         return Moment(min(earliest_ms, self._joined_ms), self._joined_ms)
 
     def _last_active(self, owner: Member, removed_ms: int, latest_ms: int) -> Moment:

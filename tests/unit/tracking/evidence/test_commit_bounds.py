@@ -113,6 +113,16 @@ def test_a_staying_member_that_changed_its_subscription_stopped_before_the_rebal
     assert stall.seconds == 84.0 - 80.0  # asked to rejoin by the coordinator
 
 
+@pytest.mark.parametrize(("rejoined", "upper"), [(83_000, 84.0 - 79.8), (99_000, 100.0 - 90.5)])
+def test_commits_of_a_staying_member_may_be_five_seconds_late_when_it_rejoins(rejoined, upper):
+    known = (topics(0, t=4), record(1_000, 0), record(4_000, 1, member("a", (0, 1, 2, 3)), joined=3_990))
+    work = [committed(at, 0, 1, 2, 3) for at in range(5_000, rejoined - 1_500, 1_000)]
+    joined = record(rejoined, 2, member("a", (0, 1, 2)), member("b", (3,)), joined=rejoined - 10)
+    rest = (listed(79_800), listed(80_000, "g"), joined, committed(rejoined + 1_000, 0, 1, 2, 3))
+    _, events = watch(*in_time(*known, *work, *rest, tick(rejoined + 60_000)), commits=False)
+    assert closing(events)[-1].stall.seconds == pytest.approx(upper)
+
+
 def test_a_stall_that_was_not_over_is_carried_to_the_next_rebalance():
     second = (listed(85_000), listed(85_200, "g"), record(86_000, 3, member("c", (0, 1, 2, 3)), joined=85_990))
     stall = stall_of(*WORK, *B_GONE, *second, committed(87_000, 0))
